@@ -1,6 +1,7 @@
-//! What a compaction costs, and the decision that one is due, in sessions of 50 and of 5,000 rounds: in this process,
-//! without a model, a disk or a wire. Medians, each with its goal. Nothing is asserted: times depend on the machine, and
-//! what is counted beside them is held by `crates/engine/src/compact/tests/bounded.rs`. `cargo bench --bench compaction`
+//! Costs of a compaction, and of the decision that one is due, in sessions of 50 and of 5,000 rounds: in this
+//! process, without model, disk or wire. Medians, each with its goal. Nothing is asserted: times depend on
+//! the machine, and `crates/engine/src/compact/tests/bounded.rs` checks the counts. `cargo bench --bench
+//! compaction`
 
 #![allow(clippy::expect_used, clippy::panic, reason = "a measure gives up where its ground is missing")]
 
@@ -23,18 +24,18 @@ use std::io::Write;
 use std::time::{Duration, Instant};
 use threadhold::tokenizer::O200k;
 
-/// How often each thing is measured, each time in a session that was made anew: what a message says is read once.
+/// Measurements of each value, each in a new session: a message caches what is derived from it.
 const TIMES: usize = 7;
-/// How often a decision is made in each of them.
+/// Decisions measured in each session.
 const DECISIONS: usize = 51;
 /// Rounds of the long session.
 const LONG: usize = 5000;
-/// Rounds of the short one.
+/// Rounds of the short session.
 const SHORT: usize = 50;
-/// The window of the model in tokens: small enough for the short session to be over its limit.
+/// The model's window in tokens: small enough for the short session to be over its limit.
 const WINDOW: u32 = 16_000;
 
-/// Counts what is tokenised.
+/// Counts the bytes that are tokenized.
 #[derive(Default)]
 struct Metered(Cell<usize>);
 
@@ -58,7 +59,7 @@ struct Session {
 }
 
 impl Session {
-    /// At least so many rounds; compacted on the way whenever that is due, or never.
+    /// Builds a session of at least so many rounds; compacted on the way whenever that is due, or never.
     fn new(rounds: usize, compacts: bool) -> Self {
         let counter = Metered::default();
         let system = SystemText::whole("You are an agent in an editor.");
@@ -69,7 +70,7 @@ impl Session {
         loop {
             session.round(n);
             n += 1;
-            // Not before it matters: a prompt of thousands of rounds is no small thing to make.
+            // Not rendered before it matters: a prompt of thousands of rounds takes long.
             let is_over = (compacts || n >= rounds) && prompt::render(session.source()).is_err();
             if n >= rounds && is_over {
                 return session;
@@ -81,7 +82,7 @@ impl Session {
         }
     }
 
-    /// A call and a result of 600 bytes; before each twenty-fifth, a request.
+    /// Appends a call and a result of 600 bytes; before each twenty-fifth, a request.
     fn round(&mut self, n: usize) {
         if n.is_multiple_of(25) {
             self.transcript.append_turn(NewMessage::user(&format!("Request {n}.")), &O200k);
@@ -100,7 +101,7 @@ impl Session {
         Source { transcript: &self.transcript, fixed: &self.fixed, budget: self.budget }
     }
 
-    /// Whether it must be compacted, which it must.
+    /// Decides that a compaction is due. Returns the tokens of the prompt.
     fn decides(&self) -> u32 {
         match trigger::next(self.source(), &DEFAULT, false) {
             Next::Must(_, exceeded) => exceeded.needed,
@@ -124,7 +125,6 @@ impl Session {
     }
 }
 
-/// What a session costs.
 struct Costs {
     decision: Duration,
     compaction: Duration,

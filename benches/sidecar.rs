@@ -1,5 +1,5 @@
-//! What the sidecar costs, beside what the system costs for the same: start, round trip, memory, and a turn in short and
-//! long sessions. Medians, side by side in one run; each with its goal. Nothing is asserted: times depend on the
+//! Costs of the sidecar, beside those of the system for the same: start, round trip, memory, and a turn in
+//! short and long sessions. Medians of one run, each with its goal. Nothing is asserted: times depend on the
 //! machine. `cargo bench --bench sidecar`
 
 #![allow(clippy::expect_used, clippy::panic, reason = "a measure gives up where its ground is missing")]
@@ -20,14 +20,14 @@ use store::place::Options;
 use store::sqlite::SqliteStore;
 use threadhold::tokenizer::O200k;
 
-/// How often each thing is measured.
+/// Measurements of each value.
 const TIMES: usize = 41;
 /// Rounds of the long session.
 const LONG: usize = 5000;
-/// Rounds of the short one.
+/// Rounds of the short session.
 const SHORT: usize = 50;
 
-/// A server, or another program, at the other end of two pipes.
+/// A server or another program, connected by two pipes.
 struct Process {
     child: Child,
     input: ChildStdin,
@@ -60,7 +60,7 @@ impl Process {
         self.input.write_all(frame.as_bytes()).expect("it reads");
     }
 
-    /// The next frame's body.
+    /// Reads the next frame's body.
     fn receive(&mut self) -> Vec<u8> {
         let mut length = 0;
         loop {
@@ -76,8 +76,8 @@ impl Process {
         body
     }
 
-    /// Sends a request and waits for its response, of which nothing but its kind is read: reading it is the client's
-    /// cost. Bytes of the response.
+    /// Sends a request and waits for its response. Returns the response's bytes. Only its kind is read:
+    /// parsing it is the client's cost.
     fn ask(&mut self, method: &str, params: &Value) -> usize {
         let request = json!({ "jsonrpc": "2.0", "id": 0, "method": method, "params": params });
         self.send(&request.to_string());
@@ -91,7 +91,7 @@ impl Process {
         }
     }
 
-    /// Sends a request and takes its result; events on the way are dropped.
+    /// Sends a request and returns its result; events on the way are dropped.
     fn call(&mut self, method: &str, params: Value) -> Value {
         let id = self.next;
         self.next += 1;
@@ -105,14 +105,14 @@ impl Process {
         }
     }
 
-    /// Memory that it holds, in mebibytes; nothing where the system does not say.
+    /// Resident memory in mebibytes; `None` if the system does not report it.
     fn memory(&self) -> Option<f64> {
         let status = std::fs::read_to_string(format!("/proc/{}/status", self.child.id())).ok()?;
         let line = status.lines().find_map(|line| line.strip_prefix("VmRSS:"))?;
         line.trim().trim_end_matches(" kB").parse::<f64>().ok().map(|kib| kib / 1024.0)
     }
 
-    /// Closes its input and waits for its end.
+    /// Closes the input and waits for the process to end.
     fn end(self) {
         let Self { mut child, input, mut output, .. } = self;
         drop(input);
@@ -121,7 +121,7 @@ impl Process {
     }
 }
 
-/// A folder for a store, gone at the end.
+/// A storage folder, removed when dropped.
 struct Folder(PathBuf);
 
 impl Folder {
@@ -155,7 +155,7 @@ impl Drop for Folder {
     }
 }
 
-/// The medians of two things that are measured in turns, so that what the machine does meanwhile strikes both.
+/// Medians of two values measured in turns, so that other load on the machine affects both.
 fn medians(
     times: usize,
     mut one: impl FnMut() -> Duration,
@@ -167,7 +167,7 @@ fn medians(
     (all[times / 2], beside[times / 2])
 }
 
-/// The median of as many measurements.
+/// The median of `times` measurements.
 fn median(times: usize, mut measure: impl FnMut() -> Duration) -> Duration {
     let mut all: Vec<Duration> = (0..times).map(|_| measure()).collect();
     all.sort();
@@ -180,7 +180,7 @@ fn timed(work: impl FnOnce()) -> Duration {
     start.elapsed()
 }
 
-/// A round as an editor hands it in: a call, a result of 600 bytes.
+/// A round as an editor appends it: a call, and a result of 600 bytes.
 fn round(n: usize) -> Value {
     json!({
         "id": format!("round-{n}"),
@@ -201,7 +201,6 @@ fn ms(time: Duration) -> f64 {
     time.as_secs_f64() * 1000.0
 }
 
-/// A line of the table.
 fn row(what: &str, is: &str, beside: &str, ratio: &str, goal: &str) {
     say(&format!("| {what} | {is} | {beside} | {ratio} | {goal} |"));
 }
@@ -235,8 +234,9 @@ fn start() {
     );
 }
 
-/// Two methods. `session/subscribe` to an open session from its newest event on passes the transport, the loop and the
-/// session, and answers an empty list. A method that nobody knows, in a body of about 64 bytes, passes the transport.
+/// Measures two methods. `session/subscribe` to an open session from its newest event on passes the
+/// transport, the router and the session, and returns an empty list. An unknown method, in a body of about 64
+/// bytes, passes the transport only.
 fn round_trip() {
     let folder = Folder::new("trip");
     let mut process = Process::sidecar(&folder);
@@ -285,7 +285,7 @@ fn memory() {
     process.end();
 }
 
-/// What a session of so many rounds costs, in milliseconds where it is a time.
+/// Costs of a session; times in milliseconds.
 #[derive(Default)]
 struct Costs {
     load: f64,
@@ -299,11 +299,11 @@ struct Costs {
     disk_bytes: u64,
 }
 
-/// The window of a model in tokens: where a long session has been compacted many times, and prompts of both sessions
-/// weigh about the same.
+/// The model's window in tokens: the long session is compacted many times, and prompts of both have about the
+/// same size.
 const WINDOW: u32 = 32_000;
 
-/// Makes a session of so many rounds, as an editor does, with a prompt after each fifth.
+/// Creates a session of so many rounds, as an editor does, with a prompt after each fifth.
 fn make(folder: &Folder, rounds: usize) {
     let mut process = Process::sidecar(folder);
     process.call("session/open", json!({ "workspaceFolder": "/w", "sessionId": "s", "driver": "editor" }));
@@ -319,12 +319,12 @@ fn make(folder: &Folder, rounds: usize) {
     process.end();
 }
 
-/// Over pipes, with all that is written and read.
+/// Measures over pipes, with everything that is written and read.
 fn over_the_wire(folder: &Folder, rounds: usize, costs: &mut Costs) {
     let (mut open, mut render) = (Vec::new(), Vec::new());
     for _ in 0..5 {
         let mut process = Process::sidecar(folder);
-        // Unpacking the tokenizer's vocabulary is not this session's cost.
+        // Unpacking the tokenizer's vocabulary is no cost of this session.
         process.ask("prompt/render", &json!({ "input": { "content": "Hello." } }));
         let subscribe = json!({ "sessionId": "s" });
         open.push(timed(|| assert!(process.ask("session/subscribe", &subscribe) > 0)));
@@ -348,12 +348,12 @@ fn over_the_wire(folder: &Folder, rounds: usize, costs: &mut Costs) {
         })
     });
     costs.wire_turn = ms(turn);
-    // Before its end: then the log is folded into the file.
+    // Measured before the process ends: then the log is folded into the file.
     costs.disk_bytes = folder.bytes().saturating_sub(before) / 21;
     process.end();
 }
 
-/// In this process: the store, the session, the prompt as items.
+/// Measures in this process: store, session and prompt.
 fn in_process(folder: &Folder, rounds: usize, costs: &mut Costs) {
     let id = SessionId::new("s");
     let mut settings = Settings::default();

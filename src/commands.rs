@@ -1,5 +1,5 @@
-//! The command line: what can be asked for, and what each command's exit code means. A command reads files, prints,
-//! and leaves the thinking to the library.
+//! The command line: arguments, subcommands and exit codes. A command reads files and prints; the library
+//! does the work.
 
 mod chat;
 mod doctor;
@@ -44,14 +44,14 @@ enum Command {
     Schema(schema::SchemaCommand),
 }
 
-/// All went well.
+/// Everything succeeded.
 const SUCCESS: u8 = 0;
-/// It ran, and a prompt could not be made to fit, a model did not answer, or something is wrong with a store.
+/// Finished, but a prompt could not be made to fit, a model did not answer, or a store has faults.
 const UNFIT: u8 = 1;
-/// It could not run: bad usage, or input that cannot be read.
+/// Could not run: bad usage, or unreadable input.
 const BAD: u8 = 2;
 
-/// Runs the command line.
+/// Parses the arguments and runs the command.
 pub fn run(arguments: impl IntoIterator<Item = OsString>) -> ExitCode {
     let arguments = match Arguments::try_parse_from(arguments) {
         Ok(arguments) => arguments,
@@ -83,7 +83,7 @@ pub fn run(arguments: impl IntoIterator<Item = OsString>) -> ExitCode {
     }
 }
 
-/// Why a command could not run.
+/// Errors that keep a command from running.
 #[derive(Debug, thiserror::Error)]
 enum Failure {
     /// A file cannot be read.
@@ -98,7 +98,7 @@ enum Failure {
     /// A setting cannot be used.
     #[error(transparent)]
     Settings(#[from] engine::settings::SettingsError),
-    /// A flag that sets something cannot be used.
+    /// A flag that changes a setting cannot be used.
     #[error(transparent)]
     Flag(#[from] crate::server::outside::FlagError),
     /// A summarizer's script cannot be used.
@@ -113,19 +113,19 @@ enum Failure {
     /// The server cannot use standard input and output.
     #[error("cannot serve on standard input and output: {0}")]
     Stdio(std::io::Error),
-    /// There is nothing to run on.
+    /// The runtime cannot be started.
     #[error("cannot run: {0}")]
     Runtime(std::io::Error),
-    /// A storage folder cannot be looked at, or not be repaired.
+    /// A storage folder cannot be checked or repaired.
     #[error(transparent)]
     Storage(#[from] store::error::StoreError),
-    /// A chat cannot begin, or not go on.
+    /// A chat cannot begin or continue.
     #[error("{0}")]
     Chat(String),
 }
 
 impl Failure {
-    /// Says on standard error why.
+    /// Prints the error to standard error.
     fn report(&self) {
         let _ = writeln!(std::io::stderr(), "threadhold: {self}");
     }

@@ -1,6 +1,6 @@
-//! Between wire types and the engine's values, by hand and both ways. What comes in is read by a [`Reading`], which
-//! knows where it is, so that every failure names its field; what goes out cannot fail. Words that mean the same on
-//! both sides are `From` each other, which is the protocol's. No decision about a session is made here.
+//! Conversion between wire types and the engine's values, by hand and both ways. Input is read by a
+//! [`Reading`], which knows its position, so that every error names its field; output cannot fail. Enums that
+//! mean the same on both sides have `From`, in the protocol crate. Nothing here decides about a session.
 
 mod acceptance;
 mod answer;
@@ -36,9 +36,9 @@ use thiserror::Error;
 #[derive(Debug, Clone, PartialEq, Eq, Error)]
 #[error("{field}: {reason}")]
 pub struct ConvertError {
-    /// Where, such as `history[2].rounds[0].assistant.parts[1]`.
+    /// Path of the field, such as `history[2].rounds[0].assistant.parts[1]`.
     pub field: String,
-    /// What is wrong with it.
+    /// The fault.
     pub reason: String,
 }
 
@@ -48,24 +48,24 @@ impl From<ConvertError> for ProtocolError {
     }
 }
 
-/// The word for programs under which ignored parts are reported.
+/// The kind of diagnostic that reports ignored parts.
 pub const IGNORED_PART: &str = "ignoredPart";
 
-/// What is being read: where in the parameters, and what had to be left out so far.
+/// A position in the parameters, and what was left out so far.
 #[derive(Debug, Clone, Default)]
 pub struct Reading {
     path: String,
-    /// What was left out because its kind is not known here, for the answer's diagnostics.
+    /// Parts that were left out because their kind is unknown, for the answer's diagnostics.
     pub ignored: Vec<Diagnostic>,
 }
 
 impl Reading {
-    /// Begins at the top of the parameters.
+    /// Starts at the top of the parameters.
     pub fn new() -> Self {
         Self::default()
     }
 
-    /// Reads a field.
+    /// Reads a field of this name.
     pub fn field<T>(&mut self, name: &str, read: impl FnOnce(&mut Self) -> T) -> T {
         let before = self.path.len();
         if before > 0 {
@@ -77,7 +77,7 @@ impl Reading {
         done
     }
 
-    /// Reads each item of the list that stands here, up to the first that cannot be read.
+    /// Reads each item of the list at this position, up to the first that fails.
     pub fn each<'a, T, U>(
         &mut self,
         items: &'a [T],

@@ -1,4 +1,4 @@
-//! The binary: arguments in, a command out, an exit code back. What a command does stands in `commands`.
+//! The binary: passes its arguments to [`threadhold::commands`].
 
 use std::process::ExitCode;
 

@@ -1,16 +1,16 @@
-//! The sidecar: what an editor spawns and talks to over standard input and output. Frames come from [`rpc::transport`];
-//! `edge::backend` forwards requests to `router`, the one task that owns every component. Nothing in here decides
-//! anything about a prompt.
+//! The sidecar, which an editor spawns and talks to over standard input and output. Frames come from
+//! [`rpc::transport`]; `edge::backend` forwards requests to `router`, the one task that owns every component.
+//! Nothing here decides anything about a prompt.
 //!
-//! A component keeps its state to itself and knows neither the router nor the other components' insides: it is lent what
-//! it needs, sends its own events through a `mailbox`, and returns what it cannot do by itself.
+//! A component keeps its state private and knows neither the router nor the other components' internals: it
+//! borrows what it needs, sends its own events through a `mailbox`, and returns what it cannot do itself.
 //!
 //! | module | owns |
 //! |---|---|
 //! | `edge` | nothing: tower-lsp's handlers, the data of errors |
-//! | `client` | all that goes to the client: events held back, requests of ours, replies that are waited for |
-//! | `host` | one open session each: machine, steps, calls, timers, how it comes and goes |
-//! | `config` | settings of all sessions and the files that say something of them; `settings` reads the layers |
+//! | `client` | output to the client: events held back, requests of ours, pending replies |
+//! | `host` | one open session each: machine, steps, calls, timers, opening and closing |
+//! | `config` | settings of all sessions and the files they come from; `settings` reads the layers |
 //! | `follow` | sessions that another process writes |
 //! | `services` | leases, models, shared values, loops, tasks, trajectories; `stores` owns the stores |
 //! | `requests` | nothing: parameters become commands and queries |
@@ -56,24 +56,24 @@ use std::sync::atomic::AtomicU64;
 use tokio::io::{AsyncRead, AsyncWrite, DuplexStream};
 use tokio::sync::{mpsc, oneshot};
 
-/// Bytes that may be under way between a client in this process and the server.
+/// Buffer between a client in this process and the server, in bytes.
 const BETWEEN: usize = 64 << 10;
 
-/// What the command line says about the server.
+/// Options of the server from the command line.
 #[derive(Debug, Default)]
 pub struct Options {
-    /// Where the wire is recorded, see [`rpc::record`].
+    /// The file that the wire is recorded in, see [`rpc::record`].
     pub record: Option<PathBuf>,
     /// Settings of the command line.
     pub flags: Flags,
-    /// The folder that each request to a model is written into.
+    /// The folder that requests to models are dumped into.
     pub dump_prompts: Option<PathBuf>,
 }
 
-/// Serves on standard input and output until the end; the process's exit code.
+/// Serves on standard input and output until the end. Returns the process's exit code.
 ///
 /// # Errors
-/// When standard input and output cannot be used.
+/// Fails if standard input and output cannot be used.
 pub fn serve(options: &Options) -> std::io::Result<u8> {
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build()?;
     let log = log::start("warn");
@@ -84,36 +84,36 @@ pub fn serve(options: &Options) -> std::io::Result<u8> {
         drop(stdio.undo);
         Ok::<_, std::io::Error>(ending)
     });
-    // A thread may stand in a read of a terminal or a file: it is not waited for.
+    // A thread may be blocked in a read of a terminal or a file: it is not waited for.
     runtime.shutdown_background();
     log.finish();
     ending.map(|ending| ending.code())
 }
 
-/// Serves one client in this very process until the end, and gives what the client comes to. The client reads and writes
-/// the same frames as one outside; what it shows of them it shows itself, so the log holds only defects.
+/// Serves one client in this process until the end, and returns its result. The client exchanges the same
+/// frames as one outside; it shows messages itself, so the log holds only defects.
 ///
 /// # Errors
-/// When there can be no runtime.
+/// Fails if there can be no runtime.
 pub fn serve_within<T>(options: &Options, client: impl AsyncFnOnce(DuplexStream) -> T) -> std::io::Result<T> {
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build()?;
     let log = log::start("error");
     let done = runtime.block_on(async {
         let (ours, theirs) = tokio::io::duplex(BETWEEN);
         let (input, output) = tokio::io::split(theirs);
-        // An interrupt is the client's: it may mean a turn and not the process.
+        // Interrupts are the client's: one may mean a turn and not the process.
         let outside = async |_| Ending::Signal(terminated().await);
-        // It lives as long as a person looks at it: tasks are run by who serves the folder.
+        // Runs no tasks: this process lives only as long as its user looks at it.
         let serving = serve_on(input, output, options, false, outside);
         tokio::join!(client(ours), serving).0
     });
-    // A thread may stand in a read of a terminal, another in a tool.
+    // Threads may be blocked in a read of a terminal, or in a tool.
     runtime.shutdown_background();
     log.finish();
     Ok(done)
 }
 
-/// Serves on these two until the end, which may also come from outside.
+/// Serves on these streams until the end, which `outside` may cause, too.
 async fn serve_on(
     input: impl AsyncRead + Unpin,
     output: impl AsyncWrite + Unpin,
@@ -142,7 +142,7 @@ async fn serve_on(
         record: options.record.as_deref().and_then(recorder),
         body_limit: BODY_LIMIT,
     };
-    // It takes all that there is: with a share of the runtime's turns it could be left with none by a burst.
+    // Without tokio's cooperative budget: a burst of events could use it up.
     let mut owner = Router::new(outgoing, events.clone(), Box::new(O200k));
     owner.take_outside(&options.flags, runs_tasks, options.dump_prompts.clone());
     let owner = tokio::task::unconstrained(owner.run(inbox));
@@ -152,20 +152,20 @@ async fn serve_on(
         drop(saved.await);
     };
     let serving = transport::run(transport, outside(watched), saving);
-    // The loop ends with the transport; it never ends before it.
+    // The router ends with the transport, never before it.
     tokio::select! {
-        // In this order: what the transport forwards before it yields, the loop has taken when it goes on.
+        // In this order, the router takes what the transport forwarded before the transport goes on.
         biased;
         ending = serving => ending,
         () = owner => Ending::EndOfInput,
     }
 }
 
-/// Bytes that may wait for a client to read them. Above it no request is taken, so that a client that only writes cannot
-/// fill the memory.
+/// Most unread bytes. Above it requests are refused, so that a client that only writes cannot fill the
+/// memory.
 const UNREAD_LIMIT: usize = 32 << 20;
 
-/// Says no to a request when too many wait, or too much for the client to read. What ends a wait, or the process, is
+/// Refuses a request if too many wait, or too much is unread. Requests that end a wait or the process are
 /// always taken.
 fn admit(method: &str, open: usize, unread: usize) -> Result<(), tower_lsp::jsonrpc::Error> {
     let ends_a_wait = [methods::ToolResult::NAME, methods::ToolDecide::NAME, methods::TurnCancel::NAME];
@@ -184,7 +184,7 @@ fn admit(method: &str, open: usize, unread: usize) -> Result<(), tower_lsp::json
     Err(backend::jsonrpc(&ProtocolError::new(ErrorData::Overloaded { limit }, message)))
 }
 
-/// The recorder of a file. A recording that cannot be made is no reason not to serve.
+/// The recorder of a file. The server serves even if nothing can be recorded.
 fn recorder(file: &std::path::Path) -> Option<Recorder> {
     Recorder::create(file, edge::MASKED)
         .inspect_err(|error| {
@@ -198,7 +198,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_ends_a_wait_is_taken_while_nothing_else_is() {
+    fn overload_admits_only_requests_that_end_a_wait() {
         for (open, unread) in [(REQUEST_LIMIT, 0), (0, UNREAD_LIMIT + 1)] {
             let error = admit("session/list", open, unread).unwrap_err();
             assert_eq!(error.data.unwrap()["kind"], "Overloaded");

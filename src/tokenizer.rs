@@ -1,4 +1,4 @@
-//! Exact token counts for models with a known vocabulary. The overheads of a message and the fallback are in
+//! Exact token counts for models with a known vocabulary. Message overheads and the fallback are in
 //! `engine::tokens`; factors for models that count otherwise are not here either.
 
 use engine::text::head;
@@ -6,21 +6,21 @@ use engine::tokens::TokenCount;
 use std::sync::LazyLock;
 use tiktoken::CoreBpe;
 
-/// One vocabulary per process: it is large and takes a moment to unpack, so it is made at the first count.
+/// One vocabulary per process, unpacked at the first count: it is large, and unpacking takes a moment.
 static O200K_BASE: LazyLock<CoreBpe> = LazyLock::new(tiktoken::encoding::o200k_base);
 
-/// Bytes that are counted at once. The merge of one word is n·log n in time with a large factor once the word no
-/// longer fits the processor's cache: a megabyte of random letters took seconds as one word. Words are this long only
-/// in hostile or encoded text.
+/// Most bytes counted at once. Merging one word takes n·log n time, with a large factor once the word no
+/// longer fits the processor's cache: a megabyte of random letters took seconds as one word. Only hostile or
+/// encoded text has words this long.
 const AT_ONCE: usize = 16 * 1024;
 
 /// OpenAI's `o200k_base`: exact for its models since GPT-4o, an estimate for all others.
 ///
-/// What looks like a special token, such as `<|endoftext|>`, is text like any other: here it was written by a user or
-/// a tool, and a provider takes it so.
+/// Text that looks like a special token, such as `<|endoftext|>`, is text like any other: here a user or a
+/// tool wrote it, and providers treat it so.
 ///
-/// The count is exact as long as a safe point to cut comes once in 16 KiB; where there is none, each cut can add two
-/// or three tokens to the thousands on either side of it.
+/// The count is exact if each 16 KiB contain a safe point to cut; otherwise each cut can add two or three
+/// tokens to the thousands on either side of it.
 #[derive(Debug, Clone, Copy, Default)]
 pub struct O200k;
 
@@ -41,11 +41,12 @@ impl TokenCount for O200k {
     }
 }
 
-/// Where to cut `text`, which is not empty: after all of it, at the last safe point within [`AT_ONCE`], or there.
+/// Cut position in `text`, which is not empty: its end, the last safe point within [`AT_ONCE`], or that
+/// limit.
 ///
-/// The vocabulary's pattern splits text into words before anything is merged, so a cut between two words changes
-/// nothing. Two such places can be told from the two characters beside them: before a blank that follows something
-/// that is no white space, and after a line feed before a letter or digit.
+/// The vocabulary's pattern splits text into words before anything is merged, so a cut between two words
+/// changes nothing. Two such places show in the characters beside them: before a blank that follows no white
+/// space, and after a line feed before a letter or digit.
 fn first_cut(text: &str) -> usize {
     if text.len() <= AT_ONCE {
         return text.len();
@@ -68,7 +69,7 @@ mod tests {
     use super::*;
     use std::time::{Duration, Instant};
 
-    /// Numbers that look random and are the same in every run.
+    /// Pseudo-random numbers, the same in every run.
     fn numbers() -> impl FnMut(usize) -> usize {
         let mut state = 0x9e37_79b9_u64;
         move |below| {
@@ -81,7 +82,7 @@ mod tests {
 
     #[test]
     fn known_counts() {
-        // As the reference implementation counts them.
+        // Counts of the reference implementation.
         for (text, tokens) in [("", 0), ("Hello world!", 3), ("hello world", 2), ("tiktoken is great!", 6)] {
             assert_eq!(O200k.count(text), tokens, "{text:?}");
         }
@@ -137,13 +138,13 @@ mod tests {
             let start = Instant::now();
             let tokens = O200k.count(&text);
             assert!(tokens > 0);
-            // A fraction of a second in fact; the rest is for a busy machine.
+            // It takes a fraction of a second; the rest is for a busy machine.
             assert!(start.elapsed() < Duration::from_secs(10), "{name}: {:?}", start.elapsed());
         }
     }
 
     #[test]
-    fn a_cut_inside_a_word_costs_next_to_nothing() {
+    fn cut_inside_a_word_adds_few_tokens() {
         let mut below = numbers();
         let letters: String = (0..20 * AT_ONCE).map(|_| char::from(b'a' + below(26) as u8)).collect();
         for text in [letters, "=".repeat(20 * AT_ONCE), "漢字".repeat(4 * AT_ONCE)] {

@@ -1,5 +1,5 @@
-//! The sidecar's own tools, as data and as pure functions: what a model is told of each, and what a call of it answers.
-//! Nothing is read, written or asked here; what a tool may know comes in, and what it changes goes out. Tools of the
+//! The sidecar's own tools, as data and pure functions: their definitions, and the results of calls. Nothing
+//! is read or written here: a [`Context`] holds what a tool may know, [`Ran`] what it changes. Tools of the
 //! editor are the editor's.
 
 mod ending;
@@ -17,50 +17,50 @@ use serde_json::{Value, json};
 /// A tool that the sidecar runs itself.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub enum OwnTool {
-    /// Says that the work is done, as a background session does.
+    /// Ends the turn of a background session whose work is done.
     AgentFinish,
     /// Asks the user.
     AskQuestions,
-    /// Gives what a prompt shows cut or not at all.
+    /// Returns messages that a prompt shows truncated or not at all.
     Recall,
-    /// Says that the work is done.
+    /// Ends a turn whose work is done.
     TaskDone,
-    /// Keeps the list of what is to do.
+    /// Replaces the list of todos.
     Todo,
     /// Waits for background sessions.
     WaitAgents,
 }
 
-/// What a call may know.
+/// Input of a call besides its arguments.
 #[derive(Clone, Copy)]
 pub struct Context<'a> {
-    /// The todos as they stand.
+    /// The current todos.
     pub todos: &'a [Todo],
     /// The whole text under a reference, as far as a model may see it.
     pub recall: &'a dyn Fn(&str) -> Option<String>,
-    /// What [`OwnTool::looks_for`] asked for.
+    /// The result of the search that [`OwnTool::looks_for`] returned.
     pub found: Option<&'a Found>,
-    /// The most characters of a page of `recall`, below its own limit: as many as reach the model uncut.
+    /// Most characters of a page of `recall`, below its own limit: as many as reach the model uncut.
     pub page: usize,
 }
 
-/// What a call did.
+/// The outcome of a call.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Ran {
-    /// What the model is answered. The call's id is the caller's to fill in.
+    /// The result for the model. The caller fills in the call's id.
     pub result: ToolResult,
-    /// The todos from now on, where the call changed them.
+    /// The todos from now on, if the call changed them.
     pub todos: Option<Vec<Todo>>,
-    /// What the user is asked, where the call asks.
+    /// The question to the user, if the call asks one.
     pub question: Option<String>,
 }
 
 impl OwnTool {
-    /// All of them, by name.
+    /// All tools, sorted by name.
     pub const ALL: [Self; 6] =
         [Self::AgentFinish, Self::AskQuestions, Self::Recall, Self::TaskDone, Self::Todo, Self::WaitAgents];
 
-    /// Its name.
+    /// The name that models call it by.
     pub fn name(self) -> &'static str {
         match self {
             Self::AgentFinish => "agent_finish",
@@ -77,7 +77,7 @@ impl OwnTool {
         Self::ALL.into_iter().find(|tool| tool.name() == name)
     }
 
-    /// What a model is told of it. It needs nobody's leave: it touches nothing outside the session.
+    /// The definition for a model. Calls need no approval: they touch nothing outside the session.
     pub fn definition(self) -> Tool {
         let About { description, properties, required, kind, guidelines } = match self {
             Self::Todo => todo::about(),
@@ -98,7 +98,7 @@ impl OwnTool {
         }
     }
 
-    /// What must be searched before a call can run; nothing for most.
+    /// The search that a call needs before it runs; `None` for most.
     pub fn looks_for(self, arguments: &str) -> Option<Query> {
         match self {
             Self::Recall => recall::looks_for(arguments),
@@ -106,7 +106,7 @@ impl OwnTool {
         }
     }
 
-    /// Runs a call. Arguments that cannot be used are answered with what is expected, and change nothing.
+    /// Runs a call. Invalid arguments are answered with the expected form, and change nothing.
     pub fn run(self, arguments: &str, context: Context<'_>) -> Ran {
         let done = match self {
             Self::Todo => todo::run(arguments, context),
@@ -123,7 +123,7 @@ impl OwnTool {
     }
 }
 
-/// What a tool's own file tells of it.
+/// A tool's own part of its definition.
 struct About {
     description: &'static str,
     properties: Value,
@@ -133,7 +133,7 @@ struct About {
 }
 
 impl Ran {
-    /// A call that only answers.
+    /// The outcome of a call that only answers.
     fn says<const N: usize>(texts: [String; N]) -> Self {
         Self { result: said(texts), todos: None, question: None }
     }
@@ -144,7 +144,7 @@ fn said<const N: usize>(texts: [String; N]) -> ToolResult {
     ToolResult { content, ..ToolResult::default() }
 }
 
-/// Reads arguments; nothing at all is an empty object. The error says what is wrong, and what is expected.
+/// Parses arguments; an empty text is an empty object. The error names the fault and the expected form.
 fn read<T: DeserializeOwned>(arguments: &str, expected: &str) -> Result<T, String> {
     let text = if arguments.trim().is_empty() { "{}" } else { arguments };
     json::read(text).map_err(|error| refusal(&error.to_string(), expected))

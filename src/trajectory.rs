@@ -1,5 +1,5 @@
-//! Sessions as files of their workspace: `.threadhold/trajectories/{chat_id}.json`. Where one lies, whose
-//! it is, and how it is written whole; [`saver`] says when. What stands in one is [`transcript_io`](import)'s.
+//! Session files in a workspace, `.threadhold/trajectories/{chat_id}.json`: their paths, their owners and
+//! atomic writes. [`saver`] decides when to write; the format is the [`import`] crate's.
 
 pub mod saver;
 
@@ -11,87 +11,87 @@ use std::io::{ErrorKind, Read, Write};
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
-/// Bytes of a file that are read at most.
+/// Largest file that is read, in bytes.
 const MOST: u64 = 256 << 20;
 
-/// Folders on the way to the files.
+/// Path components from the workspace to the files.
 const WAY: [&str; 2] = [".threadhold", "trajectories"];
 
-/// What git does not see of a folder that was made for them.
+/// The `.gitignore` of a newly created `.threadhold`.
 const IGNORED: &str = "/.gitignore\n/trajectories/\n";
 
-/// How long a writing takes at most, where nobody can say whether its process lives.
+/// Longest assumed duration of a write, where process ids cannot be checked.
 const LONGEST_WRITING: Duration = Duration::from_secs(10 * 60);
 
-/// Why a file was left as it is.
+/// An error of a session file, which is left as it is.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum FileError {
-    /// No file has such a name.
+    /// The id cannot be a file name.
     #[error("the id {0:?} can be no file's name: it has 1 to 128 characters out of letters, digits, - and _")]
     Name(String),
-    /// Somebody put a link there.
+    /// The path is a symbolic link.
     #[error("{} is a link, and links are not followed", .0.display())]
     Link(PathBuf),
-    /// It is something else.
+    /// The path is not a regular file.
     #[error("{} is no file", .0.display())]
     NoFile(PathBuf),
-    /// It is too large to be one.
+    /// The file exceeds the size limit.
     #[error("{} has {bytes} bytes, and at most {MOST} are read", .path.display())]
     TooLarge {
         /// The file.
         path: PathBuf,
-        /// Its size.
+        /// Size of the file.
         bytes: u64,
     },
-    /// It is another session's.
+    /// The content names another session than the file name.
     #[error(
         "it says that its id is {found:?}, and its name says {name:?}: rename it to {found:?}.json if it is that session's, \
          or set its `id` to {name:?}"
     )]
     OtherId {
-        /// What its name says.
+        /// Session id in the file name.
         name: String,
-        /// What it says itself.
+        /// Session id in the content.
         found: String,
     },
-    /// It is no trajectory.
+    /// The content is not a trajectory.
     #[error("it cannot be read: {0}")]
     Unreadable(ImportError),
-    /// The system could not do it.
+    /// A file system operation failed.
     #[error("{}: {kind}", .path.display())]
     Io {
         /// The file or folder.
         path: PathBuf,
-        /// What the system said.
+        /// The system's error.
         kind: ErrorKind,
     },
 }
 
-/// The trajectories of a workspace.
+/// The trajectories folder of a workspace.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Folder {
     workspace: PathBuf,
 }
 
-/// What a file held.
+/// Content of a file.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Held {
-    /// All of it.
+    /// The whole content.
     pub bytes: Vec<u8>,
-    /// SHA-256 of that.
+    /// SHA-256 of `bytes`.
     pub hash: String,
 }
 
 impl Held {
-    /// What was just written.
+    /// Hashes the content.
     pub fn of(bytes: Vec<u8>) -> Self {
         Self { hash: sha256_hex(&bytes), bytes }
     }
 
-    /// It as the trajectory of this session.
+    /// Parses the content as the trajectory of session `id`.
     ///
     /// # Errors
-    /// When it is none, or another session's.
+    /// Fails if it is not a trajectory, or another session's.
     pub fn trajectory(&self, id: &str) -> Result<Trajectory, FileError> {
         let found = read(&self.bytes).map_err(FileError::Unreadable)?;
         if found.id != id {
@@ -101,7 +101,7 @@ impl Held {
     }
 }
 
-/// A session's file that is written and not in its place yet. It is removed where it never gets there.
+/// A written session file that is not yet in its place. Dropping it removes the temporary file.
 #[derive(Debug)]
 pub struct Staged {
     new: PathBuf,
@@ -109,19 +109,19 @@ pub struct Staged {
 }
 
 impl Staged {
-    /// What the system says of it, also once it is in its place.
+    /// Metadata of the file. Size, time and inode stay the same once it is in place.
     #[must_use]
     pub fn about(&self) -> Option<fs::Metadata> {
         fs::symlink_metadata(&self.new).ok()
     }
 
-    /// Puts it in the place of the file that is there.
+    /// Moves the file into place, over the one that is there.
     ///
     /// # Errors
-    /// When that cannot be done; the old one is there then.
+    /// Fails if the rename fails; the old file remains.
     pub fn place(self) -> Result<(), FileError> {
         fs::rename(&self.new, &self.path).map_err(io(&self.path))?;
-        // The name, too, is to survive a loss of power. Where a folder cannot be flushed, it is so without it.
+        // The rename must survive a power loss, too. A folder that cannot be flushed is left at that.
         if let Some(Ok(folder)) = self.path.parent().map(File::open) {
             drop(folder.sync_all());
         }
@@ -141,26 +141,26 @@ fn io(path: &Path) -> impl Fn(std::io::Error) -> FileError {
 }
 
 impl Folder {
-    /// Those of this workspace; nothing where it is not at a place of this machine's files.
+    /// The folder of this workspace; `None` if its path is not absolute.
     pub fn of(workspace: &str) -> Option<Self> {
         let workspace = PathBuf::from(workspace);
         workspace.is_absolute().then_some(Self { workspace })
     }
 
-    /// Where they lie.
+    /// Path of the folder.
     pub fn path(&self) -> PathBuf {
         self.workspace.join(WAY[0]).join(WAY[1])
     }
 
-    /// The folders whose changes matter, from the workspace down.
+    /// The folders to watch, from the workspace down.
     pub fn way(&self) -> [PathBuf; 3] {
         [self.workspace.clone(), self.workspace.join(WAY[0]), self.path()]
     }
 
-    /// The file of this session.
+    /// Path of a session's file.
     ///
     /// # Errors
-    /// When no file can have that name.
+    /// Fails if the id cannot be a file name.
     pub fn file(&self, id: &str) -> Result<PathBuf, FileError> {
         match is_name(id) {
             true => Ok(self.path().join(format!("{id}.json"))),
@@ -168,16 +168,16 @@ impl Folder {
         }
     }
 
-    /// The session whose file this is, by its name alone.
+    /// The session id in a file's name; `None` if the path is no session file of this folder.
     pub fn id_of(&self, file: &Path) -> Option<String> {
         let name = file.strip_prefix(self.path()).ok()?.to_str()?.strip_suffix(".json")?;
         is_name(name).then(|| name.to_owned())
     }
 
-    /// Whether the folder is there.
+    /// `true` if the folder exists.
     ///
     /// # Errors
-    /// When there is a link on the way, or something that is no folder.
+    /// Fails if a folder on the path is a link or not a folder.
     fn is_there(&self) -> Result<bool, FileError> {
         for folder in &self.way()[1..] {
             match fs::symlink_metadata(folder) {
@@ -191,10 +191,10 @@ impl Folder {
         Ok(true)
     }
 
-    /// What the file of this session holds; nothing where there is none.
+    /// Reads a session's file; `None` if there is none.
     ///
     /// # Errors
-    /// When it cannot be read, or must not be: links lead elsewhere.
+    /// Fails if the file cannot be read, is too large, or a link is on its path.
     pub fn read(&self, id: &str) -> Result<Option<Held>, FileError> {
         let path = self.file(id)?;
         if !self.is_there()? {
@@ -220,19 +220,18 @@ impl Folder {
         Ok(Some(Held::of(bytes)))
     }
 
-    /// Puts a session's file in the place of the one that is there, whole or not at all: whoever reads meets the old one
-    /// or the new one.
+    /// Replaces a session's file atomically: a reader sees the old file or the new one.
     ///
     /// # Errors
-    /// When it cannot be written, or must not be; the old one is there then.
+    /// Fails as [`Folder::stage`] and [`Staged::place`] do; the old file remains.
     pub fn write(&self, id: &str, bytes: &[u8]) -> Result<(), FileError> {
         self.stage(id, bytes)?.place()
     }
 
-    /// Writes what a session's file is to be, beside the one that is there.
+    /// Writes a session's new file beside the old one.
     ///
     /// # Errors
-    /// When it cannot be written, or must not be.
+    /// Fails if it cannot be written, or the old one is a link or no regular file.
     pub fn stage(&self, id: &str, bytes: &[u8]) -> Result<Staged, FileError> {
         let path = self.file(id)?;
         let folder = self.path();
@@ -252,20 +251,19 @@ impl Folder {
         Ok(staged)
     }
 
-    /// Makes the folder. One that is ours alone is kept out of what the workspace's people share through git, but for the
-    /// settings that they may put there.
+    /// Creates the folder. A new `.threadhold` gets a `.gitignore`, so that git shares only settings from it.
     fn make(&self) -> Result<(), FileError> {
         let [workspace, ours, files] = self.way();
         fs::create_dir_all(&workspace).map_err(io(&workspace))?;
         if make_folder(&ours).map_err(io(&ours))? {
-            // Where it cannot be written, sessions are worth more than it is.
+            // A failure here does not stop the session from being saved.
             drop(write_new(&ours.join(".gitignore"), IGNORED.as_bytes()));
         }
         make_folder(&files).map_err(io(&files))?;
         Ok(())
     }
 
-    /// What was begun and not put in the place of this session's file, each with the process that began it.
+    /// Temporary files of a session's file, each with the id of the process that wrote it.
     fn begun(&self, id: &str) -> Vec<(PathBuf, Option<u32>)> {
         let Ok(entries) = fs::read_dir(self.path()) else { return Vec::new() };
         let start = format!(".{id}.");
@@ -277,8 +275,8 @@ impl Folder {
         begun.collect()
     }
 
-    /// Removes what processes that were killed left of a writing of this file. What one that lives has begun is left to it:
-    /// two of them may have the same session, each in a store of its own.
+    /// Removes temporary files of this process and of dead ones. A live process keeps its own: two may hold
+    /// the same session, each in its own store.
     fn remove_left(&self, id: &str) {
         let is_left = |(path, process): &(PathBuf, Option<u32>)| match process {
             Some(process) => *process == std::process::id() || !may_live(*process, path),
@@ -290,16 +288,16 @@ impl Folder {
             .for_each(|(path, _)| drop(fs::remove_file(path)));
     }
 
-    /// Removes a session's file, where it is that session's, and what is left of any writing of it.
+    /// Removes a session's file and its temporary files. Returns `false` if there is no file.
     ///
     /// # Errors
-    /// When it cannot be read or removed.
+    /// Fails if a file cannot be read or removed, or is another session's.
     pub fn remove(&self, id: &str) -> Result<bool, FileError> {
         let path = self.file(id)?;
         if !self.is_there()? {
             return Ok(false);
         }
-        // First: whatever becomes of the file, these are nobody's but the session's.
+        // Temporary files belong to the session, even if the file does not.
         for (begun, _) in self.begun(id) {
             gone(&begun)?;
         }
@@ -309,10 +307,10 @@ impl Folder {
         Ok(true)
     }
 
-    /// The sessions that have a file, by their names, in order.
+    /// Ids of the sessions that have a file, sorted.
     ///
     /// # Errors
-    /// When the folder cannot be read, or must not be.
+    /// Fails if the folder cannot be read, or a link is on its path.
     pub fn ids(&self) -> Result<Vec<String>, FileError> {
         if !self.is_there()? {
             return Ok(Vec::new());
@@ -325,7 +323,7 @@ impl Folder {
     }
 }
 
-/// Removes a file. One that is not there is removed.
+/// Removes a file; a missing file is no error.
 fn gone(path: &Path) -> Result<(), FileError> {
     match fs::remove_file(path) {
         Err(error) if error.kind() != ErrorKind::NotFound => Err(io(path)(error)),
@@ -333,18 +331,18 @@ fn gone(path: &Path) -> Result<(), FileError> {
     }
 }
 
-/// Whether the process may live that began to write there.
+/// `true` if the process that writes to `path` may be alive.
 fn may_live(process: u32, path: &Path) -> bool {
     if cfg!(target_os = "linux") && Path::new("/proc/self").exists() {
         return Path::new("/proc").join(process.to_string()).exists();
     }
-    // Nobody can be asked: no writing takes that long.
+    // No process table here: a temporary file is live until no write takes that long.
     let age =
         fs::metadata(path).and_then(|about| about.modified()).map(|at| at.elapsed().unwrap_or_default());
     age.is_ok_and(|age| age < LONGEST_WRITING)
 }
 
-/// Makes a folder that others on this machine cannot look into, unless it is there; whether it was made.
+/// Creates a folder that only its user can access. Returns `false` if it exists.
 fn make_folder(path: &Path) -> std::io::Result<bool> {
     let mut new = fs::DirBuilder::new();
     #[cfg(unix)]
@@ -359,10 +357,10 @@ fn make_folder(path: &Path) -> std::io::Result<bool> {
     }
 }
 
-/// Writes a file that is not there yet, which others on this machine cannot read.
+/// Creates a file that only its user can access. Fails if it exists.
 fn write_new(path: &Path, bytes: &[u8]) -> std::io::Result<()> {
     let mut new = OpenOptions::new();
-    // Never through a link that somebody put there.
+    // `create_new` does not follow links.
     new.write(true).create_new(true);
     #[cfg(unix)]
     {

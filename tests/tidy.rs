@@ -1,5 +1,6 @@
-//! What no compiler and no lint holds for us: headers, sizes, who may name whom (the tables are in `tidy/tables.rs`). Reads the
-//! source as text, with nothing but std. A failure names file and line, all of them at once. Not a formatter and not a parser of Rust.
+//! Rules of the tree that neither the compiler nor a lint checks: headers, sizes, dependencies between
+//! modules (tables in `tidy/tables.rs`). Reads the sources as text, with only std. A failure lists every file
+//! and line. Not a formatter or a Rust parser.
 
 #![allow(clippy::unwrap_used, reason = "helpers of tests fail as tests do")]
 
@@ -17,13 +18,13 @@ use std::fs;
 use std::path::{Path, PathBuf};
 use tables::{CRATES, ENGINE, LAYERS};
 
-/// Lines of a file before its tests.
+/// The most lines of a file before its tests.
 const MOST_LINES: usize = 500;
 
-/// What lies in the package's folder and was not written by us. `.git` is a file in a worktree.
+/// Entries of the package's folder that we did not write. `.git` is a file in a worktree.
 const NOT_OURS: &[&str] = &["target", "node_modules", "dist", ".git", ".cache"];
 
-/// What acts, or depends on where and when it runs.
+/// Crates and modules that do IO or depend on time and place.
 const ACTING: &[&str] = &[
     "tokio",
     "reqwest",
@@ -40,19 +41,19 @@ const ACTING: &[&str] = &[
     "std::time::Instant",
 ];
 
-/// Ways to end the process instead of returning an error.
+/// Calls that panic instead of returning an error.
 const GIVING_UP: &[&str] = &[".unwrap()", ".expect(", "panic!", "todo!", "unimplemented!"];
 
-/// A file of ours: its path from the package's folder, its text, its code without prose.
+/// A source file: its path from the package's folder, its text, and its code without comments and strings.
 struct File {
     path: String,
     text: String,
     code: String,
-    /// The line where the tests begin: the one after the last in a file without, the first in a file of tests.
+    /// The line on which the tests begin: one past the end without tests, 1 in a file of tests.
     before_tests: usize,
 }
 
-/// Whether a file below `src` holds nothing but tests and their helpers.
+/// `true` if a file below `src` has only tests and their helpers.
 fn is_of_tests(path: &str) -> bool {
     path.ends_with("/tests.rs") || path.contains("/tests/") || path.ends_with("/testing.rs")
 }
@@ -68,7 +69,7 @@ impl File {
         Self { code: code_of(&text), path, text, before_tests }
     }
 
-    /// The crate that it belongs to: one below `crates`, or the sidecar.
+    /// The name of its crate: one below `crates`, or the sidecar.
     fn crate_name(&self) -> &str {
         self.path.strip_prefix("crates/").and_then(|path| path.split('/').next()).unwrap_or("threadhold")
     }
@@ -84,7 +85,8 @@ impl File {
         }
     }
 
-    /// The paths of our own that it names: those of its crate begin with `crate`. In its tests `super` is the file itself.
+    /// Paths of our own crates that it names; those of its own crate begin with `crate`. In its tests,
+    /// `super` is the file itself.
     fn names_ours(&self) -> Vec<(usize, Vec<String>)> {
         let home = self.module();
         let below: &[&str] = if is_of_tests(&self.path) { &[] } else { &["tests"] };
@@ -136,7 +138,7 @@ fn relative(file: &Path) -> String {
     file.strip_prefix(root()).unwrap().to_string_lossy().replace('\\', "/")
 }
 
-/// Fails with every fault, a line for each.
+/// Fails unless there are no faults; lists each on a line.
 fn none(faults: &[String], rule: &str) {
     let mut message = format!("{rule}\n");
     for fault in faults {
@@ -150,7 +152,7 @@ fn may_name(table: &[(&str, &[&str])], who: &str, whom: &str) -> bool {
 }
 
 #[test]
-fn every_file_opens_with_a_line_that_says_what_it_is() {
+fn every_file_begins_with_a_doc_comment() {
     let mut faults = Vec::new();
     for file in sources().iter().chain(&rust_files("tests")) {
         if !file.text.starts_with("//! ") {
@@ -161,7 +163,7 @@ fn every_file_opens_with_a_line_that_says_what_it_is() {
 }
 
 #[test]
-fn no_file_is_longer_than_a_reader_can_hold() {
+fn files_stay_below_the_line_limit() {
     let mut faults = Vec::new();
     for file in sources().iter().chain(&rust_files("tests")) {
         let lines = file.before_tests - 1;
@@ -181,7 +183,7 @@ fn no_string_of_ours_is_taken_for_code() {
 }
 
 #[test]
-fn a_layer_names_only_what_stands_below_it() {
+fn layers_name_only_what_the_table_allows() {
     let mut faults = Vec::new();
     for file in rust_files("src") {
         let who = first(&file.module());
@@ -197,7 +199,7 @@ fn a_layer_names_only_what_stands_below_it() {
 }
 
 #[test]
-fn an_engine_module_names_only_what_the_table_allows() {
+fn engine_modules_name_only_what_the_table_allows() {
     let edges = engine_edges();
     let mut faults = Vec::new();
     for (place, who, whom) in &edges {
@@ -209,7 +211,7 @@ fn an_engine_module_names_only_what_the_table_allows() {
 }
 
 #[test]
-fn the_engine_table_lists_no_edge_that_is_gone() {
+fn engine_table_has_no_unused_edge() {
     let edges = engine_edges();
     let mut faults = Vec::new();
     for (who, may) in ENGINE {
@@ -222,7 +224,7 @@ fn the_engine_table_lists_no_edge_that_is_gone() {
     none(&faults, "take it out of the table");
 }
 
-/// Each edge between modules of the engine, outside tests: its place, who names, who is named.
+/// Edges between the engine's modules, outside of tests: location, naming module, named module.
 fn engine_edges() -> Vec<(String, String, String)> {
     let mut edges = Vec::new();
     for file in rust_files("crates/engine/src") {
@@ -240,7 +242,7 @@ fn engine_edges() -> Vec<(String, String, String)> {
 }
 
 #[test]
-fn engine_and_session_name_nothing_that_acts() {
+fn engine_and_session_name_no_io() {
     let mut faults = Vec::new();
     let files = ["crates/engine/src", "crates/session/src"].map(rust_files);
     for file in files.iter().flatten() {
@@ -258,7 +260,7 @@ fn engine_and_session_name_nothing_that_acts() {
 }
 
 #[test]
-fn nothing_outside_the_tests_gives_up() {
+fn product_code_does_not_panic() {
     let mut faults = Vec::new();
     for file in sources() {
         for (index, line) in file.code.lines().enumerate().take(file.before_tests - 1) {
@@ -272,14 +274,14 @@ fn nothing_outside_the_tests_gives_up() {
     none(&faults, "errors are values; a constant may `expect` under an `allow` that carries a reason");
 }
 
-/// Whether the item around this line allows `expect` and says why. An item ends at an empty line.
+/// `true` if the item of this line allows `expect` with a reason. An item ends at an empty line.
 fn has_a_reason(file: &File, index: usize) -> bool {
     let lines: Vec<&str> = file.text.lines().take(index + 1).collect();
     let item = lines.rsplit(|line| line.trim().is_empty()).next().unwrap_or_default().join("\n");
     item.contains("#[allow(clippy::expect_used, reason = \"")
 }
 
-/// The dependencies in a section of a manifest, each with its line and the one before it.
+/// The dependencies in a section of a manifest, with line number and the line before.
 fn dependencies<'a>(manifest: &'a str, section: &'a str) -> impl Iterator<Item = (usize, &'a str, &'a str)> {
     let lines = manifest.lines().enumerate();
     let mut is_listed = false;
@@ -304,7 +306,7 @@ fn every_dependency_says_why_it_is_here() {
 }
 
 #[test]
-fn a_crate_depends_on_nothing_outside_its_wall() {
+fn crates_depend_only_on_what_the_table_allows() {
     let mut faults = Vec::new();
     for entry in fs::read_dir(root().join("crates")).unwrap() {
         let name = entry.unwrap().file_name().to_string_lossy().into_owned();
@@ -319,8 +321,8 @@ fn a_crate_depends_on_nothing_outside_its_wall() {
 }
 
 #[test]
-fn no_file_tells_whose_machine_it_was_written_on() {
-    // In pieces, so that this file does not hold them.
+fn no_file_has_paths_of_a_machine() {
+    // Split, so that this file does not contain them.
     let places =
         ["/ho|me/", "/ro|ot/", "/Us|ers/", "/wo|rk/", "/t|mp/", "crates|.io", "npm|js.", "py|pi.org"];
     let places = places.map(|place| place.replace('|', ""));
@@ -335,8 +337,8 @@ fn no_file_tells_whose_machine_it_was_written_on() {
     none(&faults, "no absolute path of a machine and no registry's host name");
 }
 
-/// All texts of the package: there may be no git to ask. A file of bytes is none. The lock file is exempt: cargo
-/// writes it.
+/// All text files of the package, without git, which may be missing. Cargo writes the lock file, so it is
+/// exempt.
 fn texts() -> Vec<(String, String)> {
     let mut found = Vec::new();
     walk(root(), &mut found);
@@ -358,9 +360,9 @@ fn node(path: &[&str]) -> String {
     }
 }
 
-/// References that only somebody with our own notes could follow: numbers of promises, requests and documents.
+/// References to private notes: numbers of rows, documents and the like.
 #[test]
-fn nothing_refers_to_what_is_not_here() {
+fn comments_have_no_private_references() {
     let number = |text: &str| text.starts_with(|c: char| c.is_ascii_digit());
     let is_private = |line: &str| {
         let Some((_, comment)) = line.split_once("//") else { return false };

@@ -1,6 +1,7 @@
-//! `threadhold chat`: a session in a terminal. It is one more client of the sidecar, in the same process and over the same
-//! protocol, so what a model is sent does not depend on who asked. What a chat does when is in `talk`; the protocol's side
-//! is `client` with `opening`, the terminal's `terminal` with `question`, and `tools` are what a model may look at here.
+//! `threadhold chat`: a session in a terminal. It is one more client of the sidecar, in the same process and
+//! over the same protocol, so a model is sent the same whoever the client is. `talk` holds the states of a
+//! chat; `client` and `opening` speak the protocol, `terminal` and `question` face the user, and `tools` are
+//! the tools that a model can call here.
 
 mod client;
 mod command;
@@ -70,7 +71,7 @@ impl Chat {
             None => Which::New,
         };
         let storage = self.storage.as_deref().map(absolute).transpose()?;
-        // Who runs a task has other flags.
+        // The process that runs a task may have other flags.
         let task = (!model.is_empty())
             .then(|| GivenSettings(Map::from_iter([("model".to_owned(), Value::Object(model))])));
         let begin = Begin { folder, which, storage, task };
@@ -79,7 +80,8 @@ impl Chat {
     }
 }
 
-/// The folder as it is called: an editor names it so too, and its sessions are kept under that name.
+/// The absolute path, with links kept: editors name the folder so too, and sessions are stored under that
+/// name.
 fn absolute(folder: &Path) -> Result<PathBuf, Failure> {
     std::path::absolute(folder).map_err(|error| Failure::Read { file: folder.display().to_string(), error })
 }

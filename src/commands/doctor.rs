@@ -1,6 +1,6 @@
-//! `threadhold doctor`: asks a model one small question and says what came of it: the class of what is wrong, the provider's
-//! own words, and what to do about it. Nothing is stored; a key is read and never shown. Or looks at a storage folder,
-//! which is `storage`'s.
+//! `threadhold doctor`: sends a model one small request and reports the outcome: the class of an error, the
+//! provider's own words, and advice. Nothing is stored; a key is read and never shown. `storage` checks a
+//! storage folder instead.
 
 mod storage;
 
@@ -19,9 +19,9 @@ use secrecy::SecretString;
 use std::path::PathBuf;
 use std::time::Duration;
 
-/// How long the model may say nothing.
+/// Longest silence of the model.
 const IDLE: Duration = Duration::from_secs(60);
-/// The most that it is to answer, in tokens; the least that every provider takes.
+/// Most tokens of the answer; the least that every provider takes.
 const MOST_ANSWER: u32 = 16;
 
 #[derive(Debug, Args)]
@@ -122,17 +122,16 @@ fn well(answer: &Answer) -> String {
     format!("ok       the model answered{used}\n")
 }
 
-/// What is known of a model that did not answer.
+/// The facts that advice depends on.
 struct Asked {
     wire: Wire,
-    /// Whether it was looked for where its provider is.
+    /// `true` if no base URL was given.
     is_own: bool,
     key: Option<String>,
     has_key: bool,
 }
 
 impl Asked {
-    /// What to do about it.
     fn advice(&self, error: &ModelError) -> String {
         let key = self.key.as_deref().unwrap_or("the variable that --key-env names");
         match error {

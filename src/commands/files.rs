@@ -1,4 +1,4 @@
-//! What the commands share: reading transcripts, scripts and policies, printing. No engine in it.
+//! Helpers shared by commands: reading transcripts, scripts and policies, and printing.
 
 use super::Failure;
 use crate::replay::Summarizer;
@@ -17,12 +17,12 @@ pub(super) fn read(file: &Path, format: &str) -> Result<Import, Failure> {
     import(&bytes, format).map_err(|error| Failure::Import { file: name, error })
 }
 
-/// What `--format` takes.
+/// Values of `--format`.
 pub(super) fn formats() -> PossibleValuesParser {
     PossibleValuesParser::new(["auto"].into_iter().chain(Format::ALL.map(Format::name)))
 }
 
-/// The policy that `--policy` names: a built-in one, or that of a file.
+/// The policy that `--policy` names: a built-in one or a file.
 pub(super) fn policy(name: &str) -> Result<Policy, Failure> {
     let unknown = match Policy::named(name) {
         Ok(policy) => return Ok(policy),
@@ -47,7 +47,7 @@ pub(super) fn summarizer(name: &str) -> Result<Summarizer, Failure> {
     }
 }
 
-/// Prints to standard output. A reader that went away has seen what it wanted; any other failure is one.
+/// Prints to standard output. A closed pipe is not an error.
 pub(super) fn print(text: &str) -> Result<(), Failure> {
     let mut out = std::io::stdout();
     match out.write_all(text.as_bytes()).and_then(|()| out.flush()) {
@@ -58,7 +58,7 @@ pub(super) fn print(text: &str) -> Result<(), Failure> {
     }
 }
 
-/// Whether people look at standard output and want colours.
+/// `true` if standard output is a terminal and `NO_COLOR` is unset.
 pub(super) fn colour() -> bool {
     std::io::stdout().is_terminal() && std::env::var_os("NO_COLOR").is_none()
 }

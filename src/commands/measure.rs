@@ -1,4 +1,5 @@
-//! `threadhold measure`: what compactions keep of the names that later tool calls needed, beside simpler ways.
+//! `threadhold measure`: how many names that later tool calls needed survive a compaction, next to simpler
+//! methods.
 
 use super::files::{colour, formats, policy, print, read, summarizer};
 use super::{Failure, SUCCESS, UNFIT};
@@ -79,7 +80,7 @@ impl MeasureCommand {
         if !self.all_policies {
             return self.policy.iter().map(|name| policy(name)).collect();
         }
-        // What is there for comparison has a row in any case.
+        // The policy for comparison has a row in any case.
         let is_compared = |policy: &Policy| policy.enabled && *policy != WORDS_AND_LEDGER;
         Ok(ALL.iter().map(|preset| preset.policy.clone()).filter(is_compared).collect())
     }

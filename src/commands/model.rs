@@ -1,4 +1,4 @@
-//! `--model WIRE:NAME`, as every command takes it: which wire, which model, and what is wrong with it in one wording.
+//! `--model WIRE:NAME`, as every command takes it: parsing, and one wording of errors.
 
 use super::Failure;
 use engine::endpoint::{Endpoint, Wire};
@@ -7,17 +7,17 @@ use models::address;
 use serde_json::{Map, Value};
 use std::path::PathBuf;
 
-/// Who is asked, as flags say it.
+/// The model that flags name.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct Named {
-    /// The model's name; of a scripted one there is none.
+    /// The model's name; `None` for a scripted one.
     pub name: Option<String>,
-    /// Where it is asked.
+    /// The address to ask.
     pub endpoint: Endpoint,
 }
 
 impl Named {
-    /// Reads the flags. Behind `scripted` stands a file, if anything; of no other wire the name may be missing.
+    /// Parses the flags. After `scripted`, a file may follow; every other wire needs a name.
     pub fn read(model: &str, base_url: Option<&str>, key_env: Option<&str>) -> Result<Self, Failure> {
         let bad = |reason: String| Failure::Model { name: model.to_owned(), reason };
         let (wire, name) = model.split_once(':').unwrap_or((model, ""));
@@ -42,7 +42,7 @@ impl Named {
             (Wire::Scripted, file) => {
                 let file = file.map(std::path::absolute).transpose();
                 let file = file.map_err(|error| bad(format!("invalid path of the file: {error}")))?;
-                // Whoever asks it later may stand in another folder.
+                // A later request may come from another working directory.
                 endpoint.base_url =
                     file.map(|file: PathBuf| file.display().to_string()).or(endpoint.base_url);
                 Ok(Self { name: None, endpoint })
@@ -52,7 +52,7 @@ impl Named {
         }
     }
 
-    /// The same as the setting `model`.
+    /// The flags as the setting `model`.
     pub fn setting(&self) -> Map<String, Value> {
         let Endpoint { wire, base_url, key_env, .. } = &self.endpoint;
         let parts = [

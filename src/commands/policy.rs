@@ -1,4 +1,4 @@
-//! `threadhold policy`: the built-in policies by name, one of them as a file to begin with.
+//! `threadhold policy`: lists the built-in policies, or prints one as a file to begin with.
 
 use super::files::{policy, print};
 use super::{Failure, SUCCESS};
@@ -23,7 +23,7 @@ impl PolicyCommand {
     }
 }
 
-/// A line for each built-in policy.
+/// One line for each built-in policy.
 fn list() -> String {
     let lines = ALL.iter().map(|preset| {
         let aliases = match preset.aliases {

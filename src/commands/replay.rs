@@ -1,4 +1,4 @@
-//! `threadhold replay`: files in, a table or JSON lines out, prompts into a folder where one is given.
+//! `threadhold replay`: files in, a table or JSON lines out, and prompts into a folder if one is given.
 
 use super::files::{colour, formats, policy, print, read, summarizer};
 use super::{BAD, Failure, SUCCESS, UNFIT};
@@ -65,7 +65,7 @@ impl Replay {
             });
             match self.one(file, dir, &options) {
                 Ok(fits) => code = code.max(if fits { SUCCESS } else { UNFIT }),
-                // One file that cannot be read does not keep the others from being replayed.
+                // The other files are replayed even if one cannot be read.
                 Err(failure) => {
                     failure.report();
                     code = BAD;
@@ -75,7 +75,7 @@ impl Replay {
         Ok(code)
     }
 
-    /// Replays one file; whether every prompt could be made to fit.
+    /// Replays one file. Returns `true` if every prompt could be made to fit.
     fn one(&self, file: &Path, dir: Option<PathBuf>, options: &Options) -> Result<bool, Failure> {
         let started = Instant::now();
         let name = file.display().to_string();
@@ -98,7 +98,7 @@ impl Replay {
     }
 }
 
-/// Rows for the table, progress for people who wait, prompts for the dump folder.
+/// Collects rows for the table, prints progress and dumps prompts.
 struct Console {
     rows: Rows,
     name: String,
@@ -127,7 +127,7 @@ impl Console {
         })
     }
 
-    /// A line on standard error, once a replay has taken over a second, and then each second.
+    /// Prints a line to standard error, once a replay has taken over a second, and then each second.
     fn progress(&mut self, render: u32) {
         if self.said.unwrap_or(self.started).elapsed() > Duration::from_secs(1) {
             self.said = Some(Instant::now());
@@ -144,7 +144,7 @@ impl Console {
     }
 }
 
-/// Removes the prompts of an earlier run: a prompt that cannot be made to fit has no file, and an old one under its
+/// Removes the prompts of an earlier run: a prompt that does not fit has no file, and an old one of its
 /// number would be taken for it.
 fn clear(dir: &Path) -> std::io::Result<()> {
     for entry in std::fs::read_dir(dir)? {

@@ -1,5 +1,5 @@
-//! What every command that serves sessions can be told: what it writes down, and what holds for all of them. Where frames
-//! come from is the command's.
+//! Flags of every command that serves sessions: recording, dumps and settings. The command provides the
+//! transport.
 
 use super::Failure;
 use crate::server::outside::Flags;
@@ -24,7 +24,7 @@ pub(super) struct Serving {
 }
 
 impl Serving {
-    /// The same for the server. What is set by name wins over `before`, what follows from the command's other flags.
+    /// Converts the flags for the server. `--set` overrides `before`, which other flags of the command imply.
     pub fn options(&self, before: &[String]) -> Result<Options, Failure> {
         let flags = Flags::read(self.policy.as_deref(), &[before, &self.set].concat())?;
         if let Some(dir) = &self.dump_prompts {

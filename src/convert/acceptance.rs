@@ -1,11 +1,11 @@
-//! The table of what a session takes in which state, as the protocol's document shows it.
+//! The table of commands that a session accepts in each state, for the protocol's handbook.
 
 use session::acceptance::{TABLE, Takes};
 use session::state::StateName;
 use session::stored::Driver;
 use std::fmt::Write as _;
 
-/// Every command against the states, as the machine reads it.
+/// The machine's table of commands and states, as Markdown.
 pub fn acceptance() -> String {
     const COLUMNS: [StateName; 4] =
         [StateName::Idle, StateName::Generating, StateName::Paused, StateName::WaitingIde];

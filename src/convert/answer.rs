@@ -1,4 +1,4 @@
-//! What a client's model is asked and what it answers, streamed or whole.
+//! Requests to a client's model and its answers, streamed or whole.
 
 use super::message::{body_parts, wire_call};
 use super::prompt::prompt_messages;
@@ -13,7 +13,7 @@ use protocol::model::{
 use protocol::snapshot::Streaming;
 
 impl Reading {
-    /// The answer to `model/complete`. Words and calls that it does not state are the deltas'.
+    /// Reads the result of `model/complete`. Text and calls that it omits are those of the deltas.
     pub fn answer(&mut self, result: &ModelCompleteResult) -> Result<Answer, ConvertError> {
         let (parts, mut calls) = match &result.content {
             Some(content) => {
@@ -30,7 +30,7 @@ impl Reading {
             })
         })?;
         for call in stated {
-            // A call may stand in the content and in the list; it is one call then.
+            // A call in both the content and the list is one call.
             if calls.iter().all(|known: &ToolCall| known.id.as_str() != call.id) {
                 calls.push(our_call(call));
             }
@@ -50,7 +50,7 @@ fn our_call(call: &WireCall) -> ToolCall {
     ToolCall::new(&call.id, &call.name, &call.arguments.0)
 }
 
-/// The engine's addition; nothing for an operation that this version does not know.
+/// Converts an operation; `None` if this version does not know it.
 pub fn delta(op: &DeltaOp) -> Option<Delta> {
     Some(match op {
         DeltaOp::AppendContent { text } => Delta::AppendContent(text.clone()),
@@ -70,7 +70,7 @@ pub fn delta(op: &DeltaOp) -> Option<Delta> {
     })
 }
 
-/// An addition as it is sent on.
+/// Converts a delta for the wire.
 pub fn delta_op(delta: &Delta) -> DeltaOp {
     match delta {
         Delta::AppendContent(text) => DeltaOp::AppendContent { text: text.clone() },
@@ -89,7 +89,7 @@ pub fn delta_op(delta: &Delta) -> DeltaOp {
     }
 }
 
-/// An answer that is being written, for a snapshot.
+/// Converts an answer that is being streamed, for a snapshot.
 pub fn streaming(message_id: &str, draft: &Draft) -> Streaming {
     let Beside { citations, usage, extra, .. } = draft.beside.clone();
     Streaming {
@@ -101,7 +101,7 @@ pub fn streaming(message_id: &str, draft: &Draft) -> Streaming {
     }
 }
 
-/// A request to the client's model; who asks for what stays to be filled in: `requestId`, `sessionId`, `turnId`.
+/// Parameters of `model/complete`; the caller sets `requestId`, `sessionId` and `turnId`.
 pub fn complete_params(request: &Request, purpose: ModelPurpose, model: Option<&str>) -> ModelCompleteParams {
     ModelCompleteParams {
         request_id: String::new(),

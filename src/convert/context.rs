@@ -18,7 +18,7 @@ use session::snapshot::Nearness;
 use session::undo::{CannotUndo, Way};
 use session::usage::Estimate;
 
-/// A record, with what a client persists of it.
+/// Converts a record, with the metadata that a client persists.
 pub fn compaction_view(transcript: &Transcript, record: &Compaction) -> CompactionView {
     let (metadata, threadhold) = match metadata::metadata(transcript, record) {
         Persisted::Summary(summary) => (Some(summary_metadata(&summary)), None),
@@ -63,7 +63,7 @@ pub fn compaction_view(transcript: &Transcript, record: &Compaction) -> Compacti
     }
 }
 
-/// What a compaction would do.
+/// Converts the preview of a compaction.
 pub fn preview(session: &Session, preview: &Preview) -> CompactionPreview {
     let Preview { record, cuts, asks_model } = preview;
     CompactionPreview {
@@ -86,7 +86,7 @@ fn ids<'a>(transcript: &Transcript, ords: impl Iterator<Item = &'a Ordinal>) -> 
     messages.map(|message| message.id.as_str().to_owned()).collect()
 }
 
-/// A pin of this size.
+/// Converts a pin of this size.
 pub fn pin(pin: &pins::Pin, tokens: u32) -> Pin {
     let (message_id, text) = match &pin.what {
         Pinned::Message(id) => (Some(id.as_str().to_owned()), None),
@@ -95,7 +95,7 @@ pub fn pin(pin: &pins::Pin, tokens: u32) -> Pin {
     Pin { pin_id: pin.id.as_str().to_owned(), message_id, text, tokens }
 }
 
-/// Why a compaction is not undone.
+/// Converts the reason that a compaction cannot be undone.
 pub fn cannot_undo(error: &CannotUndo) -> ErrorData {
     let id = |id: &CompactionId| id.as_str().to_owned();
     let way = |way: &Way| match way {
@@ -116,7 +116,7 @@ pub fn cannot_undo(error: &CannotUndo) -> ErrorData {
     }
 }
 
-/// How near a trigger is.
+/// Converts the distance to a trigger.
 pub fn trigger_state(state: &Nearness) -> TriggerState {
     TriggerState {
         trigger: state.trigger,
@@ -136,8 +136,8 @@ fn summary_metadata(metadata: &metadata::SummaryMetadata) -> SummaryMetadata {
     }
 }
 
-/// What a client persists of a turn: `summary` the newest of these, `summaries` all, oldest first, and those beside them
-/// that annotate no round. Nothing of each where there are none.
+/// The metadata of a turn for a client to persist: `summary` is the newest, `summaries` are all, oldest
+/// first, and `threadhold` has those that annotate no round. Empty ones are `None`.
 pub fn turn_metadata(all: &[Persisted]) -> TurnMetadata {
     let summaries: Vec<SummaryMetadata> = all
         .iter()
@@ -154,7 +154,7 @@ pub fn turn_metadata(all: &[Persisted]) -> TurnMetadata {
     }
 }
 
-/// A message that was found, and what became of it.
+/// Converts a hit, with the state of its message in the prompt.
 pub fn search_hit(hit: Hit, status: Fate) -> SearchHit {
     SearchHit {
         reference: hit.id.as_str().to_owned(),
@@ -168,7 +168,7 @@ pub fn search_hit(hit: Hit, status: Fate) -> SearchHit {
     }
 }
 
-/// What became of a session's messages.
+/// Converts the counts of messages by their state in the prompt.
 pub fn coverage(coverage: &ours::Coverage) -> Coverage {
     Coverage {
         raw: coverage.raw,
@@ -179,7 +179,7 @@ pub fn coverage(coverage: &ours::Coverage) -> Coverage {
     }
 }
 
-/// How well a session's counts are known.
+/// Converts the accuracy of a session's counts.
 pub fn estimate(estimate: Estimate) -> context::Estimate {
     context::Estimate {
         factor: f64::from(estimate.factor) / 1000.0,

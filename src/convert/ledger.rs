@@ -1,4 +1,4 @@
-//! The ledger of what a compaction keeps out of sight, as clients see it.
+//! The ledger of what a compaction hides, as clients see it.
 
 use engine::compact::ledger::{self as ours, outcome::Outcome};
 use engine::id::Ordinal;
@@ -9,7 +9,7 @@ use protocol::ledger::{
 };
 use session::ledger::LedgerPage;
 
-/// A page of it.
+/// Converts a page of the ledger.
 pub fn ledger(transcript: &Transcript, ledger: LedgerPage) -> ContextLedgerResult {
     let of = |last: Ordinal| transcript.message(last).map_or(String::new(), |m| m.id.as_str().to_owned());
     let LedgerPage { compaction, span, page, next } = ledger;

@@ -4,7 +4,7 @@ use super::iso;
 use engine::memory as ours;
 use protocol::memory::Memory;
 
-/// A memory as it is.
+/// Converts a memory.
 pub fn memory(memory: &ours::Memory) -> Memory {
     Memory {
         id: memory.id.clone(),

@@ -1,5 +1,4 @@
-//! Messages and parts. A part that cannot stand where it stands is an error; a part of an unknown kind is left out and
-//! reported.
+//! Messages and parts. A misplaced part is an error; a part of an unknown kind is left out and reported.
 
 use super::{ConvertError, Reading};
 use engine::message as ours;
@@ -13,7 +12,7 @@ use protocol::prompt::{self, ContextFile};
 use serde_json::{Map, Value};
 
 impl Reading {
-    /// What a user message or a tool result holds.
+    /// Reads the content of a user message or a tool result.
     pub fn content(&mut self, content: &Content) -> Result<Vec<ours::Content>, ConvertError> {
         let parts = self.each(&content.0, |reading, part| reading.content_part(part))?;
         Ok(parts.into_iter().flatten().collect())
@@ -40,7 +39,7 @@ impl Reading {
         }))
     }
 
-    /// A request of the user with the files that were given with it.
+    /// Reads a request of the user with its files.
     pub fn request(
         &mut self,
         content: &Content,
@@ -55,7 +54,7 @@ impl Reading {
         Ok(parts)
     }
 
-    /// What a model said and what it asked for, each in its order.
+    /// Reads a model's parts and calls, each in order.
     pub fn said(&mut self, content: &Content) -> Result<(Vec<AssistantPart>, Vec<ToolCall>), ConvertError> {
         let (mut parts, mut calls) = (Vec::new(), Vec::new());
         self.each(&content.0, |reading, part| {
@@ -82,7 +81,7 @@ impl Reading {
         Ok((parts, calls))
     }
 
-    /// A model's answer within a round.
+    /// Reads a model's answer within a round.
     pub fn assistant(&mut self, input: &AssistantInput) -> Result<NewMessage, ConvertError> {
         let (parts, calls) = self.field("parts", |reading| reading.said(&input.parts))?;
         let beside = our_beside(input.usage, &input.citations, &input.extra);
@@ -93,7 +92,7 @@ impl Reading {
         })
     }
 
-    /// A message as a client gives it: one, or one for each result of a tool message.
+    /// Reads a message; a tool message becomes one for each of its results.
     pub fn message(&mut self, input: &MessageInput) -> Result<Vec<NewMessage>, ConvertError> {
         let bodies = match input.role {
             Role::User => {
@@ -151,7 +150,7 @@ impl Reading {
     }
 }
 
-/// Attachments as they were given.
+/// Reads attachments.
 pub fn attachments(given: Option<&[prompt::Attachment]>) -> Vec<Attachment> {
     let given = given.unwrap_or_default().iter();
     given.map(|attachment| Attachment::new(&attachment.name, &attachment.text)).collect()
@@ -194,7 +193,7 @@ pub(super) fn our_effects(effects: Option<&[Effect]>) -> Vec<ours::Effect> {
     effects.map(|effect| ours::Effect { path: effect.path.clone(), sha256: effect.sha256.clone() }).collect()
 }
 
-/// Content as parts.
+/// Converts content to parts.
 pub fn content_parts(content: &[ours::Content]) -> Vec<Part> {
     content
         .iter()
@@ -245,7 +244,7 @@ pub(super) fn wire_call(call: &ToolCall) -> WireCall {
     }
 }
 
-/// What a message says, as parts.
+/// Converts a message's body to parts.
 pub fn body_parts(body: &Body) -> Vec<Part> {
     match body {
         Body::User(content) => content_parts(content),
@@ -269,7 +268,7 @@ pub fn body_parts(body: &Body) -> Vec<Part> {
     }
 }
 
-/// A message of a session as it is shown.
+/// Converts a message of a session.
 pub fn message(message: &ours::Message) -> Message {
     let (role, kind) = match &message.body {
         Body::User(_) => (Role::User, None),

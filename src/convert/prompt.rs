@@ -1,4 +1,4 @@
-//! Prompts as they are sent: items, plan, sizes, cuts. Nothing is joined here.
+//! Prompts as they are sent: items, plan, sizes, cuts. Items are not joined.
 
 use super::message::content_parts;
 use engine::message::Content;
@@ -25,7 +25,7 @@ pub fn breakpoints(prompt: &Prompt) -> Vec<usize> {
     ends
 }
 
-/// Items as messages, in their order, with these breakpoints.
+/// Converts items to messages, in order, with these breakpoints.
 pub fn prompt_messages(items: &[Item], breakpoints: &[usize]) -> Vec<PromptMessage> {
     let items = items.iter().enumerate();
     items
@@ -37,8 +37,8 @@ pub fn prompt_messages(items: &[Item], breakpoints: &[usize]) -> Vec<PromptMessa
         .collect()
 }
 
-/// Messages as a model can take them: one that knows no system role gets it as a user's, first; what a model cannot
-/// see is named in its place.
+/// Adapts messages to a model: a role that it does not know becomes the user's, and an image that it cannot
+/// see becomes a text.
 pub fn fit(mut messages: Vec<PromptMessage>, model: &ModelFacts) -> Vec<PromptMessage> {
     for message in &mut messages {
         let is_known = match message.role {
@@ -66,7 +66,7 @@ fn name_picture(part: &mut Part) {
 
 fn item_parts(item: &Item) -> Vec<Part> {
     let said = item.parts.iter().flat_map(|part| match part {
-        // Any wire can carry it, and what a model reads is ours to say.
+        // Text fits every wire, and the framing is ours.
         ItemPart::Content(Content::Attachment(attachment)) => vec![Part::Text { text: attachment.framed() }],
         ItemPart::Content(content) => content_parts(std::slice::from_ref(content)),
         ItemPart::Reasoning { text, signature, block } => vec![Part::Reasoning {
@@ -94,7 +94,7 @@ fn item_parts(item: &Item) -> Vec<Part> {
     said.chain(calls).collect()
 }
 
-/// A plan. `marked` is false where no breakpoints are wanted.
+/// Converts a plan. `marked` is `false` if no breakpoints are wanted.
 pub fn plan(plan: &PromptPlan, marked: bool) -> Vec<PlanSection> {
     let sections = plan.sections.iter();
     sections
@@ -125,7 +125,7 @@ pub fn section_tokens(plan: &PromptPlan) -> Vec<SectionTokens> {
         .collect()
 }
 
-/// What a session's prompt does not show as it was said.
+/// Converts the cuts of a session's prompt.
 pub fn cuts(session: &Session, cuts: &[ours::Cut]) -> Vec<Cut> {
     let sections = &session.head().prefix.sections;
     cuts.iter()
@@ -149,7 +149,7 @@ pub fn cuts(session: &Session, cuts: &[ours::Cut]) -> Vec<Cut> {
         .collect()
 }
 
-/// A caller's section as it was given.
+/// Converts a caller's section.
 pub fn section(section: &CallerSection) -> Section {
     Section {
         channel: Some(section.place),

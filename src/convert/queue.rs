@@ -1,4 +1,4 @@
-//! What waits in a session, what sessions share, what was approved: both ways.
+//! Queued commands, shared values and approvals, both ways.
 
 use super::message::content_parts;
 use super::{ConvertError, Reading};
@@ -12,7 +12,7 @@ use session::acceptance::{self, CommandName};
 use session::queue;
 use session::stored::Always;
 
-/// A command that waits.
+/// Converts a queued command.
 pub fn queue_item(item: &queue::QueueItem) -> QueueItem {
     let parts = |content: &[Content]| Some(content_parts(content));
     let (command, turn, message, content) = match &item.work {
@@ -39,7 +39,7 @@ pub fn queue_item(item: &queue::QueueItem) -> QueueItem {
     }
 }
 
-/// What sessions share.
+/// Converts the values that sessions share.
 pub fn scope(scope: &ours::Scope) -> Scope {
     let todo = |todo: &ours::Todo| Todo { content: todo.content.clone(), status: todo.status.into() };
     Scope {
@@ -60,7 +60,7 @@ fn artifact(artifact: &ours::Artifact) -> Artifact {
     }
 }
 
-/// A change of what sessions share.
+/// Reads a change of the values that sessions share.
 pub fn scope_patch(params: &ScopePutParams) -> ours::ScopePatch {
     let todo = |todo: &Todo| ours::Todo { content: todo.content.clone(), status: todo.status.into() };
     let pin = |pin: &Pin| ours::Pin { id: pin.id.clone(), text: pin.text.as_str().into() };
@@ -78,18 +78,18 @@ pub fn scope_patch(params: &ScopePutParams) -> ours::ScopePatch {
     }
 }
 
-/// What was approved once and for all.
+/// Converts a permanent approval.
 pub fn approved(always: &Always) -> Approved {
     Approved { tool: always.tool.clone(), pattern: always.pattern.clone() }
 }
 
-/// The same as it came.
+/// Reads a permanent approval.
 pub fn always(approved: &Approved) -> Always {
     Always { tool: approved.tool.clone(), pattern: approved.pattern.clone() }
 }
 
 impl Reading {
-    /// A tool's rules.
+    /// Reads a tool's rules.
     pub(super) fn rules(&mut self, rules: &[ToolRule]) -> Result<Vec<Rule>, ConvertError> {
         self.each(rules, |reading, rule| match rule.pattern.as_str() {
             "" => Err(reading.field("pattern", |reading| reading.fail("must not be empty"))),
@@ -102,7 +102,7 @@ impl Reading {
     }
 }
 
-/// A tool's rule as it is sent.
+/// Converts a tool's rule.
 pub(super) fn rule(rule: &Rule) -> ToolRule {
     ToolRule { argument: rule.argument.clone(), pattern: rule.pattern.clone(), policy: rule.approval }
 }

@@ -1,5 +1,4 @@
-//! From the wire to the engine and back: nothing is lost that both sides know, and what cannot stand where it stands
-//! is named.
+//! Round trips between wire and engine: nothing is lost that both sides know, and a misplaced part is named.
 
 use crate::convert::{self, ConvertError, Reading};
 use engine::compact::metadata::SummaryEntry;
@@ -113,7 +112,7 @@ fn tool() -> impl Strategy<Value = Tool> {
     )
 }
 
-/// Through the bytes of the wire.
+/// Sends a value through the bytes of the wire.
 fn over_the_wire<T: serde::Serialize, U: serde::de::DeserializeOwned>(value: &T) -> U {
     serde_json::from_slice(&serde_json::to_vec(value).expect("it can be written")).expect("it can be read")
 }
@@ -129,7 +128,7 @@ proptest! {
         let given: MessageInput = over_the_wire(&shown);
         let mut reading = Reading::new();
         let back = reading.message(&given).expect("what we show can be given back");
-        // The transcript may have given a call a new id. What it weighed goes to nobody: a copy is weighed by itself.
+        // The transcript may have given a call a new id. Weights are not sent: a copy is weighed by itself.
         let back: Vec<NewMessage> = back
             .into_iter()
             .map(|mut message| {
@@ -265,7 +264,7 @@ fn summaries_come_first_and_markers_of_failure_stay() {
 }
 
 #[test]
-fn what_cannot_stand_there_is_named() {
+fn misplaced_part_is_named() {
     let complaint = |turn: Value| history(json!([{}, turn])).unwrap_err().to_string();
     assert_eq!(
         complaint(json!({"request": [{"type": "reasoning", "text": ""}]})),
@@ -328,7 +327,7 @@ fn answer_is_completed_by_its_deltas() {
     assert_eq!(
         (beside.citations, beside.usage),
         (vec![json!("book")], Some(usage)),
-        "stated words replace no other"
+        "stated values replace no others"
     );
     assert_eq!(answer(json!({})), ("streamed".into(), "d".into(), StopReason::End));
     assert_eq!(answer(json!({"toolCalls": []})), ("streamed".into(), String::new(), StopReason::End));
@@ -345,7 +344,7 @@ fn answer_is_completed_by_its_deltas() {
 }
 
 #[test]
-fn a_tool_answers_now_or_later_and_never_neither() {
+fn tool_answers_now_or_later() {
     let invoked = |result: Value| {
         let result: ToolInvokeResult = read(result).unwrap();
         Reading::new().invoked("c", &result)

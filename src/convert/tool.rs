@@ -1,4 +1,4 @@
-//! Tools and their results, and the caller's sections.
+//! Tools, their results, and the caller's sections.
 
 use super::message::our_effects;
 use super::{ConvertError, Reading};
@@ -11,7 +11,7 @@ use protocol::tool::{Tool, ToolInvokeResult, ToolResult, ToolResultParams};
 use serde_json::json;
 
 impl Reading {
-    /// Tools, whose names must be there and differ.
+    /// Reads tools, whose names must be present and unique.
     pub fn tools(&mut self, tools: &[Tool]) -> Result<Vec<item::Tool>, ConvertError> {
         let mut names = std::collections::BTreeSet::new();
         self.each(tools, |reading, tool| {
@@ -25,7 +25,7 @@ impl Reading {
         })
     }
 
-    /// A tool's result.
+    /// Reads a tool's result.
     pub fn result(&mut self, result: &ToolResult) -> Result<ours::ToolResult, ConvertError> {
         Ok(ours::ToolResult {
             call: result.tool_call_id.clone(),
@@ -37,7 +37,7 @@ impl Reading {
         })
     }
 
-    /// The result in the parameters of `tool/result`.
+    /// Reads the result in the parameters of `tool/result`.
     pub fn late_result(&mut self, params: &ToolResultParams) -> Result<ours::ToolResult, ConvertError> {
         Ok(ours::ToolResult {
             call: params.tool_call_id.clone(),
@@ -49,7 +49,7 @@ impl Reading {
         })
     }
 
-    /// The answer to `tool/invoke` for this call; nothing, where it comes later.
+    /// Reads the result of `tool/invoke` for this call; `None` if it comes later.
     pub fn invoked(
         &mut self,
         call: &str,
@@ -71,7 +71,7 @@ impl Reading {
         }
     }
 
-    /// The caller's sections, whose names must be there.
+    /// Reads the caller's sections, whose names must be present.
     pub fn sections(&mut self, sections: &[Section]) -> Result<Vec<CallerSection>, ConvertError> {
         self.each(sections, |reading, section| {
             if section.name.is_empty() {
@@ -88,7 +88,7 @@ impl Reading {
         })
     }
 
-    /// Values and notebooks that belong to a request, as content beside its words.
+    /// Reads variables and notebooks of a request, as content beside its text.
     pub fn beside(
         &mut self,
         variables: Option<&[Variable]>,
@@ -112,7 +112,7 @@ impl Reading {
     }
 }
 
-/// Plain texts get the name as their address; what has an address of its own stays as it is.
+/// Makes plain texts resources with the name as URI; other content has its own.
 fn under_name(name: &str, content: Vec<ours::Content>) -> Vec<ours::Content> {
     let named = |part| match part {
         ours::Content::Text(text) => ours::Content::Resource { uri: name.to_owned(), text },
@@ -137,7 +137,7 @@ fn our_tool(tool: &Tool) -> item::Tool {
     }
 }
 
-/// A tool as it is sent.
+/// Converts a tool.
 pub fn tool(tool: &item::Tool) -> Tool {
     Tool {
         name: tool.name.clone(),

@@ -9,12 +9,12 @@ use protocol::turn::{Round, Turn};
 use session::history_turn::HistoryTurn;
 
 impl Reading {
-    /// Turns of a history, in order.
+    /// Reads the turns of a history, in order.
     pub fn history(&mut self, turns: &[Turn]) -> Result<Vec<HistoryTurn>, ConvertError> {
         self.each(turns, |reading, turn| reading.turn(turn))
     }
 
-    /// The running turn, given in pieces at the top of the parameters.
+    /// Reads the running turn, whose fields are at the top of the parameters.
     pub fn current(&mut self, turn: &Turn) -> Result<HistoryTurn, ConvertError> {
         self.turn(turn)
     }
@@ -41,7 +41,7 @@ impl Reading {
         })
     }
 
-    /// A turn that is given as a request with rounds, or with an answer.
+    /// Reads a turn that is given as a request with rounds, or with an answer.
     fn parts_of(&mut self, turn: &Turn) -> Result<Vec<NewMessage>, ConvertError> {
         let mut messages = Vec::new();
         if let Some(request) = &turn.request {
@@ -62,12 +62,12 @@ impl Reading {
         Ok(messages)
     }
 
-    /// The messages of each round: its assistant message, which bears the round's id, and its results.
+    /// Reads the messages of each round: its assistant message, which has the round's id, and its results.
     pub fn rounds(&mut self, rounds: &[Round]) -> Result<Vec<Vec<NewMessage>>, ConvertError> {
         self.each(rounds, |reading, round| reading.round(round))
     }
 
-    /// The messages of one round.
+    /// Reads the messages of one round.
     pub fn round(&mut self, round: &Round) -> Result<Vec<NewMessage>, ConvertError> {
         let mut assistant = self.field("assistant", |reading| reading.assistant(&round.assistant))?;
         if round.id.is_some() {
@@ -85,13 +85,13 @@ fn rounds(turn: &Turn) -> &[Round] {
     turn.rounds.as_deref().unwrap_or_default()
 }
 
-/// The summaries of a turn: `summaries`, else `summary`, those of rounds that none of them names, and what annotates no
-/// round.
+/// The summaries of a turn: `summaries`, else `summary`; those of rounds that none of them names; and those
+/// of no round.
 fn entries(turn: &Turn) -> Vec<SummaryEntry> {
     let mut entries: Vec<SummaryEntry> = match &turn.metadata {
         Some(TurnMetadata { summaries: Some(all), .. }) if !all.is_empty() => all.iter().map(entry).collect(),
         Some(TurnMetadata { summary: Some(one), .. }) => vec![entry(one)],
-        // Said as what cannot be read.
+        // Becomes an entry that is reported as unreadable.
         Some(metadata) if metadata.is_unreadable() => {
             vec![SummaryEntry { round_id: String::new(), text: String::new(), own: Some(String::new()) }]
         }

@@ -1,5 +1,5 @@
-//! All that goes to the client, in the order in which it is said: answers, notifications, requests of ours. To a client
-//! that does not read, events are told later, see [`delivery`].
+//! All output to the client, in one order: responses, notifications and requests of ours. Events for a slow
+//! client are held back, see [`delivery`].
 
 mod delivery;
 pub(super) mod replies;
@@ -26,7 +26,7 @@ use session::event;
 use session::input::ModelCallId;
 use tokio::sync::oneshot;
 
-/// Where an answer goes: to the handler that awaits it.
+/// Takes the result for the handler that awaits it.
 pub(super) type Reply = oneshot::Sender<Result<Value, ProtocolError>>;
 
 /// The client of this process.
@@ -42,17 +42,17 @@ impl Client {
         Self { outgoing, delivery: Delivery::default(), requests: Requests::default(), mailbox }
     }
 
-    /// Sends a notification, whatever waits.
+    /// Sends a notification, also to a slow client.
     pub fn notify(&self, method: &str, params: &impl Serialize) {
         self.outgoing.notification(method, params);
     }
 
-    /// Gives a handler its reply, at this place in the order.
+    /// Sends a handler its result, at this place in the order.
     pub fn answer(&self, reply: Reply, value: Result<Value, ProtocolError>) {
         self.outgoing.answer(reply, value);
     }
 
-    /// The number of a request of ours, which is to be sent with [`Client::request`].
+    /// Registers a request of ours. Returns its number, to send it with [`Client::request`].
     pub fn number(&mut self, session: &SessionId, what: What) -> i64 {
         self.requests.insert(session, what)
     }
@@ -62,7 +62,7 @@ impl Client {
         self.outgoing.request(number, method, params);
     }
 
-    /// The session and the call of a request to a model, if its answer is still wanted.
+    /// The session and the call of a request to a model; `None` if its answer is no longer wanted.
     pub fn model_call(&self, number: i64) -> Option<(SessionId, ModelCallId)> {
         match self.requests.get(number)? {
             PendingRequest { session, what: What::Model(call, _) } => Some((session.clone(), *call)),
@@ -70,17 +70,17 @@ impl Client {
         }
     }
 
-    /// The request of this number, which is answered now.
+    /// Takes the request of this number, which was answered.
     pub fn answered(&mut self, number: i64) -> Option<PendingRequest> {
         self.requests.remove(number)
     }
 
-    /// How many requests of ours wait.
+    /// Number of requests of ours that wait.
     pub fn requests(&self) -> usize {
         self.requests.len()
     }
 
-    /// Tells the client that an answer is not wanted any more. One that comes all the same is dropped.
+    /// Cancels a request of ours. A response that comes all the same is dropped.
     pub fn cancel(&mut self, number: i64) {
         self.requests.remove(number);
         self.outgoing.cancel(number);
@@ -93,12 +93,12 @@ impl Client {
         }
     }
 
-    /// Sends an event of a session, whatever waits.
+    /// Sends an event of a session, also to a slow client.
     pub fn send_event(&self, event: &SessionEvent) {
         self.notify(methods::SessionEventSent::NAME, event);
     }
 
-    /// Sends a session as it stands.
+    /// Sends a snapshot of a session.
     pub fn snapshot(&self, snapshot: Snapshot) {
         self.send_event(&SessionEvent {
             session_id: snapshot.session_id.clone(),
@@ -108,22 +108,22 @@ impl Client {
         });
     }
 
-    /// Returns whether an event of this session is not sent now. A snapshot will come in its place.
+    /// `true` if an event of this session is held back. A snapshot will replace it.
     pub fn holds_back(&mut self, id: &SessionId) -> bool {
         self.delivery.keeps_back(id, &self.outgoing, &self.mailbox)
     }
 
-    /// A snapshot is due in the place of this session's events, as soon as what it has to store is stored.
+    /// Replaces events of this session by a snapshot, due once its steps are stored.
     pub fn owe_snapshot(&mut self, id: &SessionId) {
         self.delivery.owe(id);
     }
 
-    /// Returns whether a snapshot of this session is due and the client reads.
+    /// `true` if a snapshot of this session is due and the client reads.
     pub fn takes_snapshot(&mut self, id: &SessionId) -> bool {
         self.delivery.is_behind(id) && !self.delivery.holds(&self.outgoing, &self.mailbox)
     }
 
-    /// A session's turn to be caught up; nothing is sent of one that is not shown any more.
+    /// Ends holding back a session's events. Nothing is sent of a session that is no longer shown.
     pub fn caught_up(&mut self, id: &SessionId, snapshot: Option<Snapshot>) {
         self.delivery.caught_up(id);
         if let Some(snapshot) = snapshot {
@@ -131,14 +131,15 @@ impl Client {
         }
     }
 
-    /// Tells what changed in the list of sessions.
+    /// Reports changes of the session list.
     pub fn sessions_changed(&mut self, changed: SessionsChangedParams) {
         if let Some(changed) = self.delivery.sessions_changed(changed, &self.outgoing, &self.mailbox) {
             self.notify(methods::SessionsChanged::NAME, &changed);
         }
     }
 
-    /// The client has read. The sessions that are behind, in the order in which they are caught up.
+    /// Sends what was held back, now that the client has read. Returns the sessions that are behind, in
+    /// order.
     pub fn drained(&mut self) -> Vec<SessionId> {
         let (changed, lines) = self.delivery.drained();
         if let Some(changed) = changed {
@@ -150,16 +151,16 @@ impl Client {
         self.delivery.in_turn()
     }
 
-    /// Tells how far something is that the client waits for.
+    /// Reports progress of a request.
     pub fn progress(&self, token: &ProgressToken, value: Value) {
-        // Where it begins and ends is told whatever waits: clients show it until it ends.
+        // Begin and end are always sent: clients show progress until it ends.
         if self.delivery.is_held() && value["kind"] == "report" {
             return;
         }
         self.notify("$/progress", &json!({ "token": token, "value": value }));
     }
 
-    /// Says something to whoever reads the client's log.
+    /// Writes to the client's log.
     pub fn log(&mut self, message: String) {
         if self.delivery.keeps_log_back() {
             return tracing::warn!("not told to the client, which does not read: {message}");
@@ -167,13 +168,13 @@ impl Client {
         self.notify("window/logMessage", &json!({ "type": 2, "message": message }));
     }
 
-    /// Says something in the client's log and in ours.
+    /// Writes to the client's log and to ours.
     pub fn warn(&mut self, message: String) {
         tracing::warn!("{message}");
         self.log(message);
     }
 
-    /// Tells the tokens that a model used, beside the count of this estimator.
+    /// Reports the tokens that a model used, with our count by this estimator.
     pub fn usage(&self, id: &SessionId, used: Used, usage: Usage, source: UsageSource, estimator: &str) {
         let params = ModelUsageParams {
             session_id: id.as_str().to_owned(),

@@ -1,4 +1,4 @@
-//! Time: what it is now, and the deadlines of sessions.
+//! The current time, and the deadlines of sessions.
 
 use super::mailbox::Mailbox;
 use engine::id::{SessionId, Time};
@@ -7,25 +7,26 @@ use std::collections::BTreeMap;
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 use tokio::task::AbortHandle;
 
-/// The time.
+/// The current time.
 pub(super) fn now() -> Time {
     let since = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
     Time(u64::try_from(since.as_millis()).unwrap_or(u64::MAX))
 }
 
-/// A deadline passed. The number tells a timer from an older one of the same name, in whichever opening of the session.
+/// A deadline passed. `number` distinguishes it from older ones of its name, also in earlier openings of the
+/// session.
 pub(super) struct Expired {
-    /// Whose it is.
+    /// The session of the deadline.
     pub session: SessionId,
     /// The name of the timer.
     pub timer: Timer,
     number: u64,
 }
 
-/// Starts timers.
+/// Starts and numbers timers.
 pub(super) struct Clock {
     mailbox: Mailbox<Expired>,
-    /// Timers so far.
+    /// Number of timers so far.
     count: u64,
 }
 
@@ -45,14 +46,14 @@ impl Clock {
     }
 }
 
-/// The deadlines of one session. They are stopped when it goes.
+/// The deadlines of one session, stopped when dropped.
 #[derive(Default)]
 pub(super) struct Timers {
     running: BTreeMap<Timer, (u64, AbortHandle)>,
 }
 
 impl Timers {
-    /// Starts a deadline, in the place of the one of this name.
+    /// Starts a deadline, which replaces one of the same name.
     pub fn start(&mut self, clock: &mut Clock, session: &SessionId, timer: Timer, ms: u64) {
         let started = clock.start(session, timer.clone(), ms);
         if let Some((_, before)) = self.running.insert(timer, started) {
@@ -67,7 +68,7 @@ impl Timers {
         }
     }
 
-    /// Returns whether this deadline was neither moved nor stopped meanwhile.
+    /// Removes an expired deadline. Returns `false` if it was moved or stopped meanwhile.
     pub fn expire(&mut self, expired: &Expired) -> bool {
         let is_current =
             self.running.get(&expired.timer).is_some_and(|(number, _)| *number == expired.number);

@@ -1,6 +1,6 @@
-//! Settings that come or change while the process runs, from whomever: what of them is taken, what is said of the rest, and
-//! which open sessions they concern. Files are read when they are first needed and followed from then on; what cannot be
-//! taken of one is said to the client, and what it said before stays.
+//! Settings that come or change while the process runs: which values are taken, which are reported as faults,
+//! and which open sessions they concern. Files are read when they are first needed and watched from then on;
+//! a faulty value is reported to the client, and the earlier one stays.
 
 mod files;
 mod instructions;
@@ -30,35 +30,35 @@ use std::path::PathBuf;
 
 /// A file changed.
 pub(super) struct FileChanged {
-    /// Which.
+    /// The file.
     pub which: Which,
-    /// Its content now.
+    /// The new content.
     pub found: Found,
 }
 
 /// Open sessions whose settings change, each with its new ones.
 pub(super) type Changes = Vec<(SessionId, Effective)>;
 
-/// An instruction file by its name below the folder, with what it says.
+/// An instruction file: its name below the folder, and its text.
 pub(super) type Instruction = (String, Option<Text>);
 
-/// Settings of all sessions, and the files that are followed.
+/// Settings of all sessions, and the watched files.
 pub(super) struct Config {
     mailbox: Mailbox<FileChanged>,
     layers: Layers,
-    /// The folder that is meant where none is named.
+    /// The folder for requests that name none.
     home: String,
-    /// The user's file, where the environment has a place for it.
+    /// The user's file; `None` if the environment has no place for it.
     user: Option<PathBuf>,
-    /// True if the environment names that file.
+    /// `true` if the environment names that file.
     is_named: bool,
-    /// Folders whose files are known.
+    /// Folders whose files were read.
     folders: BTreeSet<String>,
-    /// Faults of the environment, said once there is a client to say them to.
+    /// Faults of the environment, reported once there is a client.
     faults: Vec<String>,
-    /// True if files are read at all.
+    /// `true` if files are read at all.
     reads_files: bool,
-    /// Instruction files that are watched, by their folders and paths.
+    /// Watched instruction files, by folder and path.
     instructions: BTreeSet<(String, String)>,
     watch: Option<Watch<Which>>,
 }
@@ -74,7 +74,7 @@ enum Given {
 }
 
 impl Config {
-    /// Settings that nobody gave, from no file.
+    /// Default settings, without files.
     pub fn new(mailbox: Mailbox<FileChanged>) -> Self {
         Self {
             mailbox,
@@ -90,7 +90,7 @@ impl Config {
         }
     }
 
-    /// Takes what is said before a client says anything: the environment, the command line, and where the user's file is.
+    /// Takes the settings from outside: the environment, the command line, and the path of the user's file.
     pub fn take_outside(&mut self, flags: &Flags) {
         let variable = |name: &str| std::env::var(name).ok();
         self.user = outside::user_file(variable);
@@ -108,7 +108,7 @@ impl Config {
         &self.layers
     }
 
-    /// Notes what the client can do.
+    /// Notes the client's capabilities.
     pub fn set_client(&mut self, capabilities: ClientCapabilities) {
         self.layers.client = capabilities;
     }
@@ -118,8 +118,8 @@ impl Config {
         self.layers.effective(folder, own)
     }
 
-    /// The settings of a session that is opened. A policy of its own that is gone is no reason to keep the session from
-    /// anybody, unless it was given just now.
+    /// The settings of a session that is opened. An unusable policy of its own does not keep the session from
+    /// opening, unless it was given just now.
     pub fn effective_at_open(
         &mut self,
         client: &mut Client,
@@ -140,8 +140,8 @@ impl Config {
         Ok(settings)
     }
 
-    /// Takes the settings of `initialize`, and the folder that is meant where none is named. How safely a store is to
-    /// write.
+    /// Takes the settings of `initialize`, and the folder for requests that name none. Returns how safely a
+    /// store must write.
     pub fn initialize(&mut self, client: &mut Client, settings: Value, home: String) -> Option<Synchronous> {
         let (initialize, faults) = match settings {
             Value::Object(settings) => Layer::written(settings, None),
@@ -155,7 +155,7 @@ impl Config {
             client.warn(format!("the settings of initialize: {fault}; it is left out"));
         }
         let layers = Layers { initialize, ..self.layers.clone() };
-        // Later it would be each session's error, and nobody would know whose values they were.
+        // Later it would be an error of each session, without the source of the values.
         match layers.effective(&home, &Settings::default()) {
             Ok(settings) => {
                 self.layers = layers;
@@ -169,7 +169,7 @@ impl Config {
         merged.ok().and_then(|settings| settings.synchronous)
     }
 
-    /// Settings of open sessions follow the client's.
+    /// Takes a new configuration of the client. Returns the changes for open sessions.
     pub fn configured(&mut self, client: &mut Client, sessions: &Sessions, settings: Value) -> Changes {
         let place = "the new configuration";
         match settings {
@@ -184,7 +184,7 @@ impl Config {
         Changes::new()
     }
 
-    /// Takes a layer that was read anew, and says what in it is not taken. `place` is where it stands, for people.
+    /// Takes a layer that was read anew, and reports its faults. `place` is its source, for display.
     fn take_layer(
         &mut self,
         client: &mut Client,
@@ -212,7 +212,7 @@ impl Config {
                 Some(_) if fault.name != "policy" || before.values.contains_key("policy") => {
                     "what it was before stays".to_owned()
                 }
-                // It says more of how a session behaves than any other.
+                // The policy determines most of a session's behavior: name the one in force.
                 Some(_) => {
                     let home = layers.merged(&self.home, &Settings::default());
                     let holds =
@@ -234,9 +234,9 @@ impl Config {
         })
     }
 
-    /// Takes other layers on. Layers that an open session cannot use are an error and change none.
+    /// Takes other layers. Fails and changes nothing if an open session cannot use them.
     fn adopt(&mut self, sessions: &Sessions, layers: Layers) -> Result<Changes, ProtocolError> {
-        // Also where no session is open that could tell.
+        // Checked even if no session is open.
         layers.effective(&self.home, &Settings::default())?;
         let mut changes = Changes::new();
         for host in sessions.hosts() {
@@ -253,7 +253,7 @@ impl Config {
         Ok(changes)
     }
 
-    /// Reads the user's settings, and follows them.
+    /// Reads the user's settings, and watches the file.
     pub fn read_users_file(&mut self, client: &mut Client, sessions: &Sessions) -> Changes {
         for fault in std::mem::take(&mut self.faults) {
             client.warn(format!("the environment: {fault}; it is left out"));
@@ -266,7 +266,7 @@ impl Config {
         self.follow_file(client, sessions, Which::User, look)
     }
 
-    /// Reads what a folder says of its sessions when it is first named, and follows that.
+    /// Reads the settings of a folder when it is first named, and watches the file.
     pub fn enter_folder(&mut self, client: &mut Client, sessions: &Sessions, folder: &str) -> Changes {
         if self.reads_files
             && self.folders.insert(folder.to_owned())
@@ -277,7 +277,7 @@ impl Config {
         Changes::new()
     }
 
-    /// Reads the instruction files of a session that is here now, and follows them.
+    /// Reads the instruction files of an open session, and watches them.
     pub fn read_instructions(
         &mut self,
         (client, counter): (&mut Client, &dyn TokenCount),
@@ -296,7 +296,7 @@ impl Config {
                 self.watch_file(Which::Instructions(folder.clone(), name.clone()), look, found.clone());
             }
             if let Some(text) = instructions::text((client, counter), &folder, &name, &found, left) {
-                // Two names of one file, or a copy of it, say the same.
+                // Two names of one file, or a copy of it, have the same text.
                 if text.is_none() || !files.iter().any(|(_, known)| *known == text) {
                     if let Some(text) = &text {
                         left = left.beside(counter, text);
@@ -308,7 +308,7 @@ impl Config {
         files
     }
 
-    /// The open sessions that an instruction file of this folder is about, each with the room for it.
+    /// The open sessions that use an instruction file of this folder, each with the room for it.
     pub fn instructed(&self, sessions: &Sessions, folder: &str, name: &str) -> Vec<(SessionId, Room)> {
         tracing::info!(folder, name, "an instruction file changed");
         let concerned = sessions.hosts().filter(|host| {
@@ -319,7 +319,7 @@ impl Config {
         concerned.map(|host| (host.session().id().clone(), instructions::room(host.session()))).collect()
     }
 
-    /// Reads an instruction file anew, in the room that there is.
+    /// Reads an instruction file anew, cut to the room.
     pub fn instruction(
         &self,
         said: (&mut Client, &dyn TokenCount),
@@ -337,7 +337,7 @@ impl Config {
         changes
     }
 
-    /// Follows the file of a policy that is in force from now on.
+    /// Watches the file of a policy that is in force from now on.
     pub fn follow_policy(&mut self, file: Option<&str>) {
         let Some(file) = file.filter(|file| self.reads_files && !self.layers.policies.contains_key(*file))
         else {
@@ -351,7 +351,7 @@ impl Config {
         }
     }
 
-    /// The file of a policy changed: open sessions follow it. What cannot be used leaves what it said before.
+    /// Applies the changed file of a policy to open sessions. A file that cannot be used changes nothing.
     fn policy_is(&mut self, client: &mut Client, sessions: &Sessions, file: &str) -> Changes {
         match policy_of(file) {
             Ok(policy) => {
@@ -382,7 +382,7 @@ impl Config {
         }
     }
 
-    /// A file of settings or of a policy is this now.
+    /// Applies the content of a settings or policy file.
     pub fn file_is(
         &mut self,
         client: &mut Client,

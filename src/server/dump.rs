@@ -1,5 +1,5 @@
-//! Requests as files, for people who want to see what a model reads: `serve --dump-prompts`. The form is the one of
-//! `replay`. A file that cannot be written is no reason not to serve.
+//! Requests to models as files, for inspection: `serve --dump-prompts`. The form is that of `replay`. The
+//! server serves even if a file cannot be written.
 
 use crate::replay::dump::{dump, dump_read};
 use engine::id::SessionId;
@@ -12,28 +12,28 @@ use std::fs::DirBuilder;
 use std::io::{self, Write};
 use std::path::{Path, PathBuf};
 
-/// Makes the folder of `--dump-prompts`, with those above it, where there is none.
+/// Creates the folder of `--dump-prompts` and its parents, unless they exist.
 ///
 /// # Errors
-/// It cannot be made.
+/// Fails if it cannot be created.
 pub fn make_folder(folder: &Path) -> io::Result<()> {
     let mut builder = DirBuilder::new();
     builder.recursive(true);
-    // Nobody else on this machine is meant to look into it.
+    // Other users must not read it.
     #[cfg(unix)]
     std::os::unix::fs::DirBuilderExt::mode(&mut builder, 0o700);
     builder.create(folder)
 }
 
-/// Writes such a file.
+/// Writes a file that only its user can read.
 ///
 /// # Errors
-/// It cannot be written.
+/// Fails if it cannot be written.
 pub fn write(file: &Path, text: &str) -> io::Result<()> {
     open_private(file)?.write_all(text.as_bytes())
 }
 
-/// Where requests are written; nowhere unless somebody wants it.
+/// Writes request dumps; nothing without a folder.
 #[derive(Debug, Default)]
 pub(super) struct Dump {
     folder: Option<PathBuf>,
@@ -41,12 +41,12 @@ pub(super) struct Dump {
 }
 
 impl Dump {
-    /// Requests are written into this folder, which is there.
+    /// Dumps into this folder, which exists.
     pub fn into_folder(folder: Option<PathBuf>) -> Self {
         Self { folder, count: 0 }
     }
 
-    /// A request to a model of the client's.
+    /// Dumps a request to a model.
     pub fn request(&mut self, session: &SessionId, purpose: ModelPurpose, request: &Request, tokens: u32) {
         let purpose = match purpose {
             ModelPurpose::Turn => "turn",
@@ -56,7 +56,7 @@ impl Dump {
         self.write(session, purpose, || dump_read(&request.items, &request.tools, tokens));
     }
 
-    /// A prompt that the client sends by itself.
+    /// Dumps a prompt that the client sends by itself.
     pub fn prompt(&mut self, session: &SessionId, prompt: &Prompt) {
         self.write(session, "render", || dump(prompt));
     }
@@ -64,7 +64,7 @@ impl Dump {
     fn write(&mut self, session: &SessionId, purpose: &str, value: impl FnOnce() -> Value) {
         let Some(folder) = &self.folder else { return };
         self.count += 1;
-        // An id may hold what a file's name may not.
+        // An id may contain characters that a file name may not.
         let session: String =
             session.as_str().chars().map(|c| if c.is_ascii_alphanumeric() { c } else { '-' }).collect();
         let file = folder.join(format!("{:05}-{session}-{purpose}.json", self.count));
@@ -81,7 +81,7 @@ mod tests {
 
     #[cfg(unix)]
     #[test]
-    fn what_was_said_is_written_for_its_user_alone() {
+    fn dumps_are_private_to_their_user() {
         use std::os::unix::fs::PermissionsExt;
 
         let above = std::env::temp_dir().join(format!("threadhold-dump-{}", std::process::id()));

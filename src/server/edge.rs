@@ -1,5 +1,5 @@
-//! What the transport is told of this protocol: the data of its errors, how a body is mended, which parameters no
-//! recording holds.
+//! Protocol specifics for the transport: the data of errors, the repair of bodies, and the parameters that
+//! recordings mask.
 
 pub(super) mod backend;
 
@@ -11,11 +11,11 @@ use serde_json::Value;
 use std::borrow::Cow;
 use tower_lsp::jsonrpc::Error;
 
-/// The method that gives a model's key.
+/// The method whose parameters contain a model's key.
 pub(super) const MASKED: Masked = Masked { method: ModelKey::NAME, shown: "name" };
 
-/// A body in which each unpaired surrogate escape is that of U+FFFD, and how many there were: recordings, keys that are
-/// masked in them, and messages are all read from this one.
+/// Replaces each unpaired surrogate escape in a body by that of U+FFFD, and counts them. Recordings, keys
+/// that are masked in them, and messages are all read from the result.
 pub(super) fn well_formed(body: Vec<u8>) -> (Vec<u8>, usize) {
     match std::str::from_utf8(&body).map(json::paired) {
         Ok((Cow::Owned(text), replaced)) => (text.into_bytes(), replaced),
@@ -23,8 +23,8 @@ pub(super) fn well_formed(body: Vec<u8>) -> (Vec<u8>, usize) {
     }
 }
 
-/// The error with data that name its kind: every error on the wire has them, and those that the base protocol makes
-/// come without. A code that the table of errors has not is left as it is.
+/// Adds data with the kind of an error: every error on the wire has them, but those of the base protocol come
+/// without. An error with an unknown code is unchanged.
 pub(super) fn typed(error: Error) -> Error {
     if error.data.as_ref().is_some_and(|data| data.get("kind").is_some()) {
         return error;

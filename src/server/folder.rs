@@ -1,8 +1,8 @@
-//! How a client spells a folder becomes how we spell it, once, at the edge: one folder is one store, whether it was
-//! named by a URL or by a path. The disk is not asked; a link is the folder that it is called.
+//! Normalizes the client's spelling of a folder, once, at the edge: one folder is one store, whether it was
+//! named by a URL or by a path. The disk is not read; a link keeps its own name.
 
-/// A folder as sessions are stored under it: the path of a `file:` URL, or the text as it came, without a slash at its
-/// end. What is at another place than this machine's files keeps its URL.
+/// A folder as sessions are stored under it: the path of a `file:` URL, or the given text, without a slash at
+/// its end. Other URLs are kept.
 pub(super) fn spelled(named: &str) -> String {
     spelled_on(named, cfg!(windows))
 }
@@ -25,12 +25,12 @@ fn spelled_on(named: &str, is_windows: bool) -> String {
     if is_root { format!("{trimmed}/") } else { trimmed.to_owned() }
 }
 
-/// Returns whether it begins with a drive's letter.
+/// `true` if the path begins with a drive letter.
 fn has_drive(path: &str) -> bool {
     matches!(path.as_bytes(), [letter, b':'] | [letter, b':', b'/', ..] if letter.is_ascii_alphabetic())
 }
 
-/// The path of a `file:` URL. One whose bytes are no text stays as it is.
+/// The path of a `file:` URL; `None` for other texts, and if it is not UTF-8.
 fn path_of_url(named: &str) -> Option<String> {
     let (scheme, rest) = named.split_once("://")?;
     if !scheme.eq_ignore_ascii_case("file") {
@@ -45,7 +45,8 @@ fn path_of_url(named: &str) -> Option<String> {
     })
 }
 
-/// Text with its percent signs resolved. A percent sign before anything but two hex digits stands for itself.
+/// Decodes percent escapes; `None` if the result is not UTF-8. A percent sign before anything but two hex
+/// digits is kept.
 fn decoded(text: &str) -> Option<String> {
     let mut bytes = Vec::with_capacity(text.len());
     let mut rest = text.as_bytes();

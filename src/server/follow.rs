@@ -1,7 +1,7 @@
-//! Sessions that another process writes and that are shown here. Each is read from its store, without its lease; the
-//! store is asked a few times a second whether anything was committed, and only what is new is read. What is told of it
-//! is decided in `changes`; what changed in the list of sessions, in `lists`. Commands on such a session ask for its
-//! lease as ever: when the other process is gone, the session goes on here.
+//! Sessions that another process writes and that are shown here. Each is read from its store without a lease:
+//! the store is polled a few times a second for commits, and only what is new is read. `changes` derives the
+//! events, `lists` the changes of the session list. Commands on such a session ask for its lease as usual:
+//! once the other process has ended, the session goes on here.
 
 mod changes;
 mod lists;
@@ -39,22 +39,22 @@ use tokio::task::AbortHandle;
 use uuid::Uuid;
 use wanted::{Wanted, only_reads};
 
-/// Sessions that are followed, and the stores that are watched for them.
+/// Followed sessions, and the stores polled for them.
 pub(super) struct Follows {
     mailbox: Mailbox<FollowEvent>,
     followers: BTreeMap<SessionId, Follower>,
-    /// Stores that are looked at, by their names.
+    /// Polled stores, by name.
     watched: BTreeMap<String, Watched>,
-    /// Says when to look; nothing while there is nothing to look for.
+    /// Triggers looks; `None` while there is nothing to look for.
     clock: Option<AbortHandle>,
     looks: u64,
 }
 
-/// Something that matters to what is followed.
+/// An event for followed sessions.
 pub(super) enum FollowEvent {
-    /// The clock ticked: stores may have something new.
+    /// The clock ticked: stores may have news.
     Look,
-    /// A store said what is new.
+    /// A store answered.
     Told(Told),
 }
 
@@ -66,19 +66,19 @@ pub(super) struct FollowContext<'a> {
     pub layers: &'a Layers,
     pub counter: &'a dyn TokenCount,
     pub sessions: &'a Sessions,
-    /// True if tasks may wait, or end elsewhere.
+    /// `true` if tasks may be waiting, or end in another process.
     pub has_tasks: bool,
 }
 
-/// A session that is followed.
+/// A followed session.
 struct Follower {
     /// The name of its store.
     store: String,
-    /// Requests that came before it was read.
+    /// Requests that wait for the first read.
     waiting: Vec<(ReplyTo, Wanted)>,
-    /// Their answer where it cannot be read.
+    /// Their answer if following stops before it.
     refusal: ProtocolError,
-    /// Nothing until it was read for the first time.
+    /// `None` before the first read.
     seen: Option<Seen>,
 }
 
@@ -100,13 +100,13 @@ impl Follows {
         self.followers.contains_key(id)
     }
 
-    /// Returns whether this request waits for the first sight of a session that is followed.
+    /// `true` if this request waits for the first read of a followed session.
     pub fn is_awaited(&self, id: &SessionId, to: ReplyTo) -> bool {
         let follower = self.followers.get(id);
         follower.is_some_and(|follower| follower.waiting.iter().any(|(waiting, _)| *waiting == to))
     }
 
-    /// Does what is asked of a session that is followed. Gives back what needs its lease.
+    /// Handles a request for a followed session. Gives back one that needs the lease.
     pub fn hand(&mut self, context: &mut FollowContext<'_>, id: &SessionId, item: Queued) -> Option<Queued> {
         match item {
             Queued::Command(to, command) => match *command {
@@ -127,8 +127,8 @@ impl Follows {
         None
     }
 
-    /// Another process writes a session of this store. Whoever can do with reading it follows it, the others are told.
-    /// What is asked again, because it was asked when the store had been asked already, and what stands behind it.
+    /// Handles the queue of a session whose lease another process holds: requests that only read follow the
+    /// session, others get `refusal`. Returns a takeover, which is asked anew, and all items behind it.
     pub fn held(
         &mut self,
         context: &mut FollowContext<'_>,
@@ -143,7 +143,7 @@ impl Follows {
                     queue.push_front(item);
                     return queue;
                 }
-                // Whoever holds it looks itself how its tasks stand, and runs it where it is one.
+                // The lease holder looks after its tasks itself.
                 Queued::Task | Queued::Close(NOBODY) => {}
                 Queued::Command(NOBODY, _) => {
                     tracing::info!(session = %id, "held elsewhere; nothing was told")
@@ -169,7 +169,7 @@ impl Follows {
         queue
     }
 
-    /// Follows a session of this store, and shows it to who asked.
+    /// Follows a session of this store, and answers the request once it is read.
     fn follow(
         &mut self,
         context: &mut FollowContext<'_>,
@@ -188,7 +188,7 @@ impl Follows {
         self.begin(context, id, store, vec![(to, wanted)], refusal.clone());
     }
 
-    /// Follows a session from now on that was written here.
+    /// Follows a session from now on whose lease was lost.
     pub fn follow_lost(
         &mut self,
         context: &mut FollowContext<'_>,
@@ -213,7 +213,7 @@ impl Follows {
         self.watch(store);
     }
 
-    /// Answers who wants to see a session that is followed.
+    /// Answers a request for a followed session, now or after the first read.
     fn show(&mut self, context: &mut FollowContext<'_>, id: &SessionId, to: ReplyTo, wanted: Wanted) {
         let Some(follower) = self.followers.get_mut(id) else { return };
         match &follower.seen {
@@ -226,12 +226,12 @@ impl Follows {
         }
     }
 
-    /// A session that is followed as it stands.
+    /// Snapshot of a followed session; `None` before the first read.
     pub fn snapshot(&self, id: &SessionId) -> Option<Snapshot> {
         Some(self.followers.get(id)?.seen.as_ref()?.snapshot(None))
     }
 
-    /// Follows a session no longer. Whether it was followed.
+    /// Stops following a session. Returns `false` if it was not followed.
     pub fn stop(&mut self, context: &mut FollowContext<'_>, id: &SessionId) -> bool {
         let Some(follower) = self.followers.remove(id) else { return false };
         for (to, _) in follower.waiting {
@@ -241,13 +241,13 @@ impl Follows {
         true
     }
 
-    /// A session is gone, and it was told.
+    /// Forgets a deleted session whose deletion was reported.
     pub fn forget(&mut self, context: &mut FollowContext<'_>, id: &SessionId) {
         self.stop(context, id);
         self.watched.values_mut().for_each(|watched| watched.forget(id));
     }
 
-    /// Takes what a store read of a session that is followed.
+    /// Handles what a store read of a followed session.
     fn take_news(
         &mut self,
         context: &mut FollowContext<'_>,
@@ -264,7 +264,7 @@ impl Follows {
                     self.fail(context, id, &error);
                 }
             }
-            // Whoever holds it has not written it yet: they hear that it is held.
+            // Its holder has not stored it yet: waiting requests get the refusal.
             Ok(None) if is_new && !follower.waiting.is_empty() => drop(self.stop(context, id)),
             Ok(None) => {
                 self.forget(context, id);
@@ -287,7 +287,7 @@ impl Follows {
         self.stop(context, id);
     }
 
-    /// Takes in what was read, and tells it.
+    /// Applies what was read, and sends the events.
     fn take_in(
         &mut self,
         context: &mut FollowContext<'_>,
@@ -327,7 +327,7 @@ impl Follows {
                 None => return Err(error),
             },
         };
-        // Nothing is counted of a session that is only shown.
+        // A session that is only shown needs no exact counts.
         let session = Session::new(seen::opening(stored.clone(), settings, stream), &QuarterOfChars);
         let shown = Shown::of(&session, holder);
         let mut seen = Seen::new(mark, stored, session, shown);
@@ -341,7 +341,7 @@ impl Follows {
             for (to, value) in answers {
                 context.replies.answer(context.client, to, value);
             }
-            // Who had it open gets it whole.
+            // A client that had it open gets a snapshot.
             if context.client.takes_snapshot(id) {
                 context.client.caught_up(id, self.snapshot(id));
             }

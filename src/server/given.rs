@@ -1,4 +1,4 @@
-//! Ids that clients give or that are made here, and a session's own settings as they are stored.
+//! Ids that clients give or that are made here, and a session's own settings as stored.
 
 use engine::id::SessionId;
 use protocol::error::ProtocolError;
@@ -6,7 +6,7 @@ use protocol::settings::Settings;
 use serde_json::Value;
 use uuid::Uuid;
 
-/// A session's own layer of settings. What an older version wrote and this one cannot read counts as not set.
+/// A session's own layer of settings. Settings that this version cannot read count as not set.
 pub(super) fn own_settings(stored: &Value) -> Settings {
     serde_json::from_value(stored.clone()).unwrap_or_default()
 }
@@ -16,7 +16,7 @@ pub(super) fn new_id() -> SessionId {
     SessionId::new(Uuid::now_v7().to_string())
 }
 
-/// An id that a client gave. It is part of other ids and of file names.
+/// Checks an id that a client gave. It becomes part of other ids and of file names.
 pub(super) fn given_id(id: &str) -> Result<SessionId, ProtocolError> {
     let is_good = |c: char| c.is_ascii_alphanumeric() || matches!(c, '-' | '_' | '.' | '~' | ':');
     if (1..=128).contains(&id.len()) && id.chars().all(is_good) {

@@ -1,6 +1,6 @@
-//! One open session: its machine, the steps that wait for the store, the calls that wait for an answer, its deadlines, its
-//! file, and how it leaves. Its methods are here and in [`self::perform`]; whatever needs another component comes back to
-//! the router as a value.
+//! One open session: its machine, steps that wait for the store, pending calls, timers, file and shutdown.
+//! Its methods are here and in [`self::perform`]; whatever needs another component is returned to the router
+//! as a value.
 
 mod calls;
 pub(super) mod delete;
@@ -44,12 +44,12 @@ use store::Fence;
 use store::error::StoreError;
 use store::worker::Handle;
 
-/// A session that is open here.
+/// A session that is open in this process.
 pub(super) struct SessionHost {
     session: Session,
-    /// Present while only the newest part of it is here.
+    /// Present while only the newest part is loaded.
     part: Option<Box<Partly>>,
-    /// Where it is stored, and the right to write there. Nothing for a prompt of a history that nobody keeps.
+    /// The store, and the fence to write under; `None` for a prompt of a history that is not kept.
     store: Option<(Handle, Fence)>,
     steps: Steps,
     calls: Calls,
@@ -59,16 +59,16 @@ pub(super) struct SessionHost {
     mailbox: Mailbox<HostEvent>,
 }
 
-/// How a session leaves.
+/// Shutdown state of a session.
 #[derive(Default)]
 struct Leaving {
-    /// Set by a close: the session goes when all is stored.
+    /// Set by a close: the session ends once everything is stored.
     is_closing: bool,
-    /// The request that had the store destroy it. Nothing more is written until the store has answered.
+    /// The deletion request that is with the store, until whose answer nothing is written.
     deleting: Option<ReplyTo>,
-    /// Asked on its way out, and done when it is gone.
+    /// Items that arrived during the shutdown, handled after it.
     after: VecDeque<Queued>,
-    /// Closes, answered when it is gone from here and free for others.
+    /// Close requests, answered once the lease is released.
     closing: Vec<ReplyTo>,
 }
 
@@ -82,20 +82,20 @@ pub(super) enum Stepped {
     Broke,
 }
 
-/// The outcome of the store's word about a session of which a part was here.
+/// The outcome of a store's answer about a partly loaded session.
 pub(super) enum Rested {
     /// Meant for another opening of the session.
     Stale,
-    /// This is done now.
+    /// These items run now.
     Done(VecDeque<Waits>),
-    /// The rest does not fit what was made of the part.
+    /// The whole session does not fit what was made of the part.
     Differs,
     /// The store failed.
     Failed(StoreError),
 }
 
 impl SessionHost {
-    /// A session that was just opened: as its store gave it, or new.
+    /// Opens a session, as its store gave it or new.
     pub fn open(
         mut begin: Begin,
         stored: Option<Kept>,
@@ -134,12 +134,12 @@ impl SessionHost {
         &self.session
     }
 
-    /// Returns whether it is stored, and not only there for one answer.
+    /// `true` if it is stored, `false` if it exists for one answer only.
     pub fn is_stored(&self) -> bool {
         self.store.is_some()
     }
 
-    /// Where it is stored.
+    /// The store of the session.
     pub fn store(&self) -> Option<&Handle> {
         self.store.as_ref().map(|(store, _)| store)
     }
@@ -148,7 +148,7 @@ impl SessionHost {
         self.store.as_ref().map(|(_, fence)| *fence)
     }
 
-    /// The machine and its file.
+    /// The machine and the state of its file.
     pub fn file(&mut self) -> (&Session, &mut Filed) {
         (&self.session, &mut self.file)
     }
@@ -161,13 +161,13 @@ impl SessionHost {
         self.part.is_some()
     }
 
-    /// Returns whether everything that was decided is stored and done.
+    /// `true` if every step is stored and performed.
     pub fn is_settled(&self) -> bool {
         let is_here = self.part.as_ref().is_none_or(|part| part.is_settled());
         self.steps.is_empty() && !self.steps.is_writing() && self.leaving.deleting.is_none() && is_here
     }
 
-    /// Returns whether all of it is here and stored.
+    /// `true` if it is wholly loaded and stored.
     pub fn is_whole_and_stored(&self) -> bool {
         self.part.is_none() && !self.steps.has_unwritten()
     }
@@ -176,12 +176,12 @@ impl SessionHost {
         self.steps.is_writing()
     }
 
-    /// Returns whether it takes nothing more.
+    /// `true` if it accepts no more requests.
     pub const fn is_leaving(&self) -> bool {
         self.leaving.is_closing || self.leaving.deleting.is_some()
     }
 
-    /// Returns whether it goes as soon as nobody waits for it: it was only there for one answer, or is to be closed.
+    /// `true` if it ends once nothing waits for it: it exists for one answer only, or is being closed.
     pub fn is_passing(&self) -> bool {
         self.store.is_none() || self.leaving.is_closing
     }
@@ -190,34 +190,34 @@ impl SessionHost {
         self.leaving.deleting.is_some()
     }
 
-    /// Returns whether it is here under this right, and no store was asked to destroy it.
+    /// `true` if it is held under this fence and not being deleted.
     pub fn is_here_under(&self, fence: Fence) -> bool {
         !self.is_deleting() && self.fence() == Some(fence)
     }
 
-    /// Returns whether it is open under this right, and not on its way out.
+    /// `true` if it is open under this fence and not shutting down.
     pub fn is_open_under(&self, fence: Fence) -> bool {
         !self.is_leaving() && self.fence() == Some(fence)
     }
 
-    /// Returns whether the store has something of it whose answer moves it on.
+    /// `true` if a pending answer of the store moves it on.
     pub fn awaits_store(&self) -> bool {
         self.steps.is_writing()
             || self.leaving.deleting.is_some()
             || self.part.as_ref().is_some_and(|part| part.is_asked())
     }
 
-    /// Returns whether this request is parked here, rather than with the machine.
+    /// `true` if this request waits here rather than in the machine.
     pub fn holds(&self, to: ReplyTo) -> bool {
         self.waits_for_end(to) || self.part.as_ref().is_some_and(|part| part.holds(to))
     }
 
-    /// Returns whether this waits for its end, or for what comes then.
+    /// `true` if this request waits for the session's end.
     pub fn waits_for_end(&self, to: ReplyTo) -> bool {
         self.leaving.closing.contains(&to) || self.leaving.after.iter().any(|item| item.to() == to)
     }
 
-    /// The number of the next event that is told. What waits for the store is not told yet.
+    /// Number of the next event to send. Events that wait for the store are not sent yet.
     pub fn next_seq(&self) -> u64 {
         self.steps.first_untold().unwrap_or_else(|| self.session.snapshot().seq + 1)
     }
@@ -246,7 +246,7 @@ impl SessionHost {
         }
     }
 
-    /// Has an item wait where something waits already for the rest. Gives it back where it is done now.
+    /// Queues an item behind others that wait for the rest. Gives it back if it can run now.
     pub fn wait_for_rest(&mut self, item: Queued) -> Option<Queued> {
         match &mut self.part {
             Some(part) if !part.is_free() => {
@@ -257,7 +257,7 @@ impl SessionHost {
         }
     }
 
-    /// Has an item wait until all of it is here. Gives it back where it is.
+    /// Queues an item until the whole session is loaded. Gives it back if it is.
     pub fn wait_for_whole(&mut self, item: Queued) -> Option<Queued> {
         let Some(part) = &mut self.part else { return Some(item) };
         part.push(item);
@@ -265,7 +265,7 @@ impl SessionHost {
         None
     }
 
-    /// Somebody needs all of it.
+    /// Requests the rest of the session.
     pub fn want_rest(&mut self) {
         if let Some(part) = &mut self.part {
             part.want();
@@ -273,7 +273,7 @@ impl SessionHost {
         self.ask_rest();
     }
 
-    /// Asks the store for the rest where it is wanted and all that was decided is with the store.
+    /// Asks the store for the rest, if it is wanted and all steps are with the store.
     pub fn ask_rest(&mut self) {
         let (Some(part), Some((store, _))) = (&mut self.part, &self.store) else { return };
         if self.steps.are_with_store() {
@@ -284,7 +284,7 @@ impl SessionHost {
         }
     }
 
-    /// The store said more of it.
+    /// Handles the store's answer about the rest.
     pub fn rest_came(&mut self, came: RestCame, counter: &dyn TokenCount) -> Rested {
         if !came.is_of(self.session.stream()) {
             return Rested::Stale;
@@ -303,46 +303,47 @@ impl SessionHost {
         }
     }
 
-    /// Begins a close, which is answered at the end.
+    /// Begins a close, which is answered at the end of the session.
     pub fn begin_close(&mut self, to: ReplyTo) {
         self.leaving.is_closing = true;
         self.leaving.closing.push(to);
     }
 
-    /// Begins a deletion: the store that is to destroy it, if it has one.
+    /// Begins a deletion. Returns the store that must delete it, if it has one.
     pub fn begin_delete(&mut self, to: ReplyTo) -> Option<Handle> {
         let (store, _) = self.store.clone()?;
         self.leaving.deleting = Some(to);
         Some(store)
     }
 
-    /// The store answered who asked for its end. Whether that was asked here.
+    /// Ends a deletion. Returns `false` if this request did not begin one.
     pub fn end_delete(&mut self, to: ReplyTo) -> bool {
         self.leaving.deleting.take_if(|asked| *asked == to).is_some()
     }
 
-    /// Has an item wait for its end.
+    /// Queues an item until the session has ended.
     pub fn push_after(&mut self, item: Queued) {
         self.leaving.after.push_back(item);
     }
 
-    /// Takes back what waits for its end for this request.
+    /// Drops this request's items that wait for the end.
     pub fn forget_after(&mut self, to: ReplyTo) {
         self.leaving.after.retain(|item| item.to() != to);
     }
 
-    /// Takes the items that wait for its end, which does not come.
+    /// Takes the items that wait for an end that was called off.
     pub fn take_after(&mut self) -> VecDeque<Queued> {
         std::mem::take(&mut self.leaving.after)
     }
 
-    /// No store has it any more: there is nothing that it could be written to.
+    /// Drops unwritten data: no store has the session any more.
     pub fn forget_stored(&mut self) {
         self.steps.drop_unwritten();
         self.file = Filed::default();
     }
 
-    /// Another process writes it: nothing more can be stored, its file is the new writer's, and the client is told.
+    /// Handles a lost lease: nothing more is stored, the file is the new writer's, and the client is
+    /// notified.
     pub fn lose(&mut self, client: &mut Client, fault: ProtocolError) {
         let id = self.session.id().clone();
         let taken = SessionEvent {
@@ -363,12 +364,12 @@ impl SessionHost {
         }
     }
 
-    /// Goes: what was asked of the client for it is taken back, its lease is given back, and who waits for its end is
-    /// told then. What is done when it is gone.
+    /// Ends the session: cancels its requests to the client, releases its lease and answers closes after
+    /// that. Returns the items to handle then.
     pub fn leave(mut self, client: &mut Client, replies: &mut Replies) -> VecDeque<Queued> {
         self.cancel_requests(client);
         let Leaving { closing, after, .. } = std::mem::take(&mut self.leaving);
-        // They wait for the lease, no longer for the session: that may be opened again meanwhile.
+        // Closes wait for the lease, not for the session, which may be reopened meanwhile.
         closing.iter().for_each(|to| replies.set_session(*to, None));
         let closed = match self.steps.take_fault() {
             Some(fault) => Err(fault),

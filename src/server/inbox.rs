@@ -1,4 +1,4 @@
-//! Everything that reaches the router: one closed list, by who sent it. What is done about it stands in `router`.
+//! Every event that reaches the router: one closed list, by sender. `router` handles them.
 
 use super::client::Reply;
 use super::clock::Expired;
@@ -23,51 +23,51 @@ use session::input::ReplyTo;
 use store::error::StoreError;
 use tokio::sync::{mpsc, oneshot};
 
-/// Something that happened.
+/// An event for the router.
 pub(super) enum Event {
-    /// The client said hello.
+    /// `initialize` arrived.
     Hello(Box<Hello>),
     /// The client's configuration changed.
     Configured(Value),
-    /// The client asks for something.
+    /// A request of the client.
     Asked(ReplyTo, Box<Ask>, Reply),
-    /// A job that a request waited for came back with this.
+    /// The job of this request ended with an event.
     Back(ReplyTo, Box<Event>),
-    /// A job did something whose answer is ready.
+    /// The job of this request ended with its answer.
     Ready(ReplyTo, Result<Value, ProtocolError>),
-    /// The watchdog looks whether each request waits for something.
+    /// The watchdog checks that each request waits for something.
     Watch,
-    /// The handler of a request is gone: the client cancelled it.
+    /// The handler of a request was dropped: the client cancelled it.
     Abandoned(ReplyTo),
-    /// The client's model said a little more.
+    /// A streamed piece of an answer of the client's model.
     Delta(ModelDeltaParams),
-    /// The client answered something that we asked.
+    /// The client answered a request of ours.
     Answered(Box<Answer>),
     /// The client has read what waited for it.
     Drained,
-    /// A model that we ask ourselves said something.
+    /// An event of a model that is called from this process.
     Model(Box<ModelEvent>),
-    /// Something came back for a session.
+    /// An event for one session.
     Host(HostEvent),
     /// A deadline passed.
     Expired(Expired),
-    /// A file that matters changed.
+    /// A watched file changed.
     File(Box<FileChanged>),
     /// A scope, approvals or memories were read or changed.
     Shared(Box<SharedEvent>),
-    /// A store said something of tasks.
+    /// A store answered about tasks.
     Tasks(TaskEvent),
-    /// Something became of a trajectory.
+    /// An event of a session file.
     Trajectory(Box<FileEvent>),
-    /// Something that matters to sessions that are followed.
+    /// An event for followed sessions.
     Follow(Box<FollowEvent>),
-    /// A store said which of the sessions here it still holds for us.
+    /// A store checked which leases of open sessions are still ours.
     Leases(Looked),
-    /// The store looked for the session of a history.
+    /// A store looked for the session of a history.
     Found(Box<HistoryFound>),
-    /// The process is about to end: save, then say so.
+    /// The process is about to end: save, then signal.
     Ending(oneshot::Sender<()>),
-    /// All stores are closed: whoever ends the process is told.
+    /// All stores are closed: signal the end.
     Saved(oneshot::Sender<()>),
 }
 
@@ -75,23 +75,23 @@ pub(super) enum Event {
 pub(super) struct HistoryFound {
     /// The request.
     pub to: ReplyTo,
-    /// Its parameters.
+    /// The request's parameters.
     pub params: PromptRenderParams,
     /// The session that has this history.
     pub found: Result<Option<SessionId>, StoreError>,
 }
 
-/// `initialize`, as far as it matters here.
+/// The parts of `initialize` that the router needs.
 pub(super) struct Hello {
     /// Our part of `initialize`.
     pub options: InitializeOptions,
-    /// Settings as it wrote them: one that cannot be used must not cost the others.
+    /// Settings as written: an invalid one must not cost the others.
     pub settings: Value,
     /// The folders that are open, as the client names them.
     pub folders: Vec<String>,
 }
 
-/// The mailbox of a component, whose events are this to the router.
+/// The mailbox of a component; `event` wraps its events for the router.
 pub(super) fn mailbox<E: 'static>(inbox: &mpsc::UnboundedSender<Event>, event: fn(E) -> Event) -> Mailbox<E> {
     let inbox = inbox.clone();
     Mailbox::new(move |mail| {

@@ -1,5 +1,6 @@
-//! The log: lines on standard error, for standard output is the protocol's. A client that does not read them must not
-//! hold us up, so a thread of its own writes them, and lines that find no room are counted and dropped.
+//! The log: lines on standard error, because standard output is the protocol's. A thread of its own writes
+//! them, so that a client that does not read them cannot block us; lines that find no room are counted and
+//! dropped.
 
 use std::io::{self, Write};
 use std::panic::PanicHookInfo;
@@ -9,12 +10,12 @@ use std::sync::mpsc::{Receiver, SyncSender, sync_channel};
 use std::time::Duration;
 use tracing_subscriber::EnvFilter;
 
-/// Lines that may wait.
+/// Most lines that wait.
 const WAITING: usize = 4096;
-/// How long the end waits for lines that nobody reads.
+/// Longest wait at the end for lines that nobody reads.
 const PATIENCE: Duration = Duration::from_millis(500);
 
-/// The log of this process. Its end waits a moment for what was not yet written.
+/// The log of this process.
 #[derive(Debug)]
 pub struct Log {
     lines: Lines,
@@ -29,12 +30,12 @@ struct Lines {
 #[derive(Debug)]
 enum Line {
     Text(Vec<u8>),
-    /// All before it was written.
+    /// Acknowledged once all lines before it are written.
     Mark(SyncSender<()>),
 }
 
-/// Starts the log at the level that `RUST_LOG` names, or at this one. A panic becomes a line, of its place and, if it is
-/// fixed, its text; a text that was made at run time may hold content and is left out.
+/// Starts the log at the level that `RUST_LOG` names, or at `usual`. A panic is logged with its place and, if
+/// it is a literal, its text; a text made at run time may hold content and is left out.
 #[must_use]
 pub fn start(usual: &str) -> Log {
     let (sender, receiver) = sync_channel(WAITING);
@@ -60,7 +61,7 @@ pub(super) fn note(panic: &PanicHookInfo<'_>) {
 }
 
 impl Log {
-    /// Waits until what was logged is written, but not for long.
+    /// Waits, for half a second at most, until the log is written.
     pub fn finish(self) {
         let (sender, receiver) = sync_channel(1);
         if self.lines.sender.try_send(Line::Mark(sender)).is_ok() {
@@ -86,7 +87,7 @@ fn write(lines: &Receiver<Line>, dropped: &AtomicU64) {
     let mut output = io::stderr();
     for line in lines {
         match line {
-            // Standard error may be closed; then there is nobody to tell.
+            // A closed standard error cannot be reported.
             Line::Text(line) => drop(output.write_all(&line)),
             Line::Mark(done) => drop(done.try_send(())),
         }

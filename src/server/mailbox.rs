@@ -1,6 +1,6 @@
-//! Typed ways into the router's one inbox: a component names its own events alone, and the router says what they are to it.
-//! Work off the router that a request waits for holds a [`Pending`], which answers the request even where the work is
-//! dropped or panics, so that no request waits for a job that is gone.
+//! Typed senders into the router's inbox: a component names only its own events, and the router wraps them.
+//! Work outside the router for a request holds a [`Pending`], which answers the request even if the work is
+//! dropped or panics, so that no request waits forever.
 
 use protocol::error::{ErrorData, ProtocolError};
 use serde_json::Value;
@@ -10,13 +10,13 @@ use std::sync::Arc;
 /// A sender into the inbox for the events of one component.
 pub(super) struct Mailbox<E>(Arc<dyn Fn(Mail<E>) + Send + Sync>);
 
-/// A piece of mail.
+/// A message of a component.
 pub(super) enum Mail<E> {
-    /// Something happened.
+    /// An event.
     Event(E),
-    /// The job of a request ended with this.
+    /// The job of a request ended with this event.
     Back(ReplyTo, E),
-    /// The job of a request ended with the request's answer.
+    /// The job of a request ended with its answer.
     Answer(ReplyTo, Result<Value, ProtocolError>),
 }
 
@@ -27,36 +27,37 @@ impl<E> Clone for Mailbox<E> {
 }
 
 impl<E> Mailbox<E> {
-    /// A mailbox whose mail is handed to this function, on any thread.
+    /// A mailbox that delivers to this function, on any thread.
     pub fn new(deliver: impl Fn(Mail<E>) + Send + Sync + 'static) -> Self {
         Self(Arc::new(deliver))
     }
 
-    /// Sends an event. After the router's end it goes nowhere.
+    /// Sends an event; it is dropped once the router has ended.
     pub fn send(&self, event: E) {
         (self.0)(Mail::Event(event));
     }
 
-    /// The duty to bring back what comes of a request's job. [`super::client::replies::Replies::pending`] notes that it exists.
+    /// A handle for the outcome of a request's job; [`super::client::replies::Replies::pending`] also
+    /// registers it.
     pub fn pending(&self, to: ReplyTo) -> Pending<E> {
         Pending { to, mailbox: Some(self.clone()) }
     }
 }
 
-/// The duty to bring the outcome of a job back to the router, exactly once.
+/// Brings the outcome of a job back to the router, exactly once.
 pub(super) struct Pending<E> {
     to: ReplyTo,
     mailbox: Option<Mailbox<E>>,
 }
 
 impl<E> Pending<E> {
-    /// Brings back what came of the job; the router goes on with the request.
+    /// Sends the outcome; the router continues the request.
     pub fn send(mut self, event: E) {
         let to = self.to;
         self.bring(Mail::Back(to, event));
     }
 
-    /// Brings back the answer itself.
+    /// Sends the request's answer.
     pub fn answer(mut self, value: Result<Value, ProtocolError>) {
         let to = self.to;
         self.bring(Mail::Answer(to, value));

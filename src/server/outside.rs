@@ -1,5 +1,5 @@
-//! Settings that come neither over the wire nor from a policy: flags, the environment, files. Where they stand and how
-//! they are written; what they mean is said in `settings`.
+//! Settings that come neither over the wire nor from a policy: flags, the environment, files. Covers their
+//! sources and syntax; `settings` covers their meaning.
 
 use super::settings::{Fault, Layer, is_policy_file, names, nearest, other_names};
 use serde_json::{Map, Value};
@@ -14,7 +14,7 @@ pub struct Flags(pub(super) Layer);
 /// A flag that cannot be used.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum FlagError {
-    /// It is no name with a value.
+    /// The argument is not a name with a value.
     #[error("--set takes name=value, such as --set triggers.messages=40")]
     NoPair,
     /// The setting cannot be used.
@@ -23,16 +23,16 @@ pub enum FlagError {
 }
 
 impl Flags {
-    /// Reads `--policy` and each `--set`.
+    /// Parses `--policy` and each `--set`.
     ///
     /// # Errors
-    /// The first that cannot be used.
+    /// Fails with the first flag that cannot be used.
     pub fn read(policy: Option<&str>, set: &[String]) -> Result<Self, FlagError> {
         let mut given: Vec<Given> = Vec::new();
         let policy = policy.map(|policy| ("policy", policy, "--policy"));
         let pairs = set.iter().map(|pair| pair.split_once('=').ok_or(FlagError::NoPair));
         let pairs: Vec<(&str, &str)> = pairs.collect::<Result<_, _>>()?;
-        // The last one of a name counts, as it does elsewhere on a command line.
+        // The last one of a name wins, as usual on a command line.
         for (name, text, place) in policy.into_iter().chain(pairs.into_iter().map(|(n, v)| (n, v, "--set"))) {
             let (name, text) = (name.trim().to_owned(), text.to_owned());
             given.retain(|earlier| earlier.name != name);
@@ -53,13 +53,14 @@ struct Given {
     place: String,
 }
 
-/// What variables are called that are not named after a setting.
+/// Variables that are not named after a setting, with their settings.
 const OTHER_NAMES: &[(&str, &str)] =
     &[("OPENAI_SUMMARY_MODEL", "summaryModel"), ("OPENAI_SUMMARY_URL", "summaryBaseUrl")];
 
 const PREFIX: &str = "THREADHOLD_";
 
-/// Variables of the project's own tools and tests, which they may pass on to a sidecar: it has nothing to say of them.
+/// Variables of the project's own tools and tests, which may reach a sidecar: they are not reported as
+/// unknown.
 const OF_TOOLS: &[&str] = &[
     "THREADHOLD_BIN",
     "THREADHOLD_CORPUS",
@@ -76,7 +77,7 @@ const OF_TOOLS: &[&str] = &[
 /// The variable that names the user's file.
 pub(super) const USERS_FILE: &str = "THREADHOLD_CONFIG";
 
-/// The settings in these variables, with what is not taken. A variable without a value is none.
+/// Parses settings in variables. Returns them with their faults. An empty variable counts as not set.
 pub(super) fn environment(variables: impl Iterator<Item = (String, String)>) -> (Layer, Vec<String>) {
     let is_ours =
         |name: &str| name.starts_with(PREFIX) || OTHER_NAMES.iter().any(|(other, _)| *other == name);
@@ -124,7 +125,7 @@ pub(super) fn variable(name: &str) -> String {
     variable
 }
 
-/// Lines of text as settings. Parts of one setting are read together.
+/// Parses settings given as text. Parts of one setting are parsed together.
 fn layer(given: Vec<Given>) -> (Layer, Vec<Fault>) {
     let (mut layer, mut faults) = (Layer::default(), Vec::new());
     let mut parts: BTreeMap<String, (Map<String, Value>, String)> = BTreeMap::new();
@@ -154,7 +155,7 @@ fn layer(given: Vec<Given>) -> (Layer, Vec<Fault>) {
     (layer, faults)
 }
 
-/// What a line of text may mean, the likeliest first: a number or the like, a text, a list of texts.
+/// Possible readings of a text, the likeliest first: a JSON literal, a string, a list of strings.
 fn values(text: &str) -> Vec<Value> {
     let items = text.split(',').map(|item| Value::from(item.trim()));
     let list = Value::Array(items.filter(|item| item != "").collect());
@@ -162,12 +163,12 @@ fn values(text: &str) -> Vec<Value> {
     literal.into_iter().chain([Value::from(text), list]).collect()
 }
 
-/// The user's file: the one that `THREADHOLD_CONFIG` names, none where that is empty, else the one in the platform's
-/// folder for configuration.
+/// The user's file: the one that `THREADHOLD_CONFIG` names, none if that is empty, else the one in the
+/// platform's configuration folder.
 pub(super) fn user_file(variable: impl Fn(&str) -> Option<String>) -> Option<PathBuf> {
     if let Some(named) = variable(USERS_FILE) {
         let file = (!named.is_empty()).then(|| PathBuf::from(named))?;
-        // It is watched, also where the process goes elsewhere.
+        // Absolute, because it is watched and the working directory may change.
         return Some(std::path::absolute(&file).unwrap_or(file));
     }
     let set = |name| variable(name).map(PathBuf::from).filter(|path| path.is_absolute());
@@ -179,15 +180,15 @@ pub(super) fn user_file(variable: impl Fn(&str) -> Option<String>) -> Option<Pat
     Some(base?.join("threadhold").join("config.toml"))
 }
 
-/// The settings in the text of the user's file.
+/// Parses the text of the user's file.
 ///
 /// # Errors
-/// Text that is no TOML: says where, and nothing of what stands there.
+/// Fails if the text is not TOML: names the line, and no content.
 pub(super) fn users_file(text: &str, place: &str) -> Result<(Layer, Vec<Fault>), String> {
     Ok(Layer::written(seen_from(place, table(text)?), Some(place)))
 }
 
-/// The settings in the text of a workspace's file.
+/// Parses the text of a workspace's file.
 ///
 /// # Errors
 /// As [`users_file`].
@@ -204,7 +205,7 @@ fn table(text: &str) -> Result<Map<String, Value>, String> {
     })
 }
 
-/// Paths in a file are seen from where that is.
+/// Makes a policy's path relative to the file that names it.
 fn seen_from(place: &str, mut raw: Map<String, Value>) -> Map<String, Value> {
     if let (Some(Value::String(policy)), Some(folder)) = (raw.get_mut("policy"), Path::new(place).parent())
         && is_policy_file(policy)
@@ -221,7 +222,7 @@ mod tests {
     use protocol::settings::Settings;
     use serde_json::json;
 
-    /// A value for a setting that is not the one that holds where nothing is set.
+    /// A value for a setting that is not its default.
     fn other(name: &str) -> Value {
         match name {
             "model" => json!({ "window": 9000, "name": "m" }),
@@ -268,13 +269,13 @@ mod tests {
     }
 
     #[test]
-    fn every_setting_can_be_set_from_each_place_with_the_same_meaning() {
+    fn every_setting_means_the_same_from_each_source() {
         for name in names() {
             let value = other(&name);
             let text = value.as_str().map_or_else(|| value.to_string(), str::to_owned);
             let raw: Map<String, Value> = match name.split_once('.') {
                 Some(("model", part)) => {
-                    // Some parts are of no use without others.
+                    // Some parts are invalid without others.
                     let mut model = json!({ "window": 9000, "wire": "openai-responses", "name": "n" });
                     model[part] = value;
                     [("model".to_owned(), model)].into_iter().collect()
@@ -310,7 +311,7 @@ mod tests {
         }
     }
 
-    /// As a person writes it: a table in its short form.
+    /// TOML with inline tables, as a person writes it.
     fn toml_of(raw: &Map<String, Value>) -> String {
         fn value(of: &Value) -> String {
             match of {
@@ -325,13 +326,13 @@ mod tests {
     }
 
     #[test]
-    fn what_is_no_toml_says_where_and_nothing_of_what_stands_there() {
+    fn toml_error_names_the_line_and_no_content() {
         let error = users_file("roundLimit = 7\nkey = sk-planted-0x5ec2e7 = 1\n", "config.toml").unwrap_err();
         assert_eq!(error, "it is not TOML at line 2");
     }
 
     #[test]
-    fn a_fault_names_the_setting_and_what_is_possible_and_the_rest_is_taken() {
+    fn fault_names_setting_and_choices_and_the_rest_applies() {
         let text = "roundLimit = 7\nthreshold = 50\nroundlimit = 3\ntitles = \"sk-planted-0x5ec2e7\"\n\
                     [triggers]\nmessages = -1\nmesages = 3\nbackground = false\n[summarization]\nenabled = false\non = 1\n\
                     [model]\nwindow = 9000\nwidth = 3\n";
@@ -358,7 +359,7 @@ mod tests {
     }
 
     #[test]
-    fn a_flag_that_cannot_be_used_is_an_error_and_the_last_of_a_name_counts() {
+    fn invalid_flag_is_an_error_and_the_last_one_wins() {
         let read = |set: &[&str]| {
             let set: Vec<String> = set.iter().map(|pair| (*pair).to_owned()).collect();
             Flags::read(Some("limiter"), &set).map_err(|error| error.to_string())
@@ -379,7 +380,7 @@ mod tests {
     }
 
     #[test]
-    fn the_documents_variables_are_read_and_ours_win() {
+    fn other_names_of_variables_are_read_and_ours_win() {
         let read = |variables: &[(&str, &str)]| {
             let variables = variables.iter().map(|(name, value)| ((*name).to_owned(), (*value).to_owned()));
             environment(variables).0.together()
@@ -395,7 +396,7 @@ mod tests {
     }
 
     #[test]
-    fn what_the_projects_own_tools_read_is_no_unknown_setting() {
+    fn variables_of_own_tools_are_not_reported_as_unknown() {
         let of = |names: &[&str]| names.iter().map(|name| ((*name).to_owned(), "x".to_owned())).collect();
         let faults = |variables: Vec<(String, String)>| environment(variables.into_iter()).1;
         let tools = ["THREADHOLD_BIN", "THREADHOLD_CORPUS", "THREADHOLD_EDITOR", "THREADHOLD_SHOTS"];

@@ -1,5 +1,5 @@
-//! What a client can ask for: one closed list, by subject. Parameters become commands, queries and jobs in the files below
-//! and nowhere deeper; a session never sees the wire.
+//! The client's requests: one closed list, by subject. Parameters become commands, queries and jobs in the
+//! files below and nowhere deeper; a session never sees wire types.
 
 pub(super) mod context;
 pub(super) mod editing;
@@ -16,13 +16,13 @@ use protocol::tool::Tool;
 
 /// A method that the router answers.
 pub(super) trait Asks: Method {
-    /// The request with these parameters.
+    /// Wraps the parameters of a request.
     fn ask(params: Self::Params) -> Ask;
 }
 
-/// Something that brings requests to the router.
+/// A registry of methods.
 pub(super) trait Routes: Sized {
-    /// Takes this method in.
+    /// Registers this method.
     fn route<M: Asks + 'static>(self) -> Self;
 }
 
@@ -44,7 +44,7 @@ macro_rules! asks {
             fn ask(params: Self::Params) -> Ask { Ask::$group($group::$ask(params)) }
         })*)*
 
-        /// Gives a way to each of these methods, so that none is answered and cannot be reached.
+        /// Registers each of these methods, so that none is handled but unreachable.
         pub(super) fn all_routed<R: Routes>(routes: R) -> R {
             routes$($(.route::<methods::$method>())*)*
         }
@@ -129,7 +129,7 @@ asks! {
     }
 }
 
-/// How many a page holds: as many as are asked for, and never more than `most`.
+/// The size of a page: `asked`, or `usual` if it is missing, but never more than `most`.
 pub(super) fn page_limit(asked: Option<u32>, usual: u32, most: u32) -> Result<u32, ProtocolError> {
     match asked {
         Some(0) => Err(ProtocolError::invalid("limit", "must be at least 1")),
@@ -137,7 +137,7 @@ pub(super) fn page_limit(asked: Option<u32>, usual: u32, most: u32) -> Result<u3
     }
 }
 
-/// The beginning of a prompt, as far as it is given.
+/// Parses the given parts of a prompt's prefix.
 pub(super) fn prefix(
     sections: Option<&[Section]>,
     tools: Option<&[Tool]>,

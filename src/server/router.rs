@@ -1,7 +1,6 @@
-//! The router: one task that owns every component, and everything that happens reaches it through one inbox, in order. It
-//! hands events to the component that they are for and acts on what comes back; it decides nothing about a prompt. A
-//! panic ends the session that it happened in, with an answer to whoever waited. Its methods are here and in the files
-//! below.
+//! The router: one task that owns every component and gets every event through one inbox, in order. It hands
+//! an event to its component and acts on what comes back; it decides nothing about a prompt. A panic ends
+//! only its session, and requests are answered. Its methods are here and in the files below.
 
 mod lifecycle;
 mod requests;
@@ -47,10 +46,10 @@ use tokio::sync::{mpsc, oneshot};
 use tokio::time::MissedTickBehavior;
 use tower_lsp::jsonrpc::Id;
 
-/// How often it is looked whether each request waits for something, while any waits.
+/// Interval of the watchdog, while any request waits.
 const BETWEEN_WATCHES: Duration = Duration::from_secs(1);
 
-/// Everything that the server has in memory.
+/// The state of the server.
 pub(super) struct Router {
     client: Client,
     /// Requests of the client that wait.
@@ -69,23 +68,23 @@ pub(super) struct Router {
     tasks: Tasks,
     clock: Clock,
     counter: Box<dyn TokenCount>,
-    /// Where requests are written that go to a model.
+    /// Dumps of requests to models.
     dump: Dump,
-    /// For sessions on their way in or out.
+    /// For events of sessions.
     hosts: Mailbox<HostEvent>,
     /// For renders that name no session.
     found: Mailbox<HistoryFound>,
     inbox: mpsc::UnboundedSender<Event>,
     /// Notified once everything is saved.
     ending: Option<oneshot::Sender<()>>,
-    /// True while what waited for a session is handed to it: the process does not end in the middle of that.
+    /// `true` while waiting items are handed to a session: the process does not end in between.
     is_handing_over: bool,
-    /// The session that was touched last: the one to blame for a panic.
+    /// The session touched last, which a panic ends.
     at_work: Option<SessionId>,
 }
 
 impl Router {
-    /// A router that knows nothing yet, with an empty inbox of which this is the sender.
+    /// An empty router; `inbox` is the sender of its events.
     pub fn new(
         outgoing: Outgoing,
         inbox: mpsc::UnboundedSender<Event>,
@@ -116,14 +115,14 @@ impl Router {
         }
     }
 
-    /// Takes what is said before a client says anything: the environment and the command line.
+    /// Takes the settings from outside: the environment and the command line.
     pub fn take_outside(&mut self, flags: &Flags, runs_tasks: bool, dump: Option<PathBuf>) {
         self.config.take_outside(flags);
         self.tasks.set_serves(runs_tasks);
         self.dump = Dump::into_folder(dump);
     }
 
-    /// Runs until nobody can reach it any more.
+    /// Runs until no sender of events is left.
     pub async fn run(mut self, mut events: mpsc::UnboundedReceiver<Event>) {
         let mut watch = tokio::time::interval(BETWEEN_WATCHES);
         watch.set_missed_tick_behavior(MissedTickBehavior::Delay);
@@ -134,13 +133,13 @@ impl Router {
                     Some(event) => self.guarded(event),
                     None => return,
                 },
-                // Nobody waits: the process is not woken up.
+                // Without waiting requests, the process is not woken up.
                 _ = watch.tick(), if !self.replies.is_empty() => self.guarded(Event::Watch),
             }
         }
     }
 
-    /// Takes an event. A panic in it ends the session that it happened in and answers who asked, and nothing else.
+    /// Handles an event. A panic ends only its session, and the request is answered.
     fn guarded(&mut self, event: Event) {
         let asked = match &event {
             Event::Asked(to, ..) | Event::Back(to, _) => Some(*to),
@@ -203,7 +202,7 @@ impl Router {
             }
             Event::File(changed) => self.file_changed(*changed),
             Event::Shared(event) => {
-                // All who share it know it from now on, and then who waited goes on.
+                // Sessions get the new value first, then the request is answered.
                 let done = self.shared.done(*event, &self.sessions, &mut self.client);
                 for (id, input) in done.inputs {
                     self.run_input(&id, input);
@@ -269,12 +268,12 @@ impl Router {
         RequestHandler { router: self }
     }
 
-    /// Answers, if somebody still waits.
+    /// Answers a request, if it still waits.
     fn answer(&mut self, to: ReplyTo, value: Result<Value, ProtocolError>) {
         self.replies.answer(&mut self.client, to, value);
     }
 
-    /// The client says who it is and what it wants: settings of all sessions, and where they are stored.
+    /// Handles `initialize`: settings of all sessions, and their stores.
     fn hello(&mut self, hello: Hello) {
         let Hello { options, settings, folders } = hello;
         self.config.set_client(options.capabilities.unwrap_or_default());
@@ -287,7 +286,7 @@ impl Router {
         self.stores.configure(options.storage.unwrap_or_default(), synchronous, home);
     }
 
-    /// A folder is named: its settings and its tasks count from now on.
+    /// Applies a named folder's settings, and looks for its tasks from now on.
     fn enter_folder(&mut self, folder: &str) {
         if self.tasks.serve(folder) {
             self.follows.start_looking();
@@ -315,7 +314,7 @@ impl Router {
         }
     }
 
-    /// The client's model said a little more.
+    /// Handles a streamed piece from the client's model.
     fn delta(&mut self, delta: &ModelDeltaParams) {
         let number = delta.request_id.parse::<i64>().ok();
         let Some((session, call)) = number.and_then(|number| self.client.model_call(number)) else {
@@ -326,7 +325,7 @@ impl Router {
         }
     }
 
-    /// The client answered a request of ours.
+    /// Handles the client's response to a request of ours.
     fn answered(&mut self, answer: Answer) {
         let number = match &answer.id {
             Id::Number(number) => Some(*number),
@@ -344,7 +343,7 @@ impl Router {
         }
     }
 
-    /// A model that we ask ourselves said something.
+    /// Handles an event of a model that is called from this process.
     fn model(&mut self, event: ModelEvent) {
         let ModelEvent { session: id, call, what } = event;
         let replied = match what {
@@ -365,7 +364,7 @@ impl Router {
         self.run_input(&id, Input::ModelDone(call, replied.answer));
     }
 
-    /// Does what a loop wants done.
+    /// Performs the steps of a loop.
     fn run_loop(&mut self, steps: Vec<Step>) {
         for step in steps {
             match step {
@@ -380,7 +379,7 @@ impl Router {
         }
     }
 
-    /// Something became of a trajectory.
+    /// Handles an event of a session file.
     fn trajectory(&mut self, event: FileEvent) {
         match event {
             FileEvent::Written(id, written) => {
@@ -416,7 +415,7 @@ impl Router {
         }
     }
 
-    /// A session has done what there was to do: its file follows.
+    /// Brings a session's file up to date.
     fn settle_file(&mut self, id: &SessionId) {
         let Some(host) = self.sessions.host_mut(id) else { return };
         match self.trajectories.settle(&mut self.client, host) {
@@ -426,7 +425,7 @@ impl Router {
         }
     }
 
-    /// Takes in what somebody made of a session's file. The session is at rest.
+    /// Takes in another's change of a session's file. The session is at rest.
     fn take_changed(&mut self, id: &SessionId, mut changed: Changed) {
         let Some(host) = self.sessions.host_mut(id) else { return };
         let (session, file) = host.file();
@@ -460,7 +459,7 @@ impl Router {
         self.settle_file(id);
     }
 
-    /// Looks whether other processes wrote something.
+    /// Looks for writes of other processes, and does what else is due.
     fn look(&mut self) {
         if self.ending.is_some() {
             return;

@@ -1,4 +1,4 @@
-//! What all sessions use, each with its own state: models, files, tasks, loops, and what sessions share.
+//! Services for all sessions, each with its own state: models, files, tasks, loops, leases and shared values.
 
 pub(super) mod diagnostics;
 pub(super) mod leases;

@@ -1,5 +1,5 @@
-//! Layers of settings, each from one place; later ones win. What is in a layer is read by `layer`, what comes out is
-//! made usable by `effective`; files and the environment are read elsewhere.
+//! Layers of settings, each from one source; later ones win. `layer` parses a layer, `effective` validates
+//! the result; files and the environment are read elsewhere.
 
 mod effective;
 mod layer;
@@ -21,7 +21,7 @@ use serde_json::Value;
 use session::settings::{Client, Settings as Effective};
 use std::collections::BTreeMap;
 
-/// The layers that all sessions share, and what the client can be asked for.
+/// The layers that all sessions share, and the client's capabilities.
 #[derive(Debug, Clone, Default)]
 pub(super) struct Layers {
     /// The user's file.
@@ -36,16 +36,16 @@ pub(super) struct Layers {
     pub changed: Layer,
     /// The command line.
     pub flags: Layer,
-    /// The policies of files that are in force, by their paths, as they could be read last.
+    /// The policies in force that come from files, by path, as last read successfully.
     pub policies: BTreeMap<String, Policy>,
-    /// What the client said that it can do.
+    /// The client's capabilities.
     pub client: ClientCapabilities,
 }
 
 static NOTHING: Layer = Layer { values: BTreeMap::new() };
 
 impl Layers {
-    /// What a session of this folder runs under; `own` is its own layer.
+    /// The effective settings of a session of this folder; `own` is its own layer.
     pub fn effective(&self, folder: &str, own: &Settings) -> Result<Effective, ProtocolError> {
         self.validated(&self.merged(folder, own)?)
     }
@@ -60,7 +60,7 @@ impl Layers {
         effective::validated(merged, client, &self.policies)
     }
 
-    /// What is set for sessions of this folder, whoever set it.
+    /// The merged settings of a session of this folder.
     pub fn merged(&self, folder: &str, own: &Settings) -> Result<Settings, ProtocolError> {
         let own = Layer::of(own)?;
         let workspace = self.stricter(folder, &own);
@@ -68,8 +68,8 @@ impl Layers {
         read(layers.fold(Layer::default(), |merged, (_, layer)| merged.under(layer.clone())).together())
     }
 
-    /// What of a workspace's file is stricter than what holds without it. Where nothing usable holds without it, it has
-    /// no say: whoever is to blame hears of that.
+    /// The values of a workspace's file that are stricter than the other layers. None if those are invalid:
+    /// their source gets the error.
     fn stricter(&self, folder: &str, own: &Layer) -> Layer {
         let Some(workspace) = self.workspaces.get(folder).filter(|layer| !layer.values.is_empty()) else {
             return Layer::default();
@@ -80,14 +80,14 @@ impl Layers {
         without.map_or_else(|_| Layer::default(), |without| workspace.stricter(&without))
     }
 
-    /// What of a workspace's file would loosen what holds in its folder without it.
+    /// The values of a workspace's file that would loosen the other layers.
     pub fn looser(&self, folder: &str, layer: &Layer) -> Vec<Fault> {
         let others = Self { workspaces: BTreeMap::new(), ..self.clone() };
         let without = others.effective(folder, &Settings::default());
         without.map_or_else(|_| Vec::new(), |without| layer.looser(&without))
     }
 
-    /// Weakest first, with a workspace's own as far as it has a say.
+    /// Layers, weakest first; `workspace` holds only what its file may set.
     fn in_order<'a>(&'a self, workspace: &'a Layer, own: &'a Layer) -> [(SettingSource, &'a Layer); 7] {
         [
             (SettingSource::UserFile, &self.user),
@@ -113,7 +113,7 @@ impl Layers {
             let set =
                 layers.iter().rev().find_map(|(source, layer)| Some((*source, layer.values.get(&name)?)));
             let is_usual = usual.values.get(&name).is_some_and(|usual| usual.value == held.value);
-            // Where nobody set it and it is not as ever, there is one who can have done so.
+            // Set by no layer and not built in: it must come from the policy.
             let nobody = if is_usual { SettingSource::BuiltIn } else { SettingSource::Policy };
             SettingInForce {
                 source: set.map_or(nobody, |(source, _)| source),
@@ -126,7 +126,7 @@ impl Layers {
     }
 }
 
-/// A session's own layer with what is set of it now.
+/// A session's own layer, with `set` on top.
 pub(super) fn with_own(own: &Settings, set: &Settings) -> Result<Value, ProtocolError> {
     Ok(Layer::of(own)?.under(Layer::of(set)?).together())
 }

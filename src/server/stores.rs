@@ -1,5 +1,5 @@
-//! Which store holds the sessions of which folder. A store is opened by its own thread, at its first job, so nothing
-//! waits for a disk here.
+//! Maps folders to the stores of their sessions. A store is opened by its own thread, at its first job, so
+//! nothing waits for a disk here.
 
 use engine::id::SessionId;
 use protocol::error::{ErrorData, ProtocolError, StorageCause};
@@ -19,19 +19,18 @@ use store::worker::{Handle, Open};
 pub(in crate::server) struct Stores {
     options: StorageOptions,
     synchronous: Synchronous,
-    /// By the folder that they are about; one entry where the client gave a folder for all of them.
+    /// By folder; one entry if the client gave a folder for all of them.
     handles: BTreeMap<String, Handle>,
-    /// The folder that is meant where none is named.
+    /// The folder for requests that name none.
     home: String,
     /// The folder of the first session that was opened.
     opened: Option<String>,
-    /// Which of them had a session that was opened here, also after its end.
+    /// Stores of the sessions that were opened here, kept after their end.
     had: BTreeMap<SessionId, String>,
 }
 
 impl Stores {
-    /// Takes the client's wishes. Nothing is opened.
-    /// `home` is the folder that is meant where none is named.
+    /// Applies the client's options; opens nothing. `home` is the folder for requests that name none.
     pub fn configure(&mut self, options: StorageOptions, synchronous: Option<Asked>, home: String) {
         self.options = options;
         self.synchronous = match synchronous {
@@ -41,25 +40,25 @@ impl Stores {
         self.home = home;
     }
 
-    /// A store of a test's own for all folders that are not named.
+    /// Sets a test's own store for all folders that are not named.
     #[cfg(test)]
     pub fn put(&mut self, handle: Handle) {
         self.handles.insert(self.home.clone(), handle);
     }
 
-    /// The folder that is meant where none is named.
+    /// The folder for requests that name none.
     pub fn home(&self) -> &str {
         &self.home
     }
 
-    /// A session of this folder is opened.
+    /// Notes that a session of this folder is opened.
     pub fn enter(&mut self, folder: &str) {
         if self.opened.is_none() && !folder.is_empty() {
             self.opened = Some(folder.to_owned());
         }
     }
 
-    /// The first folder that is open: the client's, else that of the first session.
+    /// The first open folder: the client's, or else that of the first session.
     pub fn first_folder(&self) -> &str {
         match &self.opened {
             Some(opened) if self.home.is_empty() => opened,
@@ -67,9 +66,9 @@ impl Stores {
         }
     }
 
-    /// What the store of a folder is called here. It is a folder of that store.
+    /// The key of a folder's store, which is itself a folder of that store.
     pub fn name(&self, folder: &str) -> String {
-        // A folder that the editor gives holds one file for everything.
+        // With a path from the client, one file holds everything.
         if self.options.path.is_some() { String::new() } else { folder.to_owned() }
     }
 
@@ -78,7 +77,7 @@ impl Stores {
         self.had.insert(session.clone(), name);
     }
 
-    /// The store that had a session, where one was opened here.
+    /// The store of a session that was opened here.
     pub fn had(&self, session: &SessionId) -> Option<&str> {
         self.had.get(session).map(String::as_str)
     }
@@ -94,7 +93,7 @@ impl Stores {
         names
     }
 
-    /// The store of a folder's sessions; of the client's folder where none is named.
+    /// The store of a folder's sessions; by default that of the client's folder.
     pub fn of(&mut self, folder: Option<&str>) -> Result<Handle, ProtocolError> {
         let folder = folder.unwrap_or(&self.home).to_owned();
         let key = self.name(&folder);
@@ -112,7 +111,7 @@ impl Stores {
         Ok(handle)
     }
 
-    /// Returns whether a folder's store is open, or there to be opened.
+    /// `true` if a folder's store is open, or exists.
     pub fn is_there(&self, folder: &str) -> bool {
         let place = || match &self.options.path {
             Some(path) => Some(PathBuf::from(path)),
@@ -153,12 +152,12 @@ impl Stores {
         }
     }
 
-    /// All stores in use, each with the folder that it is about.
+    /// All stores in use, each with its folder.
     pub fn all(&self) -> impl Iterator<Item = (&String, &Handle)> {
         self.handles.iter()
     }
 
-    /// Closes every store, and says so when the last one is closed.
+    /// Closes every store, and calls `done` once the last one is closed.
     pub fn close_all(&mut self, done: impl FnOnce() + Send + 'static) {
         let handles = std::mem::take(&mut self.handles);
         if handles.is_empty() {
@@ -182,7 +181,7 @@ impl Stores {
     }
 }
 
-/// What stops a store, by the word that the wire has for it.
+/// Causes of storage errors, by their words on the wire.
 const CAUSES: [(&str, StorageCause); 6] = [
     ("full", StorageCause::Full),
     ("locked", StorageCause::Locked),
@@ -192,7 +191,7 @@ const CAUSES: [(&str, StorageCause); 6] = [
     ("unavailable", StorageCause::Unavailable),
 ];
 
-/// The word for what stops the store.
+/// The word for the cause of a storage error.
 pub(in crate::server) fn word(error: &ProtocolError) -> &'static str {
     let of_storage = |cause| CAUSES.iter().find(|(_, known)| *known == cause).map(|(word, _)| *word);
     match &error.data {
@@ -201,7 +200,7 @@ pub(in crate::server) fn word(error: &ProtocolError) -> &'static str {
     }
 }
 
-/// What a session refused because it could not be stored.
+/// The error data of a session's refusal for want of storage.
 pub(in crate::server) fn refused(word: &str) -> ErrorData {
     let known = CAUSES.iter().find(|(known, _)| *known == word);
     ErrorData::StorageError {
@@ -210,7 +209,7 @@ pub(in crate::server) fn refused(word: &str) -> ErrorData {
     }
 }
 
-/// A store's error as a client reads it.
+/// Converts a store's error for the client.
 pub(in crate::server) fn error(error: &StoreError) -> ProtocolError {
     let storage = |cause, path: Option<&PathBuf>| ErrorData::StorageError {
         cause,

@@ -1,6 +1,6 @@
-//! Files whose changes matter: read without trusting them, and watched by a thread of their own with the system's means.
-//! What comes at once is gathered, what did not change is not told, and nothing is looked at again and again. What a
-//! file means is said by `files`.
+//! Watched files: read without trusting them, and watched by a thread of their own with the system's means.
+//! Changes in quick succession are gathered, unchanged files are not reported, and nothing is polled.
+//! `config` knows what a file means.
 
 use notify::{EventKind, RecommendedWatcher, RecursiveMode, Watcher};
 use std::fs;
@@ -9,37 +9,37 @@ use std::path::{Path, PathBuf};
 use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender, channel};
 use std::time::Duration;
 
-/// What a file held when it was looked at.
+/// Content of a file when it was read.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) enum Found {
-    /// There is none.
+    /// There is no file.
     Missing,
-    /// Text, the first of it where there is more.
+    /// Text, cut to the limit.
     Text {
         /// The text.
         text: String,
-        /// Bytes of the whole file.
+        /// Size of the whole file.
         bytes: u64,
     },
-    /// Something that is not read; why.
+    /// Not readable, and why.
     Unusable(String),
 }
 
-/// How a file is looked at.
+/// Rules for reading a file.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct Look {
     /// The file.
     pub file: PathBuf,
-    /// A folder that exists as a rule; the file is below it.
+    /// A folder above the file that usually exists.
     pub base: PathBuf,
-    /// True if a link may lead out of that folder.
+    /// `true` if a link may lead out of that folder.
     pub may_leave: bool,
-    /// Bytes that are read at most.
+    /// Most bytes that are read.
     pub most: u64,
 }
 
 impl Look {
-    /// Looks.
+    /// Reads the file.
     pub fn now(&self) -> Found {
         match self.read() {
             Ok(found) => found,
@@ -52,7 +52,7 @@ impl Look {
 
     fn read(&self) -> std::io::Result<Found> {
         let about = fs::metadata(&self.file)?;
-        // Before it is opened: a pipe would be waited for.
+        // Before it is opened: a pipe would block.
         if !about.is_file() {
             return Ok(Found::Unusable("it is no file".to_owned()));
         }
@@ -63,7 +63,7 @@ impl Look {
         fs::File::open(&self.file)?.take(self.most).read_to_end(&mut bytes)?;
         let is_cut = about.len() > self.most;
         if let Err(error) = std::str::from_utf8(&bytes) {
-            // The last character may be the one that was cut.
+            // The cut may have split the last character.
             if error.error_len().is_some() || !is_cut {
                 return Ok(Found::Unusable("it is not UTF-8".to_owned()));
             }
@@ -75,7 +75,7 @@ impl Look {
     }
 }
 
-/// The thread that watches. It ends when this is dropped.
+/// Handle of the watching thread, which ends when this is dropped.
 #[derive(Debug)]
 pub(super) struct Watch<W> {
     words: Sender<Word<W>>,
@@ -83,14 +83,14 @@ pub(super) struct Watch<W> {
 
 #[derive(Debug)]
 enum Word<W> {
-    /// A file is to be watched.
+    /// Watches one more file.
     Add(Wanted<W>),
-    /// Something happened at these places; anywhere, where there is none.
+    /// Paths that changed; empty if the system cannot name them.
     Stirred(Vec<PathBuf>),
     End,
 }
 
-/// A file that is watched.
+/// A watched file.
 #[derive(Debug)]
 struct Wanted<W> {
     which: W,
@@ -98,22 +98,22 @@ struct Wanted<W> {
     known: Found,
 }
 
-/// Quiet for so long, and what came belongs together.
+/// Changes are gathered until it is quiet for this long.
 pub(super) const QUIET: Duration = Duration::from_millis(40);
-/// Words that are gathered at most before it is looked all the same.
+/// Number of gathered messages that triggers a look before it is quiet.
 const MOST_GATHERED: usize = 1000;
 
 impl<W: Clone + Send + 'static> Watch<W> {
-    /// Starts the thread. `tell` is called on it with each file that is another than before.
+    /// Starts the thread, on which `tell` is called with each file that changed.
     ///
     /// # Errors
-    /// When the thread, or what the system watches with, cannot be made.
+    /// Fails if the thread or the system's watcher cannot be created.
     pub fn start(tell: impl Fn(W, Found) + Send + 'static) -> notify::Result<Self> {
         let (words, heard) = channel();
         let stirs = words.clone();
         let watcher = notify::recommended_watcher(move |event: notify::Result<notify::Event>| {
             let places = match event {
-                // Reading changes nothing; our own reading would stir us again.
+                // Reads change nothing, and our own would trigger another look.
                 Ok(event) if matches!(event.kind, EventKind::Access(_)) => return,
                 Ok(event) => event.paths,
                 Err(_) => Vec::new(),
@@ -125,7 +125,7 @@ impl<W: Clone + Send + 'static> Watch<W> {
         Ok(Self { words })
     }
 
-    /// Watches one more file; what it is known to hold is not told.
+    /// Watches one more file; the content `known` is not reported.
     pub fn add(&self, which: W, look: Look, known: Found) {
         drop(self.words.send(Word::Add(Wanted { which, look, known })));
     }
@@ -171,7 +171,7 @@ impl<W: Clone, T: Fn(W, Found)> Watching<W, T> {
         }
     }
 
-    /// Returns whether what happened there may have changed a file of ours, or a folder on the way to it.
+    /// `true` if a change there may concern a watched file or a folder above it.
     fn is_about(&self, places: &[PathBuf]) -> bool {
         let is_on_way =
             |place: &PathBuf| self.wanted.iter().any(|wanted| wanted.look.file.starts_with(place));
@@ -180,8 +180,8 @@ impl<W: Clone, T: Fn(W, Found)> Watching<W, T> {
 
     fn look(&mut self) {
         for wanted in &mut self.wanted {
-            // Anew each time: a folder may have come, or be another one of the same name. Before the file is looked at,
-            // so that nothing can happen between the two unseen.
+            // Each time: a folder may be new, or another one of the same name. Before the look, so that no
+            // change between them is missed.
             let above = wanted.look.file.ancestors().skip(1);
             for folder in above.take_while(|folder| folder.starts_with(&wanted.look.base)) {
                 watch(&mut self.watcher, folder);
@@ -195,7 +195,7 @@ impl<W: Clone, T: Fn(W, Found)> Watching<W, T> {
     }
 }
 
-/// Watches what lies in a folder, where there is one.
+/// Watches the entries of a folder, if it exists.
 pub(super) fn watch(watcher: &mut RecommendedWatcher, folder: &Path) {
     if !folder.is_dir() {
         return;

@@ -1,5 +1,5 @@
-//! What sessions say, as a client reads it. Values are turned around by `convert`; here they are put together into results,
-//! events and errors.
+//! Results, events and errors as a client reads them, put together from session values that `convert`
+//! converts.
 
 pub(super) mod answer;
 pub(super) mod event;
@@ -13,7 +13,7 @@ use protocol::error::{ErrorData, ProtocolError};
 use serde::Serialize;
 use serde_json::Value;
 
-/// A value as a wire shows it.
+/// Serializes a value for the wire.
 pub(super) fn to_value(value: &impl Serialize) -> Result<Value, ProtocolError> {
     serde_json::to_value(value).map_err(|error| {
         ProtocolError::new(ErrorData::InternalError {}, format!("the answer could not be written: {error}"))

@@ -1,5 +1,5 @@
-//! The tools that end a turn: those that say that the work is done, and those that wait for somebody. What
-//! state follows is data of the tool; the session obeys it.
+//! The tools that end a turn, because the work is done or because it waits. The session's next state is data
+//! of the tool's definition.
 
 use super::{About, Ran, read, refusal};
 use engine::prompt::item::ToolKind;

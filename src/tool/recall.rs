@@ -1,5 +1,5 @@
-//! `recall`: what was said, found by words, and byte for byte in pages, for a model that sees it cut or not at all any
-//! more.
+//! `recall`: finds messages by words, and returns them byte for byte in pages, for a model that sees them
+//! truncated or no more.
 
 use super::{About, Context, Ran, read, refusal};
 use engine::id::Ordinal;
@@ -9,7 +9,7 @@ use engine::text::page;
 use serde::Deserialize;
 use serde_json::json;
 
-/// Characters of a page.
+/// Characters per page.
 const PAGE: usize = 8_000;
 
 const EXPECTED: &str = r#"{"ref": "the id of a tool call or of a message", "offset": bytes from 0} or {"query": "words", "before": the number that an earlier answer gave}"#;
@@ -47,7 +47,7 @@ pub(super) fn about() -> About {
     }
 }
 
-/// What a call looks for by words.
+/// The search that a call by words needs.
 pub(super) fn looks_for(arguments: &str) -> Option<Query> {
     let Arguments { reference: None, query: Some(query), before, .. } = read(arguments, EXPECTED).ok()?
     else {
@@ -67,7 +67,7 @@ pub(super) fn run(arguments: &str, context: Context<'_>) -> Result<Ran, String> 
     }
 }
 
-/// A part of one message.
+/// One page of a message.
 fn part(reference: &str, offset: u64, context: Context<'_>, most: usize) -> Result<Ran, String> {
     let Some(whole) = (context.recall)(reference) else {
         return Err(refusal(&format!("no message or tool call {reference:?}"), EXPECTED));
@@ -85,7 +85,7 @@ fn part(reference: &str, offset: u64, context: Context<'_>, most: usize) -> Resu
     Ok(Ran::says([page.text.to_owned(), note]))
 }
 
-/// What a search found, as far as it fits; one that is longer is shown all the same.
+/// The hits that fit into `most` characters; the first is shown even if it does not.
 fn hits(query: &str, found: &Found, most: usize) -> Ran {
     if found.hits.is_empty() {
         let query = engine::text::one_line(query, 100);

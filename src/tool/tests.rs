@@ -1,4 +1,4 @@
-//! What a model is told of each tool, and what each answers.
+//! Definitions of the tools, and the results of calls.
 
 use super::*;
 use engine::compact::known_tools::Kinds;
@@ -25,7 +25,7 @@ fn texts(ran: &Ran) -> Vec<String> {
 }
 
 #[test]
-fn every_tool_is_found_by_its_name_and_says_what_it_takes() {
+fn every_tool_is_found_by_name_and_has_a_schema() {
     for tool in OwnTool::ALL {
         let definition = tool.definition();
         assert_eq!(OwnTool::named(&definition.name), Some(tool));
@@ -45,7 +45,7 @@ fn every_tool_is_found_by_its_name_and_says_what_it_takes() {
 }
 
 #[test]
-fn todos_are_replaced_whole_and_what_stands_is_answered() {
+fn todos_are_replaced_whole_and_returned() {
     let arguments = r#"{"todos":[{"content":"one","status":"completed"},{"content":"two","status":"inProgress"},{"content":"three","status":"pending"}]}"#;
     let ran = run(OwnTool::Todo, arguments, 9);
     assert_eq!(
@@ -59,7 +59,7 @@ fn todos_are_replaced_whole_and_what_stands_is_answered() {
 }
 
 #[test]
-fn arguments_that_cannot_be_used_are_answered_with_what_is_expected() {
+fn invalid_arguments_are_answered_with_the_expected_form() {
     let todo = |status: &str, content: &str| {
         format!(r#"{{"todos":[{{"content":"{content}","status":"{status}"}}]}}"#)
     };
@@ -87,7 +87,7 @@ fn arguments_that_cannot_be_used_are_answered_with_what_is_expected() {
 }
 
 #[test]
-fn a_recall_pages_through_all_bytes_and_says_where_it_goes_on() {
+fn recall_pages_through_all_bytes_by_offset() {
     for (page, least) in [(usize::MAX, 2), (7, 2_000), (0, 16_000)] {
         let (mut offset, mut whole, mut pages) = (0, String::new(), 0);
         loop {
@@ -109,7 +109,7 @@ fn a_recall_pages_through_all_bytes_and_says_where_it_goes_on() {
 }
 
 #[test]
-fn recall_by_words_shows_where_they_stand_and_ends_its_pages() {
+fn recall_by_words_pages_through_all_hits() {
     let mut transcript = Transcript::new(SessionId::new("s"));
     for n in 0..30 {
         transcript.append(NewMessage::user(&format!("{n}: NEEDLE {}", "x".repeat(300))), &QuarterOfChars);
@@ -119,7 +119,7 @@ fn recall_by_words_shows_where_they_stand_and_ends_its_pages() {
     for pages in 0.. {
         assert!(pages < 30);
         let query = OwnTool::Recall.looks_for(&arguments).unwrap();
-        assert!(!query.hidden, "what no model may see is not found");
+        assert!(!query.hidden, "hidden messages are not searched");
         let found = engine::search::find(messages(), &query);
         let recall = |_: &str| None;
         let context = Context { todos: &[], recall: &recall, found: Some(&found), page: 1_000 };
@@ -151,7 +151,7 @@ fn recall_by_words_shows_where_they_stand_and_ends_its_pages() {
 }
 
 #[test]
-fn a_turn_ends_with_a_word_and_a_question_reaches_the_user() {
+fn ending_tools_answer_and_questions_reach_the_user() {
     assert_eq!(texts(&run(OwnTool::TaskDone, "", 1)), ["done"]);
     assert_eq!(texts(&run(OwnTool::AgentFinish, r#"{"summary":"all fixed"}"#, 1)), ["all fixed"]);
     let asked = run(OwnTool::AskQuestions, r#"{"questions":["Which one?","And when?"]}"#, 1);
@@ -160,7 +160,7 @@ fn a_turn_ends_with_a_word_and_a_question_reaches_the_user() {
 }
 
 #[test]
-fn the_ledger_reads_a_call_of_our_own_todo() {
+fn ledger_reads_calls_of_the_todo_tool() {
     let mut transcript = Transcript::new(SessionId::new("s"));
     transcript.append(NewMessage::user("go"), &QuarterOfChars);
     let arguments = r#"{"todos":[{"content":"one","status":"completed"},{"content":"two","status":"inProgress"},{"content":"three","status":"pending"}]}"#;

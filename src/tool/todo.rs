@@ -1,4 +1,4 @@
-//! `todo`: the list of what is to do, always given whole, so that what stands never depends on what a model remembers.
+//! `todo`: the list of todos, always passed whole, so that it never depends on what a model remembers.
 
 use super::{About, Context, Ran, read, refusal};
 use engine::prompt::item::ToolKind;
@@ -43,7 +43,7 @@ pub(super) fn run(arguments: &str, context: Context<'_>) -> Result<Ran, String> 
     Ok(Ran { todos: Some(todos), ..Ran::says([text]) })
 }
 
-/// A refusal with what stands still.
+/// An error, followed by the unchanged list.
 fn with_list(why: String, todos: &[Todo]) -> String {
     format!("{why}\n{}", list(todos))
 }

@@ -1,38 +1,38 @@
-//! When a session's file is written: however fast the session changes, one write is under way at most and
-//! one waits at most, and the last state comes to the disk. Values only; writing is somebody else's.
+//! Scheduling of a session's file writes: at most one in flight and one queued, and the last state always
+//! reaches the disk. Pure state; the caller writes.
 
-/// What is known of a session and its file.
+/// Write state of a session's file.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct Saver {
-    /// Whether the session says something that the file does not.
+    /// `true` if the session has changes that the file lacks.
     dirty: bool,
-    /// Changes of the session so far.
+    /// Number of changes so far.
     version: u64,
-    /// The change up to which a write that is under way goes.
+    /// The version that the write in flight covers.
     in_flight: Option<u64>,
-    /// Whether another write is wanted.
+    /// `true` if another write is wanted.
     queued: bool,
 }
 
 impl Saver {
-    /// The session changed.
+    /// Notes a change of the session.
     pub const fn changed(&mut self) {
         self.version += 1;
         self.dirty = true;
         self.queued = true;
     }
 
-    /// Whether the session says something that the file does not.
+    /// `true` if the session has changes that the file lacks.
     pub const fn is_dirty(&self) -> bool {
         self.dirty
     }
 
-    /// Whether a write would begin now.
+    /// `true` if a write is queued and none is in flight.
     pub const fn is_due(&self) -> bool {
         self.in_flight.is_none() && self.queued
     }
 
-    /// Whether a write is to begin now, of the session as it is. It is under way from then on.
+    /// Begins a write of the current state. Returns `false` if none is due.
     pub const fn begins(&mut self) -> bool {
         if !self.is_due() {
             return false;
@@ -42,7 +42,7 @@ impl Saver {
         true
     }
 
-    /// The write that was under way is done, or came to nothing. One that failed is tried again with the next change.
+    /// Ends the write in flight. A failed one is retried with the next change.
     pub fn done(&mut self, is_written: bool) {
         let written = self.in_flight.take();
         if is_written && written == Some(self.version) {
@@ -50,7 +50,7 @@ impl Saver {
         }
     }
 
-    /// What stood in the way of a write is gone.
+    /// Queues a write again if the file is behind, once the cause of a failure is removed.
     pub const fn try_again(&mut self) {
         self.queued = self.dirty;
     }
@@ -62,7 +62,7 @@ mod tests {
     use proptest::prelude::*;
 
     #[test]
-    fn a_hundred_quick_changes_are_two_writes_and_the_last_state_is_written() {
+    fn quick_changes_cause_two_writes_and_keep_the_last_state() {
         let (mut saver, mut under_way, mut written) = (Saver::default(), Vec::new(), Vec::new());
         for change in 1..=100 {
             saver.changed();
@@ -83,7 +83,7 @@ mod tests {
     }
 
     #[test]
-    fn a_write_that_failed_leaves_it_dirty_and_is_tried_again_with_the_next_change() {
+    fn failed_write_is_retried_with_the_next_change() {
         let mut saver = Saver::default();
         saver.changed();
         assert!(saver.begins());
@@ -100,7 +100,7 @@ mod tests {
 
     proptest! {
         #[test]
-        fn whatever_comes_in_between_the_last_state_is_written(happenings in prop::collection::vec(0u8..3, 0..60)) {
+        fn last_state_is_always_written(happenings in prop::collection::vec(0u8..3, 0..60)) {
             let (mut saver, mut state, mut on_disk, mut under_way) = (Saver::default(), 0u64, 0u64, None);
             for happening in happenings {
                 match (happening, under_way) {

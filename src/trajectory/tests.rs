@@ -1,4 +1,5 @@
-//! Files of trajectories: written whole, private to their user, and left as they are where they are somebody else's.
+//! Trajectory files are written atomically, private to their user, and left alone if they are somebody
+//! else's.
 
 use super::{FileError, Folder, Held};
 use std::fs;
@@ -28,10 +29,10 @@ impl Drop for Scratch {
     }
 }
 
-/// Tells the process that [`another_process`] starts that it is the one.
+/// Makes the test binary wait for its input instead of testing.
 const WAITS: &str = "THREADHOLD_TEST_WAITS";
 
-/// A process that lives until it is killed: this test binary, in which the one test waits for its input.
+/// Spawns a process that lives until it is killed: this test binary, whose one test waits for its input.
 fn another_process() -> Child {
     Command::new(std::env::current_exe().expect("a path"))
         .args(["trajectory::tests::file_is_written_whole_under_its_own_name_alone", "--exact"])
@@ -56,9 +57,9 @@ fn file_is_written_whole_under_its_own_name_alone() {
     for bad in ["", "a/b", "..", "a.b", "ä", &"x".repeat(129)] {
         assert_eq!(folder.write(bad, b"{}"), Err(FileError::Name(bad.to_owned())));
     }
-    // What a killed process left is cleared away with the next write.
+    // The next write removes what a killed process left.
     folder.write("s", b"{}").expect("it is written");
-    // No process has such a number.
+    // No process has this id.
     let left = folder.path().join(".s.999999999.tmp");
     let mut other = another_process();
     let lives = folder.path().join(format!(".s.{}.tmp", other.id()));
@@ -79,14 +80,13 @@ fn file_is_written_whole_under_its_own_name_alone() {
     fs::write(folder.path().join("t.json"), &held.bytes).expect("a file");
     assert_eq!(folder.remove("t"), Err(other));
     assert_eq!(folder.remove("s"), Ok(true));
-    assert!(!lives.exists(), "nothing is left of a session that goes");
+    assert!(!lives.exists(), "a session's temporary files are removed with it");
     assert_eq!(folder.remove("s"), Ok(false));
     assert_eq!(folder.ids(), Ok(vec!["t".to_owned()]));
     assert_eq!(Held::of(held.bytes.clone()), held);
 }
 
-/// What was said is its user's: others on the machine cannot read it, and git does not see it.
-///
+/// Conversations are private: other users cannot read the files, and git ignores them.
 #[cfg(unix)]
 #[test]
 fn written_file_is_private_to_its_user() {
@@ -100,7 +100,7 @@ fn written_file_is_private_to_its_user() {
     let ignored = scratch.0.join(".threadhold/.gitignore");
     assert_eq!(fs::read_to_string(&ignored).expect("it is there"), "/.gitignore\n/trajectories/\n");
 
-    // A folder that somebody made is theirs.
+    // A folder that the user made gets no `.gitignore`.
     let scratch = Scratch::new("modes-theirs");
     fs::create_dir(scratch.0.join(".threadhold")).expect("a folder");
     scratch.folder().write("s", b"{}").expect("it is written");

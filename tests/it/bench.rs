@@ -1,5 +1,5 @@
-//! A session with a store in memory and nobody around it: what it asks for is noted, what it writes is stored. Not what
-//! must hold of it.
+//! A session with a store in memory and no server: effects are recorded, writes are stored. No assertions
+//! about prompts.
 
 use crate::facts::can_be_asked;
 use engine::id::{CallId, Generation, SessionId, Time};
@@ -21,35 +21,35 @@ use store::place::InMemory;
 use store::sqlite::SqliteStore;
 use store::{Fence, Store};
 
-/// A session with its store, and what it has asked for and told so far.
+/// A session with its store, and the effects so far.
 pub struct Bench {
     pub session: Session,
     pub store: SqliteStore,
-    /// Models that are asked now.
+    /// Pending model calls.
     pub asked: Vec<(ModelCallId, Purpose, Vec<Item>)>,
-    /// Tools that run now.
+    /// Running tool calls.
     pub invoked: Vec<CallId>,
-    /// Deadlines that may pass.
+    /// Armed timers.
     pub timers: BTreeSet<Timer>,
-    /// Events of this process.
+    /// Events of the current process.
     pub events: Vec<(u64, EventBody)>,
     pub open_replies: BTreeSet<u64>,
     pub replies: Vec<(u64, Result<Answer, Refusal>)>,
     /// Effects of the last step.
     pub effects: Vec<Effect>,
-    /// What could not be stored, and goes with what comes next.
+    /// Writes that failed, for the next commit.
     pub unwritten: Vec<Write>,
-    /// Commits that fail from now on.
+    /// The number of next commits that fail.
     pub fails: u8,
-    /// Whether the store took all of the last step.
+    /// `true` if the last step was stored completely.
     pub is_stored: bool,
-    /// What was approved once and for all.
+    /// Standing approvals.
     pub approvals: Vec<Always>,
-    /// Whether that ever was another than nothing.
+    /// `true` once there was a standing approval.
     pub was_approved: bool,
-    /// How much later than usual it is, in milliseconds.
+    /// Milliseconds added to the clock.
     pub later: u64,
-    /// What time a message bears; all of them the same.
+    /// The time stamp of every message.
     pub stamp: &'static str,
     fence: Fence,
     /// The number of the last command.
@@ -65,7 +65,7 @@ pub fn settings() -> Settings {
     }
 }
 
-/// Its id.
+/// The session's id.
 pub fn id() -> SessionId {
     SessionId::new("s")
 }
@@ -107,7 +107,7 @@ pub fn tool(name: &str, approval: Approval) -> Tool {
 }
 
 impl Bench {
-    /// A session under these settings, whose editor has these tools.
+    /// Creates a session with these settings and tools.
     pub fn with(driver: Driver, settings: Settings, tools: Vec<Tool>) -> Self {
         let mut store = SqliteStore::in_memory(&InMemory::default()).expect("a store");
         let fence = store.acquire(&id(), Time(1)).expect("a lease");
@@ -213,7 +213,7 @@ impl Bench {
             Effect::CancelTool(call) => self.invoked.retain(|invoked| *invoked != call),
             Effect::Start(timer, _) => drop(self.timers.insert(timer)),
             Effect::Stop(timer) => drop(self.timers.remove(&timer)),
-            // The store is asked, and what it finds is answered with the fates of the session's messages.
+            // Searches as the store would; every hit must have a fate in the prompt.
             Effect::Search(to, query) => {
                 let fates = self.session.fates().expect("a prompt");
                 let messages = self.session.transcript().messages().iter().rev();
@@ -242,7 +242,7 @@ impl Bench {
         self.replies.push((to.0, answer));
     }
 
-    /// The model is done, and asks for these.
+    /// Completes a model call, with these tool calls.
     pub fn answer(&mut self, call: ModelCallId, calls: Vec<ToolCall>) {
         let said = Said { parts: None, calls: Some(calls), stop: StopReason::End, usage: None };
         self.step(Input::ModelDone(call, Ok(said)));
@@ -253,12 +253,12 @@ impl Bench {
         self.command(Command::StartTurn(Box::new(StartTurn { content, ..StartTurn::default() })))
     }
 
-    /// What a command was answered.
+    /// The answer to a command, if there is one.
     pub fn reply(&self, to: u64) -> Option<&Result<Answer, Refusal>> {
         self.replies.iter().find(|(reply, _)| *reply == to).map(|(_, answer)| answer)
     }
 
-    /// How a process opens it that has this of it.
+    /// The opening of this stored session in another process.
     pub fn opening(&self, stored: Stored, stream: String) -> Opening {
         Opening {
             head: stored.head.clone(),
@@ -277,7 +277,8 @@ impl Bench {
         Session::new(self.opening(stored, stream), &QuarterOfChars)
     }
 
-    /// The process is gone, and what it had not stored with it; another one takes the session. Nobody opened it yet.
+    /// Ends the process, losing what was not stored; another one loads the session. No client has opened it
+    /// yet.
     pub fn another_process(&mut self) {
         self.process += 1;
         self.session = self.opened_as(self.process.to_string());
@@ -291,7 +292,7 @@ impl Bench {
     }
 }
 
-/// What is done of a step that was not stored.
+/// `true` for effects that are performed even if the step was not stored.
 fn is_performed_unstored(effect: &Effect) -> bool {
     matches!(
         effect,

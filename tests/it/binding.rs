@@ -1,6 +1,6 @@
-//! A provider that binds thinking to its prompt, as the newest Claude models do: each block that it signs holds a hash of
-//! `system`, `tools` and all messages before it, and a block behind anything else is a 400. The session machine is driven
-//! against it over the real body of the wire.
+//! A provider that binds thinking to its prompt, as the newest Claude models do: each signature is a hash of
+//! `system`, `tools` and all earlier messages, and a block behind another prompt gives a 400. The session is
+//! tested against it with the wire's real body.
 
 use crate::bench::{Bench, SUMMARY, result, settings, tool};
 use engine::delta::Delta;
@@ -21,11 +21,11 @@ use session::settings::{ModelFacts, Settings};
 use session::stored::Driver;
 use std::collections::BTreeSet;
 
-/// What the provider says to thinking behind anything but its own prompt.
+/// The provider's error for thinking behind another prompt.
 const REFUSAL: &str = "messages.1.content.0: Invalid `signature` in `thinking` block. The block is bound to a different \
     conversation. Remove the block, or set `thinking.block_binding.prefix_mismatch_behavior` to \"drop_block\".";
 
-/// A value without the marks of a cache, which bind nothing.
+/// A value without cache breakpoints, which are not part of the hash.
 fn unmarked(value: &Value) -> Value {
     match value {
         Value::Array(list) => list.iter().map(unmarked).collect(),
@@ -37,13 +37,13 @@ fn unmarked(value: &Value) -> Value {
     }
 }
 
-/// The signature of a block that comes for this body, or came for its first messages.
+/// The signature of a block behind this body, or behind its first messages.
 fn signature(body: &Value, messages: &[Value]) -> String {
     let bound = json!([unmarked(&body["tools"]), unmarked(&body["system"]), unmarked(&json!(messages))]);
     format!("bound:{}", sha256_hex(bound.to_string().as_bytes()))
 }
 
-/// Whether each block of thinking stands behind the prompt that it came for; how many do.
+/// Counts the thinking blocks; fails if one is behind another prompt than its own.
 pub(crate) fn bound(body: &Value) -> Result<usize, &'static str> {
     let messages = body["messages"].as_array().expect("messages");
     let mut count = 0;
@@ -59,7 +59,7 @@ pub(crate) fn bound(body: &Value) -> Result<usize, &'static str> {
     Ok(count)
 }
 
-/// The whole provider over HTTP: refuses, or thinks and says this.
+/// The provider over HTTP: rejects the request, or thinks and answers with this text.
 pub(crate) fn reply(body: &Value, text: &str) -> Reply {
     if let Err(refusal) = bound(body) {
         let error = json!({ "type": "invalid_request_error", "message": refusal });
@@ -100,9 +100,9 @@ pub(crate) fn reply(body: &Value, text: &str) -> Reply {
 /// A session with its provider.
 struct Talk {
     bench: Bench,
-    /// How often the provider refused.
+    /// The number of rejected requests.
     refusals: usize,
-    /// Blocks of thinking in each prompt that it took.
+    /// Thinking blocks in each accepted prompt.
     thought: Vec<usize>,
     tools: Vec<&'static str>,
 }
@@ -118,7 +118,7 @@ impl Talk {
         Self { bench, refusals: 0, thought: Vec::new(), tools: vec!["read"] }
     }
 
-    /// The body that the newest call of a model is.
+    /// The body of the newest model call.
     fn body(&self, items: &[Item], purpose: Purpose) -> Value {
         let of_tools = self.bench.effects.iter().rev().find_map(|effect| match effect {
             Effect::AskModel(ask) => Some((ask.request.tools.clone(), ask.request.tool_choice)),
@@ -138,7 +138,7 @@ impl Talk {
         post(&Endpoint::of(Wire::Anthropic), &request, &terms).expect("a wire that is posted to").body
     }
 
-    /// The provider answers until it says this, and calls these tools.
+    /// Answers requests until one is accepted, with this text and these calls.
     fn says(&mut self, text: &str, calls: &[&str]) {
         loop {
             let (call, purpose, items) = self.bench.asked.pop().expect("a model is asked");
@@ -154,7 +154,7 @@ impl Talk {
                     self.bench.step(Input::ModelDelta(call, Delta::AppendContent(SUMMARY.to_owned())));
                     self.bench.answer(call, Vec::new());
                     if self.bench.asked.is_empty() {
-                        // Nobody waits for more than the summary.
+                        // Only the summary was requested.
                         return;
                     }
                 }
@@ -181,7 +181,7 @@ impl Talk {
         }
     }
 
-    /// A turn with so many rounds, whose results are this long, and an answer.
+    /// Runs a turn with `rounds` rounds, whose results have about `chars` characters, and an answer.
     fn turn(&mut self, request: &str, rounds: usize, chars: usize) {
         self.bench.asks(request);
         for round in 0..rounds {
@@ -202,7 +202,7 @@ impl Talk {
         assert!(self.bench.reply(to).expect("an answer").is_ok(), "{:?}", self.bench.reply(to));
     }
 
-    /// The causes of each break that was told.
+    /// The causes of each announced break of the prefix.
     fn breaks(&self) -> Vec<BTreeSet<BreakCause>> {
         let told = self.bench.events.iter().filter_map(|(_, body)| match body {
             EventBody::PrefixBroken { causes, .. } => Some(causes.clone()),
@@ -237,7 +237,7 @@ fn unchanged_prompts_keep_all_thinking() {
 }
 
 #[test]
-fn thinking_behind_a_compaction_is_left_out_and_told() {
+fn thinking_behind_a_compaction_is_left_out_and_announced() {
     let mut talk = Talk::new(binding(40_000));
     for request in ["one", "two", "three"] {
         talk.turn(request, 2, 9_000);
@@ -281,7 +281,7 @@ fn undo_brings_thinking_back_with_its_prompt() {
 }
 
 #[test]
-fn other_tools_leave_thinking_out_until_they_are_the_old_ones() {
+fn other_tools_leave_thinking_out_until_restored() {
     let mut talk = Talk::new(binding(40_000));
     talk.turn("one", 1, 400);
     for (names, expected) in [(&["read", "write"][..], 0), (&["read"][..], 2)] {

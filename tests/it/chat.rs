@@ -1,5 +1,5 @@
-//! `threadhold chat` as a person uses it: the built binary, lines typed, words shown, Ctrl-C, in pipes and in a terminal.
-//! What its tools see is tested beside them, what a session holds elsewhere.
+//! `threadhold chat` as a user sees it: the built binary, typed lines, output, Ctrl-C, in pipes and in a
+//! terminal. Tools are tested in their module, sessions elsewhere.
 
 mod person;
 mod tasks;
@@ -10,17 +10,17 @@ use person::{Folder, Person};
 use serde_json::{Value, json};
 use std::path::{Path, PathBuf};
 
-/// A stream that says this and then nothing, until the client goes.
+/// A stream with this text that stays open until the client disconnects.
 fn holds(text: &str) -> Reply {
     Reply::stream(vec![chunk(&json!({ "content": text }), None), Act::Hold])
 }
 
-/// The flags of a chat with this server.
+/// Flags for a chat with this server.
 fn with(server: &Server) -> [String; 4] {
     ["--model".into(), "openai-chat:m".into(), "--base-url".into(), server.url()]
 }
 
-/// The messages of a request, each as its role and its text.
+/// Roles and texts of a request's messages.
 fn messages(body: &Value) -> Vec<(String, String)> {
     let text = |content: &Value| match content {
         Value::Array(parts) => parts.iter().filter_map(|part| part["text"].as_str()).collect(),
@@ -37,7 +37,7 @@ fn pair(role: &str, text: &str) -> (String, String) {
     (role.to_owned(), text.to_owned())
 }
 
-/// What a tool said to the model last.
+/// The tool result in the last request.
 fn told(server: &Server) -> String {
     let asked = server.asked();
     let (role, text) = messages(&asked.last().expect("it was asked").body).pop().expect("a message");
@@ -46,7 +46,7 @@ fn told(server: &Server) -> String {
 }
 
 #[test]
-fn an_answer_is_shown_as_it_comes_and_what_was_said_of_it_stays_when_it_is_stopped() {
+fn stopped_answer_keeps_its_streamed_text() {
     let folder = Folder::new();
     let server = Server::replies(vec![holds("Once upon"), Reply::says(&["So ", "it ", "went."])]);
     let mut person = Person::new(&folder, &with(&server));
@@ -62,7 +62,7 @@ fn an_answer_is_shown_as_it_comes_and_what_was_said_of_it_stays_when_it_is_stopp
     let expected = [pair("user", "Tell me a story."), pair("assistant", "Once upon"), pair("user", "Go on.")];
     assert_eq!(messages(&asked[1].body), expected);
 
-    // And after the process is gone.
+    // The partial answer survives the process.
     let mut person = Person::new(&folder, &[&with(&server)[..], &["--continue".into()]].concat());
     person.types("And then?");
     person.hears("went.\n");
@@ -73,7 +73,7 @@ fn an_answer_is_shown_as_it_comes_and_what_was_said_of_it_stays_when_it_is_stopp
 }
 
 #[test]
-fn each_call_is_asked_about_until_the_user_says_always() {
+fn each_call_needs_approval_until_always() {
     let folder = Folder::new();
     folder.write("a.txt", "hello");
     let call = || Reply::calls("c", "read_file", r#"{"path":"a.txt"}"#);
@@ -82,7 +82,7 @@ fn each_call_is_asked_about_until_the_user_says_always() {
     let mut person = Person::new(&folder, &with(&server));
     person.types("Read it.");
     person.sees("allow?");
-    // What is no decision is none.
+    // Other input is no decision.
     person.types("perhaps");
     person.sees("allow?");
     assert_eq!(server.asked().len(), 1, "nothing ran before the user decided");
@@ -176,7 +176,7 @@ fn a_compaction_by_hand_is_made_and_taken_back() {
     assert_eq!(person.leaves().code, Some(0));
 }
 
-/// An editor's session, over pipes: one turn with this server.
+/// Runs one turn of an editor's session over pipes, with this server.
 fn serves(folder: &Folder, server: &Server, content: &str) -> Value {
     let mut editor = Client::new(Wire::Pipes);
     editor.initialize(json!({ "capabilities": {}, "initializationOptions": { "threadhold": {
@@ -194,7 +194,7 @@ fn serves(folder: &Folder, server: &Server, content: &str) -> Value {
 }
 
 #[test]
-fn a_session_of_an_editor_goes_on_in_a_terminal_and_back() {
+fn session_moves_between_editor_and_terminal() {
     let folder = Folder::new();
     let server = Server::start(|at, _| Reply::says(&[&format!("Answer {at}.")]));
     serves(&folder, &server, "From the editor.");
@@ -219,7 +219,7 @@ fn a_session_of_an_editor_goes_on_in_a_terminal_and_back() {
     assert_eq!(messages(&asked[3].body), expected);
 }
 
-/// The requests to a model that a process wrote down, in their order.
+/// The dumped model requests of a process, in order.
 fn dumped(folder: &Path) -> Vec<String> {
     let entries = std::fs::read_dir(folder).expect("a folder");
     let mut files: Vec<PathBuf> = entries.map(|entry| entry.expect("a file").path()).collect();
@@ -227,7 +227,7 @@ fn dumped(folder: &Path) -> Vec<String> {
     files.iter().map(|file| std::fs::read_to_string(file).expect("a text")).collect()
 }
 
-/// What the client said of this method in a recording.
+/// The client's parameters of this method in a recording.
 fn recorded(file: &Path, method: &str) -> Value {
     let text = std::fs::read_to_string(file).expect("a recording");
     let mut lines = text.lines().map(|line| serde_json::from_str::<Value>(line).expect("JSON"));
@@ -236,7 +236,7 @@ fn recorded(file: &Path, method: &str) -> Value {
 }
 
 #[test]
-fn a_model_is_sent_the_same_bytes_whether_a_terminal_or_an_editor_asks() {
+fn terminal_and_editor_send_the_same_bytes() {
     let folder = Folder::new();
     folder.write("a.txt", "hello");
     folder.write("AGENTS.md", "Be brief.");
@@ -289,7 +289,7 @@ fn a_model_is_sent_the_same_bytes_whether_a_terminal_or_an_editor_asks() {
     }
 }
 
-/// Decides and answers as the chat of this recording did, until the turn's end.
+/// Answers permissions and questions as in this recording, until the turn ends.
 fn answers_for_the_person(editor: &mut Client, recording: &Path) {
     let text = std::fs::read_to_string(recording).expect("a recording");
     let mut results = text.lines().filter_map(|line| {
@@ -320,7 +320,7 @@ fn answers_for_the_person(editor: &mut Client, recording: &Path) {
 }
 
 #[test]
-fn a_fresh_machine_has_a_model_and_a_failure_is_told() {
+fn fresh_machine_has_a_model_and_failures_are_shown() {
     let folder = Folder::new();
     let mut person = Person::new(&folder, &[]);
     person.types("Hello.");
@@ -356,13 +356,13 @@ fn what_cannot_be_meant_is_said_and_nothing_begins() {
 }
 
 #[test]
-fn in_a_terminal_ctrl_c_stops_the_answer_and_then_leaves_and_ctrl_d_leaves() {
+fn terminal_ctrl_c_stops_then_quits_and_ctrl_d_quits() {
     let folder = Folder::new();
     let server = Server::replies(vec![holds("Once\u{1b}[31m upon"), Reply::says(&["Well."])]);
     let Some(mut person) = Person::at_a_terminal(&folder, &with(&server)) else { return };
     person.hears("> ");
     person.types("Tell me a story.");
-    // What would steer the terminal is left out.
+    // Control characters that would affect the terminal are left out.
     person.hears("Once[31m upon");
     person.presses("\u{3}");
     person.hears("the partial answer is kept");

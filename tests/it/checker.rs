@@ -1,6 +1,6 @@
-//! Checks dumped prompts against the file that they were made from. It reads the dumps, the line of `replay --json` for
-//! the compactions' ranges, and the source through its own reader: nothing of the importers or of the engine is in it,
-//! so it proves coverage and does not repeat it. The counter of tokens is the only code that it borrows.
+//! Checks dumped prompts against their source file. Reads the dumps, the line of `replay --json` for the
+//! compactions' ranges, and the source through its own reader. Shares no code with importers and engine
+//! except the token counter, so its results are independent.
 #![allow(clippy::panic, clippy::unwrap_used, reason = "helpers of tests fail as tests do")]
 
 mod reading;
@@ -13,47 +13,48 @@ use source::{Said, Source, Speaker};
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 use threadhold::tokenizer::O200k;
 
-/// What stands in the place of a result that was never recorded.
+/// Replaces a result that was never recorded.
 const NO_RESULT: &str = "[no result was recorded: the call was interrupted]";
-/// What stands in the place of a result that a newer one repeats.
+/// Replaces a result that a newer one repeats.
 const REPEATED: &str = "[the same as in a newer message below]";
-/// From this window on every word of the user must have its place.
+/// From this window on, every user message must be shown.
 const ROOM_FOR_WORDS: u64 = 32_000;
-/// Tool text of fewer bytes in a compaction block can be a name or a line that was worth keeping.
+/// Shorter tool text in a compaction block, in bytes, can be a name or a line that was worth keeping.
 const CHATTER: usize = 300;
-/// No wire adds more tokens per message, call or tool than this.
+/// The most tokens that a wire adds per message, call or tool.
 const MOST_OVERHEAD: u32 = 10;
 
-/// What can be wrong with a prompt.
+/// Kinds of faults of a prompt.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) enum Check {
-    /// A message is lost, is there twice, or is there although it is covered, hidden or not said yet.
+    /// A message is missing, there twice, or there although it is covered, hidden or later.
     Account,
-    /// A message does not say what its source says.
+    /// A message differs from its source.
     Bytes,
-    /// A call without its one result directly behind it, a result without its call, an id twice.
+    /// A call without exactly one result directly behind it, a result without its call, or a repeated id.
     Pairs,
-    /// The current user message or the newest round of its turn is not there.
+    /// The current user message or the newest round of its turn is missing.
     Current,
-    /// Messages do not stand in the order in which they were said.
+    /// Messages are out of order.
     Order,
     /// A prompt does not extend the one before it.
     Extension,
-    /// Not exactly one system message at the head, or not the source's; tools that were not offered.
+    /// Not exactly one system message at the start, not the source's, or tools that were not offered.
     System,
-    /// No compaction block, a second one, that of another compaction, or tool text of the covered rounds in it.
+    /// A compaction block that is missing, repeated, of another compaction, or contains tool text of covered
+    /// rounds.
     Block,
     /// More tokens than the limit.
     Limit,
-    /// A stated count that is not the count.
+    /// A stated count that is wrong.
     Recount,
-    /// A user message that the last prompt does not hold, at a window with room for all.
+    /// A user message that is not in the last prompt, in a window with room for all.
     Words,
-    /// Figures of the `--json` line that the prompts do not bear out.
+    /// Figures of the `--json` line that do not match the prompts.
     Figures,
 }
 
-/// One fault.
+/// A fault of a prompt.
 #[derive(Debug, Clone, PartialEq)]
 pub(crate) struct Fault {
     pub(crate) check: Check,
@@ -61,14 +62,14 @@ pub(crate) struct Fault {
     pub(crate) what: String,
 }
 
-/// A compaction as the `--json` line tells of it.
+/// A compaction from the `--json` line.
 struct Compacted {
     id: String,
     render: usize,
     covers: Option<(usize, usize)>,
 }
 
-/// Reads the prompts of one replay in their order.
+/// Checks the prompts of one replay in order.
 pub(crate) struct Checker<'a> {
     source: &'a Source,
     line: &'a Value,
@@ -79,27 +80,28 @@ pub(crate) struct Checker<'a> {
     blocks_read: BTreeSet<String>,
     previous: Option<Value>,
     seen: Vec<usize>,
-    /// Of the newest prompt: raw, shortened, covered or dropped, hidden, unaccounted messages; shown user messages.
+    /// Counts of the newest prompt: raw, shortened, covered or dropped, hidden, unaccounted messages; then
+    /// shown user messages.
     tally: [u64; 5],
     words: u64,
 }
 
-/// One prompt with what must be known to judge it.
+/// A prompt with its context.
 struct View<'p> {
     render: usize,
     items: &'p [Value],
-    /// The assistant message that it was rendered for: everything before it was said, nothing from it on.
+    /// The index of the assistant message that it was rendered for; only messages before it exist.
     end: usize,
     newest: Option<&'p Compacted>,
 }
 
 impl View<'_> {
-    /// Whether the message is out of sight by the newest compaction.
+    /// `true` if the newest compaction covers the message.
     fn covers(&self, ord: usize) -> bool {
         self.newest.and_then(|compacted| compacted.covers).is_some_and(|(from, to)| from <= ord && ord <= to)
     }
 
-    /// Place of each item with its role, its source and how it is shown.
+    /// Position, role, source and presentation of each item.
     fn shown(&self) -> impl Iterator<Item = (usize, &str, usize, &str)> {
         self.items.iter().enumerate().flat_map(|(at, item)| {
             let sources = list(&item["sources"]).iter();
@@ -109,7 +111,7 @@ impl View<'_> {
 }
 
 impl<'a> Checker<'a> {
-    /// A checker of a replay of `source` that printed `line`.
+    /// A checker for a replay of `source` that printed `line`.
     pub(crate) fn new(source: &'a Source, line: &'a Value) -> Self {
         let compactions = list(&line["compactions"]).iter().map(|of| Compacted {
             id: name(&of["id"]).to_owned(),
@@ -162,7 +164,7 @@ impl<'a> Checker<'a> {
         self.previous = Some(prompt);
     }
 
-    /// Checks what only the whole replay shows, and gives all faults.
+    /// Checks the replay as a whole; returns all faults.
     pub(crate) fn finish(mut self) -> Vec<Fault> {
         let render = self.seen.last().copied().unwrap_or_default();
         let unfit: BTreeSet<usize> =
@@ -199,7 +201,7 @@ impl<'a> Checker<'a> {
     }
 
     fn fault(&mut self, check: Check, render: usize, what: String) {
-        // One damage can spoil every later prompt; a hundred lines about it say no more than the first.
+        // One defect can spoil all later prompts; the first hundred faults suffice.
         if self.faults.len() < 100 {
             self.faults.push(Fault { check, render, what });
         }
@@ -211,7 +213,7 @@ impl<'a> Checker<'a> {
         }
     }
 
-    /// Exactly one system message, the first; its text is the source's first system row, if it has one.
+    /// Checks for one system message, the first, with the text of the source's first system row, if any.
     fn system(&mut self, view: &View<'_>, prompt: &Value) {
         let systems: Vec<usize> = places(view.items, "system").collect();
         if systems != [0] {
@@ -228,7 +230,7 @@ impl<'a> Checker<'a> {
         }
     }
 
-    /// Every message before the render is in exactly one place or out of sight by the newest compaction.
+    /// Checks that every message before the render is shown in one place or covered.
     fn account(&mut self, view: &View<'_>) {
         let mut shown: BTreeMap<usize, &str> = BTreeMap::new();
         let mut faults = Vec::new();
@@ -274,7 +276,8 @@ impl<'a> Checker<'a> {
         faults.into_iter().for_each(|what| self.fault(Check::Account, view.render, what));
     }
 
-    /// What is shown whole says exactly what was said; what is shortened is a part of it, or of a newer copy.
+    /// Checks that raw messages equal their source, and that shortened ones are a part of it or of a newer
+    /// copy.
     fn bytes(&mut self, view: &View<'_>) {
         let source = self.source;
         let faulty = |&(at, role, ord, how): &(usize, &str, usize, &str)| {
@@ -297,7 +300,8 @@ impl<'a> Checker<'a> {
         faults.into_iter().for_each(|what| self.fault(Check::Bytes, view.render, what));
     }
 
-    /// Behind an assistant item stands one tool item for each of its calls, and tool items stand nowhere else.
+    /// Checks that each assistant item is followed by one tool item per call, and that there are no other
+    /// tool items.
     fn pairs(&mut self, view: &View<'_>) {
         let mut faults = Vec::new();
         let mut ids = BTreeSet::new();
@@ -344,7 +348,7 @@ impl<'a> Checker<'a> {
         faults.into_iter().for_each(|what| self.fault(Check::Pairs, view.render, what));
     }
 
-    /// The last words of the user stand there once, whole, and so does the newest answer to them.
+    /// Checks that the last user message and the newest answer to it are there once and whole.
     fn current(&mut self, view: &View<'_>) {
         let before = &self.source.messages[..view.end];
         let is_user = |said: &Said| said.speaker == Speaker::User;
@@ -372,7 +376,7 @@ impl<'a> Checker<'a> {
         faults.into_iter().for_each(|what| self.fault(Check::Current, view.render, what));
     }
 
-    /// Words and answers stand as they were said, and nothing made stands behind the first that is not kept.
+    /// Checks that messages are in order, and that nothing generated follows the first one that is not kept.
     fn order(&mut self, view: &View<'_>) {
         let ords: Vec<usize> =
             view.shown().filter(|(_, role, ..)| *role != "tool").map(|(_, _, ord, _)| ord).collect();
@@ -386,10 +390,10 @@ impl<'a> Checker<'a> {
         }
     }
 
-    /// One block of the newest compaction, and in it no text that a tool of a covered round gave. Rows: M24
+    /// Checks for one block, of the newest compaction, without tool text of covered rounds.
     fn block(&mut self, view: &View<'_>, prompt: &Value) {
         let found: Vec<usize> = blocks(view.items).collect();
-        // A compaction that only shortens may have nothing to say.
+        // A compaction that only shortens may have no block.
         let least = usize::from(view.newest.is_some_and(|compacted| compacted.covers.is_some()));
         let most = usize::from(view.newest.is_some());
         let id = view.newest.map(|compacted| compacted.id.as_str());
@@ -416,7 +420,7 @@ impl<'a> Checker<'a> {
         faults.into_iter().for_each(|what| self.fault(Check::Block, view.render, what));
     }
 
-    /// The stated count is within the limit, and it is the count. Rows: V1
+    /// Checks that the stated count is right and within the limit.
     fn weight(&mut self, view: &View<'_>, prompt: &Value) {
         let stated = prompt["tokens"].as_u64().unwrap();
         let limit = prompt["limit"].as_u64().unwrap();
@@ -463,7 +467,7 @@ impl<'a> Checker<'a> {
         count
     }
 
-    /// Between compactions a prompt is the one before it with something behind it.
+    /// Checks that without a compaction a prompt extends the one before it.
     fn extension(&mut self, view: &View<'_>, prompt: &Value) {
         let Some(previous) = self.previous.take() else { return };
         let changed = previous.get("compactionId") != prompt.get("compactionId");
@@ -476,7 +480,7 @@ impl<'a> Checker<'a> {
     }
 }
 
-/// Whether the item points to a newer result, and one behind it says the same.
+/// `true` if the item refers to a newer result that is equal.
 fn is_repeated(view: &View<'_>, at: usize, said: &Said, source: &Source) -> bool {
     let whole = said.text();
     let behind = view.shown().filter(|(place, role, _, how)| *place > at && *role == "tool" && *how == "raw");

@@ -1,4 +1,4 @@
-//! The built binary replays the transcripts of the corpus at three windows, and the checker reads what it dumped.
+//! Replays the corpus transcripts in three windows with the built binary, and checks its dumps.
 #![allow(
     clippy::panic,
     clippy::unwrap_used,
@@ -19,8 +19,8 @@ use std::ffi::OsStr;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 
-/// A transcript of the corpus, its format, and what `tests/corpus_counts.py` counts in it: messages, turns, rounds,
-/// calls, results, calls without a result, renders.
+/// Transcripts with format and the counts of `tests/corpus_counts.py`: messages, turns, rounds, calls,
+/// results, calls without a result, renders.
 const FILES: [(&str, &str, [u64; 7]); 9] = [
     ("claude-code-session-four.jsonl", "claude-code", [63, 3, 30, 27, 27, 0, 30]),
     ("vscode-claude-session.jsonl", "claude-code", [43, 2, 15, 25, 25, 0, 15]),
@@ -32,14 +32,14 @@ const FILES: [(&str, &str, [u64; 7]); 9] = [
     (CLINE, "cline", [33, 5, 16, 11, 11, 0, 16]),
     ("openhands-llm-log-deepseek.json", "openhands", [9, 1, 4, 4, 3, 1, 4]),
 ];
-/// Its 69 tools alone are larger than the smallest window.
+/// The 69 tools of this one are larger than the smallest window.
 const CHATREPLAY: &str = "vscode-copilot.chatreplay.json";
-/// Its first message, with the file beside it, leaves no room for its system text in the smallest window.
+/// The first message of this one, with its file, leaves no room for the system text in the smallest window.
 const CLINE: &str = "cline-session.messages.json";
-/// From this window on its dumps are too large to write twice.
+/// From this window on, dumps are too large to write twice.
 const LARGE: u32 = 128_000;
 
-/// The folder of the transcripts, or nothing where there is no corpus. On CI there must be one.
+/// The folder of the transcripts, or `None` without a corpus. CI must have one.
 pub(crate) fn transcripts() -> Option<PathBuf> {
     let Some(folder) = std::env::var_os("THREADHOLD_CORPUS") else {
         assert!(std::env::var_os("CI").is_none(), "THREADHOLD_CORPUS is not set, and on CI it must be");
@@ -49,7 +49,7 @@ pub(crate) fn transcripts() -> Option<PathBuf> {
     Some(PathBuf::from(folder).join("transcripts"))
 }
 
-/// What a run of the binary left.
+/// The result of running the binary.
 #[derive(Debug, PartialEq)]
 struct Ran {
     code: Option<i32>,
@@ -72,7 +72,7 @@ fn threadhold<I: IntoIterator<Item = S>, S: AsRef<OsStr>>(arguments: I) -> Ran {
     Ran { code: out.status.code(), out: text(out.stdout), err: text(out.stderr) }
 }
 
-/// A folder of one test, gone when the test is.
+/// A test's folder, removed on drop.
 struct Folder(PathBuf);
 
 impl Folder {
@@ -83,14 +83,14 @@ impl Folder {
         Self(folder)
     }
 
-    /// Writes a file into it and gives its path.
+    /// Writes a file and returns its path.
     fn file(&self, name: &str, text: &str) -> String {
         let path = self.0.join(name);
         std::fs::write(&path, text).unwrap();
         path.display().to_string()
     }
 
-    /// A path in it.
+    /// A path in the folder.
     fn path(&self, name: &str) -> String {
         self.0.join(name).display().to_string()
     }
@@ -102,7 +102,7 @@ impl Drop for Folder {
     }
 }
 
-/// The files of a dump in the order of their renders.
+/// The files of a dump by render.
 fn dumps(folder: &str) -> BTreeMap<usize, PathBuf> {
     let entries = std::fs::read_dir(folder).unwrap().map(|entry| entry.unwrap().path());
     let render = |path: &Path| {
@@ -122,7 +122,7 @@ fn checked(source: &Source, line: &Value, folder: &str) -> Vec<Fault> {
     checker.finish()
 }
 
-/// What a line must say whatever the window is.
+/// The parts of a line that do not depend on the window.
 fn figures(line: &Value) -> Value {
     let of = |key: &str| line[key].clone();
     json!({
@@ -177,7 +177,6 @@ fn every_prompt_holds(window: u32, summarizer: &str) {
             Some((section, renders)) => does_not_fit(line, section, renders),
         }
 
-        // Rows: M22
         if window < LARGE {
             assert_eq!(replay(&second).out, ran.out, "{name}");
             let (one, two) = (dumps(&first), dumps(&second));
@@ -193,7 +192,7 @@ fn every_prompt_holds(window: u32, summarizer: &str) {
     }
 }
 
-/// These renders do not fit, and each says that this section is why.
+/// Checks that exactly these renders do not fit, and that each names this section as the cause.
 fn does_not_fit(line: &Value, section: &str, renders: &[u64]) {
     let unfit = line["cannotFit"].as_array().unwrap();
     assert_eq!(unfit.iter().map(|of| of["render"].as_u64().unwrap()).collect::<Vec<_>>(), renders);
@@ -205,14 +204,14 @@ fn does_not_fit(line: &Value, section: &str, renders: &[u64]) {
         let largest = sections.iter().max_by_key(|section| tokens(section)).unwrap();
         let (needed, limit) = (of["needed"].as_u64().unwrap(), of["limit"].as_u64().unwrap());
         assert!(largest["name"] == section && needed > limit && needed >= tokens(largest), "{of}");
-        // It leaves no room for what must stand beside it: system text, and tools where there are any.
+        // It leaves no room for the system text and the tools.
         let beside: u64 = sections.iter().take(2).filter(|of| of["name"] != section).map(tokens).sum();
         assert!(tokens(largest) + beside > limit, "{of}");
         assert_eq!(of["limit"], line["limit"]);
     }
 }
 
-/// A row of the table that `--nocapture` shows.
+/// A row of the table that `--nocapture` prints.
 fn row(name: &str, summarizer: &str, line: &Value) -> String {
     let mut modes: BTreeMap<&str, u32> = BTreeMap::new();
     for compaction in line["compactions"].as_array().unwrap() {
@@ -265,14 +264,13 @@ fn every_prompt_at_128_000_holds_without_a_model() {
     every_prompt_holds(LARGE, "none");
 }
 
-/// The goal: with the report before as a baseline an estimate is off by two in a hundred at most, without one by ten.
-///
+/// With a previous report as a baseline estimates are off by at most 2 %, without one by 10 %.
 #[test]
 fn estimates_come_near_to_what_providers_reported() {
     let Some(transcripts) = transcripts() else { return };
     for (name, reports, taught) in [("pi-large-session.jsonl", 400, 390), (CHATREPLAY, 4, 0)] {
         let file = transcripts.join(name).display().to_string();
-        // The source's own prompts are weighed, whatever our window leaves of them.
+        // The source's own prompts are estimated, whatever the window is.
         for window in ["32000", "1000000"] {
             let ran = threadhold(["replay", &file, "--window", window, "--summarizer", "none", "--json"]);
             let [line] = &ran.lines()[..] else { panic!("{name}: not one line: {}", ran.err) };
@@ -284,11 +282,11 @@ fn estimates_come_near_to_what_providers_reported() {
             assert!(of("anchored", "count") >= f64::from(taught), "{estimate}");
             assert!(of("anchored", "worst") <= 0.02, "{estimate}");
             assert!(of("unanchored", "worst") <= 0.1, "{estimate}");
-            // Four requests teach no factor: what is known of the first one is what there is.
+            // Four requests are too few to learn a factor.
             assert!(taught > 0 || of("beforeFactor", "median") <= 0.02, "{estimate}");
             assert!(taught > 0 || of("beforeFactor", "worst") <= 0.1, "{estimate}");
             assert!(taught == 0 || of("newTokens", "median") < 0.3, "{estimate}");
-            // Each estimate of new tokens belongs to one turn, and turns are told in order.
+            // Each estimate of new tokens belongs to one turn, and turns are in order.
             let turns = estimate["turns"].as_array().unwrap();
             let told: Vec<u64> = turns.iter().map(|turn| turn["turn"].as_u64().unwrap()).collect();
             assert!(

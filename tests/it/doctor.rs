@@ -1,5 +1,5 @@
-//! What `threadhold doctor --storage` says of files that are damaged in one way each, what a repair puts right, and that
-//! it takes no word that could be read.
+//! `threadhold doctor --storage` on files with one damage each: the report, the repair, and that no readable
+//! message is lost.
 
 use engine::id::Time;
 use rusqlite::Connection;
@@ -10,7 +10,7 @@ use std::sync::Arc;
 use store::Store;
 use store::testing::{Folder, message, session, step, user};
 
-/// A folder with a store of two sessions that was closed.
+/// A folder with a closed store of two sessions.
 fn filled() -> Folder {
     let folder = Folder::new();
     let mut store = folder.open();
@@ -24,7 +24,7 @@ fn filled() -> Folder {
     folder
 }
 
-/// Runs it; the exit code and what it printed.
+/// Runs the doctor; returns the exit code and the output.
 fn doctor(folder: &Folder, repair: bool) -> (Option<i32>, String) {
     let mut command = Command::new(env!("CARGO_BIN_EXE_threadhold"));
     command.arg("doctor").arg("--storage").arg(&folder.0).args(repair.then_some("--repair"));
@@ -39,7 +39,7 @@ fn copies(folder: &Folder) -> usize {
 }
 
 #[test]
-fn a_doctor_finds_nothing_in_a_store_that_is_well() {
+fn intact_store_has_no_findings() {
     let folder = filled();
     let before = fs::read(folder.file()).unwrap();
     for repair in [false, true] {
@@ -49,7 +49,7 @@ fn a_doctor_finds_nothing_in_a_store_that_is_well() {
     }
     assert_eq!(fs::read(folder.file()).unwrap(), before);
     assert_eq!(copies(&folder), 0);
-    // Nothing to look at, and another schema than is known.
+    // A missing store, and an unknown schema.
     let (code, said) = doctor(&Folder::new(), false);
     assert_eq!(code, Some(2), "{said}");
     Connection::open(folder.file()).unwrap().pragma_update(None, "user_version", 99).unwrap();
@@ -57,10 +57,9 @@ fn a_doctor_finds_nothing_in_a_store_that_is_well() {
     assert!(code == Some(2) && said.contains("newer version"), "{said}");
 }
 
-/// Without a word to repair nothing is changed; with it a copy of the file as it was comes first, and all that could be
-/// loaded before is there after.
+/// Without `--repair` nothing changes. With it, a backup is made first, and everything loads as before.
 #[test]
-fn what_follows_from_the_rest_is_put_right() {
+fn derived_data_is_repaired() {
     for (sql, says) in [
         ("INSERT INTO blobs VALUES ('h', 3, x'616263')", "1 contents of 3 bytes that nothing refers to"),
         (
@@ -85,7 +84,7 @@ fn what_follows_from_the_rest_is_put_right() {
         let (code, said) = doctor(&folder, false);
         assert!(code == Some(1) && said.contains(says) && said.contains("--repair"), "{sql}: {said}");
         assert_eq!((doctor(&folder, false).1, copies(&folder)), (said, 0), "{sql}");
-        // Somebody works on it.
+        // While another store holds a session.
         let mut store = folder.open();
         store.acquire(&session("s"), Time(1)).unwrap();
         let (code, said) = doctor(&folder, true);
@@ -96,14 +95,14 @@ fn what_follows_from_the_rest_is_put_right() {
         assert_eq!(doctor(&folder, false).0, Some(0), "{sql}");
         assert!(copies(&folder) > 0, "{sql}");
         assert_eq!(folder.open().load(&session("s")).unwrap(), whole, "{sql}");
-        // A deletion reaches the copy.
+        // A deletion removes the backup, too.
         let mut store = folder.open();
         assert!(store.delete(&session("s")).unwrap().is_some_and(|deleted| deleted.scrubbed), "{sql}");
         assert_eq!(copies(&folder), 0, "{sql}");
     }
 }
 
-/// A message that is gone is named, also after the figures were put right; one whose session's row is gone stays.
+/// A missing message is reported even after counts were repaired; messages of a session without its row stay.
 #[test]
 fn missing_message_is_named_and_no_repair_removes_one() {
     for (sql, says) in [
@@ -129,9 +128,9 @@ fn missing_message_is_named_and_no_repair_removes_one() {
     }
 }
 
-/// What was said and cannot be read is named, stays where it is, and is told again after a repair.
+/// Unreadable messages are reported and stay; they are reported again after a repair.
 #[test]
-fn what_cannot_be_read_is_named_and_stays() {
+fn unreadable_messages_are_reported_and_stay() {
     for (sql, says) in [
         (
             "UPDATE chat_messages SET tokens = 5000 WHERE session = 's' AND ord = 3",
@@ -162,7 +161,7 @@ fn what_cannot_be_read_is_named_and_stays() {
         }
         assert_eq!(rows(), before, "{sql}");
     }
-    // A page full of other bytes.
+    // A page of other bytes.
     let folder = filled();
     let mut bytes = fs::read(folder.file()).unwrap();
     let needle = b"s says 100:";

@@ -1,5 +1,5 @@
-//! The two kinds of models that the ladder is tested with: the usual one, and one as VS Code's `vscode.lm` gives it. What
-//! each can be asked is held here for every request, wherever it was caught; what comes of it stands in the tests.
+//! The two kinds of models of the compaction tests: the usual one, and one as VS Code's `vscode.lm` provides
+//! it. Every request is checked against what each can do.
 
 use engine::prompt::item::Role;
 use engine::prompt::request::Request;
@@ -10,10 +10,11 @@ use serde_json::{Value, json};
 use session::settings::ModelFacts;
 use threadhold::convert;
 
-/// The name of the model that knows a user and itself alone, cannot be told to use no tools, and does not say what it used.
+/// The name of the model that has only the roles user and assistant, cannot be told to use no tools, and
+/// reports no usage.
 pub const LM: &str = "lm";
 
-/// What a client says of both models, in this window.
+/// A client's description of both models, with this window.
 pub fn models(window: u32) -> [Value; 2] {
     [
         json!({ "name": "m", "window": window }),
@@ -22,17 +23,17 @@ pub fn models(window: u32) -> [Value; 2] {
     ]
 }
 
-/// Its name.
+/// The model's name.
 pub fn name(model: &Value) -> &str {
     model["name"].as_str().expect("a name")
 }
 
-/// Whether it is the one of `vscode.lm`.
+/// `true` for the model of `vscode.lm`.
 pub fn is_lm(model: &Value) -> bool {
     model["name"] == LM
 }
 
-/// Holds what the engine asks, as either model is asked it.
+/// Checks that both models can be sent an engine's request.
 pub fn can_be_asked(request: &Request, purpose: ModelPurpose) {
     let asked = |request: &Request, model: &ModelFacts| {
         let params = convert::complete_params(request, purpose, model.name.as_deref());
@@ -50,16 +51,16 @@ pub fn can_be_asked(request: &Request, purpose: ModelPurpose) {
     }
 }
 
-/// Holds what a model of `vscode.lm` is asked.
+/// Checks a request to a model of `vscode.lm`.
 pub fn suits_lm(params: &ModelCompleteParams) {
     knows_its_roles(&params.messages);
     assert_eq!(params.tool_choice, ToolChoice::Auto, "it cannot be told to use none");
     if params.purpose == ModelPurpose::Summary {
-        assert_eq!(params.tools, [], "it is told of none that it may not use");
+        assert_eq!(params.tools, [], "tools that it must not use are left out");
     }
 }
 
-/// Holds the messages that such a model is shown.
+/// Checks messages to such a model.
 pub fn knows_its_roles(messages: &[PromptMessage]) {
     let mut roles = messages.iter().map(|message| message.role);
     assert_eq!(roles.next(), Some(PromptRole::User), "a user is first");
@@ -67,7 +68,7 @@ pub fn knows_its_roles(messages: &[PromptMessage]) {
     pairs_stand(messages);
 }
 
-/// Every call has its result before the model speaks again, and no result is without its call.
+/// Checks that every call has its result before the next answer, and every result its call.
 fn pairs_stand(messages: &[PromptMessage]) {
     let mut open: Vec<&str> = Vec::new();
     for message in messages {

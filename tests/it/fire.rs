@@ -1,7 +1,7 @@
-//! The store under fire: the built binary is killed at random moments, its disk is full, its file is locked or damaged.
-//! What must hold is always the same: what was acknowledged is there. How a process is driven stands in `driver`.
+//! Stress tests of the store: the binary is killed at random moments, the disk is full, the file is locked or
+//! damaged. Acknowledged messages must survive. `driver` runs the processes.
 
-#![allow(clippy::print_stdout, reason = "a seed, and what a run did, is told")]
+#![allow(clippy::print_stdout, reason = "seeds and counts are printed")]
 
 mod disk;
 mod driver;

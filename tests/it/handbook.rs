@@ -1,5 +1,5 @@
-//! The handbook of the protocol (`docs/protocol`): its generated sections are those of the types, its examples can be
-//! read as the types read them, its links lead somewhere.
+//! The protocol's handbook (`docs/protocol`): generated sections match the types, examples can be parsed as
+//! the types, links lead somewhere.
 
 use expect_test::expect_file;
 use protocol::check::fault_in;

@@ -1,5 +1,5 @@
-//! The engine's invariants, held in every render of generated sessions. The rules stand in `rules` and
-//! `check`, each with its number; here stands which sessions they are held over.
+//! The engine's invariants in every render of generated sessions. The rules are in `rules` and `check`; this
+//! file chooses the sessions.
 #![allow(clippy::panic, clippy::expect_used, reason = "helpers of tests fail as tests do")]
 
 mod check;
@@ -24,7 +24,7 @@ use threadhold::replay::{Options, Unfit, replay};
 use threadhold::tokenizer::O200k;
 use undo::hold_undone;
 
-/// The same cases in every run; nothing is written to disk. `PROPTEST_CASES` and `PROPTEST_RNG_SEED` ask for others.
+/// The same cases in every run, without files. `PROPTEST_CASES` and `PROPTEST_RNG_SEED` override them.
 fn config(cases: u32) -> ProptestConfig {
     let set = ProptestConfig::default();
     let asks_for = |name: &str| std::env::var_os(name).is_some();
@@ -57,7 +57,7 @@ proptest! {
     #![proptest_config(config(120))]
 
     #[test]
-    fn every_rule_holds_with_words_put_in_between_rounds(case in case(), at in prop::collection::vec(any::<bool>(), 60)) {
+    fn every_rule_holds_with_messages_injected_between_rounds(case in case(), at in prop::collection::vec(any::<bool>(), 60)) {
         hold_with_injections(&case, &at, &QuarterOfChars);
     }
 }
@@ -84,7 +84,7 @@ proptest! {
     }
 }
 
-/// Invariants 8 to 11 at each length, for each policy, with a model and without.
+/// The rules for each length of a session, for each policy, with and without a model.
 #[test]
 fn every_rule_holds_at_every_length_up_to_two_hundred() {
     let entries = fixed(3, entries(30..31, 8)).next().expect("a session");
@@ -97,7 +97,7 @@ fn every_rule_holds_at_every_length_up_to_two_hundred() {
     }
 }
 
-/// Every rung is reached, so that what is held above is held on each of them.
+/// Checks that the generated sessions reach every stage of compaction.
 #[test]
 fn every_rung_of_the_ladder_is_reached() {
     let mut all = Seen::default();
@@ -112,8 +112,7 @@ fn every_rung_of_the_ladder_is_reached() {
     assert!(all.cannot_fit > 0, "nothing was too large");
 }
 
-/// Each misbehaviour of each kind of request under the same sessions, and no model at all.
-///
+/// Each misbehaviour in each kind of request, on the same sessions, and no model at all.
 #[test]
 fn the_ladder_ends_whatever_the_model_does() {
     let policies = policies();
@@ -145,7 +144,7 @@ fn undo_is_the_earlier_bytes_and_what_was_said_since() {
 }
 
 #[test]
-fn with_compaction_off_every_prompt_is_the_whole_transcript_or_an_overflow() {
+fn without_compaction_prompts_are_whole_or_overflow() {
     for case in fixed(13, case()).take(20) {
         let options =
             Options { window: case.window, policy: OFF, budget: BudgetSettings::default(), max_result: None };

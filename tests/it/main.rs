@@ -1,5 +1,5 @@
-//! The integration tests, one binary: a file for each part of the program, and nothing but their names here.
-#![allow(clippy::expect_used, clippy::panic, reason = "a test gives up where its ground is missing")]
+//! The integration tests, as one binary with a module for each part of the program.
+#![allow(clippy::expect_used, clippy::panic, reason = "a test fails if its preconditions do")]
 
 mod bench;
 mod binding;

@@ -1,5 +1,5 @@
-//! The promises of the product over real transcripts, lived through by real sessions, and every failure that others are
-//! known by, held by a test. What one part does is tested beside it.
+//! End-to-end guarantees over real transcripts, lived through by real sessions, and known failures of such
+//! systems, each with a test. Single parts are tested beside them.
 #![allow(
     clippy::panic,
     clippy::unwrap_used,

@@ -1,4 +1,4 @@
-//! The protocol's documents are made from its types, and the program prints them.
+//! The protocol's documents are generated from its types, and the program prints them.
 
 use expect_test::expect_file;
 use protocol::schema::{json, markdown::markdown, typescript::typescript};

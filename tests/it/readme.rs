@@ -1,4 +1,4 @@
-//! The README's clients run as they stand there, against the built binary. Nothing else of the README is checked here.
+//! Runs the README's example clients against the built binary.
 
 #![allow(clippy::print_stdout, reason = "a test that cannot run says so")]
 
@@ -6,9 +6,9 @@ use std::io::ErrorKind;
 use std::path::Path;
 use std::process::Command;
 
-/// Lines that the heading promises.
+/// The most lines of an example, as its heading says.
 const MOST_LINES: usize = 30;
-/// What the README says that each of them prints.
+/// The output of each, as the README shows it.
 const SAID: &str = "How does Cargo.toml begin?\nIt begins with [package]\n";
 
 /// The only block of this language.
@@ -21,7 +21,7 @@ fn block(language: &str) -> String {
     format!("{}\n", block.unwrap_or_else(|| panic!("the README has no block of {language}")))
 }
 
-/// Runs a block as a file of this name. A machine without the program is told of; on CI it must be there.
+/// Runs a block as a file of this name. A missing program is reported, and fails on CI.
 fn runs(program: &str, language: &str, name: &str) {
     let client = block(language);
     let lines = client.lines().count();

@@ -1,5 +1,5 @@
-//! The built binary over the wire: a client of a test's own, and what it is told by the server. What the methods do is
-//! tested beside each of them; here is what holds for all.
+//! Tests of the built binary over the wire, with a client of their own. Methods are tested beside their code;
+//! these tests are about everything together.
 
 mod alike;
 mod asked;

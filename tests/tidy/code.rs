@@ -1,6 +1,7 @@
-//! A reader of Rust that knows just enough for tidy: what is code and what is prose, and which paths code names.
+//! A minimal reader of Rust for tidy: separates code from comments and strings, and finds the paths that code
+//! names.
 
-/// The text with comments and the insides of strings blanked, line for line, so that prose names nothing.
+/// Blanks comments and the contents of strings, keeping lines, so that text names nothing.
 pub fn code_of(text: &str) -> String {
     let mut code = String::new();
     let mut rest = text;
@@ -24,13 +25,13 @@ pub fn code_of(text: &str) -> String {
     code
 }
 
-/// Whether a word goes on at the end of this code. A lone `b` does not: it belongs to the bytes that follow.
+/// `true` if this code ends within a word. A lone `b` does not count: it belongs to a byte string.
 fn in_word(code: &str) -> bool {
     let before = code.strip_suffix('b').filter(|before| !before.ends_with(is_word)).unwrap_or(code);
     before.ends_with(is_word)
 }
 
-/// Whether a name may hold this character.
+/// `true` if an identifier may contain this character.
 pub fn is_word(c: char) -> bool {
     c.is_alphanumeric() || c == '_'
 }
@@ -67,8 +68,8 @@ fn character(text: &str) -> usize {
     }
 }
 
-/// The paths that code names, each with its line: ours from `crate` on, as seen from the module `home`, the others as
-/// they are written. Groups are taken apart: `use std::{fs, env}` names two.
+/// The paths that code names, with line numbers: our own from `crate` on, as seen from the module `home`,
+/// others as written. Groups are expanded: `use std::{fs, env}` names two.
 pub fn named(code: &str, home: &[&str]) -> Vec<(usize, Vec<String>)> {
     let mut found = Vec::new();
     let mut rest = code;
@@ -94,12 +95,12 @@ fn newlines(code: &str, to: usize) -> usize {
     code.bytes().take(to).filter(|byte| *byte == b'\n').count()
 }
 
-/// Takes one path, or all the paths of a group, and returns what follows.
+/// Reads one path, or all paths of a group, and returns the rest of the text.
 fn take_path<'a>(text: &'a str, before: &[String], found: &mut Vec<Vec<String>>) -> &'a str {
     if let Some(mut rest) = text.strip_prefix('{') {
         loop {
             rest = take_path(rest.trim_start(), before, found);
-            // `as name` says nothing about who is named.
+            // `as name` does not affect the named path.
             rest = rest.trim_start_matches(|c| c != ',' && c != '}');
             match rest.strip_prefix(',').map(str::trim_start) {
                 Some(more) if !more.starts_with('}') => rest = more,
@@ -123,7 +124,8 @@ fn take_path<'a>(text: &'a str, before: &[String], found: &mut Vec<Vec<String>>)
     }
 }
 
-/// A path from the crate's root: `super` climbs from `home`, the library's own name is the root.
+/// Resolves a path from the crate's root: `super` goes up from `home`, and the library's own name is the
+/// root.
 fn from_root(path: Vec<String>, home: &[&str]) -> Vec<String> {
     let climbs = path.iter().take_while(|segment| *segment == "super").count();
     if climbs > 0 {

@@ -1,5 +1,5 @@
-//! The shape of the tree in figures: files in a folder, files that a type's methods are spread over, circles of imports, doc
-//! comments that begin with a pronoun. Trees above a limit are listed in `SHAPE`, with figures that may only fall.
+//! Measures of the tree's shape: files per folder, files with a type's methods, import cycles, doc comments
+//! that begin with a pronoun. `SHAPE` lists trees above a limit, with figures that may only fall.
 
 use super::tables::{CRATES, SHAPE, Shape};
 use super::{File, none, root, rust_files};
@@ -10,7 +10,7 @@ use std::path::Path;
 /// Limits of every tree that `SHAPE` does not list.
 const LIMITS: Shape = Shape { files: 20, spread: 3, circle: 3, pronouns: 5 };
 
-/// Words that a doc comment does not begin with: they talk around the item instead of saying what it is.
+/// Words that a doc comment must not begin with, since they do not name the item.
 const PRONOUNS: &[&str] = &["It", "What", "Who", "Whether"];
 
 /// Folders of TypeScript sources.
@@ -25,14 +25,14 @@ fn limits(tree: &str) -> &'static Shape {
     SHAPE.iter().find(|(listed, _)| *listed == tree).map_or(&LIMITS, |(_, shape)| shape)
 }
 
-/// A figure of a tree, with what makes it up.
+/// A measured value of a tree, with its cause.
 struct Figure {
     tree: String,
     value: usize,
     detail: String,
 }
 
-/// Fails for each figure above its tree's limit, and for each listed limit that its tree no longer needs.
+/// Fails for each value above its tree's limit, and for each listed limit that is no longer needed.
 fn hold(figures: Vec<Figure>, what: &str, of: fn(&Shape) -> usize) {
     let mut faults = Vec::new();
     for Figure { tree, value, detail } in figures {
@@ -56,7 +56,7 @@ fn folders_hold_few_files() {
     hold(figures.collect(), "files in one folder", |shape| shape.files);
 }
 
-/// The folder with the most source files at or below this one, and their number.
+/// The folder at or below this one with the most source files, and their number.
 fn fullest(folder: &Path) -> (String, usize) {
     let entries: Vec<_> = fs::read_dir(folder).unwrap().map(|entry| entry.unwrap().path()).collect();
     let is_source = |path: &&std::path::PathBuf| {
@@ -78,7 +78,8 @@ fn methods_of_one_type_stand_in_few_files() {
     hold(figures.collect(), "files in which one type has inherent methods", |shape| shape.spread);
 }
 
-/// Each type with the files in which it has inherent methods. Types of one name are told apart by where they are defined.
+/// Types with the files that have inherent methods of them. Types of one name are distinguished by their
+/// definition.
 fn spread(files: &[File]) -> BTreeMap<String, BTreeSet<&str>> {
     let mut found: BTreeMap<String, BTreeSet<&str>> = BTreeMap::new();
     let defines = |file: &File, name: &str| {
@@ -114,7 +115,7 @@ fn spread(files: &[File]) -> BTreeMap<String, BTreeSet<&str>> {
     found
 }
 
-/// The type whose inherent methods begin on this line.
+/// The type of an inherent `impl` that begins on this line.
 fn inherent(line: &str) -> Option<&str> {
     let mut rest = line.strip_prefix("impl")?;
     if rest.starts_with('<') {
@@ -140,8 +141,7 @@ fn imports_run_in_small_circles_at_most() {
     hold(figures.collect(), "files that import each other in a circle", |shape| shape.circle);
 }
 
-/// Who imports whom among these files of one crate, by `crate` and `super`. A module that names its own children imports
-/// nothing by that.
+/// Imports between files of one crate, by `crate` and `super`. Naming an own child module is not an import.
 fn imports(files: &[File]) -> BTreeMap<&str, BTreeSet<&str>> {
     let modules: BTreeMap<Vec<&str>, &str> =
         files.iter().map(|file| (file.module(), file.path.as_str())).collect();
@@ -161,7 +161,7 @@ fn imports(files: &[File]) -> BTreeMap<&str, BTreeSet<&str>> {
     edges
 }
 
-/// The most files that reach each other.
+/// The largest set of files that reach each other.
 fn largest_circle<'a>(edges: &BTreeMap<&'a str, BTreeSet<&'a str>>) -> Vec<&'a str> {
     let reach = |from: &'a str| {
         let mut seen = BTreeSet::new();

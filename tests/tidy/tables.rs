@@ -1,6 +1,7 @@
-//! Who may name whom: crates, modules of the sidecar, modules of the engine. Which trees are above a limit of shape.
+//! Permitted dependencies between crates, modules of the sidecar and modules of the engine, and trees above a
+//! limit of shape.
 
-/// What each crate may depend on, tests apart: its wall. A crate that is not listed may depend on nothing.
+/// Permitted dependencies of each crate, without tests. A crate that is not listed may have none.
 pub const CRATES: &[(&str, &[&str])] = &[
     ("engine", &["regex", "schemars", "serde", "serde_json", "sha2", "thiserror", "toml"]),
     ("session", &["engine", "serde", "serde_json", "thiserror"]),
@@ -52,7 +53,7 @@ pub const CRATES: &[(&str, &[&str])] = &[
     ),
 ];
 
-/// What the modules of the sidecar may name of each other and of the crates. One that is not listed may name none.
+/// Modules and crates that the sidecar's modules may name. A module that is not listed may name none.
 pub const LAYERS: &[(&str, &[&str])] = &[
     ("main", &["commands"]),
     ("lib", &[]),
@@ -96,8 +97,8 @@ pub const LAYERS: &[(&str, &[&str])] = &[
     ("tokenizer", &["engine"]),
 ];
 
-/// What the engine's modules may name of each other: the edges that are there. `compact::record` stands by itself, for
-/// it is vocabulary: the transcript stores it and prompts are rendered from it.
+/// Edges between the engine's modules. `compact::record` is separate because it is vocabulary: the transcript
+/// stores it, and prompts are rendered from it.
 pub const ENGINE: &[(&str, &[&str])] = &[
     ("id", &[]),
     ("endpoint", &[]),
@@ -131,7 +132,7 @@ pub const ENGINE: &[(&str, &[&str])] = &[
     ("compact", &["compact::record", "id", "message", "prompt", "settings", "text", "tokens", "transcript"]),
 ];
 
-/// Figures of a tree's shape.
+/// Measured values of a tree's shape.
 pub struct Shape {
     /// Source files in one folder.
     pub files: usize,
@@ -139,11 +140,11 @@ pub struct Shape {
     pub spread: usize,
     /// Files that import each other in a circle.
     pub circle: usize,
-    /// Doc comments that begin with a pronoun, per cent.
+    /// Doc comments that begin with a pronoun, in percent.
     pub pronouns: usize,
 }
 
-/// Trees above a limit, with their figures of today: these may only fall.
+/// Trees above a limit, with their current values, which may only fall.
 pub const SHAPE: &[(&str, Shape)] = &[
     ("crates/engine/src", Shape { files: 20, spread: 3, circle: 3, pronouns: 20 }),
     ("crates/import/src", Shape { files: 20, spread: 3, circle: 3, pronouns: 18 }),

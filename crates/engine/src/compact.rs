@@ -1,7 +1,7 @@
-//! Compaction, the whole story: `trigger` says that one is due → `slice` says how far it may reach and `plan` what stays →
-//! `ladder` goes from rung to rung, asking a model where it may → `accept` judges its answer → `compose` fills the room →
-//! the record is written to the transcript, its round has a summary → rendering obeys it → `metadata` goes to the editor.
-//! No clock, no call, no storage: whoever runs the ladder does that.
+//! Compaction: `trigger` decides that one is due → `slice` bounds what it may cover, `plan` what stays → `ladder`
+//! tries rung after rung, asking a model where allowed → `accept` validates the answer → `compose` builds the record
+//! within the token budget → the transcript takes the record, its round the summary → rendering applies the record →
+//! `metadata` goes to the editor. Clock, model calls and storage are left to the caller of the ladder.
 
 pub mod accept;
 pub mod by_hand;

@@ -1,5 +1,5 @@
-//! An answer that is being written: what is added to it, and the one rule by which additions become an answer. Who
-//! sends deltas, and how often, is the shell's business.
+//! An answer while it is streamed: the deltas, and the one rule by which they are folded into an answer. The
+//! shell decides who sends deltas and how often.
 
 mod thinking;
 
@@ -10,37 +10,36 @@ use thiserror::Error;
 
 pub use thinking::Thinking;
 
-/// An addition to an answer. What the operations do to one another is the same in `editors/client`, and
-/// `fixtures/delta` holds both to it.
+/// An addition to an answer. `editors/client` implements the same operations; `fixtures/delta` checks both.
 #[derive(Debug, Clone, PartialEq)]
 pub enum Delta {
-    /// Text goes on.
+    /// Appends text.
     AppendContent(String),
-    /// Thinking goes on.
+    /// Appends thinking.
     AppendReasoning(String),
-    /// These are the calls, in the place of those before.
+    /// Replaces all tool calls.
     SetToolCalls(Vec<ToolCall>),
-    /// The arguments of a call go on.
+    /// Appends to the arguments of a call.
     AppendToolArguments {
-        /// The call, by the id that it was set with.
+        /// The call's id in the last [`Delta::SetToolCalls`].
         call: String,
-        /// What is added.
+        /// The text to append.
         text: String,
     },
-    /// What the provider says of its thinking so far, in its own form.
+    /// Sets the provider's thinking blocks so far, in the provider's own format.
     SetThinkingBlocks(Vec<Map<String, Value>>),
-    /// Words of the answer have a source.
+    /// Adds a citation.
     AddCitation(Value),
-    /// A block that the provider made by itself comes next.
+    /// Adds a block that the provider generated itself.
     AddServerContentBlock(Value),
-    /// What was used so far.
+    /// Merges the token usage so far.
     SetUsage(Usage),
-    /// Something is kept with the answer.
+    /// Merges keys that are stored with the answer.
     MergeExtra(Map<String, Value>),
 }
 
 impl Delta {
-    /// About as many bytes as it has on a wire, without its frame.
+    /// Returns the approximate size on the wire in bytes, without the frame.
     pub fn bytes(&self) -> usize {
         let json = |value: &Value| value.to_string().len();
         let fields = |map: &Map<String, Value>| map.iter().map(|(key, value)| key.len() + json(value)).sum();
@@ -57,18 +56,18 @@ impl Delta {
     }
 }
 
-/// What is there of an answer. Text grows in place, so that a long answer costs its length and not its square.
+/// An answer so far. Text grows in place, so that a long answer costs linear, not quadratic, time.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct Draft {
-    /// What was said, in its order.
+    /// Text, thinking and the provider's own blocks, in order.
     pub parts: Vec<DraftPart>,
-    /// The calls so far.
+    /// The tool calls so far.
     pub calls: Vec<DraftCall>,
-    /// What came beside it so far.
+    /// Data that accompanies the answer so far.
     pub beside: Beside,
 }
 
-/// A part that grows.
+/// A part of an answer in progress.
 #[derive(Debug, Clone, PartialEq)]
 pub enum DraftPart {
     /// Text for the user.
@@ -79,12 +78,12 @@ pub enum DraftPart {
     Raw(Arc<Value>),
 }
 
-/// A call whose arguments grow.
+/// A tool call whose arguments are still growing.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct DraftCall {
-    /// The call, without its arguments so far.
+    /// The call's id.
     pub id: String,
-    /// The id in its source, where it is known under another one.
+    /// The source's own id, if it differs.
     pub source_id: Option<String>,
     /// The tool's name.
     pub name: String,
@@ -92,14 +91,14 @@ pub struct DraftCall {
     pub arguments: String,
 }
 
-/// Arguments for a call that was never set.
+/// Arguments arrived for a call that was never set.
 #[derive(Debug, Clone, PartialEq, Eq, Error)]
 #[error("no call {0} was set before its arguments came")]
 pub struct UnknownCall(pub String);
 
 impl Draft {
-    /// Takes an addition in. Neighbouring pieces of one kind are one part; nothing that was added is lost, but by
-    /// setting calls again and by a later value under the same key.
+    /// Folds a delta in. Adjacent pieces of one kind form one part. Only two things discard earlier data:
+    /// setting calls again, and a later value under the same key.
     pub fn fold(&mut self, delta: Delta) -> Result<(), UnknownCall> {
         match delta {
             Delta::AppendContent(text) => match self.parts.last_mut() {
@@ -128,12 +127,12 @@ impl Draft {
         Ok(())
     }
 
-    /// Whether nothing was added yet.
+    /// `true` if nothing was added yet.
     pub fn is_empty(&self) -> bool {
         self.parts.is_empty() && self.calls.is_empty() && self.beside.is_empty()
     }
 
-    /// What was said so far, as parts of a message.
+    /// Returns the parts so far as parts of a message.
     pub fn said(&self) -> Vec<AssistantPart> {
         self.parts
             .iter()
@@ -145,7 +144,7 @@ impl Draft {
             .collect()
     }
 
-    /// The calls so far. Their arguments may be cut anywhere.
+    /// Returns the calls so far. Their arguments may be cut off anywhere.
     pub fn asked(&self) -> Vec<ToolCall> {
         self.calls
             .iter()
@@ -156,17 +155,17 @@ impl Draft {
             .collect()
     }
 
-    /// The answer so far as what a message holds.
+    /// Returns the answer so far as a message body.
     pub fn body(&self) -> Body {
         Body::Assistant { parts: self.said(), calls: self.asked(), beside: self.beside.clone() }
     }
 }
 
-/// The deepest objects that are merged; the top is the first level. Below, the later one takes the earlier one's place,
-/// so that nobody can make a fold run out of its stack.
+/// The deepest level of objects that are merged; the top is level 1. Deeper values are replaced instead, so
+/// that hostile input cannot overflow the stack.
 const MERGED_LEVELS: usize = 64;
 
-/// The one deep merge: objects key by key, of anything else the later value. Keys keep the place where they came first.
+/// Merges deeply: objects key by key, otherwise the later value wins. Keys keep their first position.
 fn merge(into: &mut Map<String, Value>, later: Map<String, Value>, level: usize) {
     for (key, value) in later {
         match (into.get_mut(&key), value) {
@@ -204,7 +203,7 @@ mod tests {
     }
 
     #[test]
-    fn neighbours_of_one_kind_are_one_part() {
+    fn adjacent_pieces_of_one_kind_form_one_part() {
         let draft = fold([
             Delta::AppendReasoning("So".into()),
             Delta::AppendReasoning(".".into()),
@@ -219,7 +218,7 @@ mod tests {
     }
 
     #[test]
-    fn arguments_go_to_their_call_and_an_unknown_call_is_named() {
+    fn arguments_are_appended_to_their_call_and_unknown_calls_fail() {
         let calls = vec![ToolCall::new("a", "read", ""), ToolCall::new("b", "read", "{")];
         let more =
             |call: &str, text: &str| Delta::AppendToolArguments { call: call.into(), text: text.into() };
@@ -232,7 +231,7 @@ mod tests {
 
     proptest! {
         #[test]
-        fn however_a_text_is_cut_it_is_the_same_text(pieces in prop::collection::vec(".{0,4}", 0..8)) {
+        fn text_is_independent_of_how_it_is_split(pieces in prop::collection::vec(".{0,4}", 0..8)) {
             let whole = pieces.concat();
             let draft = fold(pieces.into_iter().map(Delta::AppendContent));
             prop_assert_eq!(draft, fold([Delta::AppendContent(whole)]));

@@ -1,47 +1,47 @@
-//! Where a model is asked, as settings say it: data that belongs to a session and is stored with it. Never a key, only the
-//! name under which one is found; and no asking, which is `models`'s.
+//! Model endpoints as configured: data that belongs to a session and is stored with it. Holds the name of a
+//! key, never the key. The crate `models` sends the requests.
 
 use serde::{Deserialize, Serialize};
 
-/// Tokens of the window that is assumed for a model of which nothing is known.
+/// The context window assumed for an unknown model, in tokens.
 pub const DEFAULT_WINDOW: u32 = 128_000;
 
-/// How a provider is spoken to.
+/// The wire format of a provider's API.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Wire {
     /// Chat Completions: OpenAI, OpenRouter, DeepSeek, Copilot, vLLM, llama-server, LM Studio.
     OpenaiChat,
-    /// Responses of OpenAI.
+    /// OpenAI Responses.
     OpenaiResponses,
-    /// Messages of Anthropic.
+    /// Anthropic Messages.
     Anthropic,
-    /// The native chat of Ollama.
+    /// Ollama's native chat API.
     Ollama,
-    /// A fixture in place of a provider; the base URL is the file's path, the one that is built in where there is none.
+    /// A fixture instead of a provider; the base URL is the file's path, or the built-in fixture if there is none.
     Scripted,
 }
 
-/// Where a model is asked.
+/// The address and wire format of a model.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct Endpoint {
-    /// How.
+    /// The wire format.
     pub wire: Wire,
-    /// The address, without a secret; the provider's own where it is missing.
+    /// The base URL, without a secret; `None` for the provider's own.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub base_url: Option<String>,
-    /// The name of the key: an environment variable, or one that the client gave. Where it is missing, the wire's usual one
-    /// at the provider's own address, and none elsewhere.
+    /// The name of the key: an environment variable, or a key that the client supplied. If `None`, the wire's
+    /// default name at the provider's own address, and no key elsewhere.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub key_env: Option<String>,
-    /// Whether answers come over a WebSocket; `openai-responses` alone has one.
+    /// `true` to receive answers over a WebSocket; only `openai-responses` supports it.
     #[serde(default)]
     pub socket: bool,
 }
 
 impl Wire {
-    /// All of them, with their names in settings.
+    /// All wires with their names in settings.
     pub const ALL: [(&'static str, Self); 5] = [
         ("openai-chat", Self::OpenaiChat),
         ("openai-responses", Self::OpenaiResponses),
@@ -50,17 +50,17 @@ impl Wire {
         ("scripted", Self::Scripted),
     ];
 
-    /// Its name in settings.
+    /// Returns the name in settings.
     pub fn name(self) -> &'static str {
         Self::ALL.iter().find(|(_, wire)| *wire == self).map_or("", |(name, _)| name)
     }
 
-    /// The wire of this name.
+    /// Finds a wire by its name in settings.
     pub fn named(name: &str) -> Option<Self> {
         Self::ALL.iter().find(|(known, _)| *known == name).map(|(_, wire)| *wire)
     }
 
-    /// Where the provider is asked if nobody says where.
+    /// Returns the provider's own base URL.
     pub fn usual_url(self) -> &'static str {
         match self {
             Self::OpenaiChat | Self::OpenaiResponses => "https://api.openai.com/v1",
@@ -70,8 +70,8 @@ impl Wire {
         }
     }
 
-    /// The window of a model of which nothing is said, in tokens. A window of Ollama's is memory of the machine that it
-    /// runs on, taken before the first word.
+    /// Returns the window assumed for an unknown model, in tokens. Ollama allocates the whole window in
+    /// memory when it loads a model, so its default is small.
     pub fn usual_window(self) -> u32 {
         match self {
             Self::Ollama => 16_384,
@@ -79,7 +79,7 @@ impl Wire {
         }
     }
 
-    /// The variable that holds the key if nobody says which; nothing where none is needed.
+    /// The environment variable with the key by default; `None` if no key is needed.
     pub(crate) fn usual_key(self) -> Option<&'static str> {
         match self {
             Self::OpenaiChat | Self::OpenaiResponses => Some("OPENAI_API_KEY"),
@@ -90,34 +90,34 @@ impl Wire {
 }
 
 impl Endpoint {
-    /// A wire where its provider is.
+    /// Creates an endpoint at the provider's own address.
     pub fn of(wire: Wire) -> Self {
         Self { wire, base_url: None, key_env: None, socket: false }
     }
 
-    /// The address, without a slash at its end.
+    /// Returns the base URL without trailing slashes.
     pub fn url(&self) -> &str {
         self.base_url.as_deref().unwrap_or(self.wire.usual_url()).trim_end_matches('/')
     }
 
-    /// Whether its wire's own provider is asked. Only what is spelled as that is, so who looks like it is not.
+    /// `true` if the endpoint is at its wire's own provider. Compared as text, so no lookalike host passes.
     pub fn is_usual(&self) -> bool {
         origin(self.url()) == origin(self.wire.usual_url())
     }
 
-    /// The name of the key. The usual one is its provider's and goes to nobody else: whoever listens at another address,
-    /// on this machine too, gets the key that was named for it.
+    /// Returns the name of the key. The default key goes only to its own provider: any other address, also on
+    /// this machine, receives only a key named for it.
     pub fn key_name(&self) -> Option<&str> {
         self.key_env.as_deref().or_else(|| self.wire.usual_key().filter(|_| self.is_usual()))
     }
 
-    /// Whether both are asked at one place, whatever stands behind it.
+    /// `true` if both endpoints have the same origin, whatever their paths.
     pub fn is_at(&self, other: &Self) -> bool {
         origin(self.url()) == origin(other.url())
     }
 }
 
-/// Who an address belongs to: all of it before its path.
+/// The scheme, host and port of a URL: everything before the path.
 fn origin(url: &str) -> &str {
     let host = url.find("://").map_or(0, |scheme| scheme + "://".len());
     let end = url.get(host..).and_then(|rest| rest.find('/')).map_or(url.len(), |end| host + end);
@@ -129,7 +129,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_usual_key_goes_to_its_provider_alone() {
+    fn default_key_goes_only_to_its_own_provider() {
         let key = |wire, url: &str| {
             let endpoint = Endpoint { base_url: Some(url.to_owned()), ..Endpoint::of(wire) };
             endpoint.key_name().map(str::to_owned)

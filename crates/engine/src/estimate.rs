@@ -1,16 +1,17 @@
-//! What a provider's reports teach about our counts: a factor for each model, what it counts beside what
-//! we send, the last report as a baseline, and how large the error was. Pure: a report goes in, a scale comes out. Raw
-//! counts stay as they are; a scale is put on them when they are read.
+//! Calibration of token counts by providers' reports: a factor and an offset per model, the last report as a
+//! baseline, and the size of past errors. Pure: a report goes in, a scale comes out. Raw counts are stored
+//! unscaled and scaled when read.
 //!
-//! A factor is learned from what two reports of one thread differ by: what both have in common, known or not, falls out.
-//! What is left between a whole report and its counts is what the provider counts beside them: its own frame around
-//! tools and messages, or, for a transcript from elsewhere, a system text that the file does not hold.
+//! A factor is learned from the difference between two reports of one thread, because everything common to
+//! both, known or not, cancels out. The remaining difference between a whole report and its scaled count is
+//! the offset: the provider's own framing of tools and messages or, for an imported transcript, a system
+//! prompt missing from the file.
 
 use super::settings::PerMille;
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 
-/// What was learned so far in a session.
+/// Calibration learned in a session.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(default, rename_all = "camelCase")]
 pub struct Learned {
@@ -18,104 +19,106 @@ pub struct Learned {
     models: BTreeMap<String, Calibration>,
     #[serde(skip_serializing_if = "Option::is_none")]
     baseline: Option<Report>,
-    /// The way of counting under which it was learned; [`COUNTING`] from the first report on.
+    /// The counting version under which this was learned; [`COUNTING`] from the first report on.
     #[serde(skip_serializing_if = "is_first")]
     counting: u32,
 }
 
-/// Rises when the same prompt gets other raw counts, so that what was learned under the old ones is known. 1: signatures
-/// and ciphertexts are no text.
+/// Incremented when the same prompt gets different raw counts, to invalidate older calibration. 1: signatures
+/// and ciphertexts no longer count as text.
 const COUNTING: u32 = 1;
 
 fn is_first(counting: &u32) -> bool {
     *counting == 0
 }
 
-/// What was learned of one model, the newest last.
+/// Calibration of one model, the newest values last.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(default, rename_all = "camelCase")]
 struct Calibration {
-    /// What reports of one thread differ by, in thousandths of the raw tokens that are new, and those.
+    /// Ratios between the reports of one thread, in thousandths of the newly added raw tokens, with those tokens.
     ratios: Vec<(u32, u32)>,
     /// Reported and raw tokens of whole prompts.
     levels: Vec<(u32, u32)>,
-    /// How far estimates were off, in thousandths of what was reported.
+    /// Errors of the estimates, in thousandths of the reported tokens.
     errors: Vec<u32>,
 }
 
-/// A prompt of which its provider said what it weighs.
+/// A provider's report of a prompt's size.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Report {
-    /// The model.
+    /// The model's name.
     pub model: String,
-    /// Tokens that it read, those from a cache included.
+    /// Reported input tokens, those read from a cache included.
     pub reported: u32,
-    /// Our own count, raw.
+    /// Raw tokens by our own count.
     pub raw: u32,
 }
 
-/// A report that cannot be of this prompt: more than two and a half times what was estimated, or less than two fifths.
+/// A report that cannot belong to this prompt: over two and a half times the estimate, or under two fifths of it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
 #[error("{reported} tokens were reported where {estimated} were estimated; the report is not learned from")]
 pub struct Implausible {
-    /// What was reported.
+    /// Reported tokens.
     pub reported: u32,
-    /// What was estimated.
+    /// Estimated tokens.
     pub estimated: u32,
 }
 
-/// How raw counts are read.
+/// A conversion of raw counts to the provider's counts.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Scale {
-    /// Thousandths.
+    /// In thousandths.
     factor: u32,
-    /// Tokens beside it.
+    /// The offset in tokens.
     beside: i64,
-    /// Whether the last report is in it, and only what is newer is estimated.
+    /// `true` if the offset comes from the last report, so that only newer messages are estimated.
     is_anchored: bool,
 }
 
-/// Raw counts as they are.
+/// The identity: raw counts unchanged.
 pub(crate) const RAW: Scale = Scale { factor: 1000, beside: 0, is_anchored: false };
 
-/// Models of which a session keeps what it learned.
+/// Models for which a session keeps calibration.
 const MOST_MODELS: usize = 8;
-/// Newest values of each kind that are kept.
+/// Values of each kind that are kept, the newest.
 const MOST_RATIOS: usize = 31;
 const MOST_LEVELS: usize = 9;
 const MOST_ERRORS: usize = 16;
-/// New tokens between two reports below which their difference teaches nothing.
+/// The fewest new tokens between two reports from which a ratio is learned.
 const LEAST_NEW: u32 = 100;
-/// Ratios and new tokens behind them before a factor is taken from them.
+/// The fewest ratios, and new tokens behind them, from which a factor is derived.
 const LEAST_RATIOS: usize = 3;
 const LEAST_WEIGHT: u64 = 1000;
-/// A factor is taken within these, in thousandths.
+/// The range of a factor, in thousandths.
 const FACTORS: (u32, u32) = (500, 2000);
-/// Errors before the margin follows them.
+/// The fewest errors from which a margin is derived.
 const LEAST_ERRORS: usize = 3;
-/// The margin stays within these.
+/// The range of a margin, in thousandths.
 const MARGINS: (u32, u32) = (10, 100);
 
 impl Learned {
-    /// The next prompt does not begin with the last one: only what is known of the model holds for it.
+    /// Drops the last report, because the next prompt does not begin with the last one; only the model's
+    /// calibration remains.
     pub fn forget_baseline(&mut self) {
         self.baseline = None;
     }
 
-    /// What was learned while messages had other counts does not hold for those that they have now.
+    /// Drops everything learned under an older counting version.
     pub fn forget_older_counts(&mut self) {
         if self.counting < COUNTING {
             *self = Self::default();
         }
     }
 
-    /// The last report, while it holds.
+    /// Returns the last report, if still valid.
     pub fn baseline(&self) -> Option<&Report> {
         self.baseline.as_ref()
     }
 
-    /// Learns from a report; how far the estimate was off, in thousandths, where there was one. `knows_all` says whether
-    /// the prompt is known whole: where it is not, the first report of a model says what it has beside.
+    /// Learns from a report and returns the estimate's error in thousandths, if there was an estimate.
+    /// `knows_all` is `true` if the whole prompt is known; otherwise the model's first report sets the
+    /// offset. Fails with [`Implausible`] if the report cannot belong to the prompt.
     pub fn take(&mut self, report: Report, knows_all: bool) -> Result<Option<u32>, Implausible> {
         if report.reported == 0 || report.raw == 0 {
             return Ok(None);
@@ -151,12 +154,12 @@ impl Learned {
         Ok((!is_first).then_some(error))
     }
 
-    /// How counts of the next prompt of this model are read, where it begins with the last one.
+    /// Returns the scale for a prompt that begins with the last one.
     pub fn scale(&self, model: &str) -> Scale {
         self.scale_from(model, None)
     }
 
-    /// The same with what is known of the model's counting, in thousandths, before reports taught it.
+    /// As [`Learned::scale`], with a factor in thousandths to assume until reports taught one.
     pub fn scale_from(&self, model: &str, per_thousand: Option<u32>) -> Scale {
         let unanchored = self.unanchored_from(model, per_thousand);
         match self.baseline.as_ref().filter(|baseline| baseline.model == model) {
@@ -168,7 +171,8 @@ impl Learned {
         }
     }
 
-    /// What is known of a model. Where nothing is, one of the same family counts alike: the one with most reports.
+    /// The calibration of a model, else that of the model of its family with the most reports, as families
+    /// count alike.
     fn known(&self, model: &str) -> Option<&Calibration> {
         let alike = || {
             let of_family = self.models.iter().filter(|(name, _)| family(name) == family(model));
@@ -177,17 +181,17 @@ impl Learned {
         self.models.get(model).or_else(alike)
     }
 
-    /// Whether reports of this model, or of its family, taught a factor.
+    /// `true` if reports of this model, or of its family, taught a factor.
     pub fn is_taught(&self, model: &str) -> bool {
         self.known(model).is_some_and(|known| known.is_taught())
     }
 
-    /// How counts of any prompt of this model are read.
+    /// Returns the scale for any prompt of this model.
     pub fn unanchored(&self, model: &str) -> Scale {
         self.unanchored_from(model, None)
     }
 
-    /// The same with what is known of the model's counting, in thousandths, before reports taught it.
+    /// As [`Learned::unanchored`], with a factor in thousandths to assume until reports taught one.
     pub fn unanchored_from(&self, model: &str, per_thousand: Option<u32>) -> Scale {
         let before = per_thousand.unwrap_or(RAW.factor).clamp(FACTORS.0, FACTORS.1);
         let Some(known) = self.known(model) else { return Scale { factor: before, ..RAW } };
@@ -199,7 +203,8 @@ impl Learned {
         Scale { factor, beside: beside.unwrap_or_default(), is_anchored: false }
     }
 
-    /// What is kept back of this model's window for the error: as much as nine of ten estimates were off by.
+    /// Returns the part of the model's window to reserve for errors: the 90th percentile of past errors, or
+    /// `unmeasured` if there are too few.
     pub fn margin(&self, model: &str, unmeasured: PerMille) -> PerMille {
         let Some(known) = self.known(model).filter(|known| known.errors.len() >= LEAST_ERRORS) else {
             return unmeasured;
@@ -212,13 +217,13 @@ impl Learned {
     }
 }
 
-/// By how much an estimate was off, in thousandths of what was reported.
+/// Returns an estimate's error in thousandths of the reported tokens.
 pub fn off_by(estimated: u32, reported: u32) -> u32 {
     let off = u64::from(estimated.abs_diff(reported)) * 1000;
     u32::try_from(off / u64::from(reported.max(1))).unwrap_or(u32::MAX)
 }
 
-/// The part of a model's name that its relatives share.
+/// The prefix of a model's name that its family shares.
 fn family(model: &str) -> &str {
     model.split(['-', '/', ':', '@']).next().unwrap_or(model)
 }
@@ -229,7 +234,7 @@ impl Calibration {
         self.ratios.len() >= LEAST_RATIOS && weight >= LEAST_WEIGHT
     }
 
-    /// The factor, and this one before reports taught another.
+    /// The learned factor, or `before` if there is none yet.
     fn factor(&self, before: u32) -> u32 {
         if !self.is_taught() {
             return before;
@@ -240,7 +245,7 @@ impl Calibration {
     }
 }
 
-/// The value that has half of the weight below it.
+/// The weighted median.
 fn median(mut weighted: Vec<(i64, u64)>) -> Option<i64> {
     weighted.sort_unstable();
     let half = weighted.iter().map(|(_, weight)| weight).sum::<u64>().div_ceil(2);
@@ -259,28 +264,28 @@ fn push<T>(to: &mut Vec<T>, value: T, most: usize) {
 }
 
 impl Scale {
-    /// The factor, in thousandths.
+    /// Returns the factor, in thousandths.
     pub fn factor(self) -> u32 {
         self.factor
     }
 
-    /// Tokens that a provider counts beside ours.
+    /// Returns the offset: tokens that the provider counts beyond ours.
     pub fn beside(self) -> i64 {
         self.beside
     }
 
-    /// What a whole prompt of this many raw tokens weighs.
+    /// Scales a whole prompt's raw tokens.
     pub fn read(self, raw: u32) -> u32 {
         let tokens = i64::from(raw) * i64::from(self.factor) / 1000 + self.beside;
         u32::try_from(tokens.max(0)).unwrap_or(u32::MAX)
     }
 
-    /// What a part of a prompt weighs, or what is added to one.
+    /// Scales the raw tokens of a part of a prompt, without the offset.
     pub fn read_part(self, raw: u32) -> u32 {
         Scale { beside: 0, ..self }.read(raw)
     }
 
-    /// The most raw tokens that weigh no more than this.
+    /// Returns the most raw tokens that scale to no more than `limit`.
     pub fn raw_limit(self, limit: u32) -> u32 {
         if self == RAW {
             return limit;
@@ -289,7 +294,7 @@ impl Scale {
         u32::try_from(raw).unwrap_or(u32::MAX)
     }
 
-    /// The same counts as parts of what the whole weighs: they add up to it.
+    /// Scales the parts of a whole prompt so that they add up to its scaled size.
     pub fn read_parts(self, raw: &[u32]) -> Vec<u32> {
         let whole: u64 = raw.iter().map(|part| u64::from(*part)).sum();
         let total = u64::from(self.read(u32::try_from(whole).unwrap_or(u32::MAX)));
@@ -304,7 +309,7 @@ impl Scale {
         raw.iter().map(part).collect()
     }
 
-    /// The estimator's name with what is put on its counts.
+    /// Returns the estimator's name with the scale applied to its counts.
     pub fn named(self, counter: &str, model: &str) -> String {
         let counted = match self.factor {
             1000 => counter.to_owned(),
@@ -323,7 +328,7 @@ mod tests {
         Report { model: "m".into(), reported, raw }
     }
 
-    /// A provider that counts 1.2 times as many, and 400 beside.
+    /// A provider that counts 1.2 times as many tokens, plus 400.
     fn taught(reports: u32) -> Learned {
         let mut learned = Learned::default();
         for n in 1..=reports {
@@ -334,7 +339,7 @@ mod tests {
     }
 
     #[test]
-    fn a_factor_is_learned_from_differences_and_the_rest_stands_beside_it() {
+    fn factor_is_learned_from_differences_and_the_rest_is_offset() {
         let learned = taught(12);
         let scale = learned.unanchored("m");
         assert_eq!((scale.factor(), scale.read(50_000)), (1200, 60_400));
@@ -344,7 +349,7 @@ mod tests {
     }
 
     #[test]
-    fn only_what_is_newer_than_the_last_report_is_estimated() {
+    fn only_messages_after_the_last_report_are_estimated() {
         let mut learned = taught(12);
         learned.take(report(15_000, 13_000), true).unwrap();
         let scale = learned.scale("m");
@@ -356,13 +361,13 @@ mod tests {
     }
 
     #[test]
-    fn what_cannot_be_is_not_learned_from() {
+    fn implausible_reports_are_not_learned_from() {
         let mut learned = taught(5);
         let before = learned.clone();
         assert!(learned.take(report(100_000, 6000), true).is_err());
         assert!(learned.take(report(200, 6000), true).is_err());
         assert_eq!(learned, before);
-        // Of a prompt that is not known whole the first report says what stands beside it.
+        // The first report of a partly known prompt sets the offset.
         let mut learned = Learned::default();
         assert!(learned.take(report(10_000, 50), true).is_err());
         assert_eq!(learned.take(report(10_000, 50), false), Ok(None));
@@ -370,7 +375,7 @@ mod tests {
     }
 
     #[test]
-    fn the_margin_follows_the_error() {
+    fn margin_follows_past_errors() {
         let unmeasured = PerMille::new(30);
         assert_eq!(Learned::default().margin("m", unmeasured), unmeasured);
         assert_eq!(taught(30).margin("m", unmeasured), PerMille::new(10));
@@ -387,7 +392,7 @@ mod tests {
 
     proptest! {
         #[test]
-        fn a_limit_is_kept_by_the_figures_that_are_shown(
+        fn scaled_parts_respect_limit_and_add_up(
             factor in 500u32..2000, beside in -5000i64..20_000, limit in 1u32..1_000_000,
             parts in prop::collection::vec(0u32..50_000, 1..12),
         ) {

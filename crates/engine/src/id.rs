@@ -1,4 +1,4 @@
-//! Identities and moments: the newtypes that keep a turn's id from being used as a call's. No content, no rules about it.
+//! Ids and times: newtypes that keep a turn's id from being used as a call's. No content.
 
 use serde::{Deserialize, Serialize};
 use std::fmt;
@@ -12,10 +12,10 @@ macro_rules! text_id {
         pub struct $name(Arc<str>);
 
         impl $name {
-            /// Takes an id as it came; ids are opaque and never parsed. Copies of it share one text.
+            /// Wraps an id verbatim; ids are opaque and never parsed. Clones share one text.
             pub fn new(text: impl AsRef<str>) -> Self { Self(text.as_ref().into()) }
 
-            /// The id as text, for wires and logs.
+            /// Returns the id as text, for wires and logs.
             pub fn as_str(&self) -> &str { &self.0 }
         }
 
@@ -26,36 +26,36 @@ macro_rules! text_id {
 }
 
 text_id! {
-    /// A chat. The only id that is minted outside the engine; all others derive from it and a counter.
+    /// A chat. Created outside the engine; the ids of turns, messages and compactions derive from it and a counter.
     SessionId;
-    /// One user request and all that follows.
+    /// A user request and everything up to the next one.
     TurnId;
-    /// An assistant message with its tool calls and their results; what a summary annotates.
+    /// An assistant message with its tool calls and their results; the unit that an editor's summary belongs to.
     RoundId;
-    /// A message of the session.
+    /// A message of a session.
     MessageId;
-    /// A tool call. Unique in its session, even where the source used one id twice.
+    /// A tool call. Unique in its session, even if the source used one id twice.
     CallId;
     /// A compaction record.
     CompactionId;
-    /// A pin of the user's.
+    /// A user's pin.
     PinId;
-    /// A command that waits in a session's queue.
+    /// A command in a session's queue.
     ItemId;
 }
 
-/// A message's position in its session, counted from 0. Never reused, not even after a removal.
+/// A message's position in its session, counted from 0. Not reused after a removal, but after a truncation.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 #[serde(transparent)]
 pub struct Ordinal(pub u32);
 
 impl Ordinal {
-    /// The position as an index into a session that has lost no message.
+    /// Returns the position as an index into the session's messages.
     pub fn index(self) -> usize {
         self.0 as usize
     }
 
-    /// The position of the message after this one.
+    /// Returns the next position.
     pub fn next(self) -> Self {
         Self(self.0.saturating_add(1))
     }
@@ -67,12 +67,12 @@ impl fmt::Display for Ordinal {
     }
 }
 
-/// Rises only on reset. A result for an older generation is discarded.
+/// Incremented only by a reset. A result for an older generation is discarded.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(transparent)]
 pub struct Generation(pub u32);
 
-/// A moment, in milliseconds since 1970 began, UTC. It comes in as an argument; the engine has no clock.
+/// A time in milliseconds since 1970-01-01 UTC. Always an argument; the engine has no clock.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(transparent)]
 pub struct Time(pub u64);

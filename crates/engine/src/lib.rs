@@ -1,10 +1,11 @@
-//! The pure part: everything that decides, nothing that acts. No IO, no clock, no randomness, no environment, no
-//! lock; time and ids come in as arguments, errors are values. Same inputs, same outputs, byte for byte.
+//! The pure part: decisions without side effects. No IO, clock, randomness, environment or lock; time and ids
+//! are arguments, errors are values. Same inputs, same outputs, byte for byte.
 //!
-//! **Vocabulary.** A *workspace* holds *sessions* (chats). A session is a row of *turns*: one user request and all that
-//! follows. A turn is a row of *rounds*: an assistant message with its *tool calls* and their results. A *message* is
-//! what goes over the wire to a model. A *compaction* is a record that replaces a span of rounds by a *block* when a
-//! prompt is rendered. A *prompt* is rendered from a transcript under a *budget* and follows a *plan* of *sections*.
+//! **Vocabulary.** A *workspace* holds *sessions* (chats). A session is a sequence of *turns*: a user request and
+//! everything up to the next one. A turn is a sequence of *rounds*: an assistant message with its *tool calls*
+//! and their results. A *message* is sent over the wire to a model. A *compaction* is a record that replaces a
+//! span of rounds by a *block* when a prompt is rendered. A *prompt* is rendered from a transcript under a
+//! *budget* and follows a *plan* of *sections*.
 #![deny(clippy::disallowed_methods, clippy::disallowed_types)]
 
 pub mod approval;

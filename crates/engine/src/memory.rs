@@ -1,6 +1,5 @@
-//! Memories of a workspace: values that outlive a session, their order, what of them stands in a prompt.
-//! Everything here is made by code and never through a model. Where they are kept, and when a session reads them, is told
-//! elsewhere.
+//! Memories of a workspace: values that outlive a session, their order, and the part of them that prompts
+//! show. Computed without a model. Storage and the time of reading are decided elsewhere.
 
 use super::id::Time;
 use super::message::Text;
@@ -10,60 +9,60 @@ use super::tokens::TokenCount;
 use serde::{Deserialize, Serialize};
 use std::cmp::Reverse;
 
-/// The area of summaries that were made of sessions.
+/// The area of summaries made from sessions.
 pub const SESSION_SUMMARY: &str = "session_summary";
-/// The area of what is put nowhere else.
+/// The area of memories without one.
 pub(crate) const DEFAULT_AREA: &str = "general";
 pub(crate) const MOST_IMPORTANT: u8 = 5;
-/// How important something is of which nobody says it.
+/// The importance of memories that state none.
 const DEFAULT_IMPORTANCE: u8 = 3;
 
-/// Tokens of a section's budget that are left for the heading above it, which says that it is background.
+/// Tokens of a section's budget reserved for its heading, which marks the memories as background.
 const HEADING_TOKENS: u32 = 40;
 
-/// Bytes of a memory that one line shows, and of one that would not fit otherwise.
+/// The most bytes of a memory on one line: the normal limit, and that for a memory that would not fit otherwise.
 const LINE_BYTES: [usize; 2] = [600, 120];
-/// Memories that a reminder shows.
+/// Memories in the reminder, at most.
 const REMINDED: usize = 5;
-/// Memories that stand with a message at most.
+/// Memories attached to a message, at most.
 const KNOWN: usize = 5;
-/// Characters of the shortest word of a message that is looked for.
+/// Characters of the shortest word of a message that is searched for.
 const LEAST_WORD: usize = 4;
-/// Characters of a word that says enough by itself.
+/// Characters from which a single word suffices for a match.
 const TELLING_WORD: usize = 7;
 
-/// Something that is remembered for a workspace.
+/// A fact remembered for a workspace.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct Memory {
-    /// Its id, one of its workspace.
+    /// Unique in its workspace.
     pub id: String,
-    /// What it belongs to.
+    /// The subject area, such as `general`.
     pub area: String,
-    /// What is remembered.
+    /// The remembered text.
     pub text: Text,
     /// From 1 to [`MOST_IMPORTANT`].
     pub importance: u8,
-    /// Words to find it by.
+    /// Search terms beyond the text.
     pub tags: Vec<String>,
-    /// Whether prompts may show it.
+    /// `true` if prompts may show the memory.
     pub active: bool,
-    /// What it was made of, such as a compaction's id.
+    /// The origin, such as a compaction's id.
     pub source: Option<String>,
-    /// When it was made.
+    /// The time of creation.
     pub created_at: Time,
-    /// When it was last changed.
+    /// The time of the last change.
     pub updated_at: Time,
 }
 
-/// A change of a memory, or a new one. What is not given stays.
+/// A new memory, or a change of one. Missing fields stay unchanged.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct MemoryPatch {
     /// See [`Memory::area`].
     pub area: Option<String>,
     /// See [`Memory::text`].
     pub text: Option<Text>,
-    /// See [`Memory::importance`]; brought into its bounds.
+    /// See [`Memory::importance`]; clamped to its range.
     pub importance: Option<u8>,
     /// See [`Memory::tags`].
     pub tags: Option<Vec<String>>,
@@ -73,42 +72,42 @@ pub struct MemoryPatch {
     pub source: Option<String>,
 }
 
-/// Which memories are wanted.
+/// A filter and a page of memories.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct MemoryQuery {
-    /// Of this area only.
+    /// The area to match.
     pub area: Option<String>,
-    /// Active ones only, or only those that are not.
+    /// The state of [`Memory::active`] to match.
     pub active: Option<bool>,
-    /// Those whose text, tags or area hold all of these words. No words at all find nothing.
+    /// Words that text, tags and area must all contain between them. An empty list matches nothing.
     pub words: Option<Words>,
-    /// Behind so many others.
+    /// The number of matches to skip.
     pub skip: usize,
-    /// At most this many.
+    /// The most memories to return.
     pub limit: usize,
 }
 
 /// A page of memories.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct MemoryPage {
-    /// The most important first.
+    /// The most important first; among equals, the newest first.
     pub memories: Vec<Memory>,
-    /// Where the next page begins, as [`MemoryQuery::skip`]; nothing where this is the last.
+    /// The [`MemoryQuery::skip`] of the next page; `None` on the last page.
     pub next: Option<usize>,
 }
 
-/// What of its workspace's memories a session's prompts show, as it was when they were last read.
+/// Memories as a session's prompts show them, read at one time.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct Remembered {
-    /// The section with all of them, under its budget.
+    /// The section with all memories that fit its budget.
     pub core: Text,
-    /// The most important ones, for the end of the system text.
+    /// The most important memories, for the end of the system text.
     pub reminder: Text,
 }
 
 impl Memory {
-    /// A new one; nothing where the change says nothing that could be remembered.
+    /// Creates a memory; `None` if the patch has no text.
     pub fn new(id: &str, patch: MemoryPatch, now: Time) -> Option<Self> {
         let text = patch.text.clone().filter(|text| !text.trim().is_empty())?;
         let mut memory = Self {
@@ -126,7 +125,7 @@ impl Memory {
         Some(memory)
     }
 
-    /// Changes it. A change that says what is there leaves it as it is, its time too.
+    /// Applies a patch. A patch without effect leaves `updated_at` unchanged.
     pub fn apply(&mut self, patch: MemoryPatch, now: Time) {
         let before = self.clone();
         let MemoryPatch { area, text, importance, tags, active, source } = patch;
@@ -141,7 +140,7 @@ impl Memory {
         }
     }
 
-    /// All that can be searched of it.
+    /// Returns all searchable text.
     pub fn said(&self) -> String {
         format!("{}\n{} {}", self.text, self.area, self.tags.join(" "))
     }
@@ -156,14 +155,14 @@ impl Memory {
 }
 
 impl MemoryQuery {
-    /// Whether this one is wanted.
+    /// `true` if the memory matches the filter, pages aside.
     pub fn wants(&self, memory: &Memory) -> bool {
         self.area.as_ref().is_none_or(|area| *area == memory.area)
             && self.active.is_none_or(|active| active == memory.active)
             && self.words.as_ref().is_none_or(|words| words.find(&memory.said()).is_some())
     }
 
-    /// The page of these memories that is wanted, in the order of their importance; among equals the newest first.
+    /// Returns the requested page, the most important first; among equals, the newest first.
     pub fn page(&self, memories: impl Iterator<Item = Memory>) -> MemoryPage {
         let mut all: Vec<Memory> = memories.filter(|memory| self.wants(memory)).collect();
         all.sort_by(|a, b| a.rank().cmp(&b.rank()));
@@ -173,8 +172,8 @@ impl MemoryQuery {
     }
 }
 
-/// What prompts show of these memories under a budget in tokens; nothing where there are none. The same memories give
-/// the same bytes, in whatever order they come.
+/// Renders memories under a budget in tokens; `None` if none is active or fits. The same memories give the
+/// same bytes, in any input order.
 pub fn remembered<'m>(
     memories: impl Iterator<Item = &'m Memory>,
     budget: u32,
@@ -188,8 +187,9 @@ pub fn remembered<'m>(
     Some(Remembered { core, reminder })
 }
 
-/// Memories that bear on what a user says, under a budget in tokens, as a part of the message; nothing where none does.
-/// A word counts the more the fewer memories hold it.
+/// Renders memories relevant to a user's message under a budget in tokens, as a part of that message; `None`
+/// if none is relevant. A memory must contain two words of the message or one long one; a word weighs more
+/// the fewer memories contain it.
 pub fn knowledge(memories: &[Memory], says: &str, budget: u32, counter: &dyn TokenCount) -> Option<Text> {
     let of_name = |c: char| c.is_alphanumeric() || matches!(c, '_' | '-' | '.' | '/');
     let words = says.split(|c| !of_name(c)).map(|word| word.trim_matches(|c: char| !c.is_alphanumeric()));
@@ -222,7 +222,7 @@ pub fn knowledge(memories: &[Memory], says: &str, budget: u32, counter: &dyn Tok
     listed(&hits, budget, counter)
 }
 
-/// A line for each memory in their order, as many as fit below a heading. What does not fit is counted.
+/// A line per memory in the given order, as many as fit below a heading; the rest is stated as a number.
 fn listed(memories: &[&Memory], budget: u32, counter: &dyn TokenCount) -> Option<Text> {
     let with = |lines: &[String]| match memories.len() - lines.len() {
         0 => lines.join("\n"),
@@ -240,7 +240,7 @@ fn listed(memories: &[&Memory], budget: u32, counter: &dyn TokenCount) -> Option
             lines.push(line);
         }
     }
-    // Text that is joined may weigh more than its parts, and what was left out is told too.
+    // Joined text may have more tokens than its parts, and the note on omitted memories adds some.
     while !lines.is_empty() && counter.count(&with(&lines)) > budget {
         lines.pop();
     }
@@ -259,7 +259,7 @@ mod tests {
     }
 
     #[test]
-    fn core_memories_stay_under_their_budget_and_are_the_same_bytes_from_the_same_memories() {
+    fn core_memories_fit_budget_and_are_deterministic() {
         let mut all: Vec<Memory> = (0..40)
             .map(|n| memory(&format!("m{n}"), &format!("fact {n} {}", "é word ".repeat(n)), n as u8 % 5 + 1))
             .collect();
@@ -279,7 +279,7 @@ mod tests {
         let first = made.core.lines().position(|line| line.contains("fact 4 ")).unwrap();
         let last = made.core.lines().position(|line| line.contains("fact 0")).unwrap();
         assert!(first < last, "the most important first");
-        // The same number of memories, another text: nothing may go by the number.
+        // Same count of memories, different text: the result must depend on the text.
         all[0].text = "changed".into();
         assert_ne!(remembered(all.iter(), 100_000, &QuarterOfChars).unwrap(), made);
         all.iter_mut().for_each(|memory| memory.active = false);
@@ -287,7 +287,7 @@ mod tests {
     }
 
     #[test]
-    fn a_message_brings_the_memories_that_bear_on_it() {
+    fn message_is_matched_with_relevant_memories() {
         let all = [
             memory("a", "The parser lives in src/parser.rs and has a table.", 1),
             memory("b", "Deployments happen on Fridays with this script.", 5),
@@ -304,7 +304,7 @@ mod tests {
     }
 
     #[test]
-    fn a_change_that_says_nothing_new_changes_nothing() {
+    fn patch_without_effect_changes_nothing() {
         let mut one = memory("a", "x", 9);
         assert_eq!((one.importance, one.area.as_str()), (5, DEFAULT_AREA));
         let before = one.clone();

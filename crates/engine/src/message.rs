@@ -1,5 +1,5 @@
-//! The message model: what a message of a session can hold and what it weighs. Not where it stands, and not how it
-//! is rendered. The wire's form of it is in the protocol; its serde form is the store's.
+//! The message model: the content of a session's message and its weight in tokens, without position or rendering.
+//! The serde form is the store's; the wire form is in the protocol.
 
 pub mod about;
 pub mod attachment;
@@ -26,38 +26,38 @@ use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 use std::sync::{Arc, OnceLock};
 
-/// Text that is shared between the transcript and every prompt that shows it.
+/// Text shared between the transcript and every prompt that contains it.
 pub type Text = Arc<str>;
 
-/// A message as it comes in; the transcript gives it an identity.
+/// A message before it is appended; the transcript assigns its identity.
 #[derive(Debug, Clone, PartialEq)]
 pub struct NewMessage {
-    /// Who says what.
+    /// The author's role and the content.
     pub body: Body,
-    /// The id that the editor or the source uses for it.
+    /// The editor's or the source's own id.
     pub external_id: Option<String>,
-    /// Whether a model may ever see it. Hidden events and compaction reports are not for the model.
+    /// `false` for hidden events and compaction reports, which no model ever sees.
     pub visible_to_model: bool,
-    /// ISO-8601, UTC, as the source had it; never made inside the engine.
+    /// ISO-8601, UTC, as the source stated it; the engine has no clock.
     pub created_at: Option<String>,
-    /// How a large result is shown, where that was decided before: a copy is shown as its original is.
+    /// The cut decided for the original of a copied message, so that both are shown alike.
     pub shown: Option<Cut>,
 }
 
 impl NewMessage {
-    /// A message that the model may see, without foreign identity or time.
+    /// Creates a message that is visible to the model, without an external id or a time.
     pub fn new(body: Body) -> Self {
         Self { body, external_id: None, visible_to_model: true, created_at: None, shown: None }
     }
 
-    /// A user message of one text.
+    /// Creates a user message of one text.
     pub fn user(text: &str) -> Self {
         Self::new(Body::User(vec![Content::Text(text.into())]))
     }
 }
 
 impl From<&Message> for NewMessage {
-    /// The same once more: what is said, without its place.
+    /// Copies the content without its id, position, turn and version.
     fn from(message: &Message) -> Self {
         Self {
             body: message.body.clone(),
@@ -72,71 +72,69 @@ impl From<&Message> for NewMessage {
 /// A message of a session. Immutable: an edit writes a new version.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Message {
-    /// Its identity, derived from the session's id and its ordinal.
+    /// Derived from the session's id and the ordinal.
     pub id: MessageId,
-    /// The id that the editor or the source uses for it.
+    /// The editor's or the source's own id.
     pub external_id: Option<String>,
-    /// Its position.
+    /// The position in the transcript.
     pub ord: Ordinal,
-    /// Its version; an edit writes a new one.
+    /// The version; an edit writes a new one.
     pub rev: u32,
-    /// The turn it belongs to.
+    /// The turn that contains the message.
     pub turn: TurnId,
-    /// Who says what.
+    /// The author's role and the content.
     pub body: Body,
-    /// Whether a model may ever see it.
+    /// `true` if a model may see the message.
     pub visible_to_model: bool,
-    /// ISO-8601, UTC, as the source had it.
+    /// ISO-8601, UTC, as the source stated it.
     pub created_at: Option<String>,
-    /// How a result is shown that was too large when it came, and an answer without its thinking; nothing where it is
+    /// The cut of a result that was too large when appended, or of an answer shown without its thinking; `None` if
     /// shown whole.
     pub shown: Option<Cut>,
-    /// Raw tokens of the message with its overhead, as a prompt shows it first without any compaction, counted once, at
-    /// insertion. Where [`Message::shown`] is there at once, they are its tokens.
+    /// Raw tokens with the message overhead, as a prompt first shows the message without compaction, counted once, at
+    /// insertion. Equal to the tokens of [`Message::shown`] unless that applies only after the turn.
     pub tokens: u32,
-    /// [`Body::hash`], taken once, at insertion.
+    /// [`Body::hash`], computed once, at insertion.
     pub hash: String,
-    /// What was found in it, once, when somebody first asked.
+    /// Values derived from the body on first use.
     pub found: Found,
 }
 
-/// What is found in a message when it is first asked for. It follows from the message, so a copy without it is the same message.
+/// Values derived from a message on first use. A copy with an empty cache is the same message.
 #[derive(Debug, Clone, PartialEq, Default)]
 pub struct Found {
-    /// SHA-256 of [`Body::said`].
+    /// SHA-256 of [`Body::said`], lower-case hexadecimal.
     pub(crate) said_sha256: OnceLock<Box<str>>,
-    /// The identifiers in it.
     pub(crate) mentions: OnceLock<Vec<Mention>>,
-    /// What its calls are about, in their order.
+    /// Subjects of the tool calls, in the order of the calls.
     about: OnceLock<Vec<About>>,
-    /// Hashes of its pictures, in their order.
+    /// SHA-256 of the images, in order.
     images: OnceLock<Vec<String>>,
 }
 
-/// An identifier that a message holds, and the heaviest speaker who used it there.
+/// An identifier that a message contains, and the heaviest role that used it there.
 #[derive(Debug, Clone, PartialEq)]
 pub(crate) struct Mention {
-    /// The identifier.
     pub id: Box<str>,
-    /// Who used it: the index's weight.
+    /// The weight of the role that used it, for the index.
     pub weight: u8,
-    /// The call whose arguments hold it, by position; nothing for what was said.
+    /// The position of the call whose arguments contain it; `None` if it is in the text.
     pub call: Option<u16>,
 }
 
-/// Who says what. The variants carry only what that speaker can say.
+/// A message's content by role. Each variant holds only what that role can produce.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub enum Body {
     /// A user's request, byte for byte.
     User(Vec<Content>),
-    /// A model's answer: what it said in its order, then its tool calls.
+    /// A model's answer: its parts in order, then its tool calls.
     Assistant {
-        /// What it said.
+        /// Text, thinking and the provider's own blocks, in order.
         parts: Vec<AssistantPart>,
-        /// What it asked for, in its order.
+        /// Requested tool calls, in order.
         calls: Vec<ToolCall>,
-        /// What came with it and is not sent to a model.
+        /// Data that accompanies the answer and is not sent to a model.
         #[serde(default, skip_serializing_if = "Beside::is_empty")]
         beside: Beside,
     },
@@ -144,118 +142,118 @@ pub enum Body {
     Tool(ToolResult),
     /// A record of the session that no model sees as a message: a stored system message, a report, a notice.
     Event {
-        /// What it records, such as `system` or `process_completed`.
+        /// The kind of record, such as `system` or `process_completed`.
         kind: String,
-        /// Its text.
+        /// The text shown to the user, or data that depends on the kind.
         text: Text,
     },
 }
 
-/// The key under which a provider's block says which wire and model it is from, as `wire/model`. Ours, and never sent
-/// to a provider: what one of them signed or encrypted is of no use to another.
+/// The key in a provider's block for its origin, as `wire/model`. Added by the sidecar and never sent to a provider:
+/// a block that one provider signed or encrypted is useless to another.
 pub const MADE_BY: &str = "madeBy";
 
-/// What a user message or a tool result can hold.
+/// A part of a user message or a tool result.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub enum Content {
     /// Plain text.
     Text(Text),
-    /// A picture.
+    /// An image.
     Image(Image),
-    /// Something with an address, given with its text.
+    /// A resource with a URI and its text.
     Resource {
-        /// Its address.
+        /// The URI.
         uri: String,
-        /// Its text.
+        /// The content.
         text: Text,
     },
-    /// A file that was put beside a message as context.
+    /// A file attached to a message as context.
     ContextFile {
-        /// Its path as the editor named it.
+        /// The path as the editor stated it.
         path: String,
-        /// Its text.
+        /// The content.
         text: Text,
     },
-    /// What was so when the message was made. Only in user messages.
+    /// Context captured when the message was created. Only in user messages.
     Attachment(Attachment),
 }
 
-/// A picture by value or by address.
+/// An image by value or by URL.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct Image {
-    /// Such as `image/png`.
+    /// The MIME type, such as `image/png`.
     pub media_type: String,
-    /// Base64 data, or an address.
+    /// Base64 data, or a URL.
     pub data: Text,
 }
 
-/// What an assistant message can hold beside its calls.
+/// A part of an assistant message other than its tool calls.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub enum AssistantPart {
     /// Text for the user.
     Text(Text),
-    /// Thinking. A signed one is kept whole or dropped whole, never moved to another message.
+    /// Thinking. A signed block is kept whole or dropped whole, never moved to another message.
     Reasoning {
         /// The thinking; may be empty where the provider gives a signature only.
         text: Text,
         /// The provider's signature, opaque.
         signature: Option<Text>,
-        /// What else the provider's block holds, opaque: its type where it is another one than `thinking`, its index,
-        /// its id, data that only the provider can read, and [`MADE_BY`].
+        /// Other fields of the provider's block, opaque: its type if not `thinking`, its index, its id, data that
+        /// only the provider can read, and [`MADE_BY`].
         #[serde(default, skip_serializing_if = "Option::is_none")]
         block: Option<Arc<Map<String, Value>>>,
     },
-    /// A block that the provider made by itself, such as the result of a search, in the form of its own wire. It goes
-    /// back to the provider where it stood.
+    /// A block that the provider generated itself, such as a search result, in its own wire format. Sent back to
+    /// the provider at the same position.
     Raw(Arc<Value>),
 }
 
-/// What comes with an answer and is not sent to a model. It has no weight in a prompt and no part in the hash: an
-/// editor's copy of a message does not have it.
+/// Data that accompanies an answer and is not sent to a model. Counts neither in the prompt's tokens nor in the
+/// hash, because an editor's copy of a message lacks it.
 #[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct Beside {
-    /// Where the answer has its words from, each in the form of the provider's own wire.
+    /// The answer's citations, each in the provider's own wire format.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub citations: Vec<Value>,
-    /// What the answer used.
+    /// The tokens that the provider reported for the answer.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub usage: Option<Usage>,
-    /// Whatever else a client wants to keep with the answer.
+    /// Further keys that a client stores with the answer.
     #[serde(default, skip_serializing_if = "Map::is_empty")]
     pub extra: Map<String, Value>,
-    /// What is known of the thinking in the answer.
+    /// The weight and origin of the answer's thinking.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub thought: Option<Thought>,
 }
 
-/// What a model used, in tokens, as its provider reported it.
+/// Token usage of a model request, as its provider reported it.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Usage {
-    /// Tokens read, those from a cache included.
+    /// Input tokens, those read from a cache included.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub input_tokens: Option<u32>,
-    /// Tokens written, thinking included.
+    /// Output tokens, thinking included.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub output_tokens: Option<u32>,
-    /// Tokens of the input that came from a cache.
+    /// Input tokens read from a cache.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub cached_input_tokens: Option<u32>,
-    /// Tokens of the input that a cache took in, for the next request.
+    /// Input tokens written to a cache for later requests.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub cache_write_input_tokens: Option<u32>,
-    /// Tokens of the output that are thinking.
+    /// Output tokens spent on thinking.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub reasoning_tokens: Option<u32>,
 }
 
 impl Message {
-    /// What its calls are about, in their order.
+    /// Returns the subjects of the tool calls, in order.
     pub fn about(&self) -> &[About] {
         self.found.about.get_or_init(|| match &self.body {
             Body::Assistant { calls, .. } => calls.iter().map(About::of).collect(),
@@ -263,25 +261,25 @@ impl Message {
         })
     }
 
-    /// SHA-256 of the data of its pictures as they were given, in their order.
+    /// Returns the SHA-256 of each image's `data` as given, in order.
     pub(crate) fn image_hashes(&self) -> &[String] {
         let hash = |image: &Image| sha256_hex(image.data.as_bytes());
         self.found.images.get_or_init(|| self.body.images().map(hash).collect())
     }
 
-    /// Whether a user took it out, or it was not kept; its place stays.
+    /// `true` if a user removed the message, or it was not kept after its turn; its position remains.
     pub fn is_removed(&self) -> bool {
         matches!(&self.body, Body::Event { kind, .. } if [REMOVED, NOT_KEPT].contains(&kind.as_str()))
     }
 
-    /// Whether it is not for the model: an event, what the caller hid, or a message without content.
+    /// `true` if no model sees the message: an event, one that the caller hid, or one without content.
     pub fn is_hidden(&self) -> bool {
         !self.visible_to_model || matches!(self.body, Body::Event { .. }) || self.body.is_empty()
     }
 }
 
 impl Content {
-    /// The text of this part; nothing for a picture, and nothing for an attachment, which nobody said.
+    /// Returns the text; `None` for an image, and for an attachment, which no one wrote as a message.
     pub fn text(&self) -> Option<&Text> {
         match self {
             Content::Text(text) | Content::Resource { text, .. } | Content::ContextFile { text, .. } => {
@@ -291,7 +289,7 @@ impl Content {
         }
     }
 
-    /// Tokens of this part.
+    /// Counts raw tokens, with an overhead for images and named files.
     pub fn tokens(&self, counter: &dyn TokenCount) -> u32 {
         match self {
             Content::Text(text) => counter.count(text),
@@ -305,7 +303,7 @@ impl Content {
 }
 
 impl AssistantPart {
-    /// The text of this part; nothing for a provider's own block.
+    /// Returns the text; `None` for a provider's own block.
     pub fn text(&self) -> Option<&Text> {
         match self {
             AssistantPart::Text(text) | AssistantPart::Reasoning { text, .. } => Some(text),
@@ -313,7 +311,7 @@ impl AssistantPart {
         }
     }
 
-    /// Bytes of what no text shows.
+    /// Bytes of JSON beyond the part's text.
     fn opaque_bytes(&self) -> usize {
         match self {
             AssistantPart::Text(_) | AssistantPart::Reasoning { block: None, .. } => 0,
@@ -323,24 +321,24 @@ impl AssistantPart {
     }
 }
 
-/// Compact JSON text. A JSON value can always be written.
+/// Serializes to compact JSON. Cannot fail for the types used here.
 fn json(value: &impl Serialize) -> String {
     serde_json::to_string(value).unwrap_or_default()
 }
 
 impl Beside {
-    /// Whether there is nothing in it.
+    /// `true` if no field is set.
     pub fn is_empty(&self) -> bool {
         let Self { citations, usage, extra, thought } = self;
         citations.is_empty() && usage.is_none() && extra.is_empty() && thought.is_none()
     }
 
-    /// About as many bytes as its JSON has.
+    /// Returns the length of its JSON in bytes; 0 if empty.
     pub fn bytes(&self) -> usize {
         if self.is_empty() { 0 } else { json(self).len() }
     }
 
-    /// Takes in what a later report says.
+    /// Merges a later report; see [`Usage::merge`].
     pub fn merge_usage(&mut self, later: Option<Usage>) {
         if let Some(later) = later {
             self.usage.get_or_insert_default().merge(later);
@@ -349,10 +347,10 @@ impl Beside {
 }
 
 impl Usage {
-    /// Takes in a later report. Some providers repeat their counters, some count up, and some begin again at a part of
-    /// an answer: a counter never goes back.
+    /// Merges a later report. Some providers repeat their counters, some count up, and some restart within an answer:
+    /// each counter keeps its maximum.
     pub fn merge(&mut self, later: Usage) {
-        // Nothing is less than any number.
+        // `None` is less than any number.
         self.input_tokens = self.input_tokens.max(later.input_tokens);
         self.output_tokens = self.output_tokens.max(later.output_tokens);
         self.cached_input_tokens = self.cached_input_tokens.max(later.cached_input_tokens);
@@ -362,7 +360,7 @@ impl Usage {
 }
 
 impl Body {
-    /// What was attached to a user's message.
+    /// Iterates over the attachments of a user message.
     pub fn attachments(&self) -> impl Iterator<Item = &Attachment> {
         let parts = if let Body::User(parts) = self { &parts[..] } else { &[] };
         parts.iter().filter_map(|part| {
@@ -370,13 +368,13 @@ impl Body {
         })
     }
 
-    /// An assistant message of one text and some calls.
+    /// Creates an assistant message of one text, none if empty, and tool calls.
     pub fn assistant(text: &str, calls: Vec<ToolCall>) -> Self {
         let parts = if text.is_empty() { Vec::new() } else { vec![AssistantPart::Text(text.into())] };
         Body::Assistant { parts, calls, beside: Beside::default() }
     }
 
-    /// A tool result of one text.
+    /// Creates a tool result of one text.
     pub fn result(call: &str, text: &str) -> Self {
         Body::Tool(ToolResult {
             call: call.into(),
@@ -385,7 +383,7 @@ impl Body {
         })
     }
 
-    /// Whether there is nothing in it that a wire could carry, as after an abort before the first word.
+    /// `true` if a provider's wire could carry none of it, as after an abort before the first word.
     pub fn is_empty(&self) -> bool {
         match self {
             Body::User(parts) => parts.iter().all(|p| p.text().is_some_and(|t| t.is_empty())),
@@ -401,7 +399,7 @@ impl Body {
         }
     }
 
-    /// The pictures that a user or a tool put in it, in order.
+    /// Iterates over the images of a user message or a tool result, in order.
     pub fn images(&self) -> impl Iterator<Item = &Image> {
         let content = match self {
             Body::User(parts) => parts.as_slice(),
@@ -414,7 +412,7 @@ impl Body {
         })
     }
 
-    /// Every text in it, in order: what was said, calls' arguments, results.
+    /// Returns every text, in order: an answer's parts before its calls' arguments.
     pub fn texts(&self) -> Vec<&Text> {
         match self {
             Body::User(parts) => parts.iter().filter_map(Content::text).collect(),
@@ -428,7 +426,7 @@ impl Body {
         }
     }
 
-    /// Bytes of all that is said in it, a provider's own blocks as JSON.
+    /// Returns the bytes of all texts, and of the provider's own blocks as JSON.
     pub fn bytes(&self) -> usize {
         let opaque = match self {
             Body::Assistant { parts, .. } => parts.iter().map(AssistantPart::opaque_bytes).sum(),
@@ -437,7 +435,7 @@ impl Body {
         self.texts().iter().map(|text| text.len()).sum::<usize>() + opaque
     }
 
-    /// SHA-256 of what is said, without any identity: equal in every process and under every id.
+    /// Returns the SHA-256 of role and content without ids: equal in every process and under every id.
     pub fn hash(&self) -> String {
         let mut bytes: Vec<u8> = Vec::new();
         let mut field = |text: &str| {
@@ -457,7 +455,7 @@ impl Body {
         if let Body::Assistant { parts, .. } = self {
             for (at, part) in parts.iter().enumerate() {
                 if let AssistantPart::Raw(wire) = part {
-                    // With its place, for it is not among the texts above, and behind a length that no text has.
+                    // With its index, as it is not among the texts above, and after a length that no text has.
                     bytes.extend_from_slice(&u64::MAX.to_le_bytes());
                     bytes.extend_from_slice(&(at as u64).to_le_bytes());
                     bytes.extend_from_slice(json(&**wire).as_bytes());
@@ -467,7 +465,7 @@ impl Body {
         sha256_hex(&bytes)
     }
 
-    /// Raw tokens with the overhead of a message.
+    /// Counts raw tokens, with the overhead of a message.
     pub fn tokens(&self, counter: &dyn TokenCount) -> u32 {
         let content = match self {
             Body::User(parts) => parts.iter().map(|part| part.tokens(counter)).sum::<u32>(),
@@ -513,7 +511,7 @@ mod tests {
     }
 
     #[test]
-    fn a_providers_block_has_weight_and_place_and_what_stands_beside_has_neither() {
+    fn provider_blocks_have_weight_and_citations_have_none() {
         let plain = answer(vec![text("a"), text("b")]);
         let searched = answer(vec![text("a"), raw(json!({ "found": "x".repeat(80) })), text("b")]);
         let later = answer(vec![text("a"), text("b"), raw(json!({ "found": "x".repeat(80) }))]);
@@ -528,9 +526,8 @@ mod tests {
         assert_eq!(cited.tokens(&QuarterOfChars), plain.tokens(&QuarterOfChars));
     }
 
-    /// What was stored before there was more to say is what is stored now.
     #[test]
-    fn an_answer_without_any_of_it_is_stored_as_it_always_was() {
+    fn answer_without_optional_fields_keeps_its_stored_form() {
         let thought = AssistantPart::Reasoning { text: "hm".into(), signature: None, block: None };
         let stored = r#"{"assistant":{"parts":[{"reasoning":{"text":"hm","signature":null}},{"text":"a"}],"calls":[]}}"#;
         let body = answer(vec![thought, text("a")]);

@@ -1,5 +1,5 @@
-//! Rendering: a transcript, the compaction in force and a budget become a prompt, or the value that says by how much
-//! it is too large. Reads everything, changes nothing, runs nothing. What to do about an overflow is `compact`'s.
+//! Rendering: a transcript, the compaction in force and a budget become a prompt, or an error with the
+//! excess. Read only. The module `compact` handles overflows.
 
 use serde::{Deserialize, Serialize};
 mod bound;
@@ -27,33 +27,33 @@ use std::sync::Arc;
 use system::Fixed;
 use thiserror::Error;
 
-/// What a prompt is made of beside the messages: frozen with the session, so that its bytes do not change.
+/// The inputs of a prompt.
 #[derive(Debug, Clone, Copy)]
 pub struct Source<'a> {
     /// The session's messages.
     pub transcript: &'a Transcript,
-    /// System text, the caller's own sections, tools.
+    /// System text, the caller's sections and tools, frozen with the session so that their bytes do not change.
     pub fixed: &'a Fixed,
-    /// What the prompt may weigh.
+    /// The budget in tokens.
     pub budget: Budget,
 }
 
-/// The messages of one model call with the plan that they follow.
+/// The messages of one model call, with their plan.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Prompt {
-    /// Messages in their order, before any joining that a wire needs.
+    /// Messages in order, before any joining that a wire needs.
     pub items: Vec<Item>,
-    /// Tool definitions, sorted, sent beside the messages.
+    /// Tool definitions sorted by name, sent beside the messages.
     pub tools: Arc<[Tool]>,
-    /// What it is made of, in order.
+    /// The sections, in order.
     pub plan: PromptPlan,
     /// Tokens of everything, tools included.
     pub tokens: u32,
-    /// The most it was allowed to weigh, in tokens.
+    /// The most tokens allowed.
     pub limit: u32,
-    /// What is not in it as it was said: the loss ledger.
+    /// Everything that is missing or shortened.
     pub cuts: Vec<Cut>,
-    /// The compaction that it obeys.
+    /// The id of the applied compaction.
     pub compaction: Option<CompactionId>,
 }
 
@@ -67,81 +67,81 @@ pub struct PromptPlan {
 /// One section of a plan.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Section {
-    /// Which of the five channels it comes through.
+    /// The channel through which it reaches the model.
     pub channel: Channel,
-    /// Its name, such as `system`, `keptUserMessages`, `history`.
+    /// The name, such as `system`, `keptUserMessages`, `history`.
     pub name: String,
     /// Indexes into [`Prompt::items`]; empty for tools and for parts of the system text.
     pub items: std::ops::Range<usize>,
-    /// Tokens.
+    /// Tokens of the section, with overhead.
     pub tokens: u32,
-    /// What goes later; the lowest goes first.
+    /// The rank in which sections would be given up, the lowest first; [`KEEP`] for never.
     pub priority: u32,
-    /// Whether a provider's cache may keep the prefix up to the end of this section. At most four, and never a reason
-    /// to keep or to cut anything.
+    /// `true` if a provider's cache may keep the prefix up to the end of this section. At most four, and
+    /// never a reason to keep or to cut anything.
     pub cache_breakpoint: bool,
 }
 
-/// Something that the transcript or the caller has and the prompt has not, or not whole.
+/// Content of the transcript or the caller that the prompt lacks or shows in part.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Cut {
-    /// The message, if it is one.
+    /// The message; `None` for a caller's section.
     pub ord: Option<Ordinal>,
-    /// Why.
+    /// The reason.
     pub reason: CutReason,
     /// Bytes of the original.
     pub original_bytes: usize,
-    /// Bytes of it that the prompt still shows.
+    /// Bytes of the original that the prompt still shows.
     pub kept_bytes: usize,
-    /// The section of the caller's, if it is one.
+    /// The name of the caller's section; `None` for a message.
     pub section: Option<Text>,
 }
 
-/// Why something was cut.
+/// The reason for a cut.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub enum CutReason {
-    /// A system message of the history; a prompt has one system message only.
+    /// A system message within the history; a prompt has only one system message.
     SystemInHistory,
     /// A tool result that answers no call of its round.
     StrayResult,
-    /// A tool result, shortened to its beginning and its end.
+    /// A tool result, shortened to its head and tail.
     Shortened,
-    /// A file's content that a newer result shows again.
+    /// Content that a newer message repeats.
     Repeated,
-    /// A round that was dropped without a summary.
+    /// A message dropped without a summary.
     Dropped,
-    /// The user left it out.
+    /// A message left out by the user.
     Excluded,
     /// A user message over the budget for user messages.
     UserMessage,
-    /// A call without a result; a stand-in that says so answers it.
+    /// A call without a result; a placeholder answers it.
     UnansweredCall,
-    /// A section of the caller over its own ceiling.
+    /// A caller's section over its own limit.
     Section,
-    /// Thinking of an answer: the model takes it back only behind the prompt that it followed, and this is another one.
+    /// Thinking that its model accepts only after the prompt it followed, which this one is not.
     Thinking,
 }
 
-/// A prompt that would be larger than its limit.
+/// A prompt larger than its limit.
 #[derive(Debug, Clone, PartialEq, Error)]
 #[error("the prompt needs {needed} tokens and the limit is {limit}")]
 pub struct BudgetExceeded {
-    /// The most it was allowed to weigh, in tokens.
+    /// The most tokens allowed.
     pub limit: u32,
-    /// What it would weigh, in tokens.
+    /// Tokens of the whole prompt.
     pub needed: u32,
-    /// The sizes of its sections.
+    /// The sizes of the prompt's sections.
     pub sections: Vec<SectionSize>,
 }
 
-/// Renders the session under its compaction in force.
+/// Renders the session under its compaction in force. Fails if the prompt exceeds the budget.
 pub fn render(source: Source<'_>) -> Result<Prompt, BudgetExceeded> {
     within(draft(source, source.transcript.in_force()))
 }
 
-/// The same, as if `compaction` were in force: how a rung of the ladder sees what it would gain.
+/// As [`render`], as if `compaction` were in force: lets a rung of the ladder measure its gain.
 pub fn render_with(source: Source<'_>, compaction: Option<&Compaction>) -> Result<Prompt, BudgetExceeded> {
     within(draft(source, compaction))
 }
@@ -153,7 +153,7 @@ fn within(prompt: Prompt) -> Result<Prompt, BudgetExceeded> {
     Err(BudgetExceeded { limit: prompt.limit, needed: prompt.tokens, sections: prompt.plan.sizes() })
 }
 
-/// The prompt without regard to its limit. Summing counts that are already there; nothing is tokenised.
+/// Renders the prompt regardless of its limit. Only adds up existing counts; nothing is tokenized.
 pub fn draft(source: Source<'_>, compaction: Option<&Compaction>) -> Prompt {
     let Fixed { tools, .. } = source.fixed;
     let mut prompt = Prompt {
@@ -175,7 +175,7 @@ pub fn draft(source: Source<'_>, compaction: Option<&Compaction>) -> Prompt {
 }
 
 impl Prompt {
-    /// Adds items as one section. An empty section is not in the plan.
+    /// Appends items as one section; an empty section is omitted from the plan.
     pub(crate) fn push(&mut self, channel: Channel, name: &str, priority: u32, items: Vec<Item>) {
         if items.is_empty() {
             return;
@@ -195,35 +195,35 @@ impl Prompt {
 }
 
 impl PromptPlan {
-    /// Name and size of each section.
+    /// Returns the name and size of each section.
     pub fn sizes(&self) -> Vec<SectionSize> {
         self.sections.iter().map(|s| SectionSize { name: s.name.clone(), tokens: s.tokens }).collect()
     }
 
-    /// Tokens of the sections with this name.
+    /// Returns the tokens of all sections with this name.
     pub fn tokens_of(&self, name: &str) -> u32 {
         self.sections.iter().filter(|section| section.name == name).map(|section| section.tokens).sum()
     }
 
-    /// Sections in the order in which they would be given up, first the one that goes first.
+    /// Returns the sections that may be given up, in that order.
     pub fn first_to_go(&self) -> Vec<&Section> {
         let mut sections: Vec<&Section> = self.sections.iter().filter(|s| s.priority < KEEP).collect();
         sections.sort_by_key(|section| section.priority);
         sections
     }
 
-    /// Indexes into [`Prompt::items`] after which a provider's cache may keep the prefix.
+    /// Returns indexes into [`Prompt::items`] after which a provider's cache may keep the prefix.
     pub fn breakpoints(&self) -> impl Iterator<Item = usize> {
         let marked = self.sections.iter().filter(|section| section.cache_breakpoint);
         marked.filter_map(|section| section.items.end.checked_sub(1))
     }
 
-    /// Breakpoints stand after tools, system, compaction block and newest round: where a prefix ends that will be
-    /// sent again.
+    /// Sets breakpoints after tools, system text, compaction block and newest round: the ends of prefixes
+    /// that will be sent again.
     fn mark_breakpoints(&mut self) {
         let last = self.sections.len().saturating_sub(1);
         let ends_system = |s: &Section| s.channel == Channel::System && s.name != "tools";
-        // A block at the end of the system message ends that message.
+        // A block inside the system message ends that message.
         let is_ended = |s: &Section| s.channel == Channel::Summary && s.items == (0..1);
         let system_end = match self.sections.iter().any(is_ended) {
             true => None,
@@ -238,5 +238,5 @@ impl PromptPlan {
     }
 }
 
-/// The priority of what is never given up by a plan.
+/// The priority of sections that a plan never gives up.
 pub const KEEP: u32 = u32::MAX;

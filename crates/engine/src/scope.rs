@@ -1,5 +1,5 @@
-//! What sessions of one work scope share: todos, plan text, pins and artifacts. Values and how a change is
-//! applied; who may change them and where they are stored is told elsewhere.
+//! Data shared by the sessions of a work scope: todos, plan, pins and artifacts. Values and how a patch is
+//! applied; permissions and storage are elsewhere.
 
 use super::message::Text;
 use serde::{Deserialize, Serialize};
@@ -8,39 +8,39 @@ use serde::{Deserialize, Serialize};
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase", default)]
 pub struct Scope {
-    /// Rises with each change.
+    /// Incremented by each change.
     pub revision: u64,
-    /// What is to do, in order.
+    /// Todos in order.
     pub todos: Vec<Todo>,
-    /// The plan, where there is one.
+    /// The plan, if any.
     pub plan: Option<Text>,
     /// Texts that stay in every prompt.
     pub pins: Vec<Pin>,
-    /// What was made.
+    /// Results of the work.
     pub artifacts: Vec<Artifact>,
 }
 
-/// Something that is to do.
+/// A task to do.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct Todo {
-    /// What.
+    /// The task's text.
     pub content: String,
-    /// How far it is.
+    /// The progress.
     pub status: TodoStatus,
 }
 
-/// How far a todo is.
+/// The progress of a todo.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub enum TodoStatus {
-    /// Nobody began.
+    /// Not yet begun.
     #[default]
     Pending,
-    /// Somebody is at it. Models write it with an underscore, too.
+    /// In progress. Models also write it with an underscore.
     #[serde(alias = "in_progress")]
     InProgress,
-    /// It is done.
+    /// Completed.
     Completed,
 }
 
@@ -48,46 +48,47 @@ pub enum TodoStatus {
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct Pin {
-    /// Its id.
+    /// Unique in the scope.
     pub id: String,
-    /// The text.
+    /// The text, verbatim.
     pub text: Text,
 }
 
-/// Something that was made.
+/// A result of the work.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct Artifact {
-    /// Its id.
+    /// Unique in the scope.
     pub id: String,
-    /// Its name, for people.
+    /// The name, for people.
     pub name: String,
-    /// What it is, in the words of who made it.
+    /// The kind, in its author's words.
     pub kind: String,
-    /// Where its content is: a message's id, a path or an address.
+    /// The location of the content: a message's id, a path or a URI.
     pub content_ref: String,
 }
 
-/// A change of a scope: what is not named stays, what is named is replaced whole, but for artifacts.
+/// A change of a scope. Missing fields stay unchanged, present ones replace the whole field; artifacts are
+/// merged by id.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase", default)]
 pub struct ScopePatch {
-    /// Other todos.
+    /// Replaces the todos.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub todos: Option<Vec<Todo>>,
-    /// Another plan; an empty one takes it away.
+    /// Replaces the plan; an empty text removes it.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub plan: Option<Text>,
-    /// Other pins.
+    /// Replaces the pins.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub pins: Option<Vec<Pin>>,
-    /// Artifacts: one whose id is there takes its place, others are added. Several sessions make them side by side.
+    /// Replaces artifacts of the same id and appends others, because several sessions create them concurrently.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub artifacts: Option<Vec<Artifact>>,
 }
 
 impl TodoStatus {
-    /// Its name on the wire.
+    /// Returns the name on the wire.
     pub fn name(self) -> &'static str {
         match self {
             Self::Pending => "pending",
@@ -98,7 +99,7 @@ impl TodoStatus {
 }
 
 impl Scope {
-    /// Applies a change; whether anything is another than before. Only then the revision rises.
+    /// Applies a patch and returns `true` if anything changed; only then the revision is incremented.
     pub fn apply(&mut self, patch: ScopePatch) -> bool {
         let mut next = self.clone();
         next.todos = patch.todos.unwrap_or(next.todos);
@@ -116,7 +117,7 @@ impl Scope {
         is_changed
     }
 
-    /// Whether there is something to do and all of it is done.
+    /// `true` if there are todos and all of them are completed.
     pub fn is_done(&self) -> bool {
         !self.todos.is_empty() && self.todos.iter().all(|todo| todo.status == TodoStatus::Completed)
     }
@@ -131,7 +132,7 @@ mod tests {
     }
 
     #[test]
-    fn a_patch_replaces_what_it_names_and_the_revision_rises_with_a_change_only() {
+    fn only_effective_patches_increment_the_revision() {
         let mut scope = Scope::default();
         assert!(scope.apply(patch(
             r#"{"todos":[{"content":"a","status":"in_progress"}],"plan":"p","pins":[{"id":"1","text":"t"}]}"#
@@ -147,7 +148,7 @@ mod tests {
     }
 
     #[test]
-    fn a_scope_and_a_patch_survive_their_json() {
+    fn scope_and_patch_survive_json_round_trip() {
         let mut scope = Scope::default();
         let change = patch(r#"{"plan":"","todos":[{"content":"a","status":"completed"}]}"#);
         scope.apply(change.clone());

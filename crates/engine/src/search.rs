@@ -1,10 +1,9 @@
-//! Searching in what was said: the words of a query, whether a text holds them, the part of it to show, and the order of
-//! what is found. The one measure for everything that searches; an index may only say where to look. Nothing is read
-//! here.
+//! Text search in messages: the words of a query, matching, excerpts, and the order of results. The only
+//! definition of a match; an index may merely narrow down the candidates. Does no IO.
 //!
-//! Every word of a query must stand in a text, in any case, as a part of whatever it stands in: an identifier is found by
-//! its whole name and by any part of it, a path by its end, a flag with its dashes. A query has no operators, so nothing
-//! in it can be wrong.
+//! Every word of a query must occur in a text, case-insensitively, as any substring: an identifier is found
+//! by its whole name and by any part of it, a path by its end, a flag with its dashes. A query has no
+//! operators, so no query is invalid.
 
 use super::id::{MessageId, Ordinal, TurnId};
 use super::message::{Body, Message};
@@ -12,64 +11,64 @@ use super::text::{head, tail};
 use serde::{Deserialize, Serialize};
 use std::ops::Range;
 
-/// Messages on a page where nobody asks for another number.
+/// Hits on a page by default.
 pub const HITS: usize = 20;
 
-/// Of a longer query the first so many different words count.
+/// The most distinct words of a query; further ones are ignored.
 const MOST_WORDS: usize = 32;
-/// Bytes of a text that are shown on each side of a word.
+/// Bytes shown on each side of a word.
 const AROUND: usize = 80;
-/// Bytes of a word that are shown at most.
+/// The most bytes shown of a word.
 const MOST_SHOWN: usize = 200;
-/// Words that an excerpt shows.
+/// The most words that an excerpt shows.
 const SHOWN_WORDS: usize = 4;
-/// Stands between the parts of an excerpt.
+/// The separator between the parts of an excerpt.
 const BETWEEN: &str = " … ";
 
-/// What a query looks for.
+/// The words of a query, folded, without duplicates.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Words(Vec<String>);
 
-/// A part of a text that shows what was found.
+/// Parts of a text around the found words.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Excerpt {
-    /// The parts around the words, byte for byte, with an ellipsis between them.
+    /// The parts, byte for byte, joined by an ellipsis.
     pub text: String,
-    /// Where the first part begins, in bytes of the text.
+    /// The start of the first part, in bytes of the text.
     pub offset: usize,
 }
 
-/// What is looked for in a session, and how much of it is wanted.
+/// A search in a session.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Query {
-    /// The words.
+    /// The words to find.
     pub words: Words,
-    /// Messages before this one only.
+    /// An upper bound, exclusive, on the position.
     pub before: Option<Ordinal>,
-    /// At most this many.
+    /// The most hits to return.
     pub limit: usize,
-    /// Whether what no model may see is found too.
+    /// `true` to include messages that no model may see.
     pub hidden: bool,
 }
 
-/// A message that holds the words.
+/// A message that contains the words.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Hit {
-    /// Its position.
+    /// The message's position.
     pub ord: Ordinal,
-    /// Its id, under which it can be recalled.
+    /// The message's id, usable for a recall.
     pub id: MessageId,
-    /// The turn that it belongs to.
+    /// The turn that contains the message.
     pub turn: TurnId,
-    /// Who said it.
+    /// The author's role.
     pub role: Speaker,
-    /// Where the words stand.
+    /// The text around the words.
     pub excerpt: Excerpt,
-    /// Bytes of all that it says.
+    /// Bytes of the message's full text.
     pub bytes: usize,
 }
 
-/// Who says something in a session.
+/// The author of a message in a session.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema), schemars(rename = "Role"))]
@@ -84,17 +83,17 @@ pub enum Speaker {
     Event,
 }
 
-/// A page of what was found.
+/// A page of search results.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Found {
     /// The newest first.
     pub hits: Vec<Hit>,
-    /// Where the next page begins, as [`Query::before`]; nothing where this is the last.
+    /// The [`Query::before`] of the next page; `None` on the last page.
     pub next: Option<Ordinal>,
 }
 
 impl Words {
-    /// The words of a query: what stands between white space.
+    /// Splits a query at white space and NUL.
     pub fn of(query: &str) -> Self {
         let mut words: Vec<String> = Vec::new();
         for word in query.split(|c: char| c.is_whitespace() || c == '\0').filter(|word| !word.is_empty()) {
@@ -109,17 +108,17 @@ impl Words {
         Self(words)
     }
 
-    /// Whether there are none. Nothing is found then.
+    /// `true` if there are no words. Such a query finds nothing.
     pub fn is_empty(&self) -> bool {
         self.0.is_empty()
     }
 
-    /// Each of them, as [`folded`] gives it.
+    /// Iterates over the words, as folded by [`folded`].
     pub fn iter(&self) -> impl Iterator<Item = &str> {
         self.0.iter().map(String::as_str)
     }
 
-    /// Whether all of them stand in this text, and where.
+    /// Finds all words in a text; `None` if one is missing or there are none.
     pub fn find(&self, text: &str) -> Option<Excerpt> {
         let folded = folded(text);
         let places: Option<Vec<Range<usize>>> = self
@@ -130,15 +129,15 @@ impl Words {
         Some(excerpt(text, places.into_iter().take(SHOWN_WORDS).collect()))
     }
 
-    /// How many of them stand in this text.
+    /// Returns how many of the words occur in a text.
     pub fn count(&self, text: &str) -> usize {
         let folded = folded(text);
         self.iter().filter(|word| folded.contains(word)).count()
     }
 }
 
-/// A text as it is compared: each character in lower case where that is one character, white space and zeros as blanks.
-/// It has as many characters as the text.
+/// Folds a text for comparison: each character becomes lower case if that is one character, white space and
+/// NUL become blanks. The number of characters stays the same.
 pub fn folded(text: &str) -> String {
     let fold = |c: char| {
         if c == '\0' || c.is_whitespace() {
@@ -153,7 +152,7 @@ pub fn folded(text: &str) -> String {
     text.chars().map(fold).collect()
 }
 
-/// A range of the folded text as one of the text itself.
+/// Maps a range of the folded text to the original text.
 fn original(text: &str, folded: &str, range: Range<usize>) -> Range<usize> {
     if text.len() == folded.len() && text.is_ascii() {
         return range;
@@ -163,7 +162,7 @@ fn original(text: &str, folded: &str, range: Range<usize>) -> Range<usize> {
     bytes(chars(range.start))..bytes(chars(range.end))
 }
 
-/// The surroundings of these places, those that touch as one.
+/// The surroundings of these ranges, overlapping ones merged.
 fn excerpt(text: &str, places: Vec<Range<usize>>) -> Excerpt {
     let mut parts: Vec<Range<usize>> = places
         .into_iter()
@@ -188,7 +187,7 @@ fn excerpt(text: &str, places: Vec<Range<usize>>) -> Excerpt {
 }
 
 impl Hit {
-    /// This message, where it holds the words.
+    /// The hit for a message; `None` if it lacks a word.
     fn of(message: &Message, words: &Words) -> Option<Self> {
         let said = message.body.said();
         Some(Self {
@@ -207,7 +206,7 @@ impl Hit {
     }
 }
 
-/// Takes messages, the newest first, until a page is full.
+/// Collects hits from messages, newest first, until a page is full.
 #[derive(Debug)]
 pub struct Finder<'a> {
     query: &'a Query,
@@ -215,12 +214,13 @@ pub struct Finder<'a> {
 }
 
 impl<'a> Finder<'a> {
-    /// An empty page.
+    /// Creates an empty page.
     pub fn new(query: &'a Query) -> Self {
         Self { query, found: Found::default() }
     }
 
-    /// Takes a message, the newest version of it, if it is wanted; false when nothing more is needed.
+    /// Adds a message, in its newest version, if it matches. Returns `false` once the page is full and has a
+    /// successor.
     pub fn take(&mut self, message: &Message) -> bool {
         let is_wanted = self.query.before.is_none_or(|before| message.ord < before)
             && (self.query.hidden || !message.is_hidden())
@@ -234,13 +234,13 @@ impl<'a> Finder<'a> {
         false
     }
 
-    /// The page.
+    /// Returns the page.
     pub fn finish(self) -> Found {
         self.found
     }
 }
 
-/// What stands in these messages, which come newest first.
+/// Searches messages, which must come newest first.
 pub fn find<'m>(messages: impl Iterator<Item = &'m Message>, query: &Query) -> Found {
     let mut finder = Finder::new(query);
     for message in messages {
@@ -260,7 +260,7 @@ mod tests {
     }
 
     #[test]
-    fn a_word_is_found_whole_and_by_any_part_in_any_case() {
+    fn words_match_any_substring_in_any_case() {
         let text =
             "Call updatePendingMessagesDisplay in ./src/tui/Status.rs with --dry-run=1, then İstanbul.";
         for query in [
@@ -293,13 +293,13 @@ mod tests {
     }
 
     #[test]
-    fn an_excerpt_shows_the_words_and_not_the_text() {
+    fn excerpt_shows_words_and_is_short() {
         let text = format!("{}NEEDLE{}é漢THREAD{}", "x".repeat(5000), "é".repeat(3000), "z".repeat(5000));
         let found = find("needle thread", &text).unwrap();
         assert!(found.text.contains("NEEDLE") && found.text.contains("THREAD"));
         assert!(found.text.contains(BETWEEN) && found.text.len() < 500, "{}", found.text.len());
         assert_eq!(found.offset, 5000 - AROUND);
-        // A word as long as a text is one.
+        // A single word as long as a whole text.
         let long = "w".repeat(1 << 20);
         assert!(find(&long, &long).unwrap().text.len() < 500);
         assert_eq!(

@@ -1,43 +1,43 @@
-//! Validated settings of rendering and compaction, and the budget that follows from them. No reading of files or
-//! environments: a value that is here is possible.
+//! Validated settings of rendering and compaction, and the budget derived from them. Does not read files or
+//! the environment: every value here is valid.
 
 use super::id::Ordinal;
 use thiserror::Error;
 
-/// A share in thousandths, so that budgets are integers and the same on every machine.
+/// A share in thousandths, so that budgets are integers and equal on every machine.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub struct PerMille(u32);
 
 impl PerMille {
-    /// A share of 0 to 1,000 thousandths; more is taken as the whole.
+    /// Creates a share of 0 to 1,000 thousandths; higher values are clamped.
     pub const fn new(thousandths: u32) -> Self {
         Self(if thousandths > 1000 { 1000 } else { thousandths })
     }
 
-    /// It as a number.
+    /// Returns the share in thousandths.
     pub fn thousandths(self) -> u32 {
         self.0
     }
 
-    /// The share as users write it, if it is one: from 0 to 1, in thousandths.
+    /// Converts a ratio from 0 to 1 with at most three decimals; `None` for anything else.
     pub fn from_ratio(ratio: f64) -> Option<Self> {
         let thousandths = (ratio * 1000.0).round();
         let is_share = (0.0..=1.0).contains(&ratio) && (ratio * 1000.0 - thousandths).abs() < 1e-6;
         is_share.then_some(Self(thousandths as u32))
     }
 
-    /// The share as users write it.
+    /// Returns the ratio from 0 to 1.
     pub fn as_ratio(self) -> f64 {
         f64::from(self.0) / 1000.0
     }
 
-    /// This share of `whole`, rounded down.
+    /// Returns this share of `whole`, rounded down.
     pub fn of(self, whole: u32) -> u32 {
         u32::try_from(u64::from(whole) * u64::from(self.0) / 1000).unwrap_or(u32::MAX)
     }
 }
 
-/// Where the budget starts from.
+/// The starting point of the budget.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Threshold {
     /// A share of the model's window.
@@ -46,16 +46,16 @@ pub enum Threshold {
     Tokens(u32),
 }
 
-/// A setting that cannot be used, with what would be possible.
+/// A setting that is out of range or unknown.
 #[derive(Debug, Clone, PartialEq, Error)]
 pub enum SettingsError {
-    /// The threshold is neither a ratio nor a useful count.
+    /// The threshold is neither a ratio nor a valid count.
     #[error("threshold {0} is neither a ratio above 0 and up to 1 nor a count of at least 100 tokens")]
     Threshold(f64),
     /// The window leaves no room for a prompt.
     #[error("a window of {window} tokens leaves no room for a prompt; at least {least} are needed")]
     Window {
-        /// What was asked for, in tokens.
+        /// The requested window, in tokens.
         window: u32,
         /// The smallest window that works, in tokens.
         least: u32,
@@ -63,15 +63,15 @@ pub enum SettingsError {
     /// No policy has this name.
     #[error("no policy is named {name:?}; known: {known}")]
     Policy {
-        /// What was asked for.
+        /// The requested name.
         name: String,
-        /// The names that exist.
+        /// The known names.
         known: String,
     },
 }
 
 impl Threshold {
-    /// The threshold as users write it.
+    /// Returns the ratio or count, as in [`Threshold::from_number`].
     pub fn as_number(self) -> f64 {
         match self {
             Threshold::Ratio(share) => share.as_ratio(),
@@ -79,7 +79,7 @@ impl Threshold {
         }
     }
 
-    /// The most that it lets a prompt take of a window, in tokens.
+    /// Returns the most tokens of a window that a prompt may take.
     pub fn of(self, window: u32) -> u32 {
         match self {
             Threshold::Ratio(share) => share.of(window),
@@ -87,7 +87,8 @@ impl Threshold {
         }
     }
 
-    /// Reads a threshold as users write it: a ratio in (0, 1] or a count of at least 100.
+    /// Converts a ratio in (0, 1] or a count of at least 100 tokens. Fails with [`SettingsError::Threshold`]
+    /// otherwise.
     pub fn from_number(value: f64) -> Result<Self, SettingsError> {
         if value > 0.0 && value <= 1.0 {
             Ok(Self::Ratio(PerMille::new((value * 1000.0).round() as u32)))
@@ -99,18 +100,18 @@ impl Threshold {
     }
 }
 
-/// How much of the window is kept back, and how the rest is divided. Built once, by [`BudgetSettings::budget`].
+/// The reserved parts of the window. [`BudgetSettings::budget`] computes the budget.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct BudgetSettings {
-    /// The user's ceiling below the model's window, if any.
+    /// The user's limit below the model's window, if any.
     pub threshold: Option<Threshold>,
-    /// Tokens kept back for the answer; a quarter of the window at most.
+    /// Tokens reserved for the answer, capped at a quarter of the window.
     pub reserved_output: u32,
-    /// Largest narrative that is accepted, in tokens; an eighth of the window at most.
+    /// The longest accepted summary in tokens, capped at an eighth of the window.
     pub max_summary_tokens: u32,
-    /// Tokens of the instruction that asks for a summary.
+    /// Tokens of the instruction that asks for a summary, capped at a sixteenth of the window.
     pub instruction_tokens: u32,
-    /// Kept back for the estimator's error; 3 % before anything is measured.
+    /// The share reserved for the estimator's error; 3 % before any measurement.
     pub margin: PerMille,
 }
 
@@ -126,11 +127,12 @@ impl Default for BudgetSettings {
     }
 }
 
-/// The smallest window that leaves room for anything, in tokens.
+/// The smallest supported window, in tokens.
 const LEAST_WINDOW: u32 = 1000;
 
 impl BudgetSettings {
-    /// The budget of a model with this window, in tokens.
+    /// Returns the budget of a model with this window, in tokens. Fails with [`SettingsError::Window`] if
+    /// nothing remains for a prompt.
     pub fn budget(&self, window: u32) -> Result<Budget, SettingsError> {
         if window < LEAST_WINDOW {
             return Err(SettingsError::Window { window, least: LEAST_WINDOW });
@@ -148,19 +150,19 @@ impl BudgetSettings {
     }
 }
 
-/// What a prompt may weigh. Made by [`BudgetSettings::budget`] only.
+/// Limits of a prompt. Created only by [`BudgetSettings::budget`].
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Budget {
     /// The model's window in tokens.
     pub window: u32,
-    /// No prompt is larger than this, in tokens.
+    /// The largest allowed prompt, in tokens.
     pub limit: u32,
-    /// A longer narrative is refused, in tokens.
+    /// The longest accepted summary, in tokens.
     pub max_summary_tokens: u32,
-    /// No request for a summary is larger than this, in tokens: another model may be asked than the one that answers.
+    /// The largest allowed request for a summary, in tokens; another model may write the summary.
     pub summary_request: u32,
-    /// Where the model takes thinking back only behind the prompt that it followed: the first message whose thinking may
-    /// be shown at all. Nothing for a model that takes any.
+    /// Set for models that accept thinking only after the prompt it followed: the first message whose
+    /// thinking may be shown. `None` for all other models.
     pub bound_thinking: Option<Ordinal>,
 }
 
@@ -169,7 +171,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_limit_follows_the_threshold() {
+    fn limit_follows_threshold() {
         let settings = BudgetSettings::default();
         assert_eq!(settings.budget(128_000).map(|b| b.limit), Ok(128_000 - 4096 - 3840));
         assert_eq!(settings.budget(16_000).map(|b| b.limit), Ok(16_000 - 4000 - 480));
@@ -180,7 +182,7 @@ mod tests {
     }
 
     #[test]
-    fn a_threshold_between_a_ratio_and_a_count_is_an_error() {
+    fn threshold_between_ratio_and_count_is_an_error() {
         for bad in [0.0, -1.0, 1.5, 99.0, f64::NAN, f64::INFINITY] {
             assert!(matches!(Threshold::from_number(bad), Err(SettingsError::Threshold(_))), "{bad}");
         }

@@ -1,14 +1,14 @@
-//! A loop: stages that run one after the other and again, each as a session of its own, until a condition
-//! holds. Which stage is next, and why it is over; who runs them is the shell's.
+//! Loops of stages: each stage runs as a session of its own, one after the other and repeatedly, until a
+//! condition holds. Decides the next stage and the reason for the end; the shell runs the stages.
 
-/// When a loop is over.
+/// The end condition of a loop.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Until {
-    /// A tool by which a stage ends it, where its call did not fail.
+    /// The tool whose successful call ends the loop.
     pub tool: Option<String>,
-    /// Whether it is over when something was to do and all of it is done.
+    /// `true` to end the loop once there are todos and all of them are completed.
     pub todos_done: bool,
-    /// How often all stages run at most; at least once.
+    /// The most passes through all stages; 0 counts as 1.
     pub passes: u32,
 }
 
@@ -18,71 +18,71 @@ impl Default for Until {
     }
 }
 
-/// A loop that runs.
+/// A running loop.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Stages {
     count: usize,
     until: Until,
-    /// Stages that began.
+    /// The number of stages begun so far.
     begun: usize,
 }
 
-/// How a stage came to rest.
+/// The outcome of a stage.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum StageEnd {
-    /// Its model had nothing more to do; the tool that ended it, where one did.
+    /// The turn completed, with the name of the tool that ended it, if any.
     Completed(Option<String>),
-    /// It asks the user, and goes on when the user has answered.
+    /// The stage waits for the user's answer and then continues.
     Waits,
-    /// Somebody stopped it.
+    /// The stage was cancelled.
     Cancelled,
-    /// It could not go on.
+    /// The stage failed.
     Failed,
 }
 
-/// What follows.
+/// The next step of a loop.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Next {
-    /// The stage of this place begins.
+    /// Begin the stage with this index.
     Begin(usize),
-    /// The stage that waits goes on first.
+    /// Wait until the current stage continues.
     Wait,
-    /// It is over; why.
+    /// End the loop for this reason.
     Over(Over),
 }
 
-/// Why a loop is over.
+/// The reason for a loop's end.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Over {
-    /// A stage called the tool that ends it.
+    /// A stage called the tool that ends the loop.
     Tool,
-    /// All that was to do is done.
+    /// All todos are completed.
     TodosDone,
-    /// All stages ran as often as they may.
+    /// All stages ran as often as allowed.
     Passes,
-    /// A stage was stopped, or the loop was.
+    /// A stage or the loop was cancelled.
     Cancelled,
-    /// A stage could not go on.
+    /// A stage failed.
     Failed,
 }
 
 impl Stages {
-    /// A loop of this many stages; its first one begins. Nothing where there is no stage.
+    /// Creates a loop of `count` stages with the first one begun; `None` if `count` is 0.
     pub fn new(count: usize, until: Until) -> Option<Self> {
         (count > 0).then_some(Self { count, until, begun: 1 })
     }
 
-    /// The place of the stage that runs.
+    /// Returns the index of the current stage.
     pub fn stage(&self) -> usize {
         (self.begun - 1) % self.count
     }
 
-    /// The pass that runs, from 1.
+    /// Returns the current pass, counted from 1.
     pub fn pass(&self) -> usize {
         (self.begun - 1) / self.count + 1
     }
 
-    /// The stage that runs came to rest. `todos_done` says whether something was to do and all of it is done.
+    /// Handles the end of the current stage. `todos_done` is `true` if there are todos and all of them are completed.
     pub fn ended(&mut self, how: &StageEnd, todos_done: bool) -> Next {
         let tool = match how {
             StageEnd::Waits => return Next::Wait,
@@ -114,7 +114,7 @@ mod tests {
     }
 
     #[test]
-    fn stages_run_one_after_the_other_and_again() {
+    fn stages_run_in_order_and_repeat() {
         let mut stages = Stages::new(3, Until { passes: 2, ..Until::default() }).unwrap();
         let mut ran = vec![(stages.pass(), stages.stage())];
         while let Next::Begin(stage) = stages.ended(&done(), false) {
@@ -126,24 +126,24 @@ mod tests {
     }
 
     #[test]
-    fn a_condition_ends_it_before_its_last_pass() {
+    fn condition_ends_loop_before_last_pass() {
         let stages = || Stages::new(2, Until { passes: 9, ..Until::default() }).unwrap();
         let by = |tool: &str| StageEnd::Completed(Some(tool.to_owned()));
         assert_eq!(stages().ended(&by("agent_finish"), false), Next::Over(Over::Tool));
-        assert_eq!(stages().ended(&by("task_done"), false), Next::Begin(1), "that ends its stage alone");
+        assert_eq!(stages().ended(&by("task_done"), false), Next::Begin(1), "task_done ends only its stage");
         assert_eq!(stages().ended(&done(), true), Next::Over(Over::TodosDone));
         assert_eq!(stages().ended(&StageEnd::Failed, true), Next::Over(Over::Failed));
         assert_eq!(stages().ended(&StageEnd::Cancelled, false), Next::Over(Over::Cancelled));
         let mut waits = stages();
         assert_eq!(waits.ended(&StageEnd::Waits, true), Next::Wait);
-        assert_eq!(waits.ended(&done(), false), Next::Begin(1), "the user answered, and it went on");
+        assert_eq!(waits.ended(&done(), false), Next::Begin(1), "it continues after the answer");
         let none = Until { tool: None, todos_done: false, passes: 0 };
         assert_eq!(Stages::new(1, none).unwrap().ended(&done(), true), Next::Over(Over::Passes));
     }
 
     proptest! {
         #[test]
-        fn a_loop_ends(count in 1usize..6, passes in 0u32..6) {
+        fn loop_ends_after_all_passes(count in 1usize..6, passes in 0u32..6) {
             let mut stages = Stages::new(count, Until { tool: None, todos_done: false, passes }).unwrap();
             let mut ran = 1;
             while let Next::Begin(_) = stages.ended(&done(), false) {

@@ -1,5 +1,5 @@
-//! Helpers for tests, of this crate and of others (feature `testing`): a small session to compact, and the ladder run to
-//! its end. Each request on the way is checked with [`can_be_asked`]; no other assertions.
+//! Test helpers for this crate and others (feature `testing`): a small session to compact, and the ladder run
+//! to its end. Each request on the way is checked with [`can_be_asked`]; no other assertions.
 #![allow(clippy::expect_used, clippy::panic, missing_docs, reason = "helpers of tests fail as tests do")]
 
 use crate::compact::compose::Desk;
@@ -20,7 +20,7 @@ use crate::tokens::QuarterOfChars;
 use crate::transcript::Transcript;
 use serde_json::json;
 
-/// A session with what it is rendered under.
+/// A session with its rendering inputs.
 pub struct Session {
     pub transcript: Transcript,
     pub fixed: Fixed,
@@ -28,7 +28,7 @@ pub struct Session {
     pub policy: Policy,
 }
 
-/// A summary as a model should write it.
+/// A well-formed summary.
 pub const SUMMARY: &str = "<summary>\n## Goal\nparser with nom\n## Decisions\nno regex\n## State\nhalf done\n## Next steps\ntests\n## Open questions\nnone\n</summary>";
 
 pub fn answered(text: &str) -> Outcome {
@@ -36,7 +36,7 @@ pub fn answered(text: &str) -> Outcome {
 }
 
 impl Session {
-    /// Nothing said yet, under this window.
+    /// Creates an empty session under this window.
     pub fn new(window: u32) -> Self {
         Self {
             transcript: Transcript::new(SessionId::new("s")),
@@ -62,12 +62,12 @@ impl Session {
         self
     }
 
-    /// A round: a file is read, and the result is `bytes` long.
+    /// Adds a round that reads a file; the result has `bytes` bytes.
     pub fn reads(&mut self, path: &str, bytes: usize) -> &mut Self {
         self.calls("read", &json!({ "path": path }).to_string(), &filler(path, bytes))
     }
 
-    /// A round of one call.
+    /// Adds a round of one call.
     pub fn calls(&mut self, tool: &str, arguments: &str, result: &str) -> &mut Self {
         let id = format!("call_{}", self.transcript.messages().len());
         let call = ToolCall::new(&id, tool, arguments);
@@ -95,7 +95,7 @@ impl Session {
         }
     }
 
-    /// Goes down the ladder; `model` answers each request. Without one no model is asked.
+    /// Runs the ladder; `model` answers each request. Without one no model is called.
     pub fn descend(&self, model: Option<&mut dyn FnMut(&Ask) -> Outcome>) -> Step {
         let mut step = ladder::start(self.desk(), model.is_some());
         let Some(model) = model else { return step };
@@ -107,7 +107,7 @@ impl Session {
         step
     }
 
-    /// Compacts and writes the record.
+    /// Compacts and records the compaction.
     pub fn compact(&mut self, outcome: Option<Outcome>) -> Compaction {
         let step = match outcome {
             None => self.descend(None),
@@ -119,19 +119,20 @@ impl Session {
     }
 }
 
-/// Asserts that a request for a summary suits every kind of model: each call stands directly before its results, and a
-/// model that knows no system role and cannot be told to use no tools is shown a user first and no tools.
+/// Asserts that a request for a summary suits every kind of model: each call directly precedes its results;
+/// the first message is the system's or a user's; and for a model that cannot be forbidden to call tools, the
+/// tools can be dropped.
 pub fn can_be_asked(request: &Request) {
     assert_eq!(pair_faults(&request.items), [], "a call and its results stand together");
     let without_tools = request.clone().without_forbidden_tools();
     assert_eq!(without_tools.items, request.items);
-    assert!(without_tools.tools.is_empty(), "tools that may not be used are not named");
-    assert_eq!(without_tools.tool_choice, ToolChoice::Auto, "nothing forbids them");
+    assert!(without_tools.tools.is_empty(), "forbidden tools are dropped");
+    assert_eq!(without_tools.tool_choice, ToolChoice::Auto, "no restriction remains");
     let first = request.items.first().map(|item| item.role);
     assert!(matches!(first, Some(Role::System | Role::User)), "{first:?} comes first");
 }
 
-/// Text that differs from place to place.
+/// Returns deterministic text of `bytes` bytes with numbered lines.
 pub fn filler(seed: &str, bytes: usize) -> String {
     let mut text = String::new();
     let mut line = 0;
@@ -143,7 +144,7 @@ pub fn filler(seed: &str, bytes: usize) -> String {
     text
 }
 
-/// Three turns, several rounds, over the limit of an 8,000 window.
+/// Creates a session of several turns and rounds that exceeds an 8,000-token window.
 pub fn overflowing() -> Session {
     let mut session = Session::new(8000);
     session.policy.limit_history = crate::compact::policy::Stage::Off;

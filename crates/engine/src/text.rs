@@ -1,11 +1,10 @@
-//! Cutting, hashing and quoting text on character boundaries, and comparing it with a pattern or another text. What is cut,
-//! and why, is decided elsewhere.
+//! Cutting, hashing and quoting of text on character boundaries, glob matching and edit distance.
 
 pub mod json;
 
 use sha2::{Digest, Sha256};
 
-/// Lower-case hexadecimal SHA-256.
+/// Returns the SHA-256 in lower-case hexadecimal.
 pub fn sha256_hex(bytes: &[u8]) -> String {
     let mut out = String::with_capacity(64);
     for byte in Sha256::digest(bytes) {
@@ -16,12 +15,12 @@ pub fn sha256_hex(bytes: &[u8]) -> String {
     out
 }
 
-/// The longest prefix of `text` of at most `bytes` bytes that ends on a character boundary.
+/// Returns the longest prefix of `text` of at most `bytes` bytes that ends on a character boundary.
 pub fn head(text: &str, bytes: usize) -> &str {
     text.get(..text.floor_char_boundary(bytes.min(text.len()))).unwrap_or(text)
 }
 
-/// The longest suffix of `text` of at most `bytes` bytes that starts on a character boundary.
+/// Returns the longest suffix of `text` of at most `bytes` bytes that starts on a character boundary.
 pub fn tail(text: &str, bytes: usize) -> &str {
     text.get(text.ceil_char_boundary(text.len().saturating_sub(bytes))..).unwrap_or(text)
 }
@@ -29,16 +28,16 @@ pub fn tail(text: &str, bytes: usize) -> &str {
 /// A part of a text.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Page<'a> {
-    /// The part.
+    /// The part itself.
     pub text: &'a str,
-    /// Where it begins, in bytes.
+    /// The start, in bytes.
     pub offset: usize,
-    /// Where the next one begins; nothing where this is the last.
+    /// The start of the next page; `None` on the last page.
     pub next: Option<usize>,
 }
 
-/// At most `bytes` bytes from `offset` on. An offset inside a character is its start, one behind the end is the end; a
-/// character that is longer than `bytes` comes whole, so that pages always end.
+/// Returns at most `bytes` bytes from `offset` on. An offset inside a character is rounded down, one past the
+/// end is the end; a character longer than `bytes` is included whole, so that paging always terminates.
 pub fn page(text: &str, offset: usize, bytes: usize) -> Page<'_> {
     let offset = text.floor_char_boundary(offset.min(text.len()));
     let rest = text.get(offset..).unwrap_or_default();
@@ -48,13 +47,13 @@ pub fn page(text: &str, offset: usize, bytes: usize) -> Page<'_> {
     Page { text: part, offset, next: (end < text.len()).then_some(end) }
 }
 
-/// The first line of `text` that is not blank, trimmed and cut to `bytes`, with an ellipsis where it was cut.
+/// Returns the first non-blank line of `text`, trimmed and cut to `bytes`, with an ellipsis if it was cut.
 pub fn first_line(text: &str, bytes: usize) -> String {
     let line = text.lines().map(str::trim).find(|line| !line.is_empty()).unwrap_or_default();
     one_line(line, bytes)
 }
 
-/// `text` with every run of white space as one blank, cut to `bytes`, with an ellipsis where it was cut.
+/// Collapses white space in `text` to single blanks and cuts it to `bytes`, with an ellipsis if it was cut.
 pub fn one_line(text: &str, bytes: usize) -> String {
     let mut out = String::new();
     for word in text.split_whitespace() {
@@ -69,13 +68,13 @@ pub fn one_line(text: &str, bytes: usize) -> String {
     out
 }
 
-/// Whether a text looks like a pattern: `*` stands for any characters but those of `not`, `\` takes the next one as it
-/// is. Only the last `*` is ever moved, so it costs the product of both at most.
+/// `true` if a text matches a glob: `*` matches any characters but those of `not`, `\` escapes the next one.
+/// Only the last `*` backtracks, so the cost is at most the product of both lengths.
 pub(crate) fn looks_like(pattern: &str, text: &str, not: &[char]) -> bool {
     let pattern = tokens(pattern);
     let text: Vec<char> = text.chars().collect();
     let (mut p, mut t) = (0, 0);
-    // Where the last `*` stands, and how far it reaches.
+    // The position of the last `*`, and the end of its match.
     let mut star: Option<(usize, usize)> = None;
     while let Some(c) = text.get(t) {
         match pattern.get(p) {
@@ -96,7 +95,7 @@ pub(crate) fn looks_like(pattern: &str, text: &str, not: &[char]) -> bool {
     pattern.iter().skip(p).all(Option::is_none)
 }
 
-/// Letters to change, add or remove until `a` is `b`, of which the first 64 count; upper and lower case are the same.
+/// Returns the case-insensitive edit distance. Only the first 64 letters of `b` count.
 pub fn distance(a: &str, b: &str) -> usize {
     let b: Vec<char> = b.to_lowercase().chars().take(64).collect();
     let mut row: Vec<usize> = (0..=b.len()).collect();
@@ -112,7 +111,7 @@ pub fn distance(a: &str, b: &str) -> usize {
     row.last().copied().unwrap_or_default()
 }
 
-/// The characters of a pattern; nothing stands for any of them.
+/// Parses a pattern; `None` is `*`.
 fn tokens(pattern: &str) -> Vec<Option<char>> {
     let mut chars = pattern.chars();
     let mut tokens = Vec::new();
@@ -141,7 +140,7 @@ mod tests {
     }
 
     #[test]
-    fn pages_from_any_offset_end_and_are_the_text_together() {
+    fn pages_terminate_and_join_to_the_text() {
         let text = "aé漢🙂z";
         for bytes in 0..=text.len() + 1 {
             for offset in 0..=text.len() + 1 {
@@ -159,7 +158,7 @@ mod tests {
     }
 
     #[test]
-    fn distance_counts_letters_that_differ() {
+    fn distance_counts_edits() {
         for (a, b, far) in [("echo", "ECHO", 0), ("echo", "ech", 1), ("kitten", "sitting", 3), ("", "ab", 2)]
         {
             assert_eq!((distance(a, b), distance(b, a)), (far, far), "{a} {b}");
@@ -167,7 +166,7 @@ mod tests {
     }
 
     #[test]
-    fn one_line_folds_blanks_and_says_that_it_cut() {
+    fn one_line_collapses_blanks_and_marks_cuts() {
         assert_eq!(one_line("  a\n\tb  ", 10), "a b");
         assert_eq!(one_line("abcdef ghi", 4), "abcd…");
         assert_eq!(first_line("\n\n  first \nsecond", 80), "first");

@@ -1,11 +1,11 @@
-//! Token counting as the engine sees it: the trait, the overheads, the fallback. No vocabulary, no tokenizer.
+//! Token counting: the trait, the overheads, and a fallback without vocabulary.
 
-/// Counts the tokens of a text. A pure function of the text: the same text has the same count in every process.
+/// Counts the tokens of a text. A pure function of the text: equal in every process.
 pub trait TokenCount {
-    /// The estimator's name, shown with every figure that it produced.
+    /// Returns the estimator's name, shown with every figure that it produced.
     fn name(&self) -> &str;
 
-    /// Tokens of `text` by itself, without any message overhead.
+    /// Counts the tokens of `text` alone, without any message overhead.
     fn count(&self, text: &str) -> u32;
 }
 
@@ -15,10 +15,10 @@ pub const PER_MESSAGE: u32 = 4;
 pub const PER_CALL: u32 = 8;
 /// Tokens that a wire adds per tool definition, beside its name, description and schema.
 pub(crate) const PER_TOOL: u32 = 8;
-/// Tokens taken for an image whose size is not known. Providers charge by tiles; this is a 1,024 × 768 picture.
+/// Tokens assumed for an image of unknown size. Providers charge by tiles; this is an image of 1,024 × 768.
 pub(crate) const PER_IMAGE: u32 = 765;
 
-/// A quarter of the characters, rounded up: for models whose vocabulary is not known and for tests.
+/// A quarter of the characters, rounded up: for models with an unknown vocabulary, and for tests.
 #[derive(Debug, Clone, Copy, Default)]
 pub struct QuarterOfChars;
 

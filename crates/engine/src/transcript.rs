@@ -1,5 +1,5 @@
-//! A session's messages in their order, with the turns and rounds that they form, and the compaction records. Append
-//! only. It knows nothing of budgets or prompts.
+//! The messages of a session in order, with the turns and rounds that they form, and the compaction records.
+//! Append only, except in `rewind`. Independent of budgets and prompts.
 
 mod part;
 mod rewind;
@@ -16,7 +16,7 @@ use super::tokens::TokenCount;
 use std::collections::BTreeSet;
 use std::sync::Arc;
 
-/// Everything that a session said and did. A round's results follow its assistant message and come before the next.
+/// All messages of a session. A round's results follow its assistant message and precede the next one.
 #[derive(Debug, Clone)]
 pub struct Transcript {
     session: SessionId,
@@ -24,51 +24,51 @@ pub struct Transcript {
     messages: Vec<Arc<Message>>,
     turns: Vec<Turn>,
     rounds: Vec<Round>,
-    /// Results that answer no call of their round, or one that was answered before.
+    /// Results that answer no call of their round, or one that already has a result.
     strays: BTreeSet<Ordinal>,
     call_ids: BTreeSet<CallId>,
     compactions: Vec<Compaction>,
-    /// How often its end was cut off, or one of its messages changed. Positions come again after a cut, ids never.
+    /// The number of rebuilds so far, by truncation, revision or reset. Positions are reused after one, ids never.
     cuts: u32,
-    /// Rounds that were removed: ids of later ones stay as they are.
+    /// The number of removed rounds, so that ids of later rounds do not change.
     removed_rounds: usize,
     /// Tokens above which a new result is shown by its head and its tail.
     most_result: Option<u32>,
     thinking: ThinkingInPrompt,
-    /// Whether results that are shortened from now on tell how the rest is fetched.
+    /// `true` if results shortened from now on state how to fetch the rest.
     names_results: bool,
 }
 
-/// One user request and all that follows.
+/// A user request and everything up to the next one.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Turn {
-    /// Its identity.
+    /// Derived from the session's id and a counter.
     pub id: TurnId,
-    /// Its first message.
+    /// The position of the first message.
     pub first: Ordinal,
-    /// Its user messages: the request, and what the user put in while it ran.
+    /// The user messages: the request, and those injected while the turn ran.
     pub requests: Vec<Ordinal>,
-    /// Whether a model answered in it; the next user message then starts another turn.
+    /// `true` if a model answered in it; the next user message then starts another turn.
     ran: bool,
 }
 
 /// An assistant message with the results of its calls.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Round {
-    /// Its identity; 003's `toolCallRoundId`.
+    /// The editor's id of the assistant message, else derived from the session's id and a counter.
     pub id: RoundId,
-    /// Its place in [`Transcript::turns`].
+    /// The index in [`Transcript::turns`].
     pub turn: usize,
-    /// Its assistant message.
+    /// The position of the assistant message.
     pub assistant: Ordinal,
-    /// For each call, in the order of the calls, the message that answers it.
+    /// The position of each call's result, in the order of the calls; `None` while unanswered.
     pub results: Vec<Option<Ordinal>>,
-    /// Its last message.
+    /// The position of the last message.
     pub last: Ordinal,
 }
 
 impl Transcript {
-    /// An empty session.
+    /// Creates an empty session.
     pub fn new(session: SessionId) -> Self {
         Self {
             session,
@@ -87,7 +87,8 @@ impl Transcript {
         }
     }
 
-    /// An empty session that goes on from `generation` after `cuts` cuts, for a store's messages to be put in again.
+    /// Creates an empty session at `generation` after `cuts` cuts, to be filled from a store with
+    /// [`Transcript::put_back`].
     pub fn resumed(session: SessionId, generation: Generation, cuts: u32) -> Self {
         Self { generation, cuts, ..Self::new(session) }
     }
@@ -97,55 +98,56 @@ impl Transcript {
         self.names_results
     }
 
-    /// The session's id.
+    /// Returns the session's id.
     pub fn session(&self) -> &SessionId {
         &self.session
     }
 
-    /// Rises on reset.
+    /// Returns the generation, which each reset increments.
     pub fn generation(&self) -> Generation {
         self.generation
     }
 
-    /// All messages; the one at index `n` has ordinal `n`.
+    /// Returns all messages; the one at index `n` has ordinal `n`.
     pub fn messages(&self) -> &[Arc<Message>] {
         &self.messages
     }
 
-    /// The message at this position, if there is one.
+    /// Returns the message at this position.
     pub fn message(&self, ord: Ordinal) -> Option<&Arc<Message>> {
         self.messages.get(ord.index())
     }
 
-    /// The message of this id. The newest are asked for most.
+    /// Finds a message by its id, newest first, because the newest are looked up most.
     pub fn by_id(&self, id: &MessageId) -> Option<&Arc<Message>> {
         self.messages.iter().rev().find(|message| message.id == *id)
     }
 
-    /// Messages of the inclusive range; empty where the range is.
+    /// Returns the messages of the inclusive range, clipped to the transcript; empty if it is reversed or
+    /// past the end.
     pub fn range(&self, from: Ordinal, to: Ordinal) -> &[Arc<Message>] {
         let end = to.index().saturating_add(1).min(self.messages.len());
         self.messages.get(from.index()..end).unwrap_or_default()
     }
 
-    /// All turns in order.
+    /// Returns all turns, oldest first.
     pub fn turns(&self) -> &[Turn] {
         &self.turns
     }
 
-    /// All rounds in order.
+    /// Returns all rounds, oldest first.
     pub fn rounds(&self) -> &[Round] {
         &self.rounds
     }
 
-    /// The rounds of the turn at this index, oldest first.
+    /// Returns the rounds of the turn at this index, oldest first.
     pub fn rounds_of(&self, turn: usize) -> &[Round] {
         let from = self.rounds.partition_point(|round| round.turn < turn);
         let to = self.rounds.partition_point(|round| round.turn <= turn);
         self.rounds.get(from..to).unwrap_or_default()
     }
 
-    /// The last message of the turn at this index.
+    /// Returns the position of the last message of the turn at this index.
     pub fn last_of_turn(&self, turn: usize) -> Option<Ordinal> {
         match self.turns.get(turn + 1) {
             Some(next) => next.first.0.checked_sub(1).map(Ordinal),
@@ -153,55 +155,56 @@ impl Transcript {
         }
     }
 
-    /// The index of the turn that holds this message.
+    /// Returns the index of the turn that contains this position.
     pub fn turn_at(&self, ord: Ordinal) -> Option<usize> {
         self.turns.partition_point(|turn| turn.first <= ord).checked_sub(1)
     }
 
-    /// The index of the first round whose assistant message stands at or after `ord`.
+    /// Returns the index of the first round whose assistant message is at or after `ord`; the number of
+    /// rounds if there is none.
     pub fn first_round_from(&self, ord: Ordinal) -> usize {
         self.rounds.partition_point(|round| round.assistant < ord)
     }
 
-    /// Whether this result answers no call of its round.
+    /// `true` if this result answers no open call of its round.
     pub fn is_stray(&self, ord: Ordinal) -> bool {
         self.strays.contains(&ord)
     }
 
-    /// All compaction records, oldest first.
+    /// Returns all compaction records, oldest first.
     pub fn compactions(&self) -> &[Compaction] {
         &self.compactions
     }
 
-    /// How often its end was cut off, or one of its messages changed.
+    /// Returns how often the transcript was truncated, revised or reset.
     pub fn cuts(&self) -> u32 {
         self.cuts
     }
 
-    /// The compaction that rendering obeys: the newest one in force hides all older ones.
+    /// Returns the compaction that rendering follows: the newest one in force hides all older ones.
     pub fn in_force(&self) -> Option<&Compaction> {
         self.compactions.iter().rev().find(|record| record.status == Status::InForce)
     }
 
-    /// Whether the user left this message out, by the record in force.
+    /// `true` if the compaction in force leaves this message out at the user's request.
     pub fn is_excluded(&self, ord: Ordinal) -> bool {
         self.in_force().is_some_and(|record| record.excluded.contains(&ord))
     }
 
-    /// Appends a message and counts it; the only place where its text is ever tokenised.
+    /// Appends a message and counts its tokens.
     ///
-    /// A user message starts a turn unless nothing ran since the last one: then both are one request.
+    /// A user message starts a turn unless no model answered since the last one: then both form one request.
     pub fn append(&mut self, new: NewMessage, counter: &dyn TokenCount) -> Ordinal {
         let starts_turn = matches!(new.body, Body::User(_)) && self.turns.last().is_some_and(|turn| turn.ran);
         self.append_at(new, starts_turn, None, counter)
     }
 
-    /// Appends a message that starts a turn whatever ran before: an editor says where its turns begin.
+    /// Appends a message that starts a turn unconditionally, for editors that state where their turns begin.
     pub fn append_turn(&mut self, new: NewMessage, counter: &dyn TokenCount) -> Ordinal {
         self.append_at(new, true, None, counter)
     }
 
-    /// The same, for a request whose ids were promised while it waited.
+    /// As [`Transcript::append_turn`], for a queued request whose ids were already announced.
     pub fn append_promised(
         &mut self,
         new: NewMessage,
@@ -211,9 +214,9 @@ impl Transcript {
         self.append_at(new, true, Some(promised), counter)
     }
 
-    /// Puts a message of a store back: counted, hashed and named long ago. `turn` is its turn's place.
+    /// Restores a stored message with its tokens, hash and id. `turn` is the index of its turn.
     pub fn put_back(&mut self, turn: usize, message: Arc<Message>) {
-        // A store that lost a row leaves a gap: a position must never mean another message than before.
+        // A store that lost a row leaves a gap: each position must keep its message.
         while self.messages.len() < message.ord.index() {
             let ord = Ordinal(u32::try_from(self.messages.len()).unwrap_or(u32::MAX));
             let id = MessageId::new(self.derived('m', ord.index()));
@@ -230,12 +233,12 @@ impl Transcript {
         self.place(message);
     }
 
-    /// Appends a user message to the running turn, as when the user puts a word in between two rounds.
+    /// Appends a user message to the running turn, between two rounds.
     pub fn inject(&mut self, new: NewMessage, counter: &dyn TokenCount) -> Ordinal {
         self.append_at(new, false, None, counter)
     }
 
-    /// The same, for a message whose id was promised while it waited.
+    /// As [`Transcript::inject`], for a queued message whose id was already announced.
     pub fn inject_promised(
         &mut self,
         new: NewMessage,
@@ -281,7 +284,7 @@ impl Transcript {
         ord
     }
 
-    /// Puts a message where it belongs: its turn is the newest one.
+    /// Adds a message with a known id to the newest turn.
     fn place(&mut self, message: Arc<Message>) {
         let (ord, turn_index) = (message.ord, self.turns.len() - 1);
         match &message.body {
@@ -303,31 +306,31 @@ impl Transcript {
             Body::Event { kind, text } => {
                 let is_round = [REMOVED, NOT_KEPT].contains(&kind.as_str()) && &**text == REMOVED_ROUND;
                 self.removed_rounds += usize::from(is_round);
-                // A turn whose rounds are gone has run all the same.
+                // A turn whose rounds were removed did run.
                 self.turns[turn_index].ran |= kind == NOT_KEPT;
             }
         }
         self.messages.push(message);
     }
 
-    /// The id of the message that is appended next.
+    /// Returns the id of the next appended message.
     pub fn next_message_id(&self) -> MessageId {
         MessageId::new(self.derived('m', self.messages.len()))
     }
 
-    /// Whether a call of this id was ever made.
+    /// `true` if the session ever had a call with this id, removed ones included.
     pub fn has_call(&self, call: &CallId) -> bool {
         self.call_ids.contains(call)
     }
 
-    /// The id under which its source knows a call of the newest round, where that is another one.
+    /// Returns the source's id of a call of the newest round, if it differs from `call`.
     pub fn source_id(&self, call: &CallId) -> Option<String> {
         let round = self.rounds.last()?;
         let Body::Assistant { calls, .. } = &self.message(round.assistant)?.body else { return None };
         calls.iter().find(|known| known.id == *call)?.source_id.clone()
     }
 
-    /// An id that comes from the session's and a counter, and never comes again after a cut.
+    /// Derives an id from the session's id and a counter, unique even after a cut.
     fn derived(&self, kind: char, counter: usize) -> String {
         match self.cuts {
             0 => format!("{}/{kind}{counter}", self.session),
@@ -335,8 +338,8 @@ impl Transcript {
         }
     }
 
-    /// Providers refuse a prompt in which two calls have one id, and real transcripts hold such: the later one gets a
-    /// new id, its own stays known for its result.
+    /// Gives a call a new id if its own is taken. Providers reject prompts with duplicate call ids, and real
+    /// transcripts contain them. The original id stays known for matching the result.
     fn make_unique(&mut self, call: &mut ToolCall) {
         let own = call.id.clone();
         let mut n = 2;
@@ -348,7 +351,7 @@ impl Transcript {
         self.call_ids.insert(call.id.clone());
     }
 
-    /// Gives a result to the call that waits for it.
+    /// Assigns a result to the open call it answers; `false` if there is none.
     fn take_result(&mut self, call: &str, ord: Ordinal, turn: usize) -> bool {
         let Some((at, _)) = self.open_call(call, turn) else { return false };
         let Some(round) = self.rounds.last_mut() else { return false };
@@ -358,9 +361,9 @@ impl Transcript {
         true
     }
 
-    /// The first unanswered call of the newest round that has this id, with its place. A round takes results of its own
-    /// turn only, and only until a model is asked again, even in vain: what was sent with a stand-in is never sent with
-    /// a result.
+    /// The first unanswered call of the newest round with this id, and its index. A round accepts results of
+    /// its own turn only, and only until the next request to a model, even a failed one: a prompt once sent
+    /// with a placeholder is never sent with the result instead.
     fn open_call(&self, call: &str, turn: usize) -> Option<(usize, &CallId)> {
         let round = self.rounds.last().filter(|round| round.turn == turn)?;
         let mut newest_first = self.messages.iter().rev();
@@ -373,12 +376,12 @@ impl Transcript {
         let open = || calls.iter().enumerate().filter(|(at, _)| is_open(*at));
         let source = |known: &ToolCall| known.source_id.as_deref().unwrap_or(known.id.as_str()) == call;
         let by_source = open().find(|(_, known)| source(known));
-        // A source that used an id twice cannot say which it means; ours can.
+        // Ids that the source used twice are ambiguous; ours are unique.
         let by_id = || open().find(|(_, known)| known.id.as_str() == call);
         by_source.or_else(by_id).map(|(at, known)| (at, &known.id))
     }
 
-    /// The call that this result answers.
+    /// Returns the call that this result answers.
     pub(crate) fn call_answered_by(&self, ord: Ordinal) -> Option<&CallId> {
         let round = self.rounds.get(self.first_round_from(ord).checked_sub(1)?)?;
         let at = round.results.iter().position(|result| *result == Some(ord))?;
@@ -386,7 +389,7 @@ impl Transcript {
         calls.get(at).map(|call| &call.id)
     }
 
-    /// The message under this reference: its own id, or the id of the call that it answers.
+    /// Finds a message by its own id, or by the id of the call that it answers.
     pub fn referred(&self, reference: &str) -> Option<&Arc<Message>> {
         let named = self.messages.iter().find(|message| message.id.as_str() == reference);
         named.or_else(|| {
@@ -399,7 +402,7 @@ impl Transcript {
         })
     }
 
-    /// The editor's id of a message became known.
+    /// Sets the editor's id of a message.
     pub fn learn(&mut self, ord: Ordinal, external_id: &str) {
         if let Some(message) = self.messages.get_mut(ord.index()) {
             let message = Arc::make_mut(message);
@@ -407,37 +410,37 @@ impl Transcript {
         }
     }
 
-    /// Takes a record out of force, or puts it back.
+    /// Sets the status of a compaction record, as on undo and redo.
     pub fn set_status(&mut self, id: &CompactionId, status: Status) {
         if let Some(record) = self.compactions.iter_mut().find(|record| record.id == *id) {
             record.status = status;
         }
     }
 
-    /// Writes a compaction record. An earlier one in force stays as a record and is hidden by it.
+    /// Appends a compaction record; an earlier one in force is hidden by it, not changed.
     pub fn record(&mut self, compaction: Compaction) {
         self.compactions.push(compaction);
     }
 
-    /// The id of the next compaction record.
+    /// Returns the id of the next compaction record.
     pub fn next_compaction_id(&self) -> CompactionId {
         let id = |n: usize| CompactionId::new(format!("{}/c{n}", self.session));
         let mut n = self.compactions.len();
-        // Restored records bring their ids along.
+        // Restored records keep their own ids.
         while self.compactions.iter().any(|record| record.id == id(n)) {
             n += 1;
         }
         id(n)
     }
 
-    /// Hash of all that the inclusive range says: a summary applies only to the source it was made from.
+    /// Returns the hash of the inclusive range's content: a summary applies only to the source it was made from.
     pub fn source_hash(&self, from: Ordinal, to: Ordinal) -> String {
         let hashes: String = self.range(from, to).iter().map(|message| message.hash.as_str()).collect();
         sha256_hex(hashes.as_bytes())
     }
 
-    /// Takes the free places before this one, where the front of a session is not loaded. One message stands in all of them;
-    /// what may be done with such a transcript is `session::part`'s.
+    /// Fills the positions before `until` with one shared placeholder, if the front of a session is not
+    /// loaded. The crate `session` limits what may be done with such a transcript.
     pub fn leave_out(&mut self, until: Ordinal) {
         let free = until.index().saturating_sub(self.messages.len());
         let nothing = part::nothing(MessageId::new(""), Ordinal(0), 0, TurnId::new(""));
@@ -445,10 +448,10 @@ impl Transcript {
     }
 }
 
-/// What stands in the place of a message that opened a round.
+/// The text of an event that replaces a round's assistant message.
 const REMOVED_ROUND: &str = "round";
 
-/// An editor's own id for a round is the one under which it keeps a summary; ours comes from a counter.
+/// Prefers the editor's own id, under which it stores a round's summary; otherwise derives one from a counter.
 fn round_id(message: &Message, counter: usize, session: &SessionId) -> RoundId {
     match (&message.external_id, message.rev) {
         (Some(external), _) => RoundId::new(external),

@@ -1,4 +1,4 @@
-//! Words that the session, its store and the protocol share: each is written once.
+//! Enumerations shared by the session, its store and the protocol.
 
 use serde::{Deserialize, Serialize};
 
@@ -7,27 +7,27 @@ use serde::{Deserialize, Serialize};
 #[serde(rename_all = "camelCase")]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema), schemars(rename = "State"))]
 pub enum StateName {
-    /// Nothing runs.
+    /// No turn is running.
     #[default]
     Idle,
-    /// A model is asked, or a prompt is made for it.
+    /// A model is generating, or its prompt is being prepared.
     Generating,
-    /// Tools run.
+    /// Tools are running.
     ExecutingTools,
-    /// A call waits for a decision of the user.
+    /// A call waits for the user's decision.
     Paused,
     /// A call waits for the editor's result, which may come much later.
     WaitingIde,
     /// The turn ended with a question to the user.
     WaitingUserInput,
-    /// The turn ended and its work is done.
+    /// The turn ended with its work done.
     Completed,
     /// The turn ended with an error.
     Error,
 }
 
 impl StateName {
-    /// All of them, in the order of document 001.
+    /// Every state, in the order of declaration.
     pub const ALL: [Self; 8] = [
         Self::Idle,
         Self::Generating,
@@ -39,7 +39,7 @@ impl StateName {
         Self::Error,
     ];
 
-    /// The name on a wire.
+    /// Returns the name on a wire.
     pub fn name(self) -> &'static str {
         match self {
             StateName::Idle => "idle",
@@ -54,189 +54,189 @@ impl StateName {
     }
 }
 
-/// How a session came to be.
+/// The origin of a session.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub enum Origin {
-    /// It began with nothing.
+    /// Created empty.
     #[default]
     New,
-    /// It keeps what an edit, a retry, a cut or a reset of its parent would have lost.
+    /// Holds the part of its parent that an edit, a retry, a truncation or a reset removed.
     Rewind,
-    /// A user went on from somewhere in its parent (`session/fork`).
+    /// Forked by a user from a point in its parent (`session/fork`).
     Branch,
-    /// It runs for its parent.
+    /// Runs in the background for its parent.
     Background,
 }
 
-/// Who runs the loop of a session. A session keeps its driver for life.
+/// The side that runs the loop of a session. Fixed for the session's life.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub enum Driver {
-    /// The sidecar: it asks the model and has the tools run.
+    /// The sidecar: it sends requests to the model and has the tools run.
     #[default]
     Sidecar,
-    /// The editor: it asks the sidecar for prompts only.
+    /// The editor: it requests only prompts from the sidecar.
     Editor,
 }
 
-/// How a turn stands.
+/// The status of a turn.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub enum TurnStatus {
-    /// It runs, or the process that ran it is gone.
+    /// The turn is running, or its process ended before it did.
     #[default]
     Running,
     /// The model had nothing more to do.
     Completed,
-    /// Somebody stopped it.
+    /// The turn was cancelled.
     Cancelled,
-    /// It could not go on.
+    /// The turn failed.
     Failed,
 }
 
-/// What a model is asked for.
+/// The purpose of a request to a model.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema), schemars(rename = "ModelPurpose"))]
 pub enum Purpose {
     /// The next answer of a turn.
     Turn,
-    /// A summary. It is not shown to the user.
+    /// A summary, which is not shown to the user.
     Summary,
-    /// A name for the session, where the setting `titles` is `model`.
+    /// A title for the session, if the setting `titles` is `model`.
     Title,
 }
 
-/// How far a compaction is.
+/// The phase of a compaction.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema), schemars(rename = "CompactionPhase"))]
 pub enum Phase {
-    /// A prompt is too large, or somebody asked.
+    /// A prompt is too large, or a compaction was requested.
     Started,
-    /// A model is asked for a summary.
+    /// A model is writing a summary.
     Summarizing,
-    /// It is done, on disk, and the prompt obeys it.
+    /// The compaction is stored and in force.
     Accepted,
-    /// A model's summary was refused.
+    /// A model's summary was rejected.
     Refused,
-    /// The next way is tried.
+    /// A fallback mode is tried next.
     FellBack,
-    /// The user is asked about it.
+    /// The user is reviewing the compaction.
     Reviewing,
-    /// It was cancelled; everything is as before.
+    /// The compaction was cancelled; nothing changed.
     Cancelled,
-    /// Nothing makes the prompt fit; everything is as before.
+    /// No compaction makes the prompt fit; nothing changed.
     CannotFit,
-    /// What it stands for was changed or cut off: the prompt obeys it no longer.
+    /// Messages that the compaction replaces were changed or truncated: it is no longer in force.
     Voided,
-    /// The user took it out of force, or put another one in its place.
+    /// The user undid the compaction, or replaced it by another one.
     Undone,
 }
 
-/// What a trigger counts.
+/// The unit of a trigger.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema), schemars(rename = "TriggerMeasure"))]
 pub enum Measure {
     /// Tokens of the prompt.
     Tokens,
-    /// Turns of the user that are shown.
+    /// User turns shown.
     Turns,
-    /// Messages that are shown.
+    /// Messages shown.
     Messages,
-    /// Seconds since something was said.
+    /// Seconds since the last message.
     Seconds,
 }
 
-/// Why a prompt does not begin with the one before it.
+/// The reason why a prompt does not begin with the previous one.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema), schemars(rename = "PrefixBreak"))]
 pub enum BreakCause {
     /// A compaction came into force.
     Compaction,
-    /// One went out of force.
+    /// A compaction was undone.
     Undo,
-    /// One was made again, or came back.
+    /// A compaction was redone.
     Redo,
-    /// Something was pinned.
+    /// A pin was added.
     Pin,
-    /// Something is pinned no longer.
+    /// A pin was removed.
     Unpin,
-    /// Messages were taken out of sight.
+    /// Messages were excluded.
     Exclude,
-    /// A message has other words.
+    /// A message was edited.
     Edit,
-    /// A message left.
+    /// A message was removed.
     Remove,
-    /// The end was cut off.
+    /// The transcript was truncated.
     Truncate,
-    /// An answer is given again.
+    /// An answer is generated again.
     Retry,
-    /// A new chat began.
+    /// The session was reset.
     Reset,
-    /// The editor's history is another one.
+    /// The editor's history differs.
     History,
-    /// Summaries that the editor kept came into force.
+    /// Summaries stored by the editor came into force.
     Restore,
-    /// A result came for a call that stood in a prompt without one.
+    /// A result arrived for a call that an earlier prompt showed without one.
     LateResult,
-    /// Another model is asked.
+    /// The model changed.
     Model,
-    /// The tools are others.
+    /// The tools changed.
     Tools,
-    /// System text or sections are others.
+    /// System text or sections changed.
     System,
-    /// The system text is made anew in each turn, by a setting.
+    /// The system text is rebuilt for each turn, by a setting.
     PerTurn,
     /// Completed turns are shown without their tool rounds, by a setting.
     StripCompletedTurns,
-    /// Thinking that was shown before is left out, because the model takes it back only behind the prompt that it
-    /// followed. What changed before it is told beside this.
+    /// Thinking shown before is left out, because the model accepts it only after the prompt it followed. The
+    /// earlier change is reported beside this one.
     Thinking,
-    /// Nobody announced it: a defect.
+    /// No cause was announced: a bug.
     Unknown,
 }
 
-/// Who names a session that the client does not name.
+/// The source of a session's title if the client sets none.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub enum Titles {
-    /// Its first request does.
+    /// The first request.
     #[default]
     Request,
-    /// Its first request, until the model was asked after the first turn.
+    /// The first request, then the model, asked after the first turn.
     Model,
 }
 
-/// Where a session is also written as a file that people and other programs may read and change.
+/// The export of a session to a file that people and other programs may read and change.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub enum Trajectory {
-    /// Nowhere.
+    /// No file.
     #[default]
     Off,
-    /// Into `.threadhold/trajectories/{sessionId}.json` of its workspace.
+    /// A file `.threadhold/trajectories/{sessionId}.json` in the session's workspace.
     Workspace,
 }
 
-/// What of a turn is kept when it is over.
+/// The part of a turn that is kept when it is over.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub enum TranscriptKept {
-    /// All of it.
+    /// Everything.
     #[default]
     Full,
-    /// What its user said and the answer that it came to; a call that ended the turn belongs to that, such as a question to
-    /// the user. Other calls of tools, their results and answers that were broken off go when the turn ends, from prompts
-    /// too, and `context/recall` says that they are gone. In sessions whose loop the editor runs nothing goes.
+    /// The user messages and the final answer, with a call that ended the turn, such as a question to the user. Other
+    /// tool calls, their results and interrupted answers are deleted when the turn ends, from prompts too, and
+    /// `context/recall` reports them as deleted. Sessions whose loop the editor runs keep everything.
     FinalOnly,
 }

@@ -1,15 +1,16 @@
-//! Chat replay exports of the Copilot extension: the requests that went to a model, each with the whole history that
-//! it carried, and the answers. The work here is to find out what each request says for the first time.
+//! Chat replay exports of the Copilot extension: the requests sent to a model, each with its whole history,
+//! and the answers. The task is to find out which messages of each request are new.
 //!
-//! **What is new in a request.** The messages that the request before it carried, with its answer, are the *view*.
+//! **New messages of a request.** The messages of the previous request, with its answer, are the *view*.
 //! 1. A request that begins with the whole view continues the conversation: its further messages are new. It also
-//!    tells the calls of the answer, which the log of the answer itself does not hold.
-//! 2. A request that does not, but carries a summary, shares a call with what was read or says a part of the view
-//!    again, is the same conversation after a compaction, an edit, a cut or a retry: what it carries for the first time is new, a summary is a recorded
-//!    compaction, and what it no longer carries stays where it is.
-//! 3. Any other request opens a new chat, and all of its messages are new.
+//!    states the calls of the answer, which the log of the answer itself lacks.
+//! 2. A request that does not, but contains a summary, shares a call with earlier messages or repeats a part of the
+//!    view, is the same conversation after a compaction, an edit, a truncation or a retry: messages that it contains
+//!    for the first time are new, a summary is a recorded compaction, and messages that it omits stay.
+//! 3. Any other request starts a new chat, and all of its messages are new.
 //!
-//! Requests by which the extension helps itself (a title, a summary) are no part of the conversation and are set aside.
+//! Requests that the extension sends for itself (a title, a summary) are not part of the conversation and are
+//! skipped.
 
 use super::json::{Object, each_item, list, needed, needed_list, number, object, owned, text, whole};
 use super::parts::{Said, contents, function_calls, joined, reported, said, tool};
@@ -20,9 +21,9 @@ use engine::message::{AssistantPart, Beside, Body, ToolCall, ToolResult, Usage};
 use serde_json::Value;
 use std::collections::BTreeSet;
 
-/// How the extension marks a summary in a history.
+/// The tags around a summary in a history.
 const SUMMARY: (&str, &str) = ("<conversation-summary>", "</conversation-summary>");
-/// Requests that are no part of the conversation begin with one of these names.
+/// Name prefixes of requests that are not part of the conversation.
 const HELPERS: [&str; 3] = ["title", "summarizeConversationHistory", "promptCategorization"];
 
 /// Reads every request in the order of the logs.
@@ -48,13 +49,13 @@ pub(super) fn read(bytes: &[u8]) -> Result<Import, ImportError> {
 
 #[derive(Default)]
 struct Reader {
-    /// What the last request carried, and its answer.
+    /// The messages of the last request, and its answer.
     view: Vec<Body>,
-    /// The entry that holds the last answer, while its calls are not known.
+    /// The index of the entry with the last answer, while its calls are unknown.
     answer: Option<usize>,
     /// Tools that ran after the last answer, from their own logs.
     ran: Vec<(ToolCall, ToolResult, Option<String>)>,
-    /// The system texts that were stored. Another one comes when the user changes the model or the mode.
+    /// The system texts already stored. The text changes with the user's model or mode.
     systems: BTreeSet<String>,
 }
 
@@ -93,7 +94,7 @@ impl Reader {
         self.store_answer(import, place, log, owned(metadata, "endTime"))
     }
 
-    /// Stores what a request says for the first time, and makes its messages the view.
+    /// Stores the new messages of a request and makes its messages the view.
     fn store_new(&mut self, import: &mut Import, rows: Vec<Body>, time: Option<String>) {
         if self.continues(&rows) {
             let new = rows.get(self.view.len()..).unwrap_or_default();
@@ -126,7 +127,8 @@ impl Reader {
         self.view = rows;
     }
 
-    /// Whether a request begins with the whole view. Its message in the place of the answer is the answer.
+    /// `true` if a request begins with the whole view. An assistant message at the position of the answer
+    /// counts as the answer.
     fn continues(&self, rows: &[Body]) -> bool {
         let answer = if self.answer.is_some() { self.view.len().checked_sub(1) } else { None };
         !self.view.is_empty()
@@ -136,7 +138,7 @@ impl Reader {
             })
     }
 
-    /// Every request that was answered gives one assistant message; a failed one gives none.
+    /// Stores the answer of a request as one assistant message; a failed request has none.
     fn store_answer(
         &mut self,
         import: &mut Import,
@@ -166,7 +168,7 @@ impl Reader {
                 .and_then(|of| number(of, "cached_tokens")),
             ..Usage::default()
         });
-        // Later requests say the words again, and nothing of what they cost.
+        // Later requests repeat the answer without its usage.
         let said = Body::Assistant { parts: parts.clone(), calls: calls.clone(), beside: Beside::default() };
         self.view.push(said);
         let body = Body::Assistant { parts, calls, beside: reported(usage, text(metadata, "model")) };
@@ -175,7 +177,7 @@ impl Reader {
     }
 
     fn tool_call(&mut self, import: &mut Import, place: &str, log: &Object) -> Result<(), String> {
-        // The log has the id with the suffix that the extension adds; the model knows the bare one.
+        // The log's id has a suffix added by the extension; the model knows the bare one.
         let id = bare_id(needed(log, "id")?);
         let call = ToolCall::new(id, needed(log, "tool")?, &super::json::arguments(log.get("args")));
         let content = contents(log.get("response"), place, import)?;
@@ -184,7 +186,7 @@ impl Reader {
         Ok(())
     }
 
-    /// Completes the last answer from the logs of the tools, where no later request shows its calls.
+    /// Completes the last answer from the tools' logs if no later request shows its calls.
     fn answer_from_logs(&mut self, import: &mut Import) {
         let Some(at) = self.answer.take() else { return };
         for (call, result, time) in std::mem::take(&mut self.ran) {
@@ -228,7 +230,8 @@ fn bare(mut call: ToolCall) -> ToolCall {
     call
 }
 
-/// Whether two messages are one. A call and a result are told by their ids: a later request may shorten what they say.
+/// `true` if both are the same message. Calls and results are compared by id, because a later request may
+/// shorten their content.
 fn same(a: &Body, b: &Body) -> bool {
     match (a, b) {
         (Body::Tool(a), Body::Tool(b)) => a.call == b.call,
@@ -245,8 +248,8 @@ fn has_calls(body: &Body) -> bool {
     matches!(body, Body::Assistant { calls, .. } if !calls.is_empty())
 }
 
-/// Where a row of a cut history stands among the known messages. The rows of a history keep their order, so a user who
-/// says the same again after the last row that was found says it anew.
+/// The index of a message of a compacted history among the known messages. Only messages after the last match
+/// count, because histories keep their order: a user who later repeats a message has sent a new one.
 fn place_among(known: &[Body], row: &Body, seen: &BTreeSet<usize>) -> Option<usize> {
     let from = seen.last().map_or(0, |last| last + 1);
     known.iter().skip(from).position(|body| same(body, row)).map(|at| from + at)
@@ -266,7 +269,7 @@ fn store_summary(import: &mut Import, words: &str) {
     }
 }
 
-/// Gives an answer the calls, and the thinking, that the next request shows for it.
+/// Copies the calls, and the thinking, that the next request shows for an answer.
 fn learn_calls(import: &mut Import, at: usize, spoken: &Body) {
     let Body::Assistant { parts: spoken_parts, calls: spoken_calls, .. } = spoken else { return };
     if let Some(Body::Assistant { parts, calls, .. }) = body_at(import, at) {
@@ -344,7 +347,7 @@ mod tests {
     }
 
     #[test]
-    fn each_request_adds_what_it_says_for_the_first_time() {
+    fn each_request_adds_only_its_new_messages() {
         let (first, user) = (words(0, "S1"), words(1, "go"));
         let read = read_logs(&[
             request(&[first.clone(), user.clone()], "I will."),
@@ -373,7 +376,7 @@ mod tests {
     }
 
     #[test]
-    fn a_summary_in_a_later_request_is_a_compaction_and_nothing_is_stored_twice() {
+    fn summary_in_later_request_is_a_compaction() {
         let user = words(1, "go");
         let summary = words(1, "<conversation-summary>\nso far\n</conversation-summary>\nmore");
         let read = read_logs(&[
@@ -400,7 +403,7 @@ mod tests {
     }
 
     #[test]
-    fn another_chat_begins_anew_and_a_retry_does_not() {
+    fn new_chat_starts_over_and_retry_does_not() {
         let read = read_logs(&[
             request(&[words(1, "go")], "one"),
             request(&[words(1, "go")], "one again"),

@@ -6,7 +6,7 @@ use super::{Format, Import, ImportError};
 use engine::message::{Body, Content, Usage};
 use serde_json::Value;
 
-/// Reads every message. The system text stands behind them in the file and before them in a conversation.
+/// Reads every message. The system text follows the messages in the file and precedes them in the import.
 pub(super) fn read(bytes: &[u8]) -> Result<Import, ImportError> {
     let mut import = Import::new(Format::Cline);
     let root = whole(bytes, &mut import)?;
@@ -57,7 +57,7 @@ fn take(import: &mut Import, place: &str, message: &Object) -> Result<(), String
     Ok(())
 }
 
-/// What a tool gave: text, blocks, or a value of its own, which a model is shown as JSON.
+/// The content of a tool result: text, blocks, or any other value as JSON, as a model is shown it.
 fn result(value: Option<&Value>, place: &str, import: &mut Import) -> Result<Vec<Content>, String> {
     match value {
         Some(Value::Array(items))
@@ -83,7 +83,7 @@ mod tests {
     }
 
     #[test]
-    fn blocks_are_read_and_the_system_text_stands_first() {
+    fn blocks_are_read_and_system_text_comes_first() {
         let source = r#"{"version": 1, "sessionId": "s", "messages": [
             {"id": "a", "role": "user", "ts": 0, "content": [{"type": "text", "text": "look"}, {"type": "file", "path": "/w/a.ts", "content": "x"}]},
             {"id": "b", "role": "assistant", "content": [{"type": "thinking", "thinking": "hm"}, {"type": "text", "text": "I do"}, {"type": "tool_use", "id": "c", "name": "read_files", "input": {"z": 1, "a": []}}],
@@ -116,7 +116,7 @@ mod tests {
     }
 
     #[test]
-    fn a_summary_of_the_source_is_a_compaction_and_a_bad_message_costs_itself_alone() {
+    fn summary_is_a_compaction_and_bad_messages_are_skipped() {
         let source = r#"{"agent": "lead", "updated_at": "t", "messages": [
             {"role": "user", "content": [{"type": "text", "text": "sum"}], "metadata": {"kind": "compaction_summary", "summary": "so far", "tokensBefore": 7}},
             7, {"role": "user"}, {"role": "judge", "content": ""},

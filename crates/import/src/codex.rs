@@ -1,6 +1,6 @@
-//! Session files of Codex, in the two forms that it writes: the log of its terminal interface, where a conversation comes
-//! as events with their deltas, and rollouts, where it comes as whole items. This file reads the log; rollouts, the line
-//! that is typed, and how the bits become messages have files of their own.
+//! Session files of Codex, in its two forms: the log of its terminal interface, with events and deltas, and
+//! rollouts, with whole items. This file reads the log; `rollout` reads rollouts, `keys` the typed line, and
+//! `talk` assembles messages.
 
 mod keys;
 mod rollout;
@@ -15,7 +15,7 @@ use serde_json::{Map, Value, json};
 use std::collections::BTreeMap;
 use talk::{Talk, Voice};
 
-/// Reads every record, of whichever form.
+/// Reads every record, of either form.
 pub(super) fn read(bytes: &[u8]) -> Import {
     let mut import = Import::new(Format::Codex);
     let mut log = Log::default();
@@ -32,7 +32,7 @@ pub(super) fn read(bytes: &[u8]) -> Import {
     import
 }
 
-/// Records of the log that hold no words of the conversation.
+/// Record kinds without conversation content.
 const KNOWN: [&str; 10] = [
     "app_event",
     "clear_ui",
@@ -46,7 +46,7 @@ const KNOWN: [&str; 10] = [
     "session_start",
 ];
 
-/// Events that hold no words of the conversation, or say again what others say.
+/// Event types without conversation content, or that repeat other events.
 const KNOWN_EVENTS: [&str; 32] = [
     "agent_message_content_delta",
     "background_event",
@@ -85,16 +85,16 @@ const KNOWN_EVENTS: [&str; 32] = [
 #[derive(Default)]
 struct Log {
     talk: Talk,
-    /// What is being typed.
+    /// The line being typed.
     line: Line,
-    /// What was typed last and sent, while nothing says that it became a request.
+    /// The last submitted line, until it is known to have become a request.
     sent: Option<Typed>,
-    /// Where a task began whose request has not come yet.
+    /// The place of a task's start whose request is still missing.
     owed: Option<String>,
     is_running: bool,
-    /// The last call that the user was asked about.
+    /// The last call that needed the user's approval.
     asked: Option<String>,
-    /// What the user decided, by call.
+    /// The user's decisions, by call.
     verdicts: BTreeMap<String, Verdict>,
 }
 
@@ -106,7 +106,7 @@ impl Log {
                 self.event(import, place, msg.ok_or("has no `payload.msg`")?)
             }
             "op" => self.op(import, place, object(record, "payload").ok_or("has no `payload`")?),
-            // While a task runs, its status stands in the place of the line, and keys do not get there.
+            // While a task runs, its status replaces the input line, and keys do not reach it.
             "key_event" | "paste" if self.is_running => Ok(()),
             "key_event" => {
                 if let Some(typed) = self.line.key(needed(record, "event")?) {
@@ -118,7 +118,7 @@ impl Log {
                 self.line.paste(needed(record, "text")?);
                 Ok(())
             }
-            // What was typed was a command of the program.
+            // The typed line was a command of the program.
             "slash_command" => {
                 self.line = Line::default();
                 self.sent = None;
@@ -145,7 +145,7 @@ impl Log {
             }
             "user_message" => {
                 let parts = vec![Content::Text(needed(msg, "message")?.into())];
-                // The request was told before, when it was sent.
+                // The request may already be known from its submission.
                 if self.talk.last_user() != Some(&parts) {
                     self.user(parts);
                 }
@@ -182,7 +182,7 @@ impl Log {
         Ok(())
     }
 
-    /// What the interface sent to the agent.
+    /// Handles an operation that the interface sent to the agent.
     fn op(&mut self, import: &mut Import, place: &str, op: &Object) -> Result<(), String> {
         match needed(op, "type")? {
             "user_input" | "user_turn" => {
@@ -202,19 +202,19 @@ impl Log {
                     self.verdicts.insert(call, verdict);
                 }
             }
-            // The others ask for no answer.
+            // No other operation affects the conversation.
             _ => {}
         }
         Ok(())
     }
 
-    /// A user's request; nothing that was typed is another one.
+    /// Adds a user's request and drops a pending typed line, which is the same request.
     fn user(&mut self, parts: Vec<Content>) {
         (self.sent, self.owed) = (None, None);
         self.talk.user(parts);
     }
 
-    /// A task begins, and with it what was sent becomes its request.
+    /// Handles the start of a task; a pending typed line becomes its request.
     fn begin(&mut self, import: &mut Import, place: &str) {
         self.talk.close();
         self.tell_owed(import);
@@ -247,7 +247,7 @@ impl Log {
         self.talk.close();
     }
 
-    /// Where the log was cut after a request was sent, the request stands all the same.
+    /// Keeps a request that was submitted last before the log was cut off.
     fn end(&mut self, import: &mut Import) {
         self.tell_owed(import);
         if let Some(typed) = self.sent.take().filter(|typed| !typed.text.starts_with('/')) {
@@ -255,7 +255,7 @@ impl Log {
         }
     }
 
-    /// A call, under the name and with the arguments that the model gave, as far as the event tells them.
+    /// Adds a call with the name and arguments that the model gave, as far as the event states them.
     fn begin_call(&mut self, msg: &Object) -> Result<(), String> {
         let id = needed(msg, "call_id")?;
         let some = |pairs: &[(&str, Option<&Value>)]| {
@@ -278,7 +278,7 @@ impl Log {
 
     fn end_call(&mut self, import: &mut Import, place: &str, msg: &Object) -> Result<(), String> {
         let id = needed(msg, "call_id")?;
-        // Newer versions say at the end again what was called, which is all there is where the beginning was cut off.
+        // Newer versions repeat the call at its end; if its start was cut off, that is the only record of it.
         if !self.talk.is_open(id)
             && ["invocation", "changes", "command"].iter().any(|key| msg.contains_key(*key))
         {
@@ -301,7 +301,7 @@ impl Log {
     }
 }
 
-/// What a server's tool gave: `Ok` with content, or `Err` with words.
+/// The result of a server's tool: `Ok` with content, or `Err` with a message; `true` if the tool failed.
 fn outcome_of(outcome: &Object, place: &str, import: &mut Import) -> Result<(Vec<Content>, bool), String> {
     if let Some(words) = text(outcome, "Err") {
         return Ok((vec![Content::Text(words.into())], true));
@@ -311,7 +311,7 @@ fn outcome_of(outcome: &Object, place: &str, import: &mut Import) -> Result<(Vec
     Ok((contents(given.get("content"), place, import)?, failed))
 }
 
-/// What the last model call used.
+/// The usage of the last model call.
 fn usage(msg: &Object) -> Option<Usage> {
     let last = object(msg, "info").and_then(|info| object(info, "last_token_usage"))?;
     let usage = Usage {
@@ -324,7 +324,7 @@ fn usage(msg: &Object) -> Option<Usage> {
     (usage != Usage::default()).then_some(usage)
 }
 
-/// Bytes of an output: a list of numbers, or base64 in later versions. What is neither has none.
+/// Bytes of an output: a list of numbers, or base64 in later versions; empty for anything else.
 fn bytes(chunk: Option<&Value>) -> Vec<u8> {
     match chunk {
         Some(Value::Array(numbers)) => {

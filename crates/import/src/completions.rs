@@ -1,5 +1,5 @@
-//! Messages in the form of chat completions, which several formats are made of. System texts and roles that no model has
-//! are each format's own.
+//! Messages in the form of chat completions, which several formats use. Each format handles system messages
+//! and roles of its own.
 
 use super::Import;
 use super::json::{Object, code, function_usage, list, needed, object, text};
@@ -7,13 +7,13 @@ use super::parts::{contents, function_calls, said};
 use engine::message::{AssistantPart, Beside, Body, ToolResult};
 use serde_json::Value;
 
-/// What a user, a model or a tool says; nothing where the role is another one.
+/// Reads a message of a user, a model or a tool; `None` for any other role.
 pub(super) fn body(row: &Object, place: &str, import: &mut Import) -> Result<Option<Body>, String> {
     let content = row.get("content");
     Ok(Some(match needed(row, "role")? {
         "user" => Body::User(contents(content, place, import)?),
         "assistant" => {
-            // Thinking stands beside the content and came before it.
+            // Thinking is stored beside the content and precedes it.
             let mut parts = said(row.get("thinking_blocks"), place, import)?.parts;
             if let Some(thought) =
                 text(row, "reasoning_content").filter(|text| parts.is_empty() && !text.is_empty())

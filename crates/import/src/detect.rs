@@ -1,4 +1,4 @@
-//! Finding out which format a source is in, also where it is cut or broken. Reading it is the formats' own work.
+//! Detection of a source's format, even if the file is truncated or malformed.
 
 use super::Format;
 use super::json::{Object, lines, object, text, without_mark};
@@ -6,19 +6,19 @@ use engine::text::json;
 use serde::de::{Deserializer, IgnoredAny, MapAccess, Visitor};
 use std::fmt;
 
-/// How many lines are looked at. A session file may open with records that many formats could hold.
+/// The most lines inspected. A session file may begin with records common to several formats.
 const LINES: usize = 500;
 
-/// The format of a source, told by the fields of its first value or of its first telling line.
+/// Detects the format by the fields of the first value, or by the first conclusive line.
 pub fn detect(bytes: &[u8]) -> Option<Format> {
     let bytes = without_mark(bytes).ok()?;
     by_fields(bytes).or_else(|| lines(bytes).take(LINES).find_map(|(_, line)| by_line(line)))
 }
 
-/// The formats that are one JSON value, told by its fields as far as they can be read.
+/// Detects formats that are one JSON value, by its readable fields.
 fn by_fields(bytes: &[u8]) -> Option<Format> {
     let mut keys = Keys::default();
-    // A cut file ends in an error here; the fields before the cut are known all the same.
+    // A truncated file ends in an error here; the fields before the cut are known.
     let is_cut = serde_json::Deserializer::from_slice(bytes).deserialize_map(&mut keys).is_err();
     let has = |key: &str| keys.0.iter().any(|known| known == key);
     if has("requests") {
@@ -40,20 +40,20 @@ fn by_fields(bytes: &[u8]) -> Option<Format> {
     }
 }
 
-/// The fields that a log of OpenHands begins with, which others have too, and those that tell it.
+/// The first fields of an OpenHands log, which are not unique to it, and the fields that identify it.
 const CALL_LOG: ([&str; 3], [&str; 5]) = (
     ["messages", "tools", "kwargs"],
     ["raw_messages", "response", "raw_response", "context_window", "latency_sec"],
 );
 
-/// Whether a log of OpenHands that was cut could begin so.
+/// `true` if these may be the first fields of a truncated OpenHands log.
 fn is_begun(keys: &[String]) -> bool {
     !keys.is_empty()
         && keys.iter().zip(CALL_LOG.0).all(|(key, known)| key == known)
         && keys.len() <= CALL_LOG.0.len()
 }
 
-/// The formats that are one record per line.
+/// Detects formats with one record per line.
 fn by_line(line: &[u8]) -> Option<Format> {
     let record: Object = json::read(std::str::from_utf8(line).ok()?).ok()?;
     let has = |key: &str| record.contains_key(key);
@@ -77,7 +77,7 @@ fn by_line(line: &[u8]) -> Option<Format> {
     }
 }
 
-/// The names of an object's fields; their values are passed over.
+/// The names of an object's fields; values are ignored.
 #[derive(Default)]
 struct Keys(Vec<String>);
 
@@ -102,7 +102,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_format_is_told_by_its_fields_even_in_a_cut_file() {
+    fn format_is_detected_by_fields_even_in_truncated_files() {
         let cases: [(&str, Option<Format>); 20] = [
             ("\u{feff}{\"requests\": [", Some(Format::VscodeChat)),
             ("{\n \"exportedAt\": \"\", \"prompts\": [{\"prom", Some(Format::Chatreplay)),

@@ -1,5 +1,5 @@
-//! JSON as the formats meet it: bytes to values, line by line or whole, with the place of what is broken; small
-//! readers of fields. Nothing here knows a format or a message.
+//! JSON input for all formats: parsing per line or whole, with the places of errors, and field accessors.
+//! Independent of formats and messages.
 
 use super::{Import, ImportError};
 use engine::message::{Text, Usage};
@@ -7,10 +7,9 @@ use engine::text::json::paired;
 use serde_json::{Map, Value};
 use std::time::{Duration, UNIX_EPOCH};
 
-/// A JSON object.
 pub(super) type Object = Map<String, Value>;
 
-/// The bytes without a byte order mark; the marks of UTF-16 are an error.
+/// Strips a UTF-8 byte order mark; fails on those of UTF-16.
 pub(super) fn without_mark(bytes: &[u8]) -> Result<&[u8], ImportError> {
     if bytes.starts_with(&[0xff, 0xfe]) || bytes.starts_with(&[0xfe, 0xff]) {
         return Err(ImportError::NotUtf8 { line: 1, byte: 0 });
@@ -18,14 +17,14 @@ pub(super) fn without_mark(bytes: &[u8]) -> Result<&[u8], ImportError> {
     Ok(bytes.strip_prefix(&[0xef, 0xbb, 0xbf]).unwrap_or(bytes))
 }
 
-/// The error that names the first byte which is not UTF-8, if there is one.
+/// The error for the first byte that is not UTF-8; `None` if there is none.
 pub(super) fn not_text(bytes: &[u8]) -> Option<ImportError> {
     let byte = std::str::from_utf8(bytes).err()?.valid_up_to();
     let before = bytes.get(..byte).unwrap_or_default();
     Some(ImportError::NotUtf8 { line: 1 + before.iter().filter(|b| **b == b'\n').count(), byte })
 }
 
-/// Lines that hold something, with their numbers, without their ends.
+/// Non-empty lines with their numbers from 1, trimmed.
 pub(super) fn lines(bytes: &[u8]) -> impl Iterator<Item = (usize, &[u8])> {
     bytes
         .split(|byte| *byte == b'\n')
@@ -35,7 +34,7 @@ pub(super) fn lines(bytes: &[u8]) -> impl Iterator<Item = (usize, &[u8])> {
         .map(|(index, line)| (index + 1, line))
 }
 
-/// Hands each line's object to `take` with its place; sets aside a line that is none and goes on.
+/// Calls `take` for each line's object with its place. Reports lines that are not objects or that `take` rejects.
 pub(super) fn each_record(
     bytes: &[u8],
     import: &mut Import,
@@ -61,7 +60,7 @@ pub(super) fn each_record(
 
 const MENDED: &str = "half of a surrogate pair stands in it; U+FFFD was put in its place";
 
-/// A line's value, and whether it had to be mended.
+/// Parses a line; `true` if unpaired surrogates were replaced.
 fn parse(line: &[u8]) -> Result<(Value, bool), String> {
     let text = std::str::from_utf8(line).map_err(|e| format!("is not UTF-8 at byte {}", e.valid_up_to()))?;
     match serde_json::from_str(text) {
@@ -73,7 +72,7 @@ fn parse(line: &[u8]) -> Result<(Value, bool), String> {
     }
 }
 
-/// The value of a whole file.
+/// Parses a whole file.
 pub(super) fn whole(bytes: &[u8], import: &mut Import) -> Result<Value, ImportError> {
     if let Some(error) = not_text(bytes) {
         return Err(error);
@@ -89,7 +88,7 @@ pub(super) fn whole(bytes: &[u8], import: &mut Import) -> Result<Value, ImportEr
     })
 }
 
-/// The list that a whole-file format keeps under this key.
+/// The list under this key, required by a whole-file format.
 pub(super) fn needed_list<'a>(
     root: &'a Value,
     key: &str,
@@ -103,7 +102,7 @@ pub(super) fn needed_list<'a>(
     })
 }
 
-/// Hands each object of a list to `take` with its place; sets aside an item that cannot be read and goes on.
+/// Calls `take` for each object of a list with its place. Reports items that are not objects or that `take` rejects.
 pub(super) fn each_item(
     items: &[Value],
     place: &str,
@@ -122,14 +121,14 @@ pub(super) fn each_item(
     }
 }
 
-/// What the parser says, without the place, which is told apart.
+/// The parser's message without the position, which is reported separately.
 fn words(error: &serde_json::Error) -> String {
     let text = error.to_string();
     text.split(" at line ").next().unwrap_or_default().to_owned()
 }
 
-/// The value of a text in which halves of surrogate pairs are escaped. Editors that cut text at 16-bit units write
-/// such.
+/// Parses a text with unpaired surrogate escapes, as written by editors that cut text at UTF-16 units; `None`
+/// if it has none.
 fn mended(text: &str) -> Option<Value> {
     match paired(text) {
         (_, 0) => None,
@@ -137,47 +136,43 @@ fn mended(text: &str) -> Option<Value> {
     }
 }
 
-/// A text field.
 pub(super) fn text<'a>(of: &'a Object, key: &str) -> Option<&'a str> {
     of.get(key).and_then(Value::as_str)
 }
 
-/// A text field as a value of its own.
 pub(super) fn owned(of: &Object, key: &str) -> Option<String> {
     text(of, key).map(str::to_owned)
 }
 
-/// A text field that must be there.
 pub(super) fn needed<'a>(of: &'a Object, key: &str) -> Result<&'a str, String> {
     text(of, key).ok_or_else(|| format!("has no text in `{key}`"))
 }
 
-/// An object field.
 pub(super) fn object<'a>(of: &'a Object, key: &str) -> Option<&'a Object> {
     of.get(key).and_then(Value::as_object)
 }
 
-/// A list field; empty where it is absent or no list.
+/// A list field; empty if it is absent or not a list.
 pub(super) fn list<'a>(of: &'a Object, key: &str) -> &'a [Value] {
     of.get(key).and_then(Value::as_array).map_or(&[], Vec::as_slice)
 }
 
-/// Whether a field is true.
+/// A boolean field; `false` if it is absent.
 pub(super) fn flag(of: &Object, key: &str) -> bool {
     of.get(key).and_then(Value::as_bool).unwrap_or(false)
 }
 
-/// A number field that fits 32 bits.
+/// A number field; `None` if it exceeds 32 bits.
 pub(super) fn number(of: &Object, key: &str) -> Option<u32> {
     of.get(key).and_then(Value::as_u64).and_then(|n| u32::try_from(n).ok())
 }
 
-/// The sum of these numbers; nothing where one of them is not there.
+/// The sum of these number fields; `None` if one is missing.
 pub(super) fn sum(of: &Object, keys: &[&str]) -> Option<u32> {
     keys.iter().map(|key| number(of, key)).try_fold(0u32, |sum, number| sum.checked_add(number?))
 }
 
-/// Usage as chat completions report it.
+/// Usage in the form of chat completions.
 pub(super) fn function_usage(of: &Object) -> Option<Usage> {
     let usage = Usage {
         input_tokens: number(of, "prompt_tokens"),
@@ -187,12 +182,11 @@ pub(super) fn function_usage(of: &Object) -> Option<Usage> {
     (usage != Usage::default()).then_some(usage)
 }
 
-/// An exit code.
 pub(super) fn code(of: &Object, key: &str) -> Option<i32> {
     of.get(key).and_then(Value::as_i64).and_then(|n| i32::try_from(n).ok())
 }
 
-/// Arguments of a call: text byte for byte, an object compactly with its keys in their order, nothing as no arguments.
+/// Arguments of a call: text verbatim, an object as compact JSON in its key order, `{}` if absent.
 pub(super) fn arguments(value: Option<&Value>) -> Text {
     match value {
         None | Some(Value::Null) => "{}".into(),
@@ -201,10 +195,10 @@ pub(super) fn arguments(value: Option<&Value>) -> Text {
     }
 }
 
-/// The first millisecond of the year 10000, for which ISO-8601 has no room.
+/// The first millisecond of the year 10000, which ISO-8601 cannot express.
 const YEAR_10000: u64 = 253_402_300_800_000;
 
-/// Milliseconds since 1970 as `2026-01-02T03:04:05.678Z`; `None` outside of the years 1970 to 9999.
+/// Converts milliseconds since 1970 to `2026-01-02T03:04:05.678Z`; `None` outside of the years 1970 to 9999.
 pub(super) fn iso_time(millis: Option<&Value>) -> Option<String> {
     let millis = millis?.as_u64().filter(|millis| *millis < YEAR_10000)?;
     Some(humantime::format_rfc3339_millis(UNIX_EPOCH + Duration::from_millis(millis)).to_string())
@@ -215,7 +209,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn times_are_written_as_the_calendar_has_them() {
+    fn times_are_formatted_as_iso_8601() {
         let at = |millis: i64| iso_time(Some(&Value::from(millis)));
         assert_eq!(at(0).as_deref(), Some("1970-01-01T00:00:00.000Z"));
         assert_eq!(at(1_759_432_900_204).as_deref(), Some("2025-10-02T19:21:40.204Z"));
@@ -227,7 +221,7 @@ mod tests {
     }
 
     #[test]
-    fn half_a_surrogate_pair_costs_one_character_and_not_the_record() {
+    fn unpaired_surrogate_costs_one_character() {
         let (value, was_mended) = parse(br#"{"a":"x\ud83dy\\ud83d \ud83d\ude00\u00e9"}"#).unwrap();
         assert!(was_mended);
         assert_eq!(value["a"], "x\u{fffd}y\\ud83d \u{1f600}\u{e9}");
@@ -235,13 +229,13 @@ mod tests {
     }
 
     #[test]
-    fn a_cut_line_is_said_to_be_cut() {
+    fn truncated_line_is_reported_as_such() {
         assert_eq!(parse(br#"{"a": [1, 2"#).unwrap_err(), "ends in its middle, at column 11");
         assert!(parse(b"{\"a\": \xff}").unwrap_err().contains("UTF-8 at byte 6"));
     }
 
     #[test]
-    fn arguments_keep_their_text_or_the_order_of_their_keys() {
+    fn arguments_keep_text_or_key_order() {
         let value: Value = serde_json::from_str(r#"{"z": 1, "a": "é"}"#).unwrap();
         assert_eq!(&*arguments(Some(&value)), r#"{"z":1,"a":"é"}"#);
         assert_eq!(&*arguments(Some(&Value::from("{ \"broken\""))), "{ \"broken\"");

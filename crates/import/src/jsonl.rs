@@ -1,5 +1,5 @@
-//! Our own format, read and written: a line for the session, then a line for each entry, in the protocol's shapes of
-//! Message and Part. What another program's file looks like stands in its own file.
+//! The native format, read and written: a line for the session, then a line for each entry, in the protocol's
+//! shapes of Message and Part.
 
 use super::json::{Object, code, each_item, each_record, flag, list, needed, number, object, owned, text};
 use super::parts::{contents, joined, said_exactly};
@@ -11,7 +11,7 @@ use engine::prompt::item::{Approval, Tool, ToolKind};
 use serde::Deserialize;
 use serde_json::{Value, json};
 
-/// The version that is written, and the only one that is read.
+/// The written version, and the only one that can be read.
 const VERSION: u64 = 1;
 
 const KINDS: [(ToolKind, &str); 7] = [
@@ -24,7 +24,7 @@ const KINDS: [(ToolKind, &str); 7] = [
     (ToolKind::Other, "other"),
 ];
 
-/// Reads every line. A session without messages is a session; a file without a session line may still hold messages.
+/// Reads every line. A session line makes an empty import valid; a file without one may still contain messages.
 pub(super) fn read(bytes: &[u8]) -> Result<Import, ImportError> {
     let mut import = Import::new(Format::Jsonl);
     let mut other_version = None;
@@ -76,7 +76,7 @@ fn tool(of: &Object) -> Option<Tool> {
     })
 }
 
-/// The messages of a line; results come one by one, so a line of several of them is several messages.
+/// Reads the messages of a line; each of several results is a separate message.
 pub(super) fn messages(import: &mut Import, place: &str, record: &Object) -> Result<(), String> {
     let parts = record.get("parts").filter(|parts| parts.is_array()).ok_or("has no list of `parts`")?;
     let bodies = match needed(record, "role")? {
@@ -112,7 +112,6 @@ pub(super) fn messages(import: &mut Import, place: &str, record: &Object) -> Res
     Ok(())
 }
 
-/// How a large result is shown, where that was decided before.
 fn shown(record: &Object) -> Option<Cut> {
     Cut::deserialize(record.get("shown")?).ok()
 }
@@ -138,7 +137,7 @@ fn result(import: &mut Import, place: &str, part: &Object) -> Result<Body, Strin
     }))
 }
 
-/// Writes an import as our own format. What was set aside is not written.
+/// Writes an import in the native format. Skipped records are omitted.
 pub fn export_jsonl(import: &Import) -> String {
     let mut head = json!({"type": "session", "format": "threadhold", "version": VERSION});
     set(&mut head, "title", import.title.as_deref().map(Value::from));
@@ -149,7 +148,7 @@ pub fn export_jsonl(import: &Import) -> String {
     std::iter::once(head).chain(lines).map(|line| format!("{line}\n")).collect()
 }
 
-/// Puts a field that is there into an object.
+/// Sets a field, if there is a value.
 pub(super) fn set(object: &mut Value, key: &str, value: Option<Value>) {
     if let (Value::Object(object), Some(value)) = (object, value) {
         object.insert(key.to_owned(), value);
@@ -177,7 +176,7 @@ fn entry_line(entry: &Entry) -> Value {
     }
 }
 
-/// A message as a line has it, all that it says and all that is kept beside it.
+/// A message as a line, with its content and all accompanying data.
 pub(super) fn message_line(message: &NewMessage) -> Value {
     let (role, parts): (&str, Vec<Value>) = match &message.body {
         Body::User(parts) => ("user", parts.iter().map(content_part).collect()),
@@ -258,7 +257,7 @@ mod tests {
     use std::sync::Arc;
 
     #[test]
-    fn an_unknown_version_is_an_error_that_names_the_known_ones() {
+    fn unknown_version_error_lists_known_versions() {
         let source = br#"{"type":"session","format":"threadhold","version":7}"#;
         let error = import(source, None).unwrap_err();
         assert_eq!(error, ImportError::UnknownVersion { found: "7".into(), known: "1".into() });
@@ -266,7 +265,7 @@ mod tests {
     }
 
     #[test]
-    fn a_bad_line_is_set_aside_and_the_rest_goes_on() {
+    fn malformed_line_is_skipped_alone() {
         let mut source =
             b"\xef\xbb\xbf{\"type\":\"session\",\"format\":\"threadhold\",\"version\":1}\r\n".to_vec();
         source.extend(b"{\"type\":\"message\",\"role\":\"user\",\"parts\":[{\"type\":\"text\",\"text\":\"a\"}],\"later\":1}\r\n");
@@ -351,7 +350,7 @@ mod tests {
 
     proptest! {
             #[test]
-            fn what_is_written_is_read_again_as_it_was(
+            fn written_import_is_read_back_unchanged(
                 entries in prop::collection::vec(entry(), 0..6),
                 head in any::<(Option<String>, Option<String>)>(),
                 tools in prop::collection::vec(any::<(String, String, Option<String>)>(), 0..2),

@@ -1,8 +1,8 @@
-//! Import and export of transcripts: the formats' names, what an import yields, and how it becomes a transcript. What
-//! one format looks like stands in its own file below; nothing here reads a file or a folder.
+//! Import and export of transcripts: the formats, the result of an import, and its conversion to a
+//! transcript. Each format has a file of its own below. No file access.
 //!
-//! The rule of every format: what can be read is read, what cannot is set aside with its place and a reason, and a
-//! summary that the source made of its own history is a recorded compaction, never a message.
+//! The rule of every format: readable records are imported, unreadable ones are reported with their place and a
+//! reason, and a summary that the source made of its own history becomes a recorded compaction, never a message.
 
 mod chatreplay;
 mod claude_code;
@@ -30,16 +30,16 @@ use engine::prompt::item::Tool;
 use std::fmt;
 use std::str::FromStr;
 
-/// A format that a transcript can come in.
+/// A transcript format that can be imported.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Format {
-    /// A session file of Claude Code: one record per line, chained by `uuid`.
+    /// A session file of Claude Code: one record per line, linked by `uuid`.
     ClaudeCode,
     /// A session file of the pi coding agent: one record per line.
     Pi,
-    /// What the command "Export Chat" of VS Code writes.
+    /// The output of VS Code's command "Export Chat".
     VscodeChat,
-    /// A chat replay export of the Copilot extension: the requests that went out, with their answers.
+    /// A chat replay export of the Copilot extension: the sent requests with their answers.
     Chatreplay,
     /// A trajectory of SWE-agent (`.traj`).
     SweAgent,
@@ -47,16 +47,16 @@ pub enum Format {
     Codex,
     /// A session file of Cline (`.messages.json`).
     Cline,
-    /// A log of one model call of OpenHands, with the whole history that it carried.
+    /// A log of one model call of OpenHands, with its whole history.
     OpenHands,
-    /// Our own format: one entry per line.
+    /// The native format: one entry per line.
     Jsonl,
     /// A trajectory: one object with its messages.
     Trajectory,
 }
 
 impl Format {
-    /// Every format, in the order in which they are listed to people.
+    /// Every format, in the order in which users see them listed.
     pub const ALL: [Format; 10] = [
         Format::ClaudeCode,
         Format::Pi,
@@ -70,7 +70,7 @@ impl Format {
         Format::Trajectory,
     ];
 
-    /// Its name on the command line.
+    /// Returns the name on the command line.
     pub fn name(self) -> &'static str {
         match self {
             Format::ClaudeCode => "claude-code",
@@ -86,7 +86,7 @@ impl Format {
         }
     }
 
-    /// All names, for messages to people.
+    /// All names, comma-separated, for error messages.
     fn names() -> String {
         Self::ALL.map(Format::name).join(", ")
     }
@@ -109,90 +109,91 @@ impl FromStr for Format {
     }
 }
 
-/// What was read from a source.
+/// The result of reading a source.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Import {
-    /// The format that it was read as.
+    /// The format that was read.
     pub format: Format,
-    /// The conversation's title, where the source has one.
+    /// The conversation's title, if the source states one.
     pub title: Option<String>,
     /// The first system message of the source.
     pub system: Option<String>,
-    /// The tools that were offered to the model, where the source lists them.
+    /// The tools offered to the model, if the source lists them.
     pub tools: Vec<Tool>,
     /// Messages and recorded compactions, in the order of the source.
     pub entries: Vec<Entry>,
-    /// What was set aside.
+    /// Records that were not imported.
     pub skipped: Vec<Skipped>,
 }
 
-/// One thing that a source holds.
+/// A record of a source.
 #[derive(Debug, Clone, PartialEq)]
 #[allow(clippy::large_enum_variant, reason = "all entries but a few are messages")]
 pub enum Entry {
     /// A message.
     Message(NewMessage),
-    /// A summary that the source had put in the place of what came before.
+    /// A summary by which the source replaced earlier history.
     Compaction(RecordedCompaction),
 }
 
-/// A summary that the source had made of its own history. Our own rendering starts from the originals.
+/// A summary that the source made of its own history. Our own rendering starts from the original messages.
 #[derive(Debug, Clone, PartialEq)]
 pub struct RecordedCompaction {
     /// The summary.
     pub text: String,
-    /// Tokens of the prompt that was compacted, where the source says so.
+    /// Tokens of the compacted prompt, if the source states them.
     pub tokens_before: Option<u32>,
-    /// The message or round after which it hangs, where the source says so; else it stands for all before it.
+    /// The message or round that the summary follows, if the source states it; `None` for everything before
+    /// the entry.
     pub after_external_id: Option<String>,
 }
 
-/// Something that was not taken into the import.
+/// A record that was not imported.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Skipped {
-    /// Where it stands, such as `line 12` or `requests[3].result`.
+    /// The place, such as `line 12` or `requests[3].result`.
     pub place: String,
-    /// Why it was set aside.
+    /// The reason.
     pub reason: String,
 }
 
-/// Why a source could not be imported at all.
+/// The reason why a source could not be imported at all.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum ImportError {
-    /// There is nothing in it.
+    /// The file is empty.
     #[error(
         "The file is empty, so there is no transcript in it. Give the file that the session was saved to."
     )]
     Empty,
-    /// Its format was not recognised, or the name of one is not known.
+    /// The format was not recognized, or its given name is unknown.
     #[error("The format was not recognised. Name the right one with --format; known are: {known}.")]
     UnknownFormat {
-        /// The names of all formats.
+        /// The names of all formats, comma-separated.
         known: String,
     },
-    /// It is well-formed and not what the format asks for.
+    /// The file is well-formed but does not match the format.
     #[error(
         "This is not a {format} file: {place} {reason}. Give another file, or name its format with --format."
     )]
     NotThisFormat {
-        /// The format that it was read as.
+        /// The assumed format.
         format: Format,
-        /// Where the difference is.
+        /// The place of the difference.
         place: String,
-        /// What the difference is.
+        /// The difference.
         reason: String,
     },
-    /// It was written in a version of our own format that this program does not read.
+    /// The file is in an unsupported version of the native format.
     #[error(
         "The file is in version {found} of the jsonl format; known: {known}. Use a newer threadhold to read it."
     )]
     UnknownVersion {
-        /// The version that the file names.
+        /// The version that the file states.
         found: String,
-        /// The versions that can be read.
+        /// The supported versions.
         known: String,
     },
-    /// It is not JSON.
+    /// The file is not JSON.
     #[error(
         "The file is not JSON at line {line}, column {column}: {reason}. Repair it there or export it again."
     )]
@@ -201,10 +202,10 @@ pub enum ImportError {
         line: usize,
         /// The column, counted from 1.
         column: usize,
-        /// What the parser met.
+        /// The parser's message.
         reason: String,
     },
-    /// It is not text in UTF-8.
+    /// The file is not UTF-8.
     #[error("The file is not UTF-8 at line {line} (byte {byte}). Save it as UTF-8, or export it again.")]
     NotUtf8 {
         /// The line, counted from 1.
@@ -212,23 +213,24 @@ pub enum ImportError {
         /// The byte, counted from 0.
         byte: usize,
     },
-    /// No message could be read from it.
+    /// The file contains no readable message.
     #[error(
         "No message could be read from this {format} file ({skipped} set aside). First: {place}: {reason}. Name the right format with --format, or export the session again."
     )]
     NothingRead {
-        /// The format that it was read as.
+        /// The assumed format.
         format: Format,
-        /// How many records were set aside.
+        /// The number of skipped records.
         skipped: usize,
-        /// Where the first of them stands.
+        /// The place of the first skipped record.
         place: String,
-        /// Why it was set aside.
+        /// The reason why that record was skipped.
         reason: String,
     },
 }
 
-/// Reads a transcript. Without a format it finds out which one it is.
+/// Imports a transcript; detects the format if `None` is given. Fails if the format is unknown or nothing can
+/// be read.
 pub fn import(bytes: &[u8], format: Option<Format>) -> Result<Import, ImportError> {
     let bytes = json::without_mark(bytes)?;
     if bytes.iter().all(u8::is_ascii_whitespace) {
@@ -258,7 +260,7 @@ pub fn import(bytes: &[u8], format: Option<Format>) -> Result<Import, ImportErro
 }
 
 impl Import {
-    /// An import in which nothing stands yet.
+    /// Creates an empty import.
     fn new(format: Format) -> Self {
         Self {
             format,
@@ -270,7 +272,7 @@ impl Import {
         }
     }
 
-    /// Itself, or an error where nothing could be read.
+    /// Fails with [`ImportError::NothingRead`] if there are no entries.
     fn or_nothing(self) -> Result<Self, ImportError> {
         if !self.entries.is_empty() {
             return Ok(self);
@@ -282,25 +284,24 @@ impl Import {
         Err(ImportError::NothingRead { format: self.format, skipped: self.skipped.len(), place, reason })
     }
 
-    /// Sets something aside.
+    /// Reports a record that is not imported.
     fn skip(&mut self, place: impl Into<String>, reason: impl Into<String>) {
         self.skipped.push(Skipped { place: place.into(), reason: reason.into() });
     }
 
-    /// Adds a message and says where it stands among the entries.
+    /// Appends a message and returns its index among the entries.
     fn push(&mut self, body: Body, external_id: Option<String>, created_at: Option<String>) -> usize {
         let message = NewMessage { external_id, created_at, ..NewMessage::new(body) };
         self.entries.push(Entry::Message(message));
         self.entries.len() - 1
     }
 
-    /// Adds a stored system message. The first one is also the session's system text.
+    /// Appends a stored system message. The first one also becomes the session's system text.
     fn push_system(&mut self, text: &str, created_at: Option<String>) {
         self.system.get_or_insert_with(|| text.to_owned());
         self.push(Body::Event { kind: SYSTEM_IN_HISTORY.into(), text: text.into() }, None, created_at);
     }
 
-    /// Adds a recorded compaction.
     fn push_compaction(&mut self, text: &str, tokens_before: Option<u32>, after_external_id: Option<String>) {
         let text = text.to_owned();
         self.entries.push(Entry::Compaction(RecordedCompaction { text, tokens_before, after_external_id }));

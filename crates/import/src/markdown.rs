@@ -1,11 +1,11 @@
-//! A session as Markdown, for people: what was said in its order, calls and results in fences, thinking as a quotation.
-//! Nothing reads it back.
+//! A session as Markdown, for people: messages in order, calls and results in fences, thinking as a
+//! quotation. Not meant to be read back.
 
 use engine::message::{AssistantPart, Body, Content, Message};
 use std::fmt::Write as _;
 use std::sync::Arc;
 
-/// Writes it. What a user removed and what the session notes for itself alone is left out.
+/// Writes messages as Markdown. Removed messages and records internal to the session are omitted.
 pub fn export_markdown(title: Option<&str>, messages: &[Arc<Message>]) -> String {
     let mut out = format!("# {}\n", title.map_or_else(|| "Conversation".to_owned(), one_line));
     for message in messages {
@@ -90,7 +90,7 @@ fn quotation(text: &str, out: &mut String) {
     }
 }
 
-/// Text as it is: the fence is longer than any row of back ticks in it.
+/// A fenced block, with a fence longer than any run of backticks in the text.
 fn fenced(language: &str, text: &str, out: &mut String) {
     let longest = text.split(|c| c != '`').map(str::len).max().unwrap_or_default();
     let fence = "`".repeat(longest.max(2) + 1);
@@ -112,7 +112,7 @@ mod tests {
     use engine::transcript::Transcript;
 
     #[test]
-    fn people_read_who_said_what_and_no_text_breaks_its_fence() {
+    fn markdown_fence_is_longer_than_backticks_in_text() {
         let mut transcript = Transcript::new(SessionId::new("s"));
         let call = ToolCall::new("c", "read", r#"{"path":"a.md"}"#);
         let said = [

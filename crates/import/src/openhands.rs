@@ -1,5 +1,5 @@
-//! Logs of model calls that OpenHands writes: one JSON value with the messages that were sent, the tools and the answer.
-//! For models that cannot call tools its calls and results are written as text; they become calls and results again.
+//! Logs of model calls by OpenHands: one JSON value with the sent messages, the tools and the answer. For models
+//! without tool calling, it writes calls and results as text; they are parsed back into calls and results.
 
 use super::json::{Object, each_item, function_usage, list, needed, needed_list, object, text, whole};
 use super::parts::{contents, joined, reported, tool};
@@ -10,16 +10,16 @@ use engine::text::json;
 use serde_json::{Map, Value};
 use std::collections::VecDeque;
 
-/// How a result that is written as text begins: `EXECUTION RESULT of [name]:` and a new line.
+/// The prefix of a result written as text: `EXECUTION RESULT of [name]:` and a line break.
 const RESULT: &str = "EXECUTION RESULT of [";
-/// Between these stands the user's first request where an example of calls was written around it.
+/// The tags around the user's first request, if an example of calls surrounds it.
 const TASK: (&str, &str) = (
     "--------------------- NEW TASK DESCRIPTION ---------------------\n",
     "\n--------------------- END OF NEW TASK DESCRIPTION ---------------------",
 );
 
-/// Reads the messages, then the answer. Where the log holds the messages also as they were before they became text, these
-/// are read: they have the ids of the calls and the user's words alone.
+/// Reads the messages, then the answer. Prefers the messages from before their conversion to text, if logged:
+/// those have call ids and the user's text alone.
 pub(super) fn read(bytes: &[u8]) -> Result<Import, ImportError> {
     let mut import = Import::new(Format::OpenHands);
     let root = whole(bytes, &mut import)?;
@@ -65,18 +65,18 @@ fn take(import: &mut Import, place: &str, row: &Object, written: &mut Written) -
     Ok(())
 }
 
-/// What is written as text and was none.
+/// State for restoring calls and results that were written as text.
 #[derive(Default)]
 struct Written {
     tools: Vec<Tool>,
-    /// Calls of the last answer that was text, without a result yet.
+    /// Calls without a result, of the last answer that was text.
     open: VecDeque<ToolCall>,
-    /// Calls that were text, so far: they have no ids there.
+    /// The number of calls restored so far; text has no ids.
     count: usize,
 }
 
 impl Written {
-    /// A message as it was before it became text.
+    /// Restores a message from before its conversion to text.
     fn back(&mut self, body: Body) -> Body {
         match body {
             Body::Assistant { parts, mut calls, beside } => {
@@ -104,7 +104,7 @@ impl Written {
         }
     }
 
-    /// Takes the calls out of the text.
+    /// Extracts calls from text.
     fn calls(&mut self, parts: Vec<AssistantPart>, calls: &mut Vec<ToolCall>) -> Vec<AssistantPart> {
         let mut left = Vec::new();
         for part in parts {
@@ -131,7 +131,7 @@ impl Written {
         left
     }
 
-    /// The call that a user's message is the result of; its mark is taken off the text then.
+    /// The id of the call whose result this user's message is; removes the prefix from the text.
     fn result(&mut self, parts: &mut [Content]) -> Option<String> {
         let words = parts.iter_mut().find_map(|part| match part {
             Content::Text(words) => Some(words),
@@ -145,7 +145,7 @@ impl Written {
     }
 }
 
-/// The exit code stands in the last line of what a terminal gave.
+/// The exit code is in the last line of a terminal's output.
 fn tool_body(call: String, content: Vec<Content>) -> Body {
     let words = joined(&content);
     let last =
@@ -154,14 +154,14 @@ fn tool_body(call: String, content: Vec<Content>) -> Body {
     Body::Tool(ToolResult { call, content, exit_code, ..ToolResult::default() })
 }
 
-/// A call as it is written.
+/// A call written as text.
 struct Function<'a> {
     name: &'a str,
     parameters: Vec<(&'a str, &'a str)>,
 }
 
-/// The text before the next call, the call, the text behind it. The end of the last one may be missing: a model stops
-/// there.
+/// Splits at the next call: the text before it, the call, the text after it. The last call's end may be
+/// missing, because models stop there.
 fn next_call(words: &str) -> Option<(&str, Function<'_>, &str)> {
     let (said, rest) = words.split_once("<function=")?;
     let (name, mut rest) = rest.split_once('>')?;
@@ -177,8 +177,8 @@ fn next_call(words: &str) -> Option<(&str, Function<'_>, &str)> {
     Some((said, Function { name, parameters }, rest))
 }
 
-/// A value and what stands behind it. A value may hold the mark of an end itself: the true one is followed by another
-/// parameter, the end of the call or nothing.
+/// Splits a value from the text after it. A value may itself contain the end tag: the actual one is followed
+/// by another parameter, the call's end or nothing.
 fn until_its_end(text: &str) -> (&str, &str) {
     const END: &str = "</parameter>";
     let ends = text.match_indices(END).find_map(|(at, _)| {
@@ -192,7 +192,7 @@ fn until_its_end(text: &str) -> (&str, &str) {
 }
 
 impl Function<'_> {
-    /// The call under a made id, its arguments in the types that the tool asks for.
+    /// The call with a generated id and arguments in the types of the tool's schema.
     fn call(&self, count: usize, tools: &[Tool]) -> ToolCall {
         let tool = tools.iter().find(|tool| tool.name == self.name);
         let arguments: Map<String, Value> = self
@@ -201,7 +201,7 @@ impl Function<'_> {
             .map(|(key, value)| {
                 let kind = tool
                     .and_then(|tool| tool.input_schema.get("properties")?.get(key)?.get("type")?.as_str());
-                // Values of several lines have a new line around them.
+                // Multi-line values have a line break around them.
                 let inner =
                     value.strip_prefix('\n').and_then(|value| value.strip_suffix('\n')).unwrap_or(value);
                 let typed = match kind {
@@ -238,7 +238,7 @@ mod tests {
     }
 
     #[test]
-    fn calls_and_results_that_became_text_are_calls_and_results_again() {
+    fn calls_and_results_are_restored_from_text() {
         let task = format!("Here's a running example\n{}Fix it.{}\n\nPLEASE", TASK.0, TASK.1);
         let written = "Let me.\n\n<function=edit>\n<parameter=text>\na\n</parameter> b\n</parameter>\n<parameter=lines>[1, 2]</parameter>\n<parameter=n>x</parameter>\n</function>";
         let read = read_log(
@@ -261,7 +261,7 @@ mod tests {
         );
         let Body::Tool(result) = body(&read, 3) else { panic!("a result") };
         assert_eq!((result.call.as_str(), result.exit_code), ("call-1", Some(2)));
-        assert!(matches!(body(&read, 4), Body::User(_)), "words that answer no call stay words");
+        assert!(matches!(body(&read, 4), Body::User(_)), "a result without a call stays text");
         assert_eq!(
             body(&read, 5),
             &Body::Assistant {
@@ -276,7 +276,7 @@ mod tests {
     }
 
     #[test]
-    fn native_calls_stay_what_they_are_and_a_bad_message_costs_itself_alone() {
+    fn native_calls_are_kept_and_bad_messages_are_skipped() {
         let call = json!({"id": "c", "type": "function", "function": {"name": "f", "arguments": "{ }"}});
         let read = read_log(
             &json!([

@@ -1,6 +1,5 @@
-//! The parts of messages as the formats write them: text, pictures, thinking, calls, results, tools. The formats borrow
-//! these shapes from two providers and from each other, so one reader serves all. Whole records are read in the formats'
-//! files.
+//! Parts of messages in all formats: text, images, thinking, calls, results, tools. The formats share the
+//! shapes of two providers and of each other, so one reader serves all.
 
 use super::Import;
 use super::json::{Object, arguments, each_item, flag, needed, object, owned, text};
@@ -9,7 +8,7 @@ use engine::message::{AssistantPart, Beside, Content, Image, ToolCall, ToolResul
 use engine::prompt::item::{Approval, Tool};
 use serde_json::Value;
 
-/// The content of a user message or a result: one text, or a list in which an unreadable part is set aside by itself.
+/// Reads the content of a user message or a result: one text, or a list whose unreadable parts are skipped alone.
 pub(super) fn contents(
     value: Option<&Value>,
     place: &str,
@@ -18,7 +17,7 @@ pub(super) fn contents(
     contents_beside("", value, place, import)
 }
 
-/// The content beside the parts of one type, which the caller reads by itself.
+/// As [`contents`], without the parts of type `other`, which the caller reads.
 fn contents_beside(
     other: &str,
     value: Option<&Value>,
@@ -42,11 +41,11 @@ fn contents_beside(
 /// The type of a block that holds a tool's result.
 const RESULT: &str = "tool_result";
 
-/// Reads a content; what of it cannot be read is set aside.
+/// A reader of contents that skips unreadable parts.
 pub(super) type ReadContents = fn(Option<&Value>, &str, &mut Import) -> Result<Vec<Content>, String>;
 
-/// What a user's message holds where results are blocks of it: the results, and the words beside them where there are
-/// any. Results are read by `read`, which knows what their tools write.
+/// Splits a user's message into result blocks and other content, which is `None` if there are only results.
+/// `read` reads the content of results in the format of their tools.
 pub(super) fn results_and_words(
     content: &Value,
     place: &str,
@@ -80,11 +79,11 @@ pub(super) fn results_and_words(
         return Ok((results, None));
     }
     let words = contents_beside(RESULT, Some(content), place, import)?;
-    // A part that could not be read is reported by itself; a message of nothing else is left out.
+    // Unreadable parts are reported separately; a message of nothing else is omitted.
     Ok((results, (!words.is_empty() || blocks.is_empty()).then_some(words)))
 }
 
-/// A tool that was offered: in the shape of chat completions, or plain.
+/// Reads a tool definition, in the shape of chat completions or plain.
 pub(super) fn tool(value: &Value) -> Option<Tool> {
     let of = value.get("function").unwrap_or(value).as_object()?;
     let schema = ["parameters", "inputSchema", "input_schema"].into_iter().find_map(|key| of.get(key));
@@ -100,23 +99,23 @@ pub(super) fn tool(value: &Value) -> Option<Tool> {
     })
 }
 
-/// What an assistant message says and asks for.
+/// The content of an assistant message.
 #[derive(Default)]
 pub(super) struct Said {
-    /// Text, thinking and blocks of a provider.
+    /// Text, thinking and provider's blocks.
     pub(super) parts: Vec<AssistantPart>,
-    /// Calls.
+    /// Tool calls.
     pub(super) calls: Vec<ToolCall>,
 }
 
-/// The content of an assistant message of a foreign source. Empty texts are left out: providers refuse them.
+/// Reads an assistant message of a foreign source. Empty texts are dropped, because providers reject them.
 pub(super) fn said(value: Option<&Value>, place: &str, import: &mut Import) -> Result<Said, String> {
     let mut said = said_exactly(value, place, import)?;
     said.parts.retain(|part| !matches!(part, AssistantPart::Text(text) if text.is_empty()));
     Ok(said)
 }
 
-/// The content of an assistant message with all that stands in it.
+/// Reads an assistant message, empty texts included.
 pub(super) fn said_exactly(value: Option<&Value>, place: &str, import: &mut Import) -> Result<Said, String> {
     let mut said = Said::default();
     for (part, place) in listed(value, place)? {
@@ -167,7 +166,7 @@ impl Said {
     }
 }
 
-/// Calls in the shape of chat completions: `{id, function: {name, arguments}}`.
+/// Reads calls in the shape of chat completions: `{id, function: {name, arguments}}`.
 pub(super) fn function_calls(list: &[Value], place: &str, import: &mut Import) -> Vec<ToolCall> {
     let mut calls = Vec::new();
     each_item(list, place, import, |_, _, of| {
@@ -179,19 +178,19 @@ pub(super) fn function_calls(list: &[Value], place: &str, import: &mut Import) -
     calls
 }
 
-/// A picture at an address, or one in a `data:` address.
+/// An image by URL, or by a `data:` URL.
 pub(super) fn image_at(url: &str) -> Content {
     let inline = url.strip_prefix("data:").and_then(|rest| rest.split_once(";base64,"));
     let (media_type, data) = inline.unwrap_or(("image/*", url));
     Content::Image(Image { media_type: media_type.into(), data: data.into() })
 }
 
-/// Text without pictures, one part after the other.
+/// The concatenated text, without images.
 pub(super) fn joined(contents: &[Content]) -> String {
     contents.iter().filter_map(Content::text).map(|text| &**text).collect()
 }
 
-/// The exit code that a failed command states in its words: on the first line in Claude Code, on the last in pi.
+/// The exit code in a failed command's text: on the first line in Claude Code, on the last in pi.
 pub(super) fn stated_code(contents: &[Content]) -> Option<i32> {
     let text = joined(contents);
     let first = text.lines().next().and_then(|line| line.strip_prefix("Exit code "));
@@ -199,12 +198,12 @@ pub(super) fn stated_code(contents: &[Content]) -> Option<i32> {
     first.or(last)?.trim().parse().ok()
 }
 
-/// A call that has its id and name beside its arguments.
+/// A call with id and name beside its arguments.
 pub(super) fn call(of: &Object, input: Option<&Value>) -> Result<ToolCall, String> {
     Ok(ToolCall::new(needed(of, "id")?, needed(of, "name")?, &arguments(input)))
 }
 
-/// What a part says that it is. The Copilot extension numbers its kinds, all others name them.
+/// The type of a part. The Copilot extension numbers its types, all other formats name them.
 enum Kind<'a> {
     Text,
     Picture,
@@ -226,7 +225,7 @@ impl<'a> Kind<'a> {
                 Some(0) => Kind::Picture,
                 Some(1) => Kind::Text,
                 Some(2) => Kind::Opaque,
-                // A mark up to which the provider keeps the prompt.
+                // A cache mark: the provider caches the prompt up to it.
                 Some(3) => Kind::NotContent,
                 other => Kind::Numbered(other.unwrap_or(u64::MAX)),
             },
@@ -277,14 +276,15 @@ fn content(part: &Value) -> Result<Option<Content>, String> {
     }))
 }
 
-/// What a source tells of an answer beside its words: what it used, and which model gave it.
+/// Data that a source reports for an answer: its usage, and the model if there is usage.
 pub(super) fn reported(usage: Option<Usage>, model: Option<&str>) -> Beside {
     let model = model.filter(|_| usage.is_some());
     let extra = model.map(|model| ("model".to_owned(), Value::from(model)));
     Beside { usage, extra: extra.into_iter().collect(), ..Beside::default() }
 }
 
-/// Anthropic keeps the data in `source`; pi, Cline and our own format keep it beside the type, Codex an address there.
+/// Anthropic keeps the data in `source`; pi, Cline and the native format keep it beside the type; Codex has a
+/// URL there.
 fn image(part: &Object) -> Result<Content, String> {
     let of = object(part, "source").unwrap_or(part);
     if let Some(url) = text(of, "url").or(text(of, "image_url")) {
@@ -295,13 +295,13 @@ fn image(part: &Object) -> Result<Content, String> {
     Ok(Content::Image(Image { media_type, data: needed(of, "data")?.into() }))
 }
 
-/// Thinking that the Copilot extension carries as an opaque part. Its other opaque parts are state of the provider.
+/// Thinking in an opaque part of the Copilot extension. Its other opaque parts are the provider's state.
 fn opaque_thinking(part: &Object) -> Option<AssistantPart> {
     let value = object(part, "value").filter(|value| text(value, "type") == Some("thinking"))?;
     object(value, "thinking").map(thinking)
 }
 
-/// The extension's record of thinking: `{text, encrypted}`, where the text may come in pieces.
+/// The Copilot extension's record of thinking: `{text, encrypted}`; the text may be a list of pieces.
 pub(super) fn thinking(of: &Object) -> AssistantPart {
     let text_of = match of.get("text") {
         Some(Value::String(text)) => text.clone(),
@@ -312,7 +312,7 @@ pub(super) fn thinking(of: &Object) -> AssistantPart {
     AssistantPart::Reasoning { text: text_of.into(), signature, block: None }
 }
 
-/// The parts of a content field with their places: nothing, one text, or a list.
+/// The parts of a content field with their places: none, one text, or a list.
 fn listed<'a>(value: Option<&'a Value>, place: &str) -> Result<Vec<(&'a Value, String)>, String> {
     Ok(match value {
         None | Some(Value::Null) => Vec::new(),

@@ -1,12 +1,11 @@
-//! Session files of the pi coding agent. One record per line, read in the order of the file; where a newer file holds
-//! branches, a branch that the user left stands where it was written.
+//! Session files of the pi coding agent: one record per line, read in the order of the file. In newer files
+//! with branches, an abandoned branch stays where it was written.
 
 use super::json::{Object, code, each_record, flag, needed, number, object, owned, sum, text};
 use super::parts::{Said, contents, reported, said, stated_code};
 use super::{Entry, Format, Import};
 use engine::message::{Body, Content, ToolResult, Usage};
 
-/// Reads every record.
 pub(super) fn read(bytes: &[u8]) -> Import {
     let mut import = Import::new(Format::Pi);
     let mut reader = Reader::default();
@@ -16,8 +15,8 @@ pub(super) fn read(bytes: &[u8]) -> Import {
 
 #[derive(Default)]
 struct Reader {
-    /// The ids of the records so far, each with the id of the last message at or before it. A compaction names the
-    /// first record that it keeps, and what it stands for ends before that one.
+    /// The ids of the records so far, each with the id of the last message at or before it. A compaction
+    /// names the first record that it keeps, so it covers the messages before that one.
     ids: Vec<(String, Option<String>)>,
 }
 
@@ -62,7 +61,7 @@ impl Reader {
         }
     }
 
-    /// The last message before the record of this id.
+    /// The id of the last message before this record.
     fn before(&self, id: &str) -> Option<String> {
         let at = self.ids.iter().position(|(known, _)| known == id)?;
         self.ids.get(at.checked_sub(1)?)?.1.clone()
@@ -73,7 +72,7 @@ fn message(import: &mut Import, place: &str, record: &Object) -> Result<(), Stri
     let message = object(record, "message").ok_or("has no `message`")?;
     let mut visible = true;
     let body = match needed(message, "role")? {
-        // An extension's message goes to the model as a user's (role `custom`).
+        // A message of an extension (role `custom`) is sent to the model as a user's.
         "user" | "custom" => Body::User(contents(message.get("content"), place, import)?),
         "assistant" => {
             let Said { parts, calls } = said(message.get("content"), place, import)?;
@@ -117,7 +116,7 @@ fn message(import: &mut Import, place: &str, record: &Object) -> Result<(), Stri
     Ok(())
 }
 
-/// A command that the user ran beside the conversation, in the words in which a model gets to read it.
+/// A command that the user ran outside of the conversation, worded as a model reads it.
 fn command_of_the_user(message: &Object) -> Result<String, String> {
     let output = text(message, "output").unwrap_or_default();
     let mut words = format!("Ran `{}`\n", needed(message, "command")?);
@@ -141,7 +140,7 @@ mod tests {
     }
 
     #[test]
-    fn a_compaction_hangs_after_the_last_message_that_it_stands_for() {
+    fn compaction_follows_the_last_message_it_covers() {
         let import = read_lines(&[
             r#"{"type":"session","version":3,"id":"s","cwd":"/w"}"#,
             r#"{"type":"message","id":"1","message":{"role":"user","content":"one"}}"#,
@@ -160,7 +159,7 @@ mod tests {
     }
 
     #[test]
-    fn commands_of_the_user_and_pictures_are_read_and_unknown_roles_are_set_aside() {
+    fn user_commands_and_images_are_read_and_unknown_roles_skipped() {
         let import = read_lines(&[
             r#"{"type":"message","message":{"role":"bashExecution","command":"ls","output":"a","exitCode":2,"excludeFromContext":true}}"#,
             r#"{"type":"message","message":{"role":"user","content":[{"type":"image","mimeType":"image/png","data":"AA"}]}}"#,

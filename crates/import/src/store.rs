@@ -1,5 +1,4 @@
-//! From an import to a transcript and back. The only place that makes engine records from imported ones; no format is
-//! known here.
+//! Conversion between imports and transcripts, independent of the formats.
 
 use super::{Entry, Format, Import, RecordedCompaction};
 use engine::compact::record::{
@@ -13,7 +12,7 @@ use engine::transcript::Transcript;
 use std::collections::{BTreeMap, BTreeSet};
 
 impl Import {
-    /// Writes everything into a new session. Recorded compactions become records that no rendering obeys.
+    /// Creates a session from all entries. Recorded compactions are stored but never applied.
     pub fn into_transcript(self, session: SessionId, counter: &dyn TokenCount) -> Transcript {
         let mut transcript = Transcript::new(session);
         for entry in self.entries {
@@ -22,8 +21,8 @@ impl Import {
         transcript
     }
 
-    /// A session as entries again, for export. Calls have the ids of their source, and every compaction stands after
-    /// the last message that it stands for.
+    /// Converts a session back to entries, for export. Calls get their source's ids, and each compaction
+    /// follows the last message that it covers.
     pub fn of_transcript(
         transcript: &Transcript,
         title: Option<&str>,
@@ -35,7 +34,7 @@ impl Import {
         import.system = system.map(str::to_owned);
         import.tools = tools.to_vec();
         let mut records = transcript.compactions().to_vec();
-        // Stable: records of one place keep their order.
+        // The sort is stable: records at one position keep their order.
         records.sort_by_key(Compaction::resume_at);
         let mut records = records.into_iter().peekable();
         for message in transcript.messages() {
@@ -50,12 +49,12 @@ impl Import {
 }
 
 impl Entry {
-    /// Whether it is a model's answer: one model call.
+    /// `true` for a model's answer, that is one model call.
     pub fn is_assistant(&self) -> bool {
         matches!(self, Entry::Message(message) if matches!(message.body, Body::Assistant { .. }))
     }
 
-    /// Writes it at the end of a session. A recorded compaction becomes a record that no rendering obeys.
+    /// Appends the entry to a session. A recorded compaction is stored but never applied.
     pub fn append_to(self, transcript: &mut Transcript, counter: &dyn TokenCount) {
         match self {
             Entry::Message(message) => {
@@ -100,7 +99,7 @@ fn as_new(message: &Message) -> NewMessage {
     }
 }
 
-/// The record of a compaction that stands after all messages so far, or after the one that its source names.
+/// The record of a compaction that follows `after`, or all messages so far.
 fn compaction(
     transcript: &Transcript,
     recorded: &RecordedCompaction,
@@ -126,7 +125,7 @@ fn compaction(
         reported_users: Vec::new(),
         open_requests: Vec::new(),
         excluded: BTreeSet::new(),
-        // 0 where the source does not say; it never says how large the prompt was afterwards.
+        // 0 if the source does not state it; no source states the size afterwards.
         tokens_before: recorded.tokens_before.unwrap_or(0),
         tokens_after: 0,
         target: None,
@@ -151,7 +150,7 @@ fn compaction(
     }
 }
 
-/// The last message of the round that holds this one; the message itself where no round does.
+/// The last message of the round that contains this one; the message itself outside of rounds.
 fn end_of_round(transcript: &Transcript, ord: Ordinal) -> Ordinal {
     let round =
         transcript.first_round_from(ord.next()).checked_sub(1).and_then(|i| transcript.rounds().get(i));
@@ -163,7 +162,7 @@ fn end_of_round(transcript: &Transcript, ord: Ordinal) -> Ordinal {
 
 fn anchor(transcript: &Transcript, to: Option<Ordinal>) -> Anchor {
     let Some((message, turn)) = to.and_then(|to| transcript.message(to).zip(transcript.turn_at(to))) else {
-        // Nothing stands before it, as in a file that begins where another one was compacted.
+        // No message precedes it, as in a file that continues a compacted one.
         let round_id = RoundId::new(format!("{}/t0", transcript.session()));
         return Anchor { round_id, ord: Ordinal(0), hash: String::new() };
     };
@@ -197,7 +196,7 @@ mod tests {
     }
 
     #[test]
-    fn a_recorded_compaction_is_a_record_and_no_message_and_is_not_obeyed() {
+    fn recorded_compaction_is_stored_but_not_applied() {
         let mut import = session_with_a_summary();
         import.push_compaction("all of it", Some(175_004), None);
         let transcript = import.into_transcript(SessionId::new("s"), &QuarterOfChars);
@@ -211,7 +210,7 @@ mod tests {
     }
 
     #[test]
-    fn a_recorded_compaction_covers_the_whole_round_that_it_hangs_at() {
+    fn recorded_compaction_covers_its_whole_round() {
         let mut import = session_with_a_summary();
         import.push_compaction("the first round", None, Some("round-1".into()));
         let transcript = import.into_transcript(SessionId::new("s"), &QuarterOfChars);
@@ -232,7 +231,7 @@ mod tests {
     }
 
     #[test]
-    fn a_session_goes_out_with_the_ids_of_its_source() {
+    fn exported_session_has_its_sources_ids() {
         let mut import = session_with_a_summary();
         import.push_compaction("all of it", Some(7), None);
         import.push(NewMessage::user("two").body, None, None);

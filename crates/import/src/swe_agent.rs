@@ -1,5 +1,4 @@
-//! Trajectories of SWE-agent (`.traj`): the rows of `history`. The steps of `trajectory` say the same in other words
-//! and are not read.
+//! Trajectories of SWE-agent (`.traj`): the rows of `history`. The steps of `trajectory` repeat them and are ignored.
 
 use super::json::{Object, each_item, needed, needed_list, whole};
 use super::parts::{contents, joined};
@@ -15,7 +14,7 @@ pub(super) fn read(bytes: &[u8]) -> Result<Import, ImportError> {
 }
 
 fn take(import: &mut Import, place: &str, row: &Object) -> Result<(), String> {
-    // Without function calls, older files hold observations as words of the user; they stay what they are.
+    // Older files without function calls store observations as user messages; those stay user messages.
     if let Some(body) = completions::body(row, place, import)? {
         import.push(body, None, None);
         return Ok(());
@@ -38,7 +37,7 @@ mod tests {
     use engine::tokens::QuarterOfChars;
 
     #[test]
-    fn system_rows_are_stored_and_only_the_first_is_the_systems_text() {
+    fn first_system_row_is_the_system_text() {
         let source = r#"{"history": [
             {"role": "system", "content": "first"},
             {"role": "user", "content": [{"type": "text", "text": "go"}]},
@@ -55,7 +54,7 @@ mod tests {
     }
 
     #[test]
-    fn one_bad_row_is_set_aside_and_a_call_id_may_come_twice() {
+    fn bad_row_is_skipped_and_call_ids_may_repeat() {
         let source = r#"{"history": [
             7, {"role": "judge"}, {"role": "tool", "content": "x"},
             {"role": "assistant", "content": "a", "tool_calls": [{"id": "c", "function": {"name": "bash", "arguments": "{ }"}}, {"id": 1}]},

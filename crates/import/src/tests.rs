@@ -1,4 +1,4 @@
-//! Import against real transcripts and against broken ones. What one format's records mean is tested in its own file.
+//! Import of real transcripts and of malformed ones. Each format's own file tests its records.
 #![allow(
     clippy::panic,
     clippy::unwrap_used,
@@ -20,8 +20,8 @@ use samples::samples;
 use serde_json::{Value, json};
 use std::path::PathBuf;
 
-/// A transcript of the corpus and what `tests/corpus_counts.py` counts in it: messages, user and assistant messages
-/// among them, turns, rounds, calls, results, calls without a result.
+/// A transcript of the corpus with the counts of `tests/corpus_counts.py`: messages, user and assistant
+/// messages among them, turns, rounds, calls, results, calls without a result.
 const FILES: [(&str, Format, [usize; 8]); 9] = [
     ("claude-code-session-four.jsonl", Format::ClaudeCode, [63, 6, 30, 3, 30, 27, 27, 0]),
     ("vscode-claude-session.jsonl", Format::ClaudeCode, [43, 3, 15, 2, 15, 25, 25, 0]),
@@ -37,7 +37,7 @@ const FILES: [(&str, Format, [usize; 8]); 9] = [
 const CODEX: &str = "codex-tui-oss-story.jsonl";
 const OPENHANDS: &str = "openhands-llm-log-deepseek.json";
 
-/// A file of the corpus, or nothing where there is no corpus. On CI there must be one.
+/// A file of the corpus; `None` without a corpus, which CI must have.
 fn corpus(name: &str) -> Option<Vec<u8>> {
     let Some(folder) = std::env::var_os("THREADHOLD_CORPUS") else {
         assert!(std::env::var_os("CI").is_none(), "THREADHOLD_CORPUS is not set, and on CI it must be");
@@ -69,7 +69,7 @@ fn counts(transcript: &Transcript) -> [usize; 8] {
         bodies().count(),
         count(|body| matches!(body, Body::User(_))),
         count(|body| matches!(body, Body::Assistant { .. })),
-        // System rows at the head stand in a turn of their own that has no request.
+        // System rows at the start form a turn without a request.
         transcript.turns().iter().filter(|turn| !turn.requests.is_empty()).count(),
         transcript.rounds().len(),
         calls,
@@ -91,7 +91,7 @@ fn corpus_transcripts_match_an_independent_count() {
 }
 
 #[test]
-fn what_the_sources_say_beside_messages_is_kept() {
+fn titles_tools_and_system_texts_are_kept() {
     let read = |name| corpus(name).map(|bytes| import(&bytes, None).unwrap());
     let Some(replay) = read("vscode-copilot.chatreplay.json") else { return };
     assert_eq!(replay.tools.len(), 69);
@@ -106,12 +106,12 @@ fn what_the_sources_say_beside_messages_is_kept() {
     let Some(claude) = read("vscode-claude-session.jsonl") else { return };
     assert!(
         claude.title.unwrap().starts_with("API Error: 401"),
-        "a title, whatever it says, and no compaction"
+        "the summary record is a title and no compaction"
     );
 }
 
 #[test]
-fn a_words_bytes_do_not_change_on_their_way() {
+fn text_bytes_are_preserved() {
     let Some(bytes) = corpus("vscode-copilot-chat-mcp.json") else { return };
     let transcript = stored(import(&bytes, None).unwrap());
     let texts: Vec<&str> =
@@ -120,7 +120,7 @@ fn a_words_bytes_do_not_change_on_their_way() {
     assert!(texts.contains(&"{\"document_id\": \"18\", \"first\": 5, \"page\": 1}"));
 }
 
-/// What was said in each message, without what calls ask for.
+/// The text of each message, without calls' arguments.
 fn texts(import: &Import) -> Vec<String> {
     let bodies = import.entries.iter().filter_map(|entry| match entry {
         Entry::Message(message) => Some(&message.body),
@@ -141,7 +141,7 @@ fn terminal_log_gives_requests_and_answers() {
     let whole = texts(&import(&bytes, None).unwrap());
     assert_eq!([&*whole[0], &*whole[2], &*whole[4]], ["hello", "hello again", "write me a long story"]);
     assert!(whole[1].ends_with("politely.Hello! How can I help you today?"), "{}", whole[1]);
-    // Without the whole answers the deltas say the same, and a log that ends in the story keeps what was told of it.
+    // Without the whole answers the deltas give the same text; a log that ends in the story keeps its part.
     let lines: Vec<&[u8]> = bytes.split(|byte| *byte == b'\n').collect();
     let is_delta = |line: &&&[u8]| {
         !String::from_utf8_lossy(line).contains("\"agent_message\"")
@@ -154,7 +154,7 @@ fn terminal_log_gives_requests_and_answers() {
 }
 
 #[test]
-fn calls_written_as_text_are_calls_again() {
+fn calls_written_as_text_are_restored() {
     let Some(bytes) = corpus(OPENHANDS) else { return };
     let mut log: Value = serde_json::from_slice(&bytes).unwrap();
     let native = import(&bytes, None).unwrap();
@@ -163,7 +163,7 @@ fn calls_written_as_text_are_calls_again() {
     let written = import(log.to_string().as_bytes(), None).unwrap();
     assert_eq!(written.skipped, []);
     assert_eq!(counts(&stored(written.clone())), counts(&stored(native.clone())));
-    // The system text has the tools behind it there.
+    // The system text then lists the tools at its end.
     assert_eq!(texts(&written)[1..], texts(&native)[1..]);
     let asked = |import: &Import| -> Vec<(String, Value)> {
         let transcript = stored(import.clone());
@@ -186,7 +186,7 @@ fn calls_written_as_text_are_calls_again() {
 }
 
 #[test]
-fn every_transcript_of_the_corpus_survives_our_own_format() {
+fn corpus_transcripts_survive_the_native_format() {
     for (name, _, _) in FILES {
         let Some(bytes) = corpus(name) else { return };
         let read = import(&bytes, None).unwrap();
@@ -201,7 +201,7 @@ fn every_transcript_of_the_corpus_survives_our_own_format() {
         let mut entries = again.entries;
         for entry in &mut entries {
             if let Entry::Message(message) = entry {
-                // What a transcript weighed is in no file.
+                // Files lack the thinking's weight, which a transcript adds.
                 message.body.weigh_thinking(&QuarterOfChars);
             }
         }
@@ -220,7 +220,7 @@ fn cut_file_keeps_its_beginning_or_names_the_cut() {
                 Err(ImportError::Syntax { line, .. } | ImportError::NotUtf8 { line, .. }) => {
                     assert!(line >= 1)
                 }
-                // The first line alone is longer than this cut.
+                // The first line alone exceeds this cut.
                 Err(other) => {
                     assert!(matches!(other, ImportError::NothingRead { .. }), "{name} {part}: {other}")
                 }
@@ -277,7 +277,7 @@ fn names() -> String {
     Format::ALL.map(Format::name).join(", ")
 }
 
-/// Puts something else in the place of one value of a tree, counted in its order.
+/// Replaces one value of a tree, counted in pre-order.
 fn replace_nth(value: &mut Value, nth: &mut usize, junk: &Value) {
     if *nth == 0 {
         *value = junk.clone();
@@ -302,7 +302,7 @@ fn as_source(lines: &[Value]) -> Vec<u8> {
     lines.iter().map(|line| format!("{line}\r\n")).collect::<String>().into_bytes()
 }
 
-/// Reads the bytes as every format; whatever can be read must also make a transcript.
+/// Reads the bytes as every format; a successful import must also convert to a transcript.
 fn no_panic(bytes: &[u8]) {
     for format in std::iter::once(None).chain(Format::ALL.map(Some)) {
         match import(bytes, format) {
@@ -318,16 +318,16 @@ fn no_panic(bytes: &[u8]) {
 }
 
 #[test]
-fn the_samples_are_read_whole() {
+fn samples_are_read_completely() {
     for (format, lines) in samples() {
         let read = import(&as_source(&lines), None).unwrap();
         assert_eq!((read.format, read.skipped), (format, vec![]));
     }
 }
 
-/// Files that a machine could make: what is done for each of their parts must not grow with the file.
+/// Machine-generated files: the work for each part must not grow with the file.
 #[test]
-fn a_file_of_many_small_parts_is_read_at_once() {
+fn file_of_many_small_parts_is_read_quickly() {
     let event = |msg: &str| {
         format!("{{\"dir\":\"to_tui\",\"kind\":\"codex_event\",\"payload\":{{\"msg\":{msg}}}}}\n")
     };
@@ -350,7 +350,7 @@ fn a_file_of_many_small_parts_is_read_at_once() {
 }
 
 #[test]
-fn a_deep_nest_is_an_error_and_no_overflow() {
+fn deep_nesting_is_an_error_and_no_overflow() {
     for open in [
         "[",
         "{\"requests\":",
@@ -369,12 +369,12 @@ proptest! {
     #![proptest_config(ProptestConfig::with_cases(400))]
 
     #[test]
-    fn no_bytes_make_an_import_panic(bytes in prop::collection::vec(any::<u8>(), 0..400)) {
+    fn arbitrary_bytes_never_panic(bytes in prop::collection::vec(any::<u8>(), 0..400)) {
         no_panic(&bytes);
     }
 
     #[test]
-    fn wrong_types_never_make_an_import_panic(
+    fn wrong_types_never_panic(
         sample in any::<Index>(), line in any::<Index>(), nodes in prop::collection::vec(any::<Index>(), 1..3), junk in 0..9usize,
     ) {
         let (_, mut lines) = sample.get(&samples()).clone();
@@ -391,7 +391,7 @@ proptest! {
     }
 
     #[test]
-    fn no_cut_and_no_changed_byte_makes_an_import_panic(
+    fn truncated_or_altered_sources_never_panic(
         sample in any::<Index>(), cut in any::<Index>(), changes in prop::collection::vec((any::<Index>(), any::<u8>()), 0..3),
     ) {
         let mut bytes = as_source(&sample.get(&samples()).1);

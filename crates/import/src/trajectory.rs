@@ -1,5 +1,5 @@
-//! Trajectories: a session as one JSON object that people and other programs may read and change. Read
-//! message by message; what is not known here is kept and written again. Where the file lies is not known here.
+//! Trajectories: a session as one JSON object that people and other programs may read and change. Unknown
+//! keys are preserved. The caller locates the file.
 
 use super::json::{Object, list, needed, number, object, owned, text, whole};
 use super::jsonl::{message_line, messages as our_messages, set};
@@ -14,7 +14,7 @@ use serde_json::{Map, Value, json};
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
-/// Keys of the file that are ours.
+/// Known keys of the file.
 const FILE_KEYS: &[&str] = &[
     "id",
     "format",
@@ -30,7 +30,7 @@ const FILE_KEYS: &[&str] = &[
     "messages",
 ];
 
-/// Keys of a message that are ours.
+/// Known keys of a message in the native form.
 const MESSAGE_KEYS: &[&str] = &[
     "id",
     "turnId",
@@ -47,7 +47,7 @@ const MESSAGE_KEYS: &[&str] = &[
     "extra",
 ];
 
-/// Keys of a message as other programs write it: in the form of chat completions.
+/// Known keys of a message in the form of chat completions, as other programs write it.
 const OTHERS_KEYS: &[&str] = &[
     "id",
     "role",
@@ -61,77 +61,77 @@ const OTHERS_KEYS: &[&str] = &[
     "usage",
 ];
 
-/// What a file holds.
+/// The content of a file as read.
 #[derive(Debug, Clone, PartialEq, Default)]
 pub struct Trajectory {
-    /// The session's id, 001's `chat_id`.
+    /// The session's id.
     pub id: String,
-    /// Its title.
+    /// The title, if any.
     pub title: Option<String>,
-    /// How often it was written; 0 where it does not say.
+    /// The number of times the file was written; 0 if not stated.
     pub version: u64,
     /// ISO-8601.
     pub created_at: Option<String>,
     /// ISO-8601.
     pub updated_at: Option<String>,
-    /// What was said, in order.
+    /// The messages, in order.
     pub messages: Vec<Kept>,
     /// Compactions that were in force, oldest first.
     pub summaries: Vec<SummaryEntry>,
-    /// What is not known here.
+    /// Unknown keys, and messages that could not be read.
     pub others: Others,
-    /// What could not be read: where, and why.
+    /// Unreadable records with place and reason.
     pub skipped: Vec<Skipped>,
-    /// Before which of `messages` one stands that could not be read at all, in order.
+    /// Indexes into `messages` before which a message could not be read at all, in order.
     pub gaps: Vec<usize>,
-    /// Messages that a sidecar wrote into it; nothing where none wrote it.
+    /// The number of messages in the last version that a sidecar wrote; `None` if none did.
     pub saved: Option<u32>,
-    /// Whether nobody changed what was said since a sidecar wrote it.
+    /// `true` if title and messages are unchanged since a sidecar wrote the file.
     pub is_as_written: bool,
 }
 
 /// A message of a file.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Kept {
-    /// Its id in the file.
+    /// The id in the file.
     pub id: Option<String>,
-    /// The turn that it belongs to.
+    /// The id of the turn that contains the message.
     pub turn: Option<String>,
-    /// What was said.
+    /// The message itself.
     pub message: NewMessage,
-    /// What of it is not known here.
+    /// The unknown keys.
     pub others: Object,
 }
 
-/// What a file holds that is not known here. It goes back into the file as it was, but for one known limit: a whole number
-/// of more than 64 bits becomes the nearest one that a 64-bit float can hold, because values are read as `serde_json` has
-/// them. Programs that need such numbers exactly write them as text.
+/// Data of a file that has no place in a session. Written back unchanged, with one limit: an integer of more
+/// than 64 bits becomes the nearest 64-bit float, because values are read by `serde_json`. Programs that need
+/// such numbers exactly write them as text.
 #[derive(Debug, Clone, PartialEq, Default)]
 pub struct Others {
-    /// Beside the messages.
+    /// Unknown keys of the file itself.
     pub file: Object,
-    /// Messages that could not be read, or not all of them, as they stood.
+    /// Messages that could not be read in full, verbatim.
     pub unreadable: Vec<Value>,
 }
 
-/// A session that is written.
+/// A session to write.
 #[derive(Debug, Clone)]
 pub struct Content {
-    /// Its id.
+    /// The session's id.
     pub id: String,
-    /// Its title.
+    /// The title, if any.
     pub title: Option<String>,
     /// ISO-8601.
     pub created_at: String,
     /// ISO-8601.
     pub updated_at: String,
-    /// All that was said.
+    /// All messages of the session.
     pub messages: Vec<Arc<Message>>,
     /// Compactions in force, oldest first.
     pub summaries: Vec<Persisted>,
 }
 
-/// Whether a session of this id can have a file: the id is the file's name.
+/// `true` if a session of this id can have a file: the id is the file's name.
 pub fn is_name(id: &str) -> bool {
     let is_good = |c: char| c.is_ascii_alphanumeric() || matches!(c, '-' | '_');
     (1..=128).contains(&id.len()) && id.chars().all(is_good)
@@ -140,7 +140,7 @@ pub fn is_name(id: &str) -> bool {
 /// Reads a file.
 ///
 /// # Errors
-/// When it is no JSON, or no object with an id and a list of messages: nothing can be said of it then.
+/// If it is not JSON, or not an object with an id and a list of messages.
 pub fn read(bytes: &[u8]) -> Result<Trajectory, ImportError> {
     let bytes = super::json::without_mark(bytes)?;
     let mut import = Import::new(Format::Trajectory);
@@ -168,7 +168,7 @@ pub fn read(bytes: &[u8]) -> Result<Trajectory, ImportError> {
             Err(reason) => import.skip(place, reason),
         }
         if import.skipped.len() > before {
-            // What could be read of it is written again without the rest.
+            // The readable parts are written back as a message, without the rest.
             others.unreadable.push(value);
             gaps.extend((messages.len() == at).then_some(at));
         }
@@ -194,7 +194,7 @@ pub fn read(bytes: &[u8]) -> Result<Trajectory, ImportError> {
     })
 }
 
-/// The same for those who want no more than what was said. Summaries are left out: prompts start from the originals.
+/// Imports only the messages. Summaries are omitted, because prompts start from the originals.
 pub(super) fn import(bytes: &[u8]) -> Result<Import, ImportError> {
     let read = read(bytes)?;
     let mut import = Import::new(Format::Trajectory);
@@ -204,7 +204,7 @@ pub(super) fn import(bytes: &[u8]) -> Result<Import, ImportError> {
     Ok(import)
 }
 
-/// What was said as one number. What is not known here has no part in it.
+/// Hashes title and messages, without unknown keys.
 fn digest(title: Option<&str>, messages: &[Value]) -> String {
     let known = messages.iter().map(|message| match message {
         Value::Object(message) => {
@@ -222,7 +222,8 @@ fn summary(of: &Object) -> Option<SummaryEntry> {
     Some(SummaryEntry { round_id, text: owned(of, "text")?, own: owned(of, "threadhold") })
 }
 
-/// A message in our form, or in that of chat completions. A line with several results is several messages.
+/// Reads a message in the native form, or in that of chat completions. A record with several results is
+/// several messages.
 fn message(id: &str, record: &Object, place: &str, import: &mut Import) -> Result<Vec<Kept>, String> {
     let own_id = owned(record, "id");
     let is_ours = record.contains_key("parts");
@@ -253,7 +254,7 @@ fn message(id: &str, record: &Object, place: &str, import: &mut Import) -> Resul
         .collect())
 }
 
-/// A message as other programs write it. A role that no model has is a record that no model sees.
+/// Reads a message as other programs write it. A role that no model has becomes a record that no model sees.
 fn of_others(record: &Object, place: &str, import: &mut Import) -> Result<NewMessage, String> {
     if let Some(body) = completions::body(record, place, import)? {
         return Ok(NewMessage::new(body));
@@ -272,11 +273,11 @@ fn of_others(record: &Object, place: &str, import: &mut Import) -> Result<NewMes
 }
 
 impl Trajectory {
-    /// What is not known here as a message of the session, which keeps it where there is no file; nothing where all is
-    /// known. It is the session's first message.
+    /// Returns the unknown keys as a message of the session, which preserves them if there is no file; `None`
+    /// if there are none. Must be the session's first message.
     pub fn source_keys(&self) -> Option<NewMessage> {
         let each = self.messages.iter().enumerate().filter(|(_, kept)| !kept.others.is_empty());
-        // It stands before them.
+        // The message itself takes position 0.
         let each: Object =
             each.map(|(at, kept)| ((at + 1).to_string(), kept.others.clone().into())).collect();
         if each.is_empty() && self.others == Others::default() {
@@ -287,7 +288,7 @@ impl Trajectory {
         Some(NewMessage { visible_to_model: false, ..NewMessage::new(body) })
     }
 
-    /// For each message whether it begins a turn, where the file says so.
+    /// Iterates over the messages, with `true` for one that begins a turn and `None` if the file states no turn.
     pub fn begins(&self) -> impl Iterator<Item = (Option<bool>, &Kept)> {
         let before = std::iter::once(None).chain(self.messages.iter().map(Some));
         self.messages.iter().zip(before).map(|(kept, before)| {
@@ -297,7 +298,7 @@ impl Trajectory {
     }
 }
 
-/// What a session itself keeps of what is not known here: for the file, and for each message by its id.
+/// The unknown keys that a session itself preserves: of the file, and of each message by its id.
 fn kept_in(messages: &[Arc<Message>]) -> (Others, BTreeMap<String, Object>) {
     let kept = messages.iter().find_map(|message| match &message.body {
         Body::Event { kind, text } if kind == SOURCE_KEYS => Some((&message.id, text)),
@@ -305,8 +306,8 @@ fn kept_in(messages: &[Arc<Message>]) -> (Others, BTreeMap<String, Object>) {
     });
     let Some((id, text)) = kept else { return Default::default() };
     let Ok(Value::Object(all)) = serde_json::from_str(text) else { return Default::default() };
-    // Ids that were given with this one differ from it in the place alone: one that came later, at a place that was
-    // used before, has another ending.
+    // Ids assigned together with this one differ from it only in the position; a later id at a reused
+    // position has another suffix.
     let Some((session, own)) = id.as_str().rsplit_once("/m") else { return Default::default() };
     let ending = own.find('.').and_then(|at| own.get(at..)).unwrap_or_default();
     let of = |ord: &str| MessageId::new(format!("{session}/m{ord}{ending}")).as_str().to_owned();
@@ -319,7 +320,7 @@ fn kept_in(messages: &[Arc<Message>]) -> (Others, BTreeMap<String, Object>) {
     (others, each.collect())
 }
 
-/// Writes a session, with what is not known here of the file that stands there now.
+/// Writes a session, with the unknown keys of the existing file `now`.
 pub fn write(content: &Content, now: Option<&Trajectory>) -> String {
     let (mut others, mut keys) = kept_in(&content.messages);
     let said: Vec<&Arc<Message>> =

@@ -1,5 +1,5 @@
-//! What "Export Chat" of VS Code writes: one JSON value with `requests`, each with the rounds of the Copilot extension
-//! in its result's metadata, or with the shown answer alone. Attachments are addresses there and have no content.
+//! Output of VS Code's "Export Chat": one JSON value with `requests`, each with the Copilot extension's
+//! rounds in its result's metadata, or with the shown answer alone. Attachments are URLs without content.
 
 use super::json::{
     Object, each_item, flag, iso_time, list, needed, needed_list, number, object, owned, text, whole,
@@ -9,7 +9,6 @@ use super::{Entry, Format, Import, ImportError, RecordedCompaction};
 use engine::message::{AssistantPart, Beside, Body, Content, Image, NewMessage, ToolResult};
 use serde_json::Value;
 
-/// Reads every request.
 pub(super) fn read(bytes: &[u8]) -> Result<Import, ImportError> {
     let mut import = Import::new(Format::VscodeChat);
     let root = whole(bytes, &mut import)?;
@@ -46,7 +45,7 @@ fn take(import: &mut Import, place: &str, request: &Object) -> Result<(), String
     let rest = if rounds.is_empty() {
         shown_parts(shown)
     } else if flag(request, "isCanceled") {
-        // What was said after the last tool ran is in no round when the user cancelled.
+        // Text after the last tool ran is in no round if the user cancelled.
         shown_parts(shown.rsplit(is_tool).next().unwrap_or_default())
     } else {
         Vec::new()
@@ -62,7 +61,7 @@ fn take(import: &mut Import, place: &str, request: &Object) -> Result<(), String
     Ok(())
 }
 
-/// One round: what the model said, its calls, and the results in the order of the calls.
+/// Reads a round: the model's text, its calls, and the results in the order of the calls.
 fn round(import: &mut Import, place: &str, round: &Object, results: &mut Results, time: &Option<String>) {
     let mut parts: Vec<AssistantPart> = object(round, "thinking").map(thinking).into_iter().collect();
     parts.extend(
@@ -88,7 +87,7 @@ fn round(import: &mut Import, place: &str, round: &Object, results: &mut Results
     }
 }
 
-/// The results of a request that no call has taken yet.
+/// Results of a request that no call has claimed yet.
 struct Results<'a> {
     left: Vec<(&'a str, &'a Value)>,
 }
@@ -99,7 +98,7 @@ impl<'a> Results<'a> {
         Self { left: known.into_iter().flatten().map(|(id, value)| (id.as_str(), value)).collect() }
     }
 
-    /// The result of a call: under its very id, else under the id without the suffix that the extension adds.
+    /// The result of a call: by its exact id, else by the id without the suffix that the extension adds.
     fn take(&mut self, id: &str) -> Option<&'a Value> {
         let exact = self.left.iter().position(|(known, _)| *known == id);
         let loose = || self.left.iter().position(|(known, _)| bare_id(known) == bare_id(id));
@@ -135,7 +134,7 @@ fn result(import: &mut Import, place: &str, id: &str, value: &Value) -> Result<B
     Ok(Body::Tool(ToolResult { call: id.to_owned(), content, is_error, ..ToolResult::default() }))
 }
 
-/// A part of a tool result: `{value}` with text or a tree of prompt elements, or `{mimeType, data}` with a picture.
+/// A part of a tool result: `{value}` with text or a tree of prompt elements, or `{mimeType, data}` with an image.
 fn result_part(part: &Value) -> Option<Content> {
     if let Value::String(text) = part {
         return Some(Content::Text(text.as_str().into()));
@@ -155,8 +154,8 @@ fn result_part(part: &Value) -> Option<Content> {
     }
 }
 
-/// The text of a tree of prompt elements. `lineBreakBefore` is 1 or true for always, 2 for "unless the sibling before
-/// is text too". The parser's limit on nesting bounds the recursion.
+/// The text of a tree of prompt elements. `lineBreakBefore` is 1 or true for always, 2 for "unless the
+/// previous sibling is text too". The JSON parser's nesting limit bounds the recursion.
 fn tree_text(node: &Value, after_text: bool, out: &mut String) {
     let Some(node) = node.as_object() else { return };
     if let Some(words) = text(node, "text") {
@@ -182,7 +181,7 @@ fn is_tool(part: &Value) -> bool {
     matches!(part.get("kind").and_then(Value::as_str), Some("toolInvocation" | "toolInvocationSerialized"))
 }
 
-/// What the user was shown of an answer: thinking, and its text with the names that stand in it as links.
+/// The answer as shown to the user: thinking, and text with the names of its links.
 fn shown_parts(shown: &[Value]) -> Vec<AssistantPart> {
     let mut parts = Vec::new();
     let mut said = String::new();
@@ -210,7 +209,7 @@ fn shown_parts(shown: &[Value]) -> Vec<AssistantPart> {
     parts
 }
 
-/// What a link in an answer is called: its name, else the last step of its path.
+/// The label of a link in an answer: its name, else the last segment of its path.
 fn reference_name(part: &Object) -> String {
     let target = object(part, "inlineReference");
     let name = text(part, "name").or_else(|| target.and_then(|target| text(target, "name")));
@@ -220,7 +219,7 @@ fn reference_name(part: &Object) -> String {
     name.map(|name| format!("`{name}`")).unwrap_or_default()
 }
 
-/// Whether a round of this request says the same.
+/// `true` if a round of this request already contains these parts.
 fn is_said(import: &Import, start: usize, rest: &[AssistantPart]) -> bool {
     import.entries.iter().skip(start).any(|entry| match entry {
         Entry::Message(NewMessage { body: Body::Assistant { parts, .. }, .. }) => {
@@ -230,10 +229,10 @@ fn is_said(import: &Import, start: usize, rest: &[AssistantPart]) -> bool {
     })
 }
 
-/// Summaries in a request's metadata: `summaries`, and `summary` of older versions. Each hangs at the round that it
-/// names, which may be one of an earlier request. The extension writes one compaction twice and stores failed attempts
-/// as empty ones. Where the round is not known (older versions say `previous`, a request without rounds stands under
-/// an id made for it), the summary stands for all that came before the request.
+/// Reads summaries in a request's metadata: `summaries`, and `summary` of older versions. Each follows the
+/// round that it names, possibly of an earlier request. The extension writes one compaction twice and stores
+/// failed attempts as empty summaries. If the round is unknown (older versions write `previous`, and a
+/// request without rounds gets a generated id), the summary covers everything before the request.
 fn summaries(import: &mut Import, place: &str, metadata: &Object, start: usize) {
     let many = list(metadata, "summaries").iter().enumerate();
     let many = many.map(|(index, value)| (format!("{place}.result.metadata.summaries[{index}]"), value));
@@ -265,7 +264,7 @@ fn summaries(import: &mut Import, place: &str, metadata: &Object, start: usize) 
     }
 }
 
-/// The place after a round's results and after the summaries that hang there already.
+/// The index after a round's results and the summaries that already follow it.
 fn end_of_round(import: &Import, id: &str) -> Option<usize> {
     let at = import.entries.iter().position(|entry| match entry {
         Entry::Message(message) => {
@@ -290,7 +289,7 @@ mod tests {
         import(json!({ "requests": requests }).to_string().as_bytes(), None).unwrap()
     }
 
-    /// The entries in one word each, with what they say.
+    /// Each entry as one line: its role and its texts.
     fn outline(import: &Import) -> Vec<String> {
         let line = |entry: &Entry| match entry {
             Entry::Compaction(record) => format!("summary {}", record.text),
@@ -309,7 +308,7 @@ mod tests {
     }
 
     #[test]
-    fn results_are_found_with_and_without_the_suffix_and_their_text_is_taken_out_of_trees() {
+    fn results_are_matched_by_id_with_or_without_suffix() {
         let tree = json!({"node": {"type": 1, "children": [
             {"type": 2, "text": "a", "lineBreakBefore": true},
             {"type": 1, "children": [{"type": 2, "text": "b", "lineBreakBefore": 2}]},
@@ -349,7 +348,7 @@ mod tests {
     }
 
     #[test]
-    fn a_request_without_rounds_gives_what_the_user_was_shown() {
+    fn request_without_rounds_yields_the_shown_answer() {
         let read = read_requests(json!([
             {"message": {"text": "hi"}, "response": [
                 {"value": "See "},
@@ -365,7 +364,7 @@ mod tests {
     }
 
     #[test]
-    fn what_a_cancelled_request_said_last_is_kept() {
+    fn last_text_of_cancelled_request_is_kept() {
         let read = read_requests(json!([{
             "message": {"text": "go"}, "isCanceled": true,
             "response": [{"value": "one"}, {"kind": "toolInvocationSerialized"}, {"value": "two, cut"}],
@@ -375,7 +374,7 @@ mod tests {
     }
 
     #[test]
-    fn summaries_hang_at_their_rounds_once_and_are_never_messages() {
+    fn summaries_follow_their_rounds_once() {
         let round = |id: &str| json!({"id": id, "response": id, "toolCalls": []});
         let read = read_requests(json!([
             {"message": {"text": "one"}, "result": {"metadata": {"toolCallRounds": [round("r1"), round("r2")]}}},

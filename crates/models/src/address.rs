@@ -1,5 +1,5 @@
-//! Where a model is asked, as people say it: what of the addresses and the names of keys that they have can be used, and
-//! what it becomes. One reading for settings and for the command line; nothing is asked here.
+//! Validates and normalizes endpoints as users write them, for settings and the command line alike. Nothing
+//! is sent here.
 
 use super::ModelError;
 use engine::compact::secrets::looks_secret;
@@ -8,13 +8,13 @@ use engine::prompt::request::Failure;
 use reqwest::Url;
 use thiserror::Error;
 
-/// What of an endpoint cannot be used. What was written is no part of it: it may be a secret.
+/// A rejected part of an endpoint. The rejected text is left out: it may be a secret.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Error)]
 #[error("{part} {reason}")]
 pub struct Unfit {
-    /// Its name among the parts of the setting `model`.
+    /// The field of the setting `model`.
     pub part: &'static str,
-    /// What it must be.
+    /// The requirement that it does not meet.
     pub reason: &'static str,
 }
 
@@ -24,8 +24,7 @@ const NO_KEY_NAME: &str = "must be the name under which a key is found, such as 
                            letters, digits and underscores";
 const NO_SOCKET: &str = "only openai-responses has a WebSocket";
 
-/// What stands behind the addresses that people copy, and is put there by the wire itself. A longer one goes before one
-/// that it ends with.
+/// Paths that users copy along and that the wire appends itself. A longer one precedes its own suffixes.
 const ENDINGS: &[(&[Wire], &str)] = &[
     (&[Wire::OpenaiChat, Wire::OpenaiResponses], "/chat/completions"),
     (&[Wire::OpenaiChat, Wire::OpenaiResponses], "/responses"),
@@ -36,11 +35,11 @@ const ENDINGS: &[(&[Wire], &str)] = &[
     (&[Wire::Ollama], "/api"),
 ];
 
-/// The endpoint as it is used and shown.
+/// Validates an endpoint and normalizes its address.
 ///
 /// # Errors
 ///
-/// A part of it cannot be used.
+/// Fails with the first part that cannot be used.
 pub fn endpoint(given: Endpoint) -> Result<Endpoint, Unfit> {
     if !given.key_env.as_deref().is_none_or(is_key_name) {
         return Err(Unfit { part: "keyEnv", reason: NO_KEY_NAME });
@@ -49,7 +48,7 @@ pub fn endpoint(given: Endpoint) -> Result<Endpoint, Unfit> {
         return Err(Unfit { part: "webSocket", reason: NO_SOCKET });
     }
     let base_url = match given.base_url {
-        // A path.
+        // A file's path, not an address.
         Some(file) if given.wire == Wire::Scripted => Some(file),
         Some(url) => Some(base_url(given.wire, &url).ok_or(Unfit { part: "baseUrl", reason: NO_ADDRESS })?),
         None => None,
@@ -57,7 +56,7 @@ pub fn endpoint(given: Endpoint) -> Result<Endpoint, Unfit> {
     Ok(Endpoint { base_url, ..given })
 }
 
-/// Whether this may be the name of a key, and is not one itself.
+/// `true` if this can be the name of a key and does not look like a key.
 pub fn is_key_name(name: &str) -> bool {
     let is_of_name = |c: char| c.is_ascii_alphanumeric() || c == '_';
     !name.is_empty()
@@ -66,13 +65,13 @@ pub fn is_key_name(name: &str) -> bool {
         && !looks_secret(name)
 }
 
-/// The address behind which this wire puts its paths; nothing for one that cannot be used.
+/// Normalizes an address to the base of the wire's paths. Returns `None` if it cannot be used.
 fn base_url(wire: Wire, text: &str) -> Option<String> {
     if text.contains(char::is_whitespace) {
         return None;
     }
     let mut url = Url::parse(text).ok()?;
-    // The handshake of a socket is an HTTP request.
+    // A WebSocket handshake is an HTTP request.
     match url.scheme() {
         "ws" => url.set_scheme("http").ok()?,
         "wss" => url.set_scheme("https").ok()?,
@@ -92,7 +91,7 @@ fn base_url(wire: Wire, text: &str) -> Option<String> {
     let path = endings.find_map(|(_, ending)| path.strip_suffix(ending)).unwrap_or(path);
     let origin = url.origin().ascii_serialization();
     let more = match wire {
-        // Clients of this wire take addresses without it, and providers write them so.
+        // Clients of this wire append `/v1` themselves, and providers document addresses without it.
         Wire::Anthropic if path.is_empty() || path.ends_with("/anthropic") => "/v1",
         Wire::OpenaiChat | Wire::OpenaiResponses if path.is_empty() => {
             wire.usual_url().strip_prefix(&*origin).unwrap_or_default()
@@ -102,7 +101,7 @@ fn base_url(wire: Wire, text: &str) -> Option<String> {
     Some(format!("{origin}{path}{more}"))
 }
 
-/// Whether who is asked runs on this machine.
+/// `true` if the endpoint is on this machine (a loopback address or `localhost`).
 pub(crate) fn is_local(endpoint: &Endpoint) -> bool {
     let Ok(url) = Url::parse(endpoint.url()) else { return false };
     let Some(host) = url.host_str() else { return false };
@@ -113,7 +112,7 @@ pub(crate) fn is_local(endpoint: &Endpoint) -> bool {
     }
 }
 
-/// What to do where a provider says that there is no such thing at its address.
+/// Advice for a provider's 404.
 pub fn of_nothing_there(wire: Wire) -> String {
     format!(
         "There is no such model, or no such address. Look at the name as the provider spells it, and at the address: for {} \
@@ -123,8 +122,7 @@ pub fn of_nothing_there(wire: Wire) -> String {
     )
 }
 
-/// Why a model did not answer, with what to do about it where that is not what the provider says: a page that is not there,
-/// or a key that nobody named.
+/// Converts an error to a failure, with advice for a 404, a 405 and a key that is not configured.
 pub fn advised(error: ModelError, endpoint: &Endpoint) -> Failure {
     let advice = match &error {
         ModelError::BadRequest { status: Some(404 | 405), .. } => Some(of_nothing_there(endpoint.wire)),
@@ -140,7 +138,6 @@ pub fn advised(error: ModelError, endpoint: &Endpoint) -> Failure {
     }
 }
 
-/// What this wire puts behind an address.
 fn path(wire: Wire) -> &'static str {
     match wire {
         Wire::OpenaiChat => "/chat/completions",
@@ -161,7 +158,7 @@ mod tests {
     }
 
     #[test]
-    fn addresses_that_people_have_become_those_that_wires_need() {
+    fn common_addresses_are_normalized_for_their_wire() {
         use Wire::{Anthropic, Ollama, OpenaiChat, OpenaiResponses};
         for (wire, given, used) in [
             (OpenaiChat, "https://models.example/v1", "https://models.example/v1"),
@@ -188,7 +185,7 @@ mod tests {
     }
 
     #[test]
-    fn addresses_that_cannot_be_asked_or_hold_a_secret_are_refused() {
+    fn unusable_and_secret_addresses_are_rejected() {
         for url in [
             "",
             "models.example",

@@ -1,5 +1,5 @@
-//! Why a model did not answer, by class: what to do next depends on the class, never on the wording. How a class is read
-//! from a status, headers and a body; not what follows from it.
+//! Classes of model errors, and how one is derived from a status, headers and a body. Callers act on the
+//! class, never on the wording; retries and compaction are decided elsewhere.
 
 use super::excerpt::{excerpt, without_key};
 use super::overflow;
@@ -8,110 +8,112 @@ use serde_json::Value;
 use std::time::Duration;
 use thiserror::Error;
 
-/// The longest of a provider's own words that are repeated, in bytes.
+/// The longest excerpt of a provider's own message, in bytes.
 const MOST_REASON: usize = 600;
 
-/// Why a model did not answer.
+/// An error of a model call.
 ///
-/// A reason is the provider's text and is shown to people; whoever fills it in keeps keys out of it.
+/// A `reason` is the provider's text and is shown to people; the code that fills it in removes keys.
 #[derive(Debug, Clone, PartialEq, Eq, Error)]
 pub enum ModelError {
-    /// The provider says that the request is larger than it takes; whether it is believed is the session's.
+    /// The provider reports that the request exceeds its limit. The session decides whether to believe it.
     #[error("the request is larger than the model's window")]
     ContextOverflow {
-        /// What was too large, with what the provider stated of it.
+        /// The part that is too large, with the numbers that the provider stated.
         overflow: Overflow,
-        /// The status of HTTP, where there was one.
+        /// The HTTP status, if there was one.
         status: Option<u16>,
-        /// What the provider said.
+        /// The provider's message.
         reason: String,
     },
-    /// One request has more tokens than the provider takes in a span of time: waiting does not help, less does.
+    /// A single request exceeds the rate limit's tokens per period: only a smaller request helps, not
+    /// waiting.
     #[error("the request is larger than the model's rate limit takes at once")]
     TooLargeForRate {
-        /// The most in a span, in tokens.
+        /// The limit per period, in tokens.
         limit: Option<u32>,
-        /// What the request has, in tokens.
+        /// The size of the request, in tokens.
         needed: Option<u32>,
     },
-    /// Too many requests or tokens in a span of time.
+    /// Too many requests or tokens in a period.
     #[error("the model's rate limit is reached: {reason}")]
     RateLimited {
-        /// The status of HTTP, where there was one.
+        /// The HTTP status, if there was one.
         status: Option<u16>,
-        /// When the provider wants to be asked again.
+        /// The provider's requested delay before a retry, in milliseconds.
         retry_after_ms: Option<u64>,
-        /// What the provider said.
+        /// The provider's message.
         reason: String,
     },
-    /// The account has nothing left; asking again does not help.
+    /// The account's quota is used up; a retry does not help.
     #[error("the model's account has no quota left: {reason}")]
     Quota {
-        /// The status of HTTP, where there was one.
+        /// The HTTP status, if there was one.
         status: Option<u16>,
-        /// What the provider said.
+        /// The provider's message.
         reason: String,
     },
-    /// The provider has no room at the moment, or broke.
+    /// The provider is out of capacity, or failed.
     #[error("the model's provider is overloaded: {reason}")]
     Overloaded {
-        /// The status of HTTP, where there was one.
+        /// The HTTP status, if there was one.
         status: Option<u16>,
-        /// When the provider wants to be asked again.
+        /// The provider's requested delay before a retry, in milliseconds.
         retry_after_ms: Option<u64>,
-        /// What the provider said.
+        /// The provider's message.
         reason: String,
     },
-    /// The key is missing, wrong or not allowed to do this.
+    /// The key is missing, wrong or lacks the permission.
     #[error("the model's key was not accepted: {reason}")]
     Auth {
-        /// The status of HTTP, where there was one.
+        /// The HTTP status, if there was one.
         status: Option<u16>,
-        /// What the provider said.
+        /// The provider's message.
         reason: String,
     },
-    /// It took the request, and then nothing came for too long. It may still be at work on it, so it is not asked again.
+    /// No data came within the deadline. The provider may still be working on the request, so it is not
+    /// retried.
     #[error("the model could not be reached: it said nothing for {} s; modelDeadlineMs says how long it may", waited.as_secs())]
     Silent {
-        /// How long.
+        /// The deadline that passed.
         waited: Duration,
     },
-    /// No connection, or a broken one.
+    /// The connection could not be opened, or broke.
     #[error("the model could not be reached: {reason}")]
     Network {
-        /// What broke.
+        /// The chain of underlying errors.
         reason: String,
     },
-    /// The provider would not answer this request. A model that says so itself gives an answer with
+    /// The provider refused this request. A model that refuses in its own words gives an answer with
     /// [`StopReason::Refused`](engine::prompt::request::StopReason::Refused).
     #[error("the model's provider refused the request: {reason}")]
     Refused {
-        /// The status of HTTP, where there was one.
+        /// The HTTP status, if there was one.
         status: Option<u16>,
-        /// What the provider said.
+        /// The provider's message.
         reason: String,
     },
-    /// The caller gave up.
+    /// The caller cancelled the call.
     #[error("the call was cancelled")]
     Cancelled,
-    /// The answer could not be read.
+    /// The answer could not be parsed.
     #[error("the model's answer could not be read: {reason}")]
     CorruptStream {
-        /// What was wrong with it.
+        /// The defect of the stream.
         reason: String,
     },
-    /// The provider did not understand the request; asking again does not help.
+    /// The provider rejected the request as invalid; a retry does not help.
     #[error("the model's provider did not accept the request: {reason}")]
     BadRequest {
-        /// The status of HTTP, where there was one.
+        /// The HTTP status, if there was one.
         status: Option<u16>,
-        /// What the provider said.
+        /// The provider's message.
         reason: String,
     },
 }
 
 impl ModelError {
-    /// The class, as the wire names it.
+    /// The class, as the protocol names it.
     pub fn class(&self) -> &'static str {
         match self {
             Self::ContextOverflow { .. } => "contextOverflow",
@@ -128,12 +130,12 @@ impl ModelError {
         }
     }
 
-    /// Whether asking again may help.
+    /// `true` if a retry may help.
     pub fn is_passing(&self) -> bool {
         matches!(self, Self::RateLimited { .. } | Self::Overloaded { .. } | Self::Network { .. })
     }
 
-    /// The same without our key, which a provider may have repeated, whole or in part.
+    /// Hides the key in the reason: a provider may repeat it, whole or in part.
     #[must_use]
     pub fn without(mut self, key: &str) -> Self {
         if let Some(reason) = self.reason_mut() {
@@ -157,7 +159,7 @@ impl ModelError {
         }
     }
 
-    /// The status of HTTP, where there was one.
+    /// The HTTP status, if there was one.
     pub fn status(&self) -> Option<u16> {
         match self {
             Self::RateLimited { status, .. }
@@ -171,7 +173,7 @@ impl ModelError {
         }
     }
 
-    /// When the provider wants to be asked again, in milliseconds, where it said so.
+    /// The provider's requested delay before a retry, in milliseconds, if it stated one.
     pub fn retry_after_ms(&self) -> Option<u64> {
         match self {
             Self::RateLimited { retry_after_ms, .. } | Self::Overloaded { retry_after_ms, .. } => {
@@ -182,15 +184,15 @@ impl ModelError {
     }
 }
 
-/// Whether a provider says that it refuses thinking of earlier answers: Anthropic's two wordings, the older one being that
-/// of models that check the signature alone.
+/// `true` if these words reject thinking of earlier answers. Matches Anthropic's two wordings; the older one
+/// is that of models that check only the signature.
 pub fn refuses_thinking(said: &str) -> bool {
     let said = said.to_lowercase();
     let is_signature = said.contains("invalid `signature` in `thinking` block");
     is_signature || (said.contains("thinking") && said.contains("bound to a different conversation"))
 }
 
-/// As the engine takes it: an overflow goes to the ladder, everything else ends the turn.
+/// Converts to the engine's failure: an overflow starts compaction, every other error ends the turn.
 impl From<ModelError> for Failure {
     fn from(mut error: ModelError) -> Self {
         let (word, status, retry_after_ms) = (error.class(), error.status(), error.retry_after_ms());
@@ -209,18 +211,19 @@ impl From<ModelError> for Failure {
     }
 }
 
-/// What a provider answered in place of an answer.
+/// A provider's error response.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct Refusal {
-    /// The HTTP status; 200 where the error came in a stream.
+    /// The HTTP status; 200 if the error came within a stream.
     pub status: u16,
-    /// When it wants to be asked again (`retry-after-ms`, `retry-after`), in milliseconds.
+    /// The requested delay before a retry (`retry-after-ms`, `retry-after`), in milliseconds.
     pub retry_after_ms: Option<u64>,
-    /// The body, or the event of the stream: JSON, or the text that it is.
+    /// The body or the stream's event: JSON, or else a string.
     pub body: Value,
 }
 
-/// Codes and types of providers, in lower case, with what they mean whatever the status is.
+/// Codes, types and wordings of providers, in lower case, each with its class; the first match counts. `kind`
+/// says which of them override the status.
 const CODES: &[(&str, Class)] = &[
     ("insufficient_quota", Class::Quota),
     ("quota_exceeded", Class::Quota),
@@ -235,10 +238,10 @@ const CODES: &[(&str, Class)] = &[
     ("moderation_blocked", Class::Refused),
     ("flagged", Class::Refused),
     ("responsibleaipolicyviolation", Class::Refused),
-    // Asked again, Ollama has no more of it.
+    // Ollama: the machine lacks the memory for this model, so a retry does not help.
     ("more system memory", Class::Bad),
     ("out of memory", Class::Bad),
-    // No other key helps against where one is.
+    // The caller's country is not served, so another key does not help.
     ("unsupported_country", Class::Bad),
     ("invalid_api_key", Class::Auth),
     ("api key not valid", Class::Auth),
@@ -266,13 +269,13 @@ enum Class {
 }
 
 impl Refusal {
-    /// What came in a stream that had begun well.
+    /// An error event within a stream that began with status 200.
     pub(crate) fn in_stream(body: &Value) -> Self {
         Self { status: 200, body: body.clone(), ..Self::default() }
     }
 
-    /// The class, with the numbers that it states. Words that tell an overflow go first: neither the status nor an
-    /// error's type alone tells one.
+    /// Classifies the error, with the numbers that it states. Wordings of an overflow are tried before status
+    /// and codes, neither of which identifies an overflow.
     pub fn class(&self) -> ModelError {
         let words = self.error().to_string();
         let reason = self.reason();
@@ -281,7 +284,7 @@ impl Refusal {
         }
         // An error within a stream has no status but the one that it states itself.
         let status = Some(self.stated_status()).filter(|status| *status != 200);
-        // A request of too many bytes says no word of tokens.
+        // 413 is about bytes, and its message does not mention tokens.
         let of_bytes = || (self.status == 413).then(Overflow::default);
         if let Some(told) = overflow::told(&words).or_else(of_bytes) {
             let limit = told.limit.or_else(|| self.number("n_ctx"));
@@ -312,21 +315,22 @@ impl Refusal {
             (400..=499, Some(Class::Auth)) => Class::Auth,
             (300..=499, _) => Class::Bad,
             (_, Some(class)) => class,
-            // A stream that breaks off with an error that nobody knows: as likely as not it passes.
+            // An unknown error within a stream is likely to be temporary.
             (_, None) => Class::Overloaded,
         }
     }
 
-    /// The status. Some put the one of whoever stands behind them into the body of a 200.
+    /// The HTTP status, or the `code` in the body of a 200: gateways put the upstream's status there.
     fn stated_status(&self) -> u16 {
         if self.status == 200 { self.code().unwrap_or(200) } else { self.status }
     }
 
-    /// The provider's error, whatever it is wrapped into. What stands beside it says nothing of it.
+    /// The provider's error object, taken out of its wrapping. Fields beside it, such as a repeated request,
+    /// are ignored.
     fn error(&self) -> &Value {
         let body = self.body.get(0).unwrap_or(&self.body);
         let body = body.get("response").unwrap_or(body);
-        // A word alone, with the message beside it, is no wrapping.
+        // A bare code in `error` beside a `message` is not a wrapping.
         let is_whole =
             |error: &&Value| error.is_object() || (error.is_string() && body.get("message").is_none());
         body.get("error").filter(is_whole).unwrap_or(body)
@@ -341,7 +345,7 @@ impl Refusal {
         self.error().get(name).and_then(Value::as_u64).and_then(|number| u32::try_from(number).ok())
     }
 
-    /// What it says, for people.
+    /// The provider's message for people, with the status before it.
     fn reason(&self) -> String {
         let error = self.error();
         let said = error.as_str().or_else(|| error.get("message").and_then(Value::as_str));
@@ -357,7 +361,7 @@ impl Refusal {
     }
 }
 
-/// `Limit L, Requested R` of a single request that no span of time can hold.
+/// The limit and the size of a single request that exceeds a rate limit by itself: `Limit L, Requested R`.
 fn too_large_for_rate(words: &str) -> Option<(Option<u32>, Option<u32>)> {
     let lower = words.to_lowercase();
     if !lower.contains("request too large") || !lower.contains("per min") {
@@ -371,14 +375,15 @@ fn too_large_for_rate(words: &str) -> Option<(Option<u32>, Option<u32>)> {
     Some((after("limit"), after("requested")))
 }
 
-/// What stands before a delay in words, in lower case; the last is Gemini's detail of its error.
+/// Words before a delay, in lower case; the last is a field of Gemini's error details.
 const BEFORE_DELAY: &[&str] = &["try again in ", "retry after ", "retry in ", "\"retrydelay\":\""];
 
-/// Units of a delay, in milliseconds; a longer name goes before a shorter one that it begins with.
+/// Units of a delay, in milliseconds; a name must precede its own prefixes (`ms` before `m`).
 const UNITS: &[(&str, f64)] =
     &[("milliseconds", 1.0), ("ms", 1.0), ("s", 1e3), ("m", 6e4), ("h", 36e5), ("d", 864e5)];
 
-/// A delay that stands in the words, in milliseconds: `try again in 18.642s`, `in 174ms`, `in 1m2s`, `after 5 seconds`.
+/// The delay that these words state, in milliseconds: `try again in 18.642s`, `in 174ms`, `in 1m2s`, `after 5
+/// seconds`.
 fn delay_in(words: &str) -> Option<u64> {
     let lower = words.to_lowercase();
     let mut rest = BEFORE_DELAY.iter().find_map(|before| lower.split_once(before))?.1.trim_start();
@@ -388,11 +393,11 @@ fn delay_in(words: &str) -> Option<u64> {
         let Some((number, unit)) = rest.split_at_checked(end).filter(|(number, _)| !number.is_empty()) else {
             return total;
         };
-        // A full stop after a unit is no number.
+        // A full stop after a unit is not a number.
         let Ok(number) = number.parse::<f64>() else { return total };
         let unit = unit.trim_start();
         let named = UNITS.iter().find_map(|(name, ms)| Some((unit.strip_prefix(name)?, *ms)));
-        // A number that nothing follows has seconds.
+        // A number without a unit is in seconds.
         let (after, ms) = match named {
             Some(named) => named,
             None if total.is_none() && !unit.starts_with(char::is_alphabetic) => ("", 1e3),
@@ -413,7 +418,7 @@ mod tests {
     }
 
     #[test]
-    fn a_failure_says_for_programs_what_an_error_is() {
+    fn failure_carries_class_status_and_delay() {
         let body = json!({"error": {"message": "Please try again in 2s."}});
         let failure = Failure::from(class(429, body));
         let said = Some("429: Please try again in 2s.".to_owned());
@@ -438,7 +443,7 @@ mod tests {
     }
 
     #[test]
-    fn a_class_is_told_by_words_before_the_status() {
+    fn wording_overrides_the_status() {
         let quota = json!({"error": {"code": "insufficient_quota", "message": "no"}});
         assert_eq!(class(429, quota).class(), "quota");
         let rate = json!({"error": {"code": "rate_limit_exceeded", "message": "Please try again in 2s."}});

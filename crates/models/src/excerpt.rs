@@ -1,28 +1,28 @@
-//! What is repeated of a provider's words: short, and without credentials. Gateways repeat those of whoever stands behind
-//! them, and providers the key that they refuse, masked or cut.
+//! Excerpts of providers' messages: short, and without credentials. Gateways repeat the upstream's
+//! credentials, and providers the rejected key, masked or cut.
 
 use engine::compact::secrets::masked;
 use engine::text::{head, one_line};
 use std::collections::BTreeSet;
 use std::ops::Range;
 
-/// Stands where our own key stood.
+/// Replaces our own key.
 const HIDDEN: &str = "[key]";
-/// The shortest key that is hidden, and the shortest beginning of one where an excerpt was cut, in bytes. Less is none, and
-/// would be found within words.
+/// The shortest key that is hidden, and the shortest prefix of it at the end of a cut excerpt, in bytes.
+/// Anything shorter would match within ordinary words.
 const LEAST: usize = 4;
-/// The shortest part of a key that is hidden wherever it stands, in bytes.
+/// The shortest part of a key that is hidden anywhere, in bytes.
 const LEAST_PART: usize = 8;
-/// How much of a body is looked through at most, in bytes.
+/// The most of a body that is searched, in bytes.
 const MOST_READ: usize = 64 << 10;
 
-/// The beginning of these words in one line of at most `bytes` bytes, with what looks like a credential taken out.
+/// Returns the beginning of these words as one line of at most `bytes` bytes, credentials masked.
 pub(super) fn excerpt(words: &str, bytes: usize) -> String {
-    // First masked, then cut: half a credential does not look like one.
+    // Masked before it is cut: half a credential is not recognized.
     one_line(&masked(head(words, MOST_READ)), bytes)
 }
 
-/// A reason without our own key, whole or in part. What was cut may end with a beginning of it.
+/// Hides our own key in a reason, whole or in part. A cut reason may end in a prefix of the key.
 pub(super) fn without_key(reason: &str, key: &str) -> String {
     if key.len() < LEAST {
         return reason.to_owned();
@@ -43,7 +43,7 @@ pub(super) fn without_key(reason: &str, key: &str) -> String {
     }
 }
 
-/// Where parts of the key stand, in order, on character boundaries.
+/// The ranges of parts of the key, in order, on character boundaries.
 fn parts_of(reason: &str, key: &str) -> Vec<Range<usize>> {
     let length = LEAST_PART.min(key.len());
     let known: BTreeSet<&[u8]> = key.as_bytes().windows(length).collect();

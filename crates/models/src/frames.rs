@@ -1,44 +1,43 @@
-//! Bytes of a stream become its events: server-sent events and lines of JSON. Pieces may be cut anywhere. What an event
-//! says is the wire's.
+//! Splits the bytes of a stream into events: server-sent events, or lines of JSON. Pieces may be cut
+//! anywhere.
 //!
-//! Our own, for what libraries for this do not have: a bound on what one event may hold, and no other way to be fed than
-//! bytes, so that a test can cut them anywhere.
+//! No library for this has a bound on an event's size and takes plain bytes, which tests cut anywhere.
 
 use super::ModelError;
 
-/// The most that one event may hold, in bytes. More is no answer of a model.
+/// The largest event, in bytes; more is not a model's answer.
 const MOST_EVENT: usize = 16 << 20;
 
-/// How events are told apart.
+/// The format of a stream.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Framing {
-    /// Server-sent events; their `data`.
+    /// Server-sent events; an event is their `data`.
     Events,
-    /// A line each.
+    /// An event per line.
     Lines,
 }
 
-/// What came so far of the event that is not whole yet.
+/// The incomplete event at the end of the data so far.
 #[derive(Debug)]
 pub struct Frames {
     framing: Framing,
     line: Vec<u8>,
-    /// The last byte was a carriage return: a line feed after it is of the same end of line.
+    /// `true` after a carriage return: a line feed then belongs to the same line end.
     after_return: bool,
     data: Vec<u8>,
     has_data: bool,
     is_first: bool,
-    /// Lines that are no field of an event, before the first one that is.
+    /// Lines before the first event field that are no fields.
     stray: Vec<u8>,
-    /// Whether there was a field of an event.
+    /// `true` once there was an event field.
     is_stream: bool,
 }
 
-/// What lines of server-sent events begin with; a comment with nothing before its colon.
+/// Field names of server-sent events; a comment has an empty one.
 const FIELDS: &[&[u8]] = &[b"data", b"event", b"id", b"retry", b""];
 
 impl Frames {
-    /// Before the first byte.
+    /// Creates the state before the first byte.
     pub fn new(framing: Framing) -> Self {
         Self {
             framing,
@@ -52,11 +51,11 @@ impl Frames {
         }
     }
 
-    /// Takes bytes in, and puts the events that are whole with them to the others, those before an error too.
+    /// Adds bytes, and appends the events that they complete to `events`, also those before an error.
     ///
     /// # Errors
     ///
-    /// An event that is too large, or no text.
+    /// Fails if an event is too large or not UTF-8.
     pub fn push(&mut self, bytes: &[u8], events: &mut Vec<String>) -> Result<(), ModelError> {
         for byte in bytes {
             match byte {
@@ -77,10 +76,10 @@ impl Frames {
         Ok(())
     }
 
-    /// The stream ended; all of it where it was no stream of events: some servers answer with one body what they were
-    /// asked to stream, an error above all.
+    /// At the end of the stream, returns the whole body if it was no event stream: some servers answer with a
+    /// single body, mostly an error.
     pub(crate) fn stray(&mut self) -> Option<String> {
-        // The last line may be cut, also within the name of a field.
+        // The last line may be cut within a field name.
         let may_be_field = FIELDS.iter().any(|field| field.starts_with(&self.line)) || is_field(&self.line);
         if self.framing == Framing::Lines || self.is_stream || (self.stray.is_empty() && may_be_field) {
             return None;
@@ -90,11 +89,12 @@ impl Frames {
         (!stray.is_empty()).then_some(stray)
     }
 
-    /// The stream ended; the event that it ended in, where one was begun. Whether it is whole is for who reads it.
+    /// At the end of the stream, returns the event that was begun, if any. The caller checks that it is
+    /// complete.
     ///
     /// # Errors
     ///
-    /// An event that is no text.
+    /// Fails if the event is not UTF-8.
     pub fn end(&mut self) -> Result<Option<String>, ModelError> {
         let last = if self.line.is_empty() { None } else { self.line()? };
         match last {
@@ -103,7 +103,7 @@ impl Frames {
         }
     }
 
-    /// A line is whole.
+    /// Ends a line. Returns the event that it completes, if any.
     fn line(&mut self) -> Result<Option<String>, ModelError> {
         let mut line = std::mem::take(&mut self.line);
         if std::mem::take(&mut self.is_first) && line.starts_with(b"\xef\xbb\xbf") {
@@ -120,7 +120,7 @@ impl Frames {
                     self.stray.extend_from_slice(&line);
                     self.stray.push(b'\n');
                 }
-                // Comments and other fields carry nothing that a provider says.
+                // Comments and other fields carry no content.
                 if let Some(said) = line.strip_prefix(b"data:").or((line == b"data").then_some(&[][..])) {
                     if std::mem::replace(&mut self.has_data, true) {
                         self.data.push(b'\n');
@@ -185,10 +185,10 @@ mod tests {
     }
 
     #[test]
-    fn what_is_no_text_or_has_no_end_is_an_error() {
+    fn invalid_text_and_oversized_events_are_errors() {
         let mut events = Vec::new();
         assert!(Frames::new(Framing::Lines).push(b"1\n\xff\n", &mut events).is_err());
-        assert_eq!(events, ["1"], "what was whole before");
+        assert_eq!(events, ["1"], "events before the error are kept");
         for piece in [vec![b'a'; 1 << 20], b"a\n".repeat(1 << 19)] {
             let mut frames = Frames::new(Framing::Events);
             assert!((0..20).any(|_| frames.push(&piece, &mut events).is_err()));
@@ -196,7 +196,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_no_stream_of_events_is_one_body() {
+    fn body_without_events_is_returned_whole() {
         let body: &[u8] = b"\xef\xbb\xbf{\n  \"error\": \"no\"\n}";
         for cut in 0..=body.len() {
             let mut frames = Frames::new(Framing::Events);

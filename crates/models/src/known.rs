@@ -1,5 +1,5 @@
-//! Models that are known by their names: windows, the most that they answer, what they take. Data, and only what holds if
-//! nobody says otherwise: settings go before it. How a name is read is in `name`.
+//! Known models, by name: windows, limits and capabilities. Defaults only: settings override them. Names are
+//! parsed in `name`.
 
 mod name;
 
@@ -8,48 +8,47 @@ use name::{Name, find};
 use serde::Deserialize;
 use std::sync::LazyLock;
 
-/// The table, in the program itself.
 const TABLE: &str = include_str!("known.toml");
 
-// A test reads the table; what stands here instead of an error knows nothing.
+// A test parses the table; on an error the empty table stands in.
 static KNOWN: LazyLock<Table> = LazyLock::new(|| toml::from_str(TABLE).unwrap_or_default());
 
-/// What is known of a model.
+/// The known limits and capabilities of a model.
 #[derive(Debug, Clone, PartialEq, Eq, Deserialize)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub struct Known {
     name: Name,
-    /// Its window, in tokens: prompt and answer together.
+    /// The context window, in tokens: prompt and answer together.
     pub window: u32,
-    /// The most that a prompt may have, in tokens, where that is less than the window.
+    /// The longest prompt, in tokens, where that is less than the window.
     #[serde(default)]
     pub input: Option<u32>,
-    /// The most that it answers, in tokens.
+    /// The longest answer, in tokens.
     #[serde(default)]
     pub answer: Option<u32>,
-    /// The shortest beginning of a prompt that its provider's cache keeps, in tokens.
+    /// The shortest prompt prefix that the provider caches, in tokens.
     #[serde(default)]
     pub cache_minimum: Option<u32>,
-    /// Whether it sees pictures.
+    /// `true` if the model accepts images.
     #[serde(default = "yes")]
     pub images: bool,
 }
 
-/// How a model is asked that is not asked like others.
+/// Deviations of a model from the common request parameters.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Deserialize)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub(crate) struct Manner {
     name: Name,
-    /// Whether it thinks before it answers. What limits its answer then limits both together.
+    /// `true` if the model thinks before it answers. A limit then covers thinking and answer together.
     #[serde(default)]
     pub thinks: bool,
-    /// Whether it can be told to think little.
+    /// `true` if the model accepts a low reasoning effort.
     #[serde(default)]
     pub low_effort: bool,
-    /// Whether it refuses `max_tokens`, wherever it is served, and takes `max_completion_tokens`.
+    /// `true` if the model rejects `max_tokens` on every server and takes `max_completion_tokens`.
     #[serde(default)]
     pub completion_limit: bool,
-    /// Whether it answers less than it can where it is told no limit.
+    /// `true` if the model's answers stop short of its maximum when no limit is sent.
     #[serde(default)]
     tell_limit: bool,
 }
@@ -64,7 +63,7 @@ struct Table {
     temperature: Temperature,
 }
 
-/// How a provider counts.
+/// A provider's token count relative to our own.
 #[derive(Deserialize)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 struct Tokens {
@@ -72,19 +71,19 @@ struct Tokens {
     per_thousand: u32,
 }
 
-/// Where a model takes its thinking back.
+/// A model's binding of thinking to its prompt.
 #[derive(Deserialize)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 struct Thinking {
     name: Name,
-    /// Only behind the prompt that it followed.
+    /// `true` if thinking is accepted only behind the prompt that it followed.
     bound: bool,
-    /// Over this wire alone.
+    /// The only wire to which the line applies.
     #[serde(default)]
     wire: Option<Wire>,
 }
 
-/// Names of models that take a temperature and of those that refuse a request that has one.
+/// Models that accept a temperature, and models that reject a request with one.
 #[derive(Default, Deserialize)]
 #[serde(deny_unknown_fields)]
 struct Temperature {
@@ -96,45 +95,45 @@ fn yes() -> bool {
     true
 }
 
-/// What is known of the model of this name; of a newer one than any that is known, what its family's newest has.
+/// Returns the entry for a model. A model newer than the table gets the newest entry of its family.
 pub fn model(name: &str) -> Option<&'static Known> {
     find(KNOWN.model.iter().map(|known| (&known.name, known)), name)
 }
 
-/// How the model of this name is asked.
+/// Returns the deviations of a model.
 pub(crate) fn manner(name: &str) -> Option<&'static Manner> {
     find(KNOWN.manner.iter().map(|manner| (&manner.name, manner)), name)
 }
 
-/// What is known of a model where it is asked over this wire. Who serves a model by itself, as Ollama does, serves it with
-/// the limits that its machine has.
+/// Returns the entry for a model as served over this wire: none over Ollama, where the machine sets the
+/// limits.
 pub fn served(wire: Option<Wire>, name: &str) -> Option<&'static Known> {
     model(name).filter(|_| wire != Some(Wire::Ollama))
 }
 
-/// The most that a model answers, in tokens, where it has to be told: others know it better, and count what they are told
-/// against a rate.
+/// The answer limit to send, in tokens: over Anthropic's wire, which requires one, and for models that stop
+/// short without one. Other providers know their limit and count a stated one against the rate limit.
 pub fn told_limit(wire: Wire, name: &str) -> Option<u32> {
     let is_told = wire == Wire::Anthropic || manner(name).is_some_and(|manner| manner.tell_limit);
     served(Some(wire), name).filter(|_| is_told)?.answer
 }
 
-/// Tokens that this model's provider counts for a thousand of ours, before it reported any.
+/// Tokens that the model's provider counts for a thousand of ours; used until the first reported usage.
 pub fn tokens_per_thousand(name: &str) -> Option<u32> {
     find(KNOWN.tokens.iter().map(|tokens| (&tokens.name, &tokens.per_thousand)), name).copied()
 }
 
-/// Whether this model, asked over this wire, takes thinking back only behind the prompt that it followed. The newest Claude
-/// models refuse any other with status 400, whoever serves them; OpenAI leaves it out of what the model reads without a
-/// word, so that the count would be wrong. Ollama serves neither.
+/// `true` if this model over this wire accepts thinking only behind the prompt that it followed. The newest
+/// Claude models reject other thinking with status 400 on every server; OpenAI silently drops it, so our
+/// token count would be wrong. Ollama serves neither.
 pub fn binds_thinking(wire: Option<Wire>, name: &str) -> bool {
     let line = find(KNOWN.thinking.iter().map(|line| (&line.name, line)), name);
     let is_served = !matches!(wire, Some(Wire::Ollama | Wire::Scripted));
     is_served && line.is_some_and(|line| line.bound && (line.wire.is_none() || line.wire == wire))
 }
 
-/// Whether this model takes a temperature. Models that think before they answer refuse a request that has one, and they
-/// alone may be asked for their thinking; one of which nothing is known takes one.
+/// `true` if this model accepts a temperature. Models that think reject one, and only they may be asked for
+/// their thinking. Unknown models accept one.
 pub(crate) fn takes_temperature(name: &str) -> bool {
     let Temperature { takes, refuses } = &KNOWN.temperature;
     let takes = takes.iter().map(|name| (name, &true));
@@ -334,7 +333,7 @@ mod tests {
     }
 
     #[test]
-    fn tokens_before_the_first_report_are_taken_times_the_factor_of_the_family() {
+    fn token_factor_follows_the_model_family() {
         for (name, expected) in [
             ("claude-opus-4-6", Some(1250)),
             ("claude-3-5-haiku-latest", Some(1250)),
@@ -425,12 +424,12 @@ mod tests {
     }
 
     #[test]
-    fn a_limit_is_told_to_who_has_to_be_told() {
+    fn limit_is_sent_only_where_required() {
         assert_eq!(told_limit(Wire::Anthropic, "claude-sonnet-4-5"), Some(64_000));
         assert_eq!(told_limit(Wire::Anthropic, "claude-opus-7"), Some(128_000));
         assert_eq!(told_limit(Wire::OpenaiChat, "deepseek-chat"), Some(8_192));
         assert_eq!(told_limit(Wire::OpenaiChat, "gpt-4"), None);
         assert_eq!(told_limit(Wire::OpenaiResponses, "gpt-5"), None);
-        assert_eq!(served(Some(Wire::Ollama), "deepseek-r1:8b"), None, "it is the machine's");
+        assert_eq!(served(Some(Wire::Ollama), "deepseek-r1:8b"), None, "the machine sets the limits");
     }
 }

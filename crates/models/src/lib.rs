@@ -1,5 +1,5 @@
-//! Asking a model: the trait that every model implements, what it says while it answers, and the classes of what can go
-//! wrong. How a provider is spoken to is in `wire`, the posting in `remote`; no judgement of an answer is here.
+//! Models: the `Model` trait, the events of an answer as it arrives, and error classes. Request and stream
+//! formats are in `wire`, HTTP in `remote`; answers are not judged here.
 
 pub mod address;
 pub mod error;
@@ -21,56 +21,57 @@ pub use error::ModelError;
 use std::future::Future;
 use std::pin::Pin;
 
-/// The answer to come. Dropping it cancels the call and closes its connection.
+/// The pending answer. Dropping it cancels the call and closes its connection.
 pub type Answering<'a> = Pin<Box<dyn Future<Output = Result<Answer, ModelError>> + Send + 'a>>;
 
-/// The answer to come, as text.
+/// The pending answer, as text.
 pub(crate) type Completing<'a> = Pin<Box<dyn Future<Output = Result<Completion, ModelError>> + Send + 'a>>;
 
-/// Who is told what a model says while it answers.
+/// Callback that receives the events of an answer as they arrive.
 pub type Hear<'a> = &'a mut (dyn FnMut(Said) + Send);
 
-/// What a model says while it answers.
+/// An event of an answer that is arriving.
 #[derive(Debug, Clone, PartialEq)]
 pub enum Said {
-    /// The answer goes on.
+    /// An addition to the answer.
     Delta(Delta),
-    /// Something came that says nothing: the call is alive.
+    /// Data arrived that carries no delta: the call is alive.
     Alive,
-    /// The provider could not answer and is asked again after a while. Nothing was shown of what was said before, if
-    /// anything was, and it is not part of the answer.
+    /// The attempt failed and is repeated after a delay. Deltas of the failed attempt were not shown and are
+    /// not part of the answer.
     Retrying(Retrying),
 }
 
-/// A call that is made again.
+/// The retry of a failed call.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Retrying {
-    /// Which attempt comes next; the first one is 1.
+    /// The number of the attempt that comes next; the initial call is attempt 1.
     pub attempt: u32,
-    /// After how long, in milliseconds.
+    /// The delay before that attempt, in milliseconds.
     pub delay_ms: u64,
-    /// Why the one before came to nothing, for people.
+    /// Why the previous attempt failed, for people.
     pub reason: String,
 }
 
-/// Something that answers requests.
+/// A language model, or a stand-in for one.
 ///
-/// The futures are boxed so that the trait can be used as `dyn Model`: which model answers is a setting.
+/// The futures are boxed so that the trait is usable as `dyn Model`: the model is a setting.
 pub trait Model: Send {
-    /// The model's name as records and figures show it.
+    /// The model's name, as records and figures show it.
     fn name(&self) -> &str;
 
-    /// Asks once. Nothing happens before the future is polled; there is one call at a time. What was handed to `hear`
-    /// stands, also where the call then fails; the answer states of its words and calls only what it did not hear.
+    /// Requests one answer. Nothing happens before the future is polled, and calls do not overlap. Events
+    /// handed to `hear` stand even if the call then fails. The answer's own `parts` and `calls` hold only
+    /// what was not handed to `hear`.
     fn answer<'a>(&'a mut self, request: &'a Request, hear: Hear<'a>) -> Answering<'a>;
 
-    /// Asks once, for what the answer is as text.
+    /// Requests one answer and returns it as text.
     fn complete<'a>(&'a mut self, request: &'a Request) -> Completing<'a> {
         Box::pin(async move {
             let mut draft = Draft::default();
             let mut fold = |said| {
                 if let Said::Delta(delta) = said {
-                    // Arguments of a call that was never set are nobody's.
+                    // Arguments of an unknown call fail to fold; they are dropped.
                     drop(draft.fold(delta));
                 }
             };

@@ -1,12 +1,12 @@
-//! The words in which providers say that a request is too large, as data: each with the part that it speaks of and the
-//! places of the numbers that it states. Neither a status nor an error's type alone tells an overflow, so words do; whether
-//! they are believed and what follows is not here.
+//! Providers' wordings for a request that is too large, each with the part that it is about and placeholders
+//! for its numbers. Neither a status nor an error's type alone identifies an overflow. The session decides
+//! whether to believe one.
 
 use engine::prompt::request::{Overflow, Part};
 
-/// Words of overflows, in lower case, those with numbers first. `{limit}` is what the provider takes, `{prompt}` what the
-/// prompt had, which may stand more than once, and `{answer}` what was asked for the answer; `{all}` is a sum of which the
-/// parts follow.
+/// Wordings in lower case, those with numbers first. `{limit}` is the provider's limit, `{prompt}` the
+/// prompt's size, in one or more terms, `{answer}` the requested answer limit, `{all}` the sum of the terms
+/// that follow.
 const WORDINGS: &[(Part, &str)] = &[
     // The answer alone: Anthropic, OpenAI, DeepSeek, DashScope, Groq
     (Part::Answer, "max_tokens: {answer} > {limit}, which is the maximum allowed number of output tokens"),
@@ -97,7 +97,7 @@ const WORDINGS: &[(Part, &str)] = &[
     (Part::Prompt, "maximum allowed input length of {limit}"),
     // DashScope
     (Part::Prompt, "range of input length should be [1, {limit}]"),
-    // Words without numbers, and codes
+    // Wordings without numbers, and codes
     (Part::Answer, "maximum allowed number of output tokens"),
     (Part::Answer, "max_tokens is too large"),
     (Part::Answer, "max_completion_tokens is too large"),
@@ -132,7 +132,7 @@ const WORDINGS: &[(Part, &str)] = &[
     (Part::Prompt, "input length exceeds"),
 ];
 
-/// Words of other failures that speak of tokens and limits too: those of a rate, which more time mends.
+/// Wordings of rate limits, which mention tokens and limits too.
 const OTHERS: &[&str] = &[
     "tokens per min",
     "input tokens per",
@@ -143,7 +143,7 @@ const OTHERS: &[&str] = &[
     "quota",
 ];
 
-/// The overflow that these words tell, where they tell one.
+/// Returns the overflow that these words report, if any.
 pub fn told(words: &str) -> Option<Overflow> {
     let words = words.to_lowercase();
     if OTHERS.iter().any(|other| words.contains(other)) {
@@ -152,13 +152,13 @@ pub fn told(words: &str) -> Option<Overflow> {
     WORDINGS.iter().find_map(|(part, wording)| matched(*part, wording, &words))
 }
 
-/// The numbers of a wording in these words, where they hold it.
+/// Finds a wording anywhere in these words, and reads its numbers.
 fn matched(part: Part, wording: &str, words: &str) -> Option<Overflow> {
     let first = wording.split('{').next().unwrap_or_default();
     words.match_indices(first).find_map(|(at, _)| read(part, wording, words.get(at..)?))
 }
 
-/// Reads a wording from where the words begin with it.
+/// Matches a wording at the beginning of these words.
 fn read(part: Part, wording: &str, words: &str) -> Option<Overflow> {
     let mut overflow = Overflow { part, ..Overflow::default() };
     let (mut wording, mut words) = (wording, words);
@@ -166,14 +166,14 @@ fn read(part: Part, wording: &str, words: &str) -> Option<Overflow> {
         let (name, after) = rest.split_once('}')?;
         words = words.strip_prefix(literal)?;
         let end = words.find(|c: char| !c.is_ascii_digit() && !matches!(c, ',' | '_')).unwrap_or(words.len());
-        // A comma that ends a clause is none of a number.
+        // A comma that ends a clause is not part of the number.
         let digits = words.get(..end)?.trim_end_matches([',', '_']);
         let number: u32 = digits.replace([',', '_'], "").parse().ok()?;
         match name {
             "limit" => overflow.limit = Some(number),
             "prompt" => overflow.needed = Some(overflow.needed.unwrap_or(0).saturating_add(number)),
             "answer" if part == Part::Answer => overflow.needed = Some(number),
-            // What the answer was to have is known to who asked for it.
+            // The requested answer limit and the sum are not needed.
             _ => (),
         }
         (wording, words) = (after, words.get(digits.len()..)?);

@@ -1,5 +1,5 @@
-//! A model behind an address: the posting, the reading of its stream as it comes, and the calls that are made again. What
-//! is posted and how a stream is read is `wire`'s, what an error means `error`'s.
+//! A model behind an HTTP endpoint: sends requests, reads streams as they arrive, and retries. Formats are in
+//! `wire`, error classes in `error`.
 
 use super::address::is_local;
 use super::error::Refusal;
@@ -17,46 +17,46 @@ use secrecy::{ExposeSecret, SecretString};
 use serde_json::Value;
 use std::time::{Duration, SystemTime};
 
-/// How long a connection may take.
+/// The deadline for opening a connection.
 const CONNECT: Duration = Duration::from_secs(15);
 /// The most of an error's body that is read, in bytes.
 const MOST_ERROR: usize = 64 << 10;
-/// The most that an answer may have, in bytes. More is no answer of a model.
+/// The largest answer, in bytes; more is not a model's answer.
 const MOST_ANSWER: usize = 64 << 20;
 
-/// A model that is asked over a network.
+/// A model that is called over a network.
 pub struct Remote {
     client: Client,
     endpoint: Endpoint,
     key: Option<SecretString>,
     terms: Terms,
     silence: Silence,
-    /// Whether a call that comes to nothing is made again.
+    /// `true` if failed calls are retried.
     retries: bool,
-    /// Whether somebody reads along.
+    /// `true` if the answer is shown while it streams.
     is_read: bool,
 }
 
-/// How long a provider may be silent.
+/// Deadlines for the next data from a provider.
 #[derive(Debug, Clone, Copy)]
 pub struct Silence {
-    /// Before the first word of an answer: it reads the prompt, and may think.
+    /// Before the first content of an answer: the model reads the prompt, and may think.
     pub first: Duration,
-    /// After it.
+    /// Between later pieces.
     pub later: Duration,
 }
 
-/// The same before the first word and after it.
+/// One deadline for both.
 impl From<Duration> for Silence {
     fn from(idle: Duration) -> Self {
         Self { first: idle, later: idle }
     }
 }
 
-/// A call that came to nothing.
+/// A failed attempt.
 struct Failed {
     error: ModelError,
-    /// What the provider said about asking again.
+    /// The provider's `x-should-retry`.
     should_retry: Option<bool>,
 }
 
@@ -66,21 +66,21 @@ impl From<ModelError> for Failed {
     }
 }
 
-/// Clients for all calls: connections are kept between them.
+/// HTTP clients shared by all calls, so that connections are reused.
 #[derive(Debug, Default)]
 pub struct Clients {
-    /// For this machine.
+    /// For endpoints on this machine, without a proxy.
     near: Option<Client>,
-    /// For all others.
+    /// For all other endpoints.
     far: Option<Client>,
 }
 
 impl Clients {
-    /// The client for who is asked here.
+    /// Returns the client for an endpoint.
     ///
     /// # Errors
     ///
-    /// The system's certificates cannot be read.
+    /// Fails if the system's certificates cannot be read.
     pub fn of(&mut self, endpoint: &Endpoint) -> Result<Client, ModelError> {
         let kept = if is_local(endpoint) { &mut self.near } else { &mut self.far };
         match kept {
@@ -91,19 +91,19 @@ impl Clients {
 }
 
 fn builder(endpoint: &Endpoint) -> ClientBuilder {
-    // An error says that there is one already.
+    // Fails only if a provider is installed already.
     drop(rustls::crypto::ring::default_provider().install_default());
     let client = Client::builder();
-    // No proxy finds this machine.
+    // A proxy cannot reach this machine.
     let client = if is_local(endpoint) { client.no_proxy() } else { client };
     client
         .connect_timeout(CONNECT)
-        // Whoever an address leads on to was not given the key.
+        // The target of a redirect must not get the key.
         .redirect(redirect::Policy::none())
         .user_agent(concat!("threadhold/", env!("CARGO_PKG_VERSION")))
 }
 
-/// The variables that name a proxy for addresses of this scheme.
+/// The environment variables that name a proxy for URLs of this scheme, in order.
 fn proxy_variables(url: &str) -> [&'static str; 4] {
     match url.starts_with("https:") {
         true => ["HTTPS_PROXY", "https_proxy", "ALL_PROXY", "all_proxy"],
@@ -112,7 +112,7 @@ fn proxy_variables(url: &str) -> [&'static str; 4] {
 }
 
 impl Remote {
-    /// A model at this address. `silence` is how long it may say nothing.
+    /// Creates a model at this endpoint; `silence` is the deadline for its data.
     pub fn new(
         client: Client,
         endpoint: Endpoint,
@@ -124,13 +124,13 @@ impl Remote {
         Self { client, endpoint, key, terms, silence, retries: true, is_read: true }
     }
 
-    /// The same, but a call that comes to nothing stays so: for who wants to know why.
+    /// Disables retries, for callers that want the first error.
     #[must_use]
     pub fn without_retries(self) -> Self {
         Self { retries: false, ..self }
     }
 
-    /// The same, but nobody reads along: a call that breaks in the middle of its words can be made again too.
+    /// Marks the answer as not shown while it streams: a call that breaks in the middle is then retried too.
     #[must_use]
     pub fn unread(self) -> Self {
         Self { is_read: false, ..self }
@@ -148,12 +148,12 @@ impl Remote {
                 Ok(answer) => return Ok(answer),
                 Err(failed) => failed,
             };
-            // Some repeat the key that they do not accept.
+            // Some providers repeat the rejected key.
             let error = match &self.key {
                 Some(key) => error.without(key.expose_secret()),
                 None => error,
             };
-            // What was heard was shown: it is not said twice.
+            // Shown content must not be sent twice.
             let delay = if is_heard || !self.retries {
                 None
             } else {
@@ -178,7 +178,7 @@ impl Remote {
         let headers = self.headers(&post.headers)?;
         if wire == Wire::OpenaiResponses && self.endpoint.socket {
             let handshake = Handshake::new();
-            // Over a connection of its own: the others may carry more than one request at a time, which no socket can.
+            // HTTP/1.1 on its own connection: an HTTP/2 connection cannot become a socket.
             let client = builder(&self.endpoint).http1_only().build().map_err(network)?;
             let sent = client.get(url).headers(headers).headers(handshake.headers()?);
             let response = in_time(self.silence.first, sent.send()).await?;
@@ -198,7 +198,8 @@ impl Remote {
         Ok(read(stream, response.bytes_stream().map_err(network).boxed(), self.silence, hear).await?)
     }
 
-    /// Why nobody was reached. Who stands between is often why, and an error does not say that somebody does.
+    /// The error of a failed connection. Names the proxy variable that applies: a proxy is often the cause,
+    /// and the error does not mention it.
     fn unreached(&self, error: reqwest::Error) -> ModelError {
         let is_far = error.is_connect() && !is_local(&self.endpoint);
         let mut names = proxy_variables(self.endpoint.url()).into_iter();
@@ -256,12 +257,12 @@ impl Remote {
     }
 }
 
-/// Reads an answer from the pieces in which it comes. A connection that breaks once the answer is whole took nothing away.
+/// Parses an answer from its pieces. A complete answer counts even if the connection then breaks.
 ///
 /// # Errors
 ///
-/// What the provider says is wrong, what cannot be read, a stream that breaks, ends too early, has no end, or is silent
-/// for too long.
+/// Fails on an error of the provider, unreadable data, a stream that breaks, ends too early or is too large,
+/// and a missed deadline.
 pub async fn read<P: AsRef<[u8]>>(
     mut stream: Stream,
     mut pieces: impl futures_util::Stream<Item = Result<P, ModelError>> + Unpin,
@@ -301,12 +302,12 @@ pub async fn read<P: AsRef<[u8]>>(
     }
 }
 
-/// What is silent for too long is broken.
+/// Fails with `Silent` after the deadline.
 async fn in_time<T>(most: Duration, coming: impl Future<Output = T>) -> Result<T, ModelError> {
     tokio::time::timeout(most, coming).await.map_err(|_| ModelError::Silent { waited: most })
 }
 
-/// Whether who reads along sees it: then it is not said again.
+/// `true` if a user sees this event, so that it must not be repeated.
 fn is_shown(said: &Said) -> bool {
     match said {
         Said::Delta(delta) => !matches!(delta, Delta::SetUsage(_) | Delta::MergeExtra(_)),
@@ -324,7 +325,7 @@ impl Model for Remote {
     }
 }
 
-/// `retry-after`: seconds, or a date; in milliseconds from now.
+/// Parses `retry-after`, seconds or a date, as milliseconds from `now`.
 fn later(after: &str, now: SystemTime) -> Option<u64> {
     if let Ok(seconds) = after.parse::<f64>() {
         return (seconds >= 0.0).then_some((seconds * 1000.0) as u64);
@@ -333,7 +334,7 @@ fn later(after: &str, now: SystemTime) -> Option<u64> {
     u64::try_from(date.duration_since(now).unwrap_or_default().as_millis()).ok()
 }
 
-/// What broke, without the address: it may hold what nobody is to see.
+/// Converts an error, without the URL, which may hold a secret.
 fn network(error: reqwest::Error) -> ModelError {
     let error = error.without_url();
     let is_asked = !error.is_builder();
@@ -343,11 +344,11 @@ fn network(error: reqwest::Error) -> ModelError {
         reason = format!("{reason}: {deeper}");
         cause = deeper.source();
     }
-    // What cannot even be asked is no fault of the network, and stays so.
+    // A request that cannot be built is no network failure, and a retry does not help.
     if is_asked { ModelError::Network { reason } } else { ModelError::BadRequest { status: None, reason } }
 }
 
-/// From 0 to 1, different for each process and moment.
+/// Jitter from 0 to 1, from the clock's microseconds.
 fn chance() -> f64 {
     let now = SystemTime::now().duration_since(SystemTime::UNIX_EPOCH).unwrap_or_default();
     f64::from(now.subsec_micros() % 1000) / 1000.0

@@ -1,20 +1,20 @@
-//! When a call is made again: when the provider wants it, else later each time. Time is the caller's, and so is chance.
+//! Delays before retries: the provider's requested delay, or exponential backoff. The caller supplies time
+//! and chance.
 
 use super::ModelError;
 
-/// Attempts in all.
+/// The most attempts, the first included.
 pub(crate) const MOST_ATTEMPTS: u32 = 5;
-/// Before the second attempt, in milliseconds; twice as long before each one after it.
+/// The delay before the second attempt, in milliseconds; it doubles with each further one.
 const FIRST_DELAY: u64 = 500;
-/// The longest that we choose ourselves, in milliseconds.
+/// The longest delay of our own, in milliseconds.
 const MOST_DELAY: u64 = 8_000;
-/// The longest that a provider may choose, in milliseconds: who wants more is not waited for.
+/// The longest delay that a provider may request, in milliseconds; a longer one ends the retries.
 const MOST_WANTED: u64 = 60_000;
 
-/// The delay before the next attempt, in milliseconds, after this one failed; nothing where it is not made. What the
-/// provider says about it (`should_retry`) goes before its error's class. One that wants it at once, or at a time gone by,
-/// wants nothing of use: it would be asked by everybody again and again. `chance` is from 0 to 1, so that many who failed
-/// together do not come back together.
+/// Returns the delay before the next attempt, in milliseconds, or `None` if there is none. The provider's
+/// `should_retry` overrides the error's class. A requested delay of zero, or a time in the past, is ignored:
+/// all clients would retry at once. `chance`, from 0 to 1, is the jitter.
 pub(crate) fn delay(
     error: &ModelError,
     should_retry: Option<bool>,
@@ -33,7 +33,6 @@ pub(crate) fn delay(
     }
 }
 
-/// A part of `most` that chance says.
 fn up_to(most: u64, chance: f64) -> u64 {
     (most as f64 * chance.clamp(0.0, 1.0)) as u64
 }
@@ -54,27 +53,23 @@ mod tests {
     }
 
     #[test]
-    fn what_a_provider_wants_is_done_within_reason() {
+    fn requested_delay_is_kept_up_to_a_minute() {
         assert_eq!(delay(&overloaded(Some(18_642)), None, 1, 0.0), Some(18_642));
-        assert_eq!(
-            delay(&overloaded(Some(18_642)), None, 1, 1.0),
-            Some(20_506),
-            "not all at the same moment"
-        );
+        assert_eq!(delay(&overloaded(Some(18_642)), None, 1, 1.0), Some(20_506), "jitter is added");
         assert_eq!(delay(&overloaded(Some(3_600_000)), None, 1, 0.5), None);
     }
 
     #[test]
-    fn who_wants_it_at_once_is_asked_later_each_time() {
+    fn requested_delay_of_zero_is_ignored() {
         let delays: Vec<_> = (1..=4).map(|attempt| delay(&overloaded(Some(0)), None, attempt, 1.0)).collect();
         assert_eq!(delays, [Some(500), Some(1000), Some(2000), Some(4000)]);
     }
 
     #[test]
-    fn what_does_not_pass_is_not_tried_again() {
+    fn permanent_errors_are_not_retried() {
         let quota = ModelError::Quota { status: None, reason: String::new() };
         assert_eq!(delay(&quota, None, 1, 0.5), None);
-        assert_eq!(delay(&quota, Some(true), 1, 1.0), Some(500), "but where the provider wants it");
+        assert_eq!(delay(&quota, Some(true), 1, 1.0), Some(500), "unless the provider asks for it");
         assert_eq!(delay(&overloaded(None), Some(false), 1, 0.5), None);
     }
 }

@@ -1,8 +1,7 @@
-//! A WebSocket in the place of a post: the request goes as one message, and the messages that come are the events of the
-//! same stream. The handshake is a request of the one client there is, so addresses, keys and certificates are treated
-//! alike; what is said over it is the wire's. Each call opens a socket of its own and closes it at its end: a request holds
-//! all of its prompt, so a socket that stayed open would save a handshake and nothing else, and a cancel would have to
-//! leave an answer unread on it.
+//! A WebSocket instead of a POST: the request is one message, and the messages that arrive are the events of
+//! the same stream. The handshake uses the ordinary HTTP client, so addresses, keys and certificates are
+//! treated alike. Each call opens and closes its own socket: a request holds its whole prompt, so a shared
+//! socket would only save a handshake, and a cancelled call would leave an unread answer on it.
 
 use super::ModelError;
 use futures_util::{SinkExt, Stream, StreamExt};
@@ -18,26 +17,26 @@ use tokio_tungstenite::tungstenite::handshake::client::generate_key;
 use tokio_tungstenite::tungstenite::handshake::derive_accept_key;
 use tokio_tungstenite::tungstenite::protocol::{Message, Role, WebSocketConfig};
 
-/// The most that one message may hold, in bytes. More is no answer of a model.
+/// The largest message, in bytes; more is not a model's answer.
 const MOST_MESSAGE: usize = 16 << 20;
 
-/// A handshake: what is asked, and by what its answer is known.
+/// A handshake: the key that was sent, from which the response is verified.
 #[derive(Debug)]
 pub(crate) struct Handshake {
     key: String,
 }
 
 impl Handshake {
-    /// One of its own.
+    /// Creates a handshake with a fresh key.
     pub fn new() -> Self {
         Self { key: generate_key() }
     }
 
-    /// The headers that ask for a socket.
+    /// The headers that request a WebSocket.
     ///
     /// # Errors
     ///
-    /// None that can come: a key is text that a header can hold.
+    /// Never in practice: a key is valid in a header.
     pub(crate) fn headers(&self) -> Result<HeaderMap, ModelError> {
         let key = HeaderValue::from_str(&self.key).map_err(|_| broken("no key could be made for it"))?;
         let fields: [(HeaderName, HeaderValue); 4] = [
@@ -49,12 +48,12 @@ impl Handshake {
         Ok(HeaderMap::from_iter(fields))
     }
 
-    /// Sends a request over the socket that was opened. What comes back are the bytes of the stream that a post would have
-    /// brought; dropping it closes the connection.
+    /// Sends a request over the upgraded connection. Returns the bytes of the stream that a POST would have
+    /// returned; dropping them closes the connection.
     ///
     /// # Errors
     ///
-    /// The server did not open a socket, or the connection broke.
+    /// Fails if the server did not accept the upgrade, or the connection broke.
     pub async fn ask(
         self,
         response: Response,
@@ -82,7 +81,7 @@ impl Default for Handshake {
     }
 }
 
-/// The body as the first message: that it is streamed goes without saying here.
+/// Converts the body to the first message, without `stream`: a socket always streams.
 fn first(body: &Value) -> Value {
     let mut message = serde_json::Map::from_iter([("type".to_owned(), Value::from("response.create"))]);
     message.extend(body.as_object().cloned().unwrap_or_default());
@@ -90,10 +89,10 @@ fn first(body: &Value) -> Value {
     Value::Object(message)
 }
 
-/// A message as the event that it is in the stream of a post. One that says nothing is a comment: the call is alive.
+/// Converts a message to a server-sent event; a ping becomes a comment, which shows that the call is alive.
 fn event(message: Result<Message, Error>) -> Option<Result<String, ModelError>> {
     match message {
-        // A line ends an event's data, and within JSON it is a blank.
+        // A line break would end the event's data; within JSON it is white space.
         Ok(Message::Text(text)) => Some(Ok(format!("data: {}\n\n", text.replace(['\n', '\r'], " ")))),
         Ok(Message::Ping(_) | Message::Pong(_)) => Some(Ok(":\n".to_owned())),
         Ok(Message::Close(Some(frame))) if !frame.reason.is_empty() => {

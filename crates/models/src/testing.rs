@@ -1,5 +1,5 @@
-//! A provider on loopback for tests, of this crate and of others (feature `testing`): answers as a test tells it to, and
-//! keeps what it was asked. Speaks just enough HTTP for that: one request for a connection.
+//! A provider on loopback for tests of this crate and of others (feature `testing`): answers as scripted, and
+//! records its requests. Minimal HTTP: one request per connection.
 #![allow(
     clippy::expect_used,
     clippy::panic,
@@ -16,84 +16,84 @@ use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::{TcpListener, TcpStream};
 use tokio::sync::{oneshot, watch};
 
-/// Longer than anything here takes.
+/// Longer than any test takes.
 const DEADLINE: Duration = Duration::from_secs(60);
 
-/// A request as it came.
+/// A recorded request.
 #[derive(Debug, Clone)]
 pub struct Asked {
     /// Method and path.
     pub line: String,
     /// Headers, names in lower case.
     pub headers: Vec<(String, String)>,
-    /// The body; null where it was no JSON.
+    /// The body; null if it was not JSON.
     pub body: Value,
 }
 
 impl Asked {
-    /// A header of this name.
+    /// The header of this name, in lower case.
     pub fn header(&self, name: &str) -> Option<&str> {
         self.headers.iter().find(|(known, _)| known == name).map(|(_, value)| value.as_str())
     }
 }
 
-/// What the server does once the head of its answer is sent.
+/// A step of the server after the head of a response.
 #[derive(Debug, Clone)]
 pub enum Act {
-    /// A piece of the body.
+    /// Sends a piece of the body.
     Send(Vec<u8>),
-    /// Nothing for a while.
+    /// Waits.
     Wait(Duration),
-    /// Nothing, until the client goes.
+    /// Waits until the client disconnects.
     Hold,
-    /// The same piece again and again, until the client goes.
+    /// Sends the same piece until the client disconnects.
     Endless(Vec<u8>),
-    /// The connection ends, in the middle of the body.
+    /// Closes the connection in the middle of the body.
     Cut,
-    /// The connection is torn.
+    /// Resets the connection.
     Reset,
 }
 
-/// How a request is answered. What follows the acts is a proper end.
+/// A response: its head and its steps. A proper end follows the last step.
 #[derive(Debug, Clone)]
 pub struct Reply {
     status: u16,
     headers: Vec<(String, String)>,
     acts: Vec<Act>,
-    /// The connection is torn before any answer.
+    /// Resets the connection before any response.
     is_torn: bool,
 }
 
 impl Reply {
-    /// An answer of this status and body.
+    /// A response with this status and body.
     pub fn body(status: u16, body: &str) -> Self {
         let acts = vec![Act::Send(body.as_bytes().to_vec())];
         Self { status, headers: Vec::new(), acts, is_torn: false }
     }
 
-    /// A stream that does this.
+    /// A response with status 200 and these steps.
     pub fn stream(acts: Vec<Act>) -> Self {
         Self { status: 200, headers: Vec::new(), acts, is_torn: false }
     }
 
-    /// No answer: the connection is torn.
+    /// No response: the connection is reset.
     pub fn torn() -> Self {
         Self { is_torn: true, ..Self::stream(Vec::new()) }
     }
 
-    /// With a header more.
+    /// Adds a header.
     pub fn with(mut self, name: &str, value: &str) -> Self {
         self.headers.push((name.to_owned(), value.to_owned()));
         self
     }
 
-    /// With a body that has no end.
+    /// Adds an endless body.
     pub fn endless(mut self, piece: Vec<u8>) -> Self {
         self.acts.push(Act::Endless(piece));
         self
     }
 
-    /// Chat Completions: an answer that says this, in these pieces.
+    /// Chat Completions: a text answer in these pieces.
     pub fn says(pieces: &[&str]) -> Self {
         let mut acts: Vec<Act> =
             pieces.iter().map(|piece| chunk(&json!({ "content": piece }), None)).collect();
@@ -101,7 +101,7 @@ impl Reply {
         Self::stream(acts)
     }
 
-    /// Chat Completions: an answer that calls a tool.
+    /// Chat Completions: an answer with a tool call.
     pub fn calls(id: &str, name: &str, arguments: &str) -> Self {
         let function = json!({ "name": name, "arguments": arguments });
         let calls = json!([{ "index": 0, "id": id, "type": "function", "function": function }]);
@@ -120,12 +120,12 @@ pub fn event(data: &Value) -> Act {
     Act::Send(format!("data: {data}\n\n").into_bytes())
 }
 
-/// Chat Completions: the usage.
+/// Chat Completions: the usage, 100 prompt and 10 completion tokens.
 pub fn usage() -> Act {
     event(&json!({ "choices": [], "usage": { "prompt_tokens": 100, "completion_tokens": 10 } }))
 }
 
-/// Chat Completions: the end.
+/// Chat Completions: the end marker.
 pub fn done() -> Act {
     Act::Send(b"data: [DONE]\n\n".to_vec())
 }
@@ -136,13 +136,13 @@ type Answering = Box<dyn FnMut(usize, &Asked) -> Reply + Send>;
 pub struct Server {
     address: SocketAddr,
     asked: Arc<Mutex<Vec<Asked>>>,
-    /// How many clients went before their answer was whole.
+    /// The number of clients that disconnected before their response was complete.
     gone: watch::Receiver<usize>,
-    /// Dropped with it, which ends the server.
+    /// Ends the server when dropped.
     _stop: oneshot::Sender<()>,
 }
 
-/// What the connections share.
+/// State shared by the connections.
 struct Shared {
     asked: Arc<Mutex<Vec<Asked>>>,
     answering: Mutex<Answering>,
@@ -150,8 +150,8 @@ struct Shared {
 }
 
 impl Server {
-    /// A server that answers the requests so, each with its number from 0 on. It runs on a thread of its own, so it also
-    /// serves other processes.
+    /// Starts a server that answers each request, numbered from 0, with the result of `answering`. Its own
+    /// thread lets it serve other processes too.
     pub fn start(answering: impl FnMut(usize, &Asked) -> Reply + Send + 'static) -> Self {
         let asked = Arc::new(Mutex::new(Vec::new()));
         let (gone_in, gone) = watch::channel(0);
@@ -182,22 +182,22 @@ impl Server {
         Self { address, asked, gone, _stop: stop }
     }
 
-    /// A server that answers with these in turn, and with the last one from then on.
+    /// Starts a server that sends these responses in turn, and the last one from then on.
     pub fn replies(replies: Vec<Reply>) -> Self {
         Self::start(move |at, _| replies[at.min(replies.len() - 1)].clone())
     }
 
-    /// Its address.
+    /// The base URL, without a path.
     pub fn url(&self) -> String {
         format!("http://{}", self.address)
     }
 
-    /// What it was asked so far.
+    /// The requests so far.
     pub fn asked(&self) -> Vec<Asked> {
         self.asked.lock().expect("no test failed").clone()
     }
 
-    /// Waits until so many clients went before their answer was whole.
+    /// Waits until `count` clients disconnected before their response was complete.
     pub async fn gone(&self, count: usize) {
         let mut gone = self.gone.clone();
         let waited = tokio::time::timeout(DEADLINE, gone.wait_for(|now| *now >= count)).await;
@@ -222,7 +222,7 @@ async fn serve(mut socket: TcpStream, shared: Arc<Shared>) {
     }
 }
 
-/// Sends an answer. An error says that the client went before it was whole.
+/// Sends a response. Fails if the client disconnects before its end.
 async fn answer(socket: &mut TcpStream, reply: Reply) -> std::io::Result<()> {
     let mut head =
         format!("HTTP/1.1 {} Status\r\ntransfer-encoding: chunked\r\nconnection: close\r\n", reply.status);
@@ -235,7 +235,7 @@ async fn answer(socket: &mut TcpStream, reply: Reply) -> std::io::Result<()> {
             Act::Send(piece) => send(socket, &piece).await?,
             Act::Wait(time) => tokio::time::sleep(time).await,
             Act::Hold => {
-                // Nothing is sent after a request, so what comes is its end.
+                // A client sends nothing after its request, so this returns when it disconnects.
                 socket.read_u8().await?;
             }
             Act::Endless(piece) => loop {
@@ -243,7 +243,7 @@ async fn answer(socket: &mut TcpStream, reply: Reply) -> std::io::Result<()> {
             },
             Act::Cut => return Ok(()),
             Act::Reset => {
-                // What was sent before is to arrive.
+                // Lets the data sent so far arrive.
                 socket.flush().await?;
                 tokio::time::sleep(Duration::from_millis(50)).await;
                 return socket.set_zero_linger();
@@ -260,7 +260,7 @@ async fn send(socket: &mut TcpStream, piece: &[u8]) -> std::io::Result<()> {
     socket.write_all(b"\r\n").await
 }
 
-/// Reads a request; nothing where none came.
+/// Reads a request, or `None` if the client sent none.
 async fn request(socket: &mut TcpStream) -> Option<Asked> {
     let mut bytes = Vec::new();
     let end = loop {

@@ -1,5 +1,5 @@
-//! Models of providers: recorded streams give the events that were written down, every error its class, and a server that
-//! misbehaves is met as it should be. Recordings stay outside of the repository.
+//! Tests of providers' models: recorded streams give the expected events, every error its class, and faults
+//! of servers are handled. Recordings are outside of the repository.
 #![allow(
     clippy::panic,
     clippy::print_stdout,
@@ -34,16 +34,16 @@ use serde_json::Value;
 use std::fmt::Write as _;
 use std::path::PathBuf;
 
-/// What came of a stream: what was heard, and how it ended.
+/// The events of a stream and its end.
 #[derive(Debug, Clone, PartialEq)]
 pub(crate) struct Heard {
-    /// What was said, in order; texts that follow one another are one.
+    /// The deltas in order; neighbouring texts are joined.
     pub(crate) deltas: Vec<Delta>,
-    /// How it ended.
+    /// The answer or the error.
     pub(crate) end: Result<Answer, ModelError>,
 }
 
-/// The folder of the recordings, or nothing where there is no corpus. On CI there must be one.
+/// The folder of the recordings, or `None` without a corpus. CI must have one.
 fn recordings() -> Option<PathBuf> {
     let Some(folder) = std::env::var_os("THREADHOLD_CORPUS") else {
         assert!(std::env::var_os("CI").is_none(), "THREADHOLD_CORPUS is not set, and on CI it must be");
@@ -58,7 +58,7 @@ fn recording(name: &str) -> Option<Vec<u8>> {
     recordings().map(|folder| std::fs::read(folder.join(name)).expect("the recording is there"))
 }
 
-/// Reads a stream that comes in these pieces.
+/// Parses a stream that arrives in these pieces.
 fn read<'a>(wire: Wire, pieces: impl IntoIterator<Item = &'a [u8]>) -> Heard {
     let mut deltas = Vec::new();
     let mut hear = |said| join(&mut deltas, said);
@@ -74,7 +74,7 @@ fn read<'a>(wire: Wire, pieces: impl IntoIterator<Item = &'a [u8]>) -> Heard {
     Heard { deltas, end }
 }
 
-/// Puts what was said to what was said before. Pieces of one text are one text: how large they are is no matter.
+/// Appends a delta. Pieces of one text are joined: their size does not matter.
 fn join(deltas: &mut Vec<Delta>, said: Said) {
     let Said::Delta(delta) = said else { return };
     match (deltas.last_mut(), delta) {
@@ -88,7 +88,7 @@ fn join(deltas: &mut Vec<Delta>, said: Said) {
     }
 }
 
-/// The recording gives these events, wherever its bytes are cut.
+/// Checks that the recording gives the same events wherever its bytes are cut.
 fn same_wherever_it_is_cut(wire: Wire, bytes: &[u8]) -> Heard {
     let whole = read(wire, [bytes]);
     for at in places(bytes.len()) {
@@ -101,14 +101,15 @@ fn same_wherever_it_is_cut(wire: Wire, bytes: &[u8]) -> Heard {
     whole
 }
 
-/// Where a stream of this size is cut: everywhere, but for the middle of a large one, which pieces of one byte cut too.
+/// The positions at which a stream of this size is cut: all, except in the middle of a large one, which is
+/// also tested in pieces of one byte.
 fn places(size: usize) -> impl Iterator<Item = usize> {
     let ends = if size < 50_000 { 5000 } else { 500 };
     (0..=size).filter(move |at| *at <= ends || at + ends / 2 > size)
 }
 
-/// A stream that is cut off anywhere is a broken one, and what was heard of it is a beginning of what is heard of the
-/// whole one. `least` is how many bytes a whole answer needs.
+/// Checks that a truncated stream is an error, and that its text is a prefix of the whole. `least` is the
+/// size of a complete answer, in bytes.
 fn broken_wherever_it_ends(wire: Wire, bytes: &[u8], least: usize) {
     let whole = draft(&read(wire, [bytes]).deltas);
     for end in places(bytes.len() - 1) {
@@ -122,7 +123,7 @@ fn broken_wherever_it_ends(wire: Wire, bytes: &[u8], least: usize) {
     }
 }
 
-/// What the deltas amount to.
+/// The draft that the deltas add up to.
 fn draft(deltas: &[Delta]) -> Draft {
     let mut draft = Draft::default();
     for delta in deltas.iter().cloned() {
@@ -136,7 +137,7 @@ fn said(draft: &Draft) -> String {
     parts.iter().filter_map(AssistantPart::text).map(|text| &**text).collect()
 }
 
-/// What was heard, a line for each event.
+/// The deltas and the end, one per line.
 pub(crate) fn lines(heard: &Heard) -> String {
     let mut out = String::new();
     for delta in &heard.deltas {
@@ -170,7 +171,7 @@ pub(crate) fn lines(heard: &Heard) -> String {
     out
 }
 
-/// A long text by its ends, its size and its hash: a recording is not repeated here.
+/// Abbreviates a long text to its ends, size and hash, so that recordings are not copied here.
 fn shown(text: &str) -> String {
     if text.len() <= 60 {
         return format!("{text:?}");
@@ -180,7 +181,7 @@ fn shown(text: &str) -> String {
     format!("{head:?}…{tail:?} {} bytes {}", text.len(), &sha256_hex(text.as_bytes())[..12])
 }
 
-/// The same with its long texts by their ends.
+/// Abbreviates the long texts of a value.
 fn brief(value: &Value) -> Value {
     match value {
         Value::String(text) if text.len() > 60 => shown(text).into(),

@@ -1,5 +1,5 @@
-//! The wires: how a request is put into a provider's words, and how its stream is read. Pure: nothing is sent here, so a
-//! recorded stream is read as one that comes.
+//! Wire formats: a request in a provider's format, and the parser of its stream. Pure: nothing is sent here,
+//! so recorded streams are parsed like live ones.
 
 mod anthropic;
 mod blocks;
@@ -21,61 +21,61 @@ use engine::prompt::request::{Answer, Request};
 use engine::text::json;
 use serde_json::Value;
 
-/// The most that is shown of what cannot be read, in bytes.
+/// The longest excerpt of an unreadable event, in bytes.
 const MOST_SHOWN: usize = 120;
 
-/// Bytes of a tool's definition that make a token, about.
+/// Approximate bytes of a tool definition per token.
 const BYTES_PER_TOKEN: usize = 4;
 
-/// What a provider is told beside the request.
+/// Parameters of a call beside the request.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Terms {
-    /// The model's name.
+    /// The model's name, as the provider spells it.
     pub model: String,
-    /// The model's window, in tokens.
+    /// The context window, in tokens.
     pub window: u32,
-    /// The most that it may answer, in tokens, where the request has no limit of its own.
+    /// The answer limit, in tokens, for requests without a limit of their own.
     pub max_output: Option<u32>,
-    /// Whether it can be told of tools and told to use none.
+    /// `true` if tools may be sent together with the instruction to use none.
     pub tool_choice_none: bool,
-    /// Whether it sees pictures.
+    /// `true` if the model accepts images.
     pub images: bool,
-    /// Names the prompt whose beginning a cache may keep: the session and its generation.
+    /// The provider's cache key for the prompt's prefix: the session and its generation.
     pub cache_key: Option<String>,
 }
 
-/// A request in a provider's words.
+/// A request in a provider's format.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Post {
-    /// Where, below the base URL.
+    /// The path below the base URL.
     pub path: &'static str,
-    /// Headers beside the key's.
+    /// Headers other than the one with the key.
     pub headers: Vec<(&'static str, &'static str)>,
-    /// What.
+    /// The JSON body.
     pub body: Value,
 }
 
-/// Reads a provider's stream. One that ends without the provider's word that it is over is broken.
+/// Parser of a provider's stream. A stream that ends without the provider's end marker is broken.
 pub trait Reader: Send {
-    /// One event, as text. What it says is handed on.
+    /// Parses one event and hands its content to `hear`.
     ///
     /// # Errors
     ///
-    /// What the provider says is wrong, or what cannot be read.
+    /// Fails if the event is an error of the provider or cannot be parsed.
     fn event(&mut self, event: &str, hear: Hear<'_>) -> Result<(), ModelError>;
 
-    /// Whether the provider said that the answer is over. Nothing of the stream is read after that.
+    /// `true` once the provider has marked the end of the answer; later events are ignored.
     fn is_over(&self) -> bool;
 
-    /// The stream ended.
+    /// Finishes the answer at the end of the stream.
     ///
     /// # Errors
     ///
-    /// It ended too early.
+    /// Fails with `Network` if the stream ended too early.
     fn end(self: Box<Self>) -> Result<Answer, ModelError>;
 }
 
-/// Puts a request into the words of the provider that is asked here; nothing for a wire that is not posted to.
+/// Builds the HTTP request for an endpoint. Returns `None` for a wire without HTTP.
 pub fn post(endpoint: &Endpoint, request: &Request, terms: &Terms) -> Option<Post> {
     match endpoint.wire {
         Wire::OpenaiChat => Some(openai_chat::post(endpoint.url(), request, terms)),
@@ -86,7 +86,7 @@ pub fn post(endpoint: &Endpoint, request: &Request, terms: &Terms) -> Option<Pos
     }
 }
 
-/// Reads the streams of this wire; nothing for a wire that has none.
+/// Returns the stream parser of a wire, or `None` if the wire has no streams.
 pub fn reader(wire: Wire) -> Option<Box<dyn Reader>> {
     match wire {
         Wire::OpenaiChat => Some(Box::<openai_chat::Chat>::default()),
@@ -97,7 +97,7 @@ pub fn reader(wire: Wire) -> Option<Box<dyn Reader>> {
     }
 }
 
-/// How the events of this wire are told apart.
+/// The framing of a wire's events.
 pub(crate) fn framing(wire: Wire) -> Framing {
     match wire {
         Wire::Ollama => Framing::Lines,
@@ -105,23 +105,23 @@ pub(crate) fn framing(wire: Wire) -> Framing {
     }
 }
 
-/// A stream that is being read: its frames and who reads them.
+/// A stream being parsed: its framing and its parser.
 pub struct Stream {
     frames: Frames,
     reader: Box<dyn Reader>,
 }
 
 impl Stream {
-    /// Before the first byte.
+    /// Creates the parser of an unread stream, or `None` if the wire has no streams.
     pub fn new(wire: Wire) -> Option<Self> {
         Some(Self { frames: Frames::new(framing(wire)), reader: reader(wire)? })
     }
 
-    /// Takes bytes in. Whether the answer is over.
+    /// Parses more bytes. Returns `true` once the answer is complete.
     ///
     /// # Errors
     ///
-    /// What the provider says is wrong, or what cannot be read. What came whole before it was heard.
+    /// Fails on an error of the provider or unreadable data. Complete events before it were handed to `hear`.
     pub fn push(&mut self, bytes: &[u8], hear: Hear<'_>) -> Result<bool, ModelError> {
         let mut events = Vec::new();
         let framed = self.frames.push(bytes, &mut events);
@@ -134,11 +134,11 @@ impl Stream {
         if is_over { Ok(true) } else { framed.map(|()| false) }
     }
 
-    /// No byte comes any more.
+    /// Finishes the answer at the end of the stream.
     ///
     /// # Errors
     ///
-    /// The stream ended too early, or was none.
+    /// Fails if the stream ended too early or was no event stream.
     pub fn end(mut self, hear: Hear<'_>) -> Result<Answer, ModelError> {
         if !self.reader.is_over() {
             if let Some(body) = self.frames.stray() {
@@ -151,22 +151,22 @@ impl Stream {
     }
 }
 
-/// What the stream ended in cannot be read because it is not whole.
+/// Converts a parse error of the final, incomplete event into an early end.
 fn cut(error: ModelError) -> ModelError {
     if matches!(error, ModelError::CorruptStream { .. }) { ended_early() } else { error }
 }
 
-/// The stream ended without the provider's word that the answer is over.
+/// The error for a stream without the provider's end marker.
 fn ended_early() -> ModelError {
     ModelError::Network { reason: "the stream ended before the answer did".to_owned() }
 }
 
-/// An event that a wire does not know the form of.
+/// The error for an event of unknown form.
 fn cannot_be_read(event: &str) -> ModelError {
     ModelError::CorruptStream { reason: format!("this is no event: {}", excerpt(event, MOST_SHOWN)) }
 }
 
-/// An event as JSON; nothing for one that says nothing. Some end with a word that is no JSON.
+/// Parses an event as JSON. Returns `None` for an empty event and for `[DONE]`, which is not JSON.
 fn json_of(event: &str) -> Result<Option<Value>, ModelError> {
     match event.trim() {
         "" | "[DONE]" => Ok(None),
@@ -174,28 +174,26 @@ fn json_of(event: &str) -> Result<Option<Value>, ModelError> {
     }
 }
 
-/// The text under a key; none where there is none.
 fn text_of<'a>(value: &'a Value, key: &str) -> Option<&'a str> {
     value.get(key).and_then(Value::as_str)
 }
 
-/// The list under a key; an empty one where there is none.
+/// The list under a key; empty if there is none.
 fn list_of<'a>(value: &'a Value, key: &str) -> &'a [Value] {
     value.get(key).and_then(Value::as_array).map_or(&[], Vec::as_slice)
 }
 
-/// The count under a key, such as a place; none where there is none.
 fn count_of(value: &Value, key: &str) -> Option<u64> {
     value.get(key).and_then(Value::as_u64)
 }
 
-/// The number under a key; none where there is none.
+/// The number under a key, capped at `u32::MAX`.
 fn number_of(value: &Value, key: &str) -> Option<u32> {
     count_of(value, key).map(|number| u32::try_from(number).unwrap_or(u32::MAX))
 }
 
-/// The places of a request after which its provider's cache keeps the prefix: none that stands before the shortest prefix
-/// that it keeps, by our own count.
+/// The cache breakpoints of a request, without those before the shortest prefix that the provider caches, by
+/// our own token count.
 fn cached_places(request: &Request, terms: &Terms) -> Vec<usize> {
     let mut weight = weight_of_tools(request);
     let items = request.items.iter().enumerate().filter_map(|(at, item)| {
@@ -205,12 +203,12 @@ fn cached_places(request: &Request, terms: &Terms) -> Vec<usize> {
     items.collect()
 }
 
-/// Whether the provider's cache keeps a prefix of so many tokens. Where nobody knows, it may.
+/// `true` if the provider caches a prefix of this many tokens, or if its minimum is unknown.
 fn is_long_enough(tokens: u32, terms: &Terms) -> bool {
     known::model(&terms.model).and_then(|known| known.cache_minimum).is_none_or(|least| tokens >= least)
 }
 
-/// What the tools of a request weigh, in tokens, about: they stand before all else.
+/// The approximate size of the tools, in tokens. They come first in the prompt.
 fn weight_of_tools(request: &Request) -> u32 {
     let bytes = request
         .tools
@@ -219,7 +217,7 @@ fn weight_of_tools(request: &Request) -> u32 {
     u32::try_from(bytes.sum::<usize>() / BYTES_PER_TOKEN).unwrap_or(u32::MAX)
 }
 
-/// Hands a text on, where there is any.
+/// Hands a text on unless it is empty.
 fn append(of: fn(String) -> Delta, text: &str, hear: Hear<'_>) {
     if !text.is_empty() {
         hear(Said::Delta(of(text.to_owned())));

@@ -1,24 +1,24 @@
-//! Finds the field of a value that does not fit its schema, for errors that name it. It knows the part of JSON Schema
-//! that our types produce, and no more: a keyword that it does not know is taken as held.
+//! Finds the field of a value that does not match its schema, for errors that name it. Supports the part of JSON Schema
+//! that the protocol's types produce; other keywords count as matched.
 
 use serde_json::Value;
 use std::fmt::Write as _;
 
-/// A field that does not fit, and why.
+/// A field that does not match its schema.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Fault {
-    /// Where, such as `history[2].rounds`; empty for the whole.
+    /// The path, such as `history[2].rounds`; empty for the whole value.
     pub field: String,
-    /// What is wrong with it, without its content.
+    /// The reason, without the field's content.
     pub reason: String,
 }
 
-/// The first field of `value` that does not fit the schema `root`, whose `$defs` hold what it refers to.
+/// Returns the first field of `value` that does not match the schema `root`, whose `$defs` hold what it refers to.
 pub fn fault(root: &Value, value: &Value) -> Option<Fault> {
     fault_in(root, root, value)
 }
 
-/// The same for a part of `root`, such as a reference into its `$defs`.
+/// Returns the same for a part of `root`, such as a reference into its `$defs`.
 pub fn fault_in(root: &Value, schema: &Value, value: &Value) -> Option<Fault> {
     let mut path = String::new();
     let reason = Checker { root }.check(schema, value, &mut path)?;
@@ -30,7 +30,7 @@ struct Checker<'a> {
 }
 
 impl Checker<'_> {
-    /// Why `value` does not fit; `path` then names where.
+    /// Returns why `value` does not match and leaves the place in `path`.
     fn check(&self, schema: &Value, value: &Value, path: &mut String) -> Option<String> {
         let schema = self.resolve(schema);
         if schema.get("x-lenient").is_some() {
@@ -86,7 +86,7 @@ impl Checker<'_> {
         None
     }
 
-    /// Among alternatives the one that the value means is found by its type and its tag; its fault is the fault.
+    /// Finds the alternative that the value is meant as, by type and tag; its fault is the fault of the union.
     fn no_alternative(&self, schema: &Value, value: &Value, path: &mut String) -> Option<String> {
         let lists = [schema.get("oneOf"), schema.get("anyOf")];
         for list in lists.into_iter().flatten().filter_map(Value::as_array) {
@@ -109,7 +109,7 @@ impl Checker<'_> {
         None
     }
 
-    /// Whether a value is meant as this alternative: its type fits, and so do its constants.
+    /// Returns `true` if the value's type and constants match this alternative.
     fn means(&self, alternative: &Value, value: &Value) -> bool {
         let schema = self.resolve(alternative);
         if schema.get("x-unknown").is_some() || wrong_type(schema, value).is_some() {
@@ -127,7 +127,7 @@ impl Checker<'_> {
             })
     }
 
-    /// What a value must be that fits no alternative. Null is not offered: it only stands for an absent field.
+    /// Says what a value that matches no alternative must be. Null is not offered: it only stands for an absent field.
     fn none_of(&self, list: &[Value], value: &Value) -> String {
         let mut names = Vec::new();
         self.describe(list, &mut names);
@@ -160,7 +160,7 @@ impl Checker<'_> {
     }
 }
 
-/// Other names that a field is read under.
+/// Returns the other names that a field is read under.
 fn aliases(name: &str) -> &'static [&'static str] {
     if name == "parts" { &["content"] } else { &[] }
 }

@@ -1,4 +1,4 @@
-//! What a session's prompt is made of and how far it is from a compaction, and compactions as clients see them.
+//! The context of a session: the parts of its prompt, the distance to a compaction, and compactions by hand.
 
 pub mod compaction;
 pub mod ledger;
@@ -20,7 +20,7 @@ pub use compaction::{
     CompactionMode, CompactionStatus, CompactionTrigger, CompactionView, Fallback, Placement, Strength,
 };
 
-/// Numbers of messages by what became of them in the prompt. Together they are all messages of the session.
+/// Numbers of messages by how the prompt shows them. Their sum is the number of messages of the session.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct Coverage {
@@ -28,7 +28,7 @@ pub struct Coverage {
     pub raw: u32,
     /// Shown in part.
     pub shortened: u32,
-    /// The block of the compaction in force stands for them.
+    /// Replaced by the block of the compaction in force.
     pub covered: u32,
     /// Left out and reported.
     pub dropped: u32,
@@ -36,39 +36,38 @@ pub struct Coverage {
     pub hidden: u32,
 }
 
-/// Something that every prompt shows, byte for byte, because the user wants it. A message that the prompt shows whole in its
-/// place is not shown twice.
+/// A message or text that every prompt shows, byte for byte. A message that the prompt shows whole anyway is not
+/// repeated.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct Pin {
-    /// Its id.
+    /// Id of the pin.
     pub pin_id: String,
-    /// The message, where it is one. The pin goes with it.
+    /// Id of the pinned message; absent for a text. If the message is removed, so is the pin.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub message_id: Option<String>,
-    /// The words, where it is no message.
+    /// The pinned text; absent for a message.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub text: Option<String>,
-    /// Its size in tokens.
+    /// Size of the pin, in tokens.
     pub tokens: u32,
 }
 
-/// Something that starts a compaction, and how near it is.
+/// A trigger of compactions, and how near it is.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct TriggerState {
-    /// What.
+    /// Name of the trigger.
     pub trigger: CompactionTrigger,
-    /// What is counted.
+    /// Unit of `now` and `at`.
     pub measure: TriggerMeasure,
-    /// How much there is now.
+    /// Current value.
     pub now: u64,
-    /// How much it starts at; missing where it is switched off.
+    /// Value at which the trigger fires; absent if it is off.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub at: Option<u64>,
-    /// New tokens that must come before it starts anything, however much there is: too little was said since the last
-    /// compaction (see `minNewTokens`), or since one was refused, undone or came to nothing. Missing where nothing holds
-    /// it back.
+    /// New tokens required before the trigger may fire, whatever `now` is: since the last compaction (see
+    /// `minNewTokens`), or since one was refused, undone or failed. Absent if none are.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub held_back_tokens: Option<u32>,
 }
@@ -77,7 +76,7 @@ pub struct TriggerState {
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct ContextInspectParams {
-    /// The session.
+    /// Id of the session.
     pub session_id: String,
 }
 
@@ -85,64 +84,64 @@ pub struct ContextInspectParams {
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct ContextInspectResult {
-    /// The prompt's size in tokens.
+    /// Size of the prompt, in tokens.
     pub tokens: u32,
-    /// The most it may weigh, in tokens.
+    /// Largest size of a prompt, in tokens.
     pub limit: u32,
-    /// The model's window in tokens.
+    /// Window of the model, in tokens.
     pub window: u32,
-    /// Who counted: the vocabulary, `×` the factor of the model where one is known, behind `reported+` where the last
-    /// report of its provider is in it.
+    /// Token counter: the vocabulary (`o200k`), then a factor learned for the model, if any (`o200k×1.20 name`), all
+    /// behind `reported+` if the count builds on the provider's last report.
     pub estimator: String,
-    /// How well that is known.
+    /// Accuracy of the counts.
     pub estimate: Estimate,
-    /// What it is made of, in order.
+    /// Sections of the prompt, in order.
     pub sections: Vec<SectionTokens>,
-    /// New tokens that fit before the nearest compaction that sizes set off, as in `contextUpdated`.
+    /// New tokens that fit before the nearest compaction triggered by size, as in `contextUpdated`.
     pub tokens_until_compaction: u32,
     /// All compactions, oldest first.
     pub compactions: Vec<CompactionView>,
-    /// What became of the session's messages.
+    /// Numbers of messages by how the prompt shows them.
     pub coverage: Coverage,
-    /// What is not in the prompt as it was said.
+    /// Everything that the prompt does not show verbatim.
     pub cuts: Vec<Cut>,
-    /// What the user pinned, in the order in which it was.
+    /// Pins of the user, in the order in which they were added.
     pub pins: Vec<Pin>,
-    /// What starts a compaction, and how near it is.
+    /// Triggers of compactions.
     pub triggers: Vec<TriggerState>,
-    /// What the model reported for its last answer.
+    /// Tokens that the model reported for its last answer.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub usage: Option<Usage>,
-    /// The most that the model's provider turned out to take, in tokens, where it found a prompt too large. It binds
-    /// `limit` until the model, its window or the chat is another one.
+    /// Largest prompt that the provider accepts, in tokens, learned when it rejected one as too large. It lowers
+    /// `limit` until the model, its window or the chat changes.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub learned_limit: Option<u32>,
-    /// Each setting with its value and who set it.
+    /// All settings, each with its value and source.
     pub settings: Vec<SettingInForce>,
 }
 
-/// How well tokens are known, beside what a provider says of them.
+/// The accuracy of token counts, beside the provider's reports.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct Estimate {
-    /// What counts are taken times for this model, learned from its reports; 1 before.
+    /// Factor of counts for this model: learned from its reports, before that known from its name, otherwise 1.
     pub factor: f64,
-    /// The share of the window that is kept back for the error; it follows the measured one.
+    /// Share of the window kept back for the error of the estimate; follows the measured error.
     pub margin: f64,
-    /// The last report of the model's provider, while the prompt begins with the one that it was about.
+    /// Last report of the model's provider; absent once the prompt no longer begins with the reported one.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub last_report: Option<UsageReport>,
 }
 
-/// What a provider reported of a prompt, beside our own count of it.
+/// A provider's report of a prompt's size, with the sidecar's count of the same prompt.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct UsageReport {
-    /// The model.
+    /// Name of the model.
     pub model: String,
-    /// Tokens that it read, as reported.
+    /// Input tokens that the provider reported.
     pub reported_tokens: u32,
-    /// Tokens by our count, before anything learned.
+    /// Tokens that the sidecar counted, without the learned factor.
     pub counted_tokens: u32,
 }
 
@@ -150,22 +149,22 @@ pub struct UsageReport {
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct ContextCompactParams {
-    /// The session.
+    /// Id of the session.
     pub session_id: String,
-    /// What the summary should not lose, in the user's words.
+    /// User's words about what the summary must keep.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub focus: Option<String>,
-    /// The newest compaction in force, to be made again from the originals. It goes out of force when the new one is made,
-    /// and stays where none is.
+    /// Id of the newest compaction in force, to be made again from the originals. It stays in force if no new one is
+    /// made.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub redo: Option<String>,
-    /// Messages that the new one must not hide: they are pinned with it.
+    /// Ids of messages that the new compaction must not hide; they are pinned.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub keep: Vec<String>,
-    /// Only says what would be done, without asking a model; nothing changes. Default: false.
+    /// `true` only reports the outcome: no model is asked and nothing changes. Default: false.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub preview: bool,
-    /// Reports progress with `$/progress`.
+    /// Token for `$/progress` reports.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub work_done_token: Option<ProgressToken>,
 }
@@ -174,47 +173,47 @@ pub struct ContextCompactParams {
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct ContextCompactResult {
-    /// The compaction that was made.
+    /// The new compaction; absent if none was made.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub compaction: Option<CompactionView>,
-    /// The metadata that is new: persist it with the turn and hand it back unchanged.
+    /// New metadata: persist it with the turn and hand it back unchanged.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub metadata: Option<TurnMetadata>,
-    /// What would be done, where only that was asked.
+    /// Expected outcome, if `preview` was requested.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub preview: Option<CompactionPreview>,
-    /// Why nothing was compacted.
+    /// Reason why nothing was compacted.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub reason: Option<String>,
 }
 
-/// A compaction that was not made.
+/// The expected outcome of a compaction.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct CompactionPreview {
-    /// How it would be made if no model could be asked.
+    /// Mode of the compaction if no model could be asked.
     pub mode: CompactionMode,
-    /// Whether a model would be asked for a summary, whose words would stand in the block too.
+    /// `true` if a model would be asked for a summary, which the block would then contain too.
     pub asks_model: bool,
-    /// The text that would stand in the prompt.
+    /// Text that would stand in the prompt.
     pub block: String,
-    /// The first message that it would stand for.
+    /// Position of the first message that the block would stand for.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub covers_from_ord: Option<u32>,
-    /// The last message that it would stand for.
+    /// Position of the last message that the block would stand for.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub covers_to_ord: Option<u32>,
-    /// Rounds that it would stand for.
+    /// Number of rounds that the block would stand for.
     pub num_rounds: u32,
-    /// User messages of them that would stay, byte for byte, by id.
+    /// Ids of the user messages among them that would stay, byte for byte.
     pub kept_user_ids: Vec<String>,
-    /// What else the prompt would not show as it was said.
+    /// Other things that the prompt would not show verbatim.
     pub cuts: Vec<Cut>,
-    /// Tokens of the prompt now.
+    /// Size of the prompt now, in tokens.
     pub tokens_before: u32,
-    /// Tokens of the same prompt afterwards.
+    /// Size of the same prompt afterwards, in tokens.
     pub tokens_after: u32,
-    /// Who counted.
+    /// Token counter.
     pub estimator: String,
 }
 
@@ -222,9 +221,9 @@ pub struct CompactionPreview {
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct ContextUndoParams {
-    /// The session.
+    /// Id of the session.
     pub session_id: String,
-    /// The newest compaction in force. Default: that one.
+    /// Newest compaction in force, the default. Fails with `CannotUndo` if the prompt would not fit without it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub compaction_id: Option<String>,
 }
@@ -233,15 +232,15 @@ pub struct ContextUndoParams {
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct ContextUndoResult {
-    /// The compaction that the prompt obeys no longer.
+    /// Id of the compaction that is out of force now.
     pub compaction_id: String,
-    /// The one that it obeys now.
+    /// Id of the compaction that is in force now; absent if there is none.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub in_force_id: Option<String>,
-    /// The turn whose metadata the compaction was part of.
+    /// Id of the turn whose metadata the compaction was part of.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub turn_id: Option<String>,
-    /// All of that turn's metadata as it is now: put it in the place of what was persisted.
+    /// All metadata of that turn, which replaces the persisted one.
     pub metadata: TurnMetadata,
 }
 
@@ -249,11 +248,11 @@ pub struct ContextUndoResult {
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct ContextEditParams {
-    /// The session.
+    /// Id of the session.
     pub session_id: String,
-    /// The newest compaction in force.
+    /// Id of the newest compaction in force.
     pub compaction_id: String,
-    /// What stands in the place of the model's words. Everything else of the block stays.
+    /// Text that replaces the model's words; the rest stays. Fails with `BudgetExceeded` beyond `maxSummaryTokens`.
     pub narrative: String,
 }
 
@@ -261,31 +260,32 @@ pub struct ContextEditParams {
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct ContextExcludeParams {
-    /// The session.
+    /// Id of the session.
     pub session_id: String,
-    /// Messages that no prompt shows from now on; calls and their results go together.
+    /// Ids of messages to hide from every prompt. A call and its results are hidden together.
     pub message_ids: Vec<String>,
 }
 
-/// Parameters of `context/pin`: a message or a text.
+/// Parameters of `context/pin`. Requires exactly one of `messageId` and `text`. Pins may take half of the room beside
+/// tools, system text and memories; beyond that it fails with `BudgetExceeded`.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct ContextPinParams {
-    /// The session.
+    /// Id of the session.
     pub session_id: String,
-    /// The message.
+    /// Id of the message to pin.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub message_id: Option<String>,
-    /// The text.
+    /// Text to pin.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub text: Option<String>,
 }
 
-/// Result of `context/pin`.
+/// Result of `context/pin` and `context/unpin`.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct ContextPinResult {
-    /// The pin, new or known.
+    /// Id of the pin. Pinning something twice returns the first pin.
     pub pin_id: String,
     /// All pins.
     pub pins: Vec<Pin>,
@@ -295,8 +295,8 @@ pub struct ContextPinResult {
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct ContextUnpinParams {
-    /// The session.
+    /// Id of the session.
     pub session_id: String,
-    /// The pin.
+    /// Id of the pin. Fails with `StaleReference` if there is no such pin.
     pub pin_id: String,
 }

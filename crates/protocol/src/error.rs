@@ -1,5 +1,4 @@
-//! The table of errors: a number, a kind, and data of a type for each kind. What a message says about one stands
-//! where it happens.
+//! The table of errors: code, kind and typed data of each. Messages are worded where the error arises.
 
 use crate::prompt::section::Channel;
 use crate::session::state::State;
@@ -8,7 +7,7 @@ use serde::{Deserialize, Serialize};
 use serde_json::Value;
 use thiserror::Error;
 
-/// Makes the kinds, their numbers and their data from one table.
+/// Defines the kinds, their codes and their data from one table.
 macro_rules! errors {
     ($($(#[doc = $doc:literal])* $kind:ident = $code:literal {
         $($(#[$field_meta:meta])* $field:ident: $type:ty,)*
@@ -23,18 +22,18 @@ macro_rules! errors {
             /// All kinds, in the order of the table.
             pub const ALL: &[Self] = &[$(Self::$kind),*];
 
-            /// Its number on the wire: LSP's or JSON-RPC's own where they have one, else from -33001 down.
+            /// Returns the code on the wire: that of LSP or JSON-RPC if they have one, otherwise from -33001 down.
             pub const fn code(self) -> i32 {
                 match self { $(Self::$kind => $code,)* }
             }
 
-            /// Its name on the wire: `data.kind`.
+            /// Returns the name on the wire: `data.kind`.
             pub const fn name(self) -> &'static str {
                 match self { $(Self::$kind => stringify!($kind),)* }
             }
         }
 
-        /// The `data` of an error: its kind, with what belongs to that kind.
+        /// The `data` of an error: its kind and the fields of that kind.
         #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
         #[serde(tag = "kind", rename_all_fields = "camelCase")]
         pub enum ErrorData {
@@ -42,7 +41,7 @@ macro_rules! errors {
         }
 
         impl ErrorData {
-            /// Its kind.
+            /// Returns the kind of the error.
             pub fn kind(&self) -> ErrorKind {
                 match self { $(Self::$kind { .. } => ErrorKind::$kind,)* }
             }
@@ -51,228 +50,228 @@ macro_rules! errors {
 }
 
 errors! {
-    /// The body is no JSON. It is answered with the id null, and the stream goes on with the next message.
+    /// The body is not JSON. The response has the id null, and the stream continues with the next message.
     ParseError = -32700 {}
-    /// The body is JSON and no request.
+    /// The body is JSON but not a request.
     InvalidRequest = -32600 {}
     /// No method has this name.
     MethodNotFound = -32601 {
-        /// What was asked for.
+        /// Requested method.
         method: String,
     }
-    /// A field is missing, of the wrong type, or not possible.
+    /// A field is missing, of the wrong type, or has an impossible value.
     InvalidParams = -32602 {
-        /// Where, such as `history[2].rounds[0].assistant.parts`; empty for the whole.
+        /// Path of the field, such as `history[2].rounds[0].assistant.parts`; empty for the parameters as a whole.
         field: String,
-        /// What is wrong with it.
+        /// Reason why it cannot be used.
         reason: String,
     }
-    /// A defect of the sidecar. The session that it struck is closed; others go on.
+    /// A defect of the sidecar. The affected session is closed; others continue.
     InternalError = -32603 {}
-    /// `initialize` comes first.
+    /// A request arrived before `initialize`.
     NotInitialized = -32002 {}
-    /// The client took the request back.
+    /// The client cancelled the request.
     Cancelled = -32800 {}
-    /// The client speaks a version of the protocol that is not known.
+    /// The client's protocol version is not supported.
     UnsupportedVersion = -33001 {
-        /// What it speaks.
+        /// Version of the client.
         asked: u32,
-        /// The versions that are known.
+        /// Supported versions.
         supported: Vec<u32>,
     }
-    /// There is no session of this id.
+    /// No session has this id, or the command needs an open session and this one is not open here.
     UnknownSession = -33002 {
-        /// The id.
+        /// Id of the session.
         session_id: String,
     }
-    /// A turn, a call or a stream of this id is not there, or no longer.
+    /// A turn, call, message or other object of this id does not exist, or no longer; or a revision is not current.
     StaleReference = -33003 {
-        /// The field that names it.
+        /// Field that names it.
         field: String,
-        /// The id.
+        /// Id in that field.
         id: String,
     }
-    /// The session's state, or its driver, does not take this.
+    /// The command is not accepted in the session's state, or by its driver.
     InvalidState = -33004 {
-        /// The state.
+        /// State of the session.
         state: State,
-        /// The methods that it takes.
+        /// Methods that are accepted now.
         accepts: Vec<String>,
     }
-    /// Too many requests wait in the session.
+    /// The session's queue is full.
     QueueFull = -33005 {
-        /// The most that may wait.
+        /// Largest number of queued items.
         limit: u32,
     }
-    /// The prompt is over its limit, and compaction is off or was not asked for.
+    /// The prompt exceeds its limit and may not be compacted; or pins or a narrative exceed theirs.
     BudgetExceeded = -33006 {
-        /// The most it may weigh, in tokens.
+        /// Largest size, in tokens.
         limit: u32,
-        /// What it would weigh, in tokens.
+        /// Required size, in tokens.
         needed: u32,
-        /// What it is made of.
+        /// Sections of the content, with their sizes.
         sections: Vec<SectionSize>,
     }
-    /// Nothing makes the prompt fit. Nothing was sent, nothing was lost.
+    /// No compaction makes the prompt fit. Nothing was sent and nothing is lost.
     CannotFit = -33007 {
-        /// The model's window in tokens.
+        /// Window of the model, in tokens.
         window: u32,
-        /// The most it may weigh, in tokens.
+        /// Largest size of a prompt, in tokens.
         limit: u32,
-        /// The least it would weigh, in tokens.
+        /// Smallest size that the prompt can have, in tokens.
         needed: u32,
-        /// What cannot be given up, with its size.
+        /// Sections that cannot be given up, with their sizes.
         sections: Vec<SectionSize>,
     }
     /// The model failed.
     ProviderError = -33008 {
-        /// Who: the wire's name, or `editor` where the client asks it.
+        /// Name of the wire, or `editor` if the client asks the model.
         provider: String,
-        /// The status of HTTP, where there is one.
+        /// HTTP status, if there is one.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         status: Option<u16>,
-        /// Why, as a word for programs: the class of a provider's error (`rateLimited`, `quota`, `overloaded`, `auth`,
-        /// `network`, `refused`, `corruptStream`, `badRequest`, `contextOverflow`), `timeout`, `length`, or `client` where
+        /// Cause for programs: the class of a provider's error (`rateLimited`, `quota`, `overloaded`, `auth`,
+        /// `network`, `refused`, `corruptStream`, `badRequest`, `contextOverflow`), `timeout`, `length`, or `client` if
         /// the client's model failed.
         cause: String,
-        /// Milliseconds after which it is worth trying again.
+        /// Milliseconds after which a retry is worthwhile, if the provider stated them.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         retry_after_ms: Option<u64>,
-        /// The beginning of what it said, without secrets.
+        /// Beginning of the provider's message, without secrets.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         excerpt: Option<String>,
     }
-    /// Another process writes the session. It can be followed here: `session/subscribe`, or `session/open` with `follow`;
-    /// or taken over: `session/takeOver`. Nothing of what was asked is stored.
+    /// Another process writes the session. Follow it with `session/subscribe`, or `session/open` with `follow`; or take
+    /// it over with `session/takeOver`. Nothing of the request was stored.
     SessionHeldElsewhere = -33009 {
-        /// The session.
+        /// Id of the session.
         session_id: String,
-        /// That process.
+        /// Id of that process.
         pid: u32,
-        /// Since when, ISO-8601, UTC.
+        /// Time since when it writes the session, ISO-8601, UTC.
         since: String,
     }
-    /// The store cannot be read or written. What it has is untouched.
+    /// The store cannot be read or written. Its content is unchanged.
     StorageError = -33010 {
-        /// Why.
+        /// Cause of the failure.
         cause: StorageCause,
-        /// The file or folder.
+        /// File or folder of the failure, if known.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         path: Option<String>,
     }
-    /// The format is not known.
+    /// The format of an import or the kind of store is not supported.
     UnsupportedFormat = -33011 {
-        /// What was asked for.
+        /// Requested format.
         format: String,
-        /// What is known.
+        /// Supported formats.
         known: Vec<String>,
     }
-    /// Something is over a fixed limit.
+    /// Something exceeds a fixed limit.
     TooLarge = -33012 {
-        /// What, such as `body`.
+        /// Name of it: `body` or `export`.
         what: String,
-        /// The most that is taken, in bytes.
+        /// Largest size, in bytes.
         limit: u64,
-        /// Its size in bytes.
+        /// Actual size, in bytes.
         actual: u64,
     }
-    /// A compaction cannot be undone as things are: a newer one hides it, or the prompt would not fit without it. Nothing
+    /// The compaction cannot be undone now: a newer one hides it, or the prompt would not fit without it. Nothing
     /// changed.
     CannotUndo = -33014 {
-        /// The compaction.
+        /// Id of the compaction.
         compaction_id: String,
-        /// The most that a prompt may weigh, in tokens; 0 where size is not the reason.
+        /// Largest size of a prompt, in tokens; 0 if size is not the reason.
         limit: u32,
-        /// What it would weigh without the compaction, in tokens; 0 where size is not the reason.
+        /// Size of the prompt without the compaction, in tokens; 0 if size is not the reason.
         needed: u32,
-        /// What it would be made of.
+        /// Sections of that prompt, with their sizes.
         sections: Vec<SectionSize>,
-        /// What can be done, the least change first.
+        /// Alternatives, the smallest change first.
         ways: Vec<WayOn>,
     }
-    /// Too many requests have no answer yet. Send it again when one of them has.
+    /// Too many requests have no response yet. Retry once one of them has.
     Overloaded = -33013 {
-        /// The most that there may be.
+        /// Largest number of requests without a response.
         limit: u32,
     }
 }
 
-/// Something that can be done in the place of an undo.
+/// An alternative to an undo.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(tag = "way", rename_all = "camelCase", rename_all_fields = "camelCase")]
 pub enum WayOn {
-    /// `context/undo` of this one first.
+    /// Undo this newer compaction first (`context/undo`).
     UndoFirst {
-        /// The newer compaction.
+        /// Id of the newer compaction.
         compaction_id: String,
     },
-    /// `context/compact` with `redo`, and perhaps with `focus` and `keep`.
+    /// Compact again (`context/compact` with `redo`, perhaps with `focus` and `keep`).
     Redo {
-        /// The compaction.
+        /// Id of the compaction.
         compaction_id: String,
     },
-    /// `context/pin` for messages that it hides.
+    /// Pin messages that the compaction hides (`context/pin`).
     Pin {
-        /// Those that would fit together, the newest first, by id.
+        /// Ids of messages that would fit together, the newest first.
         message_ids: Vec<String>,
-        /// What new pins may weigh together, in tokens.
+        /// Largest size of new pins together, in tokens.
         most_tokens: u32,
     },
-    /// A model with this window, and then the undo.
+    /// Use a model with this window, then undo.
     Window {
-        /// The smallest window that serves, in tokens.
+        /// Smallest sufficient window, in tokens.
         tokens: u32,
     },
 }
 
-/// Why a store cannot be used.
+/// The reason why a store cannot be used.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub enum StorageCause {
     /// The disk is full.
     Full,
-    /// Another program keeps it locked.
+    /// Another program keeps the store locked.
     Locked,
-    /// It is damaged.
+    /// The store is damaged.
     Corrupt,
-    /// A newer version of the sidecar wrote it.
+    /// A newer version of the sidecar wrote the store.
     NewerSchema,
-    /// It must not be written.
+    /// The store is read-only.
     ReadOnly,
-    /// It cannot be reached, or failed in another way.
+    /// The store cannot be reached, or failed otherwise.
     Unavailable,
 }
 
-/// The size of a section that does not fit.
+/// The size of a section.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct SectionSize {
-    /// How it reaches the model, where that is known.
+    /// Channel of the section, if known.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub channel: Option<Channel>,
-    /// Its name.
+    /// Name of the section.
     pub name: String,
-    /// Its size in tokens.
+    /// Size of the section, in tokens.
     pub tokens: u32,
 }
 
-/// An error as it is answered.
+/// An error of a response.
 #[derive(Debug, Clone, PartialEq, Error)]
 #[error("{message}")]
 pub struct ProtocolError {
-    /// Its kind, with what belongs to that kind.
+    /// Error data, with the error's kind.
     pub data: ErrorData,
-    /// What happened, what was kept, what to do; never a secret.
+    /// Message for people: what happened, what was kept, what to do; never a secret.
     pub message: String,
 }
 
 impl ProtocolError {
-    /// An error of this kind.
+    /// Creates an error.
     pub fn new(data: ErrorData, message: impl Into<String>) -> Self {
         Self { data, message: message.into() }
     }
 
-    /// A field that cannot be used.
+    /// Creates an `InvalidParams` error; an empty `field` stands for the parameters as a whole.
     pub fn invalid(field: impl Into<String>, reason: impl Into<String>) -> Self {
         let (field, reason) = (field.into(), reason.into());
         let place = if field.is_empty() { "the parameters" } else { field.as_str() };
@@ -280,17 +279,17 @@ impl ProtocolError {
         Self { data: ErrorData::InvalidParams { field, reason }, message }
     }
 
-    /// Its kind.
+    /// Returns the kind of the error.
     pub fn kind(&self) -> ErrorKind {
         self.data.kind()
     }
 
-    /// Its number.
+    /// Returns the code on the wire.
     pub fn code(&self) -> i32 {
         self.kind().code()
     }
 
-    /// Its data as JSON: always an object with `kind`.
+    /// The data as JSON: always an object with `kind`.
     pub fn data(&self) -> Value {
         serde_json::to_value(&self.data).unwrap_or_default()
     }

@@ -1,4 +1,4 @@
-//! Events: what a client is told about a session while it goes on.
+//! Events of a session and changes of the session list.
 
 use crate::context::Pin;
 use crate::context::compaction::{CompactionMode, CompactionTrigger, CompactionView};
@@ -24,18 +24,18 @@ use serde::{Deserialize, Serialize};
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct SessionEvent {
-    /// The session.
+    /// Id of the session.
     pub session_id: String,
-    /// Names the numbering; a new process is a new stream.
+    /// Id of the numbering; a new process starts a new stream.
     pub stream: String,
-    /// One more than the number of the event before, in this session and stream.
+    /// Number of the event: one more than that of the event before it in this session and stream.
     pub seq: u64,
-    /// What happened.
+    /// The event.
     #[serde(flatten)]
     pub event: Event,
 }
 
-/// The types of [`Event`].
+/// The known types of [`Event`].
 pub const EVENTS: &[&str] = &[
     "snapshot",
     "streamStarted",
@@ -57,215 +57,215 @@ pub const EVENTS: &[&str] = &[
     "sessionTakenOver",
 ];
 
-/// What happened in a session. A receiver ignores types that it does not know.
+/// An event of a session. Ignore unknown types.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(tag = "type", rename_all = "camelCase", rename_all_fields = "camelCase")]
 pub enum Event {
-    /// The session as it stands; everything from before is out of date. It is no happening of its own: its `seq`, and its
-    /// snapshot's, is that of the last event that is in it, and the next event is that number plus one. Take it whatever
-    /// number and stream you have. It comes in the place of events that a client did not read in time.
+    /// The whole session. Replaces everything received before and is applied whatever `seq` and `stream` the client
+    /// has. It does not take a number: its `seq`, and that of its snapshot, is that of the last event that it includes.
+    /// Sent instead of events that the client did not read in time.
     Snapshot {
-        /// The session, whole.
+        /// The session.
         snapshot: Box<Snapshot>,
     },
     /// An answer begins.
     StreamStarted {
-        /// The message that it will be.
+        /// Id of the message that the answer becomes.
         message_id: String,
-        /// Its turn.
+        /// Id of the turn.
         turn_id: String,
     },
-    /// An answer goes on.
+    /// An answer in progress changed.
     StreamDelta {
-        /// The message that it will be.
+        /// Id of the message that the answer becomes.
         message_id: String,
-        /// What was added, in order.
+        /// Changes, in order.
         ops: Vec<DeltaOp>,
     },
     /// An answer ended. Its message follows as `messageAdded`, with the same id.
     StreamFinished {
-        /// The message that it will be.
+        /// Id of the message that the answer becomes.
         message_id: String,
-        /// Why it ended; missing where it was cancelled or failed.
+        /// Reason why the answer ended, such as `cancelled` or `failed`.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         stop_reason: Option<StopReason>,
     },
-    /// A message is in the session and on disk.
+    /// A message was added to the session and is on disk.
     MessageAdded {
         /// The message.
         message: Message,
     },
-    /// A message has other words.
+    /// A message has new content.
     MessageUpdated {
-        /// The message as it is from now on.
+        /// The message from now on.
         message: Message,
     },
-    /// A message left the session.
+    /// A message was removed.
     MessageRemoved {
-        /// The message.
+        /// Id of the message.
         message_id: String,
     },
-    /// Messages left the session: a user cut them off, or the client's history no longer has them.
+    /// The end of the session was cut off, by a user or because the client's history no longer has it.
     MessagesTruncated {
-        /// The position of the first one that went.
+        /// Position of the first message that was cut off.
         from_ord: u32,
-        /// The session that keeps them.
+        /// Id of the session that keeps the messages.
         fork: String,
     },
-    /// Title, draft, pins, settings or what is shared changed: all of it as it is from now on.
+    /// Title, draft, pins, settings or the shared scope changed. Every field has its current value.
     ThreadUpdated {
-        /// The title.
+        /// Title; absent if there is none.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         title: Option<String>,
-        /// Rises with every `session/reset`.
+        /// Counter that grows with each `session/reset`.
         generation: u32,
-        /// The user's unsent text; missing where there is none.
+        /// User's unsent text; absent if there is none.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         draft: Option<String>,
-        /// What it shares.
+        /// State shared with other sessions.
         scope: Scope,
-        /// What the user pinned.
+        /// Pins of the user.
         #[serde(default, skip_serializing_if = "Vec::is_empty")]
         pins: Vec<Pin>,
-        /// The settings in force.
+        /// Settings in force.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         settings: Option<Box<Settings>>,
     },
-    /// What waits changed.
+    /// The queue changed.
     QueueUpdated {
-        /// All of it, in the order in which it is carried out.
+        /// The whole queue, in the order in which it is carried out.
         queue: Vec<QueueItem>,
-        /// What could not be carried out when its turn came.
+        /// Item that could not be carried out when its turn came.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         failed: Option<QueueFailure>,
     },
-    /// The state changed.
+    /// The state changed, a turn ended, or a model is asked again.
     RuntimeUpdated {
-        /// The state.
+        /// State of the session.
         state: State,
-        /// The turn that it is about.
+        /// Id of the turn that runs or ended.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         turn_id: Option<String>,
-        /// How that turn stands.
+        /// Status with which the turn ended; absent while it runs.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         status: Option<TurnStatus>,
-        /// Why the state is `error`.
+        /// Error with which the turn ended.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         error: Option<EventError>,
-        /// At a turn's end, all that is to be persisted with the turn and handed back unchanged.
+        /// At a turn's end, all of its metadata: persist it with the turn and hand it back unchanged.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         metadata: Option<TurnMetadata>,
-        /// The model could not answer and is asked again; nothing of its answer was said before.
+        /// Retry of a model request that failed before any part of its answer was sent.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         retrying: Option<Retrying>,
     },
-    /// Calls wait for a decision of the user.
+    /// Tool calls wait for the user's decision.
     PauseRequired {
-        /// The calls.
+        /// Calls that wait.
         reasons: Vec<PauseReason>,
     },
-    /// All of them are decided, or the turn was cancelled.
+    /// All waiting calls were decided, or the turn was cancelled.
     PauseCleared {},
-    /// A compaction goes on.
+    /// A compaction entered another phase.
     CompactionUpdated {
-        /// The compaction that it is about, or that it is to be: the same from `started` on.
+        /// Id of the compaction, the same from `started` on.
         compaction_id: String,
-        /// How far it is.
+        /// Phase of the compaction.
         phase: CompactionPhase,
-        /// The way that is tried, or that served.
+        /// Mode that is tried, or that succeeded.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         mode: Option<CompactionMode>,
-        /// What started it.
+        /// Cause of the compaction.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         trigger: Option<CompactionTrigger>,
-        /// Why the way did not serve, for people.
+        /// Explanation for people, such as why a mode failed.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         reason: Option<String>,
-        /// Tokens of the prompt before, where they are known.
+        /// Size of the prompt before the compaction, in tokens, if known.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         tokens_before: Option<u32>,
-        /// Tokens of the same prompt afterwards, once it is accepted.
+        /// Size of the same prompt afterwards, in tokens, once the compaction is accepted.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         tokens_after: Option<u32>,
         /// The compaction, once it is accepted.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         compaction: Option<Box<CompactionView>>,
-        /// What is new to persist, once it is accepted. Of one that was undone: all that its turn still has, to be put in
-        /// the place of what was persisted with it.
+        /// New metadata to persist, once the compaction is accepted. After an undo: all metadata that the compaction's
+        /// turn still has, which replaces the persisted one.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         metadata: Option<TurnMetadata>,
     },
     /// The prompt's size changed.
     ContextUpdated {
-        /// Its size in tokens.
+        /// Size of the prompt, in tokens.
         tokens: u32,
-        /// The most it may weigh, in tokens.
+        /// Largest size of a prompt, in tokens.
         limit: u32,
-        /// New tokens that fit before the nearest compaction that sizes set off.
+        /// New tokens that fit before the nearest compaction triggered by size.
         tokens_until_compaction: u32,
-        /// What it is made of, in order.
+        /// Sections of the prompt, in order.
         sections: Vec<SectionTokens>,
-        /// Who counted.
+        /// Token counter.
         estimator: String,
     },
-    /// A prompt goes out that does not begin with the one before it: a provider's cache serves less of it.
+    /// A prompt is sent that does not begin with the previous one, so a provider's cache serves less of it.
     PrefixBroken {
-        /// Why.
+        /// Causes of the break.
         causes: Vec<PrefixBreak>,
-        /// Tokens from the start on that are the same as before.
+        /// Tokens at the beginning that are the same as before.
         reused_tokens: u32,
-        /// Tokens that could have been the same, and are read anew.
+        /// Tokens that could have been the same and are read anew.
         lost_tokens: u32,
     },
     /// The client's history was matched with the session after it was opened.
     RestoreReported {
-        /// What was found, brought back, refused.
+        /// Result of the restore.
         report: RestoreReport,
     },
-    /// Another process took the session over; what ran here is stopped. It is followed from now on: a snapshot in a new
-    /// stream comes next.
+    /// Another process took the session over. The work in progress here was stopped, and this client follows the
+    /// session: a snapshot in a new stream comes next.
     SessionTakenOver {},
-    /// A type that is not known here.
+    /// An event of an unknown type.
     #[serde(untagged)]
     Unknown(UnknownEvent),
 }
 
 unknown! {
-    /// An event of a type that is not known here, as it came.
+    /// An event of an unknown type, as received.
     UnknownEvent, "type", EVENTS
 }
 
-/// A call of a model that is made again.
+/// A retry of a model request.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct Retrying {
-    /// Which attempt comes next; the first one is 1.
+    /// Number of the next attempt; the first attempt is 1.
     pub attempt: u32,
-    /// After how long, in milliseconds.
+    /// Delay before the attempt, in milliseconds.
     pub delay_ms: u64,
-    /// Why the one before came to nothing.
+    /// Reason why the last attempt failed.
     pub reason: String,
 }
 
-/// A command that waited and could not be carried out.
+/// A queued item that could not be carried out.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct QueueFailure {
-    /// Its id in the queue.
+    /// Id of the item.
     pub item_id: String,
-    /// Why.
+    /// Error of the item.
     pub error: EventError,
 }
 
-/// The error that ended a turn.
+/// An error that ended a turn or a queued item.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct EventError {
-    /// Its number.
+    /// Error code.
     pub code: i32,
-    /// What happened, what was kept, what to do.
+    /// Message for people: what happened, what was kept, what to do.
     pub message: String,
-    /// Its kind, with what belongs to that kind.
+    /// Error data, with the error's kind.
     pub data: ErrorData,
 }
 
@@ -273,16 +273,16 @@ pub struct EventError {
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct SessionsChangedParams {
-    /// Sessions that are new.
+    /// New sessions.
     pub created: Vec<SessionSummary>,
-    /// Sessions that look different in a list.
+    /// Sessions whose row in a list changed.
     pub updated: Vec<SessionSummary>,
-    /// Sessions that are gone, by id.
+    /// Ids of deleted sessions.
     pub deleted: Vec<String>,
-    /// Trajectories that others wrote or changed. No session needs to be there for one.
+    /// Trajectory files that others wrote or changed. Their sessions need not exist.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub trajectories: Vec<TrajectorySummary>,
-    /// Trajectories that are gone, by their `chatId`.
+    /// `chatId` of each deleted trajectory file.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub trajectories_gone: Vec<String>,
 }

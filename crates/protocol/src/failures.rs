@@ -1,4 +1,4 @@
-//! Failures of the engine as errors of the protocol: their data. What their message says is up to whoever answers.
+//! Error data of the engine's failures. The sidecar words their messages.
 
 use crate::error::{ErrorData, SectionSize};
 use crate::prompt::section::Channel;
@@ -6,7 +6,7 @@ use engine::compact::ladder::CannotFit;
 use engine::prompt::BudgetExceeded;
 use engine::prompt::item;
 
-/// Name and size of sections.
+/// Converts the names and sizes of sections; their channels are unknown here.
 pub fn sizes(sections: &[item::SectionSize]) -> Vec<SectionSize> {
     let sections = sections.iter();
     sections

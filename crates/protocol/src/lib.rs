@@ -1,6 +1,6 @@
-//! The protocol, version 1: what goes over the wire between an editor and the sidecar. Wire types with serde and
-//! schemars, one file per resource; the reference in `docs/protocol` is made from them. Words that clients and the engine
-//! share are the engine's; whole values are turned into the engine's and back by the sidecar.
+//! The protocol between an editor and the sidecar, version 1: wire types with serde and schemars, one file per resource.
+//! Schema, TypeScript types and the reference in `docs/protocol` are generated from them. Enumerations that clients and
+//! the engine share are re-exported from the engine; the sidecar converts all other values.
 
 pub mod check;
 pub mod context;
@@ -23,10 +23,10 @@ mod words;
 pub use context::{ledger, memory, recall, review};
 pub use session::{edit, restore, scope, snapshot, stages, task, transfer};
 
-/// The version of the protocol. It changes only when something breaks.
+/// The protocol version. Only a breaking change raises it.
 pub const VERSION: u32 = 1;
 
-/// The versions that this build speaks.
+/// The protocol versions that `initialize` accepts.
 pub const SUPPORTED_VERSIONS: [u32; 1] = [VERSION];
 
 #[cfg(test)]

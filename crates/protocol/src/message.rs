@@ -1,4 +1,4 @@
-//! Messages and their parts, as both sides send them. Not how a prompt is made of them.
+//! Messages and their parts, as both sides send them. The engine renders them into prompts.
 
 use crate::unknown::unknown;
 pub use engine::message::Usage;
@@ -9,13 +9,13 @@ use serde::{Deserialize, Deserializer, Serialize};
 use serde_json::{Map, Value};
 use std::borrow::Cow;
 
-/// What a client gives as content: a text, or a list of parts. It is always given back as a list.
+/// Content as a client gives it: a string, or a list of parts. The sidecar always sends a list.
 #[derive(Debug, Clone, Default, PartialEq, Serialize)]
 #[serde(transparent)]
 pub struct Content(pub Vec<Part>);
 
 impl Content {
-    /// One text.
+    /// Creates content of a single text part.
     pub fn text(text: impl Into<String>) -> Self {
         Self(vec![Part::Text { text: text.into() }])
     }
@@ -49,104 +49,104 @@ impl JsonSchema for Content {
     }
 }
 
-/// The kinds of [`Part`].
+/// The known kinds of [`Part`].
 pub const PARTS: &[&str] =
     &["text", "image", "resource", "contextFile", "attachment", "reasoning", "toolCall", "toolResult", "raw"];
 
-/// A part of a message. A receiver ignores kinds that it does not know.
+/// A part of a message. Ignore parts of an unknown kind.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(tag = "type", rename_all = "camelCase", rename_all_fields = "camelCase")]
 pub enum Part {
     /// Plain text.
     Text {
-        /// The text, byte for byte.
+        /// Text, byte for byte.
         text: String,
     },
     /// A picture.
     Image {
-        /// Such as `image/png`.
+        /// Media type, such as `image/png`.
         media_type: String,
-        /// Base64 data, or an address.
+        /// Base64 data, or a URL.
         data: String,
     },
-    /// Something with an address, given with its text.
+    /// The text of a resource with a URI.
     Resource {
-        /// Its address.
+        /// URI of the resource.
         uri: String,
-        /// Its text.
+        /// Text of the resource.
         text: String,
     },
-    /// A file that stands beside a message as context.
+    /// A file given with a message as context.
     ContextFile {
-        /// Its path, as the editor names it.
+        /// Path of the file, as the editor names it.
         path: String,
-        /// Its text.
+        /// Text of the file.
         text: String,
     },
-    /// What was so when a user's message was made, such as the open files or the date. A prompt shows it as text.
+    /// Background captured with a user's message, such as the open files or the date. Prompts show it as text.
     Attachment {
-        /// What it is.
+        /// Name of the attachment.
         name: String,
-        /// Its text.
+        /// Text of the attachment.
         text: String,
     },
     /// A model's thinking. Only in assistant messages.
     Reasoning {
-        /// The thinking; may be empty where the provider gives a signature only.
+        /// Text of the thinking; may be empty if the provider gives only a signature.
         text: String,
-        /// The provider's signature, opaque.
+        /// Provider's signature, opaque.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         signature: Option<String>,
-        /// What else the provider's block holds, as it came: its type where it is not `thinking`, its index, its id,
-        /// data that only the provider can read. `madeBy` is the sidecar's own: the wire and the model that the block is
-        /// from, for no other one can use it.
+        /// Rest of the provider's block as received: its type if that is not `thinking`, its index, its id, data that
+        /// only the provider can read. The sidecar adds `madeBy`: the wire and model of the block, since no other can
+        /// use it.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         block: Option<Map<String, Value>>,
     },
     /// A model's request to run a tool. Only in assistant messages.
     ToolCall {
-        /// Unique in the session; the sidecar changes an id that was used before.
+        /// Id, unique in the session. The sidecar replaces an id that was used before.
         id: String,
-        /// The tool's name.
+        /// Name of the tool.
         name: String,
-        /// The arguments, as JSON text.
+        /// Arguments as JSON text.
         arguments: Arguments,
-        /// The id in its source, where the sidecar changed it.
+        /// Original id, if the sidecar replaced it.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         source_id: Option<String>,
     },
-    /// What a tool answered. Only in tool messages.
+    /// The result of a tool call. Only in tool messages.
     ToolResult {
-        /// The call that it answers.
+        /// Id of the call.
         tool_call_id: String,
-        /// What the tool said.
+        /// Content of the result.
         content: Content,
-        /// Whether the tool failed.
+        /// `true` if the tool failed. Default: false.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         is_error: Option<bool>,
-        /// The exit code, where there is one.
+        /// Exit code, if the tool has one.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         exit_code: Option<i32>,
-        /// Files that it changed.
+        /// Files that the tool changed.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         effects: Option<Vec<Effect>>,
     },
-    /// A block that a provider made by itself, in the form of its own wire. Only in assistant messages.
+    /// A block that the provider made itself, such as a search result, in its wire's form. Only in assistant messages.
     Raw {
-        /// The block as the provider had it. `madeBy` is the sidecar's own: the wire and the model that it is from.
+        /// Block as the provider sent it. The sidecar adds `madeBy`: the wire and model of the block.
         wire: Value,
     },
-    /// A kind that is not known here.
+    /// A part of an unknown kind.
     #[serde(untagged)]
     Unknown(UnknownPart),
 }
 
 unknown! {
-    /// A part of a kind that is not known here, as it came.
+    /// A part of an unknown kind, as received.
     UnknownPart, "type", PARTS
 }
 
-/// The arguments of a call: JSON text as the model wrote it, which may be broken. An object is taken too and becomes
+/// The arguments of a call: JSON text as the model wrote it, possibly invalid. An object is accepted too and becomes
 /// its compact text.
 #[derive(Debug, Clone, Default, PartialEq, Serialize)]
 #[serde(transparent)]
@@ -179,119 +179,120 @@ impl JsonSchema for Arguments {
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct Effect {
-    /// Its path.
+    /// Path of the file.
     pub path: String,
-    /// SHA-256 of its content after the change, lower-case hexadecimal.
+    /// SHA-256 of the content after the change, in lower-case hexadecimal.
     pub sha256: String,
 }
 
-/// A message of a session, as the sidecar shows it.
+/// A message of a session, as the sidecar sends it.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct Message {
-    /// Its id, made by the sidecar.
+    /// Id, assigned by the sidecar and unique in the session.
     pub id: String,
-    /// The id that the editor or the source uses for it.
+    /// Id that the editor or the source of an import uses.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub external_id: Option<String>,
-    /// Its position in the session, from 0; never used again for another message.
+    /// Position in the session, from 0. Removed messages keep theirs; positions freed by a cut are assigned again.
     pub ord: u32,
-    /// Its version; a change makes a new one.
+    /// Version of the message, which grows with each change.
     pub rev: u32,
-    /// The turn it belongs to.
+    /// Id of the turn.
     pub turn_id: String,
-    /// Who says it.
+    /// Author of the message.
     pub role: Role,
-    /// What it says. A tool message holds exactly one `toolResult`.
+    /// Content. A tool message holds exactly one `toolResult`.
     pub parts: Vec<Part>,
-    /// What a message of role `event` records, such as `system`.
+    /// Subject of a message of role `event`, such as `system`; absent for other roles.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub kind: Option<String>,
-    /// Whether a model may ever see it.
+    /// `true` if a model may see the message. Default: true.
     #[serde(default = "yes")]
     pub visible_to_model: bool,
-    /// When it was said, ISO-8601, UTC.
+    /// Time of the message, ISO-8601, UTC.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub created_at: Option<String>,
-    /// How much of a large result the model sees; missing where it sees all of it. The parts here are whole.
+    /// Excerpt that the model sees of a large result in `parts`; absent if it sees all of it. Both sizes are 0 for an
+    /// answer whose thinking prompts leave out.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub shown: Option<Shown>,
-    /// Its size in tokens, with the overhead of a message, as a prompt shows it that nothing compacted.
+    /// Size in an uncompacted prompt, in tokens, with the overhead of a message.
     pub tokens: u32,
-    /// What a model's answer used.
+    /// Tokens that the model used for this answer.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub usage: Option<Usage>,
-    /// Where a model's answer has its words from, each in the form of the provider's own wire.
+    /// Sources of the answer, each in the form of the provider's wire.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub citations: Option<Vec<Value>>,
-    /// What a client keeps with a model's answer. No model sees it.
+    /// Data that a client keeps with the answer. No model sees it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub extra: Option<Map<String, Value>>,
 }
 
-/// How much of a large result a model sees: its head and its tail, with a line between them that says how the rest is
-/// fetched.
+/// The excerpt of a large result that a model sees: head and tail, with a line between them that says how to fetch the
+/// rest.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct Shown {
-    /// Bytes of the head.
+    /// Size of the head, in bytes.
     pub head_bytes: u32,
-    /// Bytes of the tail.
+    /// Size of the tail, in bytes.
     pub tail_bytes: u32,
 }
 
-/// A message as a client gives it. Every [`Message`] is one; ids and sizes of the sidecar are not read.
+/// A message as a client gives it. Every [`Message`] is accepted; ids and sizes of the sidecar are ignored.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct MessageInput {
-    /// The id that the editor or the source uses for it.
+    /// Id that the editor or the source of an import uses.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub external_id: Option<String>,
-    /// Who says it.
+    /// Author of the message.
     pub role: Role,
-    /// What it says. A tool message may hold several `toolResult` parts; each becomes a message of its own.
+    /// Content, also under the name `content`. Each `toolResult` of a tool message becomes a message of its own.
     #[serde(alias = "content")]
     pub parts: Content,
-    /// What a message of role `event` records.
+    /// Subject of a message of role `event`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub kind: Option<String>,
-    /// Whether a model may ever see it. Default: true.
+    /// `true` if a model may see the message. Default: true.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub visible_to_model: Option<bool>,
-    /// When it was said, ISO-8601, UTC.
+    /// Time of the message, ISO-8601, UTC.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub created_at: Option<String>,
-    /// What the model's answer used.
+    /// Tokens that the model used for this answer.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub usage: Option<Usage>,
-    /// Where the model's answer has its words from, each in the form of the provider's own wire.
+    /// Sources of the answer, each in the form of the provider's wire.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub citations: Option<Vec<Value>>,
-    /// What the client keeps with the model's answer. No model sees it.
+    /// Data that the client keeps with the answer. No model sees it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub extra: Option<Map<String, Value>>,
 }
 
-/// What a model answered, as a client gives it within a round. A whole message of role `assistant` is one too.
+/// A model's answer within a round, as a client gives it. A whole message of role `assistant` is accepted too.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct AssistantInput {
-    /// The id that the editor uses for it.
+    /// Id that the editor uses for the answer.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub external_id: Option<String>,
-    /// Text, thinking and tool calls in their order. `content` is taken as its name too.
+    /// Text, thinking and tool calls in their order. `content` is accepted as its name too.
     #[serde(alias = "content")]
     pub parts: Content,
-    /// When it was said, ISO-8601, UTC.
+    /// Time of the answer, ISO-8601, UTC.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub created_at: Option<String>,
-    /// What the model's answer used.
+    /// Tokens that the model used for this answer.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub usage: Option<Usage>,
-    /// Where the model's answer has its words from, each in the form of the provider's own wire.
+    /// Sources of the answer, each in the form of the provider's wire.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub citations: Option<Vec<Value>>,
-    /// What the client keeps with the model's answer. No model sees it.
+    /// Data that the client keeps with the answer. No model sees it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub extra: Option<Map<String, Value>>,
 }

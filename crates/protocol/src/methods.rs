@@ -1,5 +1,5 @@
-//! The list of methods: their names, who sends them, what they carry. The answer to `initialize`, the schema, the
-//! documents and the TypeScript are made from it. What a method does stands where it is handled.
+//! The table of methods: name, sender, parameters and result of each. The response to `initialize`, the schema, the
+//! handbook and the TypeScript types are generated from it. Handlers are in the sidecar.
 
 use crate::check::fault;
 use crate::context::ledger::{ContextLedgerParams, ContextLedgerResult};
@@ -59,30 +59,30 @@ use serde::Serialize;
 use serde::de::DeserializeOwned;
 use serde_json::{Map, Value};
 
-/// Who sends a method.
+/// The sender of a method.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Direction {
-    /// The client.
+    /// Sent by the client.
     ToSidecar,
-    /// The sidecar.
+    /// Sent by the sidecar.
     ToClient,
 }
 
-/// Who needs a method.
+/// The kind of client that needs a method.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Level {
-    /// Every client; a small one needs no other.
+    /// Every client; a small one needs no other level.
     Core,
-    /// A client that shows what the prompt is made of.
+    /// Clients that show what the prompt consists of.
     Context,
-    /// A client in which users change what was said.
+    /// Clients in which users edit the conversation.
     Edit,
-    /// Whoever likes.
+    /// Optional for every client.
     Extras,
 }
 
 impl Level {
-    /// Its name in documents.
+    /// Returns the name used in documents and in `ServerCapabilities::levels`.
     pub fn name(self) -> &'static str {
         match self {
             Self::Core => "core",
@@ -93,43 +93,43 @@ impl Level {
     }
 }
 
-/// What a method and a notification have in common.
+/// The properties that requests and notifications share.
 pub trait Named {
-    /// Its name on the wire.
+    /// The name on the wire, such as `session/open`.
     const NAME: &'static str;
-    /// Who sends it.
+    /// The sender.
     const DIRECTION: Direction;
-    /// Who needs it.
+    /// The kind of client that needs it.
     const LEVEL: Level;
-    /// What it does, in one sentence.
+    /// The effect, in a sentence or two, for the generated documents.
     const DOES: &'static str;
-    /// What it carries.
+    /// The parameters.
     type Params: Serialize + DeserializeOwned + JsonSchema;
 }
 
-/// A request: it gets exactly one answer.
+/// A request. It gets exactly one response.
 pub trait Method: Named {
-    /// Its answer.
+    /// The result.
     type Result: Serialize + DeserializeOwned + JsonSchema;
 }
 
-/// A notification: it gets no answer.
+/// A notification. It gets no response.
 pub trait NotificationMethod: Named {}
 
-/// A method as data.
+/// An entry of [`METHODS`].
 #[derive(Debug, Clone, Copy)]
 pub struct MethodInfo {
-    /// Its name on the wire.
+    /// The name on the wire, such as `session/open`.
     pub name: &'static str,
-    /// Who sends it.
+    /// The sender.
     pub direction: Direction,
-    /// Who needs it.
+    /// The kind of client that needs it.
     pub level: Level,
-    /// What it does, in one sentence.
+    /// The effect, in a sentence or two, for the generated documents.
     pub does: &'static str,
-    /// The schema of what it carries.
+    /// Generates the schema of the parameters.
     pub params: fn(&mut SchemaGenerator) -> Schema,
-    /// The schema of its answer; nothing for a notification.
+    /// Generates the schema of the result; `None` for a notification.
     pub result: Option<fn(&mut SchemaGenerator) -> Schema>,
 }
 
@@ -152,7 +152,7 @@ macro_rules! methods {
             methods!(@kind $marker $($result)?);
         )*
 
-        /// All methods and notifications, those of the client first, each level in the order in which a client needs it.
+        /// All methods and notifications: the client's first, each level in the order in which a client needs it.
         pub const METHODS: &[MethodInfo] = &[$(MethodInfo {
             name: $marker::NAME,
             direction: $marker::DIRECTION,
@@ -367,8 +367,8 @@ methods! {
         ModelUsageParams;
 }
 
-/// Reads the parameters of a method. An error names the field. Missing parameters are an empty object; a list by position
-/// is taken by none.
+/// Reads the parameters of a method; absent ones count as an empty object. Fails with `InvalidParams`, which names the
+/// field, also for parameters given as a list.
 pub fn read_params<M: Named>(params: Value) -> Result<M::Params, ProtocolError> {
     match params {
         Value::Null => read(Value::Object(Map::new())),
@@ -377,12 +377,12 @@ pub fn read_params<M: Named>(params: Value) -> Result<M::Params, ProtocolError> 
     }
 }
 
-/// Reads an answer to a method. An error names the field.
+/// Reads the result of a method. Fails with `InvalidParams`, which names the field.
 pub fn read_result<M: Method>(result: Value) -> Result<M::Result, ProtocolError> {
     read(result)
 }
 
-/// Reads any value of the protocol. An error names the field.
+/// Reads any value of the protocol. Fails with `InvalidParams`, which names the field.
 pub fn read<T: DeserializeOwned + JsonSchema>(value: Value) -> Result<T, ProtocolError> {
     T::deserialize(&value).map_err(|error| {
         let root = SchemaGenerator::default().into_root_schema_for::<T>();

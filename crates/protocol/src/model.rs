@@ -1,4 +1,4 @@
-//! The client's model: what it is asked, how it streams, what it answers.
+//! Requests to the client's model: parameters, streaming, result, usage.
 
 pub use crate::message::Usage;
 use crate::message::{Arguments, Content};
@@ -12,14 +12,14 @@ use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 use std::fmt;
 
-/// How a model is to answer.
+/// Options of a request to a model.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct ModelOptions {
-    /// The temperature; the model's own where it is missing.
+    /// Sampling temperature. Default: the model's own.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub temperature: Option<f64>,
-    /// The most that it may answer, in tokens; the model's own limit where it is missing.
+    /// Longest answer, in tokens. Default: the model's own limit.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub max_output_tokens: Option<u32>,
 }
@@ -28,37 +28,37 @@ pub struct ModelOptions {
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct ModelCompleteParams {
-    /// Names the request in `model/delta`.
+    /// Id of the request, which `model/delta` repeats.
     pub request_id: String,
-    /// The session.
+    /// Id of the session.
     pub session_id: String,
-    /// The turn that runs.
+    /// Id of the running turn; absent if the request belongs to none.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub turn_id: Option<String>,
-    /// What it is for.
+    /// Purpose of the request.
     pub purpose: ModelPurpose,
-    /// The model's name, as the client gave it.
+    /// Name of the model, as the client gave it; absent if it gave none.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub model: Option<String>,
-    /// What it reads, in this order.
+    /// Messages to send, in this order.
     pub messages: Vec<PromptMessage>,
-    /// The tools that it is told of.
+    /// Tools to offer to the model.
     pub tools: Vec<Tool>,
-    /// Whether it may use them.
+    /// Permission to call the tools.
     pub tool_choice: ToolChoice,
-    /// How it is to answer.
+    /// Options of the request.
     pub options: ModelOptions,
 }
 
-/// A call of a tool.
+/// A model's call of a tool.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct ToolCall {
-    /// Its id.
+    /// Id of the call. Must not be empty.
     pub id: String,
-    /// The tool's name.
+    /// Name of the tool.
     pub name: String,
-    /// The arguments, as JSON text.
+    /// Arguments as JSON text.
     pub arguments: Arguments,
 }
 
@@ -66,16 +66,16 @@ pub struct ToolCall {
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct ModelCompleteResult {
-    /// What the model said; may hold `toolCall` parts. Where it is missing, the deltas are what it said.
+    /// The model's answer; may hold `toolCall` parts. Default: the streamed content.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub content: Option<Content>,
-    /// Its calls. Where neither these nor `toolCall` parts are there, the deltas' calls are its calls.
+    /// Tool calls beside `toolCall` parts of `content`. Default: the streamed calls, unless `content` has such parts.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub tool_calls: Option<Vec<ToolCall>>,
-    /// Why it ended. Default: `toolUse` where there are calls, else `end`.
+    /// Reason why the answer ended. Default: `toolUse` if it has calls, otherwise `end`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub stop_reason: Option<StopReason>,
-    /// What it used.
+    /// Tokens that the model used.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub usage: Option<Usage>,
 }
@@ -84,13 +84,13 @@ pub struct ModelCompleteResult {
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct ModelDeltaParams {
-    /// The request that is answered.
+    /// `requestId` of the `model/complete` that is being answered.
     pub request_id: String,
-    /// What was added, in order.
+    /// Additions to the answer, in order.
     pub ops: Vec<DeltaOp>,
 }
 
-/// The operations of [`DeltaOp`] that have a meaning in this version.
+/// The operations of [`DeltaOp`] that this version knows.
 pub const DELTA_OPS: &[&str] = &[
     "appendContent",
     "appendReasoning",
@@ -103,72 +103,72 @@ pub const DELTA_OPS: &[&str] = &[
     "mergeExtra",
 ];
 
-/// A change of an answer that is being written. Operations that a receiver does not know are ignored.
+/// A change of an answer in progress. Ignore unknown operations.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(tag = "op", rename_all = "camelCase", rename_all_fields = "camelCase")]
 pub enum DeltaOp {
-    /// Text goes on.
+    /// Appends text.
     AppendContent {
-        /// What is added.
+        /// Text to append.
         text: String,
     },
-    /// Thinking goes on.
+    /// Appends thinking.
     AppendReasoning {
-        /// What is added.
+        /// Thinking to append.
         text: String,
     },
-    /// These are the calls, in the place of those before.
+    /// Replaces the tool calls.
     SetToolCalls {
         /// All calls so far.
         tool_calls: Vec<ToolCall>,
     },
-    /// The arguments of a call go on.
+    /// Appends to the arguments of a call.
     AppendToolArguments {
-        /// The call; it must have been set before.
+        /// Id of the call, which an earlier `setToolCalls` must have set.
         call_id: String,
-        /// What is added.
+        /// JSON text to append.
         text: String,
     },
-    /// What the provider says of its thinking so far: blocks in its own form, such as `{type, index, thinking,
-    /// signature}`. A block is the one before it with its type and index, else type and id, else type and signature;
-    /// else it is the first unsigned thinking without any of these whose text it repeats or goes on with; else it is
-    /// new. Its text takes the place of the text that it begins with, and stands behind any other.
+    /// Adds or updates the provider's blocks of thinking, in its own form, such as `{type, index, thinking,
+    /// signature}`. A block updates the earlier one with its type and index, else with its type and id, else with its
+    /// type and signature; else the first unsigned thinking without any of these whose text it repeats or continues;
+    /// else it is new. Text that begins with the earlier text replaces it; any other text is appended.
     SetThinkingBlocks {
-        /// Blocks, those that were set before or others.
+        /// Blocks of thinking, known or new.
         blocks: Vec<Map<String, Value>>,
     },
-    /// Says where words of the answer are from.
+    /// Adds a source of the answer.
     AddCitation {
-        /// In the form of the provider's own wire.
+        /// Citation in the form of the provider's wire.
         citation: Value,
     },
-    /// A block that the provider made by itself comes next, such as the result of a search.
+    /// Appends a block that the provider made itself, such as a search result.
     AddServerContentBlock {
-        /// In the form of the provider's own wire.
+        /// Block in the form of the provider's wire.
         block: Value,
     },
-    /// Says what was used so far. A counter never goes back.
+    /// Reports the tokens used so far. A counter never decreases.
     SetUsage {
-        /// What the provider reports.
+        /// Counters as the provider reports them.
         usage: Usage,
     },
-    /// Keeps something with the answer that no model sees. Objects are merged key by key, 64 levels deep; any other
-    /// value, null and lists too, takes the place of the one before.
+    /// Keeps data with the answer that no model sees. Objects are merged key by key, 64 levels deep; any other value,
+    /// including null and lists, replaces the earlier one.
     MergeExtra {
-        /// What is to be kept.
+        /// Data to keep.
         extra: Map<String, Value>,
     },
-    /// An operation that is not known here.
+    /// An unknown operation.
     #[serde(untagged)]
     Unknown(UnknownDelta),
 }
 
 unknown! {
-    /// An operation that is not known here, as it came.
+    /// An unknown operation, as received.
     UnknownDelta, "op", DELTA_OPS
 }
 
-/// A key. It is never shown, logged or stored.
+/// A model's key. Never shown, logged or stored.
 #[derive(Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(transparent)]
 pub struct Key(pub String);
@@ -183,9 +183,9 @@ impl fmt::Debug for Key {
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct ModelKeyParams {
-    /// Its name, as `model.keyEnv` names it, such as `OPENAI_API_KEY`.
+    /// Name of the key, as in the setting `model.keyEnv`, such as `OPENAI_API_KEY`: letters, digits and underscores.
     pub name: String,
-    /// The key; it goes before an environment variable of that name. Without one, what was given is forgotten.
+    /// The key; it precedes an environment variable of that name. If absent, the sidecar forgets the key.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub value: Option<Key>,
 }
@@ -198,9 +198,9 @@ pub struct ModelKeyResult {}
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct ModelCountTokensParams {
-    /// The texts.
+    /// Texts to count.
     pub texts: Vec<String>,
-    /// The model's name, as the client gave it.
+    /// Name of the model, as the client gave it; absent if it gave none.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub model: Option<String>,
 }
@@ -209,17 +209,17 @@ pub struct ModelCountTokensParams {
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct ModelCountTokensResult {
-    /// A count for each text, in their order.
+    /// Tokens of each text, in the order of `texts`.
     pub tokens: Vec<u32>,
 }
 
-/// Who says what a model used.
+/// The origin of a usage report.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub enum UsageSource {
-    /// The model's provider, in the answer.
+    /// The model's provider reported it with the answer.
     Provider,
-    /// The client counted the request, for its provider says nothing.
+    /// The client counted the request, because its provider reports no usage.
     CountTokens,
 }
 
@@ -227,19 +227,19 @@ pub enum UsageSource {
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct ModelUsageParams {
-    /// The session.
+    /// Id of the session.
     pub session_id: String,
-    /// The turn that ran.
+    /// Id of the turn; absent if the request belonged to none.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub turn_id: Option<String>,
-    /// What the model was asked for.
+    /// Purpose of the request.
     pub purpose: ModelPurpose,
-    /// What it used.
+    /// Tokens that the model used.
     pub usage: Usage,
-    /// Who says so.
+    /// Origin of `usage`.
     pub source: UsageSource,
-    /// The sidecar's own estimate of the input, in tokens.
+    /// Sidecar's own estimate of the input, in tokens.
     pub estimated_tokens: u32,
-    /// Who estimated.
+    /// Token counter behind the estimate.
     pub estimator: String,
 }

@@ -1,4 +1,4 @@
-//! Prompts: what a client brings to one, and what it is made of.
+//! Prompts: parameters of a render, and the rendered prompt.
 
 pub mod section;
 
@@ -22,83 +22,83 @@ pub use section::{
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct Input {
-    /// The client's id of the request.
+    /// Client's id of the request.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub external_id: Option<String>,
-    /// What the user asks.
+    /// Content of the request.
     pub content: Content,
 }
 
-/// When a render compacts.
+/// The condition under which a render compacts.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub enum RenderSummarize {
-    /// When the prompt is too large.
+    /// If the prompt is too large.
     Auto,
-    /// In any case.
+    /// Always.
     Force,
-    /// Never: a prompt that is too large is the error BudgetExceeded.
+    /// Never: a prompt that is too large fails with `BudgetExceeded`.
     Never,
 }
 
-/// Parameters of `prompt/render`. Either `sessionId` or `history` must be there.
+/// Parameters of `prompt/render`. Without `sessionId`, `history` or `input` is required.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct PromptRenderParams {
-    /// The session.
+    /// Id of the session. Default: the one with a turn of `history`, or none: the prompt is for this response only.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub session_id: Option<String>,
-    /// The folder; where a history without a session is looked for, and kept.
+    /// Folder in which that session is looked for and a new `sessionId` is stored. Default: the client's first folder.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub workspace_folder: Option<String>,
-    /// The client's own copy of the turns so far. It is matched with the session.
+    /// Client's own copy of the turns so far, to be matched with the session.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub history: Option<Vec<Turn>>,
-    /// The current request. Missing where it is in the session already.
+    /// Current request; absent if it is in the session already.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub input: Option<Input>,
-    /// The rounds of the current turn, all of them or those that the session has not.
+    /// Rounds of the current turn: all, or those that the session does not have. Requires `input`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub rounds: Option<Vec<Round>>,
-    /// Results of the rounds' calls that are not in their round.
+    /// Results of calls in `rounds` that are not in their round. Requires `input`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub tool_results: Option<Vec<ToolResult>>,
-    /// What earlier renders of the running turn answered as metadata, where the client kept it.
+    /// Metadata from earlier renders of the running turn, if the client kept it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub metadata: Option<TurnMetadata>,
-    /// The tools from now on.
+    /// Tools from now on. Default: unchanged.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub tools: Option<Vec<Tool>>,
-    /// The caller's sections from now on.
+    /// Client's sections from now on. Default: unchanged.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub sections: Option<Vec<Section>>,
-    /// Values that belong to the request.
+    /// Named values of the request.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub variables: Option<Vec<Variable>>,
-    /// Notebooks as they stand.
+    /// State of the notebooks.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub notebook: Option<Vec<Notebook>>,
-    /// What is so now. It is captured with the request where this render brings that for the first time; what has changed
-    /// since waits for the next request.
+    /// Background of the request, captured with it by the first render that brings it. Later changes wait for the next
+    /// request.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub attachments: Option<Vec<Attachment>>,
-    /// The model that the prompt is for.
+    /// Model that the prompt is for. Default: the session's.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub model: Option<Model>,
-    /// The most that the prompt may weigh, in tokens, below what the model allows.
+    /// Largest size of the prompt, in tokens, below what the model allows.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub budget: Option<u32>,
-    /// Tokens above which a result that comes with this request is shown by its head and its tail, in the place of the
-    /// setting of the same name. Never 0.
+    /// Size in tokens above which results that come with this request are shown by head and tail only, instead of the
+    /// setting of this name. Never 0.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub max_tool_result_tokens: Option<u32>,
-    /// When it compacts. Default: `auto`.
+    /// Condition under which the render compacts. Default: `auto`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub summarize: Option<RenderSummarize>,
-    /// Whether cache breakpoints are marked. Default: true. After a failed summary they never are.
+    /// `true` marks cache breakpoints, except after a failed summary. Default: true.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub cache_breakpoints: Option<bool>,
-    /// Reports progress with `$/progress` while a summary is made.
+    /// Token for `$/progress` reports while a summary is made.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub work_done_token: Option<ProgressToken>,
 }
@@ -107,39 +107,39 @@ pub struct PromptRenderParams {
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct PromptRenderResult {
-    /// The session that keeps what was rendered; nothing where the prompt was made for this answer alone.
+    /// Id of the session that keeps the rendered turns; absent if the prompt was made for this response only.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub session_id: Option<String>,
-    /// What to send, in this order. Neighbours of one role are never joined here.
+    /// Messages to send, in this order. Neighbours of one role are never joined.
     pub messages: Vec<PromptMessage>,
-    /// The tools to send, sorted by name.
+    /// Tools to send, sorted by name.
     pub tools: Vec<Tool>,
-    /// What the prompt is made of, in order.
+    /// Sections of the prompt, in order.
     pub plan: Vec<PlanSection>,
-    /// Its size in tokens, tools included.
+    /// Size of the prompt, in tokens, including tools.
     pub tokens: u32,
-    /// The most it was allowed to weigh, in tokens.
+    /// Largest size that was allowed, in tokens.
     pub limit: u32,
-    /// The model's window in tokens.
+    /// Window of the model, in tokens.
     pub window: u32,
-    /// Who counted.
+    /// Token counter.
     pub estimator: String,
-    /// What is not in it as it was said.
+    /// Everything that the prompt does not show verbatim.
     pub cuts: Vec<Cut>,
-    /// What is new to persist with the turn and to hand back unchanged.
+    /// New metadata: persist it with the turn and hand it back unchanged.
     pub metadata: TurnMetadata,
-    /// The compaction that the prompt obeys.
+    /// Id of the compaction that the prompt follows; absent if there is none.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub compaction_id: Option<String>,
-    /// How that compaction was made.
+    /// Mode of that compaction.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub mode: Option<CompactionMode>,
-    /// How far its deterministic steps went.
+    /// Extent of its deterministic steps.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub strength: Option<Strength>,
-    /// What went otherwise than asked.
+    /// Deviations from the request that are not errors.
     pub diagnostics: Vec<Diagnostic>,
-    /// The session that keeps what the client's history no longer has.
+    /// Id of the session that keeps what the client's history no longer has.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub fork: Option<String>,
 }
@@ -148,11 +148,11 @@ pub struct PromptRenderResult {
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct PromptMessage {
-    /// Its role.
+    /// Role of the message.
     pub role: PromptRole,
-    /// What it says. In the system message each section is a part.
+    /// Content. In the system message each section is a part.
     pub parts: Vec<Part>,
-    /// Whether a provider's cache may keep the prompt up to the end of this message.
+    /// `true` if a provider's cache may keep the prompt up to the end of this message. Default: false.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub cache_breakpoint: Option<bool>,
 }
@@ -161,39 +161,39 @@ pub struct PromptMessage {
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct PlanSection {
-    /// How it reaches the model.
+    /// Channel of the section.
     pub channel: Channel,
-    /// Its name, such as `system`, `keptUserMessages`, `history`.
+    /// Name, such as `system`, `keptUserMessages` or `history`.
     pub name: String,
-    /// Its messages: the index of the first, and the index after the last. Both are equal for tools; sections of the
-    /// system text share one message.
+    /// Index of its first message and index after its last one. Both are equal for tools; sections of the system text
+    /// share one message.
     pub messages: [u32; 2],
-    /// Its size in tokens.
+    /// Size of the section, in tokens.
     pub tokens: u32,
-    /// The lowest would go first. Missing where it is never given up.
+    /// Order in which sections could be given up, the lowest first; absent if it is never given up.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub priority: Option<u32>,
-    /// Whether a provider's cache may keep the prompt up to its end.
+    /// `true` if a provider's cache may keep the prompt up to the end of this section.
     pub cache_breakpoint: bool,
 }
 
-/// Something that the session or the caller has and the prompt has not, or not whole.
+/// Content of the session or the client that the prompt does not show, or not whole.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct Cut {
-    /// The position of the message, if it is one.
+    /// Position of the message; absent if it is not a message.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub ord: Option<u32>,
-    /// Under which `context/recall` gives all of it, where it belongs to a session that is kept.
+    /// Reference for `context/recall`, if a stored session has the content.
     #[serde(default, rename = "ref", skip_serializing_if = "Option::is_none")]
     pub reference: Option<String>,
-    /// SHA-256 of what that gives, lower-case hexadecimal.
+    /// SHA-256 of what `context/recall` returns for it, in lower-case hexadecimal.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub sha256: Option<String>,
-    /// Why.
+    /// Reason of the cut.
     pub reason: CutReason,
-    /// Bytes of the original.
+    /// Size of the original, in bytes.
     pub original_bytes: u64,
-    /// Bytes of it that the prompt still shows.
+    /// Size of what the prompt still shows of it, in bytes.
     pub kept_bytes: u64,
 }

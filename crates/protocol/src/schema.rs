@@ -1,5 +1,5 @@
-//! The schema of everything that goes over the wire, made from the types, and what is written from it: this module
-//! makes the JSON, `markdown` the generated sections of the handbook, `typescript` the types of the TypeScript client.
+//! The schema of the protocol, made from the types. This module writes the JSON, `markdown` the generated sections of
+//! the handbook, `typescript` the types of the TypeScript client.
 
 pub mod markdown;
 mod shape;
@@ -14,7 +14,7 @@ use crate::session::state::State;
 use schemars::SchemaGenerator;
 use serde_json::{Map, Value, json};
 
-/// JSON Schema (2020-12) of all types under `$defs`, sorted by name, beside tables that say which method carries which.
+/// JSON Schema (2020-12) of all types under `$defs`, sorted by name, with tables of methods, events and errors.
 pub fn schema() -> Value {
     let mut generator = SchemaGenerator::default();
     let initialize = generator.subschema_for::<InitializeOptions>();
@@ -63,7 +63,7 @@ pub fn schema() -> Value {
     schema
 }
 
-/// Takes out of descriptions what only rustdoc reads: line ends within a paragraph, and the brackets of links.
+/// Removes from descriptions what only rustdoc reads: line ends within a paragraph, and the brackets of links.
 fn plain(schema: &mut Value) {
     match schema {
         Value::Object(fields) => {
@@ -81,7 +81,7 @@ fn plain(schema: &mut Value) {
     }
 }
 
-/// The schema as text.
+/// Returns the schema as JSON text.
 pub fn json() -> String {
     serde_json::to_string_pretty(&schema()).unwrap_or_default() + "\n"
 }

@@ -1,4 +1,4 @@
-//! The process itself: what both sides say in `initialize`, and how it is doing.
+//! The process: `initialize` and diagnostics.
 
 pub mod initialize;
 pub mod progress;
@@ -21,57 +21,57 @@ pub struct ServerDiagnosticsParams {}
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct ServerDiagnosticsResult {
-    /// The version of the program.
+    /// Version of the program.
     pub server_version: String,
-    /// The version of the protocol.
+    /// Version of the protocol.
     pub protocol_version: u32,
-    /// The process.
+    /// Process id of the sidecar.
     pub pid: u32,
-    /// Who counts tokens.
+    /// Token counter.
     pub estimator: String,
-    /// The stores that are open.
+    /// Open stores.
     pub storage: Vec<StorageInfo>,
-    /// The sessions that are open.
+    /// Open sessions.
     pub sessions: Vec<OpenSession>,
-    /// Requests of the client that have no answer yet.
+    /// Number of the client's requests without a response.
     pub requests_in_flight: u32,
-    /// The most that there may be.
+    /// Largest number of such requests; one more fails with `Overloaded`.
     pub request_limit: u32,
-    /// Requests to the client that have no answer yet.
+    /// Number of the sidecar's requests to the client without a response.
     pub asked_of_client: u32,
 }
 
-/// A store that is open.
+/// An open store.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct StorageInfo {
-    /// The folder whose sessions it keeps.
+    /// Folder whose sessions the store holds; empty if the client gave one path for all folders.
     pub workspace_folder: String,
-    /// How.
+    /// Kind of store.
     pub backend: StorageBackend,
-    /// Where.
+    /// Path of the store; absent if it has none.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub location: Option<String>,
-    /// The version of its tables.
+    /// Version of the store's tables.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub schema_version: Option<u32>,
-    /// Why it cannot be used at the moment.
+    /// Reason why the store cannot be used at the moment; absent if it can.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub fault: Option<String>,
 }
 
-/// A session that is open.
+/// An open session.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct OpenSession {
-    /// The session.
+    /// Id of the session.
     pub session_id: String,
-    /// Its state.
+    /// State of the session.
     pub state: State,
-    /// Who runs its loop.
+    /// Side that runs the loop.
     pub driver: Driver,
     /// Number of messages.
     pub messages: u32,
-    /// Requests that wait in its queue.
+    /// Number of queued items. Always 0 in this version: see `queue` of the snapshot.
     pub queued: u32,
 }

@@ -1,4 +1,4 @@
-//! Sessions: opening, listing, following, closing and deleting them, and the snapshot that shows one whole.
+//! Sessions: opening, listing, following, configuring, closing and deleting them.
 
 pub mod edit;
 pub mod queue;
@@ -27,45 +27,45 @@ pub use state::{Driver, Origin, SessionSummary, State};
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct SessionOpenParams {
-    /// The folder that the session belongs to, as a path or a `file:` address.
+    /// Folder of the session, as a path or a `file:` URL.
     pub workspace_folder: String,
-    /// The session to resume, or the id that a new one gets. Without it a new session gets a new id.
+    /// Session to resume or create: 1 to 128 letters, digits and `-_.~:`. Default: a new session with a new id.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub session_id: Option<String>,
-    /// Who runs the loop. Default: `sidecar`. Not read where the session exists.
+    /// Side that runs the loop. Default: `sidecar`. Ignored if the session exists.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub driver: Option<Driver>,
-    /// Its title.
+    /// Title from now on. Default: unchanged.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub title: Option<String>,
-    /// What it is for, in the client's words.
+    /// Purpose of the session, in the client's words. Ignored if the session exists.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub kind: Option<String>,
-    /// The session that started it: it runs in the background, and its parent is told when it comes to rest by a message of
-    /// the kind `process_completed` that no model sees.
+    /// Id of the session that starts this one to run in the background. Whenever this one comes to rest, the parent
+    /// gets a message of kind `process_completed`, which no model sees. Ignored if the session exists.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub parent_id: Option<String>,
-    /// The name of what it shares with other sessions.
+    /// Name of the scope that the session shares with others. Ignored if the session exists.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub work_scope: Option<String>,
     /// Settings of this session.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub settings: Option<GivenSettings>,
-    /// The tools that the model is told of.
+    /// Tools to offer to the model. Default: unchanged; none in a new session.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub tools: Option<Vec<Tool>>,
-    /// What stands before the messages, in this order.
+    /// Sections before the messages, in this order. Default: unchanged; none in a new session.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub sections: Option<Vec<Section>>,
-    /// The client's own copy of the turns so far, with the metadata that it persisted. It is matched with the store.
+    /// Client's own copy of the turns so far, with its persisted metadata. The sidecar matches it with the store.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub history: Option<Vec<Turn>>,
-    /// Where another process writes the session: read and follow it here, instead of SessionHeldElsewhere. What the other
-    /// process commits comes as events, without deltas. Default: false.
+    /// If another process writes the session: `true` follows it, false fails with `SessionHeldElsewhere`. A follower
+    /// gets the other process's commits as events, without deltas. Default: false.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub follow: Option<bool>,
-    /// How many of the newest messages the snapshot holds. A long session is opened faster so: only what they and the next
-    /// prompt need is read. `session/messages` gives those before them. Default: all.
+    /// Number of newest messages in the snapshot; `session/messages` returns earlier ones. A limit makes opening a long
+    /// session faster, because only what these messages and the next prompt need is read. Default: all.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub snapshot_messages: Option<u32>,
 }
@@ -74,16 +74,16 @@ pub struct SessionOpenParams {
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct SessionMessagesParams {
-    /// The session.
+    /// Id of the session.
     pub session_id: String,
-    /// The folder that it is listed in; where it is missing, the session is looked for where it is open, else in the
-    /// client's first folder.
+    /// Folder whose store has the session; ignored while the session is open. Default: the folder where it was last
+    /// open, or the client's first folder.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub workspace_folder: Option<String>,
-    /// Only messages whose `ord` is below this. Default: the newest.
+    /// Returns only messages whose `ord` is below this. Default: the newest.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub before: Option<u32>,
-    /// The most that the page holds. Default: 50.
+    /// Largest number of messages on the page, at most 500. Default: 50.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub limit: Option<u32>,
 }
@@ -92,21 +92,21 @@ pub struct SessionMessagesParams {
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct SessionMessagesResult {
-    /// In their order, as they are stored. Removed ones are left out.
+    /// Messages in order, as stored. Removed ones are left out.
     pub messages: Vec<Message>,
-    /// How many stand before them; it asks for the page before this one. 0 at the beginning.
+    /// Value of `before` that requests the preceding page; 0 at the beginning of the session.
     pub before: u32,
-    /// What of this page could not be read: which message, and why. It is left out, and stays as it is in the store.
+    /// Messages of this page that cannot be read, each with the reason. They stay in the store unchanged.
     pub unreadable: Vec<String>,
 }
 
-/// Result of `session/open`. It subscribes the client to the session's events.
+/// Result of `session/open`, which also subscribes the client to the session's events.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct SessionOpenResult {
-    /// The session as it stands.
+    /// The session.
     pub snapshot: Snapshot,
-    /// What was found, brought back, refused.
+    /// Report of what was found, restored and rejected.
     pub restore: RestoreReport,
 }
 
@@ -114,17 +114,17 @@ pub struct SessionOpenResult {
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct SessionListParams {
-    /// Only sessions of this folder. Default: all that are stored where those of the first folder of `initialize` are,
-    /// each with its own folder.
+    /// Lists only sessions of this folder. Default: all sessions in the store of the client's first folder, each with
+    /// its own folder.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub workspace_folder: Option<String>,
-    /// Only sessions whose title, summary or first request has these words.
+    /// Text that the title, the summary or the first request must contain, in any case.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub query: Option<String>,
-    /// Where the last page ended.
+    /// `nextCursor` of the previous page.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub cursor: Option<String>,
-    /// The most that a page holds. Default: 50.
+    /// Largest number of sessions on the page, at most 500. Default: 50.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub limit: Option<u32>,
 }
@@ -133,9 +133,9 @@ pub struct SessionListParams {
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct SessionListResult {
-    /// The newest first.
+    /// Sessions, the most recently used first.
     pub sessions: Vec<SessionSummary>,
-    /// Asks for the next page; missing at the end.
+    /// `cursor` of the next page; absent on the last page.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub next_cursor: Option<String>,
 }
@@ -144,27 +144,27 @@ pub struct SessionListResult {
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct SessionSubscribeParams {
-    /// The session.
+    /// Id of the session.
     pub session_id: String,
-    /// The stream of the last event that the client has.
+    /// Stream of the last event that the client has.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub stream: Option<String>,
-    /// The number of that event.
+    /// Number of that event. Without `stream` and `sinceSeq` the result is a snapshot.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub since_seq: Option<u64>,
-    /// How many of the newest messages a snapshot holds, as in `session/open`. Default: all.
+    /// Number of newest messages in a snapshot, as in `session/open`. Default: all.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub snapshot_messages: Option<u32>,
 }
 
-/// Result of `session/subscribe`: either the events since then, or a snapshot where they are no longer kept.
+/// Result of `session/subscribe`: the events since then, or a snapshot if they are no longer available.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct SessionSubscribeResult {
-    /// The events since then, in order.
+    /// Events since then, in order; absent if `snapshot` is given.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub events: Option<Vec<SessionEvent>>,
-    /// The session as it stands.
+    /// The session; absent if `events` is given.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub snapshot: Option<Box<Snapshot>>,
 }
@@ -173,9 +173,9 @@ pub struct SessionSubscribeResult {
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct SessionTakeOverParams {
-    /// The session. It must be stored.
+    /// Id of the session. It must be stored.
     pub session_id: String,
-    /// The folder in whose store it is looked for. Default: wherever it was seen.
+    /// Folder whose store has the session. Default: all stores in use, beginning with the one where it was last open.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub workspace_folder: Option<String>,
 }
@@ -184,11 +184,11 @@ pub struct SessionTakeOverParams {
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct SessionCloseParams {
-    /// The session.
+    /// Id of the session. Fails with `UnknownSession` if it is not open here.
     pub session_id: String,
 }
 
-/// Result of `session/close`: everything is on disk and another process may hold the session.
+/// Result of `session/close`: everything is on disk, and another process may open the session.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct SessionCloseResult {}
@@ -197,27 +197,27 @@ pub struct SessionCloseResult {}
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct SessionDeleteParams {
-    /// The session.
+    /// Id of the session, open or not. Fails with `UnknownSession` if no store has it.
     pub session_id: String,
 }
 
-/// Result of `session/delete`: what is gone for good, of the session and of the copies that rewinds of it left behind.
+/// Result of `session/delete`: counts of what was deleted, including copies that rewinds of the session left behind.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct SessionDeleteResult {
-    /// Messages.
+    /// Number of deleted messages.
     pub deleted_messages: u32,
-    /// Compaction records.
+    /// Number of deleted compaction records.
     pub deleted_compactions: u32,
-    /// Large results and pictures that nothing else refers to.
+    /// Number of deleted large results and pictures; those still in use elsewhere stay.
     pub deleted_blobs: u32,
-    /// Their size in bytes.
+    /// Size of these results and pictures, in bytes.
     pub deleted_blob_bytes: u64,
-    /// Whether no trace of them is left in the store's file, nor in the session's own in its workspace. Not so while another
-    /// process reads the store: the rows are gone then, and their bytes may last until the next deletion. Nor where the
-    /// session's own file could not be removed, which the log says; nor where a session stays that was made of
-    /// it (a branch, a copy that somebody went on in, one that runs in the background) or that it was made of, for that may
-    /// say the same words until it is deleted itself.
+    /// `true` if no trace of them is left in the store's file or the session's own file in its workspace. False while
+    /// another process reads the store: the rows are deleted, but their bytes may last until the next deletion. False
+    /// if the session's own file could not be removed (the log has the reason). False if a related session stays that
+    /// may hold the same text until it is deleted itself: the one that this was made of, a branch, a continued copy, or
+    /// one that runs in the background.
     pub scrubbed: bool,
 }
 
@@ -225,12 +225,12 @@ pub struct SessionDeleteResult {
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct SessionConfigureParams {
-    /// The session.
+    /// Id of the session. Fails with `UnknownSession` if it is not open here.
     pub session_id: String,
-    /// Settings to change; those that are missing stay.
+    /// Settings to change; absent ones stay.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub settings: Option<GivenSettings>,
-    /// Its new title.
+    /// New title. Default: unchanged.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub title: Option<String>,
 }
@@ -239,8 +239,8 @@ pub struct SessionConfigureParams {
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct SessionConfigureResult {
-    /// The settings in force.
+    /// Settings in force.
     pub settings: Settings,
-    /// Names that no setting has, of the kind `unknownSetting`.
+    /// Unknown setting names, each as a diagnostic of kind `unknownSetting`.
     pub diagnostics: Vec<Diagnostic>,
 }

@@ -1,5 +1,4 @@
-//! Settings as they come over the wire. Nothing is validated here beyond types: what a value may be is said by
-//! whoever takes it into use.
+//! Settings as they come over the wire. Only types are checked here; the sidecar validates values when it applies them.
 
 mod in_force;
 
@@ -15,7 +14,7 @@ use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 use std::borrow::Cow;
 
-/// A group of settings: each may be missing, and has the other names under which it is taken too.
+/// Defines a group of settings: each is optional, and may have other names under which it is accepted too.
 macro_rules! settings {
     ($(#[$about:meta])* $name:ident {
         $($(#[$doc:meta])* $field:ident: $of:ty $(, also $($other:literal),+)?;)*
@@ -28,331 +27,332 @@ macro_rules! settings {
         }
 
         impl $name {
-            /// Other names of these settings, each with the field that it means.
+            /// Other names of these settings, each with the field that it stands for.
             pub const OTHER_NAMES: &[(&str, &str)] = &[$($($(($other, stringify!($field)),)+)?)*];
         }
     };
 }
 
-/// How a model's provider is spoken to.
+/// The API through which a model is asked.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum ModelWire {
-    /// The client asks it (`model/complete`).
+    /// The client asks the model (`model/complete`).
     Editor,
     /// Chat Completions: OpenAI, OpenRouter, DeepSeek, Copilot, vLLM, llama-server, LM Studio.
     OpenaiChat,
-    /// Responses of OpenAI.
+    /// Responses API of OpenAI.
     OpenaiResponses,
-    /// Messages of Anthropic.
+    /// Messages API of Anthropic.
     Anthropic,
-    /// The native chat of Ollama.
+    /// Native chat API of Ollama.
     Ollama,
-    /// A fixture in place of a provider: `baseUrl` is its path, one that is built in where there is none.
+    /// A fixture instead of a provider: `baseUrl` is its path; the default is a built-in one.
     Scripted,
 }
 
 settings! {
-    /// A model: who asks it, and what prompts depend on.
+    /// A model: where it is asked, and its properties that prompts depend on.
     Model {
-        /// Its name, handed back with `model/complete`.
+        /// Name of the model, repeated in `model/complete`. Required unless `wire` is `editor` or `scripted`.
         name: String;
-        /// Who asks it, and how. Default: `editor`.
+        /// API through which the model is asked. Default: `editor`.
         wire: ModelWire;
-        /// Where it is asked: an http or https address without a user and a password, a query and a fragment. What the wire
-        /// puts behind it may stand there and is taken off. Default: the wire's own provider. Never from a workspace's file.
+        /// Base URL of the provider: http or https, without user, password, query and fragment. A trailing path that
+        /// the wire itself appends is removed. Ignored in a workspace's file. Default: the wire's own provider.
         base_url: String;
-        /// The name of its key: one that the client gave with `model/key`, else an environment variable. Never a key itself.
-        /// Default: the wire's usual variable, such as `OPENAI_API_KEY`, where its own provider is asked, and none elsewhere.
-        /// Never from a workspace's file.
+        /// Name of the model's key, never a key itself: one that the client gave with `model/key`, otherwise an
+        /// environment variable. Ignored in a workspace's file. Default: the wire's usual variable, such as
+        /// `OPENAI_API_KEY`, for the wire's own provider; none for any other.
         key_env: String;
-        /// Whether answers come over a WebSocket; `openai-responses` alone has one. Default: false.
+        /// `true` if answers come over a WebSocket, which only `openai-responses` has. Default: false.
         web_socket: bool;
-        /// Its window in tokens. Default: that of the known model of this name, else 128,000. Over `ollama` 16,384 whatever its
-        /// name is, for there a window is memory of the machine that serves it.
+        /// Size of the window, in tokens. Default: that of the known model of this name, otherwise 128,000. With
+        /// `ollama` 16,384 for any name, because the window takes memory of the machine that serves it.
         window: u32;
-        /// The most that it is to answer, in tokens; no more than its window. Default: what the model can and its window has
-        /// left. What a prompt may weigh does not follow it: room for the answer is kept back by `reservedOutput`.
+        /// Largest answer, in tokens, at most the window. Default: what the model can answer and the window has left.
+        /// It does not change the size of prompts: `reservedOutput` keeps room for the answer.
         max_output: u32;
-        /// The roles that it takes, such as `system`, `user`, `assistant`, `tool`. Default: all.
+        /// Roles that the model accepts, such as `system`, `user`, `assistant`, `tool`. Default: all.
         roles: Vec<String>;
-        /// Whether it can be told to use no tool. Default: true.
+        /// `true` if the model can be told not to use its tools. Default: true.
         tool_choice_none: bool;
-        /// Whether its answers come with their usage. Default: false.
+        /// `true` if answers come with their usage. Default: false.
         usage: bool;
-        /// Whether the client counts its tokens (`model/countTokens`). Default: false.
+        /// `true` if the client counts requests (`model/countTokens`). Ignored if `usage` is true. Default: false.
         count_tokens: bool;
-        /// Whether it takes pictures. Default: true.
+        /// `true` if the model accepts pictures. Default: as known for the model of this name, otherwise true.
         images: bool;
     }
 }
 
-/// What happens to cache breakpoints in a request for a summary.
+/// The treatment of cache breakpoints in a request for a summary.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub enum SummaryBreakpoints {
-    /// They stay.
+    /// Breakpoints are kept.
     Keep,
-    /// They are left out.
+    /// Breakpoints are left out.
     Strip,
 }
 
-/// Whether a prompt that is too large is compacted.
+/// The condition under which a prompt is compacted.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub enum Summarize {
-    /// When it is too large.
+    /// If it is too large.
     Auto,
-    /// Never: every message verbatim, and an overflow is the error BudgetExceeded.
+    /// Never: every message is shown verbatim, and an overflow fails with `BudgetExceeded`.
     Off,
 }
 
-/// When the store lets a write count as done.
+/// The moment at which the store acknowledges a write.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub enum Synchronous {
-    /// When the disk has it: it survives a loss of power.
+    /// Once the disk has it: the write survives a loss of power.
     Full,
-    /// When the system has it: it survives a killed process; a loss of power may take the last writes.
+    /// Once the operating system has it: the write survives a killed process; a loss of power may lose the last writes.
     Normal,
 }
 
-/// What is never covered, at the least.
+/// The minimum of history that a compaction never covers.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub enum Retention {
     /// The newest round.
     Rounds,
-    /// The newest requests of the user, with all that follows each.
+    /// The newest requests of the user, with everything that follows each.
     UserTurns(
-        /// How many, at least 1.
+        /// Number of requests, at least 1.
         u32,
     ),
     /// The newest messages.
     Messages(
-        /// How many, at least 1.
+        /// Number of messages, at least 1.
         u32,
     ),
-    /// The newest messages that weigh a share of the limit together.
+    /// The newest messages that together take a share of the limit.
     TokenTail(
-        /// The share, above 0 and below 1.
+        /// Share of the limit, above 0 and below 1.
         f64,
     ),
 }
 
-/// A share of the limit, above 0 and up to 1, or whether there is one; `"off"` is taken as false.
+/// A share of the limit, above 0 and up to 1, or a switch. `"off"` is accepted as false.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(untagged)]
 pub enum ShareOrOff {
-    /// False: off. True: as the policy has it, and where that has none, as is said of the setting.
+    /// False: off. True: the policy's value, or the one that the setting states if the policy has none.
     Switch(bool),
-    /// The share.
+    /// The share of the limit.
     Share(f64),
 }
 
-/// A number, at least 1, or whether there is one; `"off"` is taken as false.
+/// A number, at least 1, or a switch. `"off"` is accepted as false.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(untagged)]
 pub enum CountOrOff {
-    /// False: off. True: as the policy has it, and where that has none, as is said of the setting.
+    /// False: off. True: the policy's value, or the one that the setting states if the policy has none.
     Switch(bool),
     /// The number.
     Count(u32),
 }
 
-/// The word for what is found out.
+/// The word for a value that is determined automatically.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub enum Auto {
-    /// It is found out.
+    /// Determined automatically.
     Auto,
 }
 
-/// A number, or that it is found out.
+/// A number, or `auto`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(untagged)]
 pub enum CountOrAuto {
-    /// The word.
+    /// The word `auto`.
     Word(Auto),
     /// The number.
     Count(u32),
 }
 
 settings! {
-    /// What starts a compaction. Each is set by itself: what is not given stays as it is. A prompt that is over the limit and
-    /// a word of the user always do.
+    /// The triggers of compactions, each set by itself; absent ones stay unchanged. A prompt over the limit and a
+    /// user's request always start one.
     Triggers {
-        /// The provider said that a prompt was too large.
+        /// `true` if a prompt that the provider rejects as too large starts a compaction. Default: true.
         provider_overflow: bool;
-        /// The share of the limit that a prompt has when a turn begins. True: 0.8 where the policy has none.
+        /// Share of the limit at which a turn begins with a compaction. Default: 0.8; true is 0.8 if the policy has
+        /// none.
         pre_turn_tokens: ShareOrOff;
-        /// The share of the limit at which a summary is prepared beside the running turn. True: 0.75 where the policy has none.
+        /// Share of the limit at which a summary is prepared beside the turn. Default: 0.75; true is 0.75 if the policy
+        /// has none.
         background: ShareOrOff;
-        /// The next model's window is smaller, and the prompt does not fit it.
+        /// `true` if a prompt that does not fit the next model's smaller window starts a compaction. Default: true.
         model_changed: bool;
-        /// More requests of the user than this are shown. True: 32 where the policy has none.
+        /// Shown user requests above which a compaction starts. Default: false; true is 32 if the policy has none.
         user_turns: CountOrOff;
-        /// More messages than this are shown. True: 40 where the policy has none.
+        /// Shown messages above which a compaction starts. Default: false; true is 40 if the policy has none.
         messages: CountOrOff;
-        /// Seconds without a word. True: 900 where the policy has none.
+        /// Idle seconds after which a compaction starts. Default: false; true is 900 if the policy has none.
         idle_seconds: CountOrOff;
     }
 }
 
 settings! {
-    /// Settings. Later ones win: the policy, the user's file, the workspace's file (which can only lower `threshold` and
-    /// `roundLimit`), the environment, `initialize`, `workspace/didChangeConfiguration`, `session/open` and
-    /// `session/configure`, flags of the command line, the request itself. Within one of these a setting wins over another name
-    /// of it. A name with a point may be an object or not: `{"triggers": {"messages": 40}}` and `{"triggers.messages": 40}` are
-    /// the same. A name that no setting has is reported, and is no error. The names of a policy file are taken too, as are these
-    /// names there.
+    /// Settings. Later places win: the policy, the user's file, the workspace's file (which can only lower `threshold`
+    /// and `roundLimit`), the environment, `initialize`, `workspace/didChangeConfiguration`, `session/open` and
+    /// `session/configure`, flags of the command line, the request itself. Within one place a setting wins over another
+    /// name of it. Names with a point may be written as objects: `{"triggers": {"messages": 40}}` and
+    /// `{"triggers.messages": 40}` are the same. An unknown name is reported and is not an error. Names of policy files
+    /// are accepted here, and these names there.
     Settings {
-        /// The model.
+        /// Model that answers.
         model: Model;
-        /// How sessions are compacted: the name of a built-in policy, or the path of a policy file (`threadhold policy`
-        /// prints one): absolute, or in a settings file as seen from there. What else is set wins over it. Only such a file
-        /// can say in which order sections stand and how far a shortened result is cut.
+        /// Name of a built-in policy of compaction, or path of a policy file (`threadhold policy` prints one):
+        /// absolute, or relative to the settings file that names it. Any setting that is set by itself wins over it.
+        /// Only a policy file can set the order of sections and the size of a shortened result. Default: `default`.
         policy: String;
-        /// The most that a prompt may weigh: a ratio of the window above 0 and up to 1, or a count of at least 100 tokens.
-        /// `summarizeAgentConversationHistoryThreshold` is taken as its name too.
+        /// Largest size of a prompt: a ratio of the window above 0 and up to 1, or at least 100 tokens.
+        /// `summarizeAgentConversationHistoryThreshold` is accepted as its name too. Default: the whole window.
         threshold: f64, also "summarizeAgentConversationHistoryThreshold";
-        /// Tokens kept back for the answer; a quarter of the window at most. Default: 4,096.
+        /// Tokens kept back for the answer, at most a quarter of the window. Default: 4,096.
         reserved_output: u32;
-        /// The longest summary that is accepted, in tokens; an eighth of the window at most. Default: 2,048.
+        /// Longest summary that is accepted, in tokens, at most an eighth of the window. Default: 2,048.
         max_summary_tokens: u32;
-        /// Which kind of summary is asked for. `agentHistorySummarizationMode` is taken as its name too. Default: `auto`.
+        /// Kind of summary to request. `agentHistorySummarizationMode` is accepted as its name too. Default: `auto`.
         summary_mode: SummaryMode, also "agentHistorySummarizationMode";
-        /// What happens to cache breakpoints in a request for a summary; true is taken as `keep`, false as `strip`. Default:
-        /// `keep`.
+        /// Treatment of cache breakpoints in a request for a summary. True is accepted as `keep`, false as `strip`.
+        /// Default: `keep`.
         summary_breakpoints: SummaryBreakpoints;
-        /// Whether a prompt that is too large is compacted; true is taken as `auto`, false as `off`. `enabled` is taken as its
-        /// name too. Default: `auto`.
+        /// Condition under which a prompt is compacted. True is accepted as `auto`, false as `off`; `enabled` is
+        /// accepted as its name too. Default: `auto`.
         summarize: Summarize;
-        /// Another name of `summarize`: false is `off`. `summarization.enabled` and
-        /// `summarizeAgentConversationHistory.enabled` are taken as its names too. Unlike where the name is from, it is on
-        /// unless somebody says no, for nothing is lost by it.
+        /// Another name of `summarize`: true is `auto`, false is `off`. `summarization.enabled` and
+        /// `summarizeAgentConversationHistory.enabled` are accepted as its names too. On unless set to false, unlike in
+        /// the program that the names come from, because a compaction loses nothing.
         summary_enabled: bool, also "summarization.enabled", "summarizeAgentConversationHistory.enabled";
-        /// Who decides about a compaction that nobody asked for. Default: `auto`.
+        /// Party that decides about a compaction that nobody requested. Default: `auto`.
         compaction: Consent;
-        /// What starts a compaction.
+        /// Triggers of compactions.
         triggers: Triggers;
-        /// What is never covered, at the least. Default: the newest round.
+        /// Minimum of history that a compaction never covers. Default: the newest round.
         retention: Retention;
-        /// Where the block stands that stands for what was covered. Default: `userAtBoundary`.
+        /// Place in the prompt of the block that replaces covered messages. Default: `userAtBoundary`.
         placement: Placement;
-        /// New tokens since the last compaction before a trigger starts another, but for an overflow. Default: `auto`, as many
-        /// as lie between the limit and the target.
+        /// New tokens required since the last compaction before a trigger starts another, unless the prompt is over the
+        /// limit. Default: `auto`, the distance between the limit and the target.
         min_new_tokens: CountOrAuto;
-        /// Failed summaries in a row after which no model is asked until something new is said, at least 1. Default: 3.
+        /// Failed summaries in a row after which no model is asked until `minNewTokens` are new; at least 1. Default:
+        /// 3.
         most_failures: u32;
-        /// The share of the limit that user messages of the covered span may take, byte for byte. Default: 0.2.
+        /// Share of the limit for user messages of the covered span, which stay byte for byte. Default: 0.2.
         user_message_budget: f64;
-        /// How far below the limit a compaction must come: this share of the room above what cannot be given up. Default:
-        /// 0.5.
+        /// Share of the room beside what must stay that a prompt may fill after a compaction. Default: 0.5.
         target_ratio: f64;
-        /// The share of the limit at which a turn is asked to come to an end. True: 0.85 where the policy has none.
+        /// Share of the limit at which a turn is asked to finish. Default: false. True is 0.85 if the policy has none.
         budget_exit: ShareOrOff;
-        /// How far history is made shorter before a model is asked. Default: `shortenResults`.
+        /// Extent to which history is shortened before a model is asked. Default: `shortenResults`.
         limit_history: LimitHistory;
-        /// The share of the free space for the newest rounds, unchanged.
+        /// Share of the free space for the newest rounds, unchanged. Default: 0.55.
         raw_tail_share: f64;
-        /// The share of the free space for older rounds with shortened results.
+        /// Share of the free space for older rounds with shortened results. Default: 0.
         short_tail_share: f64;
-        /// The share of the free space for the ledger of what was done, at most.
+        /// Largest share of the free space for the ledger. Default: 0.15.
         ledger_share: f64;
-        /// The share of the free space for the index of identifiers, at most.
+        /// Largest share of the free space for the index of identifiers. Default: 0.25.
         identifier_share: f64;
-        /// The model that writes summaries, where it is not the one that answers. `openai.summaryModel` is taken as its name
-        /// too, and the environment's OPENAI_SUMMARY_MODEL.
+        /// Name of the model that writes summaries. `openai.summaryModel` and the variable `OPENAI_SUMMARY_MODEL` are
+        /// accepted too. Default: the model that answers.
         summary_model: String, also "openai.summaryModel";
-        /// Where that model is asked: an http or https address without a user and a password, a query and a fragment.
-        /// `openai.summaryBaseURL` is taken as its name too, and the environment's OPENAI_SUMMARY_URL.
+        /// Base URL of that model's provider: http or https, without user, password, query and fragment.
+        /// `openai.summaryBaseURL` and the variable `OPENAI_SUMMARY_URL` are accepted too. Default: the main model's.
         summary_base_url: String, also "openai.summaryBaseURL";
-        /// The name of that model's key, as `model.keyEnv` is one. Default: the main model's where both are asked at one
-        /// place, so no key goes elsewhere by itself.
+        /// Name of that model's key, as in `model.keyEnv`. Default: the main model's if both have the same provider, so
+        /// that no key is sent elsewhere unasked.
         summary_key_env: String;
         /// Another name of `triggers.messages`; 0 is off.
         summary_threshold: u32;
-        /// Another name of `retention`: this many messages.
+        /// Another name of `retention` with this many messages.
         summary_keep_last: u32;
         /// Another name of `triggers.preTurnTokens`: a ratio up to 1, or a percentage above 1 and up to 100; 0 is off.
         auto_summarize_threshold: f64;
         /// Another name of `triggers.userTurns`; 0 is off.
         auto_summarize_turn_threshold: u32;
-        /// Another name of `triggers.idleSeconds`, in minutes; 0 is off. `sessionTtlMinutes` is taken as its name too.
+        /// `triggers.idleSeconds` in minutes; 0 is off. `sessionTtlMinutes` is accepted as its name too.
         idle_compact_after_minutes: u32, also "sessionTtlMinutes";
-        /// Who the model is: a section of the system text. What is set of it is taken at once, and breaks the prefix.
+        /// Section of the system text: identity of the model. A change is applied at once and breaks the prefix.
         identity: String;
-        /// What it does in this session: a section of the system text.
+        /// Section of the system text: task of the model in this session.
         role: String;
-        /// How tools are used: a section of the system text.
+        /// Section of the system text: rules for using tools.
         tool_rules: String;
-        /// Tools that are there for the asking: a section of the system text.
+        /// Section of the system text: further tools available on request.
         toolkit_hints: String;
-        /// The project that is worked on: a section of the system text.
+        /// Section of the system text: the project in progress.
         project: String;
-        /// Whether a section of the system text says how many rounds a turn may have. Default: false.
+        /// `true` adds a section to the system text with the number of rounds that a turn may have. Default: false.
         iteration_budget: bool;
-        /// When texts that are read from elsewhere go into prompts. Default: `frozen`.
+        /// Moment at which texts read from elsewhere enter prompts. Default: `frozen`.
         system_prompt: SystemPrompt;
-        /// Which thinking of earlier answers prompts show. Default: `keep`.
+        /// Thinking of earlier answers that prompts show. Default: `keep`.
         thinking_in_prompt: ThinkingInPrompt;
-        /// Instruction files of the workspace that stand in the system text, by their paths below the folder; an empty list
-        /// is none. Of a file that changes, the next request of the user tells. Default: `AGENTS.md` where the sidecar runs
-        /// the loop, none where the client does, for then it brings its own.
+        /// Instruction files of the workspace in the system text, at most 16 paths below the folder; an empty list is
+        /// none. A changed file is sent with the user's next request. Default: `AGENTS.md` if the sidecar runs the
+        /// loop; none if the client does, because it provides its own.
         instruction_files: Vec<String>;
-        /// Rounds of a turn before the user is asked whether to go on. Default: 64.
+        /// Rounds of a turn before the user is asked whether to continue, at least 1. Default: 64.
         round_limit: u32;
-        /// Tokens above which a tool's result is shown to the model by its head and its tail; a quarter of the window at
-        /// most, and never 0. It is kept whole, and `context/recall` gives the rest. Results that are there stay as they are
+        /// Size in tokens above which the model sees only head and tail of a tool's result, at most a quarter of the
+        /// window and never 0. The whole result is stored, and `context/recall` returns it. Earlier results stay as
         /// shown. Default: 16,000.
         max_tool_result_tokens: u32;
-        /// Tools of the sidecar itself that the model is told of, by their names. Default: none.
+        /// Names of the sidecar's own tools to offer to the model, such as `recall` and `todo`. Default: none.
         own_tools: Vec<String>;
-        /// Milliseconds without a delta before a call of a model counts as failed. A summary or a title may take five times as
-        /// long as a whole, and so may the first word of a model that is asked over its own wire, which may think before it; signs
-        /// of life without a word do not count for longer than 25 times as long. Default: 60,000.
+        /// Milliseconds without a delta after which a model request fails. A summary or a title as a whole may take
+        /// five times as long, and so may the first delta of a model that the sidecar asks itself, which may think
+        /// first; signs of life without content extend this to at most 25 times. Default: 60,000.
         model_deadline_ms: u64;
-        /// Milliseconds that a user has for `compaction/review`; then the compaction holds, marked as unreviewed. Default:
-        /// 120,000.
+        /// Milliseconds that the user has for `compaction/review`; then the compaction is accepted, marked as
+        /// unreviewed. Default: 120,000.
         review_deadline_ms: u64;
-        /// Milliseconds before a `tool/invoke` counts as failed. Default: 1,800,000.
+        /// Milliseconds after which a `tool/invoke` fails. Default: 1,800,000.
         tool_deadline_ms: u64;
-        /// Milliseconds for which what a model says is gathered before it is told as one event; 0 tells each piece by itself.
-        /// Default: 16.
+        /// Milliseconds for which a model's output is gathered into one event; 0 sends each piece. Default: 16.
         delta_interval_ms: u64;
-        /// Who names a session that the client does not name. Default: `request`.
+        /// Source of the title of a session that the client does not name. Default: `request`.
         titles: Titles;
-        /// Whether prompts show what the folder remembers: all of it under a budget, the most important again at the end of
-        /// the system text. Read when a session is made, compacted, reset or a compaction is undone. Default: false.
+        /// `true` shows the folder's memories in prompts: all within a budget, the most important again at the end of
+        /// the system text. Read when a session is made, compacted or reset, or a compaction undone. Default: false.
         core_memories: bool;
-        /// Tokens of that, above 0. Default: 500.
+        /// Budget of `coreMemories`, in tokens, above 0. Default: 500.
         core_memory_tokens: u32;
-        /// Whether what the folder remembers is searched for each request, and what bears on it stands with it. For sessions
+        /// `true` searches the folder's memories for each request and shows the matching ones with it, in sessions
         /// whose loop the sidecar runs. Default: false.
         knowledge: bool;
-        /// Tokens of that, above 0. Default: 500.
+        /// Budget of `knowledge`, in tokens, above 0. Default: 500.
         knowledge_tokens: u32;
-        /// Whether the folder remembers the summaries of compactions, in the area `session_summary`. Default: false.
+        /// `true` stores summaries of compactions as memories of the folder, area `session_summary`. Default: false.
         session_summary_to_memory: bool;
-        /// Whether the session is also written into its workspace, as `.threadhold/trajectories/{sessionId}.json`, at the end
-        /// of each turn. What others change in that file is taken into the session when that is idle; what the change takes
-        /// away is kept in a fork. Default: `off`.
+        /// File in the workspace, `.threadhold/trajectories/{sessionId}.json`, that the session is also written to at
+        /// the end of each turn. Changes of that file by others are taken into the session when it is idle; a fork
+        /// keeps what such a change removes. Default: `off`.
         trajectory: Trajectory;
-        /// What of a turn is kept when it is over, in sessions whose loop the sidecar runs. With the driver `editor` all of it is
-        /// kept whatever is set here: the editor brings the messages itself, and would bring them again. Default: `full`.
+        /// Parts of a turn that are kept once it is over, if the sidecar runs the loop. With the driver `editor`
+        /// everything is kept, because the editor would send removed messages again. Default: `full`.
         transcript: TranscriptKept;
-        /// When the store lets a write count as done. Default: `full`.
+        /// Moment at which the store acknowledges a write. Default: `full`.
         synchronous: Synchronous;
     }
 }
 
-/// Settings as somebody wrote them, under any of their names and in any of their forms: whoever takes them into use reads
-/// them value by value. On the wire they are `Settings`.
+/// Settings as a client wrote them, under any of their names and in any of their forms. Whoever applies them reads them
+/// value by value. The schema calls them `Settings`.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 #[serde(transparent)]
 pub struct GivenSettings(
-    /// What was written.
+    /// The values as received.
     pub Map<String, Value>,
 );
 

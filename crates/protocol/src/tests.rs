@@ -1,4 +1,4 @@
-//! The protocol as a client sees it. Conversion to the engine is tested beside it in the sidecar.
+//! Tests of the wire types. Conversion to the engine's values is tested in the sidecar.
 
 mod events;
 mod reading;

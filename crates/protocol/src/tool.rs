@@ -1,4 +1,4 @@
-//! Tools: their definitions, their calls, who decides about a call, their results.
+//! Tools: definitions, calls, approvals and results.
 
 use crate::message::{Arguments, Content, Effect};
 use crate::session::state::State;
@@ -7,127 +7,126 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
-/// A tool that the model is told of.
+/// A tool that is offered to the model.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct Tool {
-    /// Its name.
+    /// Name, unique in the list. Must not be empty.
     pub name: String,
-    /// What it does, for the model.
+    /// Description for the model.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub description: Option<String>,
-    /// JSON Schema of its arguments. Default: an object without properties.
+    /// JSON Schema of the arguments. Default: an object without properties.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub input_schema: Option<Value>,
-    /// What it does to the world; a compaction says afterwards what was read, changed and run. Where it is missing, the
-    /// tool's name is looked up in a table of known tools.
+    /// Effect of the tool, from which a compaction lists files read and changed and commands run. Default: that of the
+    /// known tool of this name.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub kind: Option<ToolKind>,
-    /// Text about its use for the system message.
+    /// Text for the system message about the use of the tool.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub guidelines: Option<String>,
-    /// Whether a call of it may run. Default: `allow`.
+    /// Permission to run calls of the tool. Default: `allow`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub policy: Option<ToolPolicy>,
-    /// What holds for calls whose arguments look a certain way. The strictest rule that matches takes the place of
-    /// `policy`, but where that is `deny`.
+    /// Rules for calls with certain arguments. The strictest matching rule replaces `policy`, unless that is `deny`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub rules: Option<Vec<ToolRule>>,
-    /// The state in which a successful call of it ends the turn. Default: `completed` for tools named `task_done` and
-    /// `agent_finish`, `waitingUserInput` for `ask_questions` and `wait_agents`, none for any other.
+    /// State in which a successful call ends the turn. Default: `completed` for tools named `task_done` and
+    /// `agent_finish`, `waitingUserInput` for `ask_questions` and `wait_agents`; any other does not end it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub ends_turn: Option<EndsTurn>,
 }
 
-/// What holds for calls whose arguments look a certain way.
+/// A rule for calls of a tool whose arguments match a pattern.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct ToolRule {
-    /// The argument that is looked at. Where it is missing: what allows must hold for the values of all of them together,
-    /// one to a line; what asks or denies, for any of them.
+    /// Name of the argument to match. Default: all arguments, joined line by line; a rule that asks or denies also
+    /// matches any single line.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub argument: Option<String>,
-    /// How it looks: `*` stands for any characters, `\` takes the next one as it is. In a rule that allows, `*` does not
-    /// stand for characters with which a shell begins another command.
+    /// Pattern: `*` stands for any characters, `\` escapes the next one. In a rule that allows, `*` does not stand for
+    /// characters with which a shell begins another command. Must not be empty.
     pub pattern: String,
-    /// What holds then.
+    /// Permission for matching calls.
     pub policy: ToolPolicy,
 }
 
-/// What a tool answered.
+/// The result of a tool call.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct ToolResult {
-    /// The call that it answers.
+    /// Id of the call.
     pub tool_call_id: String,
-    /// What the tool said.
+    /// Content of the result.
     pub content: Content,
-    /// Whether the tool failed. Default: false.
+    /// `true` if the tool failed. Default: false.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub is_error: Option<bool>,
-    /// The exit code, where there is one.
+    /// Exit code, if the tool has one.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub exit_code: Option<i32>,
-    /// Files that it changed.
+    /// Files that the tool changed.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub effects: Option<Vec<Effect>>,
 }
 
-/// A call without a result: after a restart the client answers it with `tool/result`, runs it again, or cancels the turn.
+/// A call without a result. After a restart the client runs it again, sends `tool/result`, or cancels the turn.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct PendingCall {
-    /// The call.
+    /// Id of the call.
     pub tool_call_id: String,
-    /// Its turn.
+    /// Id of the turn.
     pub turn_id: String,
-    /// The tool's name.
+    /// Name of the tool.
     pub name: String,
-    /// The arguments, as JSON text.
+    /// Arguments as JSON text.
     pub arguments: Arguments,
 }
 
-/// A call that waits for a decision of the user.
+/// A call that waits for the user's decision.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct PauseReason {
-    /// The call.
+    /// Id of the call.
     pub tool_call_id: String,
-    /// The tool's name.
+    /// Name of the tool.
     pub name: String,
-    /// The arguments, as JSON text.
+    /// Arguments as JSON text.
     pub arguments: Arguments,
-    /// Why it must be decided, for the user.
+    /// Reason why the call must be decided, for the user.
     pub reason: String,
 }
 
-/// The user's decision about one call.
+/// The user's decision about a call.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct Decision {
-    /// The call.
+    /// Id of the call. Fails with `StaleReference` if it does not wait for a decision.
     pub tool_call_id: String,
-    /// What was decided.
+    /// The decision.
     pub decision: Verdict,
-    /// The user's words, which the model is told.
+    /// User's words, which the model receives with a rejection.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub note: Option<String>,
-    /// With `approveAlways`: which later calls, by one argument: its name, `=`, and how it looks as in a tool's rule that
-    /// allows, such as `command=git *`.
+    /// Later calls that `approveAlways` covers, by one argument: its name, `=`, and a pattern as in a rule that allows,
+    /// such as `command=git *`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub pattern: Option<String>,
 }
 
-/// What a user can decide about a call.
+/// The decision about a call.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub enum Verdict {
-    /// It runs.
+    /// Runs the call.
     Approve,
-    /// It runs, and so do later calls like it in this workspace, without a question: those that look like `pattern`; where
-    /// there is none, all calls of the tool, or for a tool of kind `run` those with the same arguments.
+    /// Runs the call, and from now on similar calls in this workspace without asking: those that match `pattern`;
+    /// without one all calls of the tool, or for a tool of kind `run` those with the same arguments.
     ApproveAlways,
-    /// It does not run; the model is told so.
+    /// Does not run the call; the model is informed.
     Reject,
 }
 
@@ -135,9 +134,9 @@ pub enum Verdict {
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct ToolDecideParams {
-    /// The session.
+    /// Id of the session.
     pub session_id: String,
-    /// A decision for each call that waits, in one request or in several.
+    /// Decisions about waiting calls, all in one request or in several.
     pub decisions: Vec<Decision>,
 }
 
@@ -145,7 +144,7 @@ pub struct ToolDecideParams {
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct ToolDecideResult {
-    /// The session's state afterwards.
+    /// State of the session afterwards.
     pub state: State,
 }
 
@@ -153,19 +152,19 @@ pub struct ToolDecideResult {
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct ToolResultParams {
-    /// The session.
+    /// Id of the session.
     pub session_id: String,
-    /// The call that it answers.
+    /// Id of the call.
     pub tool_call_id: String,
-    /// What the tool said.
+    /// Content of the result.
     pub content: Content,
-    /// Whether the tool failed. Default: false.
+    /// `true` if the tool failed. Default: false.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub is_error: Option<bool>,
-    /// The exit code, where there is one.
+    /// Exit code, if the tool has one.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub exit_code: Option<i32>,
-    /// Files that it changed.
+    /// Files that the tool changed.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub effects: Option<Vec<Effect>>,
 }
@@ -174,7 +173,7 @@ pub struct ToolResultParams {
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct ToolResultResult {
-    /// The session's state afterwards.
+    /// State of the session afterwards.
     pub state: State,
 }
 
@@ -182,35 +181,35 @@ pub struct ToolResultResult {
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct ToolInvokeParams {
-    /// The session.
+    /// Id of the session.
     pub session_id: String,
-    /// The turn that runs.
+    /// Id of the running turn.
     pub turn_id: String,
-    /// The call; a call is sent once, and never again by itself after a restart.
+    /// Id of the call. A call is sent once and not repeated after a restart.
     pub tool_call_id: String,
-    /// The tool's name.
+    /// Name of the tool.
     pub name: String,
-    /// The arguments, as JSON text.
+    /// Arguments as JSON text.
     pub arguments: Arguments,
 }
 
-/// Result of `tool/invoke`: what the tool said, or `pending`. One of `content` and `pending` must be there.
+/// Result of `tool/invoke`: the tool's result, or `pending`. One of `content` and `pending` is required.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct ToolInvokeResult {
-    /// What the tool said.
+    /// Content of the result.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub content: Option<Content>,
-    /// Whether the tool failed. Default: false.
+    /// `true` if the tool failed. Default: false.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub is_error: Option<bool>,
-    /// The exit code, where there is one.
+    /// Exit code, if the tool has one.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub exit_code: Option<i32>,
-    /// Files that it changed.
+    /// Files that the tool changed.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub effects: Option<Vec<Effect>>,
-    /// The answer comes later, with `tool/result`.
+    /// `true` if the result follows later with `tool/result`. Default: false.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub pending: Option<bool>,
 }
@@ -219,18 +218,18 @@ pub struct ToolInvokeResult {
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct RequestPermissionParams {
-    /// The session.
+    /// Id of the session.
     pub session_id: String,
-    /// The turn that waits.
+    /// Id of the turn that waits.
     pub turn_id: String,
-    /// The calls that wait for a decision. Nothing of their round runs before all are decided.
+    /// Calls that wait for a decision. No call of their round runs before all are decided.
     pub reasons: Vec<PauseReason>,
 }
 
-/// Result of `tool/requestPermission`. A client that has no answer sends null: the pause stays until `tool/decide`.
+/// Result of `tool/requestPermission`. Null, for no answer, keeps the session paused until `tool/decide`.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct RequestPermissionResult {
-    /// The decisions.
+    /// Decisions about the calls.
     pub decisions: Vec<Decision>,
 }

@@ -1,4 +1,4 @@
-//! Turns and rounds: how a client starts and ends them, and how it hands over those that are past.
+//! Turns and rounds: starting and ending them, and handing over those of the past.
 
 use crate::message::{AssistantInput, Content, MessageInput};
 use crate::prompt::section::{Attachment, ContextFile, Notebook, Section, Variable};
@@ -11,68 +11,68 @@ pub use engine::words::TurnStatus;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-/// A model's answer with the results of its tool calls, as a client gives it.
+/// A model's answer with the results of its tool calls, as a client reports it.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct Round {
-    /// The client's id of the round: a summary names it as its `toolCallRoundId`.
+    /// Client's id of the round; a summary refers to it as its `toolCallRoundId`. Default: `assistant.externalId`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub id: Option<String>,
-    /// What the model answered.
+    /// The model's answer.
     pub assistant: AssistantInput,
-    /// The results of its calls.
+    /// Results of the answer's tool calls.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub results: Option<Vec<ToolResult>>,
-    /// A summary that stands for this round and everything before it. Metadata of the turn that names the round wins.
+    /// Summary that stands for this round and all before it. Ignored if the turn's metadata has one for the round.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub summary: Option<String>,
 }
 
-/// A turn of the past, as a client hands it over.
+/// A past turn in a client's history.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct Turn {
-    /// The sidecar's id of the turn, where the client knows it. It is not read: turns are matched by `externalId`.
+    /// Sidecar's id of the turn. Ignored: turns are matched by `externalId`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub id: Option<String>,
-    /// The client's id of the request. Turns are matched by it; without one by their position and content.
+    /// Client's id of the request. Turns are matched by it, or by position and content if it is absent.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub external_id: Option<String>,
-    /// What the user asked.
+    /// The user's request.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub request: Option<Content>,
-    /// Values that belonged to the request, as they were given when it was rendered first.
+    /// Named values of the request, as given when it was first rendered.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub variables: Option<Vec<Variable>>,
-    /// Notebooks as they stood then.
+    /// State of the notebooks when the request was first rendered.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub notebook: Option<Vec<Notebook>>,
-    /// What was attached to the request when it was rendered first.
+    /// Attachments of the request, as given when it was first rendered.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub attachments: Option<Vec<Attachment>>,
-    /// The rounds that followed.
+    /// Rounds of the turn, in order.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub rounds: Option<Vec<Round>>,
-    /// The final answer, where the client has no rounds; it is not read where there are some.
+    /// Final answer, for a client without rounds. Ignored if `rounds` is not empty.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub response: Option<Content>,
-    /// The whole turn in its order. Where it is given, `request`, `rounds` and `response` are not read.
+    /// The whole turn in order. If given, `request`, `rounds` and `response` are ignored.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub messages: Option<Vec<MessageInput>>,
-    /// What the sidecar gave for the turn: hand it back unchanged.
+    /// Metadata that the sidecar returned for the turn, unchanged.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub metadata: Option<TurnMetadata>,
 }
 
-/// How a client says that a turn ended.
+/// The outcome of a turn, as a client reports it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub enum TurnOutcome {
     /// The model had nothing more to do.
     Completed,
-    /// Somebody stopped it.
+    /// The turn was stopped.
     Cancelled,
-    /// It could not go on.
+    /// An error ended the turn.
     Failed,
 }
 
@@ -80,50 +80,50 @@ pub enum TurnOutcome {
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct TurnStartParams {
-    /// The session.
+    /// Id of the session.
     pub session_id: String,
-    /// What the user asks.
+    /// The user's request. Fails with `InvalidParams` if it is empty.
     pub content: Content,
-    /// The client's id of the request.
+    /// Client's id of the request.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub external_id: Option<String>,
-    /// Files that are given with the request.
+    /// Files given with the request as context.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub context_files: Option<Vec<ContextFile>>,
-    /// What is so now, such as the open files: captured with the request and never changed there.
+    /// Background of the request, such as the open files. Stored with the request and never changed there.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub attachments: Option<Vec<Attachment>>,
-    /// The tools from now on. A changed list changes the start of the prompt.
+    /// Tools from now on. A changed list changes the beginning of the prompt. Default: unchanged.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub tools: Option<Vec<Tool>>,
-    /// The caller's sections from now on. Changed ones change the start of the prompt.
+    /// Client's sections from now on. A changed list changes the beginning of the prompt. Default: unchanged.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub sections: Option<Vec<Section>>,
-    /// The model from now on.
+    /// Model from now on. Default: unchanged.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub model: Option<Model>,
-    /// Whether it goes before what waits, and into the turn that runs: an answer that is being given is broken off (what
-    /// was said stays), a round's calls are waited for. Default: false.
+    /// `true` puts the request before the queue and into the running turn: an answer in progress is interrupted and its
+    /// text kept; the calls of a round are awaited. Default: false.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub priority: Option<bool>,
-    /// A name for this request: sent again under the same name, it is answered again and not asked twice. The last 1,000
-    /// of a session are remembered, also across restarts.
+    /// Key of this request: a repeat with the same key gets the first response and has no effect. A session remembers
+    /// its last 1,000 keys, also across restarts.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub idempotency_key: Option<String>,
 }
 
-/// Result of `turn/start`. It comes as soon as the request is on disk; everything else comes as events.
+/// Result of `turn/start`, sent as soon as the request is on disk; everything else follows as events.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct TurnStartResult {
-    /// The turn. A request that waits and goes into a turn that runs belongs to that one: `messageAdded` says so.
+    /// Id of the turn. A queued request that enters the running turn belongs to that turn; its `messageAdded` names it.
     pub turn_id: String,
-    /// The user's message.
+    /// Id of the user's message.
     pub message_id: String,
-    /// Where it has to wait: its id in the queue.
+    /// Id in the queue; absent if the request is not queued.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub item_id: Option<String>,
-    /// Its place in the queue, from 1, where it has to wait.
+    /// Position in the queue, from 1; absent if the request is not queued.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub queued_position: Option<u32>,
 }
@@ -132,12 +132,12 @@ pub struct TurnStartResult {
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct TurnCancelParams {
-    /// The session.
+    /// Id of the session.
     pub session_id: String,
-    /// The turn, running or waiting; the running one where it is missing.
+    /// Running or queued turn. Default: the running one. Fails with `StaleReference` if it is neither.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub turn_id: Option<String>,
-    /// Whether what waits is not done either. Default: false; then the next in the queue begins.
+    /// `true` also empties the queue. Default: false; the next queued item starts.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub cancel_queued: Option<bool>,
 }
@@ -146,12 +146,12 @@ pub struct TurnCancelParams {
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct TurnCancelResult {
-    /// The turn that was cancelled; missing where none ran.
+    /// Id of the cancelled turn; absent if none was running.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub turn_id: Option<String>,
-    /// The session's state afterwards.
+    /// State of the session afterwards.
     pub state: State,
-    /// What waits no longer, with the user's words.
+    /// Items removed from the queue, with the user's content.
     pub removed: Vec<QueueItem>,
 }
 
@@ -159,12 +159,12 @@ pub struct TurnCancelResult {
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct TurnEndParams {
-    /// The session.
+    /// Id of the session.
     pub session_id: String,
-    /// The turn; the running one where it is missing.
+    /// Id of the newest turn, which is the default. Any other fails with `StaleReference`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub turn_id: Option<String>,
-    /// How it ended. Default: `completed`.
+    /// Outcome of the turn. Default: `completed`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub status: Option<TurnOutcome>,
 }
@@ -173,9 +173,9 @@ pub struct TurnEndParams {
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct TurnEndResult {
-    /// The turn.
+    /// Id of the turn.
     pub turn_id: String,
-    /// All that is to be persisted with the turn and handed back unchanged.
+    /// All metadata of the turn: persist it with the turn and hand it back unchanged.
     pub metadata: TurnMetadata,
 }
 
@@ -183,12 +183,12 @@ pub struct TurnEndResult {
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct RoundAppendParams {
-    /// The session.
+    /// Id of the session.
     pub session_id: String,
-    /// The turn; the running one where it is missing.
+    /// Id of the newest turn, which is the default. Any other fails with `StaleReference`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub turn_id: Option<String>,
-    /// What the client's own loop produced.
+    /// Round that the client's loop produced.
     pub round: Round,
 }
 
@@ -196,8 +196,8 @@ pub struct RoundAppendParams {
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct RoundAppendResult {
-    /// The sidecar's id of the round.
+    /// Sidecar's id of the round.
     pub round_id: String,
-    /// The assistant message, then its results.
+    /// Ids of the assistant message and then of its results.
     pub message_ids: Vec<String>,
 }

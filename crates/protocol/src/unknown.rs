@@ -1,9 +1,9 @@
-//! What a newer peer sends and this build does not know: kept as it came, so that an unknown kind is never an error,
-//! while a known kind with wrong fields still is one.
+//! Fallback variants of tagged enums. An object of a kind that only a newer peer knows is kept as received and is never
+//! an error; a known kind with wrong fields is one.
 
 use serde_json::Value;
 
-/// Makes the type of the fallback variant of a tagged enum.
+/// Defines the type of a tagged enum's fallback variant.
 macro_rules! unknown {
     ($(#[$doc:meta])* $name:ident, $tag:literal, $known:expr) => {
         $(#[$doc])*
@@ -12,17 +12,17 @@ macro_rules! unknown {
         pub struct $name(serde_json::Value);
 
         impl $name {
-            /// Takes an object whose kind is not known here; nothing, where it is known or is no such object.
+            /// Wraps an object of an unknown kind; `None` if the kind is known or the value has no kind.
             pub fn new(value: serde_json::Value) -> Option<Self> {
                 $crate::unknown::is_unknown(&value, $tag, $known).then_some(Self(value))
             }
 
-            /// The kind that it has.
+            /// The kind, as the tag names it.
             pub fn kind(&self) -> &str {
                 self.0.get($tag).and_then(serde_json::Value::as_str).unwrap_or_default()
             }
 
-            /// The object as it came.
+            /// The object as received.
             pub fn value(&self) -> &serde_json::Value {
                 &self.0
             }
@@ -59,7 +59,7 @@ macro_rules! unknown {
 
 pub(super) use unknown;
 
-/// Whether this is an object of a kind that is not in the list.
+/// Returns `true` if the value is an object whose kind is not in the list.
 pub(super) fn is_unknown(value: &Value, tag: &str, known: &[&str]) -> bool {
     value.get(tag).and_then(Value::as_str).is_some_and(|kind| !known.contains(&kind))
 }

@@ -1,4 +1,4 @@
-//! Words that clients and the engine do not write alike. The others are the engine's own.
+//! Conversions of enumerations whose wire form differs from the engine's. All others are re-exported.
 
 use crate::session::scope::TodoStatus;
 use crate::turn::TurnOutcome;

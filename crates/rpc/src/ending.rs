@@ -1,43 +1,43 @@
-//! How the process ends: the reasons, their exit codes, and the reasons that come from outside the stream. Saving is
-//! the caller's, flushing the transport's.
+//! The end of the process: its reasons, their exit codes, and the reasons outside of the stream. The caller
+//! saves, the transport flushes.
 
 use crate::frame::Unframeable;
 use crate::parent::Parent;
 use std::time::Duration;
 use tokio::sync::mpsc;
 
-/// How often the parent is looked for.
+/// The interval between checks for the parent process.
 const LOOK: Duration = Duration::from_secs(1);
 
-/// Why the server ends. Everything is saved at each of them.
+/// The reason for the server's end. The caller saves everything before each of them.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum Ending {
-    /// `exit` came.
+    /// The client sent `exit`.
     #[error("the client said exit")]
     Exit {
-        /// Whether `shutdown` had been answered.
+        /// `true` if `shutdown` was answered before.
         after_shutdown: bool,
     },
-    /// The input ended or broke between two frames: the client went away.
+    /// The input ended or failed between two frames: the client is gone.
     #[error("the input ended")]
     EndOfInput,
-    /// Nobody reads what we write.
+    /// The output is closed.
     #[error("the output was closed")]
     OutputClosed,
-    /// No further frame can be found.
+    /// No further frame can be found in the input.
     #[error("{0}")]
     Unframeable(Unframeable),
-    /// We were asked to end by a signal.
+    /// A signal asked the process to end.
     #[error("{0} came")]
     Signal(&'static str),
-    /// The process that `initialize` named has ended.
+    /// The process given in `initialize` has ended.
     #[error("the parent process {0} has ended")]
     ParentGone(u32),
 }
 
 impl Ending {
-    /// The process's exit code: 1 for `exit` without `shutdown`, 2 for a stream that is none, else 0. A signal that asks
-    /// to end and is obeyed is no failure.
+    /// Returns the exit code: 1 for `exit` without `shutdown`, 2 for an input that cannot be framed, else 0.
+    /// Ending on a signal is no failure.
     #[must_use]
     pub const fn code(&self) -> u8 {
         match self {
@@ -48,8 +48,7 @@ impl Ending {
     }
 }
 
-/// Waits for an end that does not come through the stream: a signal, or the death of a process that came through the
-/// channel.
+/// Waits for an end from outside of the stream: a signal, or the death of the first process sent over `parents`.
 pub async fn from_outside(parents: mpsc::UnboundedReceiver<Parent>) -> Ending {
     tokio::select! {
         name = signal() => Ending::Signal(name),
@@ -64,8 +63,8 @@ async fn signal() -> &'static str {
     }
 }
 
-/// Waits for a signal that can only mean the process: what a terminal sends when it is closed, what a system sends when
-/// it goes down.
+/// Waits for a signal meant for the process itself: from a closed terminal, or from a system going down.
+/// Never returns on systems other than Unix.
 pub async fn terminated() -> &'static str {
     #[cfg(unix)]
     {

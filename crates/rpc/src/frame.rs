@@ -1,77 +1,77 @@
-//! The base framing of the language server protocol: bytes in, bodies out, and what is no frame named and stepped over.
-//! It knows headers and lengths; what a body says is [`super::message`]'s.
+//! The base framing of the language server protocol: bytes in, bodies out, with invalid input reported and
+//! skipped. Handles headers and lengths; [`super::message`] parses bodies.
 
 use std::io;
 use tokio::io::{AsyncRead, AsyncReadExt};
 
-/// A header block longer than this is none. Bytes.
+/// The longest header block, in bytes.
 const MOST_HEADER: usize = 8 << 10;
-/// How much of a body over the limit is kept, to find out whose it is. Bytes.
+/// Bytes kept of a body over the limit, to find its id.
 pub const HEAD: usize = 4 << 10;
-/// `Content-Length:`, blanks, a number and the line's end have room in here. Bytes.
+/// Enough bytes for `Content-Length:`, blanks, a number and the line break.
 const LENGTH_LINE: usize = 64;
-/// Free room before each read. Bytes.
+/// Free bytes in the buffer before each read.
 const ROOM: usize = 16 << 10;
-/// A buffer larger than this is given back once it is empty. Bytes.
+/// A larger buffer is shrunk once it is empty, in bytes.
 const KEEP: usize = 1 << 20;
 
-/// One piece of the stream.
+/// A piece of the stream.
 #[derive(Debug, PartialEq, Eq)]
 pub enum Frame {
     /// The body of a frame.
     Body(Vec<u8>),
-    /// What is no frame; the next piece is looked for behind it.
+    /// Invalid input; the search for the next piece starts after it.
     Bad {
-        /// What is wrong with it.
+        /// The fault.
         fault: Fault,
-        /// What was taken off the stream so far: the header's good lines, or the first [`HEAD`] bytes of a body.
+        /// The bytes consumed so far: the header's valid lines, or the first [`HEAD`] bytes of a body.
         bytes: Vec<u8>,
     },
-    /// Bytes between a bad frame and the next header: for recordings, for nobody answers them.
+    /// Bytes between a bad frame and the next header. Only recorded, never answered.
     Skipped(Vec<u8>),
 }
 
-/// Why a frame is none. Its text is for people and repeats nothing of the content.
+/// The reason why a frame is invalid. The message is for people and quotes no content.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
 pub enum Fault {
-    /// A line that is no header.
+    /// A line that is not a header.
     #[error("A line in the place of a header is no header. The stream goes on at the next Content-Length.")]
     NotAHeader,
-    /// A length that is no number, or two that differ.
+    /// A length that is not a number, or two that differ.
     #[error("A Content-Length is no length. The stream goes on at the next Content-Length.")]
     BadLength,
     /// A header block without a length.
     #[error("A header has no Content-Length. The stream goes on at the next one.")]
     NoLength,
-    /// A header block that does not end within [`MOST_HEADER`] bytes. Its length, if it has one, is not believed.
+    /// A header block that does not end within [`MOST_HEADER`] bytes. Its length, if any, is ignored.
     #[error(
         "a header is longer than {MOST_HEADER} bytes; it was skipped, and the stream goes on at the next Content-Length"
     )]
     HeaderTooLong,
-    /// A body over the limit. Both in bytes.
+    /// A body over the limit, both in bytes.
     #[error("A body of {actual} bytes is over the limit of {limit}. It was skipped; send less at a time.")]
     TooLarge {
-        /// The largest body that is taken.
+        /// The largest accepted body.
         limit: u64,
-        /// What the header announced.
+        /// The announced length.
         actual: u64,
     },
 }
 
-/// Why no further frame can be found.
+/// The reason why no further frame can be found.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
 pub enum Unframeable {
-    /// The input ended where a frame had begun.
+    /// The input ended inside a frame.
     #[error("the input ended inside a frame")]
     EndInside,
 }
 
-/// Finds frames in bytes that come in pieces of any size. Does no IO.
+/// Finds frames in a stream that arrives in chunks of any size. Does no IO.
 #[derive(Debug)]
 pub struct Decoder {
     limit: u64,
     buffer: Vec<u8>,
-    /// What lies before was handed out.
+    /// The start of the unconsumed bytes.
     at: usize,
     state: State,
 }
@@ -82,19 +82,19 @@ enum State {
     Body {
         length: usize,
     },
-    /// The head of a body over the limit is awaited.
+    /// Waiting for the first [`HEAD`] bytes of a body over the limit.
     Head {
         actual: u64,
     },
-    /// The rest of such a body.
+    /// Skipping the rest of such a body.
     Skip {
         left: u64,
     },
-    /// After a bad header: the next `Content-Length`.
+    /// After a bad header: searching for the next `Content-Length`.
     Search,
 }
 
-/// What a header block came to.
+/// The result of parsing a header block.
 enum Header {
     More,
     Done { end: usize, length: u64 },
@@ -102,13 +102,13 @@ enum Header {
 }
 
 impl Decoder {
-    /// A decoder of bodies of at most `limit` bytes.
+    /// Creates a decoder for bodies of at most `limit` bytes.
     #[must_use]
     pub const fn new(limit: u64) -> Self {
         Self { limit, buffer: Vec::new(), at: 0, state: State::Header }
     }
 
-    /// Where the next bytes of the stream go: to the end of this.
+    /// Returns the buffer to append the next bytes of the stream to.
     pub fn room(&mut self) -> &mut Vec<u8> {
         if self.at == self.buffer.len() {
             self.buffer.clear();
@@ -120,18 +120,18 @@ impl Decoder {
             self.buffer.drain(..self.at);
             self.at = 0;
         }
-        // No more than comes: an announced length alone costs nothing.
+        // Reserves only for bytes that arrive: an announced length alone allocates nothing.
         self.buffer.reserve(ROOM);
         &mut self.buffer
     }
 
-    /// The next piece, or nothing until more bytes are there. However much is no frame: it is stepped over as it comes, so
-    /// that no more of it is held than a header has room for.
+    /// Returns the next piece, or `None` until more bytes are available. Invalid input is skipped as it
+    /// arrives, so that the buffer never holds more of it than a header's limit.
     pub fn piece(&mut self) -> Option<Frame> {
         loop {
             let rest = self.buffer.get(self.at..).unwrap_or_default();
             match self.state {
-                // How much has come behind a header is chance, and must not decide whether it is one.
+                // Limits the bytes parsed, because how many have arrived must not decide whether a header is valid.
                 State::Header => match header(rest.get(..MOST_HEADER).unwrap_or(rest)) {
                     Header::More if rest.len() < MOST_HEADER => return None,
                     Header::More => return Some(self.bad(Fault::HeaderTooLong, MOST_HEADER)),
@@ -180,10 +180,10 @@ impl Decoder {
         }
     }
 
-    /// Whether the input may end here.
+    /// Checks that the input may end here.
     ///
     /// # Errors
-    /// When a frame has begun, or no header was found again.
+    /// If a frame has begun, or no header was found since the last bad one.
     pub fn finish(&self) -> Result<(), Unframeable> {
         let rest = self.buffer.get(self.at..).unwrap_or_default();
         match self.state {
@@ -209,8 +209,8 @@ impl Decoder {
     }
 }
 
-/// Reads the header block at the beginning of `bytes`. A line that can be no header is told from its first bad byte,
-/// so that whoever sends bodies without headers hears of it at once.
+/// Parses the header block at the start of `bytes`. An invalid line is reported at its first bad byte, so
+/// that a client that sends bodies without headers gets an error at once.
 fn header(bytes: &[u8]) -> Header {
     let (mut length, mut start, mut is_begun) = (None, 0, false);
     loop {
@@ -221,7 +221,7 @@ fn header(bytes: &[u8]) -> Header {
         let is_blank = matches!(line, b"" | b"\r");
         let next = end.map(|end| start + end + 1);
         match (name.and_then(|name| line.split_at_checked(name)), next) {
-            // The block's end, or a blank before it.
+            // The end of the block, or a blank line before it.
             (_, Some(next)) if is_blank => match length {
                 Some(length) => return Header::Done { end: next, length },
                 None if is_begun => return Header::Bad { fault: Fault::NoLength, end: next },
@@ -245,7 +245,7 @@ fn header(bytes: &[u8]) -> Header {
     }
 }
 
-/// What header names are made of (RFC 9110, `tchar`).
+/// `true` for bytes of header names (RFC 9110, `tchar`).
 const fn is_name(byte: u8) -> bool {
     byte.is_ascii_alphanumeric()
         || matches!(
@@ -267,7 +267,7 @@ const fn is_name(byte: u8) -> bool {
         )
 }
 
-/// A length, or nothing where there is none. Nineteen digits are more than any body has and fit into 64 bits.
+/// Parses a length; `None` if invalid. At most 19 digits, which fit into 64 bits and exceed any body.
 fn parse_length(value: &[u8]) -> Option<u64> {
     let digits = value.trim_ascii();
     if digits.is_empty() || digits.len() > 19 || !digits.iter().all(u8::is_ascii_digit) {
@@ -276,9 +276,9 @@ fn parse_length(value: &[u8]) -> Option<u64> {
     std::str::from_utf8(digits).ok()?.parse().ok()
 }
 
-/// Looks for `Content-Length: NUMBER` and a line's end: how many bytes are before it, and whether it is there. It may
-/// begin in the middle of a line, for a body before it ends without one; JSON cannot hold it, for a line's end is
-/// escaped in JSON.
+/// Searches for `Content-Length: NUMBER` and a line break; returns the number of bytes before it and whether
+/// it was found. It may start within a line, because a body before it ends without a line break; it cannot be
+/// part of JSON, which escapes line breaks.
 fn search(bytes: &[u8]) -> (usize, bool) {
     const NAME: &[u8] = b"content-length:";
     for (at, window) in bytes.windows(NAME.len()).enumerate() {
@@ -289,13 +289,13 @@ fn search(bytes: &[u8]) -> (usize, bool) {
                 Some(line) if parse_length(value.get(..line).unwrap_or_default()).is_some() => {
                     return (at, true);
                 }
-                // The rest of the line has not come yet.
+                // The rest of the line has not arrived yet.
                 None if at + LENGTH_LINE > bytes.len() => return (at, false),
                 _ => {}
             }
         }
     }
-    // The name itself may have come in part.
+    // The name itself may have arrived in part.
     let kept = (1..NAME.len().min(bytes.len() + 1))
         .rev()
         .find(|kept| {
@@ -306,40 +306,40 @@ fn search(bytes: &[u8]) -> (usize, bool) {
     (bytes.len() - kept, false)
 }
 
-/// The header of a body of this many bytes.
+/// Returns the header for a body of `length` bytes.
 #[must_use]
 pub fn head(length: usize) -> String {
     format!("Content-Length: {length}\r\n\r\n")
 }
 
-/// Frames from a stream.
+/// Reads frames from a stream.
 #[derive(Debug)]
 pub struct FrameReader<R> {
     input: R,
     decoder: Decoder,
 }
 
-/// Why no frame could be read.
+/// The reason why no frame could be read.
 #[derive(Debug, thiserror::Error)]
 pub enum ReadError {
-    /// The stream makes no sense any more.
+    /// The stream cannot be framed any more.
     #[error(transparent)]
     Unframeable(#[from] Unframeable),
-    /// The stream broke: the other side is gone.
+    /// Reading failed: the other side is gone.
     #[error(transparent)]
     Io(#[from] io::Error),
 }
 
 impl<R: AsyncRead + Unpin> FrameReader<R> {
-    /// Reads bodies of at most `limit` bytes.
+    /// Creates a reader for bodies of at most `limit` bytes.
     pub const fn new(input: R, limit: u64) -> Self {
         Self { input, decoder: Decoder::new(limit) }
     }
 
-    /// The next piece; nothing at the input's end. Nothing is lost when the future is dropped before it is done.
+    /// Returns the next piece; `None` at the end of the input. Cancel safe.
     ///
     /// # Errors
-    /// When the stream broke or cannot be framed any more.
+    /// If reading failed, or the stream cannot be framed any more.
     pub async fn next(&mut self) -> Result<Option<Frame>, ReadError> {
         loop {
             if let Some(frame) = self.decoder.piece() {

@@ -1,40 +1,40 @@
-//! What a body says: a request or notification for the server, an answer to one of the server's own requests, or
-//! neither, and then the error to send back. No framing, no routing.
+//! Parsing of bodies: a request or notification for the server, an answer to a request of the server, or an
+//! invalid message with the error to send back. No framing, no routing.
 
 use crate::frame::{Fault, HEAD};
 use serde::de::IgnoredAny;
 use serde_json::{Map, Value, json};
 use tower_lsp::jsonrpc::{Error, ErrorCode, Id, Request};
 
-/// The code of the error for a body over the limit, whose data are `{kind: "TooLarge", what, limit, actual}`.
+/// The error code for a body over the limit, with data `{kind: "TooLarge", what, limit, actual}`.
 pub const TOO_LARGE: i64 = -33012;
 
-/// One message of the client.
+/// A message of the client.
 #[derive(Debug, PartialEq)]
 pub enum Message {
     /// A request, or a notification if it has no id.
     Call(Request),
-    /// An answer to a request of ours.
+    /// An answer to a request of the server.
     Answer(Answer),
-    /// No message. The error goes back under the id, which is null where none could be read.
+    /// An invalid message. The error is sent with the id, which is null if none could be read.
     Bad {
-        /// The id of the message that this should have been.
+        /// The id of the intended message.
         id: Id,
-        /// What is wrong with it; repeats nothing of the content.
+        /// The fault; quotes no content.
         error: Error,
     },
 }
 
-/// The client's answer to a request of ours.
+/// The client's answer to a request of the server.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Answer {
-    /// The request's id, as we gave it.
+    /// The request's id, as the server sent it.
     pub id: Id,
-    /// What came of it. An answer that could not be read is an error here, so that nobody waits for it in vain.
+    /// The result. An unreadable answer is an error, so that its request does not wait forever.
     pub outcome: Result<Value, Error>,
 }
 
-/// Reads a body.
+/// Parses a body.
 #[must_use]
 pub fn decode(body: &[u8]) -> Message {
     let text = match std::str::from_utf8(body) {
@@ -50,7 +50,7 @@ pub fn decode(body: &[u8]) -> Message {
             refuse(Id::Null, "Batches are not supported: send each message in a frame of its own.")
         }
         Ok(_) => refuse(Id::Null, "A message is a JSON object."),
-        // The reader's own words may repeat the content: only the place is told.
+        // The parser's message may quote the content: only the position is used.
         Err(error) => {
             let (line, column) = (error.line(), error.column());
             bad(body, parse_error(format!("The body is not JSON at line {line}, column {column}.")))
@@ -58,7 +58,7 @@ pub fn decode(body: &[u8]) -> Message {
     }
 }
 
-/// The answer to what is no frame, of which `bytes` were read.
+/// Returns the reply to an invalid frame, of which `bytes` were read.
 #[must_use]
 pub fn of_fault(fault: Fault, bytes: &[u8]) -> Message {
     match fault {
@@ -82,7 +82,7 @@ fn refuse(id: Id, reason: &'static str) -> Message {
     Message::Bad { id, error: Error { code: ErrorCode::InvalidRequest, message: reason.into(), data: None } }
 }
 
-/// Reads the fields of a message.
+/// Parses the fields of a message.
 fn message(mut fields: Map<String, Value>) -> Message {
     let (id, is_id) = match fields.remove("id") {
         None => (None, true),
@@ -118,7 +118,7 @@ fn read_id(id: &Value) -> Option<Id> {
 }
 
 fn call(method: String, id: Option<Id>, params: Option<Value>) -> Request {
-    // Clients differ in how they write that there are no parameters; the router takes one way only.
+    // Clients differ in how they omit parameters; the router accepts only their absence.
     let takes_none = matches!(method.as_str(), "shutdown" | "exit");
     let mut request = Request::build(method);
     if let Some(params) = params.filter(|params| !params.is_null() && !takes_none) {
@@ -130,7 +130,7 @@ fn call(method: String, id: Option<Id>, params: Option<Value>) -> Request {
     request.finish()
 }
 
-/// Clients differ in whether the field that does not hold is there and null, so an error that is null is none.
+/// Parses the outcome. Clients differ in whether the unused field is absent or null, so a null error is none.
 fn outcome(mut fields: Map<String, Value>) -> Result<Value, Error> {
     let Some(mut error) = fields.remove("error").filter(|error| !error.is_null()) else {
         return Ok(fields.remove("result").unwrap_or_default());
@@ -141,8 +141,8 @@ fn outcome(mut fields: Map<String, Value>) -> Result<Value, Error> {
     Err(Error { code, message: message.into(), data })
 }
 
-/// A message that cannot be read, of which the beginning can: whose it is. What should have been an answer is one, so
-/// that whoever waits for it hears of it.
+/// Handles an unreadable message by the id found at its start. An intended answer becomes an answer with the
+/// error, so that its request ends.
 fn bad(bytes: &[u8], error: Error) -> Message {
     let head = read_head(bytes);
     match head.id {
@@ -151,14 +151,14 @@ fn bad(bytes: &[u8], error: Error) -> Message {
     }
 }
 
-/// What the first bytes of a message tell.
+/// The fields known from a message's first bytes.
 #[derive(Default)]
 struct Head {
     id: Option<Id>,
     is_answer: bool,
 }
 
-/// Reads the fields from the left, as far as they can be read.
+/// Reads fields from the start, as far as they are readable.
 fn read_head(bytes: &[u8]) -> Head {
     let mut head = Head::default();
     let bytes = bytes.get(..bytes.len().min(HEAD)).unwrap_or_default();
@@ -170,7 +170,7 @@ fn read_head(bytes: &[u8]) -> Head {
         let [b':', after @ ..] = after.trim_ascii_start() else { break };
         match name.as_str() {
             "id" => match value::<Value>(after) {
-                // A number at the very end may go on behind it.
+                // A number at the very end may be incomplete.
                 Some((id, after)) if !after.is_empty() => head.id = read_id(&id),
                 _ => break,
             },
@@ -185,7 +185,7 @@ fn read_head(bytes: &[u8]) -> Head {
     head
 }
 
-/// One value and what follows it.
+/// Parses one value; returns it with the bytes after it.
 fn value<T: serde::de::DeserializeOwned>(bytes: &[u8]) -> Option<(T, &[u8])> {
     let mut values = serde_json::Deserializer::from_slice(bytes).into_iter::<T>();
     let value = values.next()?.ok()?;
@@ -205,7 +205,7 @@ mod tests {
     }
 
     #[test]
-    fn a_call_is_read_with_the_parameters_that_are_there() {
+    fn call_is_read_with_its_parameters() {
         let Message::Call(request) =
             decode(br#"{"jsonrpc":"2.0","id":7,"method":"m","params":{"a":1},"more":0}"#)
         else {
@@ -223,7 +223,7 @@ mod tests {
     }
 
     #[test]
-    fn an_answer_is_an_error_only_if_it_says_one() {
+    fn answer_is_an_error_only_with_an_error_field() {
         let outcome = |body: &str| match decode(body.as_bytes()) {
             Message::Answer(answer) => answer.outcome.map_err(|error| (error.code.code(), error.message)),
             other => panic!("{other:?}"),
@@ -239,7 +239,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_no_message_is_refused_under_its_id_where_there_is_one() {
+    fn invalid_message_is_refused_with_its_id() {
         for (body, id, code) in [
             (&br#"{"jsonrpc":"2.0","id":3,"method":"m","params":{bad}}"#[..], Id::Number(3), -32700),
             (br#"{"id":"a","method":"m"}"#, Id::String("a".into()), -32600),
@@ -266,7 +266,7 @@ mod tests {
     }
 
     #[test]
-    fn an_answer_that_cannot_be_read_reaches_whoever_waits_for_it() {
+    fn unreadable_answer_ends_its_request() {
         let limit = Fault::TooLarge { limit: 10, actual: 20 };
         let Message::Answer(answer) = of_fault(limit, br#"{"jsonrpc":"2.0","id":5,"result":"aaa"#) else {
             panic!("no answer")
@@ -276,7 +276,7 @@ mod tests {
     }
 
     #[test]
-    fn an_error_repeats_nothing_of_the_content() {
+    fn errors_quote_no_content() {
         for body in ["{\"jsonrpc\":\"2.0\",\"params\": secret}", "secret", "{\"secret\":tru"] {
             assert!(!error_of(body.as_bytes()).2.contains("secret"));
         }

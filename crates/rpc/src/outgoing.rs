@@ -1,5 +1,5 @@
-//! What goes to the client: a handle for whoever has something to say, and the writer. Nobody who sends ever waits for
-//! a client that does not read; the queue is in memory and its size can be asked for.
+//! Outgoing messages: a handle for senders, and the writer. Sending never waits for a slow client; the queue
+//! is in memory and its size can be queried.
 
 use crate::frame::head;
 use serde::Serialize;
@@ -14,37 +14,37 @@ use tokio::io::AsyncWrite;
 use tokio::sync::{mpsc, oneshot};
 use tower_lsp::jsonrpc::Id;
 
-/// A buffer that holds this much takes no further frame, and one that is larger is given back once it is written. Bytes.
+/// A buffer with this many bytes takes no further frame, and a larger one is freed once it is written.
 const KEEP: usize = 1 << 20;
 
-/// Where a client that was behind counts as one that reads again. Bytes that wait for it.
+/// The most unread bytes at which a slow client counts as caught up.
 pub const DRAINED: usize = 1 << 20;
 
-/// Is called once, when the client has read.
+/// Called once, when the client has caught up.
 type Tell = Box<dyn FnOnce() + Send>;
 
-/// Sends frames to the client. They leave in the order in which they were sent, and the answers that are given through
-/// [`Outgoing::answer`] keep their place among them.
+/// Sends frames to the client, in the order of sending. Responses given through [`Outgoing::answer`] keep
+/// their place in that order.
 #[derive(Debug, Clone)]
 pub struct Outgoing {
     sender: mpsc::UnboundedSender<Item>,
     waiting: Arc<AtomicUsize>,
 }
 
-/// The other end of [`Outgoing`]: what has been sent and not yet been taken for writing.
+/// The receiving end of [`Outgoing`]: items sent and not yet taken for writing.
 #[derive(Debug)]
 pub struct Queue {
     pub(crate) items: mpsc::UnboundedReceiver<Item>,
     waiting: Arc<AtomicUsize>,
 }
 
-/// What stands in the queue.
+/// An item of the queue.
 pub enum Item {
     /// The body of a frame.
     Frame(Vec<u8>),
-    /// Gives a handler its reply. It is called where it stands in the queue, so the response stands there too.
+    /// Gives a handler its reply. Called at its place in the queue, so that the response is written there too.
     Answer(Tell),
-    /// Asks to be told when the client has read.
+    /// Requests a call once the client has caught up.
     WhenDrained(Tell),
 }
 
@@ -58,7 +58,7 @@ impl std::fmt::Debug for Item {
     }
 }
 
-/// A handle and its queue.
+/// Creates a handle and its queue.
 #[must_use]
 pub fn outgoing() -> (Outgoing, Queue) {
     let (sender, items) = mpsc::unbounded_channel();
@@ -67,14 +67,14 @@ pub fn outgoing() -> (Outgoing, Queue) {
 }
 
 impl Queue {
-    /// The next item that is there now, for a test that stands where the transport stands.
+    /// Returns the next available item, for tests that replace the transport.
     pub fn try_next(&mut self) -> Option<Item> {
         self.items.try_recv().ok()
     }
 }
 
 impl Outgoing {
-    /// Sends a frame as it is. After the transport's end it goes nowhere.
+    /// Sends a frame as it is. Dropped after the transport's end.
     pub fn send(&self, frame: &Value) {
         self.push(frame);
     }
@@ -84,31 +84,31 @@ impl Outgoing {
         self.push(&Notification { jsonrpc: "2.0", method, params });
     }
 
-    /// Sends a request. The client's answer comes to the transport's `answers`.
+    /// Sends a request. The client's answer goes to [`Transport::answers`](crate::transport::Transport::answers).
     pub fn request(&self, id: impl Into<Id>, method: &str, params: &impl Serialize) {
         self.push(&Request { jsonrpc: "2.0", id: id.into(), method, params });
     }
 
-    /// Tells the client that the answer to a request of ours is not wanted any more.
+    /// Cancels a request to the client.
     pub fn cancel(&self, id: impl Into<Id>) {
         self.notification("$/cancelRequest", &json!({ "id": id.into() }));
     }
 
-    /// Gives a handler the reply that it awaits, at this place in the order: what was sent before reaches the client
-    /// before the response, and what is sent later reaches it after. A handler that is gone wants none.
+    /// Gives a handler its reply, at this place in the order: earlier items reach the client before the
+    /// response, later items after it. Dropped if the handler is gone.
     pub fn answer<T: Send + 'static>(&self, reply: oneshot::Sender<T>, value: T) {
         let give = move || drop(reply.send(value));
         drop(self.sender.send(Item::Answer(Box::new(give))));
     }
 
-    /// How many bytes wait for the client to read them.
+    /// Returns the number of bytes that the client has not read yet.
     #[must_use]
     pub fn waiting(&self) -> usize {
         self.waiting.load(Ordering::Relaxed)
     }
 
-    /// Calls this once, when at most [`DRAINED`] bytes wait for the client; at once where that is so now. Not after the
-    /// transport's end.
+    /// Calls `tell` once at most [`DRAINED`] bytes are unread, at once if that holds now. Never called after
+    /// the transport's end.
     pub fn when_drained(&self, tell: impl FnOnce() + Send + 'static) {
         drop(self.sender.send(Item::WhenDrained(Box::new(tell))));
     }
@@ -142,21 +142,21 @@ struct Request<'a, P> {
     params: &'a P,
 }
 
-/// The size of a frame with this body. Bytes.
+/// The size in bytes of a frame with this body.
 fn size(body: &[u8]) -> usize {
     head(body.len()).len() + body.len()
 }
 
-/// Writes frames, as many at a time as there are.
+/// Writes frames, as many at a time as are available.
 pub(crate) struct Writer<W> {
     output: W,
-    /// Several: what waits may be large, and taking written bytes off the front of one buffer costs all that is behind.
+    /// Several buffers, because removing written bytes from the front of a single large one would move all the rest.
     buffers: VecDeque<Vec<u8>>,
-    /// What lies before in the first of them was written.
+    /// The number of written bytes of the first buffer.
     at: usize,
     is_flushed: bool,
     waiting: Arc<AtomicUsize>,
-    /// Who wants to know that the client has read.
+    /// Callbacks to run once the client has caught up.
     when_drained: Vec<Tell>,
 }
 
@@ -172,7 +172,7 @@ impl<W: AsyncWrite + Unpin> Writer<W> {
         }
     }
 
-    /// Calls this when the client has read.
+    /// Calls `tell` once the client has caught up.
     pub(crate) fn when_drained(&mut self, tell: Tell) {
         self.when_drained.push(tell);
         self.tell_if_drained();
@@ -184,7 +184,7 @@ impl<W: AsyncWrite + Unpin> Writer<W> {
         }
     }
 
-    /// Takes in a frame that came through the queue and was counted there.
+    /// Adds a frame from the queue, which already counted it.
     pub(crate) fn push(&mut self, body: &[u8]) {
         if self.buffers.back().is_none_or(|last| last.len() >= KEEP) {
             self.buffers.push_back(Vec::new());
@@ -196,18 +196,18 @@ impl<W: AsyncWrite + Unpin> Writer<W> {
         self.is_flushed = false;
     }
 
-    /// Takes in a frame that came from elsewhere.
+    /// Adds a frame that did not pass through the queue.
     pub(crate) fn push_own(&mut self, body: &[u8]) {
         self.waiting.fetch_add(size(body), Ordering::Relaxed);
         self.push(body);
     }
 
-    /// Whether all that was taken in was written.
+    /// `true` if everything is written and flushed.
     pub(crate) const fn is_idle(&self) -> bool {
         self.is_flushed
     }
 
-    /// Writes until nothing is left. Nothing is lost when the future is dropped before it is done.
+    /// Writes until nothing is left. Cancel safe.
     pub(crate) async fn work(&mut self) -> io::Result<()> {
         std::future::poll_fn(|context| self.poll_work(context)).await
     }
@@ -230,7 +230,7 @@ impl<W: AsyncWrite + Unpin> Writer<W> {
                 && is_last
                 && done.capacity() <= KEEP
             {
-                // The next frame goes there.
+                // Reuses the buffer for the next frame.
                 done.clear();
                 self.buffers.push_back(done);
                 break;

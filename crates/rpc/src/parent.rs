@@ -1,8 +1,7 @@
-//! Whether the process that asked for us still lives. On Linux a process is known by its number and the time when it was
-//! started, so that a number that was given out again is not taken for it. Elsewhere the standard library has no way to
-//! ask, and the end of input is what tells.
+//! Liveness of the parent process. On Linux a process is identified by its id and start time, so that a reused id is
+//! not mistaken for it. Elsewhere the standard library cannot check, and the end of input has to suffice.
 
-/// A process that was there when it was looked at.
+/// A process that was alive when found.
 #[derive(Debug)]
 pub struct Parent {
     #[cfg(target_os = "linux")]
@@ -13,33 +12,31 @@ pub struct Parent {
 
 #[cfg(target_os = "linux")]
 impl Parent {
-    /// The process of this number. There is none if it ended, or if it lives where we cannot see it, as behind the
-    /// wall of a container.
+    /// Finds a process by its id; `None` if it has ended, or is invisible from here, as from inside a container.
     #[must_use]
     pub fn find(pid: u32) -> Option<Self> {
         Some(Self { pid, started: started(pid)? })
     }
 
-    /// Its number.
+    /// Returns the process id.
     #[must_use]
     pub const fn pid(&self) -> u32 {
         self.pid
     }
 
-    /// Whether it still lives.
+    /// `true` if the process is still alive.
     #[must_use]
     pub fn is_alive(&self) -> bool {
         started(self.pid).is_some_and(|started| started == self.started)
     }
 }
 
-/// When a process was started, in ticks since the machine was. Nothing of a process that is not there or has ended and
-/// was not yet waited for.
+/// The start time of a process, in clock ticks since boot; `None` if it does not exist or is a zombie.
 #[cfg(target_os = "linux")]
 fn started(pid: u32) -> Option<String> {
     let text = std::fs::read(format!("/proc/{pid}/stat")).ok()?;
     let text = String::from_utf8_lossy(&text);
-    // The second field is the name in brackets, and a name may hold anything.
+    // The second field is the name in parentheses, which may contain anything.
     let (_, fields) = text.rsplit_once(") ")?;
     let mut fields = fields.split(' ');
     let state = fields.next()?;
@@ -50,19 +47,19 @@ fn started(pid: u32) -> Option<String> {
 
 #[cfg(not(target_os = "linux"))]
 impl Parent {
-    /// Nothing: there is no way to ask.
+    /// Always `None`: processes cannot be checked on this system.
     #[must_use]
     pub const fn find(_: u32) -> Option<Self> {
         None
     }
 
-    /// Never asked, for there is none.
+    /// Never called, as no value exists.
     #[must_use]
     pub const fn pid(&self) -> u32 {
         0
     }
 
-    /// Never asked, for there is none.
+    /// Never called, as no value exists.
     #[must_use]
     pub const fn is_alive(&self) -> bool {
         true
@@ -75,7 +72,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_process_is_alive_until_it_ends_even_if_nobody_waits_for_it() {
+    fn zombie_process_is_not_alive() {
         let mut child = std::process::Command::new("sleep").arg("1000").spawn().unwrap();
         let parent = Parent::find(child.id()).unwrap();
         assert!(parent.is_alive());
@@ -88,7 +85,7 @@ mod tests {
     }
 
     #[test]
-    fn another_process_of_the_same_number_is_another() {
+    fn reused_process_id_is_not_the_parent() {
         let parent = Parent { pid: std::process::id(), started: "1".into() };
         assert!(!parent.is_alive());
     }

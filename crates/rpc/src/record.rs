@@ -1,12 +1,11 @@
-//! A recording of the wire: one JSON line for each frame of both directions, in the file before anything is done about
-//! it. It holds everything that was said, secrets too, but for those of [`Masked`]; it is written only where it was asked
-//! for.
+//! A recording of the wire: one JSON line per frame of either direction, written before the frame is handled.
+//! Contains all content, secrets included, except those of [`Masked`]; written only on request.
 //!
-//! A line is `{"from":"client"|"server","at":MILLISECONDS,"frame":{…}}`. What was no frame has `"note"` with, in the place
-//! of `"frame"`, `"body"` where only the body of a good header was bad, or else `"bytes"`, header and all: text as it
-//! came, a backslash doubled, and each byte that is not UTF-8 as `\xNN`. So a recording can be sent again; the end of a
-//! body that was too large is not in it, and an unpaired surrogate stands in it as U+FFFD, as it was taken.
-//! `fixtures/wire` holds recordings and says how they are replayed.
+//! A line is `{"from":"client"|"server","at":MILLISECONDS,"frame":{…}}`. Invalid input has a `"note"` and,
+//! instead of `"frame"`, a `"body"` if only the body after a valid header was bad, else `"bytes"`, header
+//! included: the text with backslashes doubled and each byte that is not UTF-8 as `\xNN`. So a recording can
+//! be replayed, with two exceptions: the end of a body over the limit is missing, and an unpaired surrogate
+//! is recorded as U+FFFD, as it was read. `fixtures/wire` has recordings and describes their replay.
 
 use serde::Deserialize;
 use serde_json::Value;
@@ -17,19 +16,19 @@ use std::io::{self, Write};
 use std::path::Path;
 use std::time::Instant;
 
-/// Stands where a key stood.
+/// The replacement of a secret.
 const MASKED: &str = "[key]";
 
-/// A method whose parameters hold a secret: all of them are masked but one.
+/// A method with a secret in its parameters: all of them are masked but one.
 #[derive(Debug, Clone, Copy)]
 pub struct Masked {
-    /// The method.
+    /// The method's name.
     pub method: &'static str,
-    /// The parameter that is recorded as it is.
+    /// The parameter that is recorded unmasked.
     pub shown: &'static str,
 }
 
-/// Who sent a frame.
+/// The sender of a frame.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Side {
     /// The editor.
@@ -56,17 +55,17 @@ pub struct Recorder {
 }
 
 impl Recorder {
-    /// Begins a recording; what is in the file already goes.
+    /// Creates a recording; an existing file is overwritten.
     ///
     /// # Errors
-    /// When the file cannot be made.
+    /// If the file cannot be created.
     pub fn create(path: &Path, masked: Masked) -> io::Result<Self> {
         Ok(Self { file: Some(open_private(path)?), masked, started: Instant::now() })
     }
 
-    /// Records a frame, whose body is JSON.
+    /// Records a frame whose body is JSON.
     pub fn frame(&mut self, from: Side, body: &[u8]) {
-        // A line's end inside JSON is a blank: in a string it is escaped.
+        // A line break in JSON is white space between tokens, as strings escape it.
         let text = match self.masked.without_secret(body) {
             Some(masked) => masked,
             None => String::from_utf8_lossy(body).replace(['\n', '\r'], " "),
@@ -74,18 +73,18 @@ impl Recorder {
         self.line(from, &format!("\"frame\":{text}"));
     }
 
-    /// Records what was no frame.
+    /// Records input that is not a frame.
     pub fn bytes(&mut self, from: Side, bytes: &[u8], note: &str) {
         self.escaped(from, "bytes", bytes, note);
     }
 
-    /// Records a body that was none, behind a header that was good.
+    /// Records an invalid body after a valid header.
     pub fn body(&mut self, from: Side, body: &[u8], note: &str) {
         self.escaped(from, "body", body, note);
     }
 
     fn escaped(&mut self, from: Side, name: &str, bytes: &[u8], note: &str) {
-        // What cannot be read cannot be masked either.
+        // Unreadable input cannot be masked in part.
         let method = self.masked.method.as_bytes();
         let is_key = bytes.windows(method.len()).any(|part| part == method);
         let text = serde_json::Value::from(if is_key { MASKED.to_owned() } else { escape(bytes) });
@@ -104,7 +103,7 @@ impl Recorder {
     }
 }
 
-/// The method of a frame, however it is spelled.
+/// The method of a frame, in any JSON spelling.
 #[derive(Deserialize)]
 struct Method<'a> {
     #[serde(borrow, default)]
@@ -112,7 +111,7 @@ struct Method<'a> {
 }
 
 impl Masked {
-    /// A frame of this method with a mask in the place of what is secret; nothing for any other frame.
+    /// A frame of this method with its secrets masked; `None` for any other frame.
     fn without_secret(self, body: &[u8]) -> Option<String> {
         let Method { method } = serde_json::from_slice(body).ok()?;
         if method.as_deref() != Some(self.method) {
@@ -120,7 +119,7 @@ impl Masked {
         }
         let mut frame: Value = serde_json::from_slice(body).ok()?;
         match frame.get_mut("params") {
-            // Of a shape that is not ours nobody knows where the secret is.
+            // In parameters of an unknown shape, the secret could be anywhere.
             Some(params) if !params.is_object() => *params = MASKED.into(),
             Some(params) => {
                 for (name, value) in params.as_object_mut().into_iter().flatten() {
@@ -135,10 +134,10 @@ impl Masked {
     }
 }
 
-/// Creates a file that its user alone can read, for what was said; what is in it already goes.
+/// Creates a file that only its user can read; an existing file is overwritten.
 ///
 /// # Errors
-/// The file cannot be created.
+/// If the file cannot be created.
 pub fn open_private(file: &Path) -> io::Result<File> {
     let mut options = OpenOptions::new();
     options.write(true).create(true).truncate(true);
@@ -147,7 +146,7 @@ pub fn open_private(file: &Path) -> io::Result<File> {
     options.open(file)
 }
 
-/// Text that says which bytes these were.
+/// Escapes bytes to text unambiguously.
 fn escape(bytes: &[u8]) -> String {
     let mut text = String::new();
     for chunk in bytes.utf8_chunks() {
@@ -166,7 +165,7 @@ mod tests {
     const KEY: Masked = Masked { method: "model/key", shown: "name" };
 
     #[test]
-    fn a_key_is_masked_however_its_method_is_spelled() {
+    fn key_is_masked_in_any_spelling_of_its_method() {
         for method in ["model/key", "model\\/key", "\\u006dodel/key"] {
             let frame = format!(r#"{{"method":"{method}","params":{{"name":"A","value":"sk-1"}},"id":1}}"#);
             let masked = KEY.without_secret(frame.as_bytes()).unwrap();
@@ -182,7 +181,7 @@ mod tests {
     }
 
     #[test]
-    fn bytes_that_are_no_text_can_be_told_from_text() {
+    fn escaped_bytes_are_distinct_from_text() {
         assert_eq!(escape(b"a\xffb\\xff\xc3\xa9\xc3"), "a\\xffb\\\\xff\u{e9}\\xc3");
     }
 }

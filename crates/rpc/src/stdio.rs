@@ -1,5 +1,5 @@
-//! Standard input and output without a thread for each: pipes and sockets are waited for by the runtime, anything else
-//! (files, terminals, other systems) by tokio's blocking pool. Bytes only.
+//! Standard input and output without a thread for each: the runtime polls pipes and sockets; tokio's blocking
+//! pool handles anything else (files, terminals, other systems). Bytes only.
 
 use std::io;
 use tokio::io::{AsyncRead, AsyncWrite};
@@ -9,28 +9,29 @@ pub type Input = Box<dyn AsyncRead + Send + Unpin>;
 /// Standard output.
 pub type Output = Box<dyn AsyncWrite + Send + Unpin>;
 
-/// Standard input and output, and what is to be undone at the end.
+/// Standard input and output, with a guard that restores their mode.
 pub struct Stdio {
     /// Standard input.
     pub input: Input,
     /// Standard output.
     pub output: Output,
-    /// Undoes what was done to them when it is dropped.
+    /// Restores blocking mode on drop.
     pub undo: Undo,
 }
 
-/// Makes standard input and output blocking again when it is dropped, if they were: whether they are is a property of
-/// what they were opened as, and others may have it too, such as the shell that started us. Drop it inside the runtime.
+/// Restores blocking mode of standard input and output on drop, if they had it. The mode belongs to the open
+/// file description, which other processes may share, such as the shell that started the sidecar. Drop it
+/// inside the runtime.
 #[derive(Debug)]
 pub struct Undo {
     #[cfg(unix)]
     ends: Vec<unix::End>,
 }
 
-/// Opens standard input and output. Call it inside the runtime.
+/// Opens standard input and output. Must be called inside the runtime.
 ///
 /// # Errors
-/// When one of them is closed, or cannot be waited for.
+/// If one of them is closed, or cannot be polled.
 #[cfg(unix)]
 pub fn open() -> io::Result<Stdio> {
     let mut ends = Vec::new();
@@ -39,10 +40,10 @@ pub fn open() -> io::Result<Stdio> {
     Ok(Stdio { input, output, undo: Undo { ends } })
 }
 
-/// Opens standard input and output. Call it inside the runtime.
+/// Opens standard input and output. Must be called inside the runtime.
 ///
 /// # Errors
-/// None on this system.
+/// Never fails on this system.
 #[cfg(not(unix))]
 pub fn open() -> io::Result<Stdio> {
     let (input, output) = (Box::new(tokio::io::stdin()), Box::new(tokio::io::stdout()));
@@ -60,7 +61,7 @@ impl Drop for Undo {
     }
 }
 
-/// What the standard library and tokio know of descriptors.
+/// Descriptors by means of the standard library and tokio alone.
 #[cfg(unix)]
 mod unix {
     use super::{Input, Output};
@@ -71,16 +72,16 @@ mod unix {
     use tokio::net::UnixStream;
     use tokio::net::unix::pipe;
 
-    /// What a descriptor leads to.
+    /// The kind of file behind a descriptor.
     enum Kind {
         Pipe,
-        /// Node's `spawn` gives sockets; tokio's type for pipes refuses them.
+        /// Node's `spawn` uses sockets, which tokio's pipe types reject.
         Socket,
-        /// A terminal is among these: it is never made non-blocking, for the shell has it too.
+        /// Includes terminals, which are never made non-blocking, because the shell shares them.
         Other,
     }
 
-    /// A descriptor that was made non-blocking by us.
+    /// A descriptor that the sidecar made non-blocking.
     #[derive(Debug)]
     pub(super) enum End {
         Input(OwnedFd),
@@ -148,7 +149,7 @@ mod unix {
         })
     }
 
-    /// Whether reading and writing wait. Linux tells; elsewhere it is taken to be so, as it is for nearly every process.
+    /// `true` if reads and writes block. Known on Linux; assumed elsewhere, as it holds for nearly every process.
     fn is_blocking(end: BorrowedFd<'_>) -> bool {
         /// `O_NONBLOCK` of Linux.
         const NONBLOCK: u64 = 0o4000;

@@ -1,11 +1,12 @@
-//! Frames in, calls of the service, frames out: one task that always reads. tower-lsp keeps life cycle, routing and
-//! cancellation; its own transport is not used, for it ends at the first bad frame, stops reading at four handlers, and
-//! panics when an answer comes after its waiter is gone. No method is known here but those of the life cycle.
+//! Frames in, calls of the service, frames out: one task that always reads. tower-lsp handles life cycle,
+//! routing and cancellation. Its own transport is not used, because it ends at the first bad frame, stops
+//! reading at four handlers, and panics when an answer arrives after its receiver is gone. Only the methods
+//! of the life cycle are known here.
 //!
-//! A call is polled once where it stands in the stream, so a handler that forwards before its first await forwards in
-//! the order of the frames. Handlers that wait stand beside the reading; neither they nor a client that does not read
-//! ever stop it. Answers to our own requests go to [`Transport::answers`] and never to tower-lsp's `Client`, which may
-//! send notifications but must not send requests.
+//! A call is polled once at its place in the stream, so a handler that forwards before its first await
+//! forwards in the order of the frames. Waiting handlers run beside the reading; neither they nor a client
+//! that does not read ever stop it. Answers to the server's own requests go to [`Transport::answers`] and
+//! never to tower-lsp's `Client`, which may send notifications but must not send requests.
 
 use crate::ending::Ending;
 use crate::frame::{Frame, FrameReader, ReadError};
@@ -23,43 +24,43 @@ use tower_lsp::jsonrpc::{Error, ErrorCode, Id, Request, Response};
 use tower_lsp::{ClientSocket, ExitedError};
 use tower_service::Service;
 
-/// The largest body that is taken. Bytes.
+/// The largest accepted body, in bytes.
 pub const BODY_LIMIT: u64 = 64 << 20;
-/// How long the end waits for a client that does not read.
+/// The timeout for flushing to a client that does not read, at the end.
 const PATIENCE: Duration = Duration::from_secs(2);
 
-/// Says no to a request, given the number of calls that are not over yet.
+/// Admits or refuses a request, given the number of calls in progress.
 pub type Admit = Box<dyn FnMut(&Request, usize) -> Result<(), Error> + Send>;
 
-/// All that the transport needs.
+/// The parts that [`run`] connects.
 pub struct Transport<R, W, S> {
-    /// Where frames come from.
+    /// The source of frames.
     pub input: R,
-    /// Where frames go.
+    /// The destination of frames.
     pub output: W,
-    /// Who is called.
+    /// The service to call.
     pub service: S,
-    /// What tower-lsp's own client wants to say.
+    /// Messages of tower-lsp's own client.
     pub socket: ClientSocket,
-    /// What the owner loop wants to say: the queue of its `Outgoing`.
+    /// The queue of the owner loop's [`Outgoing`](crate::outgoing::Outgoing).
     pub outgoing: Queue,
-    /// Takes the client's answers, in the order of the stream.
+    /// Receives the client's answers, in the order of the stream.
     pub answers: Box<dyn FnMut(Answer) + Send>,
-    /// Asked before each request; notifications and answers are always taken.
+    /// Called before each request; notifications and answers are always accepted.
     pub admit: Admit,
-    /// Completes an error before it is written, such as by data that name its kind.
+    /// Completes an error before it is written, such as with data that name its kind.
     pub typed: fn(Error) -> Error,
-    /// Makes a body well-formed before it is read, recorded or masked; with how many places were replaced.
+    /// Repairs a body before it is parsed, recorded or masked; returns the number of replacements.
     pub well_formed: fn(Vec<u8>) -> (Vec<u8>, usize),
-    /// The recording, if one was asked for.
+    /// The recording, if requested.
     pub record: Option<Recorder>,
-    /// The largest body that is taken. Bytes; [`BODY_LIMIT`] but in tests.
+    /// The largest accepted body, in bytes; [`BODY_LIMIT`] except in tests.
     pub body_limit: u64,
 }
 
-/// Serves until the end, and says which it was. At the end nothing more is read; handlers go on while `saving` runs, so
-/// that what was asked is answered; then those that still wait are cancelled, and what is to be written is written, if
-/// the client reads it.
+/// Serves until the end and returns its reason. Then nothing more is read; handlers continue while `saving`
+/// runs, so that open requests are answered; those still waiting are cancelled, and pending output is
+/// written, if the client reads it.
 pub async fn run<R, W, S>(
     transport: Transport<R, W, S>,
     ended: impl Future<Output = Ending>,
@@ -145,7 +146,7 @@ where
     S: Service<Request, Response = Option<Response>, Error = ExitedError>,
     S::Future: Unpin,
 {
-    /// Takes a piece of the stream.
+    /// Handles a piece of the stream.
     async fn take(&mut self, frame: Frame) -> Option<Ending> {
         match frame {
             Frame::Body(body) => {
@@ -208,13 +209,13 @@ where
         None
     }
 
-    /// Calls the service, and polls the call once where it stands.
+    /// Calls the service and polls the call once, at its place in the stream.
     async fn call(&mut self, request: Request) {
         tracing::trace!(method = request.method(), id = ?request.id(), "call");
         if let Some(id) = request.id()
             && (self.admit)(&request, self.handlers.len()).is_err()
         {
-            // Some of those that wait may only wait for their turn: many requests may come in one read.
+            // Some waiting handlers may only need to be polled: many requests may arrive in one read.
             tokio::task::yield_now().await;
             while let Ok(item) = self.outgoing.items.try_recv() {
                 self.item(item).await;
@@ -225,7 +226,7 @@ where
             }
         }
         let (method, id) = (request.method().to_owned(), request.id().cloned());
-        // Reading the parameters is part of the call and may panic as well.
+        // Parsing the parameters is part of the call and may panic too.
         let future = catch_unwind(AssertUnwindSafe(|| self.service.call(request))).ok();
         let mut handler = Handler { method, id, future };
         match now(|context| Pin::new(&mut handler).poll(context)).await {
@@ -234,7 +235,7 @@ where
         }
     }
 
-    /// Writes what came of a call.
+    /// Writes the outcome of a call.
     fn respond(&mut self, done: Done) {
         match done.outcome {
             Outcome::Response(response) => {
@@ -245,10 +246,10 @@ where
                 }
             }
             Outcome::Panicked => {
-                // The panic's own line is the hook's.
+                // The panic hook logs the panic itself.
                 tracing::error!(method = done.method, id = ?done.id, "a handler panicked");
                 let Some(id) = done.id else { return };
-                // tower-lsp forgets the id of a handler that comes back or is cancelled, and this one did neither.
+                // tower-lsp forgets the id of a handler that returns or is cancelled, and this one did neither.
                 let forget = serde_json::json!({ "id": id });
                 let request = Request::build("$/cancelRequest").params(forget).finish();
                 let (method, future) = (request.method().to_owned(), Some(self.service.call(request)));
@@ -274,7 +275,7 @@ where
         self.writer.push_own(&body);
     }
 
-    /// Takes what tower-lsp's client wants to say.
+    /// Writes a message of tower-lsp's client.
     fn forward(&mut self, request: &Request) {
         if let Ok(body) = serde_json::to_vec(request) {
             self.record_own(&body);
@@ -282,7 +283,7 @@ where
         }
     }
 
-    /// Takes what stands in the queue, and what stands behind it: they leave with one write.
+    /// Handles an item and all further ones in the queue, which are then flushed with one write.
     async fn item(&mut self, item: Item) {
         let mut next = Some(item);
         while let Some(item) = next {
@@ -301,7 +302,7 @@ where
         }
     }
 
-    /// Writes the responses of the handlers that are done.
+    /// Writes the responses of finished handlers.
     async fn finished(&mut self) {
         while let Poll::Ready(Some(done)) = now(|context| self.handlers.poll_next_unpin(context)).await {
             self.respond(done);
@@ -338,7 +339,7 @@ where
             self.item(item).await;
         }
         self.finished().await;
-        // Every request gets its response: those that still wait are cancelled.
+        // Every request gets a response: those still waiting are cancelled.
         drop(self.service.call(Request::build("exit").finish()));
         self.finished().await;
         if can_write && tokio::time::timeout(PATIENCE, self.writer.work()).await.is_err() {
@@ -351,21 +352,21 @@ where
     }
 }
 
-/// Polls once, with as many messages received inside as there are: what tokio does for fairness would make a reply that
-/// is there look as if it were not, and the order would be lost.
+/// Polls once, outside of tokio's cooperative budget: with the budget used up, a ready reply would look
+/// pending, and the order would be lost.
 async fn now<T>(mut poll: impl FnMut(&mut Context<'_>) -> Poll<T>) -> Poll<T> {
     tokio::task::unconstrained(std::future::poll_fn(|context| Poll::Ready(poll(context)))).await
 }
 
-/// A call of the service.
+/// A call of the service in progress.
 struct Handler<F> {
     method: String,
     id: Option<Id>,
-    /// Nothing if making it panicked.
+    /// `None` if creating the future panicked.
     future: Option<F>,
 }
 
-/// A call that is over.
+/// A finished call.
 struct Done {
     method: String,
     id: Option<Id>,
@@ -373,7 +374,7 @@ struct Done {
 }
 
 enum Outcome {
-    /// Nothing for a notification.
+    /// `None` for a notification.
     Response(Option<Response>),
     Panicked,
 }
@@ -395,7 +396,7 @@ impl<F: Future<Output = Result<Option<Response>, ExitedError>> + Unpin> Future f
             id: self.id.take(),
             outcome: match outcome {
                 Some(Ok(response)) => Outcome::Response(response),
-                // Called after its end, which only the end does: there is nothing to say.
+                // Called after `exit`, as only the end does: no response is due.
                 Some(Err(_)) => Outcome::Response(None),
                 None => Outcome::Panicked,
             },

@@ -1,5 +1,5 @@
-//! What a session carries from one request to the next, beside what was said: each part with its own rules, all of them
-//! stored in the session's row.
+//! State that a session keeps from one request to the next, beside its messages. Each part has its own rules;
+//! all are stored in the session's row.
 
 pub(crate) mod attachments;
 pub(crate) mod continuity;
@@ -13,12 +13,12 @@ use limits::Limits;
 use restraint::Restraint;
 use serde::{Deserialize, Serialize};
 
-/// What a session carries from one request to the next. It is written with most commits, so it must not grow with the
-/// session.
+/// State kept from one request to the next. Written with most commits, so its size must not grow with the session.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 #[serde(default, rename_all = "camelCase")]
 pub struct Carried {
-    /// Whether something was said in it since a rewind of its parent made it: it is the user's own then.
+    /// `true` once a message was added to a session that a rewind of its parent made: from then on it is the
+    /// user's own.
     #[serde(skip_serializing_if = "std::ops::Not::not")]
     pub(crate) continued: bool,
     #[serde(skip_serializing_if = "WaitingAttachments::is_empty")]
@@ -29,12 +29,12 @@ pub struct Carried {
     pub(crate) limits: Limits,
     #[serde(flatten)]
     pub(crate) continuity: Continuity,
-    /// What reports of usage taught.
+    /// Calibration learned from usage reports.
     pub(crate) usage: Learned,
 }
 
 impl Carried {
-    /// What a branch takes along: what is known of the models. It has sent nothing yet.
+    /// The state of a branch: only what is known of the models, since a branch has sent no prompt.
     pub(crate) fn branched(&self) -> Self {
         let mut usage = self.usage.clone();
         usage.forget_baseline();

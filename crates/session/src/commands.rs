@@ -1,4 +1,4 @@
-//! What a client asks for that has to wait.
+//! Commands of clients that have to wait.
 
 pub(crate) mod queue;
 pub(crate) mod renders;

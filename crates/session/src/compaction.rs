@@ -1,4 +1,4 @@
-//! Compactions: begun, waited for, reviewed, made ahead of time.
+//! Compactions: begun, awaited, reviewed, prepared ahead of time.
 
 pub(crate) mod again;
 pub(crate) mod background;

@@ -1,4 +1,4 @@
-//! What stands in prompts beside the history, the user's hand on both, and what can be read of them.
+//! Prompt contents beside the history, manual changes to both, and queries about them.
 
 pub(crate) mod attach;
 pub(crate) mod figures;

@@ -1,4 +1,4 @@
-//! What all parts of a session need: the conversation as it is kept, and one step on it.
+//! The base of all components: the stored conversation, and one step on it.
 
 mod append;
 mod budget;

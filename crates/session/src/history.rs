@@ -1,4 +1,4 @@
-//! What was said: taken in, taken back, and carried on elsewhere.
+//! Changes to a conversation's past: histories taken in, rewinds, branches.
 
 pub(crate) mod branch;
 pub(crate) mod cut;

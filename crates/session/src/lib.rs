@@ -1,26 +1,25 @@
-//! A session as a pure machine: [`Session::step`] takes an input and yields effects. It decides what is asked of a
-//! model, which tool runs, what is written and what is told; it does none of it.
+//! A session as a pure state machine: [`Session::step`] takes an input and returns effects. It decides which model is
+//! asked, which tool runs, what is written and which events are emitted; the caller performs all of it.
 //!
-//! Each component owns its state: nothing outside of its module touches a field of it. A component is given the
-//! core and what happened, and returns what it came to; what follows from that, and who is next, is the
-//! router's. From the bottom up:
+//! Each component owns its state: only its own module touches the fields. A component is given the core and an input
+//! and returns its outcome; the router decides what follows and which component is next. From the bottom up:
 //!
-//! | folder or file | what |
+//! | folder or file | contents |
 //! |---|---|
-//! | `values` | what goes in and comes out: inputs, effects, events, settings, rows; which command is taken in which state |
-//! | `carried` | what a session carries from one request to the next: learned limits, the prompt that was sent last and what breaks it, what holds compactions back, attachments that wait |
-//! | `core` | the conversation as it is kept, with its budget, and one step on it: appending, writing, telling |
-//! | `model` | calls of a model: deadlines, answers that nobody reads while they are given |
-//! | `title` | the session's name, and the model that is asked for a better one |
-//! | `context` | what stands before the messages, pins, compaction records and the user's hand on them, figures, recall |
-//! | `tools` | calls of a round: approvals, a pause, what runs, results |
-//! | `compaction` | a compaction: the ladder from stage to stage, the model that sums up, the user's review, a summary made ahead of time, idle sessions |
-//! | `turn` | a request, the next prompt, the answer that is being given and what it came to, sizes that a provider refuses |
-//! | `history` | what changes the past: rewinds, branches, an editor's history, a conversation from elsewhere, renders |
-//! | `commands` | commands and renders that wait |
-//! | `state` | where a session stands: one of the components above that exclude each other |
-//! | `router` | who gets what happens, and what follows |
-//! | `session`, `view`, `part` | the session itself, snapshots of it, and what it does while only its newest part is here |
+//! | `values` | inputs, effects, events, settings and stored rows; which command is accepted in which state |
+//! | `carried` | state kept from one request to the next: learned limits, the last prompt sent and what breaks its continuity, what holds compactions back, waiting attachments |
+//! | `core` | the stored conversation with its budget, and one step on it: appending, writing, emitting |
+//! | `model` | model calls: deadlines, answers that are not streamed to clients |
+//! | `title` | the session's title, and the model call for a better one |
+//! | `context` | the prompt before the messages, pins, compaction records and manual changes to them, figures, recall |
+//! | `tools` | tool calls of a round: approvals, pauses, execution, results |
+//! | `compaction` | compactions: the ladder from stage to stage, the summarizing model, the user's review, summaries prepared ahead of time, idle sessions |
+//! | `turn` | requests, the next prompt, the streaming answer and its outcome, prompts that a provider refuses for their size |
+//! | `history` | changes to the past: rewinds, branches, an editor's history, conversations from elsewhere, renders |
+//! | `commands` | queued commands and renders |
+//! | `state` | the state of a session: one of the components above that exclude each other |
+//! | `router` | routes inputs to components, and decides what follows |
+//! | `session`, `view`, `part` | the session itself, its snapshots, and steps while only its newest part is loaded |
 #![deny(clippy::disallowed_methods, clippy::disallowed_types)]
 
 mod carried;
@@ -49,19 +48,19 @@ pub use values::{
     acceptance, effect, event, history_turn, input, ledger, queue, recall, settings, snapshot, stored, undo,
 };
 
-/// Why a prompt does not begin with the one before it.
+/// Causes of a prompt that does not extend the one before it.
 pub mod breaks {
     pub use engine::words::BreakCause;
 }
-/// What memories may do.
+/// Settings for memories.
 pub mod memories {
     pub use crate::values::settings::MemorySettings;
 }
-/// What became of an editor's history.
+/// The report on a history that an editor brought.
 pub mod reconcile {
     pub use crate::values::report::Report;
 }
-/// How well counts are known.
+/// Accuracy of token counts.
 pub mod usage {
     pub use crate::values::snapshot::Estimate;
 }

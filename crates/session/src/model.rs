@@ -1,4 +1,4 @@
-//! Calls of a model, as what waits for them sees them.
+//! Model calls, as the components that wait for them see them.
 
 pub(crate) mod deadline;
 pub(crate) mod quiet;

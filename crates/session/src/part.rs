@@ -1,10 +1,10 @@
-//! A session of which only the newest part is here: enough to show its next prompt, however long it is. What it can
-//! do with that is what it would do with all of it; anything else waits for the rest. Where rows come from is the
-//! store's, who waits is the server's.
+//! Steps on a session of which only the newest part is loaded, so that its next prompt is ready at once
+//! however long it is. A part does exactly what the whole session would do; any other input waits for the
+//! rest. Loading rows is the store's job, waiting is the server's.
 //!
-//! A step with a part is tried on a copy, and counts only where nothing that it did could have asked for the front. When
-//! the rest is here, the session is made of both, and the steps that counted are taken again: the same inputs give the
-//! same effects, so nothing is carried over from the part but its inputs.
+//! A step is tried on a copy, and counts only if nothing in it can have depended on the missing messages.
+//! Once the rest is loaded, the session is built from both and the steps that counted are taken again: the
+//! same inputs yield the same effects, so only the inputs are carried over.
 
 pub use crate::values::claims::{Claims, WIDEST_ROUND, newest_for};
 use crate::values::claims::{is_look, is_of_part};
@@ -22,8 +22,8 @@ use engine::words::Purpose;
 use std::sync::Arc;
 
 impl Session {
-    /// The session after this input, and what it wants done: all as the whole session would. Nothing where that cannot
-    /// be said without the rest; this session is as before then. What the input claims to be new must be new.
+    /// Returns the session after this input with its effects, the same as the whole session would yield, or `None` if
+    /// that needs the rest. `self` stays as it is. The caller checks that what the input claims to be new is new.
     pub fn try_step(&self, input: Input, around: Around<'_>) -> Option<(Self, Vec<Effect>)> {
         let from = self.part_from()?;
         if !self.may_try(&input, from) {
@@ -37,17 +37,17 @@ impl Session {
         (is_sure && (brings_nothing || effects.iter().any(takes_in))).then_some((tried, effects))
     }
 
-    /// Whether what such an input looks at is in the part.
+    /// `true` if everything that the input reads is in the part.
     fn may_try(&self, input: &Input, from: Ordinal) -> bool {
         let at_rest = self.state().is_resting();
         let is_idle =
             at_rest && self.components().queue().is_empty() && self.components().renders().is_empty();
         let carried = &self.head().carried;
         let is_begun_here = self.transcript().turns().last().is_some_and(|turn| turn.first >= from);
-        // How far the newest compaction lies back is counted from the one before it, where it is one by hand.
+        // If the newest compaction is an exclusion by hand, the tokens since the one before it count.
         let in_force = self.transcript().in_force();
         let is_made = in_force.is_some_and(|record| record.mode != Mode::Excluded);
-        // A render reports each message that is left out without a summary, and how large it is.
+        // A render reports each message that is left out without a summary, with its size.
         let reports_front =
             in_force.is_some_and(|record| record.dropped.is_some() || !record.reported_users.is_empty());
         let counts_here = carried.restraint.since().is_none_or(|held| held >= from);
@@ -58,7 +58,7 @@ impl Session {
                 is_of_part(render) && !reports_front && (render.current.is_none() || is_begun_here)
             }
             Input::Command(_, Command::StartTurn(_)) => {
-                // Memories of what older compactions in force say are left out.
+                // Memories made of older compactions in force are left out of the prompt.
                 let settings = self.settings();
                 settings.system_prompt == SystemPrompt::Frozen || settings.memory.core.is_none()
             }
@@ -73,13 +73,13 @@ impl Session {
         is_idle && is_made && counts_here && is_known
     }
 
-    /// Whether so many of the newest messages are in the part.
+    /// `true` if so many of the newest messages are in the part; `false` for `None`.
     fn is_here(&self, newest: Option<u32>) -> bool {
         let said = self.kept().next_ord().0;
         newest.zip(self.part_from()).is_some_and(|(newest, from)| said.saturating_sub(newest) >= from.0)
     }
 
-    /// Whether a render says nothing beside its request, which might have been said long ago.
+    /// `false` for a render with attachments, its own or waiting ones: an older message may already have them.
     fn brings_no_attachment(&self, input: &Input) -> bool {
         let Input::Command(_, Command::Render(render)) = input else { return true };
         let request = render.current.iter().flat_map(|turn| &turn.messages).map(|message| &message.body);
@@ -91,7 +91,8 @@ impl Session {
         !waits && !request.into_iter().any(attached)
     }
 
-    /// Whether nobody could tell this session from the other one, by what they have told and what they are.
+    /// `true` if no client could tell the two sessions apart: same head, state, queue and last event, as many
+    /// messages, turns and model calls.
     pub fn stands_as(&self, other: &Self) -> bool {
         let newest = |session: &Self| {
             let turn = session.transcript().turns().last().map(|turn| turn.id.clone());
@@ -110,8 +111,8 @@ impl Session {
     }
 }
 
-/// Whether what is done is done with the newest messages alone. A refusal, a compaction and whatever is not named here is
-/// not: the rest decides.
+/// `true` if the effect concerns the newest messages alone. Refusals, compactions and everything not listed
+/// here need the rest.
 fn is_plain(effect: &Effect, from: Ordinal) -> bool {
     match effect {
         Effect::Write(Write::Message { message, .. }) => message.ord >= from,
@@ -139,7 +140,7 @@ fn is_plain(effect: &Effect, from: Ordinal) -> bool {
 }
 
 impl Part {
-    /// What a part of this session is, with at least so many of its newest messages. Nothing where all of it is needed.
+    /// Returns the part with at least `newest` of the newest messages, or `None` if all of the session is needed.
     pub fn of(stored: &Stored, newest: u32) -> Option<Self> {
         let record = stored.compactions.last().filter(|record| record.status == Status::InForce)?;
         let last = stored.messages.last().map(|(_, message)| message.ord.next().0)?;
@@ -175,7 +176,7 @@ impl Part {
             .then(|| Self { stored: Stored { messages, turns, compactions, keys, ..stored.clone() }, from })
     }
 
-    /// The session whole. `claimed` are keys that were new to it: the store may have them by now.
+    /// Joins the part and the rest. `claimed` are keys that were new to the part; the store may have them by now.
     pub fn with(self, rest: Rest, claimed: &[String]) -> Stored {
         let mut stored = self.stored;
         let here: Vec<Ordinal> = stored.messages.iter().map(|(_, message)| message.ord).collect();
@@ -188,7 +189,7 @@ impl Part {
         let mut turns: Vec<_> = rest.turns.into_iter().filter(|turn| turn.index < first).collect();
         turns.append(&mut stored.turns);
         stored.turns = turns;
-        // What is here was read first: nothing of it is another one by now.
+        // The part was read first; none of its records has changed since.
         let known =
             |record: &Compaction| stored.compactions.iter().find(|known| known.id == record.id).cloned();
         let records = rest.compactions.into_iter();

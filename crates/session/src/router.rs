@@ -1,5 +1,5 @@
-//! Who gets what happens to a session, and what follows from what came of it: the one place that knows all components.
-//! They never call each other; each returns what it came to, and the next one is called here.
+//! Routes inputs to components, and decides what follows from their outcome: the one place that knows all
+//! components. Each returns an outcome, and the next one is called here.
 
 mod commands;
 mod flow;
@@ -27,13 +27,12 @@ use engine::delta::Delta;
 use engine::id::CallId;
 use engine::prompt::request::{Answer, Failure};
 
-/// For the log, which repeats no id that a model made up.
+/// For the log, without ids that a model made up.
 const UNKNOWN_CALL: &str = "arguments came for a call that was never set, and were dropped";
 
-/// What a session does, beside what is kept of it.
+/// Components of a session, beside the conversation.
 #[derive(Debug, Clone)]
 pub(crate) struct Components {
-    /// What runs.
     state: State,
     queue: Queue,
     renders: Renders,
@@ -41,9 +40,9 @@ pub(crate) struct Components {
     titler: Titler,
     idle: IdleWatch,
     approvals: Approvals,
-    /// Whether somebody asked something of it in this process.
+    /// `true` once a client sent a command in this process.
     is_begun: bool,
-    /// Rows of the store that could not be read, and nobody was told of.
+    /// Stored rows that could not be read and were not reported yet.
     unreadable: Vec<String>,
 }
 
@@ -74,7 +73,7 @@ impl Components {
         &self.renders
     }
 
-    /// What a snapshot shows of it.
+    /// The state of components that a snapshot shows.
     pub fn standing(&self) -> Standing<'_> {
         Standing { state: &self.state, queue: &self.queue, approvals: &self.approvals }
     }
@@ -84,17 +83,17 @@ impl Components {
         &self.background
     }
 
-    /// What could not be read when the rest of a session came.
+    /// Adds rows that could not be read when the rest of a session was loaded.
     pub fn missed(&mut self, unreadable: impl IntoIterator<Item = String>) {
         self.unreadable.extend(unreadable);
     }
 
-    /// Whether nothing runs and nothing waits.
+    /// `true` if nothing runs and no command is queued.
     pub fn is_free(&self) -> bool {
         self.state.is_resting() && self.queue.is_empty()
     }
 
-    /// Takes one input.
+    /// Runs one step with this input.
     pub fn step(&mut self, kept: &mut Conversation, input: Input, around: Around<'_>) -> Vec<Effect> {
         let mut step = Step { core: Core::new(kept, around), own: self };
         step.core.limit_what_is_shown();
@@ -104,13 +103,13 @@ impl Components {
     }
 }
 
-/// One step: the conversation that it is about, and who takes part.
+/// One step: the conversation, and the components.
 struct Step<'a> {
     core: Core<'a>,
     own: &'a mut Components,
 }
 
-/// Who waits for a call of a model.
+/// The component that waits for a model call.
 enum Owner {
     Turn,
     Compaction,
@@ -146,7 +145,7 @@ impl Step<'_> {
         }
     }
 
-    /// Does what the new state has time for.
+    /// Does what the new state has room for: notices, queued commands, the idle timer.
     fn settle(&mut self) {
         if !matches!(self.own.state, State::Streaming(_)) {
             self.core.show_notices();
@@ -189,7 +188,7 @@ impl Step<'_> {
         }
     }
 
-    /// An answer that nobody reads while it is given does not come to an end.
+    /// Stops an answer that is not streamed to clients and does not come to an end.
     fn model_endless(&mut self, from: ModelCallId) {
         self.core.push(Effect::CancelModel(from));
         self.core.stop(Timer::Model(from));
@@ -200,8 +199,8 @@ impl Step<'_> {
         }
     }
 
-    /// A model that works is waited for, for as long again and this much longer, but not for ever: signs of life are no
-    /// answer.
+    /// Extends the deadline of a model that works, by the permitted silence and `more_ms`, but not past the
+    /// deadline for the whole answer.
     fn model_is_alive(&mut self, from: ModelCallId, more_ms: u64) {
         let ms = match (self.owner(from), &self.own.state) {
             (Some(Owner::Turn), State::Streaming(running)) => running.after_sign(&self.core, more_ms),
@@ -219,8 +218,9 @@ impl Step<'_> {
         }
     }
 
-    /// A model is asked again after a while: whoever waits for an answer is told. What came of a summary or a title so far
-    /// is no part of the answer that comes now. Of a turn nothing came: what was shown is not asked for again.
+    /// Extends the deadline of a model that is asked again, and emits that unless it is for a title or a
+    /// prepared summary. A summary or title begins anew; a turn has no output yet, since a request is not
+    /// repeated once some was shown.
     fn model_retries(&mut self, from: ModelCallId, retry: Retry) {
         self.model_is_alive(from, retry.delay_ms);
         match (self.owner(from), &mut self.own.state) {
@@ -249,7 +249,7 @@ impl Step<'_> {
         }
     }
 
-    /// The model said nothing for too long.
+    /// Handles a model that was silent past its deadline.
     fn model_expired(&mut self, from: ModelCallId) {
         let Some(owner) = self.owner(from) else { return };
         self.core.push(Effect::CancelModel(from));
@@ -265,7 +265,7 @@ impl Step<'_> {
         }
     }
 
-    /// What was gathered of an answer is told.
+    /// Emits the gathered deltas of an answer.
     fn moment_over(&mut self, call: ModelCallId) {
         if let State::Streaming(running) = &mut self.own.state
             && running.call() == call
@@ -278,7 +278,7 @@ impl Step<'_> {
         let result = match outcome {
             ToolOutcome::Answered(result) => result,
             ToolOutcome::Failed(why) => round::error(call, format!("[the tool could not be run: {why}]")),
-            // It comes by tool/result; the deadline stays.
+            // The result comes by `tool/result`; the deadline stays.
             ToolOutcome::Pending => return,
         };
         if let Err(refusal) = self.take_result(call, result) {

@@ -1,4 +1,4 @@
-//! A session: what is kept of it, and what it does.
+//! [`Session`]: a conversation, and the components that act on it.
 
 use crate::commands::queue::Queue;
 use crate::context::recall;
@@ -24,44 +24,44 @@ use engine::settings::SettingsError;
 use engine::tokens::TokenCount;
 use engine::transcript::Transcript;
 
-/// A session: everything that was said in it, and where it stands.
+/// A conversation and the components that act on it, advanced by [`Session::step`].
 #[derive(Debug, Clone)]
 pub struct Session {
     kept: Conversation,
     own: Components,
-    /// Whether the store had it.
+    /// `true` if the store had rows of the session when it was opened.
     was_stored: bool,
-    /// The first message from which on all are here, where only a part is.
+    /// The first message from which on all are loaded; `None` if the session is whole.
     part: Option<Ordinal>,
 }
 
 /// A session before its first step.
 #[derive(Debug, Clone)]
 pub struct Opening {
-    /// Its own row; the store's, where it has one.
+    /// The session's own row: the stored one if there is one.
     pub head: Head,
-    /// What it runs under.
+    /// The settings in force.
     pub settings: Settings,
-    /// What the store has of it.
+    /// The stored rows, if there are any.
     pub stored: Option<Stored>,
-    /// A name for this numbering of events; another one in every process.
+    /// Name of this numbering of events, different in every process.
     pub stream: String,
-    /// What it shares with other sessions.
+    /// Scope shared with other sessions.
     pub scope: Scope,
-    /// What was approved once and for all in its workspace.
+    /// Tool calls that the user approved for good in the workspace.
     pub approvals: Vec<Always>,
-    /// What its workspace remembers and prompts may show.
+    /// Memories of the workspace that prompts may show.
     pub memories: Vec<Memory>,
 }
 
 impl Session {
-    /// A new session, or one that goes on. Nothing is asked of anybody by itself: calls that had no result when the
+    /// Opens a new or a stored session. Nothing is started by itself: calls that had no result when the
     /// process ended wait for the client.
     pub fn new(opening: Opening, counter: &dyn TokenCount) -> Self {
         Self::made(opening, None, counter)
     }
 
-    /// A session of which the store gave a part.
+    /// Opens a session of which only a part is loaded: all messages from `from` on, and some older ones.
     pub fn in_part(opening: Opening, from: Ordinal, counter: &dyn TokenCount) -> Self {
         Self::made(opening, Some(from), counter)
     }
@@ -80,100 +80,100 @@ impl Session {
         Self { kept, own, was_stored, part }
     }
 
-    /// Takes one input. The same inputs yield the same effects, byte for byte.
+    /// Advances the session by one input. The same inputs yield the same effects, byte for byte.
     pub fn step(&mut self, input: Input, around: Around<'_>) -> Vec<Effect> {
         self.own.step(&mut self.kept, input, around)
     }
 
-    /// Its id.
+    /// The session's id.
     pub fn id(&self) -> &SessionId {
         self.kept.id()
     }
 
-    /// Its own row.
+    /// The session's own row.
     pub fn head(&self) -> &Head {
         self.kept.head()
     }
 
-    /// The name of this numbering of events.
+    /// Name of this numbering of events.
     pub fn stream(&self) -> &str {
         self.kept.stream()
     }
 
-    /// Whether the store had something of it when it was opened.
+    /// `true` if the store had rows of the session when it was opened.
     pub fn was_stored(&self) -> bool {
         self.was_stored
     }
 
-    /// Where it stands.
+    /// The current state.
     pub fn state(&self) -> &State {
         self.own.state()
     }
 
-    /// What was said in it.
+    /// Messages, turns, rounds and compaction records.
     pub fn transcript(&self) -> &Transcript {
         self.kept.transcript()
     }
 
-    /// What it shares.
+    /// Scope shared with other sessions.
     pub fn scope(&self) -> &Scope {
         self.kept.scope()
     }
 
-    /// What it runs under.
+    /// The settings in force.
     pub fn settings(&self) -> &Settings {
         self.kept.settings()
     }
 
-    /// What is pinned, in the order in which it was.
+    /// Pins, in the order in which they were made.
     pub fn pins(&self) -> &[Pin] {
         self.kept.pins()
     }
 
-    /// Tokens of a pin; 0 where it is none.
+    /// Tokens of a pin; 0 if there is no such pin.
     pub fn pin_tokens(&self, id: &PinId) -> u32 {
         self.kept.fixed().pins.tokens_of(id)
     }
 
-    /// Whether nothing runs and nothing waits.
+    /// `true` if nothing runs and no command is queued.
     pub fn is_at_rest(&self) -> bool {
         self.own.is_free()
     }
 
-    /// Whether the answer to this request is still to come out of what runs: of a compaction, or of a render that waits
-    /// for what runs.
+    /// `true` if what runs now will answer this request: it asked for the running compaction, or is a render
+    /// that waits for what runs.
     pub fn will_answer(&self, reply: ReplyTo) -> bool {
         let is_queued = self.own.renders().contains(reply);
         let is_running = self.state().job().and_then(|job| job.then.reply()) == Some(reply);
         !self.state().is_resting() && (is_queued || is_running)
     }
 
-    /// The session as it is.
+    /// Snapshot of the whole session.
     pub fn snapshot(&self) -> Snapshot {
         self.shown(None)
     }
 
-    /// The session as it is, with this many of its newest messages at most, where that is said.
+    /// Snapshot with at most `newest` of the newest messages; with all of them if `None`.
     pub fn shown(&self, newest: Option<u32>) -> Snapshot {
         shown(&self.kept, self.own.standing(), newest)
     }
 
-    /// A part of a message's text.
+    /// Returns a page of a message's text.
     ///
     /// # Errors
-    /// [`Refusal::Unknown`] where no message of the session has this id, and no call of this id has a result;
-    /// [`Refusal::NotKept`] where it was said and went with its turn.
+    /// [`Refusal::Unknown`] if the reference names no message, no call with a result and no section of the
+    /// caller's; [`Refusal::NotKept`] if the text was dropped at the end of its turn.
     pub fn recall(&self, query: Recall) -> Result<Recalled, Refusal> {
         recall::recall(&self.kept, query)
     }
 
-    /// All text of a message, for a model: nothing where there is none, or where no model may see it. Of what went with
-    /// its turn it says so.
+    /// Returns all text of a message for a model: `None` if there is none or no model may see it, a note if
+    /// the text was dropped at the end of its turn.
     pub fn recall_for_model(&self, reference: &str) -> Option<String> {
         recall::recall_for_model(&self.kept, reference)
     }
 
-    /// What became of each message in the prompt as it would be sent now, by position.
+    /// The fate of each message in the prompt as it would be sent now, by position.
     ///
     /// # Errors
     /// The settings allow no prompt.
@@ -181,7 +181,8 @@ impl Session {
         recall::fates(&self.kept)
     }
 
-    /// What could not be read when the rest came: told with the next answer that tells of such.
+    /// Adds rows that could not be read when the rest of the session was loaded; the next answer to `open`
+    /// reports them.
     pub fn missed(&mut self, unreadable: impl IntoIterator<Item = String>) {
         self.own.missed(unreadable);
     }
@@ -194,7 +195,7 @@ impl Session {
         &self.own
     }
 
-    /// The first message from which on all are here; nothing where all are here anyway.
+    /// The first message from which on all are loaded; `None` if the session is whole.
     pub(crate) fn part_from(&self) -> Option<Ordinal> {
         self.part
     }

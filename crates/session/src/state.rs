@@ -1,4 +1,4 @@
-//! The states of a session, each with what it waits for. Which command is taken where stands in `acceptance`.
+//! States of a session, each with what it waits for. `acceptance` says which command is accepted in which state.
 
 use crate::compaction::job::Job;
 use crate::compaction::review::Reviewing;
@@ -10,20 +10,20 @@ use crate::turn::streaming::Streaming;
 pub use crate::values::rest::Rest;
 pub use engine::words::StateName;
 
-/// Where a session stands.
+/// The state of a session, with the data of what runs.
 #[derive(Debug, Clone, PartialEq)]
 pub enum State {
     /// Nothing runs.
     Resting(Rest),
-    /// A model answers.
+    /// A model is answering.
     Streaming(Box<Streaming>),
-    /// A prompt was too large, or somebody asked: a model sums up.
+    /// A model is writing a summary: a prompt was too large, or a compaction was asked for or is due.
     Compacting(Box<Summarizing>),
-    /// A compaction is done, and the user is asked about it before it holds.
+    /// A compaction is done, and waits for the user's review before it takes effect.
     Reviewing(Box<Reviewing>),
-    /// Calls wait for the user; nothing of their round runs before all are decided.
+    /// Tool calls wait for the user; no call of their round runs before all are decided.
     Paused(Pause),
-    /// Calls of the newest round run.
+    /// Tool calls of the newest round are running.
     Calling(Calling),
 }
 
@@ -42,7 +42,7 @@ impl State {
         matches!(self, Self::Resting(_))
     }
 
-    /// The compaction that goes on, where one does.
+    /// The running compaction, if there is one.
     pub(crate) fn job(&self) -> Option<&Job> {
         match self {
             State::Compacting(running) => Some(running.job()),
@@ -51,7 +51,7 @@ impl State {
         }
     }
 
-    /// As clients know it.
+    /// The state as clients see it.
     pub fn name(&self) -> StateName {
         match self {
             State::Resting(rest) => rest.name(),

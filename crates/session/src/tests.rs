@@ -1,5 +1,4 @@
-//! The session machine without any shell: what a step must keep whatever happens. Writes become rows, and every
-//! session is opened again from them.
+//! Tests of the session machine without a server. Writes become rows, and sessions are reopened from them.
 
 mod bench;
 mod compaction;
@@ -18,9 +17,9 @@ use proptest::test_runner::TestRunner;
 use std::cell::RefCell;
 use std::collections::BTreeSet;
 
-/// Words of what was seen in all sequences together.
+/// Outcomes that must occur in the sequences taken together: commands with their results, events and phases.
 const SEEN: &[&str] = &[
-    // Commands of both drivers, taken at once and after a wait, and refused in each way.
+    // Commands of both drivers: carried out, queued and refused in each way.
     "UserMessage done",
     "UserMessage queued",
     "UserMessage Empty",
@@ -80,7 +79,7 @@ const SEEN: &[&str] = &[
     "Subscribe done",
     "Open done",
     "UserMessage Provider",
-    // Events, and how far compactions came.
+    // Events and compaction phases.
     "StreamStarted",
     "StreamDelta",
     "StreamFinished",
@@ -105,18 +104,17 @@ const SEEN: &[&str] = &[
     "Voided",
 ];
 
-/// Ten thousand sequences of commands, answers, results, deadlines, restarts and failures of the store. What holds after
-/// every step stands in `model`.
-///
+/// Ten thousand sequences of commands, answers, results, deadlines, restarts and failures of the store.
+/// `model` has the invariants checked after every step.
 #[test]
-fn whatever_happens_a_session_keeps_its_word() {
+fn random_sequences_keep_every_invariant() {
     let config = ProptestConfig { cases: 10_000, failure_persistence: None, ..ProptestConfig::default() };
     let sequences = (prop::bool::weighted(0.3), prop::collection::vec(happening(), 1..40));
     let seen = RefCell::new(BTreeSet::new());
     let edges = edges::TABLE.iter().flat_map(|(from, to)| to.iter().map(|to| (*from, *to)));
     let edges = edges.filter(|edge| *edge != edges::NOT_TAKEN).map(|(from, to)| edges::named(from, to));
     let mut missing: Vec<String> = edges.chain(SEEN.iter().map(|word| (*word).to_owned())).collect();
-    // What is rare may not come in the first ten thousand.
+    // Rare outcomes may be missing from the first ten thousand.
     for _ in 0..3 {
         let done = TestRunner::new(config.clone()).run(&sequences, |(is_editors, happenings)| {
             let mut model = drive::model(if is_editors { Driver::Editor } else { Driver::Sidecar });
@@ -137,11 +135,11 @@ fn whatever_happens_a_session_keeps_its_word() {
     assert!(missing.is_empty(), "never seen: {missing:?}");
     assert!(
         !seen.contains(&edges::named(edges::NOT_TAKEN.0, edges::NOT_TAKEN.1)),
-        "the table can be shorter"
+        "an edge marked as not taken was taken"
     );
 }
 
-/// The request was left out before its turn went on, so what the turn says stood first.
+/// The request was excluded before its turn went on, so the turn's own messages would come first.
 #[test]
 fn user_is_first_where_the_request_was_left_out() {
     let mut model = drive::model(Driver::Editor);
@@ -156,7 +154,7 @@ fn user_is_first_where_the_request_was_left_out() {
     }
 }
 
-/// All that was said was left out, and an answer was wanted again.
+/// All messages were excluded, and an answer was requested again.
 #[test]
 fn user_is_first_where_everything_was_left_out() {
     let mut model = drive::model(Driver::Sidecar);
@@ -175,7 +173,7 @@ fn user_is_first_where_everything_was_left_out() {
 }
 
 #[test]
-fn a_turn_goes_on_with_the_compacted_prompt_until_it_is_done() {
+fn turn_continues_with_the_compacted_prompt_until_done() {
     let mut bench = Bench::new(Driver::Sidecar);
     bench.asks("read it all");
     let mut compacted_at = None;

@@ -1,5 +1,5 @@
-//! A session's title: made of its first request without a model, replaced by a model's where that is allowed, and never
-//! changed again once a client has given one.
+//! Session titles: made of the first request, replaced by a model's if that is allowed, and never changed
+//! once a client has set one.
 
 pub(crate) mod titler;
 mod words;
@@ -10,7 +10,7 @@ use engine::id::Ordinal;
 use engine::message::{Body, Content};
 use words::asked;
 
-/// Names the session after its first request, unless it has a name.
+/// Titles the session after its first request, unless it has a title.
 pub(crate) fn name_after(core: &mut Core<'_>, request: Ordinal) {
     let message = core.transcript().message(request).cloned();
     if let Some(Body::User(content)) = message.as_ref().map(|message| &message.body) {
@@ -18,8 +18,8 @@ pub(crate) fn name_after(core: &mut Core<'_>, request: Ordinal) {
     }
 }
 
-/// Names the session after the first request that says something, unless it has a name: where it came from a file,
-/// system texts and words of the program may stand before it.
+/// Titles the session after the first request with text, unless it has a title: in a file, system texts and
+/// messages of a program may come first.
 pub(crate) fn name_after_taken(core: &mut Core<'_>) {
     let mut messages = core.transcript().messages().iter();
     let first = messages.find(|message| matches!(&message.body, Body::User(said) if asked(said).is_some()));
@@ -28,7 +28,7 @@ pub(crate) fn name_after_taken(core: &mut Core<'_>) {
     }
 }
 
-/// Names the session after what a user says, unless it has a name.
+/// Titles the session after this content, unless it has a title.
 pub(crate) fn name_by(core: &mut Core<'_>, content: &[Content]) {
     if core.head().title.is_some() {
         return;

@@ -1,4 +1,4 @@
-//! Calls of tools: who decides about them, who runs them, and what becomes of their results.
+//! Tool calls: approvals, execution, results.
 
 pub(crate) mod approvals;
 pub(crate) mod calling;

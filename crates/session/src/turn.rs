@@ -1,4 +1,4 @@
-//! A turn: a request, a prompt, an answer, and again.
+//! A turn: request, prompt, answer, and again.
 
 pub(crate) mod answer;
 pub(crate) mod end;

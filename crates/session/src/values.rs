@@ -1,4 +1,4 @@
-//! What goes into a session and comes out of it.
+//! The input and output of a session, as values.
 
 pub mod acceptance;
 pub mod claims;

@@ -1,4 +1,4 @@
-//! A session as a whole, for a follower that begins or has missed something: how a snapshot is taken.
+//! Snapshots of a session, for subscribers that are new or missed events.
 
 use crate::commands::queue::Queue;
 use crate::core::Conversation;
@@ -9,7 +9,7 @@ use crate::values::snapshot::{Snapshot, TurnSnapshot};
 use engine::compact::metadata::round_summary;
 use engine::words::TurnStatus;
 
-/// What a snapshot shows beside what is kept.
+/// The state of components that a snapshot shows beside the conversation.
 #[derive(Clone, Copy)]
 pub(crate) struct Standing<'a> {
     pub state: &'a State,
@@ -17,15 +17,14 @@ pub(crate) struct Standing<'a> {
     pub approvals: &'a Approvals,
 }
 
-/// The session as it is, with this many of its newest messages at most, where that is said.
+/// Snapshot with at most `newest` of the newest messages; with all of them if `None`.
 pub(crate) fn shown(conversation: &Conversation, standing: Standing<'_>, newest: Option<u32>) -> Snapshot {
     newest.map_or_else(|| snapshot(conversation, standing), |newest| end(conversation, standing, newest))
 }
 
-/// The session as it is.
 fn snapshot(conversation: &Conversation, standing: Standing<'_>) -> Snapshot {
     let messages = conversation.transcript().messages().iter();
-    // All that was said in a turn may be removed.
+    // All messages of a turn may have been removed.
     let is_there = |at: &usize| {
         let first = conversation.transcript().turns().get(*at).map(|turn| turn.first);
         let last = conversation.transcript().last_of_turn(*at);
@@ -72,7 +71,7 @@ fn turn(conversation: &Conversation, at: usize) -> Option<TurnSnapshot> {
     })
 }
 
-/// Everything but what was said.
+/// A snapshot without messages, turns and compaction records.
 fn without_messages(conversation: &Conversation, standing: Standing<'_>) -> Snapshot {
     let Standing { state, queue, approvals } = standing;
     let (compacting, streaming) = match state {

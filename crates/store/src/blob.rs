@@ -1,8 +1,8 @@
-//! Values as they lie in a store: JSON text with large strings taken out of it, and check sums over rows. Pure; where
-//! the strings go is the backend's.
+//! Serialized values: JSON text with large strings taken out, and check sums over rows. Pure; the backend
+//! stores the strings.
 //!
-//! A string of more than [`LARGE`] bytes becomes `{"$blob": hash}`. An object that is no reference but looks like one
-//! gets another `$` before its key, so nothing that was said can be taken for a reference.
+//! A string of more than [`LARGE`] bytes becomes `{"$blob": hash}`. An object that looks like a reference but
+//! is none gets another `$` before its key, so content is never mistaken for one.
 
 use engine::text::sha256_hex;
 use serde::Serialize;
@@ -10,31 +10,31 @@ use serde::de::DeserializeOwned;
 use serde_json::{Map, Value};
 use std::mem;
 
-/// Bytes of the largest string that stays in its row.
+/// The longest string that stays in its row, in bytes.
 pub(super) const LARGE: usize = 16 * 1024;
 
 /// The key of a reference.
 const KEY: &str = "$blob";
-/// How any such key ends in JSON text; a text without it holds no reference.
+/// The end of the key in JSON text; a text without it has no reference.
 const KEY_END: &str = "$blob\"";
 
-/// A string that lies by itself, under the hash of its bytes.
+/// A string that is stored separately, under the hash of its bytes.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct Blob {
     /// SHA-256 in hexadecimal.
     pub hash: String,
-    /// The string.
+    /// The string itself.
     pub text: String,
 }
 
 impl Blob {
-    /// A string with its hash.
+    /// Hashes a string.
     pub fn new(text: String) -> Self {
         Self { hash: sha256_hex(text.as_bytes()), text }
     }
 }
 
-/// A value as JSON text, and what was taken out of it.
+/// Serializes a value as JSON text; returns it with the strings taken out.
 pub(super) fn split(value: &impl Serialize) -> serde_json::Result<(String, Vec<Blob>)> {
     let mut blobs = Vec::new();
     let text = serde_json::to_string(value)?;
@@ -47,7 +47,7 @@ pub(super) fn split(value: &impl Serialize) -> serde_json::Result<(String, Vec<B
     Ok((value.to_string(), blobs))
 }
 
-/// The value again; `fetch` gives the string of a hash, or says why it cannot.
+/// Deserializes a value; `fetch` returns the string of a hash, or the reason why it cannot.
 pub(super) fn join<T: DeserializeOwned>(
     text: &str,
     fetch: &mut dyn FnMut(&str) -> Result<String, String>,
@@ -98,7 +98,7 @@ fn put_back(value: &mut Value, fetch: &mut dyn FnMut(&str) -> Result<String, Str
     }
 }
 
-/// The only entry of an object, taken out of it, if its key is `$blob` with any number of `$` before it.
+/// Takes the only entry out of an object if its key is `$blob` with any number of `$` before it.
 fn looks_like_reference(map: &mut Map<String, Value>) -> Option<(String, Value)> {
     let key = map.keys().next().filter(|_| map.len() == 1)?.clone();
     let is_one = key.strip_suffix(KEY).is_some_and(|before| before.chars().all(|c| c == '$'));
@@ -106,8 +106,8 @@ fn looks_like_reference(map: &mut Map<String, Value>) -> Option<(String, Value)>
     Some((key, inner))
 }
 
-/// A check sum over the columns of a row: FNV-1a of 64 bits, in SQLite's signed form. Each step maps different states
-/// to different states, so no change of a single byte goes unseen. Against accidents only.
+/// A check sum over the columns of a row: 64-bit FNV-1a as SQLite's signed integer. Each step is a bijection,
+/// so every change of a single byte is detected. Against accidents only.
 pub(super) fn check_sum(columns: &[&[u8]]) -> i64 {
     let mut state: u64 = 0xcbf2_9ce4_8422_2325;
     let mut eat = |bytes: &[u8]| {
@@ -139,7 +139,7 @@ mod tests {
     }
 
     #[test]
-    fn what_looks_like_a_reference_is_none() {
+    fn objects_that_look_like_references_survive() {
         let hash = sha256_hex(b"x");
         for value in [
             json!({ "$blob": hash }),

@@ -1,11 +1,11 @@
-//! What can go wrong with a store. Each message says what happened, what was kept and what to do. How a code of SQLite
-//! becomes one of these stands here too; what becomes of it on the wire does not.
+//! Errors of a store. Each message says what happened, what was kept and what to do. SQLite's and the
+//! system's errors are converted here; the server maps them to the protocol.
 
 use super::follow::Holder;
 use engine::id::{SessionId, Time};
 use std::path::{Path, PathBuf};
 
-/// Why a store did not do what it was asked. The session machine keeps what was not written; the next write may do.
+/// An error of a store. The session keeps what was not written, and a later write may succeed.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum StoreError {
     /// Another store is the session's writer.
@@ -15,12 +15,12 @@ pub enum StoreError {
     Held {
         /// The session.
         session: SessionId,
-        /// Its process.
+        /// The process of that store.
         pid: u32,
-        /// Since when.
+        /// The time at which it acquired the session.
         since: Time,
     },
-    /// This store is no longer the session's writer, or never was.
+    /// This store does not hold the session under this fence.
     #[error(
         "session {session} has another writer by now{}. This write was not made, everything before it is there. Follow the session, or take it over",
         in_process(.holder.as_ref())
@@ -28,29 +28,29 @@ pub enum StoreError {
     FenceLost {
         /// The session.
         session: SessionId,
-        /// Who writes it now, where somebody does.
+        /// The session's current writer, if there is one.
         holder: Option<Holder>,
     },
-    /// A write contradicts what is there: a defect of the caller.
+    /// A write contradicts the stored rows: a defect of the caller.
     #[error(
         "the store refused a write to session {session}: {reason}. Nothing of this step was written. Please report it"
     )]
     Refused {
         /// The session.
         session: SessionId,
-        /// What contradicts what.
+        /// The contradiction.
         reason: String,
     },
-    /// A scope was changed since the caller saw it.
+    /// The scope was changed since the caller read it.
     #[error(
         "scope {scope} is at revision {found} and no longer at {expected}. Nothing was changed. Get it again, then change it"
     )]
     StaleScope {
-        /// Its name.
+        /// The scope's name.
         scope: String,
-        /// The revision that the caller saw.
+        /// The revision that the caller expected.
         expected: u64,
-        /// The revision that it has.
+        /// The current revision.
         found: u64,
     },
     /// A newer version of this program wrote the file.
@@ -60,19 +60,19 @@ pub enum StoreError {
     NewerSchema {
         /// The file.
         path: PathBuf,
-        /// Its schema.
+        /// The file's schema version.
         found: u32,
-        /// The newest schema that this program knows.
+        /// The newest schema version that this program knows.
         known: u32,
     },
-    /// The file is no database, is not ours, or is damaged.
+    /// The file is not a database, belongs to another program, or is damaged.
     #[error(
         "{path} cannot be read as a store: {reason}. The file was left as it is. Run threadhold doctor with --storage and its folder to see what can be repaired, or move it away to start with an empty store; the editor's history restores its chats"
     )]
     Corrupt {
         /// The file.
         path: PathBuf,
-        /// What was found.
+        /// The damage.
         reason: String,
     },
     /// The file was moved away, removed or replaced while it was open.
@@ -90,7 +90,7 @@ pub enum StoreError {
     ReadOnly {
         /// The folder or file.
         path: PathBuf,
-        /// What the system said.
+        /// The system's message.
         reason: String,
     },
     /// The disk is full.
@@ -101,7 +101,7 @@ pub enum StoreError {
         /// The file.
         path: PathBuf,
     },
-    /// Another process kept the file busy for too long.
+    /// Another process kept the file locked for longer than the timeout.
     #[error(
         "{path} is locked by another process. This write was not made, everything before it is there. The next write tries again"
     )]
@@ -109,45 +109,45 @@ pub enum StoreError {
         /// The file.
         path: PathBuf,
     },
-    /// The system failed otherwise.
+    /// Any other error of the system.
     #[error(
         "{path} failed: {reason}. This write was not made, everything before it is there. The next write tries again"
     )]
     Io {
         /// The file.
         path: PathBuf,
-        /// What the system said.
+        /// The system's message.
         reason: String,
     },
-    /// No folder was given and the platform names none.
+    /// No folder was given, and the platform defines none.
     #[error(
         "no folder for the store: {reason}. Nothing was stored. Give a storage folder, or choose the memory backend"
     )]
     NoFolder {
-        /// What is missing.
+        /// The missing environment variables.
         reason: String,
     },
-    /// The store itself broke down in the middle of a call: a defect.
+    /// The store panicked during a call: a defect.
     #[error(
         "the store broke down: {reason}. This write was not made, everything before it is there. The store was opened again; please report it"
     )]
     Crashed {
-        /// What it said.
+        /// The panic's message.
         reason: String,
     },
-    /// It was closed before.
+    /// The store was closed before.
     #[error(
         "the store is closed. This write was not made, everything before it is there. Start the server again"
     )]
     Closed,
 }
 
-/// Where a session is written, as a part of a sentence.
+/// The holder's process, as a part of a sentence.
 fn in_process(holder: Option<&Holder>) -> String {
     holder.map_or_else(String::new, |holder| format!(", in another process (pid {})", holder.pid))
 }
 
-/// What SQLite's error means for the store in this file.
+/// Converts an error of SQLite on this file.
 pub(super) fn from_sqlite(error: &rusqlite::Error, path: &Path) -> StoreError {
     use rusqlite::ErrorCode as Code;
     let (path, reason) = (path.to_owned(), error.to_string());
@@ -162,7 +162,7 @@ pub(super) fn from_sqlite(error: &rusqlite::Error, path: &Path) -> StoreError {
     }
 }
 
-/// What an error of the file system means for the store in this place.
+/// Converts an error of the file system on this path.
 pub(super) fn from_io(error: &std::io::Error, path: &Path) -> StoreError {
     use std::io::ErrorKind as Kind;
     let (path, reason) = (path.to_owned(), error.to_string());

@@ -1,28 +1,28 @@
-//! What a store says to one that follows a session which another one writes: values only. How it is found out is the
-//! backends'; what is told of it is the server's.
+//! Values for following a session that another store writes. The backends find the changes; the server sends
+//! them on.
 
 use engine::id::{Ordinal, Time};
 use session::stored::Stored;
 
-/// How far a follower has read a session. Opaque but to the store.
+/// A follower's position in a session. Opaque outside of the store.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Mark {
-    /// Commits of the session so far.
+    /// Commits of the session up to here.
     pub(super) commits: u64,
-    /// Those of them that changed or removed a message that was there.
+    /// Commits that changed or removed an existing message.
     pub(super) rewrites: u64,
     /// The position after the last message.
     pub(super) next: Ordinal,
 }
 
 impl Mark {
-    /// A session of these counts, as far as it was read with these messages.
+    /// The position after these messages of a session with these counts.
     pub(super) fn of(commits: u64, rewrites: u64, stored: &Stored, from: Ordinal) -> Self {
         let next = stored.messages.last().map_or(from, |(_, message)| message.ord.next());
         Self { commits, rewrites, next }
     }
 
-    /// From where a session of these counts must be read; nothing where it is as it was.
+    /// The first message to read again at these counts; `None` if nothing changed.
     pub(super) fn reads_from(known: Option<&Self>, commits: u64, rewrites: u64) -> Option<Ordinal> {
         match known {
             Some(known) if known.commits == commits => None,
@@ -32,31 +32,31 @@ impl Mark {
     }
 }
 
-/// Who writes a session, and lives.
+/// The live writer of a session.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Holder {
-    /// Its process.
+    /// The process id.
     pub pid: u32,
-    /// Since when.
+    /// The time at which it acquired the session.
     pub since: Time,
 }
 
-/// What became of a session.
+/// The state of a followed session.
 #[derive(Debug, Clone, PartialEq)]
 pub struct News {
-    /// How far it is read now.
+    /// The new position.
     pub mark: Mark,
-    /// Another store that writes it.
+    /// The other store that writes the session, if any.
     pub holder: Option<Holder>,
-    /// What was committed since; nothing where nothing was.
+    /// The changes since the last position; `None` if there are none.
     pub change: Option<Change>,
 }
 
-/// What was committed in a session.
+/// Changes of a session.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Change {
-    /// The messages before this one are as they were.
+    /// The first message that may have changed.
     pub from: Ordinal,
-    /// The session as it stands, but with the messages from there on only.
+    /// The session's state, with the messages from `from` on only.
     pub stored: Stored,
 }

@@ -1,6 +1,6 @@
-//! Which holders live. Each store that writes a file holds an exclusive lock of the operating system on a file of its own;
-//! a process that ends in whatever way loses it. So whether a holder is gone is a question to the system and not to a clock.
-//! Stores in one memory know each other. Which holder has which session stands in the tables.
+//! Liveness of lease holders. Each store on a file keeps an exclusive lock of the operating system on a file
+//! of its own, which is released however the process ends. So liveness needs no clock. Stores in one
+//! process's memory share a set. The tables record which holder has which session.
 
 use super::error::{StoreError, from_io};
 use std::collections::BTreeSet;
@@ -13,31 +13,31 @@ use std::thread;
 use std::time::{Duration, Instant, SystemTime};
 use uuid::Uuid;
 
-/// The folder of these files, beside the database.
+/// The folder of the holders' files, beside the database.
 const FOLDER: &str = "holders";
-/// The lock under which a file is opened, made and migrated: one process at a time.
+/// The lock for opening, creating and migrating a file: one process at a time.
 const OPENING: &str = "opening";
 
-/// Where the holders of a store are seen.
+/// The registry of a store's holders.
 #[derive(Debug, Clone)]
 pub(super) enum Holders {
-    /// By their files in this storage folder.
+    /// Files in this storage folder.
     Folder(PathBuf),
-    /// By their ids, all of one process.
+    /// Ids of stores in this process.
     Process(Arc<Mutex<BTreeSet<String>>>),
 }
 
-/// A store among the holders, for as long as this value lives.
+/// A registered holder; dropping it unregisters the store.
 #[derive(Debug)]
 pub(super) struct Registered {
     id: String,
     holders: Holders,
-    /// Holds the lock.
+    /// The open file, which holds the lock.
     _file: Option<File>,
 }
 
 impl Holders {
-    /// Registers another one.
+    /// Registers a new holder.
     pub fn register(&self) -> Result<Registered, StoreError> {
         let id = Uuid::now_v7().to_string();
         let file = match self {
@@ -50,20 +50,20 @@ impl Holders {
         Ok(Registered { id, holders: self.clone(), _file: file })
     }
 
-    /// Whether a holder lives. Those who ask do not stand in each other's way: they share the lock of its file, which none
-    /// can while it has it.
+    /// `true` if the holder is alive: its file's lock cannot be shared. Concurrent checks do not disturb each
+    /// other, since they share the lock.
     pub fn is_alive(&self, id: &str) -> bool {
         match self {
             Self::Folder(storage) => match File::open(file_of(storage, id)) {
                 Ok(file) => file.try_lock_shared().is_err(),
-                // What cannot be looked at is taken for alive.
+                // An error counts as alive.
                 Err(error) => error.kind() != std::io::ErrorKind::NotFound,
             },
             Self::Process(ids) => ids.lock().unwrap_or_else(PoisonError::into_inner).contains(id),
         }
     }
 
-    /// Removes the files of processes that are gone. To be called inside a write transaction.
+    /// Removes the files of ended processes. Must be called inside a write transaction.
     pub fn sweep(&self) {
         let Self::Folder(storage) = self else { return };
         let Ok(entries) = fs::read_dir(storage.join(FOLDER)) else { return };
@@ -77,17 +77,17 @@ impl Holders {
 }
 
 impl Registered {
-    /// Its name in the tables.
+    /// The holder's id in the tables.
     pub fn id(&self) -> &str {
         &self.id
     }
 
-    /// Whether a holder of this name is another one, and lives.
+    /// `true` if this id is another holder that is alive.
     pub fn is_other(&self, holder: &str) -> bool {
         holder != self.id && self.holders.is_alive(holder)
     }
 
-    /// All holders, this one among them.
+    /// The registry that this holder is in.
     pub fn holders(&self) -> &Holders {
         &self.holders
     }
@@ -96,7 +96,8 @@ impl Registered {
 impl Drop for Registered {
     fn drop(&mut self) {
         match &self.holders {
-            // Before the lock goes. Where it stays behind, the next store finds it unlocked.
+            // Removed before the lock is released. A file left behind is unlocked, which the next store
+            // finds.
             Holders::Folder(storage) => drop(fs::remove_file(file_of(storage, &self.id))),
             Holders::Process(ids) => {
                 ids.lock().unwrap_or_else(PoisonError::into_inner).remove(&self.id);
@@ -105,10 +106,10 @@ impl Drop for Registered {
     }
 }
 
-/// A locked file of this holder.
+/// Creates a holder's locked file.
 fn make_file(storage: &Path, id: &str) -> Result<File, StoreError> {
     let folder = storage.join(FOLDER);
-    // Locked first, then seen: nobody can take it for a dead one's.
+    // Locked before it is renamed into view, so that it never looks like an ended process's.
     let unseen = folder.join(format!("{id}.new"));
     let made = || -> std::io::Result<File> {
         fs::create_dir_all(&folder)?;
@@ -122,7 +123,7 @@ fn make_file(storage: &Path, id: &str) -> Result<File, StoreError> {
     made().map_err(|error| from_io(&error, &folder))
 }
 
-/// Waits until no other process opens this store. The lock goes with the value.
+/// Waits until no other process is opening this store. Dropping the file releases the lock.
 pub(super) fn opening(storage: &Path, patience: Duration) -> Result<File, StoreError> {
     let folder = storage.join(FOLDER);
     let path = folder.join(OPENING);

@@ -1,6 +1,6 @@
-//! The durable store: what was acknowledged is on disk, one writer per session, and what it gives back. Here stand the
-//! trait and its values. How rows lie in a file is in [`sqlite`], the thread that owns a store in [`worker`]. A store
-//! decides nothing about prompts and never looks into a message beyond what its columns need.
+//! Durable storage: acknowledged writes are on disk, and a session has one writer. This file has the trait
+//! and its values; [`sqlite`] is the file format, [`worker`] the thread that owns a store. A store knows
+//! nothing about prompts and reads no more of a message than its columns need.
 
 mod blob;
 pub mod error;
@@ -33,47 +33,47 @@ use std::path::PathBuf;
 use std::sync::Arc;
 use task::{Task, Waiting};
 
-/// Which holding of a session this is. Each new holder gets a higher one, and a write under an older one is refused.
+/// The number of a session's lease. Each new holder gets a higher one; writes under an older one fail.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Fence(pub u64);
 
-/// Where sessions survive. One thread owns a store and calls it; calls wait for the disk.
+/// Storage of sessions. One thread owns a store and calls it; calls block on the disk.
 pub trait Store: Send + fmt::Debug {
-    /// Makes all of these changes, or none; when it returns, they survive a crash.
+    /// Applies all of these changes or none; on return they survive a crash.
     ///
-    /// A head of a session that is not there makes it. A row that is there already, equal in all it says, is taken as
-    /// written before: a step may be tried again after an error.
+    /// The head of an unknown session creates it. A row that exists already with equal content counts as
+    /// written: a step may be repeated after an error.
     ///
     /// # Errors
-    /// [`StoreError::FenceLost`] where the session is not held under this fence; [`StoreError::Refused`] where a write
-    /// contradicts what is there; the file's own errors.
+    /// [`StoreError::FenceLost`] if the session is not held under this fence; [`StoreError::Refused`] if a
+    /// write contradicts the stored rows; errors of the file.
     fn commit(&mut self, session: &SessionId, fence: Fence, writes: &[Write]) -> Result<(), StoreError>;
 
-    /// A session whole. Rows that cannot be read are set aside and named in it. Needs no lease.
+    /// Loads a whole session. Unreadable rows are left out and named in `unreadable`. Needs no lease.
     ///
     /// # Errors
-    /// The file's own.
+    /// Errors of the file.
     fn load(&mut self, session: &SessionId) -> Result<Option<Stored>, StoreError>;
 
-    /// What a session's next prompt is made of, with at least so many of its newest messages: rows in a number that does
-    /// not grow with the session. Nothing where the whole is to be loaded instead: where no compaction leaves anything out,
-    /// or a row that matters cannot be read. Needs no lease.
+    /// Loads the rows of a session's next prompt, and at least the `newest` messages: a number of rows that
+    /// does not grow with the session. Returns `None` if the whole must be loaded instead: no compaction
+    /// covers the rest, or a needed row is unreadable. Needs no lease.
     ///
     /// # Errors
-    /// The file's own.
+    /// Errors of the file.
     fn load_part(&mut self, session: &SessionId, newest: u32) -> Result<Option<Part>, StoreError>;
 
-    /// What a part from there on left out. Nothing before it was changed since.
+    /// Loads the rows that a part from `from` on left out. No message before `from` may have changed since.
     ///
     /// # Errors
-    /// The file's own.
+    /// Errors of the file.
     fn load_rest(&mut self, session: &SessionId, from: Ordinal) -> Result<Rest, StoreError>;
 
-    /// At most so many of a session's messages, in order: the newest, or the newest of those before one. Nothing where
-    /// there is no such session. Rows that cannot be read are left out. Needs no lease.
+    /// Loads at most `limit` messages, in order: the newest, or the newest before `before`. Returns `None`
+    /// for an unknown session. Unreadable rows are left out. Needs no lease.
     ///
     /// # Errors
-    /// The file's own.
+    /// Errors of the file.
     fn messages(
         &mut self,
         session: &SessionId,
@@ -81,113 +81,115 @@ pub trait Store: Send + fmt::Debug {
         limit: u32,
     ) -> Result<Option<MessagePage>, StoreError>;
 
-    /// Does what can wait, such as moving the log into the file: called when nobody waits for the store, or `is_late`,
-    /// when it could not be for long.
+    /// Does maintenance, such as a checkpoint of the log, when the store is idle. With `is_late`, does only
+    /// what has been postponed for too long.
     ///
     /// # Errors
-    /// The file's own.
+    /// Errors of the file.
     fn tidy(&mut self, is_late: bool) -> Result<(), StoreError>;
 
-    /// Whether one of these was heard in the session before; of requests only those before `from` count.
+    /// `true` if the key was accepted before, or a user message before `from` has the external id.
     ///
     /// # Errors
-    /// The file's own.
+    /// Errors of the file.
     fn is_known(&mut self, session: &SessionId, claims: &Claims, from: Ordinal) -> Result<bool, StoreError>;
 
-    /// The session of this workspace that holds most of these external ids as user messages; among equals the one
-    /// that was last used.
+    /// Finds the session of this workspace with most of these external ids among its user messages; of
+    /// equals, the most recently used.
     ///
     /// # Errors
-    /// The file's own.
+    /// Errors of the file.
     fn find(&mut self, external_ids: &[String], workspace: &str) -> Result<Option<SessionId>, StoreError>;
 
-    /// Sessions, the one that was last used first.
+    /// Lists sessions, the most recently used first.
     ///
     /// # Errors
-    /// The file's own.
+    /// Errors of the file.
     fn list(&mut self, query: &ListQuery) -> Result<Page, StoreError>;
 
-    /// What in a session holds the words of a query. Where its index is behind it catches up by a part first, whoever asks.
-    /// Needs no lease.
+    /// Searches a session for the words of a query. First extends an incomplete index by one slice. Needs no
+    /// lease.
     ///
     /// # Errors
-    /// The file's own.
+    /// Errors of the file.
     fn search(&mut self, session: &SessionId, query: &Query) -> Result<Found, StoreError>;
 
-    /// Makes this store the session's only writer, from `since` on. The session need not be there yet. A holder whose
-    /// process is gone holds nothing. Asking again gives the same fence.
+    /// Makes this store the session's only writer, from `since` on. The session may not exist yet. The lease
+    /// of an ended process does not count. A repeated call returns the same fence.
     ///
     /// # Errors
-    /// [`StoreError::Held`] while another store holds it; the file's own.
+    /// [`StoreError::Held`] while another store holds it; errors of the file.
     fn acquire(&mut self, session: &SessionId, since: Time) -> Result<Fence, StoreError>;
 
-    /// Makes this store the session's only writer also where another one holds it: what that one would write from now on is
-    /// refused. Asking again gives the same fence.
+    /// Makes this store the session's only writer even if another store holds it; that one's later writes
+    /// fail. A repeated call returns the same fence.
     ///
     /// # Errors
-    /// The file's own.
+    /// Errors of the file.
     fn take_over(&mut self, session: &SessionId, since: Time) -> Result<Fence, StoreError>;
 
-    /// Looks whether the session is still held under this fence.
+    /// Checks that the session is still held under this fence.
     ///
     /// # Errors
-    /// [`StoreError::FenceLost`] where it is not; the file's own.
+    /// [`StoreError::FenceLost`] if it is not; errors of the file.
     fn holds(&mut self, session: &SessionId, fence: Fence) -> Result<(), StoreError>;
 
-    /// Lets another store write the session. Nothing happens where it is not held under this fence.
+    /// Releases the session for other stores, if it is held under this fence.
     ///
     /// # Errors
-    /// The file's own.
+    /// Errors of the file.
     fn release(&mut self, session: &SessionId, fence: Fence) -> Result<(), StoreError>;
 
-    /// Sessions of this workspace that wait for a process that serves it and that no other store holds; the oldest first.
-    /// Costs nothing of those that do not wait. Needs no lease.
+    /// Returns the sessions of this workspace that wait for a process to run them and that no other store
+    /// holds, oldest first. The cost depends on waiting sessions alone. Needs no lease.
     ///
     /// # Errors
-    /// The file's own.
+    /// Errors of the file.
     fn waiting(&mut self, workspace: &str) -> Result<Vec<Waiting>, StoreError>;
 
-    /// The background sessions of this one in which something was asked, the oldest first, each with how it stands.
-    /// Needs no lease.
+    /// Returns the background sessions of this session that have a turn or wait for one, oldest first. Needs
+    /// no lease.
     ///
     /// # Errors
-    /// The file's own.
+    /// Errors of the file.
     fn tasks(&mut self, parent: &SessionId) -> Result<Vec<Task>, StoreError>;
 
-    /// A number that changes when another store commits something, of whatever session. It reads no table, so that it can
-    /// be asked often.
+    /// Returns a number that changes whenever another store commits anything. Reads no table, so it can be
+    /// polled.
     ///
     /// # Errors
-    /// The file's own.
+    /// Errors of the file.
     fn pulse(&mut self) -> Result<u64, StoreError>;
 
-    /// What became of a session since `known`, or all of it; nothing where there is no such session. Costs one row where
-    /// nothing was committed in it, and only new messages where only such were. Needs no lease.
+    /// Returns the changes of a session since `known`, or all of it; `None` for an unknown session. Costs one
+    /// row if nothing was committed, and only new messages if nothing else was. Needs no lease.
     ///
     /// # Errors
-    /// The file's own.
+    /// Errors of the file.
     fn follow(&mut self, session: &SessionId, known: Option<&Mark>) -> Result<Option<News>, StoreError>;
 
-    /// Destroys a session: rows, what only it refers to, and their traces in the file and its log; with it the copies that
-    /// rewinds of it left behind, and theirs. Branches stay: a user made them. A scope goes with the last session that is in it; one under a session's id is that session's own. The session
-    /// and its copies may be held by this store or by nobody. Nothing where there is no such session.
+    /// Deletes a session: its rows, contents that only it refers to, and their traces in the file and its
+    /// log; with it, the copies left by its rewinds, and theirs. Branches stay: a user made them. A scope is
+    /// deleted with its last session; one named after a session's id belongs to that session. Neither the
+    /// session nor its copies may be held by another store. Returns `None` for an unknown session.
     ///
     /// # Errors
-    /// [`StoreError::Held`] while another store holds one of them, and nothing is gone; the file's own.
+    /// [`StoreError::Held`] while another store holds one of them, and nothing is deleted; errors of the
+    /// file.
     fn delete(&mut self, session: &SessionId) -> Result<Option<Deleted>, StoreError>;
 
-    /// What sessions of this workspace share under this name; nothing at revision 0 where nobody put anything there.
-    /// Needs no lease.
+    /// Returns the scope that sessions of this workspace share under this name; empty at revision 0 if it was
+    /// never written. Needs no lease.
     ///
     /// # Errors
-    /// The file's own.
+    /// Errors of the file.
     fn scope(&mut self, workspace: &str, name: &str) -> Result<Scope, StoreError>;
 
-    /// Changes what is shared under this name, and gives it as it is then. Its revision rises where the change says
-    /// something new. Needs no lease: with `if_revision` only a change of what the caller saw is made.
+    /// Changes a scope and returns the result. The revision rises if the content changes. Needs no lease:
+    /// with `if_revision`, the change is made only at that revision.
     ///
     /// # Errors
-    /// [`StoreError::StaleScope`] where it is at another revision; the file's own.
+    /// [`StoreError::StaleScope`] at another revision; errors of the file.
     fn put_scope(
         &mut self,
         workspace: &str,
@@ -196,35 +198,35 @@ pub trait Store: Send + fmt::Debug {
         if_revision: Option<u64>,
     ) -> Result<Scope, StoreError>;
 
-    /// What was approved once and for all in this workspace, in the order of names. Needs no lease.
+    /// Returns this workspace's standing approvals, ordered by name. Needs no lease.
     ///
     /// # Errors
-    /// The file's own.
+    /// Errors of the file.
     fn approvals(&mut self, workspace: &str) -> Result<Vec<Always>, StoreError>;
 
-    /// Approves once and for all; twice is once.
+    /// Adds a standing approval; idempotent.
     ///
     /// # Errors
-    /// The file's own.
+    /// Errors of the file.
     fn approve(&mut self, workspace: &str, always: &Always) -> Result<(), StoreError>;
 
-    /// Takes an approval back, if it is there.
+    /// Removes a standing approval, if it exists.
     ///
     /// # Errors
-    /// The file's own.
+    /// Errors of the file.
     fn revoke(&mut self, workspace: &str, always: &Always) -> Result<(), StoreError>;
 
-    /// What is remembered for this workspace. Needs no lease.
+    /// Returns the memories of this workspace. Needs no lease.
     ///
     /// # Errors
-    /// The file's own.
+    /// Errors of the file.
     fn memories(&mut self, workspace: &str, query: &MemoryQuery) -> Result<MemoryPage, StoreError>;
 
-    /// Changes what is remembered under this id, or remembers it, and gives it as it is then; nothing where there is none
-    /// and the change has no text. Needs no lease.
+    /// Changes or creates the memory of this id, and returns the result; `None` if it does not exist and the
+    /// change has no text. Needs no lease.
     ///
     /// # Errors
-    /// The file's own.
+    /// Errors of the file.
     fn put_memory(
         &mut self,
         workspace: &str,
@@ -233,77 +235,76 @@ pub trait Store: Send + fmt::Debug {
         now: Time,
     ) -> Result<Option<Memory>, StoreError>;
 
-    /// Forgets what is remembered under this id; whether there was something.
+    /// Deletes the memory of this id. Returns `true` if it existed.
     ///
     /// # Errors
-    /// The file's own.
+    /// Errors of the file.
     fn delete_memory(&mut self, workspace: &str, id: &str) -> Result<bool, StoreError>;
 
-    /// What people need to know about it.
+    /// Returns facts about the store, for people.
     ///
     /// # Errors
-    /// The file's own.
+    /// Errors of the file.
     fn diagnostics(&mut self) -> Result<StoreDiagnostics, StoreError>;
 
-    /// Lets go of every session and puts the file in order. Calls after it are refused.
+    /// Releases all sessions and tidies the file. Later calls fail.
     ///
     /// # Errors
-    /// The file's own. What was committed is there all the same.
+    /// Errors of the file. Committed changes are kept even then.
     fn close(&mut self) -> Result<(), StoreError>;
 }
 
-/// What a deletion took.
+/// The result of a deletion.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Deleted {
-    /// The workspace that the session belonged to: what else there is of it lies there.
+    /// The session's workspace, which has the session's files outside of the store.
     pub workspace: String,
-    /// Message rows, older versions among them.
+    /// Deleted message rows, older versions included.
     pub messages: u32,
-    /// Turns.
+    /// Deleted turns.
     pub turns: u32,
-    /// Compaction records.
+    /// Deleted compaction records.
     pub compactions: u32,
-    /// Large contents that nobody else refers to.
+    /// Deleted large contents: those that nothing else referred to.
     pub blobs: u32,
     /// Bytes of these contents.
     pub blob_bytes: u64,
-    /// The copies that went with it.
+    /// The copies deleted with it.
     pub copies: Vec<SessionId>,
-    /// Whether no trace is left in the file and its log. Not so while another process reads them, the disk is full, or
-    /// the file is a large one: the rows are gone then, and their bytes when the store is next at rest. Nor where a branch
-    /// of what is gone stays, which says the same words.
+    /// `true` if no trace is left in the file and its log. `false` while another process reads them, if the
+    /// disk is full or the file is large: the rows are deleted, and their bytes are overwritten when the
+    /// store is next idle. `false` also if a branch with the same messages stays.
     pub scrubbed: bool,
 }
 
-/// Some of a session's messages, in their order.
+/// A page of a session's messages, in order.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct MessagePage {
-    /// Those that can be read.
+    /// The readable messages.
     pub messages: Vec<Arc<Message>>,
-    /// The others: where, and why not.
+    /// Unreadable rows, each with its position and the reason.
     pub unreadable: Vec<String>,
 }
 
-/// What people need to know about a store.
+/// Facts about a store, for people.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct StoreDiagnostics {
-    /// `sqlite` or `memory`.
+    /// `sqlite` or `memory`; `model` in tests.
     pub backend: &'static str,
-    /// The file, where there is one.
+    /// The file, if there is one.
     pub path: Option<PathBuf>,
-    /// The version of the tables, where there are any.
+    /// The schema version; 0 for a store in memory.
     pub schema_version: u32,
-    /// Sessions in it.
+    /// The number of sessions.
     pub sessions: u64,
-    /// Messages in it.
+    /// The number of messages, without older versions.
     pub messages: u64,
     /// Bytes on disk, the log included.
     pub bytes: u64,
-    /// How writes reach the disk, such as `wal, synchronous full`.
+    /// Journal mode and durability, such as `wal, synchronous full`.
     pub journal: String,
 }
 
-/// The role column of a message.
 fn role_of(body: &Body) -> &'static str {
     match body {
         Body::User(_) => "user",
@@ -313,17 +314,17 @@ fn role_of(body: &Body) -> &'static str {
     }
 }
 
-/// Bytes of a session's first request that lists show and search.
+/// The longest beginning of a first request that lists show and search, in bytes.
 const FIRST_REQUEST_BYTES: usize = 1024;
 
-/// The beginning of what a user asked, for lists; nothing for any other message.
+/// The beginning of a user's request, for lists; `None` for any other message.
 fn request_of(message: &Message) -> Option<String> {
     let is_request = matches!(message.body, Body::User(_)) && message.visible_to_model;
     let texts: Vec<&str> = message.body.texts().into_iter().map(|text| &**text).collect();
     is_request.then(|| head(&texts.join("\n"), FIRST_REQUEST_BYTES).to_owned())
 }
 
-/// Changes a scope, where the caller saw it as it is.
+/// Changes a scope. Fails with `StaleScope` if it is not at the expected revision.
 fn patch(
     name: &str,
     scope: &mut Scope,

@@ -1,73 +1,73 @@
-//! Lists of sessions: what is asked for, what a row shows, where the next page begins. No table is known here.
+//! Queries, rows and pages of session lists, independent of tables.
 
 use engine::id::{SessionId, Time};
 use session::stored::{Driver, Origin};
 use std::fmt;
 use std::str::FromStr;
 
-/// Which sessions are wanted.
+/// A query for sessions.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct ListQuery {
-    /// Of this folder only.
+    /// The workspace; `None` for all.
     pub workspace: Option<String>,
-    /// Whose title, summary or first request holds this, in any case.
+    /// Text in the title, summary or first request, in any case.
     pub text: Option<String>,
-    /// After this one.
+    /// The cursor of the page before.
     pub after: Option<Cursor>,
-    /// At most this many.
+    /// The most sessions.
     pub limit: u32,
 }
 
-/// A part of a list.
+/// A page of a list.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Page {
-    /// The one that was last used first; among equals by id.
+    /// The most recently used first; ties are ordered by id.
     pub sessions: Vec<SessionRow>,
-    /// Where the next page begins, if there is one.
+    /// The cursor of the next page, if there is one.
     pub next: Option<Cursor>,
 }
 
-/// A session as lists show it.
+/// A session in a list.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct SessionRow {
-    /// Its id.
+    /// The session's id.
     pub id: SessionId,
-    /// The folder that it is about.
+    /// The session's workspace folder.
     pub workspace: String,
-    /// Its title, where it has one.
+    /// The title, if there is one.
     pub title: Option<String>,
-    /// Who runs the loop.
+    /// The side that runs the tool loop.
     pub driver: Driver,
-    /// What it is for, in the client's words.
+    /// The purpose, as the client named it.
     pub kind: Option<String>,
     /// The session that it was started or forked from.
     pub parent: Option<SessionId>,
-    /// How it came to be.
+    /// The way in which it was created.
     pub origin: Origin,
-    /// What it shares with other sessions of its folder.
+    /// The scope that it shares with other sessions of its workspace.
     pub work_scope: Option<String>,
-    /// When something was last said in it.
+    /// The time of the last use.
     pub updated_at: Time,
-    /// When it was made.
+    /// The time of creation.
     pub created_at: Time,
-    /// Messages in it.
+    /// The number of messages.
     pub messages: u32,
-    /// Turns in it.
+    /// The number of turns.
     pub turns: u32,
-    /// The beginning of the first thing that its user asked.
+    /// The beginning of the first request.
     pub first_request: Option<String>,
     /// The block of the compaction in force.
     pub summary: Option<String>,
-    /// Messages that the summary stands for.
+    /// The number of messages that the summary replaces.
     pub summarized_count: u32,
 }
 
-/// The last session of a page. Stays valid whatever is written or deleted meanwhile.
+/// The position after a session in a list. Stays valid whatever is written or deleted meanwhile.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Cursor {
-    /// When it was last used.
+    /// The session's time of the last use.
     pub updated_at: Time,
-    /// Its id.
+    /// The session's id.
     pub id: SessionId,
 }
 
@@ -77,7 +77,7 @@ impl fmt::Display for Cursor {
     }
 }
 
-/// A text that no list gave as its cursor.
+/// A text that is not a cursor.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error("`{0}` is no cursor of a list")]
 pub struct NoCursor(String);
@@ -94,12 +94,12 @@ impl FromStr for Cursor {
 }
 
 impl SessionRow {
-    /// The place of this row in a list.
+    /// The cursor after this row.
     pub fn cursor(&self) -> Cursor {
         Cursor { updated_at: self.updated_at, id: self.id.clone() }
     }
 
-    /// Whether this text, in lower case already, is in what people would look for.
+    /// `true` if title, summary or first request contain this text, given in lower case.
     pub(super) fn holds(&self, lower: &str) -> bool {
         [&self.title, &self.summary, &self.first_request]
             .into_iter()
@@ -108,7 +108,7 @@ impl SessionRow {
     }
 }
 
-/// Takes rows in their order until the page is full.
+/// Collects rows in order until the page is full.
 #[derive(Debug)]
 pub(super) struct PageMaker {
     lower: Option<String>,
@@ -117,13 +117,13 @@ pub(super) struct PageMaker {
 }
 
 impl PageMaker {
-    /// An empty page for this query.
+    /// An empty page for a query.
     pub fn new(query: &ListQuery) -> Self {
         let lower = query.text.as_deref().map(str::to_lowercase).filter(|text| !text.is_empty());
         Self { lower, limit: query.limit as usize, page: Page::default() }
     }
 
-    /// Takes the row if it is wanted; false when the page is full and nothing more is needed.
+    /// Adds the row if it matches. Returns `false` once the page is full.
     pub fn take(&mut self, row: SessionRow) -> bool {
         if self.lower.as_deref().is_some_and(|lower| !row.holds(lower)) {
             return true;
@@ -136,7 +136,7 @@ impl PageMaker {
         false
     }
 
-    /// The page.
+    /// The collected page.
     pub fn finish(self) -> Page {
         self.page
     }

@@ -1,4 +1,4 @@
-//! A store as plain maps: the model that tests compare the backends with. Stores that are made from one [`World`] stand for
+//! A store of plain maps: the model that tests compare the backends with. Stores of one [`World`] behave like
 //! processes on one file.
 
 mod step;
@@ -21,7 +21,7 @@ use std::process;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use step::{Kept, Step};
 
-/// What stores share. Gone with the last of them.
+/// State shared by stores; dropped with the last of them.
 #[derive(Debug, Clone, Default)]
 pub struct World(Arc<Mutex<State>>);
 
@@ -35,10 +35,10 @@ struct State {
     approvals: BTreeMap<String, BTreeSet<Always>>,
     /// By workspace and id.
     memories: BTreeMap<String, BTreeMap<String, Memory>>,
-    /// Holders that live.
+    /// Live holders.
     holders: BTreeSet<u64>,
     next_holder: u64,
-    /// Changes so far.
+    /// The number of changes so far.
     changes: u64,
 }
 
@@ -49,18 +49,18 @@ struct Lease {
     since: Time,
 }
 
-/// A store of the model.
+/// A store of plain maps.
 #[derive(Debug)]
 pub struct ModelStore {
     world: World,
     holder: u64,
     is_closed: bool,
-    /// Changes of the world that are its own.
+    /// Changes that this store made.
     own_changes: u64,
 }
 
 impl World {
-    /// A store on it, as a process of its own.
+    /// Opens another store, which counts as another process.
     pub fn open(&self) -> ModelStore {
         let mut state = self.lock();
         let holder = state.next_holder;
@@ -69,7 +69,7 @@ impl World {
         ModelStore { world: self.clone(), holder, is_closed: false, own_changes: 0 }
     }
 
-    /// A step changes a copy, so a breakdown in its middle leaves nothing half done.
+    /// A poisoned lock is harmless: a step changes a copy.
     fn lock(&self) -> MutexGuard<'_, State> {
         self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
@@ -92,7 +92,7 @@ impl ModelStore {
         if self.is_closed { Err(StoreError::Closed) } else { Ok(self.world.lock()) }
     }
 
-    /// Holds a session from now on, where it may.
+    /// Acquires a session if `may` allows it.
     fn take(
         &mut self,
         session: &SessionId,
@@ -115,14 +115,14 @@ impl ModelStore {
 }
 
 impl State {
-    /// Another holder of a session, which lives.
+    /// The session's live holder, if it is another one.
     fn other(&self, session: &SessionId, own: u64) -> Option<Holder> {
         let lease = self.leases.get(session)?;
         let is_other = lease.holder.is_some_and(|id| id != own && self.holders.contains(&id));
         is_other.then_some(Holder { pid: process::id(), since: lease.since })
     }
 
-    /// Refuses while another holder lives.
+    /// Fails with `Held` while another live holder has the session.
     fn free_for(&self, session: &SessionId, own: u64) -> Result<(), StoreError> {
         match self.other(session, own) {
             Some(Holder { pid, since }) => Err(StoreError::Held { session: session.clone(), pid, since }),
@@ -130,7 +130,7 @@ impl State {
         }
     }
 
-    /// Refuses where the session is not held so.
+    /// Fails with `FenceLost` unless the session is held under this fence.
     fn held(&self, session: &SessionId, fence: Fence, own: u64) -> Result<(), StoreError> {
         let lease = self.leases.get(session);
         if lease.is_some_and(|lease| lease.fence == fence.0 && lease.holder == Some(own)) {
@@ -139,7 +139,7 @@ impl State {
         Err(StoreError::FenceLost { session: session.clone(), holder: self.other(session, own) })
     }
 
-    /// Frees what this holder holds.
+    /// Releases this holder's leases that are meant.
     fn let_go(&mut self, holder: u64, is_meant: impl Fn(&SessionId, &Lease) -> bool) {
         let sessions = &self.sessions;
         let is_it =
@@ -152,7 +152,7 @@ impl State {
         }
     }
 
-    /// Sessions that are made of another one get a copy of its own scope.
+    /// Copies a session's own scope to the forks and branches of these writes.
     fn copy_scopes(&mut self, session: &SessionId, writes: &[Write]) {
         let Some(workspace) = self.sessions.get(session).map(|kept| kept.head.workspace.clone()) else {
             return;
@@ -168,7 +168,7 @@ impl State {
         }
     }
 
-    /// Whether a session stays that one of these was made of, or that was made of one of these.
+    /// `true` if a parent or child of a deleted session stays.
     fn has_related(&self, gone: &[SessionId]) -> bool {
         let is_of = |id: &SessionId, parent: &SessionId| {
             self.sessions.get(id).is_some_and(|kept| kept.head.parent.as_ref() == Some(parent))
@@ -177,7 +177,7 @@ impl State {
         stay.any(|id| gone.iter().any(|one| is_of(id, one) || is_of(one, id)))
     }
 
-    /// The copies that rewinds of a session left behind, and those of rewinds of these.
+    /// The copies left by rewinds of a session, and those of rewinds of these.
     fn copies(&self, session: &SessionId) -> BTreeSet<SessionId> {
         let (mut copies, mut left) = (BTreeSet::new(), vec![session]);
         while let Some(id) = left.pop() {
@@ -190,7 +190,7 @@ impl State {
         copies
     }
 
-    /// Scopes that only a session used go with it.
+    /// Removes the scopes that only this session used.
     fn drop_scopes(&mut self, gone: &Head) {
         for name in [Some(gone.id.as_str()), gone.work_scope.as_deref()].into_iter().flatten() {
             let uses = |head: &Head| {

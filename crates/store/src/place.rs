@@ -1,4 +1,4 @@
-//! Where a store lies, in a file or in memory, and how carefully it writes. The only place of the store that reads the
+//! The location and durability of a store, in a file or in memory. The only part of the store that reads the
 //! environment.
 
 use super::error::StoreError;
@@ -12,30 +12,30 @@ use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 use uuid::Uuid;
 
-/// How a SQLite store is opened.
+/// Options for opening a SQLite store.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Options {
-    /// The folder of its file; made where it is not there.
+    /// The folder of its file; created if missing.
     pub folder: PathBuf,
-    /// When a commit counts as written.
+    /// The durability of commits.
     pub synchronous: Synchronous,
-    /// How long a call waits for another process before it is [`StoreError::Locked`].
+    /// The longest wait for another process before [`StoreError::Locked`].
     pub busy_timeout: Duration,
 }
 
-/// When a commit counts as written.
+/// The point at which a commit counts as written.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub enum Synchronous {
-    /// When the disk has it: survives a loss of power.
+    /// On disk: survives a loss of power.
     #[default]
     Full,
-    /// When the system has it: survives a crash of this process; a loss of power may take the newest commits, never
-    /// half of one.
+    /// Handed to the system: survives a crash of this process. A loss of power may undo the newest commits,
+    /// each as a whole.
     Normal,
 }
 
 impl Options {
-    /// A store in this folder, as careful as can be.
+    /// Options for a store in this folder, with full durability and a timeout of 5 s.
     pub fn in_folder(folder: impl Into<PathBuf>) -> Self {
         Self {
             folder: folder.into(),
@@ -45,15 +45,15 @@ impl Options {
     }
 }
 
-/// A database of SQLite in this process's memory, gone with the last value and the last store on it. Several stores on it
-/// stand to each other as processes on one file.
+/// A SQLite database in this process's memory, dropped with the last clone and the last store on it. Several
+/// stores on it behave like processes on one file.
 #[derive(Debug, Clone)]
 pub struct InMemory(Arc<Shared>);
 
 #[derive(Debug)]
 struct Shared {
     name: Uuid,
-    /// Keeps the database while no store is open.
+    /// Keeps the database alive while no store is open.
     anchor: Mutex<Option<Connection>>,
     holders: Arc<Mutex<BTreeSet<String>>>,
 }
@@ -65,7 +65,7 @@ impl Default for InMemory {
 }
 
 impl InMemory {
-    /// A connection to it; the first one makes it.
+    /// Opens a connection; the first one creates the database.
     pub(super) fn open(&self) -> rusqlite::Result<Connection> {
         let mut anchor = self.0.anchor.lock().unwrap_or_else(PoisonError::into_inner);
         if anchor.is_none() {
@@ -79,16 +79,16 @@ impl InMemory {
     }
 }
 
-/// Whether a store is in this folder.
+/// `true` if this folder has a store's file.
 pub fn is_store(folder: &Path) -> bool {
     folder.join(FILE).is_file()
 }
 
-/// The platform's data folder for a workspace, for an editor that gives none. A folder for each, named by its hash:
-/// paths may hold anything.
+/// Returns the platform's data folder for a workspace, for editors that name none. Each workspace gets its
+/// own, named by a hash: paths may have any characters.
 ///
 /// # Errors
-/// [`StoreError::NoFolder`] where the environment names no place for data.
+/// [`StoreError::NoFolder`] if the environment names no place for data.
 pub fn data_folder(workspace: &str) -> Result<PathBuf, StoreError> {
     let set = |name| env::var_os(name).map(PathBuf::from).filter(|path| path.is_absolute());
     let base = if cfg!(windows) {
@@ -103,7 +103,7 @@ pub fn data_folder(workspace: &str) -> Result<PathBuf, StoreError> {
     Ok(base.join("threadhold").join(head(&sha256_hex(workspace.as_bytes()), 16)))
 }
 
-/// Device and inode of a file: they tell it from another one at the same path. Nothing where there is no file.
+/// Device and inode of a file, which identify it even if another one takes its path. `None` without a file.
 pub(crate) fn identity(path: &Path) -> Option<(u64, u64)> {
     #[cfg(unix)]
     {

@@ -1,5 +1,5 @@
-//! From a folder to an open database of the newest schema: looked at before it is touched, made or migrated in one
-//! transaction. What is in the tables is not known here.
+//! Opens the database in a folder with the newest schema: checked before it is touched, created or migrated
+//! in one transaction. Independent of the tables' content.
 
 use super::error::{StoreError, from_io, from_sqlite};
 use super::place::{Options, Synchronous};
@@ -8,10 +8,10 @@ use std::fs::{self, DirBuilder, File, OpenOptions};
 use std::io::Read;
 use std::path::{Path, PathBuf};
 
-/// The database's file in its folder.
+/// The database's file name.
 pub(super) const FILE: &str = "threadhold.db";
 
-/// The migration at index n leads to schema n + 1.
+/// The migrations; the one at index n leads to schema n + 1.
 pub(super) const MIGRATIONS: &[&str] = &[
     include_str!("migrations/0001.sql"),
     include_str!("migrations/0002.sql"),
@@ -22,18 +22,18 @@ pub(super) const MIGRATIONS: &[&str] = &[
     include_str!("migrations/0007.sql"),
 ];
 
-/// The newest schema.
+/// The newest schema version.
 pub(super) fn newest() -> u32 {
     u32::try_from(MIGRATIONS.len()).unwrap_or(u32::MAX)
 }
 
-/// `THLD`, in the file's header: this database is ours.
+/// `THLD` in the file's header marks our databases.
 const APPLICATION_ID: i32 = 0x5448_4c44;
 
-/// How every SQLite file begins.
+/// The first bytes of every SQLite file.
 const MAGIC: &[u8; 16] = b"SQLite format 3\0";
 
-/// Makes the folder. What is in it is for its owner only: chats hold secrets.
+/// Creates the folder, accessible only to its owner: chats hold secrets.
 pub(super) fn make_folder(folder: &Path) -> Result<(), StoreError> {
     let mut builder = DirBuilder::new();
     builder.recursive(true);
@@ -42,7 +42,7 @@ pub(super) fn make_folder(folder: &Path) -> Result<(), StoreError> {
     builder.create(folder).map_err(|error| from_io(&error, folder))
 }
 
-/// Opens the database in a folder that is there. To be called by one process at a time.
+/// Opens the database in an existing folder. Only one process may call this at a time.
 pub(super) fn open(options: &Options, migrations: &[&str]) -> Result<Connection, StoreError> {
     let path = options.folder.join(FILE);
     let known = u32::try_from(migrations.len()).unwrap_or(u32::MAX);
@@ -57,20 +57,20 @@ pub(super) fn open(options: &Options, migrations: &[&str]) -> Result<Connection,
     }
     settle(&connection, options).map_err(fault)?;
     migrate(&mut connection, &path, migrations).map_err(fault)?;
-    // Figures of a file that was small then would have the planner go through tables that are large by now.
+    // Statistics from when the file was small would mislead the planner on tables that are large by now.
     connection
         .execute_batch("DROP TABLE IF EXISTS sqlite_stat1; DROP TABLE IF EXISTS sqlite_stat4")
         .map_err(fault)?;
     Ok(connection)
 }
 
-/// Opens the database of this name in memory. Several connections see the same one; it is gone with the last of them.
+/// Opens the in-memory database of this name. Connections share it; it is dropped with the last of them.
 pub(super) fn open_in_memory(name: &str) -> rusqlite::Result<Connection> {
     let flags = OpenFlags::SQLITE_OPEN_READ_WRITE
         | OpenFlags::SQLITE_OPEN_CREATE
         | OpenFlags::SQLITE_OPEN_URI
         | OpenFlags::SQLITE_OPEN_NO_MUTEX;
-    // Not `:memory:` itself: that is one connection's own.
+    // `:memory:` would be private to one connection.
     let mut connection = Connection::open_with_flags(format!("file:/{name}?vfs=memdb"), flags)?;
     let options = Options { synchronous: Synchronous::Normal, ..Options::in_folder("") };
     settle(&connection, &options)?;
@@ -78,8 +78,8 @@ pub(super) fn open_in_memory(name: &str) -> rusqlite::Result<Connection> {
     Ok(connection)
 }
 
-/// Looks at the file without changing it: a newer schema, another program's file and a file that is no database are
-/// left as they are.
+/// Checks the file without changing it. Fails for a newer schema, another program's file, and a file that is
+/// not a database.
 pub(super) fn look(path: &Path, known: u32, options: &Options) -> Result<(), StoreError> {
     let corrupt = |reason: &str| StoreError::Corrupt { path: path.to_owned(), reason: reason.to_owned() };
     let mut header = Vec::new();
@@ -111,7 +111,7 @@ pub(super) fn look(path: &Path, known: u32, options: &Options) -> Result<(), Sto
     Ok(())
 }
 
-/// Makes an empty file, for its owner only; SQLite gives its log the same rights.
+/// Creates an empty file, accessible only to its owner; SQLite copies the permissions to its log.
 pub(super) fn make_file(path: &Path) -> Result<(), StoreError> {
     let mut options = OpenOptions::new();
     options.create(true).truncate(false).write(true);
@@ -120,10 +120,10 @@ pub(super) fn make_file(path: &Path) -> Result<(), StoreError> {
     options.open(path).map(drop).map_err(|error| from_io(&error, path))
 }
 
-/// The settings of a connection; those of the file before anything is in it.
+/// Sets the connection's pragmas; those of the file work only before it has content.
 fn settle(connection: &Connection, options: &Options) -> rusqlite::Result<()> {
     connection.busy_timeout(options.busy_timeout)?;
-    // Measured: with pages of 8 KiB a small step that splits some writes more than twice as much as with these.
+    // Measured: with pages of 8 KiB a small commit that splits pages writes more than twice as much.
     connection.pragma_update(None, "page_size", 4096)?;
     connection.pragma_update_and_check(None, "journal_mode", "WAL", |_| Ok(()))?;
     let synchronous = match options.synchronous {
@@ -131,18 +131,18 @@ fn settle(connection: &Connection, options: &Options) -> rusqlite::Result<()> {
         Synchronous::Normal => "NORMAL",
     };
     connection.pragma_update(None, "synchronous", synchronous)?;
-    // The log is moved into the file when nobody waits, never inside a commit.
+    // Checkpoints run when the store is idle, never inside a commit.
     connection.pragma_update_and_check(None, "wal_autocheckpoint", 0, |_| Ok(()))?;
     connection.pragma_update(None, "foreign_keys", true)?;
-    // What is deleted is overwritten at once.
+    // Deleted content is overwritten at once.
     connection.pragma_update(None, "secure_delete", true)?;
-    // The log is cut back to this after a checkpoint.
+    // The log is truncated to this size after a checkpoint.
     connection.pragma_update(None, "journal_size_limit", 16 * 1024 * 1024)?;
     connection.set_prepared_statement_cache_capacity(64);
     Ok(())
 }
 
-/// Brings the schema to the newest version, all steps in one transaction. What is in the file is copied first.
+/// Migrates to the newest schema in one transaction, after a backup of a file with content.
 fn migrate(connection: &mut Connection, path: &Path, migrations: &[&str]) -> rusqlite::Result<()> {
     let found = version(connection)?;
     let missing = migrations.get(found as usize..).unwrap_or_default();
@@ -161,12 +161,12 @@ fn migrate(connection: &mut Connection, path: &Path, migrations: &[&str]) -> rus
     transaction.commit()
 }
 
-/// A copy of the file, for its owner only, in the place of an older one of this name: that was made for an attempt that
-/// failed. Only a whole one has the name.
+/// Writes a backup, accessible only to its owner. Replaces one of the same name, from a failed attempt.
+/// Renamed only when complete.
 pub(super) fn back_up(connection: &Connection, copy: &Path) -> rusqlite::Result<()> {
     let unseen = copy.with_extension("new");
     let _ = fs::remove_file(&unseen);
-    // SQLite says what is wrong with the place, if anything is.
+    // SQLite reports errors of the path.
     let _ = make_file(&unseen);
     connection.execute("VACUUM INTO ?1", [unseen.to_string_lossy()])?;
     let put = File::open(&unseen).and_then(|file| file.sync_all()).and_then(|()| fs::rename(&unseen, copy));
@@ -176,24 +176,25 @@ pub(super) fn back_up(connection: &Connection, copy: &Path) -> rusqlite::Result<
     })
 }
 
-/// Where the copy of a file of this schema lies.
+/// The path of the backup of a file of this schema.
 pub(super) fn back_up_path(path: &Path, schema: u32) -> PathBuf {
     copy_path(path, &format!("schema-{schema}"))
 }
 
-/// Where a copy of the file lies that was made for this reason.
+/// The path of the copy made for this reason.
 pub(super) fn copy_path(path: &Path, reason: &str) -> PathBuf {
     beside(path, &format!(".{reason}.bak"))
 }
 
-/// The file of the same name with this behind it.
+/// The path with this suffix.
 pub(super) fn beside(path: &Path, ending: &str) -> PathBuf {
     let mut name = path.as_os_str().to_owned();
     name.push(ending);
     name.into()
 }
 
-/// Removes the copies of the file: what is deleted from it is not to live on in them. False where one stays.
+/// Removes backups and copies of the file, in which deleted content would live on. Returns `false` if one
+/// stays.
 pub(super) fn remove_copies(path: &Path) -> bool {
     let (Some(folder), Some(name)) = (path.parent(), path.file_name().and_then(|name| name.to_str())) else {
         return true;
@@ -206,11 +207,11 @@ pub(super) fn remove_copies(path: &Path) -> bool {
         })
     };
     let copies = entries.flatten().map(|entry| entry.path()).filter(is_copy);
-    // Each is tried.
+    // `count` tries each of them.
     copies.filter(|copy| fs::remove_file(copy).is_err()).count() == 0
 }
 
-/// The schema of an open database.
+/// The schema version of an open database.
 pub(super) fn version(connection: &Connection) -> rusqlite::Result<u32> {
     connection.pragma_query_value(None, "user_version", |row| row.get(0))
 }

@@ -1,8 +1,5 @@
-//! The SQLite backend: one file for a workspace, write-ahead log, one connection. Here stands its life; rows are written in
-//! `write` and read in `read`, both in `waiting` for what waits, in `shared` and `memories` for what belongs to no session,
-//! in `leases` for who writes one, as few as a prompt needs in `part`; what is searched stands in `search`, what waits for
-//! a process in `tasks`, large contents in `blobs`, what a column holds in `columns`, what is wrong with a file is found in
-//! `check`.
+//! The SQLite backend: one file per workspace, a write-ahead log, one connection. This file has the store
+//! itself; the modules below have its tables, checks, and deletions.
 
 mod blobs;
 pub mod check;
@@ -41,39 +38,39 @@ use std::fs;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-/// Commits, and bytes of the log, that are worth moving into the file when there is time.
+/// Commits, and bytes of the log, that make a checkpoint worthwhile when the store is idle.
 const WORTH_MOVING: u32 = 256;
 const LONG_LOG: u64 = 4 * 1024 * 1024;
-/// Commits and bytes after which that is done although somebody may wait: reading becomes slow, and the disk full.
+/// Commits and bytes that force a checkpoint even when it is busy: reads slow down, and the disk fills up.
 const MOST_UNMOVED: u32 = 8192;
 const LONGEST_LOG: u64 = 128 * 1024 * 1024;
 
 /// A store in a file, or in memory.
 #[derive(Debug)]
 pub struct SqliteStore {
-    /// Nothing once it is closed.
+    /// `None` once closed.
     connection: Option<Connection>,
-    /// The file; a name for people where there is none.
+    /// The file, or `:memory:`.
     path: PathBuf,
-    /// Nothing for a store in memory.
+    /// `None` for a store in memory.
     file: Option<OpenFile>,
-    /// Commits since the log was moved into the file last.
+    /// Commits since the last checkpoint.
     unmoved: u32,
-    /// Whether what deletions left behind is still to be overwritten.
+    /// `true` while deleted content is still to be overwritten.
     needs_scrub: bool,
-    /// Shared with the opener, so that a store that is opened again after a breakdown still holds its sessions.
+    /// Shared with the opener, so that a store reopened after a panic still holds its sessions.
     holder: Arc<Registered>,
 }
 
-/// What is known of the file of a store.
+/// Facts about a store's file.
 #[derive(Debug)]
 struct OpenFile {
     synchronous: Synchronous,
-    /// The file that was opened; another one at its place is not written.
+    /// Identifies the opened file; another one at its path is not written.
     identity: Option<(u64, u64)>,
 }
 
-/// Opens one store, and the same one again after a breakdown. What it held stays held for as long as this value lives.
+/// Opens a store, and reopens it after a panic. Its sessions stay held while this value lives.
 #[derive(Debug)]
 pub struct Opener {
     place: Place,
@@ -87,21 +84,21 @@ enum Place {
 }
 
 impl Opener {
-    /// A store in a file. Nothing is touched before the first [`Opener::open`].
+    /// An opener of a file. Nothing is touched before the first [`Opener::open`].
     pub fn new(options: Options) -> Self {
         Self { place: Place::File(options), holder: None }
     }
 
-    /// A store in memory, as [`Opener::new`].
+    /// An opener of a store in memory.
     pub fn in_memory(memory: InMemory) -> Self {
         Self { place: Place::Memory(memory), holder: None }
     }
 
-    /// Opens the file; makes it, its folder and its tables where they are not there.
+    /// Opens the store; creates its folder, file and tables if missing.
     ///
     /// # Errors
-    /// [`StoreError::NewerSchema`] and [`StoreError::Corrupt`], the file untouched; [`StoreError::ReadOnly`],
-    /// [`StoreError::Locked`], [`StoreError::Full`], [`StoreError::Io`].
+    /// [`StoreError::NewerSchema`] and [`StoreError::Corrupt`], with the file unchanged;
+    /// [`StoreError::ReadOnly`], [`StoreError::Locked`], [`StoreError::Full`], [`StoreError::Io`].
     pub fn open(&mut self) -> Result<SqliteStore, StoreError> {
         let (connection, path, file, holders) = match &self.place {
             Place::File(options) => {
@@ -125,18 +122,18 @@ impl Opener {
         let mut store =
             SqliteStore { connection: Some(connection), path, file, unmoved: 0, needs_scrub: false, holder };
         match store.forget_the_dead() {
-            // It can wait: whoever asks for a session looks whether its holder lives.
+            // This can wait: `acquire` checks whether a holder is alive.
             Ok(()) | Err(StoreError::Locked { .. }) => Ok(store),
             Err(error) => Err(error),
         }
     }
 }
 
-/// Bytes of a file that is written anew within a deletion.
+/// The largest file that is rewritten within a deletion, in bytes.
 const SCRUBBED_AT_ONCE: u64 = 32 * 1024 * 1024;
 
 impl SqliteStore {
-    /// Bytes of the file and of those beside it with these endings.
+    /// The size of the file and of the files beside it with these suffixes, in bytes.
     fn bytes(&self, beside: &[&str]) -> u64 {
         if self.file.is_none() {
             return 0;
@@ -145,8 +142,8 @@ impl SqliteStore {
             + beside.iter().map(|end| bytes_of(&schema::beside(&self.path, end))).sum::<u64>()
     }
 
-    /// Overwrites what deletions left behind: entries of the index that are only marked as gone, rows that were moved
-    /// between pages, the log, copies of the file. False where some of it is still there; it is tried again.
+    /// Overwrites deleted content: index entries only marked as deleted, rows moved between pages, the log,
+    /// copies of the file. Returns `false` if some is left, for a later attempt.
     fn scrub(&mut self) -> bool {
         let copies_gone = self.file.is_none() || schema::remove_copies(&self.path);
         let is_purged = self.write(|tx| Ok(search::purge(tx)?)).is_ok();
@@ -157,7 +154,7 @@ impl SqliteStore {
         is_rewritten
     }
 
-    /// A store in the options' folder.
+    /// Opens a store in the options' folder.
     ///
     /// # Errors
     /// As [`Opener::open`].
@@ -165,15 +162,15 @@ impl SqliteStore {
         Opener::new(options).open()
     }
 
-    /// A store in memory, beside the others there.
+    /// Opens a store in this memory.
     ///
     /// # Errors
-    /// [`StoreError::Io`] where there is no memory for it.
+    /// [`StoreError::Io`] if there is not enough memory.
     pub fn in_memory(memory: &InMemory) -> Result<Self, StoreError> {
         Opener::in_memory(memory.clone()).open()
     }
 
-    /// Does the work in one transaction of its own: all of it, or nothing where it fails.
+    /// Runs work in a transaction: all of it, or nothing if it fails.
     fn write<T>(&mut self, work: impl FnOnce(&Transaction<'_>) -> Result<T, Fault>) -> Result<T, StoreError> {
         if self.file.as_ref().is_some_and(|file| identity(&self.path) != file.identity) {
             return Err(StoreError::Moved { path: self.path.clone() });
@@ -191,8 +188,8 @@ impl SqliteStore {
         .inspect(|_| self.unmoved += 1)
     }
 
-    /// Does the work on one state of the file, whatever others write meanwhile. Nothing is committed: in a damaged
-    /// file not even a transaction without writes could be.
+    /// Runs work on one snapshot of the file. Never commits: in a damaged file even an empty transaction
+    /// fails to.
     fn read<T>(&mut self, work: impl FnOnce(&Transaction<'_>) -> Result<T, Fault>) -> Result<T, StoreError> {
         self.transact(TransactionBehavior::Deferred, |transaction| work(&transaction))
     }
@@ -211,7 +208,7 @@ impl SqliteStore {
         Me(Arc::clone(&self.holder))
     }
 
-    /// Takes holders out of the tables whose processes are gone, and their files out of the folder.
+    /// Releases the leases of ended processes, and removes their files.
     fn forget_the_dead(&mut self) -> Result<(), StoreError> {
         let holders = self.holder.holders().clone();
         self.write(|tx| {
@@ -226,7 +223,7 @@ impl SqliteStore {
     }
 }
 
-/// Refuses while a process that lives holds any session.
+/// Fails with `Held` while a live process holds any session.
 fn is_free(tx: &Transaction<'_>, holders: &Holders) -> Result<(), Fault> {
     let mut statement =
         tx.prepare("SELECT session, holder, pid, since FROM leases WHERE holder IS NOT NULL")?;
@@ -243,7 +240,7 @@ fn is_free(tx: &Transaction<'_>, holders: &Holders) -> Result<(), Fault> {
     Ok(())
 }
 
-/// Bytes of a file; none where there is no file.
+/// The size of a file, in bytes; 0 if missing.
 fn bytes_of(path: &Path) -> u64 {
     fs::metadata(path).map_or(0, |file| file.len())
 }
@@ -263,7 +260,7 @@ impl Store for SqliteStore {
     }
 
     fn load_part(&mut self, session: &SessionId, newest: u32) -> Result<Option<Part>, StoreError> {
-        // Whatever is the matter, loading all of it says so, or reads around it.
+        // On any error the caller loads the whole, which reports the error or reads around it.
         Ok(self.read(|tx| part::load(tx, session, newest)).unwrap_or_default())
     }
 
@@ -294,7 +291,7 @@ impl Store for SqliteStore {
         }
         self.unmoved = 0;
         let connection = self.connection.as_ref().ok_or(StoreError::Closed)?;
-        // Nobody is waited for: what others still read stays for the next time.
+        // PASSIVE waits for no one; pages that others still read are left for the next time.
         let moved = connection.query_row("PRAGMA wal_checkpoint(PASSIVE)", [], |_| Ok(()));
         moved.map_err(|error| from_sqlite(&error, &self.path))
     }
@@ -313,7 +310,7 @@ impl Store for SqliteStore {
 
     fn search(&mut self, session: &SessionId, query: &Query) -> Result<Found, StoreError> {
         if self.read(|tx| Ok(search::lags(tx, session)?))? {
-            // What cannot be taken in is looked at without the index.
+            // Messages outside of the index are searched without it.
             if let Err(error) = self.write(|tx| search::catch_up(tx, session)) {
                 tracing::info!(%session, %error, "the index stays behind");
             }
@@ -389,7 +386,7 @@ impl Store for SqliteStore {
         })?;
         let Some(deleted) = deleted else { return Ok(None) };
         self.needs_scrub = true;
-        // A large file is written anew once for all that goes, when nobody waits.
+        // A large file is rewritten once for all deletions, when the store is idle.
         let is_rewritten = self.bytes(&["-wal"]) <= SCRUBBED_AT_ONCE && self.scrub();
         Ok(Some(Deleted { scrubbed: deleted.scrubbed && is_rewritten, ..deleted }))
     }
@@ -483,7 +480,7 @@ impl Store for SqliteStore {
     }
 }
 
-/// Moves the log into the file and empties it; false where somebody still reads from it.
+/// Moves the log into the file and truncates it. Returns `false` if another connection still reads from it.
 fn truncate_log(connection: &Connection) -> bool {
     let busy = connection.query_row("PRAGMA wal_checkpoint(TRUNCATE)", [], |row| row.get::<_, i64>(0));
     busy.is_ok_and(|busy| busy == 0)

@@ -1,5 +1,4 @@
-//! Sessions that run for others, as a store tells of them: which wait for a process that runs them, and how each stands.
-//! Values only; who runs one, and when, is the server's.
+//! Background sessions: those that wait for a process, and the state of each. Scheduling is the server's.
 
 use engine::id::{SessionId, Time};
 use serde_json::Value;
@@ -10,38 +9,38 @@ use session::stored::TurnStatus;
 pub struct Waiting {
     /// The session.
     pub session: SessionId,
-    /// The settings that were made for it alone: they say who is asked.
+    /// The session's own settings, which name its model.
     pub settings: Value,
 }
 
-/// A session that runs for another one.
+/// A session that runs in the background for another one.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Task {
     /// The session.
     pub session: SessionId,
-    /// Its title, where it has one.
+    /// The title, if there is one.
     pub title: Option<String>,
-    /// How it stands.
+    /// The state of its newest turn.
     pub state: TaskState,
-    /// When it was made.
+    /// The time of creation.
     pub created_at: Time,
 }
 
-/// How a session stands that runs for another one.
+/// The state of a background session.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum TaskState {
-    /// It waits for a process that serves its folder.
+    /// Waits for a process that serves its folder.
     Waiting,
-    /// Its turn runs, or waits for a user.
+    /// The turn runs, or waits for a user.
     Running,
-    /// The process that ran its turn is gone. It is not run again by itself.
+    /// The process of the running turn ended. The turn is not restarted.
     Interrupted,
-    /// Its turn ended.
+    /// The turn ended with this status.
     Ended(TurnStatus),
 }
 
 impl TaskState {
-    /// How a session stands whose newest turn stands so; nothing where it was asked nothing.
+    /// The state of a session with this newest turn; `None` if it has no turn and waits for none.
     pub(super) fn of(waits: bool, last: Option<TurnStatus>, is_held: impl FnOnce() -> bool) -> Option<Self> {
         match last {
             _ if waits => Some(Self::Waiting),

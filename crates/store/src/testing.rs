@@ -1,5 +1,5 @@
-//! Helpers for tests, of this crate and of others (feature `testing`): a bench with a store on it, and sessions to put
-//! there. No assertions about stores.
+//! Test helpers of this crate and of others (feature `testing`): stores on each backend, and sessions to
+//! write. No assertions about stores.
 #![allow(
     clippy::expect_used,
     clippy::new_without_default,
@@ -36,7 +36,6 @@ use std::path::PathBuf;
 use std::sync::Arc;
 use uuid::Uuid;
 
-/// A backend.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Backend {
     Sqlite,
@@ -44,7 +43,7 @@ pub enum Backend {
     Model,
 }
 
-/// A folder below the system's one for such things; goes with the value.
+/// A folder in the system's temporary folder, removed on drop.
 #[derive(Debug)]
 pub struct Folder(pub PathBuf);
 
@@ -72,7 +71,7 @@ impl Drop for Folder {
     }
 }
 
-/// A store and where it lies.
+/// A store and its location.
 #[derive(Debug)]
 pub struct Bench {
     kind: Backend,
@@ -82,7 +81,7 @@ pub struct Bench {
     store: Option<Box<dyn Store>>,
 }
 
-/// Runs a test on each backend, each with an empty store.
+/// Runs a test on each backend, with an empty store each.
 pub fn on_each(test: impl Fn(&mut Bench)) {
     for kind in [Backend::Sqlite, Backend::Memory, Backend::Model] {
         test(&mut Bench::new(kind));
@@ -109,7 +108,7 @@ impl Bench {
         &mut **self.store.as_mut().expect("an open store")
     }
 
-    /// A second store on the same ground, as another process has it.
+    /// Opens a second store on the same data, as another process would.
     pub fn another(&self) -> Box<dyn Store> {
         match self.kind {
             Backend::Sqlite => Box::new(self.folder.open()),
@@ -118,7 +117,7 @@ impl Bench {
         }
     }
 
-    /// The store goes without a word, as in a crash, and is opened anew.
+    /// Drops the store without closing it, as a crash would, and opens it again.
     pub fn reopen(&mut self) {
         self.store = None;
         self.store = Some(self.another());
@@ -182,7 +181,7 @@ pub fn head(id: &str) -> Head {
     }
 }
 
-/// A message of session `s` at this position.
+/// A message of session `s` at this ordinal.
 pub fn message(ord: u32, body: Body) -> Message {
     let mut transcript = Transcript::new(session("s"));
     transcript.append(NewMessage::new(body), &QuarterOfChars);
@@ -192,8 +191,8 @@ pub fn message(ord: u32, body: Body) -> Message {
     message
 }
 
-/// A head, and so many messages from a position on: requests and answers in turn, two to a turn, each known to the
-/// editor by the session's name and its position.
+/// A head and `messages` messages from ordinal `from` on: requests and answers in turn, two to a turn, each
+/// with an external id of session and ordinal.
 pub fn step(id: &str, from: u32, messages: u32) -> Vec<Write> {
     let mut writes = vec![Write::Head(Box::new(head(id)))];
     for ord in from..from + messages {
@@ -218,7 +217,7 @@ pub fn step(id: &str, from: u32, messages: u32) -> Vec<Write> {
     writes
 }
 
-/// What a new session of these writes holds; of writes that only add.
+/// The session that these writes create, if they only add.
 pub fn expected(writes: &[Write]) -> Stored {
     let mut stored = Stored {
         head: head("s"),
@@ -248,7 +247,7 @@ pub fn expected(writes: &[Write]) -> Stored {
     stored
 }
 
-/// A request that waits under this id.
+/// A queued request.
 pub fn queued(id: &str, priority: bool, text: &str) -> QueueItem {
     let turn = TurnId::new(format!("{id}/turn"));
     let message = MessageId::new(format!("{id}/message"));
@@ -260,22 +259,20 @@ pub fn queued(id: &str, priority: bool, text: &str) -> QueueItem {
     QueueItem { id: ItemId::new(id), priority, work: Work::Start { turn, message, start: Box::new(start) } }
 }
 
-/// What a command that made this turn is answered with.
+/// The answer to a command that created this turn.
 pub fn accepted(turn: &str) -> Accepted {
     Accepted { turn: Some(TurnId::new(turn)), position: Some(1), ..Accepted::default() }
 }
 
-/// Has a command wait.
 pub fn enqueue(id: &str, priority: bool, text: &str) -> Write {
     Write::Enqueue(Box::new(queued(id, priority, text)))
 }
 
-/// Remembers a key.
 pub fn key(key: &str, turn: &str) -> Write {
     Write::Key { key: key.into(), accepted: accepted(turn) }
 }
 
-/// A record that covers the messages up to this one.
+/// A compaction that covers the messages up to this one.
 pub fn compaction(id: &str, to: u32) -> Compaction {
     Compaction {
         id: CompactionId::new(id),
@@ -318,7 +315,7 @@ pub fn compaction(id: &str, to: u32) -> Compaction {
     }
 }
 
-/// Texts as bad as they get.
+/// Difficult texts: control characters, references, large ones.
 pub fn texts() -> Vec<String> {
     let controls: String =
         (0..32).map(char::from).chain(['\u{7f}', '\u{85}', '\u{2028}', '\u{feff}']).collect();
@@ -338,7 +335,7 @@ pub fn texts() -> Vec<String> {
     ]
 }
 
-/// Every kind of body with each of these texts.
+/// Bodies of every kind with each of [`texts`].
 pub fn bodies() -> Vec<Body> {
     let mut bodies = Vec::new();
     for text in texts() {
@@ -385,11 +382,11 @@ pub fn bodies() -> Vec<Body> {
     bodies
 }
 
-/// Rounds of a turn.
+/// Rounds per turn.
 const ROUNDS: u32 = 10;
 
-/// A session of so many rounds under this head, ten to a turn, whose compaction stands for all but its newest turn and two
-/// rounds before.
+/// A session of `rounds` rounds, ten to a turn, with a compaction that covers all but the newest turn and two
+/// rounds before it.
 pub fn long_with(rounds: u32, head: session::stored::Head) -> Vec<Write> {
     let mut transcript = Transcript::new(head.id.clone());
     let text = |what: &str, n: u32| format!("{what} {n}: {}", "it goes on like this. ".repeat(12));

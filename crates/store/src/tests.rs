@@ -1,5 +1,5 @@
-//! What every store does, run over each backend: what comes back, what a step is, lists, leases, deletion. What only a
-//! file can do or suffer is in the files below. Each test says with `on_each` that it holds for all.
+//! Tests of every backend: loading, steps, lists, leases, deletion. Tests of files are in the modules below.
+//! `on_each` runs a test on each backend.
 
 #![allow(clippy::unwrap_used, reason = "helpers of tests fail as tests do")]
 
@@ -97,7 +97,7 @@ fn whole_session_comes_back_in_a_new_process() {
         assert_eq!(bench.load("s"), Some(expected.clone()));
         bench.reopen();
         assert_eq!(bench.load("s"), Some(expected.clone()));
-        // The record that is there counts, and a later status is its own.
+        // An existing record counts as written; its status changes separately.
         let void = Write::CompactionStatus { id: compaction("s/c1", 5).id, status: Status::Void };
         bench.write("s", &[void]);
         expected.compactions[1].status = Status::Void;
@@ -153,8 +153,7 @@ fn a_step_that_is_tried_again_is_written_once() {
     });
 }
 
-/// A kill between two writes of a step is a step that fails there: summary and count are both old or both new.
-///
+/// A kill between two writes equals a failure there: summary and count are both old or both new.
 #[test]
 fn summary_and_count_move_together_and_covered_messages_stay() {
     on_each(|bench| {
@@ -213,7 +212,7 @@ fn a_fork_keeps_what_the_origin_then_loses() {
         assert_eq!((bench.row("s").messages, bench.row("s").turns), (2, 1));
         assert_eq!((bench.row("fork").messages, bench.row("fork").turns), (7, 3));
         assert_eq!(bench.row("fork").summarized_count, 2);
-        // The fork is a session like any other, but that it goes with its origin.
+        // A fork is an ordinary session, except that it is deleted with its origin.
         bench.write("fork", &step("fork", 7, 1)[1..]);
         assert_eq!(bench.load("fork").unwrap().messages[..7], whole.messages);
         assert!(bench.load("fork").unwrap().unreadable.is_empty());
@@ -263,11 +262,11 @@ fn session_is_found_by_the_editors_message_ids() {
             bench.store().find(&ids, workspace).unwrap().map(|id| id.to_string())
         };
         assert_eq!(find(&["nobody", "b-0"], "w").as_deref(), Some("b"));
-        // Not the fork, which says the same.
+        // Not the fork, which has the same messages.
         assert_eq!(find(&["a-0", "a-2"], "w").as_deref(), Some("a"));
         assert_eq!(find(&["a-0", "b-0", "b-2"], "w").as_deref(), Some("b"));
         assert_eq!(find(&["a-0"], "elsewhere").as_deref(), Some("d"));
-        // A model's message is no anchor.
+        // An assistant message does not count.
         assert_eq!(find(&["a-1"], "w"), None);
         assert_eq!(find(&["a-0' OR 1=1 --"], "w"), None);
         assert_eq!(find(&[], "w"), None);
@@ -280,7 +279,7 @@ fn a_list_is_paged_without_gaps_and_searched() {
         for n in 0..23_u64 {
             let id = format!("s{n:02}");
             let mut row = head(&id);
-            // Several of one time, so that only the id tells them apart.
+            // Several have one time, so that the id decides.
             row.updated_at = Time(100 + n / 5);
             row.title = (n == 7).then(|| "Der GRÖSSTE Fisch 100%_".to_owned());
             row.workspace = if n == 22 { "other".into() } else { "w".into() };
@@ -342,7 +341,7 @@ fn only_the_holder_writes() {
         lost(other.commit(&s, fence, &step("s", 1, 1)));
         // Reading needs no lease.
         assert_eq!(other.load(&s).unwrap(), bench.load("s"));
-        // Another session is nobody's business.
+        // Another session is not affected.
         other.acquire(&session("t"), Time(7)).unwrap();
         bench.store().release(&s, Fence(fence.0 + 1)).unwrap();
         assert!(other.acquire(&s, Time(8)).is_err());
@@ -351,7 +350,7 @@ fn only_the_holder_writes() {
         assert!(next > fence);
         lost(bench.store().commit(&s, fence, &step("s", 1, 1)));
         other.commit(&s, next, &step("s", 1, 1)).unwrap();
-        // A store that is gone holds nothing, whether it said so or not.
+        // A dropped store holds nothing, closed or not.
         drop(other);
         let last = bench.store().acquire(&s, Time(9)).unwrap();
         assert!(last > next);
@@ -361,7 +360,7 @@ fn only_the_holder_writes() {
 }
 
 #[test]
-fn who_takes_a_session_over_is_its_only_writer() {
+fn take_over_makes_the_only_writer() {
     on_each(|bench| {
         let s = session("s");
         let mut other = bench.another();
@@ -378,11 +377,11 @@ fn who_takes_a_session_over_is_its_only_writer() {
         };
         assert_eq!(bench.store().holds(&s, fence), lost(6));
         assert_eq!(bench.store().commit(&s, fence, &step("s", 1, 1)), lost(6));
-        // What was lost cannot be given back, nor had again without a word.
+        // A lost session cannot be released, nor acquired without a take-over.
         bench.store().release(&s, fence).unwrap();
         assert!(matches!(bench.store().acquire(&s, Time(7)), Err(StoreError::Held { .. })));
         assert_eq!(other.holds(&s, taken), Ok(()));
-        assert_eq!(other.take_over(&s, Time(8)), Ok(taken), "asked again it is the same");
+        assert_eq!(other.take_over(&s, Time(8)), Ok(taken), "a repeated call returns the same fence");
         other.commit(&s, taken, &step("s", 1, 1)).unwrap();
         let back = bench.store().take_over(&s, Time(9)).unwrap();
         assert!(back > taken);
@@ -391,7 +390,7 @@ fn who_takes_a_session_over_is_its_only_writer() {
         bench.store().release(&s, back).unwrap();
         assert_eq!(other.holds(&s, taken), Err(StoreError::FenceLost { session: s.clone(), holder: None }));
         assert_eq!(bench.load("s").unwrap().messages.len(), 3);
-        // One that nobody holds, and one that nobody wrote.
+        // A session without a holder, and one that was never written.
         assert!(other.take_over(&s, Time(10)).unwrap() > back);
         other.take_over(&session("new"), Time(10)).unwrap();
     });
@@ -432,7 +431,7 @@ fn diagnostics_say_what_is_there() {
     });
 }
 
-/// An id is text like any other: it is bound, never put into a statement or a path.
+/// Ids are bound as parameters, never put into a statement or a path.
 #[test]
 fn hostile_ids_are_only_names() {
     on_each(|bench| {

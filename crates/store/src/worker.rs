@@ -1,5 +1,4 @@
-//! The thread that owns a store, and how the others speak to it: jobs in, answers out, in order. Nothing here knows
-//! what a job does. A job waits for the disk; who hands it in does not.
+//! The thread that owns a store: jobs in, results out, in order. Only this thread blocks on the disk.
 
 use super::Store;
 use super::error::StoreError;
@@ -10,14 +9,14 @@ use std::sync::mpsc::{self, Receiver, RecvTimeoutError, Sender, TryRecvError};
 use std::thread;
 use std::time::Duration;
 
-/// Without a job for so long, nobody waits for the store: a turn's next commit comes sooner.
+/// The idle time before maintenance. Commits of a running turn follow one another sooner.
 const QUIET: Duration = Duration::from_millis(250);
 
-/// Opens the store: at the first job, and again after a breakdown or an error in opening.
+/// Opens the store, at the first job and again after a panic or a failed attempt.
 pub type Open = Box<dyn FnMut() -> Result<Box<dyn Store>, StoreError> + Send>;
 
-/// A way to the thread. Copies of it reach the same one; jobs are done in the order in which they were handed in. The
-/// thread ends when it is told to close, or with the last handle.
+/// A handle of the thread. Clones share it; jobs run in the order of submission. The thread ends on close, or
+/// with the last handle.
 #[derive(Clone)]
 pub struct Handle {
     jobs: Sender<Box<dyn Job>>,
@@ -30,36 +29,36 @@ impl fmt::Debug for Handle {
 }
 
 impl Handle {
-    /// Starts the thread. Nothing is opened before the first job.
+    /// Starts the thread. The store is opened at the first job.
     ///
     /// # Errors
-    /// The system gives no thread.
+    /// Fails if the system cannot start a thread.
     pub fn start(open: Open) -> std::io::Result<Self> {
         let (jobs, inbox) = mpsc::channel();
         thread::Builder::new().name("store".to_owned()).spawn(move || work_off(&inbox, open))?;
         Ok(Self { jobs })
     }
 
-    /// Hands in a job. `answer` is called with what came of it, exactly once, on the store's thread: it should only
-    /// pass it on. After a close, or where the thread is gone, it is called with [`StoreError::Closed`].
+    /// Submits a job. `answer` is called with its result exactly once, on the store's thread, and should only
+    /// pass it on. After a close, or without a thread, it gets [`StoreError::Closed`].
     pub fn submit<T: 'static>(
         &self,
         work: impl FnOnce(&mut dyn Store) -> Result<T, StoreError> + Send + 'static,
         answer: impl FnOnce(Result<T, StoreError>) + Send + 'static,
     ) {
-        // Where nobody takes the job it is dropped, and answers so.
+        // A job that is not taken is dropped, which answers it.
         drop(self.jobs.send(Box::new(Work { work: Some(work), answer: Some(answer) })));
     }
 
-    /// Closes the store after all that was handed in before. `answer` is called when it is closed.
+    /// Closes the store after all earlier jobs, then calls `answer`.
     pub fn close(&self, answer: impl FnOnce(Result<(), StoreError>) + Send + 'static) {
         drop(self.jobs.send(Box::new(Close { answer: Some(answer) })));
     }
 
-    /// Hands in a job and waits for what comes of it. Not for a thread that must not wait.
+    /// Submits a job and waits for its result. Not for threads that must not block.
     ///
     /// # Errors
-    /// The job's own, or [`StoreError::Closed`].
+    /// The job's errors, or [`StoreError::Closed`].
     pub fn call<T: Send + 'static>(
         &self,
         work: impl FnOnce(&mut dyn Store) -> Result<T, StoreError> + Send + 'static,
@@ -69,7 +68,7 @@ impl Handle {
         answer.recv().unwrap_or(Err(StoreError::Closed))
     }
 
-    /// Closes the store after all that was handed in before, and waits until that is done.
+    /// Closes the store after all earlier jobs, and waits for it.
     ///
     /// # Errors
     /// As [`Store::close`].
@@ -80,20 +79,20 @@ impl Handle {
     }
 }
 
-/// What can be handed in.
+/// A unit of work for the thread.
 trait Job: Send {
-    /// Does it and answers; false when nothing shall be done after it.
+    /// Runs the job and answers it. Returns `false` if it is the last one.
     fn run(self: Box<Self>, desk: &mut Desk) -> bool;
 }
 
-/// What the thread owns.
+/// State of the thread.
 struct Desk {
     open: Open,
     store: Option<Box<dyn Store>>,
 }
 
 impl Desk {
-    /// Does the work on the open store. Where it breaks down the store is given up and opened again at the next job.
+    /// Runs work on the open store. After a panic the store is dropped, and opened again at the next job.
     fn work<T>(
         &mut self,
         work: impl FnOnce(&mut dyn Store) -> Result<T, StoreError>,
@@ -107,7 +106,7 @@ impl Desk {
         };
         catch_unwind(AssertUnwindSafe(attempt)).unwrap_or_else(|panic| {
             let broken = self.store.take();
-            // It may break down once more on its way out.
+            // Its `drop` may panic, too.
             let _ = catch_unwind(AssertUnwindSafe(|| drop(broken)));
             Err(StoreError::Crashed { reason: words(&*panic) })
         })
@@ -115,7 +114,7 @@ impl Desk {
 }
 
 impl Desk {
-    /// Has an open store do what can wait. It is done the next time where it cannot be done now.
+    /// Does maintenance on an open store. A failure is logged; the next run tries again.
     fn tidy(&mut self, is_late: bool) {
         if self.store.is_some()
             && let Err(error) = self.work(|store| store.tidy(is_late))
@@ -125,7 +124,6 @@ impl Desk {
     }
 }
 
-/// What a panic said.
 fn words(panic: &(dyn Any + Send)) -> String {
     let text = panic.downcast_ref::<&str>().map(|text| (*text).to_owned());
     text.or_else(|| panic.downcast_ref::<String>().cloned()).unwrap_or_else(|| "it gave no reason".to_owned())
@@ -148,7 +146,7 @@ fn work_off(inbox: &Receiver<Box<dyn Job>>, open: Open) {
                 }
             },
         };
-        // An answer that panics must not take the thread with it.
+        // A panic in an answer must not end the thread.
         goes_on = catch_unwind(AssertUnwindSafe(|| job.run(&mut desk))).unwrap_or(true);
         desk.tidy(true);
     }
@@ -159,7 +157,7 @@ fn work_off(inbox: &Receiver<Box<dyn Job>>, open: Open) {
     }
 }
 
-/// A job with its answer. Dropped undone, it answers that the store is closed.
+/// A job with its answer. If it is dropped before it runs, it answers `Closed`.
 struct Work<T, W, A>
 where
     W: FnOnce(&mut dyn Store) -> Result<T, StoreError>,
@@ -194,7 +192,7 @@ where
     }
 }
 
-/// The last job.
+/// The job that closes the store.
 struct Close<A: FnOnce(Result<(), StoreError>)> {
     answer: Option<A>,
 }
@@ -203,7 +201,7 @@ impl<A: FnOnce(Result<(), StoreError>) + Send> Job for Close<A> {
     fn run(mut self: Box<Self>, desk: &mut Desk) -> bool {
         let done = if desk.store.is_some() { desk.work(|store| store.close()) } else { Ok(()) };
         desk.store = None;
-        // What the opener keeps of the store goes with it.
+        // Drops what the opener holds of the store.
         desk.open = Box::new(|| Err(StoreError::Closed));
         if let Some(answer) = self.answer.take() {
             answer(done);

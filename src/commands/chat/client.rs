@@ -1,5 +1,5 @@
-//! The terminal's side of the protocol: requests out, and what the sidecar says in, each as its type. What is shown of
-//! it and what follows from it is not here.
+//! The terminal's side of the protocol: sends requests, and parses the sidecar's messages. Showing them and
+//! acting on them is up to `talk`.
 
 use lsp_types::notification::{Cancel, LogMessage, Notification};
 use lsp_types::{CancelParams, LogMessageParams, NumberOrString};
@@ -15,30 +15,30 @@ use std::collections::VecDeque;
 use tokio::io::{AsyncWriteExt, DuplexStream, ReadHalf, WriteHalf};
 use tower_lsp::jsonrpc::{Id, Request};
 
-/// Something that the sidecar said.
+/// A message from the sidecar.
 #[derive(Debug)]
 pub(super) enum Heard {
-    /// Something happened in a session.
+    /// An event of a session.
     Event(Box<SessionEvent>),
-    /// A tool is to run.
+    /// A request to run a tool.
     Invoke(Id, ToolInvokeParams),
-    /// The user is to decide.
+    /// A request for the user's decision.
     Permission(Id, RequestPermissionParams),
-    /// What was asked under this id is not wanted any more.
+    /// The request of this id was cancelled.
     Withdrawn(Id),
-    /// The answer to a request of ours, by its number, or why there is none.
+    /// The response to our request of this number; an error as its message.
     Answer(i64, Result<Value, String>),
-    /// Something for people to read.
+    /// A log message for the user.
     Told(String),
 }
 
-/// Why nothing more can be asked.
+/// The reason that a request has no result.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub(super) enum Refused {
-    /// The sidecar said no, with its own words.
+    /// The sidecar's error message.
     #[error("{0}")]
     No(String),
-    /// It is gone.
+    /// The connection is closed.
     #[error("the sidecar has stopped")]
     Gone,
 }
@@ -49,7 +49,7 @@ pub(super) struct Client {
     reader: FrameReader<ReadHalf<DuplexStream>>,
     writer: WriteHalf<DuplexStream>,
     last: i64,
-    /// What came while an answer was waited for.
+    /// Messages that arrived while a response was awaited.
     backlog: VecDeque<Heard>,
 }
 
@@ -59,7 +59,7 @@ impl Client {
         Self { reader: FrameReader::new(reader, BODY_LIMIT), writer, last: 0, backlog: VecDeque::new() }
     }
 
-    /// What the sidecar says next; nothing when it is gone. Nothing is lost when the future is dropped before it is done.
+    /// The next message; `None` once the sidecar has stopped. Cancel safe.
     pub async fn hear(&mut self) -> Option<Heard> {
         match self.backlog.pop_front() {
             Some(heard) => Some(heard),
@@ -88,18 +88,18 @@ impl Client {
         }
     }
 
-    /// Asks, and goes on; the number of the request.
+    /// Sends a request without waiting. Returns its number.
     pub async fn ask<M: Method>(&mut self, params: &M::Params) -> i64 {
         self.send(M::NAME, params).await
     }
 
-    /// Asks, and waits for what comes of it. What else comes is heard afterwards.
+    /// Sends a request and waits for its response. Other messages are kept for [`Client::hear`].
     pub async fn call<M: Method>(&mut self, params: &M::Params) -> Result<M::Result, Refused> {
         let value = self.call_named(M::NAME, params).await?;
         read_result::<M>(value).map_err(|error| Refused::No(error.message))
     }
 
-    /// The same for what the base protocol has.
+    /// Like [`Client::call`], for a method of the base protocol.
     pub async fn call_named(&mut self, method: &str, params: &impl Serialize) -> Result<Value, Refused> {
         let asked = self.send(method, params).await;
         loop {
@@ -113,7 +113,7 @@ impl Client {
         }
     }
 
-    /// Forgets events that came while an answer was waited for.
+    /// Drops events that arrived while a response was awaited.
     pub fn drop_events(&mut self) {
         self.backlog.retain(|heard| !matches!(heard, Heard::Event(_)));
     }
@@ -130,7 +130,7 @@ impl Client {
         self.notify::<Cancel>(CancelParams { id: NumberOrString::Number(number) }).await;
     }
 
-    /// Answers a request of the sidecar's.
+    /// Answers a request from the sidecar.
     pub async fn answer(&mut self, id: &Id, result: &impl Serialize) {
         self.write(&json!({ "jsonrpc": "2.0", "id": id, "result": result })).await;
     }
@@ -142,7 +142,7 @@ impl Client {
         id
     }
 
-    /// A sidecar that is gone is seen by whoever hears next.
+    /// Ignores errors: the next read reports a closed connection.
     async fn write(&mut self, message: &Value) {
         let body = message.to_string();
         let frame = [head(body.len()).as_bytes(), body.as_bytes()].concat();
@@ -150,7 +150,7 @@ impl Client {
     }
 }
 
-/// What the sidecar asks or tells; nothing for what means nothing in a terminal.
+/// Parses a request or notification; `None` if it means nothing in a terminal.
 fn called(request: &Request) -> Option<Heard> {
     let id = request.id().cloned();
     let params = request.params().cloned().unwrap_or_default();

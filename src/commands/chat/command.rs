@@ -1,5 +1,4 @@
-//! Commands that are typed with a slash: how they are asked, and what people are told of them. What they do is the
-//! sidecar's.
+//! Slash commands: their requests, and the text shown for their results.
 
 use super::client::Client;
 use protocol::context::{CompactionView, ContextCompactParams, ContextUndoParams};
@@ -9,7 +8,7 @@ use protocol::settings::GivenSettings;
 use protocol::task::{Task, TaskListParams, TaskStartParams, TaskState};
 use serde_json::Value;
 
-/// What `/help` says.
+/// The text of `/help`.
 pub(super) const HELP: &str =
     "/compact [FOCUS]   summarize the conversation so far; FOCUS says what the summary must keep
 /undo              revert the last compaction
@@ -19,32 +18,32 @@ pub(super) const HELP: &str =
 /quit              save the session and leave, as Ctrl-D does
 Ctrl-C stops an answer and keeps the part that arrived; at the prompt, press it twice to leave.";
 
-/// A command whose answer is waited for.
+/// A command that waits for a response.
 #[derive(Debug)]
 pub(super) enum Command {
-    /// A compaction is made; what it is to keep.
+    /// Compacts; the focus of the summary.
     Compact(Option<String>),
-    /// The newest one is taken back.
+    /// Reverts the newest compaction.
     Undo,
-    /// A task is stored; what is asked.
+    /// Queues a task; its description.
     Task(String),
-    /// Tasks are listed.
+    /// Lists tasks.
     Tasks,
 }
 
-/// What commands are about.
+/// The session that commands apply to.
 #[derive(Debug)]
 pub(super) struct About {
-    /// The session.
+    /// Session id.
     pub session: String,
-    /// Its folder.
+    /// Workspace folder of the session.
     pub folder: String,
-    /// The settings of tasks that are made in it.
+    /// Settings of tasks created in it.
     pub task: Option<GivenSettings>,
 }
 
 impl Command {
-    /// The command of this name with these words, or how it is used; nothing where none has the name.
+    /// Parses a command; `Err` is its usage. `None` if there is no command of this name.
     pub fn read(name: &str, words: &str) -> Option<Result<Self, &'static str>> {
         let words = Some(words.trim().to_owned()).filter(|words| !words.is_empty());
         Some(match (name, words) {
@@ -57,7 +56,7 @@ impl Command {
         })
     }
 
-    /// Asks for it; the number of the request.
+    /// Sends the request. Returns its number.
     pub async fn ask(&self, client: &mut Client, about: &About) -> i64 {
         let (session_id, workspace_folder) = (about.session.clone(), about.folder.clone());
         match self {
@@ -84,13 +83,13 @@ impl Command {
         }
     }
 
-    /// What came of it, for people.
+    /// The text shown for a result.
     pub fn said(&self, value: Value) -> Result<String, String> {
         fn result<M: Method>(value: Value) -> Result<M::Result, String> {
             read_result::<M>(value).map_err(|error| error.message)
         }
         Ok(match self {
-            // One that was made is told by its event.
+            // An accepted compaction is shown by its event.
             Self::Compact(_) => match result::<ContextCompact>(value)?.reason {
                 Some(reason) => format!("(not compacted: {reason})"),
                 None => "(done; /undo reverts it)".into(),
@@ -114,7 +113,7 @@ impl Command {
     }
 }
 
-/// A task in a list.
+/// One line of the task list.
 fn line(task: &Task) -> String {
     let state = match task.state {
         TaskState::Waiting => "waiting",
@@ -128,7 +127,7 @@ fn line(task: &Task) -> String {
     format!("{state:<12} {title} (session {})", task.session_id)
 }
 
-/// What a chat says when one of its tasks came to rest; `told` is what the session was told.
+/// The text shown when a task of the chat ended; `told` is the JSON of the session's event message.
 pub(super) fn ended(told: &str) -> String {
     let told: Value = serde_json::from_str(told).unwrap_or_default();
     let word = |name: &str| told.get(name).and_then(Value::as_str).unwrap_or_default();
@@ -137,7 +136,7 @@ pub(super) fn ended(told: &str) -> String {
     format!("(task \"{}\" {}{answer}; session {})", word("title"), word("status"), word("sessionId"))
 }
 
-/// How often a model was asked for a summary in vain, and why; nothing where none was.
+/// Number and causes of failed summary requests, as text; empty if there were none.
 pub(super) fn in_vain(made: &CompactionView) -> String {
     let asked = made.fallbacks.iter().filter(|way| way.asked.is_some_and(|asked| asked > 0));
     let (mut count, mut reasons) = (0, Vec::new());

@@ -1,4 +1,4 @@
-//! How a chat begins: the handshake, which session it is about, who answers. What is said in it comes later.
+//! Start of a chat: the handshake, the choice of a session and of a model.
 
 use super::client::{Client, Refused};
 use super::terminal::Screen;
@@ -17,34 +17,34 @@ use std::path::PathBuf;
 use std::time::Duration;
 use tokio::time::Instant;
 
-/// How long a session is waited for that another process writes.
+/// Longest wait for a session that another process writes.
 const LONGEST_WAIT: Duration = Duration::from_secs(10);
-/// How often it is tried meanwhile.
+/// Interval between attempts.
 const BETWEEN_TRIES: Duration = Duration::from_millis(100);
 
-/// What a chat begins with.
+/// Parameters of a chat.
 #[derive(Debug)]
 pub(super) struct Begin {
-    /// The workspace folder, as it is called.
+    /// Absolute path of the workspace folder.
     pub folder: PathBuf,
-    /// Which session.
+    /// The session to open.
     pub which: Which,
-    /// The folder that sessions are kept in, if it is not the platform's.
+    /// The storage folder; `None` for the platform's.
     pub storage: Option<PathBuf>,
-    /// The settings of tasks that are made in it.
+    /// Settings of tasks created in the session.
     pub task: Option<GivenSettings>,
 }
 
-/// Which session a chat is about.
+/// The session that a chat opens.
 #[derive(Debug)]
 pub(super) enum Which {
     New,
     Named(String),
-    /// The newest of the folder; a new one where there is none.
+    /// The newest of the folder, or a new one if there is none.
     Newest,
 }
 
-/// Opens the session; the session as it stands, and the model that answers, for people.
+/// Opens the session. Returns it with the name of its model, for display.
 pub(super) async fn open(
     mut client: Client,
     begin: Begin,
@@ -79,7 +79,7 @@ pub(super) async fn open(
         tools: Some(tools::tools()),
         sections: None,
         history: None,
-        // What another process writes is told as that, and not as an error.
+        // A session of another process is returned with `held_by`, not as an error.
         follow: Some(true),
     };
     let opened = opened(&mut client, &params, screen).await?;
@@ -96,13 +96,13 @@ pub(super) async fn open(
         return Err(Refused::No(said));
     }
     let model = model(&mut client, &opened).await?;
-    // From now on it is told of tasks that were asked for earlier, and at once of what it missed.
+    // The session is notified of tasks started earlier from now on, and at once of those that it missed.
     let session_id = opened.session_id.clone();
     client.ask::<TaskList>(&TaskListParams { workspace_folder: folder, session_id }).await;
     Ok((client, opened, model))
 }
 
-/// Opens a session. One that another process writes is waited for: whoever ran it may be just about to let it go.
+/// Opens a session. Waits for one that another process writes: that may be about to close it.
 async fn opened(
     client: &mut Client,
     params: &SessionOpenParams,
@@ -121,12 +121,12 @@ async fn opened(
             screen.note(&format!("({said}; waiting for it to close there; press Ctrl-C to leave)"));
         }
         tokio::time::sleep(BETWEEN_TRIES).await;
-        // The answer says how it stands then.
+        // The next response has the current state.
         client.drop_events();
     }
 }
 
-/// The newest session of the folder that somebody talks in.
+/// The newest session of the folder that a user chats in.
 async fn newest(client: &mut Client, folder: &str) -> Result<Option<String>, Refused> {
     let mut params =
         SessionListParams { workspace_folder: Some(folder.to_owned()), ..SessionListParams::default() };
@@ -144,8 +144,8 @@ async fn newest(client: &mut Client, folder: &str) -> Result<Option<String>, Ref
     }
 }
 
-/// The model that answers, for people. Where nobody set one it is scripted, which is not stored: the next who opens the
-/// session finds it as it was.
+/// Name of the session's model, for display. Without one, a scripted model answers; that is not stored, so
+/// the session is unchanged when it is opened again.
 async fn model(client: &mut Client, opened: &Snapshot) -> Result<String, Refused> {
     if let Some(named) = named(&opened.settings) {
         return Ok(named);

@@ -1,5 +1,4 @@
-//! A question to the user: calls that wait for a decision, and what a line that is typed decides. Who asks, and who is
-//! told, is not here.
+//! Calls that wait for the user's decision, and the parsing of typed decisions.
 
 use protocol::tool::{Decision, PauseReason, Verdict};
 use std::collections::VecDeque;
@@ -8,7 +7,7 @@ use tower_lsp::jsonrpc::Id;
 /// Calls that wait for a decision, the next one first.
 #[derive(Debug)]
 pub(super) struct Question {
-    /// The request that wants the decisions; there is none for those that waited when the session was opened.
+    /// The request to answer; `None` for calls that were pending when the session was opened.
     pub request: Option<Id>,
     pub left: VecDeque<PauseReason>,
     pub decisions: Vec<Decision>,
@@ -19,8 +18,8 @@ impl Question {
         Self { request, left: reasons.into(), decisions: Vec::new() }
     }
 
-    /// Takes a line as the decision about the next call, if it is one; whether all are decided. What approves is a line of
-    /// its own: a sentence that begins with such a word says something else.
+    /// Applies a line to the next call, if it is a decision. Returns `true` once all are decided. An approval
+    /// must be the whole line: a sentence that begins with such a word means something else.
     pub fn decide(&mut self, line: &str) -> bool {
         let line = line.trim();
         let (word, why) = line.split_once(' ').unwrap_or((line, ""));
@@ -47,7 +46,7 @@ mod tests {
     }
 
     #[test]
-    fn each_call_is_decided_by_a_line_that_is_a_decision() {
+    fn each_call_is_decided_by_a_decision_line() {
         let mut question = Question::new(None, vec![waits("a"), waits("b"), waits("c")]);
         let sentences =
             ["y but only that one", "yes, if it is small", "a", "a better idea: what is 2+2?", "always so?"];

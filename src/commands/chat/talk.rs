@@ -29,31 +29,30 @@ use tokio::io::DuplexStream;
 use tokio::task::JoinSet;
 use tower_lsp::jsonrpc::Id;
 
-/// What a chat is at.
+/// State of a chat.
 #[derive(Debug)]
 enum Doing {
-    /// It waits for a line.
+    /// Waits for a line.
     Resting,
-    /// It waits for the answer to this request: a turn is to begin.
+    /// Waits for the response to this request, which starts a turn.
     Starting(i64),
-    /// It waits for the end of a turn.
+    /// Waits for the end of a turn.
     Running,
-    /// It waits for the user's decision.
+    /// Waits for the user's decision.
     Asking(Question),
-    /// It waits for the answer to this request.
+    /// Waits for the response to the request of this command.
     Commanding(i64, Command),
 }
 
-/// Whom the result of a tool goes to.
+/// Recipient of a tool's result.
 #[derive(Debug)]
 enum For {
-    /// A request of the sidecar's.
+    /// A request of the sidecar.
     Request(Id),
-    /// A call that was open when the session was opened.
+    /// A call that was pending when the session was opened.
     Call(String),
 }
 
-/// Whether the chat goes on.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Next {
     GoOn,
@@ -67,17 +66,17 @@ struct Talk {
     about: About,
     doing: Doing,
     running: JoinSet<(For, ToolInvokeResult)>,
-    /// The answer that is being shown: the message that it will be, and what is shown of it.
+    /// The answer on screen: the id of its message, and the text shown so far.
     answer: (String, String),
-    /// Whether Ctrl-C was the last thing that was typed.
+    /// `true` if Ctrl-C was the last input.
     is_interrupted: bool,
-    /// Whether the last turn failed.
+    /// `true` if the last turn failed.
     has_failed: bool,
-    /// Whether the session holds anything.
+    /// `true` if the session holds anything.
     is_begun: bool,
 }
 
-/// Talks until the user leaves; the process's exit code.
+/// Runs the chat until the user leaves. Returns the process's exit code.
 pub(super) async fn talk(stream: DuplexStream, begin: Begin) -> Result<u8, Refused> {
     let mut interrupts = interrupts();
     let (folder, task) = (begin.folder.clone(), begin.task.clone());
@@ -94,7 +93,7 @@ pub(super) async fn talk(stream: DuplexStream, begin: Begin) -> Result<u8, Refus
         let next = tokio::select! {
             heard = talk.client.hear() => match heard {
                 Some(heard) => talk.heard(heard).await,
-                // Somebody ended the process.
+                // The sidecar stopped.
                 None => return Ok(SUCCESS),
             },
             Some(Ok((whom, result))) = talk.running.join_next() => talk.ran(whom, result).await,
@@ -139,7 +138,7 @@ impl Talk {
         talk
     }
 
-    /// Goes on with what was open when the session was left.
+    /// Resumes the decision or the calls that were pending when the session was left.
     fn take_up(&mut self, opened: &Snapshot) {
         if let Some(pause) = &opened.pause {
             self.doing = Doing::Asking(Question::new(None, pause.reasons.clone()));
@@ -151,7 +150,7 @@ impl Talk {
         }
     }
 
-    /// Whether a line that is typed now has a meaning.
+    /// `true` if a line can be typed now.
     const fn reads(&self) -> bool {
         matches!(self.doing, Doing::Resting | Doing::Asking(_))
     }
@@ -161,7 +160,7 @@ impl Talk {
         self.rest_or_ask();
     }
 
-    /// Asks for what is waited for.
+    /// Prompts for the input that the state waits for.
     fn rest_or_ask(&mut self) {
         match &self.doing {
             Doing::Resting => self.screen.prompt("> "),
@@ -176,7 +175,7 @@ impl Talk {
         }
     }
 
-    /// A line was typed; nothing at the end of input.
+    /// Handles a typed line; `None` at the end of input.
     async fn typed(&mut self, line: Option<String>) -> Next {
         let Some(line) = line else {
             if let Doing::Asking(_) = self.doing {
@@ -246,7 +245,7 @@ impl Talk {
         Next::GoOn
     }
 
-    /// Ctrl-C was pressed.
+    /// Handles Ctrl-C.
     async fn interrupted(&mut self) -> Next {
         let again = std::mem::replace(&mut self.is_interrupted, true);
         match &self.doing {
@@ -303,7 +302,7 @@ impl Talk {
                 self.screen.note(&said.unwrap_or_else(|error| error));
                 self.rest();
             }
-            // A decision or a result that came too late: whatever made it so is shown by itself.
+            // A decision or a result that came too late: an event shows why.
             _ => {}
         }
     }
@@ -346,7 +345,7 @@ impl Talk {
         Next::GoOn
     }
 
-    /// The state is now this one.
+    /// Handles a change of the session's state.
     fn runs(
         &mut self,
         state: State,
@@ -371,11 +370,11 @@ impl Talk {
         let is_at_rest =
             matches!(state, State::Idle | State::WaitingUserInput | State::Completed | State::Error);
         match &self.doing {
-            // A compaction has states of its own, and what is to begin has not begun.
+            // A compaction has states of its own, and a starting turn has not begun.
             Doing::Commanding(..) | Doing::Starting(_) => {}
             Doing::Resting if is_at_rest => {}
             _ if is_at_rest => self.rest(),
-            // Something that waited began.
+            // Queued work began.
             Doing::Resting => self.doing = Doing::Running,
             Doing::Running | Doing::Asking(_) => {}
         }
@@ -398,7 +397,7 @@ impl Talk {
         }
     }
 
-    /// A piece of an answer.
+    /// Shows a piece of an answer.
     fn go_on(&mut self, message: &str, text: &str) {
         if self.answer.0 != message {
             self.answer = (message.to_owned(), String::new());
@@ -407,12 +406,12 @@ impl Talk {
         self.screen.say(text);
     }
 
-    /// All that is there of an answer, of which some may be shown.
+    /// Shows the rest of an answer, given its whole text so far.
     fn catch_up(&mut self, message: &str, text: &str) {
         let shown = if self.answer.0 == message { self.answer.1.as_str() } else { "" };
         match text.strip_prefix(shown) {
             Some(rest) => self.go_on(message, rest),
-            // It is another text than what was streamed: the session holds this one.
+            // Not what was streamed: the session holds this text.
             None => {
                 self.screen.end_line();
                 self.answer.1.clear();
@@ -421,7 +420,7 @@ impl Talk {
         }
     }
 
-    /// A message is in the session.
+    /// Shows a message that was added to the session.
     fn added(&mut self, message: &Message) {
         let kind = message.kind.as_deref().filter(|_| message.role == Role::Event);
         let is_question = kind == Some("question");
@@ -437,7 +436,7 @@ impl Talk {
         self.screen.end_line();
     }
 
-    /// All calls of a question are decided.
+    /// Sends the decisions on all calls of a question.
     async fn decided(&mut self) {
         let Doing::Asking(question) = std::mem::replace(&mut self.doing, Doing::Running) else { return };
         let Question { request, decisions, .. } = question;
@@ -450,13 +449,13 @@ impl Talk {
         }
     }
 
-    /// Runs a tool beside everything else.
+    /// Runs a tool in the background.
     fn run(&mut self, whom: For, name: &str, arguments: &str) {
         let (folder, name, arguments) = (self.folder.clone(), name.to_owned(), arguments.to_owned());
         self.running.spawn_blocking(move || (whom, tools::run(&folder, &name, &arguments)));
     }
 
-    /// A tool is done.
+    /// Sends the result of a tool.
     async fn ran(&mut self, whom: For, result: ToolInvokeResult) -> Next {
         match whom {
             For::Request(id) => self.client.answer(&id, &result).await,
@@ -476,7 +475,7 @@ impl Talk {
         Next::GoOn
     }
 
-    /// Leaves; the session stays.
+    /// Shuts the sidecar down; the session stays stored.
     async fn leave(mut self) -> Result<u8, Refused> {
         if self.is_begun {
             self.screen.note(&format!(
@@ -490,7 +489,6 @@ impl Talk {
     }
 }
 
-/// What stands in the parts as text.
 fn texts(parts: &[Part]) -> String {
     let text = |part: &Part| match part {
         Part::Text { text } => Some(text.clone()),

@@ -1,5 +1,5 @@
-//! The tools of a terminal: they look into one folder and nowhere else, change nothing, and say only so much at a time.
-//! Who may call them is decided elsewhere.
+//! Tools of the terminal: they read one folder only, change nothing, and bound their output. Approval is not
+//! handled here.
 
 use engine::text::json;
 use protocol::message::Content;
@@ -26,10 +26,10 @@ const MOST_FILES: usize = 20_000;
 const MOST_SEARCHED: u64 = 1 << 20;
 /// The largest pattern, as it is compiled. Bytes.
 const PATTERN_SIZE: usize = 1 << 20;
-/// Folders that no search goes into: made by machines, and large. Hidden ones neither.
+/// Folders that searches skip, because they are generated and large. Hidden ones are skipped, too.
 const LEFT_OUT: [&str; 2] = ["node_modules", "target"];
 
-/// What a model is told of them. Each call is asked about.
+/// The tools' definitions. Each call needs approval.
 pub(super) fn tools() -> Vec<Tool> {
     let tool = |name: &str, kind, description: &str, properties: Value, required: &[&str]| Tool {
         name: name.to_owned(),
@@ -89,7 +89,7 @@ struct Grep {
     path: Option<String>,
 }
 
-/// Runs a call in this folder. What goes wrong is told to the model.
+/// Runs a call in this folder. Errors are returned to the model.
 pub(super) fn run(folder: &Path, name: &str, arguments: &str) -> ToolInvokeResult {
     let said = match name {
         "read_file" => given(arguments).and_then(|given| read_file(folder, &given)),
@@ -107,21 +107,21 @@ fn given<T: DeserializeOwned>(arguments: &str) -> Result<T, String> {
     json::read(arguments).map_err(|error| format!("invalid arguments: {error}"))
 }
 
-/// Where a path leads, links and all, if that is inside the folder.
+/// Resolves a path and its links. Fails if it leads out of the folder.
 fn inside(folder: &Path, path: &str) -> Result<PathBuf, String> {
     let folder =
         folder.canonicalize().map_err(|error| format!("cannot open the workspace folder: {error}"))?;
     let real = folder.join(path).canonicalize();
     match real {
         Ok(real) if real.starts_with(&folder) => Ok(real),
-        // Whether there is something outside is not told.
+        // The existence of files outside is not revealed.
         Ok(_) => Err(format!("{path} is outside of the workspace folder")),
         Err(_) if has_way_out(path) => Err(format!("{path} is outside of the workspace folder")),
         Err(error) => Err(format!("{path}: {error}")),
     }
 }
 
-/// Whether a path names places that may lie outside.
+/// `true` if a path may lead outside by its form.
 fn has_way_out(path: &str) -> bool {
     let path = Path::new(path);
     path.has_root() || path.components().any(|part| matches!(part, std::path::Component::ParentDir))
@@ -131,7 +131,7 @@ fn read_file(folder: &Path, given: &ReadFile) -> Result<String, String> {
     let at = |error: std::io::Error| format!("{}: {error}", given.path);
     let file = inside(folder, &given.path)?;
     let about = file.metadata().map_err(at)?;
-    // A pipe or a device would be waited for.
+    // A read of a pipe or a device would block.
     if !about.is_file() {
         return Err(format!("{} is not a file", given.path));
     }
@@ -143,7 +143,7 @@ fn read_file(folder: &Path, given: &ReadFile) -> Result<String, String> {
     if bytes.contains(&0) {
         return Ok(format!("({} bytes of binary data)", about.len()));
     }
-    // A character that was cut in two belongs to the next piece.
+    // A character that was cut in two belongs to the next page.
     if let Err(error) = std::str::from_utf8(&bytes)
         && error.error_len().is_none()
         && error.valid_up_to() > 0
@@ -158,7 +158,7 @@ fn read_file(folder: &Path, given: &ReadFile) -> Result<String, String> {
     Ok(text)
 }
 
-/// What a folder holds, in order: its path, its name, and whether it is a folder. Links are neither followed nor folders.
+/// Entries of a folder, sorted by name. The type of a link is that of the link itself.
 fn entries(folder: &Path) -> std::io::Result<Vec<(PathBuf, String, fs::FileType)>> {
     let mut all = Vec::new();
     for entry in fs::read_dir(folder)? {
@@ -198,7 +198,7 @@ fn grep(folder: &Path, given: &Grep) -> Result<String, String> {
     while let Some(path) = left.pop() {
         if path.is_dir() {
             let wanted = |name: &str| !name.starts_with('.') && !LEFT_OUT.contains(&name);
-            // A folder that cannot be read holds nothing that can be.
+            // A folder that cannot be read counts as empty.
             let all = entries(&path).unwrap_or_default().into_iter().rev();
             left.extend(
                 all.filter(|(_, name, kind)| wanted(name) && (kind.is_dir() || kind.is_file()))
@@ -232,14 +232,14 @@ fn grep(folder: &Path, given: &Grep) -> Result<String, String> {
         found.push("(no matches)".to_owned());
     }
     if unread > 0 {
-        // Who takes nothing found for nothing there goes on with what is not so.
+        // Otherwise a skipped file would pass for one without a match.
         let most = MOST_SEARCHED >> 20;
         found.push(format!("(skipped {unread} files: over {most} MiB, binary or unreadable)"));
     }
     Ok(found.join("\n"))
 }
 
-/// The text of a file that is not too large; what is not UTF-8 in it is replaced.
+/// The text of a file, with invalid UTF-8 replaced; `None` if it is too large, binary or unreadable.
 fn text(file: &Path) -> Option<String> {
     let about = file.metadata().ok()?;
     if !about.is_file() || about.len() > MOST_SEARCHED {
@@ -253,7 +253,7 @@ fn text(file: &Path) -> Option<String> {
 mod tests {
     use super::*;
 
-    /// A workspace with a neighbour that is nobody's business.
+    /// A workspace with a secret file beside it.
     struct Ground(PathBuf);
 
     impl Ground {
@@ -282,14 +282,14 @@ mod tests {
     }
 
     #[test]
-    fn what_is_inside_is_shown() {
+    fn files_of_the_workspace_are_shown() {
         let ground = Ground::new();
         let call = |name, arguments| ground.call(name, &arguments).unwrap();
         assert_eq!(call("read_file", json!({ "path": "src/a.rs" })), "fn one() {}\nfn two() {}\n");
         assert_eq!(call("list", json!({})), ".hidden/\nsrc/");
         assert_eq!(call("grep", json!({ "pattern": "fn t.*" })), "src/a.rs:2: fn two() {}");
         assert_eq!(call("grep", json!({ "pattern": "nothing" })), "(no matches)");
-        // What is not looked into is told: it may be there.
+        // Skipped files are reported: they may match.
         fs::write(ground.0.join("w/large.log"), "nothing\n".repeat(200_000)).unwrap();
         fs::write(ground.0.join("w/latin.txt"), b"caf\xe9 noir\n").unwrap();
         let told = "(skipped 1 files: over 1 MiB, binary or unreadable)";
@@ -302,7 +302,7 @@ mod tests {
 
     #[cfg(unix)]
     #[test]
-    fn nothing_leads_outside() {
+    fn paths_outside_the_workspace_are_rejected() {
         let ground = Ground::new();
         std::os::unix::fs::symlink(ground.0.join("secret"), ground.0.join("w/link")).unwrap();
         std::os::unix::fs::symlink(&ground.0, ground.0.join("w/up")).unwrap();
@@ -322,7 +322,7 @@ mod tests {
     }
 
     #[test]
-    fn a_large_file_comes_in_pieces_that_cut_no_character() {
+    fn large_file_is_paged_between_characters() {
         let ground = Ground::new();
         let whole = format!("a{}", "\u{e9}".repeat(20_000));
         fs::write(ground.0.join("w/large"), &whole).unwrap();
@@ -334,7 +334,7 @@ mod tests {
     }
 
     #[test]
-    fn what_cannot_be_done_is_said() {
+    fn invalid_calls_return_errors() {
         let ground = Ground::new();
         assert!(ground.call("read_file", &json!({ "path": "src" })).unwrap_err().contains("is not a file"));
         assert!(ground.call("read_file", &json!({})).unwrap_err().contains("missing field `path`"));

@@ -1,11 +1,11 @@
-//! Text that somebody is to judge, such as a call before it runs: characters that cannot be seen, or that move what can be,
-//! are named by their code points.
+//! Replaces invisible characters by their code points in text that a user judges, such as a call before
+//! approval; also those that move visible ones.
 
 use std::fmt::Write;
 use std::ops::RangeInclusive;
 
-/// Spaces that are no space, formatting and bidirectional marks, variation selectors, tags, fillers that draw nothing,
-/// private use. Controls are asked for by themselves.
+/// Unusual spaces, formatting and bidirectional marks, variation selectors, tags, blank fillers, private use.
+/// Control characters are checked separately.
 const UNSEEN: &[RangeInclusive<char>] = &[
     '\u{a0}'..='\u{a0}',
     '\u{ad}'..='\u{ad}',
@@ -40,7 +40,7 @@ const UNSEEN: &[RangeInclusive<char>] = &[
     '\u{e0000}'..='\u{10ffff}',
 ];
 
-/// The text with each character that cannot be seen named in brackets. Lines and tabs stay.
+/// Replaces each invisible character by its code point in brackets. Line feeds and tabs stay.
 pub(super) fn visible(text: &str) -> String {
     let mut shown = String::with_capacity(text.len());
     for c in text.chars() {
@@ -60,7 +60,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn text_that_can_be_seen_stays() {
+    fn visible_text_is_unchanged() {
         for text in ["", "echo tidy\n\techo 'grün 日本 🙂'", "שלום"] {
             assert_eq!(visible(text), text);
         }

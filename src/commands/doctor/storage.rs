@@ -1,5 +1,5 @@
-//! `threadhold doctor --storage`: what is wrong with the database of a storage folder, and what can be put right. What is
-//! looked at is the store's.
+//! `threadhold doctor --storage`: reports faults of the database in a storage folder, and repairs them. The
+//! store does the checks.
 
 use crate::commands::files::print;
 use crate::commands::{Failure, SUCCESS, UNFIT};
@@ -8,7 +8,7 @@ use std::path::Path;
 use store::place::Options;
 use store::sqlite::check::{self, Checked};
 
-/// The exit code says whether anything is wrong when it is over.
+/// Returns [`UNFIT`] if faults remain at the end.
 pub(super) fn run(folder: &Path, repair: bool) -> Result<u8, Failure> {
     let options = Options::in_folder(folder);
     let found = check::check(&options)?;
@@ -16,7 +16,7 @@ pub(super) fn run(folder: &Path, repair: bool) -> Result<u8, Failure> {
     let can_be_repaired = found.faults.iter().any(|damage| damage.repair.is_some());
     let left = match repair && can_be_repaired {
         true => {
-            // What was found is told, whatever becomes of the repair.
+            // The findings are printed even if the repair fails.
             print(&std::mem::take(&mut report))?;
             let (left, copy) = check::repair(&options)?;
             let _ = writeln!(report, "copy     {}, made before the repair", copy.display());

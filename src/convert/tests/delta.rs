@@ -1,5 +1,5 @@
-//! Answers that are being written, folded through the wire's types as the server does it. `fixtures/delta` is shared
-//! with the TypeScript client, so both fold alike; what a draft becomes in a session is held with the sessions.
+//! Streamed answers, folded through the wire types as the server does it. `fixtures/delta` is shared with the
+//! TypeScript client, so that both fold alike; the session crate tests drafts in sessions.
 
 use crate::convert;
 use engine::delta::{Delta, Draft, UnknownCall};
@@ -16,16 +16,16 @@ use serde_json::{Value, json};
 use std::fs;
 use std::path::Path;
 
-/// Takes an operation in as it comes over the wire; one that nobody knows changes nothing.
+/// Folds an operation from the wire; an unknown one changes nothing.
 fn fold(draft: &mut Draft, op: &Value) -> Result<(), UnknownCall> {
     let op: DeltaOp = serde_json::from_str(&op.to_string()).expect("an operation");
     convert::delta(&op).map_or(Ok(()), |delta| {
-        assert_eq!(convert::delta_op(&delta), op, "what is sent on is what came");
+        assert_eq!(convert::delta_op(&delta), op, "an operation is forwarded unchanged");
         draft.fold(delta)
     })
 }
 
-/// The draft as a snapshot shows it, without the id of its message.
+/// The draft in a snapshot, without the id of its message.
 fn shown(draft: &Draft) -> Value {
     let mut shown = serde_json::to_value(convert::streaming("m", draft)).expect("JSON");
     assert_eq!(fault_in(&schema(), &json!({"$ref": "#/$defs/Streaming"}), &shown), None);
@@ -52,7 +52,7 @@ fn ops(case: &Value) -> &[Value] {
 }
 
 #[test]
-fn each_shared_fixture_folds_to_what_is_written_down() {
+fn shared_fixtures_fold_to_their_expected_values() {
     let mut seen = Vec::new();
     for case in cases() {
         let name = case["name"].as_str().expect("a name");
@@ -66,11 +66,10 @@ fn each_shared_fixture_folds_to_what_is_written_down() {
         assert_eq!(error.map(|error| json!(error.to_string())).as_ref(), case.get("error"), "{name}");
     }
     assert!(DELTA_OPS.iter().all(|op| seen.iter().any(|seen| seen == op)));
-    assert!(seen.iter().any(|op| !DELTA_OPS.contains(&op.as_str())), "one that nobody knows");
+    assert!(seen.iter().any(|op| !DELTA_OPS.contains(&op.as_str())), "an unknown operation is covered");
 }
 
-/// What was streamed is what the message says, in the store's form and in the wire's.
-///
+/// Holds in the stored form and on the wire.
 #[test]
 fn the_message_is_what_was_folded() {
     for case in cases() {
@@ -91,9 +90,9 @@ fn the_message_is_what_was_folded() {
     }
 }
 
-/// A value may lie as deep as a frame can hold it, and the store can read it again.
+/// A value may be nested as deep as a frame allows, and the store must be able to read it.
 #[test]
-fn the_deepest_value_that_can_come_can_be_stored() {
+fn deepest_value_of_a_frame_can_be_stored() {
     let nested = |levels: usize| format!("{}1{}", r#"{"n":"#.repeat(levels), "}".repeat(levels));
     let of = |op: &str| {
         let deepest = (1..128).rev().find_map(|levels| {
@@ -125,7 +124,7 @@ fn text_op() -> impl Strategy<Value = Delta> {
     })
 }
 
-/// The same operations with each text cut at the boundaries between its characters that `cuts` picks.
+/// The same operations with each text cut between characters where `cuts` says so.
 fn cut(ops: &[Delta], cuts: &[bool]) -> Vec<Delta> {
     let mut cuts = cuts.iter().cycle();
     let mut out = Vec::new();

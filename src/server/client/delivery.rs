@@ -1,6 +1,7 @@
-//! Events held back for a slow client. Above a limit events are no longer sent: each session is noted, and once the client
-//! has read it gets one snapshot in the place of all that it missed. Changes of the list become one; reports of progress
-//! and lines for the client's log are left out. Requests and responses always go. What is said is not known here.
+//! Events held back for a slow client. Above a limit events are no longer sent: each session is noted, and
+//! once the client has read, it gets one snapshot instead of all that it missed. Changes of the list are
+//! merged; progress reports and lines for the client's log are dropped. Requests and responses are always
+//! sent.
 
 use crate::server::mailbox::Mailbox;
 use engine::id::SessionId;
@@ -14,21 +15,21 @@ use std::ops::Bound;
 /// The client has read what waited for it.
 pub(in crate::server) struct Drained;
 
-/// Bytes that may wait for the client before it counts as one that does not read. A burst of a large session stays below.
+/// Unread bytes above which a client counts as slow. A burst of a large session stays below.
 const HELD: usize = 8 << 20;
 
-/// The events that are held back, and what stands for them.
+/// The events held back, and what replaces them.
 #[derive(Debug, Default)]
 pub(super) struct Delivery {
-    /// True if too much waits. The writer says when that is over.
+    /// `true` while too much is unread. The writer reports the end of that.
     is_held: bool,
     /// Sessions of which events were not sent.
     behind: BTreeSet<SessionId>,
-    /// The one of them that had its turn last: none waits for ever because of others.
+    /// The one of them that was caught up last: each gets its turn.
     last: Option<SessionId>,
-    /// Changes of the list.
+    /// Merged changes of the list.
     list: List,
-    /// Lines that were left out of the client's log.
+    /// Number of dropped lines for the client's log.
     lines: u64,
 }
 
@@ -55,7 +56,7 @@ impl List {
         }
         for id in changed.deleted {
             self.updated.remove(&id);
-            // Also where it was created meanwhile: the client may have learned of it from an answer.
+            // Even if it was created meanwhile: the client may know it from a response.
             self.created.remove(&id);
             self.deleted.insert(id);
         }
@@ -83,12 +84,12 @@ impl List {
 }
 
 impl Delivery {
-    /// Returns whether too much waits for the client.
+    /// `true` if too much is unread.
     pub const fn is_held(&self) -> bool {
         self.is_held
     }
 
-    /// Returns whether too much waits for the client, looked at now.
+    /// `true` if too much is unread, checked now.
     pub fn holds(&mut self, outgoing: &Outgoing, mailbox: &Mailbox<Drained>) -> bool {
         if !self.is_held && outgoing.waiting() > HELD {
             self.is_held = true;
@@ -99,38 +100,38 @@ impl Delivery {
         self.is_held
     }
 
-    /// Returns whether an event of this session is not sent now. A snapshot will come in its place.
+    /// `true` if an event of this session is held back. A snapshot will replace it.
     pub fn keeps_back(&mut self, id: &SessionId, outgoing: &Outgoing, mailbox: &Mailbox<Drained>) -> bool {
         if self.holds(outgoing, mailbox) && !self.behind.contains(id) {
             self.behind.insert(id.clone());
         }
-        // Also while it waits for its snapshot: an event without those before it would be of no use.
+        // Also while it waits for its snapshot: an event is useless without those before it.
         self.behind.contains(id)
     }
 
-    /// A snapshot is due in the place of this session's events, as soon as what it has to store is stored.
+    /// Replaces events of this session by a snapshot, due once its steps are stored.
     pub fn owe(&mut self, id: &SessionId) {
         self.behind.insert(id.clone());
     }
 
-    /// Returns whether a line for the client's log is left out.
+    /// Counts a line for the client's log if it is to be dropped. Returns `true` in that case.
     pub const fn keeps_log_back(&mut self) -> bool {
         self.lines += self.is_held as u64;
         self.is_held
     }
 
-    /// Returns whether events of this session were not sent.
+    /// `true` if events of this session were not sent.
     pub fn is_behind(&self, id: &SessionId) -> bool {
         self.behind.contains(id)
     }
 
-    /// A session's turn: it is behind no longer.
+    /// Marks a session as up to date.
     pub fn caught_up(&mut self, id: &SessionId) {
         self.behind.remove(id);
         self.last = Some(id.clone());
     }
 
-    /// Gives changes of the list back where they are to be sent now.
+    /// Gives changes of the list back if they can be sent now; merges them otherwise.
     pub fn sessions_changed(
         &mut self,
         changed: SessionsChangedParams,
@@ -144,14 +145,14 @@ impl Delivery {
         Some(changed)
     }
 
-    /// Holds nothing back any more, but for sessions that are behind: what changed in the list meanwhile, and how many
-    /// lines were left out.
+    /// Ends holding back, but for sessions that are behind. Returns the merged changes of the list, and the
+    /// number of dropped lines.
     pub fn drained(&mut self) -> (Option<SessionsChangedParams>, u64) {
         self.is_held = false;
         (self.list.take(), std::mem::take(&mut self.lines))
     }
 
-    /// Sessions that are behind, those that waited longer before those that had their turn.
+    /// Sessions that are behind, beginning after the one that was caught up last.
     pub fn in_turn(&self) -> Vec<SessionId> {
         let Some(last) = &self.last else { return self.behind.iter().cloned().collect() };
         let after = self.behind.range((Bound::Excluded(last), Bound::Unbounded));

@@ -1,5 +1,5 @@
-//! Requests of the client that wait for an answer: what each is about, and which sessions a given answer frees. Each is
-//! answered once; the watchdog answers one that waits for nothing that is under way.
+//! Requests of the client that wait for an answer: their sessions, and which of these an answer frees. Each
+//! is answered once; the watchdog answers a request that waits for nothing.
 
 use super::{Client, Reply};
 use crate::server::mailbox::{Mailbox, Pending};
@@ -13,31 +13,31 @@ use serde_json::{Value, json};
 use session::input::ReplyTo;
 use std::collections::{BTreeMap, BTreeSet};
 
-/// Stands for the waiter where nobody waits.
+/// Stands for the request if nobody waits.
 pub(in crate::server) const NOBODY: ReplyTo = ReplyTo(u64::MAX);
 
-/// The requests that wait.
+/// The requests that wait for an answer.
 #[derive(Default)]
 pub(in crate::server) struct Replies {
     waiting: BTreeMap<ReplyTo, Waiting>,
-    /// Sessions of which a request was answered in this event: they may have nothing left to wait for.
+    /// Sessions of requests answered during this event: they may have nothing left to wait for.
     freed: BTreeSet<SessionId>,
-    /// Requests for which nothing was under way when the watchdog looked last.
+    /// Requests that waited for nothing at the watchdog's last check.
     idle: BTreeSet<ReplyTo>,
 }
 
 struct Waiting {
     reply: Reply,
-    /// The session that it is about.
+    /// The session of the request.
     session: Option<SessionId>,
     /// The turn that it names.
     turn: Option<String>,
     form: Form,
-    /// Where progress is told meanwhile, and whether it was begun.
+    /// The token for progress, and whether that has begun.
     progress: Option<(ProgressToken, bool)>,
     /// To be added to the answer's diagnostics.
     diagnostics: Vec<Diagnostic>,
-    /// True if a job off the router has it: a [`Pending`] exists.
+    /// `true` while a job outside of the router has it: a [`Pending`] exists.
     is_pending: bool,
 }
 
@@ -67,7 +67,7 @@ impl Replies {
         self.waiting.contains_key(&to)
     }
 
-    /// Notes the session that a request is about.
+    /// Notes the session of a request.
     pub fn set_session(&mut self, to: ReplyTo, session: Option<SessionId>) {
         if let Some(waiting) = self.waiting.get_mut(&to) {
             waiting.session = session;
@@ -89,7 +89,7 @@ impl Replies {
         self.waiting.get(&to)?.turn.as_deref()
     }
 
-    /// Notes which form the answer has.
+    /// Notes the form of the answer.
     pub fn set_form(&mut self, to: ReplyTo, form: Form) {
         if let Some(waiting) = self.waiting.get_mut(&to) {
             waiting.form = form;
@@ -100,21 +100,21 @@ impl Replies {
         self.waiting.get(&to).map(|waiting| waiting.form.clone()).unwrap_or_default()
     }
 
-    /// Notes where progress of a request is told.
+    /// Notes the progress token of a request.
     pub fn set_progress(&mut self, to: ReplyTo, token: Option<ProgressToken>) {
         if let Some(waiting) = self.waiting.get_mut(&to) {
             waiting.progress = token.map(|token| (token, false));
         }
     }
 
-    /// Adds to what the answer says beside itself.
+    /// Adds diagnostics to the answer.
     pub fn add_diagnostics(&mut self, to: ReplyTo, diagnostics: impl Iterator<Item = Diagnostic>) {
         if let Some(waiting) = self.waiting.get_mut(&to) {
             waiting.diagnostics.extend(diagnostics);
         }
     }
 
-    /// A request, perhaps nobody's, waits for a job off the router from now on.
+    /// Lets a request, perhaps [`NOBODY`]'s, wait for a job outside of the router.
     pub fn pending<E>(&mut self, to: ReplyTo, mailbox: &Mailbox<E>) -> Pending<E> {
         if let Some(waiting) = self.waiting.get_mut(&to) {
             waiting.is_pending = true;
@@ -122,11 +122,11 @@ impl Replies {
         mailbox.pending(to)
     }
 
-    /// The job of a request came back.
+    /// Notes that the job of a request came back.
     pub fn came_back(&mut self, to: ReplyTo) {
         if let Some(waiting) = self.waiting.get_mut(&to) {
             waiting.is_pending = false;
-            // Wherever the request goes from here, its session may be waiting for it no longer.
+            // Whatever follows, nothing may need the request's session any more.
             self.freed.extend(waiting.session.clone());
         }
     }
@@ -135,18 +135,18 @@ impl Replies {
         self.waiting.get(&to).is_some_and(|waiting| waiting.is_pending)
     }
 
-    /// A session that a request was answered of, each once.
+    /// Takes a session of an answered request, each once.
     pub fn next_freed(&mut self) -> Option<SessionId> {
         self.freed.pop_first()
     }
 
-    /// The requests that are about this session.
+    /// The requests of this session.
     pub fn about(&self, id: &SessionId) -> impl Iterator<Item = ReplyTo> {
         let about = self.waiting.iter().filter(move |(_, waiting)| waiting.session.as_ref() == Some(id));
         about.map(|(to, _)| *to)
     }
 
-    /// Answers, if somebody still waits.
+    /// Answers a request, if it still waits.
     pub fn answer(&mut self, client: &mut Client, to: ReplyTo, mut value: Result<Value, ProtocolError>) {
         if let (NOBODY, Err(error)) = (to, &value) {
             client.log(format!("something that a session was to be told did not reach it: {error}"));
@@ -170,7 +170,7 @@ impl Replies {
         client.answer(waiting.reply, value);
     }
 
-    /// The handler of a request is gone. Gives the session that the request was about.
+    /// Drops a request whose handler is gone. Returns its session.
     pub fn abandon(&mut self, client: &Client, to: ReplyTo) -> Option<SessionId> {
         let waiting = self.waiting.remove(&to)?;
         if let Some((token, true)) = &waiting.progress {
@@ -179,7 +179,7 @@ impl Replies {
         waiting.session
     }
 
-    /// Tells requests about this session how far they are.
+    /// Reports progress to the requests of this session.
     pub fn progress(&mut self, client: &Client, id: &SessionId, message: &str) {
         let told = self.waiting.values_mut().filter(|waiting| waiting.session.as_ref() == Some(id));
         for (token, begun) in told.filter_map(|waiting| waiting.progress.as_mut()) {
@@ -193,20 +193,20 @@ impl Replies {
         }
     }
 
-    /// The requests that wait.
+    /// All requests that wait.
     pub fn all(&self) -> impl Iterator<Item = ReplyTo> {
         self.waiting.keys().copied()
     }
 
-    /// Notes the requests that wait for nothing that is under way: those of them that did so when it was looked last, for
-    /// a wrong answer would be worse than a late one.
+    /// Notes the requests that wait for nothing. Returns those that did so at the last check, too: a wrong
+    /// answer would be worse than a late one.
     pub fn stuck(&mut self, idle: BTreeSet<ReplyTo>) -> Vec<ReplyTo> {
         let before = std::mem::replace(&mut self.idle, idle);
         self.idle.intersection(&before).copied().collect()
     }
 }
 
-/// How it ended for which progress was told, in words.
+/// The last progress message of an answered request.
 fn ended(value: &Result<Value, ProtocolError>) -> &str {
     match value {
         Err(error) => &error.message,

@@ -1,4 +1,4 @@
-//! Requests of ours that the client has not answered yet, by their numbers. A number is never given twice.
+//! Requests of ours that the client has not answered yet, by number. A number is never reused.
 
 use engine::id::{CallId, SessionId, TurnId};
 use protocol::model::ModelPurpose;
@@ -10,11 +10,11 @@ use std::collections::BTreeMap;
 pub(in crate::server) struct PendingRequest {
     /// The session that wants the answer.
     pub session: SessionId,
-    /// The question.
+    /// The kind of request.
     pub what: What,
 }
 
-/// See [`PendingRequest`].
+/// The kinds of [`PendingRequest`].
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(in crate::server) enum What {
     /// `model/complete`.
@@ -29,18 +29,18 @@ pub(in crate::server) enum What {
     Review,
 }
 
-/// A request to a model, as far as `model/usage` tells of it.
+/// A request to a model, as `model/usage` reports it.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(in crate::server) struct Used {
     /// The turn that it is for.
     pub turn: Option<TurnId>,
-    /// Why the model was asked.
+    /// The purpose of the request.
     pub purpose: ModelPurpose,
     /// Our own count of it, in tokens.
     pub tokens: u32,
 }
 
-/// See the file's header.
+/// The requests that wait for the client.
 #[derive(Debug, Default)]
 pub(super) struct Requests {
     pending: BTreeMap<i64, PendingRequest>,

@@ -1,11 +1,11 @@
-//! The files that say something of settings, as they are looked at and read.
+//! The files with settings: their paths, and how they are read.
 
 use crate::server::outside;
 use crate::server::settings::{Fault, Layer};
 use crate::server::watch::{Found, Look};
 use std::path::{Path, PathBuf};
 
-/// A file that matters.
+/// A watched file.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(in crate::server) enum Which {
     /// The user's settings.
@@ -18,9 +18,9 @@ pub(in crate::server) enum Which {
     Instructions(String, String),
 }
 
-/// Bytes of a settings file that are read at most.
+/// Most bytes of a settings file that are read.
 const MOST: u64 = 1 << 20;
-/// The settings file of the workspace in this folder. What is at another place than this machine's files has none.
+/// The settings file of the workspace in this folder; `None` if the folder is not a local path.
 pub(super) fn of_workspace(folder: &str) -> Option<Look> {
     let base = PathBuf::from(folder);
     let file = base.join(".threadhold").join("config.toml");
@@ -30,12 +30,12 @@ pub(super) fn of_workspace(folder: &str) -> Option<Look> {
 /// The user's file. It may be a link: people keep their settings elsewhere.
 pub(super) fn of_user(file: &Path) -> Look {
     let above = file.parent().unwrap_or(file);
-    // In our own folder of the platform's, which may not be there yet.
+    // Our own folder in the platform's may not exist yet.
     let base = if above.ends_with("threadhold") { above.parent().unwrap_or(above) } else { above };
     Look { file: file.to_owned(), base: base.to_owned(), may_leave: true, most: MOST }
 }
 
-/// The settings in such a file, with the faults of those that are not taken.
+/// Parses a settings file. Returns the settings with their faults.
 pub(super) fn read(which: &Which, found: Found, place: &str) -> Result<(Layer, Vec<Fault>), String> {
     let (text, bytes) = match found {
         Found::Missing => return Ok(Default::default()),

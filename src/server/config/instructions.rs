@@ -1,4 +1,4 @@
-//! Instruction files of a session: which they are, and how much of one stands in its prompt.
+//! Instruction files of a session: their names, and how much of each is in its prompt.
 
 use crate::server::client::Client;
 use crate::server::watch::{Found, Look};
@@ -9,17 +9,16 @@ use session::Session;
 use session::stored::Driver;
 use std::path::{Path, PathBuf};
 
-/// Bytes of an instruction file that are read at most: it stands in each prompt.
+/// Most bytes of an instruction file that are read: it is in each prompt.
 const MOST: u64 = 32 << 10;
-/// The instruction file that is read where nobody says which: the one that all agents agree on. Others of a workspace
-/// are as a rule links to it, or say the same again.
+/// The default instruction file, on which all agents agree. Others are usually links to it, or repeat it.
 const USUAL: &str = "AGENTS.md";
 
-/// The instruction files of a session.
+/// Names of a session's instruction files.
 pub(super) fn names(session: &Session) -> Vec<String> {
     let usual = match session.head().driver {
         Driver::Sidecar => vec![USUAL.to_owned()],
-        // It brings its own.
+        // The editor brings its own.
         Driver::Editor => Vec::new(),
     };
     session.settings().instruction_files.clone().unwrap_or(usual)
@@ -32,20 +31,22 @@ pub(in crate::server) struct Room {
     tokens: u32,
 }
 
-/// All the room of a session's instruction files: an eighth of its window, so that they are never what does not fit.
+/// Room for all instruction files of a session: an eighth of its window, so that a prompt never overflows
+/// because of them.
 pub(super) fn room(session: &Session) -> Room {
     let bytes = usize::try_from(MOST).unwrap_or(usize::MAX);
     Room { bytes, tokens: session.settings().model.window / 8 }
 }
 
-/// The beginning of a text, of at most so many tokens.
+/// The beginning of a text that fits into the room.
 fn of_tokens<'a>(counter: &dyn TokenCount, text: &'a str, most: Room) -> &'a str {
     let text = head(text, most.bytes);
-    // A token has a byte at the least.
+    // A token has at least one byte.
     if text.len() <= most.tokens as usize || counter.count(text) <= most.tokens {
         return text;
     }
-    // A longer beginning has no fewer tokens, but for a few where it ends inside a word. To the last byte it need not be.
+    // A longer beginning has no fewer tokens, but for a few where it ends inside a word. The result need not
+    // be exact.
     let (mut fits, mut too_long) = (most.tokens as usize, text.len());
     while fits + 1 < too_long && too_long - fits > text.len() / 128 {
         let middle = fits.midpoint(too_long);
@@ -54,7 +55,7 @@ fn of_tokens<'a>(counter: &dyn TokenCount, text: &'a str, most: Room) -> &'a str
     head(text, fits)
 }
 
-/// How such a file is looked at. What is at another place than this machine's files has none.
+/// Rules for reading such a file; `None` if the folder is not a local path.
 pub(super) fn look(folder: &str, name: &str) -> Option<Look> {
     let base = PathBuf::from(folder);
     let file = base.join(name);
@@ -62,7 +63,7 @@ pub(super) fn look(folder: &str, name: &str) -> Option<Look> {
 }
 
 impl Room {
-    /// The room beside this text.
+    /// The room left beside this text.
     pub fn beside(self, counter: &dyn TokenCount, text: &str) -> Self {
         Self {
             bytes: self.bytes.saturating_sub(text.len()),
@@ -71,7 +72,8 @@ impl Room {
     }
 }
 
-/// The text of an instruction file as far as there is room, where it can be read; nothing in it where there is none.
+/// The text of an instruction file, cut to the room; `Some(None)` if it is missing or empty, `None` if it is
+/// unreadable.
 pub(super) fn text(
     (client, counter): (&mut Client, &dyn TokenCount),
     folder: &str,

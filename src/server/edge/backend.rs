@@ -1,5 +1,6 @@
-//! What tower-lsp calls: reads the parameters, forwards to the owner loop before its first await, and waits for its own
-//! reply at most. No state is kept here: a cancelled handler is dropped, and the loop is told.
+//! tower-lsp's handlers: each parses its parameters, forwards them to the router before its first await, and
+//! then awaits its own reply only. They keep no state: the router is notified if a cancelled handler is
+//! dropped.
 
 use crate::server::inbox::{Event, Hello};
 use crate::server::requests::{self, Asks, Routes};
@@ -23,15 +24,15 @@ use tower_lsp::{LanguageServer, LspService, LspServiceBuilder};
 /// The server's methods.
 #[derive(Debug)]
 pub(in crate::server) struct Backend {
-    /// To the owner loop.
+    /// The router's inbox.
     pub events: mpsc::UnboundedSender<Event>,
-    /// Takes the process to watch.
+    /// Receives the process to watch.
     pub parents: mpsc::UnboundedSender<Parent>,
-    /// Requests so far.
+    /// Number of requests so far.
     pub asked: AtomicU64,
 }
 
-/// Tells the owner loop when the handler that waits is dropped.
+/// Notifies the router if the waiting handler is dropped.
 struct Waiting<'a> {
     to: ReplyTo,
     events: &'a mpsc::UnboundedSender<Event>,
@@ -50,7 +51,7 @@ impl Routes for LspServiceBuilder<Backend> {
 }
 
 impl Backend {
-    /// All methods of the protocol on a service.
+    /// Registers all methods of the protocol.
     pub fn routed(builder: LspServiceBuilder<Self>) -> LspServiceBuilder<Self> {
         requests::all_routed(builder).custom_method(methods::ModelDelta::NAME, Self::delta)
     }
@@ -62,7 +63,7 @@ impl Backend {
         drop(self.events.send(Event::Asked(to, Box::new(M::ask(params)), reply)));
         let waiting = Waiting { to, events: &self.events };
         let answer = answer.await;
-        // Answered: nobody needs to be told.
+        // Answered: the router needs no notification.
         if answer.is_ok() {
             std::mem::forget(waiting);
         }
@@ -95,7 +96,7 @@ impl LanguageServer for Backend {
                 settings = options.get_mut("settings").map(Value::take).unwrap_or_default();
                 read(options).map_err(|error| jsonrpc(&error))?
             }
-            // Any client of the base protocol may spawn it.
+            // Any client of the base protocol may spawn the server.
             None => InitializeOptions {
                 protocol_version: VERSION,
                 storage: None,
@@ -105,10 +106,10 @@ impl LanguageServer for Backend {
             },
         };
         if let Some(pid) = params.process_id {
-            // Before the answer: later it may be gone, and then nobody could tell that it was there.
+            // Before the response: a parent that ended later could not be found any more.
             match Parent::find(pid) {
                 Some(parent) => drop(self.parents.send(parent)),
-                // One that cannot be seen may live behind the wall of a container: that it is not there says nothing.
+                // A parent that cannot be seen may live outside of our container: its absence says nothing.
                 None => tracing::warn!(
                     pid,
                     "the parent process cannot be watched; the end of input tells that it is gone"
@@ -140,7 +141,7 @@ impl LanguageServer for Backend {
     }
 
     async fn did_change_workspace_folders(&self, params: DidChangeWorkspaceFoldersParams) {
-        // Sessions name their folder; nothing follows from a folder's coming or going.
+        // Sessions name their folder; nothing depends on the open folders.
         tracing::info!(
             added = params.event.added.len(),
             removed = params.event.removed.len(),
@@ -153,7 +154,7 @@ impl LanguageServer for Backend {
     }
 }
 
-/// A version that is not known, before anything else is read of what may have another shape in it.
+/// The error for an unknown version, checked first because its other options may have another shape.
 fn unsupported(options: &Value) -> Option<ProtocolError> {
     let asked = options.get("protocolVersion")?.as_u64()?;
     let asked = u32::try_from(asked).unwrap_or(u32::MAX);
@@ -164,7 +165,7 @@ fn unsupported(options: &Value) -> Option<ProtocolError> {
     Some(ProtocolError::new(ErrorData::UnsupportedVersion { asked, supported: SUPPORTED.to_vec() }, message))
 }
 
-/// An error as a wire shows it.
+/// Converts an error for the wire.
 pub(in crate::server) fn jsonrpc(error: &ProtocolError) -> Error {
     Error {
         code: i64::from(error.code()).into(),

@@ -1,5 +1,5 @@
-//! What a client is told when a session changed that another process writes: the events that lead from what was shown to
-//! what is stored now, or nothing where only a snapshot says it all. No store and no wire in here.
+//! Changes of a session that another process writes: the events from what was shown to what is stored now, or
+//! `None` if only a snapshot can express them. Knows neither store nor wire.
 
 use engine::compact::metadata::Persisted;
 use engine::compact::record::{Compaction, Status};
@@ -13,30 +13,30 @@ use session::stored::{Driver, TurnStatus};
 use std::sync::Arc;
 use store::follow::Holder;
 
-/// What was shown of a session, as far as changes of it are told.
+/// The state of a session as last shown.
 #[derive(Debug)]
 pub(super) struct Shown {
-    /// Who writes it.
+    /// The process that writes it.
     pub holder: Option<Holder>,
-    /// Its state.
+    /// The session's state.
     pub state: StateName,
     messages: usize,
-    /// Without their rounds, which follow from the messages.
+    /// Without rounds, which follow from the messages.
     turns: Vec<TurnSnapshot>,
     compactions: Vec<(Compaction, Persisted)>,
-    /// All that no event tells.
+    /// The other fields.
     rest: Snapshot,
 }
 
 impl Shown {
-    /// A session that was read from its store.
+    /// The state of a session read from its store.
     pub fn of(session: &Session, holder: Option<Holder>) -> Self {
         let mut rest = session.snapshot();
         let messages = std::mem::take(&mut rest.messages).len();
         let mut turns = std::mem::take(&mut rest.turns);
         turns.iter_mut().for_each(|turn| turn.rounds = Vec::new());
         let compactions = std::mem::take(&mut rest.compactions);
-        // A turn that waits for nobody runs, as long as there is who runs it.
+        // A running turn that waits for nobody is generating, as long as its session has a writer.
         let is_ours = rest.head.driver == Driver::Sidecar;
         let runs = turns.last().is_some_and(|turn| turn.status == TurnStatus::Running);
         let state = match rest.state {
@@ -46,8 +46,8 @@ impl Shown {
         Self { holder, state, messages, turns, compactions, rest }
     }
 
-    /// The events that lead from here to `new`, whose messages from `from` on are these. Nothing where events cannot say
-    /// it.
+    /// The events from this state to `new`, whose messages from index `from` on are `added`; `None` if events
+    /// cannot express the change.
     pub fn until(&self, new: &Self, from: usize, added: &[(u32, Arc<Message>)]) -> Option<Vec<EventBody>> {
         let is_appended = from == self.messages && new.messages == from + added.len();
         let compactions = new.compactions.get(self.compactions.len()..)?;
@@ -73,7 +73,7 @@ impl Shown {
         Some(events)
     }
 
-    /// How turns ended, and where the session stands now.
+    /// Events for ended turns and for the current state.
     fn turns_until(&self, new: &Self) -> Vec<EventBody> {
         let status = |shown: &Self, at: usize| shown.turns.get(at).map(|turn| turn.status);
         let last = new.turns.len().checked_sub(1);
@@ -102,14 +102,14 @@ impl Shown {
         events
     }
 
-    /// Returns whether nothing differs that no event tells.
+    /// `true` if everything that no event covers is equal.
     fn rests_alike(&self, new: &Snapshot) -> bool {
         let (old, head) = (&self.rest, &new.head);
         let known = &old.head;
         let is_same =
             (known.driver, &known.kind, &known.parent, &known.work_scope, known.generation, known.waits)
                 == (head.driver, &head.kind, &head.parent, &head.work_scope, head.generation, head.waits);
-        // Told, or shown to nobody; whatever else a snapshot has is compared.
+        // Covered by events, or never shown; all other fields are compared.
         let told = Snapshot {
             stream: old.stream.clone(),
             seq: old.seq,
@@ -140,7 +140,7 @@ fn accepted((record, metadata): &(Compaction, Persisted)) -> EventBody {
     }))
 }
 
-/// Where a session stood when a turn of it ended so.
+/// State of a session after a turn ended with this status.
 fn after(status: TurnStatus) -> StateName {
     match status {
         TurnStatus::Completed => StateName::Completed,

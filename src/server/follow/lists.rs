@@ -1,14 +1,14 @@
-//! The newest sessions of a store, and how they changed: what a client that asked for a list is told of what other
-//! processes do. A value and its comparison.
+//! The newest sessions of a store and how they changed, for clients that asked for a list and need other
+//! processes' changes of it. Pure values.
 
 use engine::id::{SessionId, Time};
 use std::collections::BTreeMap;
 use store::list::{ListQuery, Page, SessionRow};
 
-/// Sessions that are compared. Older ones change only by becoming newer.
+/// Number of sessions compared. Older ones change only by becoming newer.
 const ROWS: u32 = 50;
 
-/// Which sessions are compared.
+/// The query for the sessions to compare.
 pub(super) fn newest() -> ListQuery {
     ListQuery { limit: ROWS, ..ListQuery::default() }
 }
@@ -17,13 +17,13 @@ pub(super) fn newest() -> ListQuery {
 #[derive(Debug)]
 pub(super) struct Newest {
     rows: BTreeMap<SessionId, SessionRow>,
-    /// When the last one was made.
+    /// Latest creation time among them.
     made: Time,
-    /// True if there are others.
+    /// `true` if the store has more.
     has_more: bool,
 }
 
-/// How they changed.
+/// Differences between two pages.
 #[derive(Debug, Default, PartialEq)]
 pub(super) struct Changed {
     pub created: Vec<SessionRow>,
@@ -32,23 +32,23 @@ pub(super) struct Changed {
 }
 
 impl Newest {
-    /// A page that [`newest`] asked for.
+    /// Converts the result of the query [`newest`].
     pub fn of(page: Page) -> Self {
         let made = page.sessions.iter().map(|row| row.created_at).max().unwrap_or_default();
         let rows = page.sessions.into_iter().map(|row| (row.id.clone(), row)).collect();
         Self { rows, made, has_more: page.next.is_some() }
     }
 
-    /// Forgets one that is gone: whoever removed it has told so.
+    /// Forgets a deleted session: whoever deleted it has reported that.
     pub fn forget(&mut self, id: &SessionId) {
         self.rows.remove(id);
     }
 
-    /// How it became another page.
+    /// Changes from this page to `new`.
     pub fn until(&self, new: &Self) -> Changed {
         let mut changed = Changed::default();
         for (id, row) in new.rows.iter().filter(|(id, row)| self.rows.get(*id) != Some(*row)) {
-            // One that was not among the newest may only have been used again.
+            // A session that was not among the newest may only have been used again.
             let is_old = self.rows.contains_key(id) || self.has_more && row.created_at <= self.made;
             if is_old { &mut changed.updated } else { &mut changed.created }.push(row.clone());
         }
@@ -92,7 +92,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_new_other_or_gone_is_told_and_what_only_moved_is_not() {
+    fn changes_are_reported_and_mere_moves_are_not() {
         let (a, b, c) = (row("a", 1, 5), row("b", 2, 4), row("c", 3, 9));
         let used = row("a", 1, 8);
         let changed = page(&[a.clone(), b.clone()], false).until(&page(&[c.clone(), used.clone()], false));
@@ -100,7 +100,7 @@ mod tests {
             changed,
             Changed { created: vec![c.clone()], updated: vec![used], deleted: vec![b.id.clone()] }
         );
-        // On a page that is full the oldest one only makes room, and one that comes up is no new one.
+        // On a full page the oldest one only makes room, and one that moves up is not new.
         let changed = page(&[a.clone(), b.clone()], true).until(&page(&[c.clone(), a.clone()], true));
         assert_eq!(changed, Changed { created: vec![c.clone()], ..Changed::default() });
         let came_up = row("old", 1, 9);

@@ -1,5 +1,6 @@
-//! Looking whether other processes wrote something: a few times a second, only while a session is open or followed, a client
-//! has a list or tasks may wait, and with one cheap question to each store. What is told of it is decided beside here.
+//! Polls stores for writes of other processes: a few times a second, only while a session is open or
+//! followed, a client has a list or tasks may wait, and with one cheap query per store. `follow` and `lists`
+//! decide what to report.
 
 use super::lists::{self, Newest};
 use super::{FollowContext, FollowEvent, Follower, Follows};
@@ -13,26 +14,26 @@ use store::error::StoreError;
 use store::follow::{Mark, News};
 use store::list::{Page, SessionRow};
 
-/// How often a store is asked whether anything was committed.
+/// Interval between looks at a store.
 const BETWEEN_LOOKS: Duration = Duration::from_millis(250);
-/// Every so many looks it is also looked whether the writers live, which no commit tells, and at lists.
+/// Every so many looks is slow: it also checks lists, and whether writers live, which no commit shows.
 const SLOW: u64 = 4;
-/// Every so many slow looks it is tried again to store what could not be stored.
+/// Every so many slow looks, failed writes are retried.
 const BETWEEN_TRIES: u64 = 5;
 
-/// A store that is looked at.
+/// A polled store.
 #[derive(Default)]
 pub(super) struct Watched {
     pulse: Option<u64>,
-    /// True if it was asked and has not answered.
+    /// `true` while a look is unanswered.
     is_asked: bool,
-    /// True if a client asked for a list of it.
+    /// `true` if a client asked for a list of it.
     is_listed: bool,
     newest: Option<Newest>,
 }
 
 impl Watched {
-    /// A session is gone, and it was told.
+    /// Forgets a deleted session whose deletion was reported.
     pub fn forget(&mut self, id: &SessionId) {
         if let Some(newest) = &mut self.newest {
             newest.forget(id);
@@ -40,24 +41,24 @@ impl Watched {
     }
 }
 
-/// What a store said.
+/// A store's answer.
 pub(in crate::server) struct Told {
     store: String,
-    /// True if it was a look at the whole store.
+    /// `true` for a look, `false` for the first read of a session.
     is_look: bool,
     found: Result<Found, StoreError>,
 }
 
-/// What is asked of a store.
+/// A query to a store.
 #[derive(Default)]
 struct Question {
-    /// Sessions that are followed, each with how far it is read.
+    /// Followed sessions, each with the position up to which it was read.
     wanted: Vec<(SessionId, Option<Mark>)>,
-    /// The pulse at which all of it was seen: then there is nothing to read.
+    /// The pulse at which everything was read: if it is the same, nothing is.
     since: Option<u64>,
-    /// True if the sessions are looked at whatever the pulse is: that a writer is gone no commit tells.
+    /// `true` to read sessions at any pulse: no commit shows that a writer died.
     is_thorough: bool,
-    /// True if its newest sessions are wanted.
+    /// `true` to list the newest sessions.
     has_list: bool,
 }
 
@@ -68,26 +69,25 @@ struct Found {
 }
 
 impl Found {
-    /// Returns whether all was read that may have changed.
+    /// `true` if everything that may have changed was read.
     fn is_whole(&self, is_listed: bool) -> bool {
         self.news.iter().all(|(_, news)| news.is_ok()) && (self.page.is_some() || !is_listed)
     }
 }
 
-/// What is due at a look, beside what is followed.
+/// Work due at a look, besides followed sessions.
 #[derive(Default)]
 pub(in crate::server) struct Due {
-    /// Tasks are looked for.
+    /// Look for tasks.
     pub tasks: bool,
-    /// It is looked whether what is written here is still ours, whether files changed, and whether there is anything
-    /// to look for.
+    /// Check leases and files of open sessions, and whether there is still anything to look for.
     pub slow: bool,
-    /// What could not be stored is tried again.
+    /// Retry failed writes.
     pub tries: bool,
 }
 
 impl Follows {
-    /// A client has a list of this store: it is told of what other processes change in it.
+    /// Reports other processes' changes of a store's session list from now on.
     pub fn watch_list(&mut self, context: &mut FollowContext<'_>, store: &str) {
         self.watch(store);
         let Some(watched) = self.watched.get_mut(store) else { return };
@@ -103,7 +103,7 @@ impl Follows {
         self.start_looking();
     }
 
-    /// Has the router told when to look.
+    /// Starts the clock that triggers looks.
     pub fn start_looking(&mut self) {
         if self.clock.is_none() {
             let mailbox = self.mailbox.clone();
@@ -117,7 +117,7 @@ impl Follows {
         }
     }
 
-    /// Looks at a store no longer where nobody needs it.
+    /// Stops polling a store that nothing needs.
     pub(super) fn stop_looking_at(&mut self, store: &str, context: &FollowContext<'_>) {
         let is_used = self.followers.values().any(|follower| follower.store == store);
         if !is_used && self.watched.get(store).is_some_and(|watched| !watched.is_listed) {
@@ -126,7 +126,7 @@ impl Follows {
         self.rest_if_done(context);
     }
 
-    /// Stops the clock where there is nothing to look for.
+    /// Stops the clock if there is nothing to look for.
     pub fn rest_if_done(&mut self, context: &FollowContext<'_>) {
         if self.watched.is_empty()
             && !context.has_tasks
@@ -137,18 +137,18 @@ impl Follows {
         }
     }
 
-    /// It is time to look: what is due.
+    /// Counts a look. Returns the work that is due.
     pub fn tick(&mut self) -> Due {
         self.looks += 1;
         Due {
-            // The first look is one at tasks.
+            // The first look includes tasks.
             tasks: self.looks % SLOW == 1,
             slow: self.looks.is_multiple_of(SLOW),
             tries: self.looks.is_multiple_of(SLOW * BETWEEN_TRIES),
         }
     }
 
-    /// Asks the stores that are watched for what is new.
+    /// Asks the polled stores for news.
     pub fn look(&mut self, context: &mut FollowContext<'_>, is_slow: bool) {
         let names: Vec<String> = self.watched.keys().cloned().collect();
         for name in names {
@@ -168,7 +168,7 @@ impl Follows {
         }
     }
 
-    /// Has a store read a session for the first time.
+    /// Asks a store to read a session for the first time.
     pub(super) fn read_first(&mut self, context: &mut FollowContext<'_>, name: &str, id: &SessionId) {
         let wanted = vec![(id.clone(), None)];
         self.ask_news(context, name, Question { wanted, is_thorough: true, ..Question::default() });
@@ -177,7 +177,7 @@ impl Follows {
     fn ask_news(&mut self, context: &mut FollowContext<'_>, name: &str, question: Question) {
         let store = match context.stores.of(Some(name)) {
             Ok(store) => store,
-            // Nothing will be read: who waits for the first sight of a session hears of it.
+            // Nothing will be read: requests that wait for the first read fail.
             Err(error) => return self.unread(context, name, &error),
         };
         let Question { wanted, since, is_thorough, has_list } = question;
@@ -200,16 +200,16 @@ impl Follows {
         );
     }
 
-    /// A store said what is new. What is open here was told when it changed: of that only followers hear.
+    /// Handles a store's answer. Changes to sessions open here are not reported again in the list.
     pub fn told(&mut self, context: &mut FollowContext<'_>, told: Told) {
         let Told { store, is_look, found } = told;
         if is_look && let Some(watched) = self.watched.get_mut(&store) {
             watched.is_asked = false;
             match &found {
-                // Only a pulse of which nothing was left out needs no second look.
+                // A look may be skipped only if everything was read at this pulse.
                 Ok(found) if found.is_whole(watched.is_listed) => watched.pulse = Some(found.pulse),
                 Ok(_) | Err(StoreError::Locked { .. }) => {}
-                // A store that cannot be opened is not tried again and again for a list's sake.
+                // A store that cannot be opened is not retried for the sake of a list.
                 Err(_) => watched.is_listed = false,
             }
         }
@@ -228,7 +228,7 @@ impl Follows {
         }
     }
 
-    /// A store could not be read. Those who wait for the first sight of a session hear of it.
+    /// Fails the requests that wait for first reads of a store.
     fn unread(&mut self, context: &mut FollowContext<'_>, store: &str, error: &ProtocolError) {
         let is_unseen = |follower: &Follower| follower.store == store && follower.seen.is_none();
         let unseen = self.followers.iter().filter(|(_, follower)| is_unseen(follower));
@@ -238,7 +238,7 @@ impl Follows {
         }
     }
 
-    /// Tells what other processes changed in the list of sessions.
+    /// Reports other processes' changes in the list of sessions.
     fn tell_newest(&mut self, context: &mut FollowContext<'_>, store: &str, page: Page) {
         let Some(watched) = self.watched.get_mut(store) else { return };
         let new = Newest::of(page);

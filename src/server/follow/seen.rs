@@ -1,4 +1,4 @@
-//! A session that another process writes, as it was read, and what is answered from that.
+//! A session that another process writes, as last read, and the answers from it.
 
 use super::changes::Shown;
 use super::wanted::Wanted;
@@ -22,18 +22,18 @@ use session::stored::Stored;
 use session::{Around, Opening as Begin, Session};
 use store::follow::Mark;
 
-/// What is needed to answer it.
+/// Context of an answer.
 pub(super) struct With<'a> {
     pub layers: &'a Layers,
     pub counter: &'a dyn TokenCount,
 }
 
-/// A session as it was read.
+/// A session as last read.
 pub(super) struct Seen {
     mark: Mark,
     stored: Stored,
     session: Session,
-    /// The last event.
+    /// Number of the last event.
     seq: u64,
     shown: Shown,
 }
@@ -43,12 +43,12 @@ impl Seen {
         Self { mark, stored, session, seq: 0, shown }
     }
 
-    /// It comes after `known`, from which so many events lead to it.
+    /// Continues the numbering of `known` by this many events.
     pub fn follows(&mut self, known: &Self, events: u64) {
         self.seq = known.seq + events;
     }
 
-    /// How far it was read.
+    /// Position up to which it was read.
     pub fn mark(&self) -> Mark {
         self.mark
     }
@@ -61,7 +61,7 @@ impl Seen {
         &self.session
     }
 
-    /// The last event.
+    /// Number of the last event.
     pub fn seq(&self) -> u64 {
         self.seq
     }
@@ -101,7 +101,7 @@ impl Seen {
         }
     }
 
-    /// Answers from what was read, as whoever writes it would, with counts as exact as there.
+    /// Answers as the session's writer would, with counts as exact as there.
     fn read(&self, command: Command, With { layers, counter }: &With<'_>) -> Result<Value, ProtocolError> {
         let settings = self.session.settings().clone();
         let mut session =
@@ -121,14 +121,14 @@ impl Seen {
     }
 }
 
-/// A session that was read from its store.
+/// The opening of a session read from its store.
 pub(super) fn opening(stored: Stored, settings: Settings, stream: String) -> Begin {
     Begin {
         head: stored.head.clone(),
         settings,
         stored: Some(stored),
         stream,
-        // What sessions share is theirs who write them.
+        // Values shared between sessions belong to their writers.
         scope: Scope::default(),
         approvals: Vec::new(),
         memories: Vec::new(),

@@ -1,18 +1,18 @@
-//! What a client may ask of a session that another process writes: nothing that changes it.
+//! Requests that are answered for a session that another process writes: none changes it.
 
 use session::input::Command;
 
-/// What a client asks of a session that is followed.
+/// A request for a followed session.
 pub(super) enum Wanted {
-    /// `session/open`, and how many of the newest messages.
+    /// `session/open`, with the number of newest messages.
     Open(Option<u32>),
-    /// `session/subscribe`, with the last event that is known, and how many of the newest messages.
+    /// `session/subscribe`, with the last known stream and event, and the number of newest messages.
     Subscribe(Option<(String, u64)>, Option<u32>),
-    /// What only reads.
+    /// A command that only reads.
     Read(Box<Command>),
 }
 
-/// Returns whether a session that is followed can answer this: what was said in it and what a prompt of it is made of.
+/// `true` if a followed session can answer this: it only reads messages or prompts.
 pub(super) const fn only_reads(command: &Command) -> bool {
     matches!(command, Command::Inspect | Command::Recall(_) | Command::Ledger(_))
 }

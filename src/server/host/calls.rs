@@ -1,5 +1,5 @@
-//! What a session asked of models, of the client's tools and of its user, and has no answer to yet: requests of ours, and
-//! how their answers become inputs.
+//! Pending requests of a session to models, to the client's tools and to its user, and how their responses
+//! become inputs.
 
 use crate::convert::{self, Reading};
 use crate::server::client::{Client, Used, What};
@@ -18,26 +18,26 @@ use std::collections::BTreeMap;
 use tokio::task::AbortHandle;
 use tower_lsp::jsonrpc::Error;
 
-/// The calls of one session that wait. They end with it.
+/// The pending calls of one session, which end with it.
 #[derive(Default)]
 pub(super) struct Calls {
-    /// Requests to the client's model, by our numbers for them.
+    /// Request numbers of calls to the client's model.
     models: BTreeMap<ModelCallId, i64>,
-    /// Calls of models that we make ourselves.
+    /// Tasks of calls to models from this process.
     remotes: BTreeMap<ModelCallId, AbortHandle>,
-    /// Requests to run a tool.
+    /// Request numbers of tool calls.
     tools: BTreeMap<CallId, i64>,
-    /// The request for permission.
+    /// Number of the permission request.
     permission: Option<i64>,
-    /// The question about a compaction.
+    /// Number of the request to review a compaction.
     review: Option<i64>,
 }
 
-/// A request to the client's model, beside the effect that asks for it.
+/// Parameters of a request to the client's model, beside its effect.
 pub(super) struct Asked {
     pub purpose: ModelPurpose,
     pub used: Used,
-    /// True if the client counts tokens.
+    /// `true` if the client counts tokens.
     pub counts: bool,
 }
 
@@ -64,17 +64,17 @@ impl Calls {
         client.request(number, methods::ModelComplete::NAME, &params);
     }
 
-    /// Notes a call that we make ourselves.
+    /// Notes a call to a model from this process.
     pub fn insert_remote(&mut self, call: ModelCallId, task: AbortHandle) {
         self.remotes.insert(call, task);
     }
 
-    /// A call that we made ourselves ended. Whether its answer is still wanted.
+    /// Ends such a call. Returns `false` if its answer is no longer wanted.
     pub fn end_remote(&mut self, call: ModelCallId) -> bool {
         self.remotes.remove(&call).is_some()
     }
 
-    /// Takes a call of a model back.
+    /// Cancels a model call.
     pub fn cancel_model(&mut self, client: &mut Client, call: ModelCallId) {
         if let Some(task) = self.remotes.remove(&call) {
             task.abort();
@@ -84,7 +84,7 @@ impl Calls {
         }
     }
 
-    /// Has the client run a tool.
+    /// Asks the client to run a tool.
     pub fn invoke(&mut self, client: &mut Client, session: &Session, call: InvokeTool) {
         let number = client.number(session.id(), What::Tool(call.call.clone()));
         self.tools.insert(call.call.clone(), number);
@@ -98,7 +98,7 @@ impl Calls {
         client.request(number, methods::ToolInvoke::NAME, &params);
     }
 
-    /// Takes a call of a tool back.
+    /// Cancels a tool call.
     pub fn cancel_tool(&mut self, client: &mut Client, call: &CallId) {
         if let Some(number) = self.tools.remove(call) {
             client.cancel(number);
@@ -118,28 +118,28 @@ impl Calls {
         client.request(number, methods::RequestPermission::NAME, &params);
     }
 
-    /// Takes the question back: it is decided, or nothing is left to decide.
+    /// Withdraws the question: it is decided, or nothing is left to decide.
     pub fn cancel_permission(&mut self, client: &mut Client) {
         if let Some(number) = self.permission.take() {
             client.cancel(number);
         }
     }
 
-    /// Asks the user about a compaction.
+    /// Asks the user to review a compaction.
     pub fn ask_review(&mut self, client: &mut Client, session: &Session, ask: &AskReview) {
         let number = client.number(session.id(), What::Review);
         self.review = Some(number);
         client.request(number, methods::CompactionReview::NAME, &review::question(session, ask));
     }
 
-    /// Takes that question back.
+    /// Withdraws that request.
     pub fn cancel_review(&mut self, client: &mut Client) {
         if let Some(number) = self.review.take() {
             client.cancel(number);
         }
     }
 
-    /// Takes back what was asked of the client, as the session goes.
+    /// Cancels all requests to the client, when the session ends.
     pub fn cancel_all(&self, client: &mut Client) {
         let all = self.models.values().chain(self.tools.values()).chain(&self.permission);
         for number in all.chain(&self.review) {
@@ -147,7 +147,7 @@ impl Calls {
         }
     }
 
-    /// The client answered one of these: what that is to the session.
+    /// Converts the client's response to an input; `None` if it needs none.
     pub fn answered(
         &mut self,
         (client, session, estimator): (&Client, &Session, &str),

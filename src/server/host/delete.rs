@@ -1,4 +1,4 @@
-//! Asking stores to destroy a session.
+//! Deletion of sessions from stores.
 
 use super::event::{Came, Gone, HostEvent};
 use crate::server::client::replies::Replies;
@@ -10,7 +10,8 @@ use session::input::ReplyTo;
 use std::collections::VecDeque;
 use store::worker::Handle;
 
-/// Asks the first of these stores to destroy a session that is not open here; the others are asked if it has not got it.
+/// Asks the first store to delete a session that is not open here; the others in `left` are asked if it has
+/// none.
 pub(in crate::server) fn next(
     (stores, replies): (&mut Stores, &mut Replies),
     mailbox: &Mailbox<HostEvent>,
@@ -24,7 +25,7 @@ pub(in crate::server) fn next(
     Ok(())
 }
 
-/// Asks a store to destroy a session.
+/// Asks a store to delete a session.
 pub(in crate::server) fn submit(
     replies: &mut Replies,
     mailbox: &Mailbox<HostEvent>,
@@ -43,7 +44,7 @@ pub(in crate::server) fn submit(
     );
 }
 
-/// No store has a session.
+/// The error for a session that no store has.
 pub(in crate::server) fn nothing(id: &SessionId) -> ProtocolError {
     let data = ErrorData::UnknownSession { session_id: id.as_str().to_owned() };
     ProtocolError::new(data, format!("no session {id} is stored here; nothing was deleted"))

@@ -1,4 +1,4 @@
-//! What comes back for a session from its store, or from a tool of ours.
+//! Events for a session from its store or from a tool of ours.
 
 use super::loading::Loaded;
 use super::part::RestCame;
@@ -10,7 +10,7 @@ use std::collections::VecDeque;
 use store::error::StoreError;
 use store::{Deleted, Fence};
 
-/// Something for one session.
+/// An event for one session.
 pub(in crate::server) struct HostEvent {
     /// The session.
     pub session: SessionId,
@@ -18,15 +18,15 @@ pub(in crate::server) struct HostEvent {
     pub what: Came,
 }
 
-/// See [`HostEvent`].
+/// The kinds of [`HostEvent`].
 pub(in crate::server) enum Came {
-    /// The store has it, or has none of that id.
+    /// The store loaded it, or has none with this id.
     Loaded(Box<Result<Loaded, StoreError>>),
-    /// The store has the rest of it, or said that something is new to it.
+    /// The store loaded the rest, or found that claims are new.
     Rest(Box<RestCame>),
-    /// The store took a batch, or did not.
+    /// The store committed a step, or did not.
     Committed(Result<(), StoreError>),
-    /// The store destroyed it, or did not.
+    /// The store deleted it, or did not.
     Deleted(Box<Gone>),
     /// The store searched it for a client.
     Searched(ReplyTo, Result<Found, StoreError>),
@@ -34,15 +34,15 @@ pub(in crate::server) enum Came {
     Looked(InvokeTool, Result<Found, StoreError>),
     /// A tool of ours ran.
     Ran(CallId, ToolOutcome),
-    /// The store said whether it still holds it for us, which is to be taken over.
+    /// The store checked whether we still hold the lease, before a takeover.
     Confirmed(Box<Confirmed>),
 }
 
 /// A store's answer to a deletion.
 pub(in crate::server) struct Gone {
-    /// The request.
+    /// The request to answer.
     pub to: ReplyTo,
-    /// Stores that may have it if this one has not.
+    /// Stores to ask next if this one has no such session.
     pub left: VecDeque<String>,
     /// The store's outcome.
     pub done: Result<Option<Deleted>, StoreError>,
@@ -50,11 +50,11 @@ pub(in crate::server) struct Gone {
 
 /// A store's answer about a session that is open here and is to be taken over.
 pub(in crate::server) struct Confirmed {
-    /// The right under which it was open.
+    /// The fence under which it was open.
     pub fence: Fence,
     /// The request.
     pub to: ReplyTo,
-    /// The folder that was named.
+    /// The folder that the request named.
     pub folder: Option<String>,
     /// The store's answer.
     pub done: Result<(), StoreError>,

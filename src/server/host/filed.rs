@@ -1,4 +1,4 @@
-//! What an open session has of its file in the workspace: whether it is written, what somebody else made of it.
+//! State of an open session's file in the workspace: our writes, and what others changed.
 
 use crate::trajectory::FileError;
 use crate::trajectory::saver::Saver;
@@ -6,16 +6,16 @@ use import::trajectory::Trajectory;
 use session::Session;
 use session::event::{EventBody, Phase};
 
-/// See the file's header.
+/// State of a session's file.
 #[derive(Debug, Default)]
 pub(in crate::server) struct Filed {
     saver: Saver,
     is_looked_at: bool,
-    /// A version of somebody else's, with its hash, until the session has time for it.
+    /// Another's version and its hash, until the session is at rest.
     changed: Option<(Box<Trajectory>, String)>,
-    /// Messages of the session that it holds, where this process brought them there or took them from there.
+    /// Number of the session's messages in the file, as this process last wrote or read it.
     known: Option<u32>,
-    /// The fault that was told last.
+    /// The error that was reported last.
     said: Option<FileError>,
 }
 
@@ -24,22 +24,22 @@ impl Filed {
         self.is_looked_at
     }
 
-    /// Marks it as looked at. Returns whether that is new.
+    /// Marks it as looked at. Returns `true` if that is new.
     pub fn look(&mut self) -> bool {
         !std::mem::replace(&mut self.is_looked_at, true)
     }
 
-    /// Returns whether there is something to be done that needs all of the session.
+    /// `true` if there is work that needs the whole session.
     pub const fn waits(&self) -> bool {
         self.changed.is_some() || self.saver.is_due()
     }
 
-    /// The file does not say what the session says.
+    /// Marks the file as outdated.
     pub fn is_behind(&mut self) {
         self.saver.changed();
     }
 
-    /// Notes an event: some say what the file is to say too.
+    /// Marks the file as outdated if it contains what the event changes.
     pub fn note(&mut self, body: &EventBody) {
         let is_said = match body {
             EventBody::MessageAdded(_)
@@ -57,18 +57,18 @@ impl Filed {
         }
     }
 
-    /// Notes a version of somebody else's.
+    /// Notes another's version of the file.
     pub fn set_changed(&mut self, trajectory: Box<Trajectory>, hash: String) {
         self.changed = Some((trajectory, hash));
         self.said = None;
     }
 
-    /// Takes the version of somebody else's, to be taken in now.
+    /// Takes another's version, to take it in.
     pub fn take_changed(&mut self) -> Option<(Box<Trajectory>, String)> {
         self.changed.take()
     }
 
-    /// Returns whether it is written now. A chat in which nothing was ever said needs no file.
+    /// Begins a write if one is due. Returns `false` for a chat without messages: it needs no file.
     pub fn begins(&mut self, session: &Session) -> bool {
         let is_empty = session.transcript().messages().is_empty() && self.known.is_none();
         !is_empty && self.saver.begins()
@@ -78,7 +78,7 @@ impl Filed {
         self.saver.is_dirty()
     }
 
-    /// Notes the end of a write, with the number of messages where it was written.
+    /// Ends a write, with the number of messages if it succeeded.
     pub fn written(&mut self, messages: Option<u32>) {
         self.saver.done(messages.is_some());
         if let Some(messages) = messages {
@@ -91,12 +91,12 @@ impl Filed {
         self.known
     }
 
-    /// Notes how many messages it holds.
+    /// Notes the number of messages in the file.
     pub fn set_known(&mut self, messages: usize) {
         self.known = Some(u32::try_from(messages).unwrap_or(u32::MAX));
     }
 
-    /// Notes why it is not written. Returns whether that is to be told.
+    /// Notes an error. Returns `true` if it is new, and so to be reported.
     pub fn says(&mut self, error: &FileError) -> bool {
         let is_new = self.said.as_ref() != Some(error);
         if is_new {
@@ -105,7 +105,7 @@ impl Filed {
         is_new
     }
 
-    /// Lets it be written again.
+    /// Retries a failed write.
     pub fn try_again(&mut self) {
         self.saver.try_again();
     }

@@ -1,4 +1,4 @@
-//! Taking a session from its store: its lease, as much of it as is wanted, and what it shares.
+//! Loads a session from its store: its lease, as much of it as is wanted, and its shared values.
 
 use crate::server::clock::now;
 use crate::server::host::queued::New;
@@ -11,24 +11,24 @@ use session::stored::{Always, Carried, Head, Origin, Part, Prefix, Stored};
 use store::error::StoreError;
 use store::{Fence, Store};
 
-/// Memories of a folder that its sessions know: more would never fit into a prompt.
+/// Most memories of a folder that a session knows: more would never fit into a prompt.
 const KNOWN: usize = 1000;
 
-/// A session as its store gives it, with what it shares.
+/// A session from its store, with its shared values.
 pub(in crate::server) struct Loaded {
-    /// The right to write it.
+    /// The fence to write under.
     pub fence: Fence,
-    /// Nothing where the store has none of that id.
+    /// `None` if the store has none with this id.
     pub stored: Option<Kept>,
     /// The scope, approvals and memories that it shares.
     pub shared: Shared,
 }
 
-/// A session as far as its store gave it.
+/// The loaded extent of a session.
 pub(in crate::server) enum Kept {
-    /// All.
+    /// The whole session.
     Whole(Stored),
-    /// As much as was wanted. What was claimed is new to it.
+    /// The newest part, and the claims that are new to the session.
     Part(Part, Claims),
 }
 
@@ -52,8 +52,8 @@ pub(in crate::server) struct Shared {
     pub memories: Vec<Memory>,
 }
 
-/// Takes a session from its store, with what it shares, from another process too where it is to be taken over; only a part
-/// of it, where that holds what is `wanted`. `new` is the folder and the scope of one that is not there.
+/// Acquires a session, or takes it over, and loads it with its shared values; only a part if that suffices
+/// for `wanted`. `new` is the folder and scope of a session that does not exist.
 pub(in crate::server) fn load(
     store: &mut dyn Store,
     id: &SessionId,
@@ -93,7 +93,7 @@ pub(in crate::server) fn load(
     }
 }
 
-/// As much of a session as is wanted, where that is enough.
+/// The newest part of a session; `None` if it does not suffice.
 fn part(
     store: &mut dyn Store,
     id: &SessionId,
@@ -105,7 +105,7 @@ fn part(
     Ok((!is_known).then_some(Kept::Part(part, claims)))
 }
 
-/// The row of a session that is made in this folder.
+/// The row of a new session in this folder.
 pub(in crate::server) fn new_head(id: &SessionId, workspace: &str, new: New) -> Head {
     let at = now();
     Head {
@@ -130,7 +130,7 @@ pub(in crate::server) fn new_head(id: &SessionId, workspace: &str, new: New) -> 
     }
 }
 
-/// The memories of a folder that its sessions may show.
+/// The active memories of a folder, at most [`KNOWN`].
 pub(in crate::server) fn known_memories(
     store: &mut dyn Store,
     workspace: &str,

@@ -1,4 +1,4 @@
-//! A session on its way in: a store was asked for it, and what is asked of it meanwhile waits, in order.
+//! A session being opened: a store was asked for it, and requests for it wait in order.
 
 use super::event::{Came, HostEvent};
 use super::loading::load;
@@ -18,28 +18,28 @@ use store::worker::Handle;
 pub(in crate::server) struct Opening {
     /// Items that wait for it, in order.
     queue: VecDeque<Queued>,
-    /// The store that was asked last.
+    /// The store asked last.
     store: Option<Handle>,
-    /// The names of all that were asked, that one last.
+    /// Names of all stores asked, that one last.
     asked: Vec<String>,
 }
 
-/// An opening whose session is there.
+/// A loaded session, with its waiting items.
 pub(in crate::server) struct Opened {
-    /// Items that wait for it, up to its next end.
+    /// Items up to and including the first close or deletion.
     pub queue: VecDeque<Queued>,
-    /// Items behind that end.
+    /// Items behind that.
     pub behind: VecDeque<Queued>,
-    /// The form of a session that is made.
+    /// The form of the session, if it is new.
     pub new: Option<New>,
-    /// Settings of its own that are to hold from now on.
+    /// Session settings that hold from now on.
     pub settings: Option<Settings>,
     /// The name of its store.
     pub store: Option<String>,
 }
 
 impl Opening {
-    /// A session that this was asked of.
+    /// An opening for its first item.
     pub fn of(item: Queued) -> Self {
         Self { queue: VecDeque::from([item]), store: None, asked: Vec::new() }
     }
@@ -48,7 +48,7 @@ impl Opening {
         self.queue.push_back(item);
     }
 
-    /// Takes back what this request asked.
+    /// Drops the items of this request.
     pub fn forget(&mut self, to: ReplyTo) {
         self.queue.retain(|item| item.to() != to);
     }
@@ -57,12 +57,12 @@ impl Opening {
         self.queue.iter().any(|item| item.to() == to)
     }
 
-    /// Returns whether all who asked for it took that back.
+    /// `true` if every request for it was cancelled.
     pub fn is_unwanted(&self) -> bool {
         self.queue.is_empty()
     }
 
-    /// Returns whether it is let go again by what waits.
+    /// `true` if a waiting item closes or deletes it.
     pub fn ends(&self) -> bool {
         self.queue.iter().any(Queued::is_end)
     }
@@ -75,8 +75,8 @@ impl Opening {
         self.asked.last()
     }
 
-    /// The store to ask now: that of the folder where one is named, else each that may have it. One that nobody has is
-    /// made in the client's folder.
+    /// The store to ask next: the one of the named folder, or else each that may have the session. A session
+    /// that none has is created in the client's folder.
     pub fn next_store(&self, id: &SessionId, stores: &Stores) -> Option<String> {
         let last = self.asked.last();
         let other = |name: String| (last != Some(&name)).then_some(name);
@@ -89,7 +89,7 @@ impl Opening {
         candidates.find(|name| !self.asked.contains(name)).or_else(|| is_made.then(home).flatten())
     }
 
-    /// Asks this store for the session; for all of it where `is_whole`.
+    /// Asks this store for the session; for all of it if `is_whole`.
     pub fn ask(
         &mut self,
         id: &SessionId,
@@ -113,13 +113,12 @@ impl Opening {
         Ok(())
     }
 
-    /// The store that was asked last.
+    /// Takes the store asked last.
     pub fn take_store(&mut self) -> Option<Handle> {
         self.store.take()
     }
 
-    /// How many of its newest messages are enough for what is asked first, and what that claims; nothing where it takes
-    /// all of them.
+    /// Number of newest messages that suffice for the first item, and its claims; `None` if it needs all.
     fn wanted(&self) -> Option<(u32, Claims)> {
         let command = match self.queue.front()? {
             Queued::Command(_, command) => &**command,
@@ -129,7 +128,7 @@ impl Opening {
         Some((part::newest_for(command)?, Claims::of_command(command)))
     }
 
-    /// The folder that is named.
+    /// The folder that an item names.
     pub fn folder(&self) -> Option<&str> {
         self.before_end().find_map(|item| match item {
             Queued::Open(_, opens) => opens.folder.as_deref(),
@@ -138,12 +137,12 @@ impl Opening {
         })
     }
 
-    /// Returns whether it is taken from whoever writes it.
+    /// `true` if the lease is taken from its holder.
     fn takes_over(&self) -> bool {
         self.before_end().any(|item| matches!(item, Queued::TakeOver(..)))
     }
 
-    /// The session is there.
+    /// Splits the queue, now that the session is loaded.
     pub fn into_opened(mut self) -> Opened {
         let end = self.queue.iter().position(Queued::is_end).map_or(self.queue.len(), |at| at + 1);
         let behind = self.queue.split_off(end);
@@ -157,7 +156,7 @@ impl Opening {
         Opened { queue: self.queue, behind, new, settings, store: self.asked.pop() }
     }
 
-    /// The items that would make it, up to where it ends again. The first of them says what it is to be and where.
+    /// The items that may create it, up to its end. The first decides its form and place.
     fn opens(&self) -> impl Iterator<Item = &Opens> {
         self.before_end().filter_map(|item| match item {
             Queued::Open(_, opens) => Some(&**opens),
@@ -165,7 +164,7 @@ impl Opening {
         })
     }
 
-    /// The items before it ends again.
+    /// The items before the first close or deletion.
     fn before_end(&self) -> impl Iterator<Item = &Queued> {
         self.queue.iter().take_while(|item| !item.is_end())
     }

@@ -1,4 +1,4 @@
-//! Runs of the sidecar's own tools for a session: what they read of it, and what is to be stored before a result counts.
+//! Runs of the sidecar's own tools for a session: what they read, and what is stored before a result counts.
 
 use crate::tool::{Context, OwnTool};
 use engine::scope::ScopePatch;
@@ -10,14 +10,14 @@ use session::input::ToolOutcome;
 /// The search that a call needs before it can run.
 pub(super) fn looks_for(session: &Session, call: &InvokeTool) -> Option<Query> {
     let mut query = OwnTool::named(&call.name).and_then(|tool| tool.looks_for(&call.arguments))?;
-    // Who asks for words has just said them: that is not what is looked for.
+    // The newest round is excluded: it contains the query itself.
     let newest_round = session.transcript().rounds().last().map(|round| round.assistant);
     query.before = query.before.into_iter().chain(newest_round).min();
     Some(query)
 }
 
-/// Runs a call, after what it looks for was found: its result, and what it changes of the session's scope, to be stored
-/// before the result counts.
+/// Runs a call, after its search. Returns its result, and the change of the session's scope to store before
+/// the result counts.
 pub(super) fn run(
     session: &Session,
     call: &InvokeTool,

@@ -1,6 +1,6 @@
-//! A session that is open with its newest part: what it can do with that is done at once, everything else waits until the
-//! store has given the rest. That is asked for when the first prompt is on its way, or when somebody waits for it. What a
-//! part can do is the machine's to say.
+//! A session opened with its newest part: whatever needs no more is done at once, everything else waits until
+//! the store has loaded the rest. The rest is requested when the first prompt is on its way, or when
+//! something waits for it. The machine decides what a part can do.
 
 use crate::convert;
 use crate::server::clock::now;
@@ -17,52 +17,51 @@ use std::panic::{AssertUnwindSafe, catch_unwind};
 use store::error::StoreError;
 use store::worker::Handle;
 
-/// The state of a session beside its machine while only a part of it is here.
+/// The host's state of a partly loaded session.
 pub(super) struct Partly {
-    /// The opening of the part, with what the store gave.
+    /// The opening of the part, with its stored data.
     opening: Opening,
     from: Ordinal,
-    /// Inputs since, to be given to the whole again.
+    /// Inputs so far, replayed on the whole session.
     log: Vec<(Input, Time)>,
     /// In order.
     waits: VecDeque<Waits>,
-    /// Claims that the store said to be new to the session.
+    /// Claims that the store found to be new to the session.
     fresh: Claims,
     rest: Wanted,
 }
 
-/// Something that waits for the rest of a session, or for the store's word that something is new to it.
+/// An item that waits for the rest of a session, or for the store to check its claims.
 pub(in crate::server) enum Waits {
     Item(Queued),
     Input(Box<Input>),
 }
 
-/// How far the rest is.
+/// State of the request for the rest.
 #[derive(Debug, Clone, PartialEq, Eq)]
 enum Wanted {
-    /// Nobody needs it yet.
+    /// Not needed yet.
     Not,
-    /// Asked for when all that was decided is with the store; only where this is not new to the session, if that
-    /// is given.
+    /// To be requested once all steps are with the store; with claims, only if these are not new.
     Soon(Option<Claims>),
-    /// The store was asked so.
+    /// Requested so.
     Asked(Option<Claims>),
 }
 
-/// A store's word about a session of which a part is here: the rest, or that what was claimed is new.
+/// A store's answer about a partly loaded session: the rest, or `None` if the claims are new.
 pub(in crate::server) struct RestCame {
-    /// The session's numbering of events: another one is another opening of it.
+    /// Stream of the session's events; it differs for another opening.
     stream: String,
     answered: Result<Option<Rest>, StoreError>,
 }
 
-/// The outcome of a store's word.
+/// The outcome of a store's answer.
 pub(super) enum Grown {
-    /// Still a part, and this is done now.
+    /// Still a part; these items run now.
     Same(VecDeque<Waits>),
-    /// The whole session, and this is done now.
+    /// The whole session; these items run now.
     Whole(Box<Session>, VecDeque<Waits>),
-    /// The rest does not fit what was made of the part.
+    /// The whole session does not fit what was made of the part.
     Differs,
     /// The store failed.
     Failed(StoreError),
@@ -72,24 +71,24 @@ pub(super) enum Grown {
 pub(super) struct Broke;
 
 impl RestCame {
-    /// Returns whether it is about the opening of a session that has this numbering.
+    /// `true` if the opening with this stream was asked.
     pub fn is_of(&self, stream: &str) -> bool {
         self.stream == stream
     }
 }
 
 impl Partly {
-    /// `opening` has what the store gave; `fresh` is new to the session, as it said.
+    /// `opening` holds the stored part, `fresh` the claims that are new to the session.
     pub fn new(opening: Opening, from: Ordinal, fresh: Claims) -> Self {
         Self { opening, from, log: Vec::new(), waits: VecDeque::new(), fresh, rest: Wanted::Not }
     }
 
-    /// Returns whether nothing waits for the rest.
+    /// `true` if nothing waits for the rest.
     pub fn is_free(&self) -> bool {
         self.waits.is_empty()
     }
 
-    /// Whether, too, nobody asked the store for something.
+    /// `true` if nothing waits for the rest or was requested from the store.
     pub fn is_settled(&self) -> bool {
         self.is_free() && self.rest == Wanted::Not
     }
@@ -98,7 +97,7 @@ impl Partly {
         matches!(self.rest, Wanted::Asked(_))
     }
 
-    /// Returns whether this request waits for the rest.
+    /// `true` if this request waits for the rest.
     pub fn holds(&self, to: ReplyTo) -> bool {
         self.waits.iter().any(|waits| match waits {
             Waits::Item(item) => item.to() == to,
@@ -110,7 +109,7 @@ impl Partly {
         self.waits.push_back(Waits::Item(item));
     }
 
-    /// Somebody needs all of the session.
+    /// Requests the whole session.
     pub fn want(&mut self) {
         self.wants(None);
     }
@@ -121,7 +120,7 @@ impl Partly {
         }
     }
 
-    /// Takes an input, or has it wait: then there is nothing to perform.
+    /// Runs an input. Returns `None` if it waits instead.
     pub fn step(
         &mut self,
         session: &mut Session,
@@ -145,7 +144,7 @@ impl Partly {
             return Ok(None);
         };
         *session = next;
-        // Whoever looks at a session may never ask it for anything.
+        // A client that only looks at a session needs no rest.
         if matches!(&input, Input::Command(_, Command::StartTurn(_) | Command::Render(_))) {
             self.wants(None);
         }
@@ -153,7 +152,7 @@ impl Partly {
         Ok(Some(effects))
     }
 
-    /// Asks the store for what is wanted, behind all that was decided: no answer waits for it.
+    /// Sends the wanted request to the store, behind all steps: no answer waits for it.
     pub fn ask(
         &mut self,
         session: &Session,
@@ -173,7 +172,7 @@ impl Partly {
         );
     }
 
-    /// Takes in what the store said.
+    /// Applies the store's answer.
     pub fn grow(
         mut self: Box<Self>,
         came: RestCame,
@@ -193,7 +192,7 @@ impl Partly {
         }
     }
 
-    /// The whole session, where it stands as the part does.
+    /// Replays the inputs on the whole session, which must end in the state of the part.
     fn whole(mut self: Box<Self>, rest: Rest, part: &Session, counter: &dyn TokenCount) -> Grown {
         let keys = self.log.iter().filter_map(|(input, _)| Claims::of(input).key);
         let claimed: Vec<String> = keys.collect();
@@ -203,7 +202,7 @@ impl Partly {
         let mut whole = Session::new(self.opening, counter);
         for (input, now) in self.log {
             let stamp = convert::iso(now);
-            // All of it was done when the part did it.
+            // The effects were performed when the part ran.
             drop(whole.step(input, Around { now, stamp: &stamp, counter }));
         }
         whole.missed(unreadable);

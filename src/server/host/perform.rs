@@ -1,5 +1,5 @@
-//! Effects of a session as far as they are its own: writes go to its store, requests to the client, deadlines to the clock.
-//! And the way back: what the store and the client answered.
+//! Effects that concern one session alone: writes go to its store, requests to the client, deadlines to the
+//! clock. Also handles the answers of store and client.
 
 use super::calls::Asked;
 use super::event::{Came, HostEvent};
@@ -27,13 +27,13 @@ use store::error::StoreError;
 use tokio::task::AbortHandle;
 use tower_lsp::jsonrpc::Error;
 
-/// The next deed of a session's steps.
+/// The next action of a session's steps.
 pub(in crate::server) enum Advance {
-    /// Nothing until the store has answered.
+    /// Wait for the store's answer.
     Wait,
-    /// Nothing.
+    /// Nothing to do.
     Nothing,
-    /// These are to be performed, in order.
+    /// Perform these, in order.
     Perform(Vec<Effect>),
 }
 
@@ -43,57 +43,57 @@ pub(in crate::server) enum Committed {
     Done(Vec<Effect>),
     /// Another process writes the session now.
     Lost(StoreError),
-    /// Tried again, and still not stored.
+    /// A retry that failed again.
     StillLeft,
     /// Not stored.
     NotStored(Box<NotStored>),
 }
 
-/// A step that the store did not take.
+/// A step that was not stored.
 pub(in crate::server) struct NotStored {
     /// The effects that would have followed it.
     pub effects: Vec<Effect>,
-    /// The answer to whoever waits.
+    /// The answer to waiting requests.
     pub failure: ProtocolError,
-    /// Why.
+    /// The store's error.
     pub error: StoreError,
-    /// True if the step ended a turn.
+    /// `true` if the step completed a turn.
     ended_turn: bool,
 }
 
 impl NotStored {
-    /// Returns whether it would be refused again, and all that comes after it with it.
+    /// `true` if the store would refuse it again, and all that comes after it.
     pub fn is_final(&self) -> bool {
         matches!(self.error, StoreError::Refused { .. })
     }
 
-    /// The input that tells the machine.
+    /// The input that informs the machine.
     pub fn input(&self) -> Input {
         let cause = stores::word(&self.failure);
         Input::NotWritten(NotWritten { cause, why: self.error.to_string(), ended_turn: self.ended_turn })
     }
 }
 
-/// The way to catch up with a client that has not read events.
+/// The next action for a client that has not read events.
 pub(in crate::server) enum CatchUp {
-    /// A snapshot.
+    /// Send a snapshot.
     Snapshot(Box<Snapshot>),
-    /// First this input, by which the machine tells what it gathers; then again.
+    /// Run this input first, so that gathered text is emitted; then try again.
     First(Input),
-    /// Later: what is not stored yet is not told.
+    /// Try later: something is not stored yet.
     NotYet,
-    /// All of the session is needed for it.
+    /// Load the whole session first.
     NeedsRest,
 }
 
-/// Returns whether it tells that a turn came to its end.
+/// `true` if the effect reports a completed turn.
 fn ends_well(effect: &Effect) -> bool {
     let is_end = |body: &EventBody| matches!(body, EventBody::RuntimeUpdated { ended: Some(end), .. } if end.status == TurnStatus::Completed);
     matches!(effect, Effect::Emit(event) if is_end(&event.body))
 }
 
 impl SessionHost {
-    /// Goes on with its steps until one must be stored first.
+    /// Takes the next action. A step with writes is sent to the store first.
     pub fn advance(&mut self) -> Advance {
         if self.is_deleting() {
             return Advance::Wait;
@@ -114,7 +114,7 @@ impl SessionHost {
         }
     }
 
-    /// The store took the oldest step, or did not. In that case nothing of it that goes on is done.
+    /// Handles the outcome of the oldest write. If it failed, the step's effects are not performed.
     pub fn committed(&mut self, done: Result<(), StoreError>) -> Committed {
         let error = match done {
             Ok(()) => return Committed::Done(self.steps.written()),
@@ -127,7 +127,7 @@ impl SessionHost {
         let failure = stores::error(&error);
         let effects = self.steps.not_written(failure.clone());
         if effects.is_empty() && !matches!(error, StoreError::Refused { .. }) {
-            // Only tried again: nobody waits for it, and it was told.
+            // A mere retry: nothing waits for it, and the error was reported.
             tracing::debug!(session = %self.session.id(), %error, "what is left is still not stored");
             return Committed::StillLeft;
         }
@@ -136,17 +136,17 @@ impl SessionHost {
         Committed::NotStored(Box::new(NotStored { effects, failure, error, ended_turn }))
     }
 
-    /// Makes a step of what could not be stored, without a next write to go with. Whether there was something.
+    /// Queues failed writes again, without waiting for the next write. Returns `false` if there are none.
     pub fn retry_writes(&mut self) -> bool {
         self.steps.retry()
     }
 
-    /// Returns whether something could not be stored, and nothing else is on its way.
+    /// `true` if there are failed writes and nothing else is on its way.
     pub fn has_writes_left(&self) -> bool {
         self.steps.has_unwritten() && self.steps.is_empty() && !self.steps.is_writing()
     }
 
-    /// The copy that the step which is being stored makes of the session.
+    /// Id of the fork that the writes on their way to the store create.
     pub fn fork_made(&self) -> Option<SessionId> {
         self.steps.writes().find_map(|write| match write {
             Write::Fork { to } => Some(to.clone()),
@@ -154,34 +154,34 @@ impl SessionHost {
         })
     }
 
-    /// Tells an event, and what it means for what was asked of the user and for the file.
+    /// Sends an event, and withdraws the question that it answers.
     pub fn emit(&mut self, client: &mut Client, event: &event::Event) {
         if self.store.is_some() {
             client.event(&self.session, event);
         }
         if matches!(event.body, EventBody::PauseCleared) {
-            // Decided, or nothing is left to decide: whoever still shows the question can take it away.
+            // Decided, or nothing is left to decide: a client that shows the question can remove it.
             self.calls.cancel_permission(client);
         }
     }
 
-    /// Asks a model of the client's.
+    /// Sends a request to the client's model.
     pub fn ask_model(&mut self, client: &mut Client, ask: AskModel, used: Used, counts: bool) {
         let asked = Asked { purpose: ask.purpose, used, counts };
         self.calls.ask_model(client, &self.session, ask, asked);
     }
 
-    /// Notes a call of a model that is made from here.
+    /// Notes a call to a model from this process.
     pub fn model_asked(&mut self, call: ModelCallId, task: AbortHandle) {
         self.calls.insert_remote(call, task);
     }
 
-    /// Such a call ended. Whether its answer is still wanted.
+    /// Ends such a call. Returns `false` if its answer is no longer wanted.
     pub fn model_replied(&mut self, call: ModelCallId) -> bool {
         self.calls.end_remote(call)
     }
 
-    /// Does what is between the session, the client and the clock alone. Gives back what is not.
+    /// Performs an effect that needs only session, client and clock. Gives back any other.
     pub fn perform(&mut self, client: &mut Client, clock: &mut Clock, effect: Effect) -> Option<Effect> {
         match effect {
             Effect::CancelModel(call) => self.calls.cancel_model(client, call),
@@ -198,17 +198,17 @@ impl SessionHost {
         None
     }
 
-    /// Takes back what was asked of the client.
+    /// Cancels all requests to the client.
     pub fn cancel_requests(&self, client: &mut Client) {
         self.calls.cancel_all(client);
     }
 
-    /// A deadline passed: what that is to the machine, unless it was moved or is not wanted any more.
+    /// Converts an expired deadline to an input, unless it was moved or stopped.
     pub fn expired(&mut self, expired: Expired) -> Option<Input> {
         self.timers.expire(&expired).then_some(Input::Expired(expired.timer))
     }
 
-    /// The client answered a request of ours: what that is to the machine.
+    /// Converts the client's response to an input; `None` if it needs none.
     pub fn answered(
         &mut self,
         (client, estimator): (&Client, &str),
@@ -224,24 +224,24 @@ impl SessionHost {
         own_tool::looks_for(&self.session, call)
     }
 
-    /// Runs a call of a tool of ours. What is not stored changes nothing.
+    /// Runs a call of a tool of ours. Without a store, it changes no scope.
     pub fn run_tool(&self, call: &InvokeTool, found: Option<&Found>) -> (ToolOutcome, Option<ScopePatch>) {
         let (outcome, patch) = own_tool::run(&self.session, call, found);
         (outcome, patch.filter(|_| self.store.is_some()))
     }
 
-    /// A call of a tool of ours has its outcome: it comes back through the inbox, behind what is there.
+    /// Sends the outcome of a tool of ours through the inbox, behind earlier events.
     pub fn tool_ran(&self, call: &InvokeTool, outcome: ToolOutcome) {
         let what = Came::Ran(call.call.clone(), outcome);
         self.mailbox.send(HostEvent { session: self.session.id().clone(), what });
     }
 
-    /// A request waits for a job about this session.
+    /// Registers a request that waits for a job on this session.
     pub fn pending(&self, replies: &mut Replies, to: ReplyTo) -> Pending<HostEvent> {
         replies.pending(to, &self.mailbox)
     }
 
-    /// Has the store search it. One that no store has is searched here.
+    /// Searches the session in its store; in memory if it has none.
     pub fn search(
         &self,
         pending: Pending<HostEvent>,
@@ -259,7 +259,7 @@ impl SessionHost {
         }
     }
 
-    /// Asks the store whether it still holds the session for us. Nothing is asked where no store has it.
+    /// Asks the store whether the lease is still ours. Returns `false` if there is no store.
     pub fn confirm(&self, replies: &mut Replies, to: ReplyTo, folder: Option<String>) -> bool {
         let Some((store, fence)) = self.store.clone() else { return false };
         let (pending, asked) = (self.pending(replies, to), self.session.id().clone());
@@ -274,13 +274,13 @@ impl SessionHost {
         true
     }
 
-    /// Catches up with a client that has not read events.
+    /// The next action for a client that has not read events.
     pub fn catch_up(&self) -> CatchUp {
         if let State::Streaming(running) = self.session.state()
             && let Some(gathered) = running.gathered()
             && self.steps.is_empty()
         {
-            // A snapshot holds all that was said: what is gathered is told first, as a part of what is left out.
+            // A snapshot includes gathered text: it is emitted first, as one of the skipped events.
             return CatchUp::First(Input::Expired(gathered));
         }
         if !self.steps.is_empty() {

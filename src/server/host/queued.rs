@@ -1,4 +1,4 @@
-//! What is asked of a session, as it waits where it cannot be done at once: because the session is on its way in or out.
+//! Requests for a session, as they wait while it is being opened or shut down.
 
 use crate::server::client::replies::NOBODY;
 use engine::id::SessionId;
@@ -8,41 +8,41 @@ use protocol::transfer::ExportFormat;
 use session::input::{Command, ReplyTo};
 use session::stored::Driver;
 
-/// Something that a client asks of a session.
+/// A request for a session.
 pub(in crate::server) enum Queued {
-    /// Of a session that must be there.
+    /// For an existing session.
     Command(ReplyTo, Box<Command>),
-    /// Of one that is made where it is not there.
+    /// For a session that is created if it does not exist.
     Open(ReplyTo, Box<Opens>),
-    /// Of one that must be there, perhaps in the store of this folder: it is written here from now on, whoever writes it.
+    /// For an existing session, perhaps in the store of this folder: takes over its lease.
     TakeOver(ReplyTo, Option<String>),
-    /// Settings change; which there are is known when the session is here.
+    /// Changes settings, which are known once the session is open.
     Configure(ReplyTo, Box<SessionConfigureParams>),
-    /// An export as a file's content.
+    /// Exports the session as the content of a file.
     Export(ReplyTo, ExportFormat),
-    /// The task that it waits with is to begin: this process serves its folder.
+    /// Starts the task that the session waits with; this process serves its folder.
     Task,
-    /// Let it go.
+    /// Closes the session.
     Close(ReplyTo),
-    /// Destroy it.
+    /// Deletes the session.
     Delete(ReplyTo),
 }
 
-/// See [`Queued::Open`].
+/// Parameters of [`Queued::Open`].
 pub(in crate::server) struct Opens {
-    /// Its first command.
+    /// The first command.
     pub command: Command,
-    /// Where it is stored; where the client's folder is if nobody says.
+    /// The folder of its store; by default the client's.
     pub folder: Option<String>,
-    /// Its form, where the store has none.
+    /// The form of the session, if it is new.
     pub new: New,
-    /// Settings of its own that are to hold from now on.
+    /// Session settings that hold from now on.
     pub settings: Option<Settings>,
-    /// True if it is enough to read it, where another process writes it.
+    /// `true` if reading suffices while another process writes it.
     pub follow: bool,
 }
 
-/// A session that is to be made.
+/// A session to create.
 #[derive(Default)]
 pub(in crate::server) struct New {
     pub driver: Driver,
@@ -52,7 +52,7 @@ pub(in crate::server) struct New {
 }
 
 impl Opens {
-    /// How many of its newest messages are to be shown; nothing where all are.
+    /// Number of newest messages to show; `None` for all.
     pub fn newest(&self) -> Option<u32> {
         match &self.command {
             Command::Open(open) => open.newest,
@@ -62,7 +62,7 @@ impl Opens {
 }
 
 impl Queued {
-    /// The request that waits for its answer.
+    /// The request to answer.
     pub const fn to(&self) -> ReplyTo {
         match self {
             Self::Command(to, _)
@@ -76,7 +76,7 @@ impl Queued {
         }
     }
 
-    /// Returns whether what stands behind it finds no open session.
+    /// `true` if items behind it find no open session.
     pub const fn is_end(&self) -> bool {
         matches!(self, Self::Close(_) | Self::Delete(_))
     }

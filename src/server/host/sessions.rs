@@ -1,4 +1,4 @@
-//! The sessions that are open here, or about to be, in the order of their ids: what is said of all of them is said in one
+//! Sessions that are open here or being opened, ordered by id: whatever is sent for all of them has one
 //! order.
 
 use super::{Opening, SessionHost};
@@ -6,16 +6,16 @@ use engine::id::SessionId;
 use session::stored::Head;
 use std::collections::{BTreeMap, BTreeSet};
 
-/// See the file's header.
+/// The sessions of this process.
 #[derive(Default)]
 pub(in crate::server) struct Sessions {
     slots: BTreeMap<SessionId, Slot>,
-    /// Sessions that are not opened in part.
+    /// Sessions that are always loaded whole.
     whole: BTreeSet<SessionId>,
 }
 
 enum Slot {
-    /// The store was asked for it.
+    /// Being loaded from its store.
     Opening(Box<Opening>),
     Open(Box<SessionHost>),
 }
@@ -36,7 +36,7 @@ impl Sessions {
         }
     }
 
-    /// A session on its way in.
+    /// A session being opened.
     pub fn opening(&self, id: &SessionId) -> Option<&Opening> {
         match self.slots.get(id)? {
             Slot::Opening(opening) => Some(opening),
@@ -51,7 +51,7 @@ impl Sessions {
         }
     }
 
-    /// Returns whether it is open, or about to be.
+    /// `true` if it is open or being opened.
     pub fn has(&self, id: &SessionId) -> bool {
         self.slots.contains_key(id)
     }
@@ -69,28 +69,28 @@ impl Sessions {
         })
     }
 
-    /// All that are open, or about to be.
+    /// Ids of all sessions that are open or being opened.
     pub fn ids(&self) -> Vec<SessionId> {
         self.slots.keys().cloned().collect()
     }
 
-    /// Open sessions that are stored and of which this holds.
+    /// Ids of the open, stored sessions whose head matches.
     pub fn sharing(&self, is_meant: impl Fn(&Head) -> bool) -> Vec<SessionId> {
         let stored = self.hosts().filter(|host| host.is_stored());
         let meant = stored.map(|host| host.session().head()).filter(|head| is_meant(head));
         meant.map(|head| head.id.clone()).collect()
     }
 
-    /// Returns whether a session is open that is stored.
+    /// `true` if a stored session is open.
     pub fn any_stored(&self) -> bool {
         self.hosts().any(SessionHost::is_stored)
     }
 
-    /// Returns whether nothing is on its way to a store or from one.
+    /// `true` if nothing is on its way to or from a store.
     pub fn are_settled(&self) -> bool {
         self.slots.values().all(|slot| match slot {
             Slot::Open(host) => host.is_settled(),
-            // What was asked of it is still answered.
+            // Its items are still to be answered.
             Slot::Opening(_) => false,
         })
     }
@@ -99,7 +99,7 @@ impl Sessions {
         self.slots.insert(id.clone(), Slot::Opening(Box::new(opening)));
     }
 
-    /// Takes a session that is on its way in.
+    /// Takes a session that is being opened.
     pub fn take_opening(&mut self, id: &SessionId) -> Option<Opening> {
         self.opening(id)?;
         match self.slots.remove(id)? {
@@ -112,7 +112,7 @@ impl Sessions {
         self.slots.insert(host.session().id().clone(), Slot::Open(Box::new(host)));
     }
 
-    /// A session goes.
+    /// Takes an open session.
     pub fn remove(&mut self, id: &SessionId) -> Option<SessionHost> {
         match self.slots.remove(id)? {
             Slot::Open(host) => Some(*host),
@@ -120,12 +120,12 @@ impl Sessions {
         }
     }
 
-    /// A session is opened whole from now on: its rest did not fit what was made of its part.
+    /// Loads a session whole from now on: its rest did not fit its part.
     pub fn open_whole(&mut self, id: &SessionId) {
         self.whole.insert(id.clone());
     }
 
-    /// Returns whether a session is opened whole.
+    /// `true` if a session is loaded whole.
     pub fn opens_whole(&self, id: &SessionId) -> bool {
         self.whole.contains(id)
     }

@@ -1,5 +1,5 @@
-//! Steps of a session on their way to the store: what follows a step is done once the step is stored. Writes that the
-//! store did not take go first with the next ones.
+//! Steps of a session on their way to the store: effects of a step are performed once it is stored. Failed
+//! writes go first with the next ones.
 
 use protocol::error::ProtocolError;
 use session::effect::Effect;
@@ -7,22 +7,22 @@ use session::stored::Write;
 use std::collections::VecDeque;
 use std::sync::Arc;
 
-/// The steps of one session that are not done yet.
+/// The unfinished steps of one session.
 #[derive(Default)]
 pub(super) struct Steps {
     /// Oldest first.
     waiting: VecDeque<Step>,
-    /// True if the oldest of them is with the store.
+    /// `true` while the store has the oldest.
     is_writing: bool,
-    /// Writes that could not be stored; they go first with the next ones.
+    /// Failed writes, which go first with the next ones.
     unwritten: Vec<Write>,
-    /// Writes that the store has now, to be kept where it fails.
+    /// Writes that the store has now, kept in case it fails.
     writing: Arc<Vec<Write>>,
-    /// Why the store did not take what is in `unwritten`.
+    /// The store's error for `unwritten`.
     fault: Option<ProtocolError>,
 }
 
-/// A step that was taken.
+/// A step of the machine.
 #[derive(Default)]
 struct Step {
     /// Stored first.
@@ -31,20 +31,20 @@ struct Step {
     effects: Vec<Effect>,
 }
 
-/// The next deed.
+/// The next action.
 pub(super) enum Next {
-    /// Nothing until the store has answered.
+    /// Wait for the store's answer.
     Wait,
-    /// Nothing.
+    /// Nothing to do.
     Nothing,
-    /// The store is to take this.
+    /// Send these to the store.
     Write(Arc<Vec<Write>>),
-    /// These are to be performed, in order.
+    /// Perform these, in order.
     Perform(Vec<Effect>),
 }
 
 impl Steps {
-    /// Adds a step. Its writes are stored before the rest is done; both keep their order.
+    /// Adds a step. Its writes are stored before its other effects are performed; both keep their order.
     pub fn push(&mut self, effects: Vec<Effect>) {
         let mut step = Step::default();
         for effect in effects {
@@ -56,7 +56,7 @@ impl Steps {
         self.waiting.push_back(step);
     }
 
-    /// Goes on; writes go nowhere where the session is not stored.
+    /// Takes the next action. Without a store, writes are dropped.
     pub fn next(&mut self, is_stored: bool) -> Next {
         if self.is_writing {
             return Next::Wait;
@@ -72,21 +72,21 @@ impl Steps {
         Next::Perform(self.waiting.pop_front().unwrap_or_default().effects)
     }
 
-    /// The store took what it had: what follows it.
+    /// Ends a write that succeeded. Returns the effects that follow.
     pub fn written(&mut self) -> Vec<Effect> {
         self.is_writing = false;
         drop(std::mem::take(&mut self.writing));
         self.waiting.pop_front().unwrap_or_default().effects
     }
 
-    /// The store did not take what it had, and why: what would have followed.
+    /// Ends a write that failed. Returns the effects that would have followed.
     pub fn not_written(&mut self, fault: ProtocolError) -> Vec<Effect> {
         self.keep_written();
         self.fault = Some(fault);
         self.waiting.pop_front().unwrap_or_default().effects
     }
 
-    /// Another process has the session: what the store had is kept, to be told of.
+    /// Keeps the writes that the store had when another process took the lease, to report them.
     pub fn keep_written(&mut self) {
         self.is_writing = false;
         self.unwritten = Arc::unwrap_or_clone(std::mem::take(&mut self.writing));
@@ -96,7 +96,7 @@ impl Steps {
         !self.unwritten.is_empty()
     }
 
-    /// Makes a step of what could not be stored. Whether there was something.
+    /// Queues the failed writes as a step. Returns `false` if there are none.
     pub fn retry(&mut self) -> bool {
         if self.unwritten.is_empty() {
             return false;
@@ -106,7 +106,7 @@ impl Steps {
         true
     }
 
-    /// Gives up writing: nothing more can be stored, and `fault` says why. The messages among it that are lost.
+    /// Gives up writing, because of `fault`. Returns the number of messages lost.
     pub fn give_up(&mut self, fault: ProtocolError) -> usize {
         let left = self.waiting.drain(..).flat_map(|step| step.writes);
         self.unwritten.extend(left);
@@ -114,12 +114,12 @@ impl Steps {
         self.unwritten.iter().filter(|write| matches!(write, Write::Message { .. })).count()
     }
 
-    /// Drops what could not be stored: there is nothing that it could go to.
+    /// Drops failed writes: no store can take them.
     pub fn drop_unwritten(&mut self) {
         self.unwritten.clear();
     }
 
-    /// Why something was not stored, where it still is not.
+    /// Takes the error of writes that are still not stored.
     pub fn take_fault(&mut self) -> Option<ProtocolError> {
         self.fault.take().filter(|_| !self.unwritten.is_empty())
     }
@@ -132,12 +132,12 @@ impl Steps {
         self.is_writing
     }
 
-    /// Returns whether all that was decided is done or with the store.
+    /// `true` if every step is done or with the store.
     pub fn are_with_store(&self) -> bool {
         self.waiting.is_empty() || self.is_writing && self.waiting.len() == 1
     }
 
-    /// The number of the first event that waits for the store.
+    /// Number of the first event that waits for the store.
     pub fn first_untold(&self) -> Option<u64> {
         self.waiting.iter().flat_map(|step| &step.effects).find_map(|effect| match effect {
             Effect::Emit(event) => Some(event.seq),

@@ -1,4 +1,4 @@
-//! What a client asks about a session's prompt: what it is made of, what it left out, a compaction. Parameters become
+//! Requests about a session's prompt: its content, what it leaves out, its compactions. Parameters become
 //! commands here and nowhere deeper.
 
 use super::{Context, page_limit};
@@ -13,7 +13,7 @@ use session::input::{Command, Compact};
 use session::ledger::{LedgerQuery, NoCursor};
 use session::recall::Recall;
 
-/// The session that is asked, the command, and where its progress is told.
+/// Returns the session, the command and the progress token.
 pub(in crate::server) fn command(
     ask: Context,
 ) -> Result<(String, Command, Option<ProgressToken>), ProtocolError> {
@@ -75,10 +75,10 @@ pub(in crate::server) fn command(
     Ok((session, command, None))
 }
 
-/// Bytes of a recall where nobody says how many.
+/// Default size of a recall, in bytes.
 const RECALL: usize = 256 * 1024;
 
-/// The most that a search answers.
+/// Most hits of a search.
 const MOST_HITS: u32 = 100;
 
 fn query(params: ContextSearchParams) -> Result<Query, ProtocolError> {
@@ -94,9 +94,9 @@ fn query(params: ContextSearchParams) -> Result<Query, ProtocolError> {
     })
 }
 
-/// Entries of a page of a ledger where nobody says how many.
+/// Default number of ledger entries on a page.
 const ENTRIES: u32 = 200;
-/// The most entries of a page.
+/// Most ledger entries on a page.
 const MOST_ENTRIES: u32 = 1000;
 
 fn entries(params: ContextLedgerParams) -> Result<LedgerQuery, ProtocolError> {

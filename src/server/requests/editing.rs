@@ -1,5 +1,4 @@
-//! What a client asks for that changes a session's past, its queue or its draft: parameters become commands here and
-//! nowhere deeper.
+//! Requests that change a session's past, queue or draft. Parameters become commands here and nowhere deeper.
 
 use super::Edit;
 use crate::convert::Reading;
@@ -11,7 +10,7 @@ use protocol::error::ProtocolError;
 use protocol::message;
 use session::input::{At, Command};
 
-/// The session that is changed, the command, and the form of its answer.
+/// Returns the session, the command and the form of the answer.
 pub(in crate::server) fn command(ask: Edit) -> Result<(String, Command, Form), ProtocolError> {
     let mut form = Form::default();
     let (session, command) = match ask {
@@ -62,7 +61,7 @@ pub(in crate::server) fn command(ask: Edit) -> Result<(String, Command, Form), P
     Ok((session, command, form))
 }
 
-/// The message that is meant.
+/// The message that an id or, without one, an index names.
 fn at(id: Option<String>, index: Option<u32>, field: &str) -> Result<At, ProtocolError> {
     match (id, index) {
         (Some(id), _) => Ok(At::Id(MessageId::new(id))),

@@ -1,4 +1,4 @@
-//! What a client asks about the memories of a folder.
+//! Requests about the memories of a folder.
 
 use super::page_limit;
 use crate::convert;
@@ -12,11 +12,11 @@ use protocol::memory::{
 use serde_json::Value;
 use uuid::Uuid;
 
-/// Memories of a page where nobody says how many.
+/// Default number of memories on a page.
 const PAGE: u32 = 50;
-/// The most that a page holds.
+/// Most memories on a page.
 const MOST_PAGE: u32 = 500;
-/// Which memories are listed.
+/// The query of a list.
 pub(in crate::server) fn list(params: &MemoryListParams) -> Result<MemoryQuery, ProtocolError> {
     Ok(MemoryQuery {
         area: params.area.clone(),
@@ -27,7 +27,7 @@ pub(in crate::server) fn list(params: &MemoryListParams) -> Result<MemoryQuery, 
     })
 }
 
-/// Which memories are searched.
+/// The query of a search.
 pub(in crate::server) fn search(params: &MemorySearchParams) -> Result<MemoryQuery, ProtocolError> {
     Ok(MemoryQuery {
         area: params.area.clone(),
@@ -48,7 +48,7 @@ fn skip(cursor: Option<&str>) -> Result<usize, ProtocolError> {
         .map_or(Ok(0), |cursor| cursor.parse().map_err(|_| ProtocolError::invalid("cursor", reason(cursor))))
 }
 
-/// A memory that is put: its id, and what is said of it.
+/// Checks a memory to put. Returns its id, made here if missing, and the changes.
 pub(in crate::server) fn put(params: MemoryPutParams) -> Result<(String, MemoryPatch), ProtocolError> {
     if params.importance.is_some_and(|importance| !(1..=5).contains(&importance)) {
         return Err(ProtocolError::invalid("importance", "it goes from 1 to 5"));
@@ -71,7 +71,7 @@ pub(in crate::server) fn put(params: MemoryPutParams) -> Result<(String, MemoryP
     Ok((id, patch))
 }
 
-/// A page of memories as it is answered.
+/// The result for a page of memories.
 pub(in crate::server) fn listed(page: &MemoryPage) -> MemoryListResult {
     MemoryListResult {
         memories: page.memories.iter().map(convert::memory).collect(),
@@ -79,7 +79,7 @@ pub(in crate::server) fn listed(page: &MemoryPage) -> MemoryListResult {
     }
 }
 
-/// The answer to a memory that was put.
+/// The result for a memory that was put; an error if `put` is `None`: there is none of this id to change.
 pub(in crate::server) fn answer(id: &str, put: Option<&Memory>) -> Result<Value, ProtocolError> {
     let none = || ProtocolError::invalid("text", format!("there is no memory {id}; a new one needs a text"));
     let memory = convert::memory(put.ok_or_else(none)?);

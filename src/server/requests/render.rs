@@ -11,7 +11,7 @@ use session::effect::Diagnostic;
 use session::history_turn::HistoryTurn;
 use session::input::{Render, Summarize};
 
-/// The running turn of a render: what the editor gives of it, results merged into the rounds that called.
+/// Parses the render. Results are merged into the rounds that made the calls.
 pub(in crate::server) fn render(params: PromptRenderParams) -> Result<Render, ProtocolError> {
     let mut reading = Reading::new();
     let history = params.history.as_deref();
@@ -71,8 +71,8 @@ pub(in crate::server) fn render(params: PromptRenderParams) -> Result<Render, Pr
     })
 }
 
-/// Puts a result behind the round that called, unless it is there. One that nobody called for stays last, and is
-/// reported as a stray.
+/// Inserts a result after the round that made the call, unless it is there. A result without a call goes
+/// last, and is reported as a stray.
 fn merge_result(turn: &mut HistoryTurn, result: ToolResult) {
     let messages = &mut turn.messages;
     let is_there = messages.iter().any(|m| matches!(&m.body, Body::Tool(known) if known.call == result.call));

@@ -17,12 +17,12 @@ use session::input::{Command, Open, StartTurn};
 use session::stored::Driver;
 use store::list::{ListQuery, NoCursor};
 
-/// Sessions of a page where nobody says how many.
+/// Default number of sessions or messages on a page.
 const PAGE: u32 = 50;
-/// The most that a page holds.
+/// Most sessions or messages on a page.
 const MOST_PAGE: u32 = 500;
 
-/// `session/open` in this folder, with settings that were checked.
+/// Parses `session/open` in this folder, with settings that were checked.
 pub(in crate::server) fn open(
     params: SessionOpenParams,
     folder: String,
@@ -49,7 +49,7 @@ fn turns(history: Option<&[turn::Turn]>) -> Result<Option<Vec<HistoryTurn>>, Pro
     Ok(history.map(read).transpose()?)
 }
 
-/// Which sessions are listed.
+/// The query of a list.
 pub(in crate::server) fn list(params: &SessionListParams) -> Result<ListQuery, ProtocolError> {
     let after = params.cursor.as_deref().map(str::parse).transpose();
     Ok(ListQuery {
@@ -60,12 +60,12 @@ pub(in crate::server) fn list(params: &SessionListParams) -> Result<ListQuery, P
     })
 }
 
-/// How many sessions or messages a page holds.
+/// Number of sessions or messages on a page.
 pub(in crate::server) fn limit(limit: Option<u32>) -> Result<u32, ProtocolError> {
     page_limit(limit, PAGE, MOST_PAGE)
 }
 
-/// `turn/start`.
+/// Parses `turn/start`.
 pub(in crate::server) fn start_turn(params: TurnStartParams) -> Result<StartTurn, ProtocolError> {
     let mut content = Reading::new().field("content", |reading| reading.content(&params.content))?;
     let files = params.context_files.into_iter().flatten();

@@ -1,5 +1,5 @@
-//! Sessions on their way in and out: one is opened for what is asked of it, followed where another process writes it, and
-//! let go when nobody needs it; whoever waits for one that goes is answered. With it, the end of the process.
+//! Opening and closing of sessions: one is opened for its first request, followed if another process writes
+//! it, and closed when nothing needs it; requests that wait for it are answered. Also the end of the process.
 
 use super::Router;
 use crate::server::client::replies::NOBODY;
@@ -27,7 +27,7 @@ use tokio::sync::oneshot;
 use uuid::Uuid;
 
 impl Router {
-    /// Asks a store for a session. Who waits for it is told where that cannot be done.
+    /// Asks a store for a session. If that fails, waiting requests are answered.
     pub(super) fn open(&mut self, id: &SessionId, opening: Opening) {
         if let Some(name) = opening.next_store(id, &self.stores) {
             self.ask_store(id, opening, name);
@@ -42,11 +42,11 @@ impl Router {
         }
     }
 
-    /// Answers all of these so.
+    /// Answers all items with this error.
     fn refuse(&mut self, id: &SessionId, queue: VecDeque<Queued>, error: &ProtocolError) {
         for item in queue {
             match item {
-                // It waits on, and is tried again.
+                // The task keeps waiting, and is tried again.
                 Queued::Task => tracing::debug!(session = %id, %error, "a task cannot be begun"),
                 item => self.answer(item.to(), Err(error.clone())),
             }
@@ -54,7 +54,7 @@ impl Router {
         self.stage_broke(id);
     }
 
-    /// The store answered.
+    /// Handles a store's answer to an opening.
     pub(super) fn loaded(&mut self, id: &SessionId, loaded: Result<Loaded, StoreError>) {
         self.at_work = Some(id.clone());
         self.is_handing_over = true;
@@ -66,7 +66,7 @@ impl Router {
         }
     }
 
-    /// Puts a session into memory, and does what waited for it.
+    /// Opens a loaded session, and runs the items that wait for it.
     fn take_loaded(&mut self, id: &SessionId, loaded: Result<Loaded, StoreError>) {
         let Some(mut opening) = self.sessions.take_opening(id) else { return };
         let Loaded { fence, stored, shared } = match loaded {
@@ -119,7 +119,7 @@ impl Router {
         behind.into_iter().for_each(|item| self.hand(id, item));
     }
 
-    /// Another process writes this session. Whoever can do with reading it follows it; the others are told.
+    /// Handles a session that another process writes: requests that only read follow it, others are refused.
     fn held(&mut self, id: &SessionId, opening: Opening, error: &StoreError) {
         let refusal = stores::error(error);
         let Some(name) = opening.asked_last().cloned() else {
@@ -130,8 +130,8 @@ impl Router {
         again.into_iter().for_each(|item| self.hand(id, item));
     }
 
-    /// A session that was followed is written here from now on: what its last process left open is ended, and the client
-    /// gets it whole, in a new stream.
+    /// Goes on with a followed session whose lease is now ours: ends what its last process left open, and
+    /// sends the client a snapshot, in a new stream.
     fn go_on_here(&mut self, id: &SessionId) {
         let (follows, mut context) = self.following();
         if follows.stop(&mut context, id) {
@@ -149,7 +149,7 @@ impl Router {
         }
     }
 
-    /// Puts a session into memory.
+    /// Opens a session in memory.
     pub(super) fn begin(
         &mut self,
         mut head: Head,
@@ -175,7 +175,7 @@ impl Router {
         Ok(())
     }
 
-    /// Asks the first of these stores to destroy a session that is not open here.
+    /// Asks the first store to delete a session that is not open here.
     pub(super) fn delete_next(&mut self, id: &SessionId, to: ReplyTo, left: VecDeque<String>) {
         let at = (&mut self.stores, &mut self.replies);
         if let Err(error) = delete::next(at, &self.hosts, id, to, left) {
@@ -183,7 +183,7 @@ impl Router {
         }
     }
 
-    /// A store destroyed a session, or did not. Nobody is told before: where it fails, the session stays open.
+    /// Handles a store's answer to a deletion, reported only now: if it failed, the session stays open.
     pub(super) fn deleted(&mut self, id: &SessionId, Gone { to, left, done }: Gone) {
         self.at_work = Some(id.clone());
         let host = self.sessions.host_mut(id);
@@ -225,13 +225,13 @@ impl Router {
         }
     }
 
-    /// Nobody is told of a session any more that is gone.
+    /// Stops following a deleted session.
     fn forget(&mut self, id: &SessionId) {
         let (follows, mut context) = self.following();
         follows.forget(&mut context, id);
     }
 
-    /// A session that no store has any more is here no longer either.
+    /// Closes a session that no store has any more.
     fn drop_deleted(&mut self, id: &SessionId) {
         let Some(host) = self.sessions.host_mut(id) else { return };
         host.forget_stored();
@@ -241,7 +241,7 @@ impl Router {
         );
     }
 
-    /// Session and file went different ways: the session goes on as it is, and what the file said becomes another one.
+    /// Keeps a session and its file apart that diverged: the file becomes another session.
     pub(super) fn keep_apart(&mut self, id: &SessionId, changed: &Changed) {
         let Some(host) = self.sessions.host(id) else { return };
         let head = host.session().head();
@@ -259,7 +259,7 @@ impl Router {
         self.hand(&other, Queued::Close(NOBODY));
     }
 
-    /// A session's machine panicked. What it acknowledged is stored, and it can be opened again.
+    /// Closes a session whose machine panicked. What it acknowledged is stored, and it can be opened again.
     pub(super) fn broke(&mut self, id: &SessionId) {
         tracing::error!(session = %id, "a panic ended this session; it can be opened again");
         if let Some(host) = self.sessions.host(id) {
@@ -273,14 +273,14 @@ impl Router {
         self.give_up(id, &refused::defect());
     }
 
-    /// A loop whose stage this is is over.
+    /// Ends the loop whose stage this session is.
     pub(super) fn stage_broke(&mut self, id: &SessionId) {
         let steps = self.loops.session_broke(id);
         self.run_loop(steps);
     }
 
-    /// Another process writes a session that was written here. What runs is stopped, what waits is told who has it, and
-    /// it is followed from now on.
+    /// Handles a lost lease: running work is stopped, waiting requests get the holder, and the session is
+    /// followed from now on.
     pub(super) fn lost(&mut self, id: &SessionId, error: &StoreError) {
         tracing::warn!(session = %id, %error, "the session was taken over");
         let refusal = stores::error(error);
@@ -301,47 +301,47 @@ impl Router {
         self.end_if_saved();
     }
 
-    /// A store holds a session for us no longer that nothing is written of.
+    /// Handles a lease that was lost while nothing was written.
     pub(super) fn lost_while_idle(&mut self, id: &SessionId, fence: Fence, error: &StoreError) {
-        // What is with the store is refused by it, which says the same.
+        // A write in progress is refused by the store, with the same effect.
         let is_idle = |host: &SessionHost| host.is_open_under(fence) && !host.is_writing();
         if self.sessions.host(id).is_some_and(is_idle) {
             self.lost(id, error);
         }
     }
 
-    /// A store said whether a session is still ours that is to be taken over.
+    /// Handles a store's check of the lease, before a takeover.
     pub(super) fn confirmed(&mut self, id: &SessionId, confirmed: Confirmed) {
         let Confirmed { fence, to, folder, done } = confirmed;
         let Some(host) = self.sessions.host_mut(id) else {
             return self.hand(id, Queued::TakeOver(to, folder));
         };
         match done {
-            // On its way out it still answers what was asked before its end.
+            // While it closes, it still answers what was asked before its end.
             Ok(()) if host.is_here_under(fence) => self.open_here(id, to),
             Err(error @ StoreError::FenceLost { .. }) if host.is_open_under(fence) => {
                 host.push_after(Queued::TakeOver(to, folder));
                 self.lost_while_idle(id, fence, &error);
             }
             Err(error) if host.is_open_under(fence) => self.answer(to, Err(stores::error(&error))),
-            // It went meanwhile.
+            // Closed meanwhile.
             _ => self.hand(id, Queued::TakeOver(to, folder)),
         }
     }
 
-    /// A session that is to be taken over is ours already.
+    /// Answers the takeover of a session that is ours already.
     pub(super) fn open_here(&mut self, id: &SessionId, to: ReplyTo) {
         self.run_command(to, id, Command::Open(Box::<Open>::default()));
     }
 
-    /// Who waits for something of this session, but for those who wait for its end.
+    /// Requests of this session, but for those that wait for its end.
     fn awaits(&self, id: &SessionId) -> Vec<ReplyTo> {
         let host = self.sessions.host(id);
         self.replies.about(id).filter(|to| host.is_none_or(|host| !host.waits_for_end(*to))).collect()
     }
 
-    /// Lets a session go that cannot go on, and says so to everybody who waits for it. What was asked behind its end
-    /// is done afterwards.
+    /// Closes a session that cannot go on, and answers its requests with this error. Items behind its end run
+    /// afterwards.
     pub(super) fn give_up(&mut self, id: &SessionId, error: &ProtocolError) {
         for to in self.awaits(id) {
             self.answer(to, Err(error.clone()));
@@ -349,13 +349,13 @@ impl Router {
         self.let_go(id);
     }
 
-    /// Takes a session out of memory. Nobody waits for it any more, but for what is to be done when it is gone.
+    /// Closes a session, then runs the items that wait for that.
     fn let_go(&mut self, id: &SessionId) {
         let after = self.take_out(id);
         after.into_iter().for_each(|item| self.hand(id, item));
     }
 
-    /// Takes a session out of memory; what is to be done when it is gone.
+    /// Closes a session. Returns the items that wait for that.
     pub(super) fn take_out(&mut self, id: &SessionId) -> VecDeque<Queued> {
         if let Some(host) = self.sessions.host_mut(id) {
             self.trajectories.write_last(&mut self.client, host);
@@ -365,7 +365,7 @@ impl Router {
         host.leave(&mut self.client, &mut self.replies)
     }
 
-    /// Lets a session go that was only there for one answer or for its task, or that is to be closed.
+    /// Closes a session that is done: it was there for one answer or its task only, or is to be closed.
     pub(super) fn let_go_if_done(&mut self, id: &SessionId) {
         let is_over = |host: &SessionHost| host.is_settled() && host.session().is_at_rest();
         if self.tasks.is_only_task(id) && self.sessions.host(id).is_some_and(is_over) {
@@ -378,14 +378,14 @@ impl Router {
         }
     }
 
-    /// Lets sessions go that only waited for a request which has its answer now.
+    /// Closes sessions that were kept open only by a request that is answered now.
     pub(super) fn let_go_freed(&mut self) {
         while let Some(id) = self.replies.next_freed() {
             self.let_go_if_done(&id);
         }
     }
 
-    /// The handler of a request is gone.
+    /// Handles the cancellation of a request.
     pub(super) fn abandoned(&mut self, to: ReplyTo) {
         let Some(id) = self.replies.abandon(&self.client, to) else { return };
         if let Some(opening) = self.sessions.opening_mut(&id) {
@@ -400,8 +400,7 @@ impl Router {
         self.let_go_if_done(&id);
     }
 
-    /// Answers requests that wait for nothing that is under way, and frees what they occupy. No request should ever get
-    /// here.
+    /// Answers requests that wait for nothing, and frees what they occupy. No request should ever get here.
     pub(super) fn watch(&mut self) {
         let idle: BTreeSet<ReplyTo> = self.replies.all().filter(|to| !self.is_under_way(*to)).collect();
         for to in self.replies.stuck(idle) {
@@ -409,7 +408,7 @@ impl Router {
         }
     }
 
-    /// Returns whether something will happen that leads to the answer of this request.
+    /// `true` if something under way leads to the answer of this request.
     fn is_under_way(&self, to: ReplyTo) -> bool {
         if self.replies.is_pending(to) {
             return true;
@@ -420,7 +419,7 @@ impl Router {
         }
         match self.sessions.host(id) {
             Some(host) if host.awaits_store() || host.session().will_answer(to) => true,
-            // Its end waits for those who wait for something else of it.
+            // The end waits for the session's other requests.
             Some(host) if host.waits_for_end(to) => {
                 self.awaits(id).into_iter().any(|other| self.is_under_way(other))
             }
@@ -439,11 +438,11 @@ impl Router {
         let error = ProtocolError::new(ErrorData::InternalError {}, message);
         if let Some(id) = session {
             self.let_go_if_done(&id);
-            // That may have been all it waited for: a close is answered once the lease is given back.
+            // That may have been all: a close is answered once the lease is released.
             if !self.replies.is_waiting(to) || self.is_under_way(to) {
                 return;
             }
-            // What holds it would never let go of it, nor of the session's lease.
+            // Otherwise the session, with its lease, would be held forever.
             if self.sessions.host(&id).is_some_and(|host| host.holds(to)) {
                 return self.give_up(&id, &error);
             }
@@ -451,13 +450,13 @@ impl Router {
         self.answer(to, Err(error));
     }
 
-    /// The process is about to end.
+    /// Begins the end of the process.
     pub(super) fn end(&mut self, done: oneshot::Sender<()>) {
         for id in self.sessions.ids() {
             self.store_rest(&id);
             self.run_input(&id, Input::Ending);
         }
-        // Not before: nothing may be let go while a session has not heard of it.
+        // Set last: nothing may be closed before every session knows of the end.
         self.ending = Some(done);
         self.end_if_saved();
     }
@@ -471,7 +470,7 @@ impl Router {
             drop(self.take_out(&id));
         }
         if let Some(done) = self.ending.take() {
-            // Through the inbox: what the stores answered before is in it.
+            // Through the inbox, behind earlier answers of the stores.
             let inbox = self.inbox.clone();
             let files = self.trajectories.end();
             self.stores.close_all(move || files.finish(move || drop(inbox.send(Event::Saved(done)))));

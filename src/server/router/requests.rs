@@ -1,5 +1,5 @@
-//! Requests carried out, by subject: parameters become commands, queries and jobs in [`crate::server::requests`], and what
-//! they are about is handed on here.
+//! Handlers of requests, by subject: [`crate::server::requests`] turns parameters into commands, queries and
+//! jobs, which are handed on here.
 
 use super::Router;
 use crate::convert::{self, Reading};
@@ -35,13 +35,13 @@ use protocol::task::{TaskListParams, TaskListResult, TaskStartParams};
 use protocol::transfer::{ExportFormat, SessionImportParams, TrajectoryListParams};
 use secrecy::SecretString;
 
-/// Carries out requests.
+/// The handlers of requests.
 pub(super) struct RequestHandler<'a> {
     pub router: &'a mut Router,
 }
 
 impl RequestHandler<'_> {
-    /// Carries out what a client asks for, or begins to.
+    /// Carries out a request, or begins to.
     pub fn ask(&mut self, to: ReplyTo, ask: Ask) -> Result<(), ProtocolError> {
         match ask {
             Ask::Session(ask) => return self.ask_session(to, ask),
@@ -113,7 +113,7 @@ impl RequestHandler<'_> {
                 self.router.replies.set_form(to, Form::Turn);
                 self.command(to, &session, Command::StartTurn(Box::new(start)))
             }
-            // The turn that is named is compared once the session is here.
+            // The named turn is compared once the session is open.
             Session::EndTurn(params) => {
                 self.router.replies.set_turn(to, params.turn_id);
                 let status = params.status.map_or(TurnStatus::Completed, TurnStatus::from);
@@ -162,7 +162,7 @@ impl RequestHandler<'_> {
         self.hand_to(id, Queued::Command(to, Box::new(command)))
     }
 
-    /// Settings that a client gives to one session; names that no setting has are said in the answer.
+    /// Parses settings for one session; unknown names are reported in the answer.
     pub fn given(
         &mut self,
         to: ReplyTo,
@@ -176,7 +176,7 @@ impl RequestHandler<'_> {
         Ok(Some(settings))
     }
 
-    /// The same, of a session that is to be opened in this folder: a value that cannot be used is said before anything is
+    /// The same for a session to be opened in this folder: fails on an unusable value before anything is
     /// stored.
     fn checked(
         &mut self,
@@ -212,14 +212,14 @@ impl RequestHandler<'_> {
                 pending.answer(page.and_then(|page| answer::page(&page)));
             },
         );
-        // After the list itself: whatever comes later is told.
+        // Behind the list itself: later changes are reported.
         let name = self.router.stores.name(folder.as_deref().unwrap_or(self.router.stores.home()));
         let (follows, mut context) = self.router.following();
         follows.watch_list(&mut context, &name);
         Ok(())
     }
 
-    /// What was said is the store's to tell, whether the session is open or not: behind all that is on its way there.
+    /// Reads messages from the store, behind all writes on their way, whether the session is open or not.
     fn messages(&mut self, to: ReplyTo, params: &SessionMessagesParams) -> Result<(), ProtocolError> {
         let id = given_id(&params.session_id)?;
         let (before, limit) = (params.before.map(Ordinal), requests::session::limit(params.limit)?);
@@ -238,8 +238,8 @@ impl RequestHandler<'_> {
         Ok(())
     }
 
-    /// A render goes to the session that it names, else to the one that holds its history, else to none: then it is made
-    /// for this answer and kept nowhere.
+    /// Renders in the named session, else in the one that has the history, else in one that exists for this
+    /// answer only.
     fn render(&mut self, to: ReplyTo, mut params: PromptRenderParams) -> Result<(), ProtocolError> {
         self.router.replies.set_progress(to, params.work_done_token.take());
         params.workspace_folder = params.workspace_folder.as_deref().map(spelled);
@@ -281,7 +281,7 @@ impl RequestHandler<'_> {
         Ok(())
     }
 
-    /// A prompt of a history that nobody keeps.
+    /// Renders the prompt of a history that is not kept.
     fn render_once(&mut self, to: ReplyTo, params: PromptRenderParams) -> Result<(), ProtocolError> {
         let id = new_id();
         let new = New { driver: Driver::Editor, ..New::default() };
@@ -293,7 +293,7 @@ impl RequestHandler<'_> {
         Ok(())
     }
 
-    /// The store looked for the session of a history.
+    /// Handles a store's search for the session of a history.
     pub fn history_found(&mut self, HistoryFound { to, mut params, found }: HistoryFound) {
         if !self.router.replies.is_waiting(to) {
             return;
@@ -310,7 +310,7 @@ impl RequestHandler<'_> {
                 })
             }
             Ok(None) => self.render_once(to, params),
-            // The history is all here: a store that fails is no reason to send no prompt.
+            // The request has the whole history: a failing store does not prevent the prompt.
             Err(error) => {
                 self.router.client.log(format!("the store could not be asked for a session: {error}"));
                 self.render_once(to, params)
@@ -359,7 +359,7 @@ impl RequestHandler<'_> {
         }
     }
 
-    /// The scope that is meant: a session's, which must be open here, or the one of this name.
+    /// The scope of a session, which must be open here, or the one of this name.
     fn place(
         &self,
         session: Option<String>,
@@ -379,7 +379,7 @@ impl RequestHandler<'_> {
         Ok(Place { workspace, name })
     }
 
-    /// A conversation becomes a session, once it is here.
+    /// Imports a conversation as a session, once it is read.
     fn import(&mut self, to: ReplyTo, mut params: SessionImportParams) -> Result<(), ProtocolError> {
         params.workspace_folder = spelled(&params.workspace_folder);
         self.router.enter_folder(&params.workspace_folder);
@@ -396,7 +396,7 @@ impl RequestHandler<'_> {
         Ok(())
     }
 
-    /// A file that is to become a session was read.
+    /// Handles the content of a file to import.
     pub fn file_read(&mut self, to: ReplyTo, params: SessionImportParams, read: Result<Vec<u8>, String>) {
         if !self.router.replies.is_waiting(to) {
             return;
@@ -411,7 +411,7 @@ impl RequestHandler<'_> {
         }
     }
 
-    /// Makes a session of what was read.
+    /// Creates a session from what was read.
     fn restore(
         &mut self,
         to: ReplyTo,
@@ -424,13 +424,13 @@ impl RequestHandler<'_> {
         let command = Command::Restore(Box::new(restore));
         let folder = Some(params.workspace_folder);
         let opens = Opens { command, folder, new: New::default(), settings: None, follow: false };
-        // Whoever follows it gets it whole: a long conversation is no thousand events.
+        // Followers get a snapshot: a long conversation would be thousands of events.
         self.router.client.owe_snapshot(&id);
         self.router.hand(&id, Queued::Open(to, Box::new(opens)));
         Ok(())
     }
 
-    /// Writes an open session as a file's content, away from the router.
+    /// Exports an open session as a file's content, outside of the router.
     pub fn export(&mut self, to: ReplyTo, id: &SessionId, format: ExportFormat) {
         let Some(host) = self.router.sessions.host(id) else { return };
         let export = transfer::export(host.session(), format);
@@ -443,7 +443,7 @@ impl RequestHandler<'_> {
         let workspace = workspace.unwrap_or_else(|| self.router.stores.home().to_owned());
         let limit = transfer::limit(params.limit)?;
         let folder = transfer::folder(&workspace)?;
-        // Before they are read: whatever comes later is told.
+        // Before they are read: later changes are reported.
         self.router.trajectories.follow(&mut self.router.client, &workspace);
         let pending = self.router.trajectories.pending(&mut self.router.replies, to);
         self.router.trajectories.run(&mut self.router.client, move || {
@@ -454,7 +454,7 @@ impl RequestHandler<'_> {
         Ok(())
     }
 
-    /// Stores a task, and leaves it to whoever runs tasks: perhaps this process, at its next look.
+    /// Stores a task for a process that runs tasks: perhaps this one, at its next look.
     fn start_task(&mut self, to: ReplyTo, params: TaskStartParams) -> Result<(), ProtocolError> {
         let folder = spelled(&params.workspace_folder);
         let parent = given_id(&params.session_id)?;

@@ -1,4 +1,4 @@
-//! Sessions at work: what is asked of one reaches it in order, and its effects are performed one at a time.
+//! Sessions at work: items reach a session in order, and its effects are performed one at a time.
 
 use super::Router;
 use crate::server::client::Used;
@@ -27,7 +27,7 @@ use std::collections::VecDeque;
 use store::error::StoreError;
 
 impl Router {
-    /// Does what is asked of a session, or has it wait until that can be done.
+    /// Runs an item, or queues it until the session can take it.
     pub(super) fn hand(&mut self, id: &SessionId, item: Queued) {
         self.replies.set_session(item.to(), Some(id.clone()));
         if let Some(opening) = self.sessions.opening_mut(id) {
@@ -42,7 +42,7 @@ impl Router {
             return;
         }
         match item {
-            // What destroys a session asks nobody who only reads it.
+            // A deletion needs the stores, not a follower.
             Queued::Delete(to) => {
                 let left = self.stores.candidates(id).into();
                 self.delete_next(id, to, left);
@@ -60,7 +60,7 @@ impl Router {
         }
     }
 
-    /// Does it, now that the session is here.
+    /// Runs an item in an open session.
     fn run_queued(&mut self, id: &SessionId, item: Queued) {
         if item.to() != NOBODY {
             self.tasks.keep(id);
@@ -74,7 +74,7 @@ impl Router {
             Queued::Command(to, command) => self.run_command(to, id, *command),
             Queued::Open(to, opens) => {
                 let Opens { command, settings, .. } = *opens;
-                // A session that is opened again with settings of its own has those from then on.
+                // Settings given with another open hold from then on.
                 if let Some(settings) = settings
                     && let Ok(own) = to_value(&settings)
                     && let Ok(settings) = self.config.effective(&host.session().head().workspace, &settings)
@@ -99,7 +99,7 @@ impl Router {
                 }
             }
             Queued::Close(to) => {
-                // What runs is stopped, what is to be stored is stored, the lease is given back.
+                // Running work is stopped, writes are stored, the lease is released.
                 host.begin_close(to);
                 self.store_rest(id);
                 self.run_input(id, Input::Ending);
@@ -108,7 +108,7 @@ impl Router {
                 Some(store) => {
                     delete::submit(&mut self.replies, &self.hosts, id, to, &store, VecDeque::new());
                 }
-                // It is only there for one answer, and no store has it.
+                // The session exists for one answer only, and no store has it.
                 None => self.answer(to, Err(delete::nothing(id))),
             },
         }
@@ -132,7 +132,7 @@ impl Router {
         Ok(Configure { settings, own, title: params.title })
     }
 
-    /// Hands an input to a session, and performs what it wants done once its writes are stored.
+    /// Runs an input, and performs its effects once its writes are stored.
     pub(super) fn run_input(&mut self, id: &SessionId, input: Input) {
         self.at_work = Some(id.clone());
         let Some(host) = self.sessions.host_mut(id) else { return };
@@ -146,7 +146,7 @@ impl Router {
         }
     }
 
-    /// Hands a command to a session that is here.
+    /// Runs a command in an open session.
     pub(super) fn run_command(&mut self, to: ReplyTo, id: &SessionId, command: Command) {
         match self.other_turn(to, id) {
             Some(error) => self.answer(to, Err(error)),
@@ -154,7 +154,7 @@ impl Router {
         }
     }
 
-    /// A turn that is named must be the newest one: nothing can be done about the others.
+    /// The error for a named turn that is not the newest one: nothing can be done about others.
     fn other_turn(&self, to: ReplyTo, id: &SessionId) -> Option<ProtocolError> {
         let turn = self.replies.turn(to)?;
         let turns = self.sessions.host(id)?.session().transcript().turns();
@@ -167,7 +167,7 @@ impl Router {
         Some(ProtocolError::new(data, message))
     }
 
-    /// Goes on with a session's steps until one must be stored first.
+    /// Performs a session's steps until one must be stored first.
     pub(super) fn pump(&mut self, id: &SessionId) {
         self.at_work = Some(id.clone());
         while let Some(host) = self.sessions.host_mut(id) {
@@ -180,7 +180,7 @@ impl Router {
             }
         }
         self.catch_up(id);
-        // What was decided since may be all that the rest waited for.
+        // The request for the rest may have waited for these steps.
         if let Some(host) = self.sessions.host_mut(id) {
             host.ask_rest();
         }
@@ -189,7 +189,7 @@ impl Router {
         self.end_if_saved();
     }
 
-    /// Does what follows a step that is stored.
+    /// Performs an effect of a stored step.
     fn perform(&mut self, id: &SessionId, effect: Effect) {
         let Some(host) = self.sessions.host_mut(id) else { return };
         let Some(effect) = host.perform(&mut self.client, &mut self.clock, effect) else { return };
@@ -265,7 +265,7 @@ impl Router {
         }
     }
 
-    /// Runs a tool of ours. What it changes is stored before its result counts.
+    /// Runs a tool of ours. Its changes are stored before its result counts.
     fn run_tool(&mut self, id: &SessionId, call: &InvokeTool, found: Option<&Found>) {
         let Some(host) = self.sessions.host(id) else { return };
         let (outcome, patch) = host.run_tool(call, found);
@@ -280,7 +280,7 @@ impl Router {
     fn emit(&mut self, id: &SessionId, event: &Event) {
         let Some(host) = self.sessions.host_mut(id) else { return };
         if let EventBody::CompactionUpdated(update) = &event.body {
-            // Not the reason: it may be the client's own words, and those may hold a key. The event has it.
+            // Without the reason: it may be the client's own words, which may hold a key. The event has it.
             tracing::info!(
                 session = %id, phase = ?update.phase, mode = ?update.mode, trigger = ?update.trigger, "compaction"
             );
@@ -315,7 +315,7 @@ impl Router {
         }
     }
 
-    /// The parent of a background session is told, and opened for that where it must be.
+    /// Sends a notice to the parent of a background session, which is opened for that if necessary.
     pub(super) fn notify(&mut self, told: Option<(SessionId, String)>) {
         let Some((parent, text)) = told else { return };
         let stays_open = self.sessions.host(&parent).is_some_and(|host| !host.is_leaving())
@@ -323,12 +323,12 @@ impl Router {
         let command = Command::Notice { kind: PROCESS_COMPLETED, text };
         self.hand(&parent, Queued::Command(NOBODY, Box::new(command)));
         if !stays_open {
-            // It was opened for this alone.
+            // Opened for this alone.
             self.hand(&parent, Queued::Close(NOBODY));
         }
     }
 
-    /// Something came back for a session.
+    /// Handles an event of a session.
     pub(super) fn host(&mut self, event: HostEvent) {
         let HostEvent { session: id, what } = event;
         match what {
@@ -358,8 +358,8 @@ impl Router {
         }
     }
 
-    /// The store took the oldest step, or did not. In that case nothing of it that goes on is done, and whoever waits
-    /// is told why.
+    /// Handles the outcome of the oldest write. If it failed, effects that continue the work are dropped, and
+    /// waiting requests get the error.
     fn committed(&mut self, id: &SessionId, done: Result<(), StoreError>) {
         self.at_work = Some(id.clone());
         let Some(host) = self.sessions.host_mut(id) else { return self.end_if_saved() };
@@ -408,21 +408,21 @@ impl Router {
         self.run_input(id, input);
     }
 
-    /// Tries once more to store what could not be stored, where nothing else is on its way.
+    /// Retries failed writes of sessions that have nothing else on its way.
     pub(super) fn store_what_is_left(&mut self) {
         let left = self.sessions.hosts().filter(|host| host.has_writes_left());
         let ids: Vec<SessionId> = left.map(|host| host.session().id().clone()).collect();
         ids.iter().for_each(|id| self.store_rest(id));
     }
 
-    /// Tries once more to store what could not be stored, without a next write to go with.
+    /// Retries failed writes without waiting for the next ones.
     pub(super) fn store_rest(&mut self, id: &SessionId) {
         if self.sessions.host_mut(id).is_some_and(SessionHost::retry_writes) {
             self.pump(id);
         }
     }
 
-    /// Sends a session's snapshot in the place of the events that were not sent, if there are any and the client reads.
+    /// Sends the snapshot that replaces held-back events, if one is due and the client reads.
     pub(super) fn catch_up(&mut self, id: &SessionId) {
         if !self.client.takes_snapshot(id) {
             return;
@@ -434,13 +434,13 @@ impl Router {
                 CatchUp::NotYet => return,
                 CatchUp::NeedsRest => return host.want_rest(),
             },
-            // Whoever opens it again gets a snapshot.
+            // Opening it again sends a snapshot.
             None => self.follows.snapshot(id),
         };
         self.client.caught_up(id, snapshot);
     }
 
-    /// The rest of a session came, or the word that something is new to it: what waited is done.
+    /// Handles the store's answer about a partly loaded session, and runs what waited.
     fn rest_came(&mut self, id: &SessionId, came: RestCame) {
         self.at_work = Some(id.clone());
         let Some(host) = self.sessions.host_mut(id) else { return };
@@ -448,7 +448,7 @@ impl Router {
             Rested::Stale => return,
             Rested::Done(waits) => waits,
             Rested::Differs => {
-                // What was said in it is stored; it is opened whole from now on.
+                // Its messages are stored; it is loaded whole from now on.
                 tracing::error!(session = %id, "the rest of this session did not fit what was made of its part");
                 self.sessions.open_whole(id);
                 self.give_up(id, &refused::defect());

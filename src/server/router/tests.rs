@@ -1,5 +1,5 @@
-//! The loop by itself, with a store, a counter and a client of the tests' own: what a panic and a failing disk leave
-//! behind, and what a turn costs.
+//! The router by itself, with a store, a counter and a client of the tests' own: what a panic and a failing
+//! disk leave behind, and what a turn costs.
 
 mod background;
 mod disk;
@@ -25,18 +25,17 @@ use store::worker::Handle;
 use tokio::runtime::Runtime;
 use tower_lsp::jsonrpc::Id;
 
-/// How long a test waits for what must come.
+/// Longest wait for an expected event.
 const DEADLINE: Duration = Duration::from_secs(60);
 
-/// What the client of these tests can do.
 fn capabilities() -> ClientCapabilities {
     ClientCapabilities { model_complete: true, tool_invoke: true, ..ClientCapabilities::default() }
 }
 
-/// What a method answered.
+/// The outcome of a request.
 type Answered = Result<Value, ProtocolError>;
 
-/// A loop with all around it.
+/// A router with everything around it.
 struct Rig {
     runtime: Runtime,
     main: Router,
@@ -65,13 +64,13 @@ impl Rig {
         Self { runtime, main, events, queue, world, works, asked: 0, frames: Vec::new() }
     }
 
-    /// Hands an event to the loop, as the loop itself does it.
+    /// Handles an event, as the router's loop does.
     fn event(&mut self, event: Event) {
         let _inside = self.runtime.enter();
         self.main.guarded(event);
     }
 
-    /// Asks, and does not wait.
+    /// Sends a request without waiting.
     fn begin<M: Method + Asks>(&mut self, params: Value) -> oneshot::Receiver<Answered> {
         self.asked += 1;
         let (reply, answer) = oneshot::channel();
@@ -80,7 +79,7 @@ impl Rig {
         answer
     }
 
-    /// Asks and waits for the answer.
+    /// Sends a request and waits for the answer.
     fn ask<M: Method + Asks>(&mut self, params: Value) -> Answered {
         let answer = self.begin::<M>(params);
         self.answered(answer)
@@ -90,7 +89,7 @@ impl Rig {
         self.until(|_| answer.try_recv().ok())
     }
 
-    /// Lets the loop work until this is there.
+    /// Runs the router until `take` finds something.
     fn until<T>(&mut self, mut take: impl FnMut(&mut Vec<Value>) -> Option<T>) -> T {
         loop {
             while let Some(item) = self.queue.try_next() {
@@ -118,7 +117,7 @@ impl Rig {
         })
     }
 
-    /// Takes the event that says that a session is in this state.
+    /// Takes the event that reports this state of a session.
     fn state(&mut self, session: &str, state: &str) -> Value {
         self.until(|frames| {
             let is_it = |frame: &Value| {
@@ -132,7 +131,7 @@ impl Rig {
         })
     }
 
-    /// Answers a request of the loop.
+    /// Answers a request of the router.
     fn respond(&mut self, request: &Value, result: Value) {
         let id = Id::Number(request["id"].as_i64().unwrap());
         self.event(Event::Answered(Box::new(Answer { id, outcome: Ok(result) })));
@@ -150,7 +149,7 @@ impl Rig {
         self.ask::<methods::TurnStart>(json!({ "sessionId": session, "content": content }))
     }
 
-    /// A turn whose model answers at once.
+    /// Runs a turn whose model answers at once.
     fn turn(&mut self, session: &str, content: &str) {
         self.start(session, content).unwrap();
         let asked = self.frame("model/complete");
@@ -158,7 +157,7 @@ impl Rig {
         self.state(session, "completed");
     }
 
-    /// Texts of the messages that a store has of a session.
+    /// Texts of a session's stored messages.
     fn stored(&self, session: &str) -> Vec<String> {
         let stored =
             SqliteStore::in_memory(&self.world).unwrap().load(&SessionId::new(session)).unwrap().unwrap();
@@ -174,7 +173,7 @@ fn kind(answer: Answered) -> Value {
 }
 
 #[test]
-fn a_panic_ends_one_session_with_an_answer_and_it_can_be_opened_again() {
+fn panic_closes_one_session_which_can_be_reopened() {
     let mut rig = Rig::new();
     for session in ["good", "bad"] {
         rig.open(session).unwrap();
@@ -186,7 +185,7 @@ fn a_panic_ends_one_session_with_an_answer_and_it_can_be_opened_again() {
     assert_eq!(kind(rig.start("bad", "BOOM")), "InternalError");
     let told = rig.frame("window/logMessage");
     assert!(told["params"]["message"].as_str().unwrap().contains("session bad"), "{told}");
-    // The other one never noticed.
+    // The other session is unaffected.
     rig.respond(&waits, json!({ "content": "Here I am." }));
     rig.state("good", "completed");
 
@@ -196,7 +195,7 @@ fn a_panic_ends_one_session_with_an_answer_and_it_can_be_opened_again() {
     assert_eq!(rig.stored("bad"), ["Hello.", "Done.", "Hello again.", "Done."]);
 }
 
-/// In the middle of a turn, by what a model says; and while a session is taken out of the store.
+/// Panics in the middle of a turn, by a model's answer, and while a session is opened.
 #[test]
 fn a_panic_anywhere_in_a_session_ends_only_that_session() {
     let mut rig = Rig::new();
@@ -224,10 +223,9 @@ fn full() -> StoreError {
     StoreError::Full { path: "store".into() }
 }
 
-/// Once, and again when what failed is tried again: the request is refused with the store's reason, the turn stops,
-/// and the next one stores all.
+/// Also if the retry fails: the request gets the store's error, the turn stops, and the next one stores all.
 #[test]
-fn a_full_disk_is_said_stops_the_turn_and_loses_nothing() {
+fn full_disk_is_reported_stops_the_turn_and_loses_nothing() {
     for times in [1, 2] {
         let mut rig = Rig::new();
         rig.open("s").unwrap();
@@ -246,7 +244,7 @@ fn a_full_disk_is_said_stops_the_turn_and_loses_nothing() {
     }
 }
 
-/// A disk that is full in the middle of a turn: the call that could not be stored is not run.
+/// The disk is full in the middle of a turn.
 #[test]
 fn a_call_that_could_not_be_stored_is_not_run() {
     let mut rig = Rig::new();
@@ -265,9 +263,9 @@ fn a_call_that_could_not_be_stored_is_not_run() {
     assert_eq!(stored.messages.len(), 5, "request, call, its result, request, answer: {stored:?}");
 }
 
-/// What could not be stored is tried once more when the session or the process ends.
+/// Holds for the end of the session and of the process.
 #[test]
-fn what_could_not_be_stored_is_tried_again_at_the_end() {
+fn failed_writes_are_retried_at_the_end() {
     for closes in [true, false] {
         let mut rig = Rig::new();
         rig.open("s").unwrap();
@@ -285,9 +283,9 @@ fn what_could_not_be_stored_is_tried_again_at_the_end() {
     }
 }
 
-/// Whichever session hears of the end first, nobody's words are lost.
+/// Holds in whichever order sessions learn of the end.
 #[test]
-fn the_end_keeps_what_every_session_showed() {
+fn end_stores_what_every_session_showed() {
     let mut rig = Rig::new();
     let sessions = ["a", "b", "c", "d", "e", "f"];
     for (n, session) in sessions.into_iter().enumerate() {
@@ -309,7 +307,7 @@ fn the_end_keeps_what_every_session_showed() {
 }
 
 #[test]
-fn a_session_that_another_process_writes_now_is_let_go() {
+fn session_taken_by_another_process_is_closed() {
     let mut rig = Rig::new();
     rig.open("s").unwrap();
     rig.turn("s", "First.");
@@ -322,8 +320,8 @@ fn a_session_that_another_process_writes_now_is_let_go() {
     assert_eq!(rig.stored("s"), ["First.", "Done.", "Third.", "Done."]);
 }
 
-/// The cost of a turn grows with the new tokens, not with the session. Bytes tokenised and rows written are
-/// the same at the fiftieth turn as at the fifth, and opening counts nothing of what was said.
+/// Bytes tokenized and rows written are the same at turn 50 as at turn 5, and opening counts no messages
+/// anew.
 #[test]
 fn cost_per_turn_grows_with_the_new_tokens() {
     let mut rig = Rig::new();
@@ -349,7 +347,7 @@ fn cost_per_turn_grows_with_the_new_tokens() {
     }
     let ((early, early_rows), (late, late_rows)) = (costs[4], costs[49]);
     assert!(early > 1000, "the result itself is counted: {early} bytes");
-    // Ids grow by a digit, the tokens that bear them do not.
+    // Ids grow by a digit, which may add a few tokens.
     assert!(late <= early + early / 10, "{early} bytes at turn 5, {late} at turn 50");
     assert_eq!(early_rows, late_rows);
     rig.ask::<methods::SessionClose>(json!({ "sessionId": "s" })).unwrap();

@@ -1,4 +1,4 @@
-//! `server/diagnostics`: what a person who looks for a fault wants to see first.
+//! `server/diagnostics`: the first information to look at in search of a fault.
 
 use crate::server::client::Client;
 use crate::server::client::replies::Replies;
@@ -14,10 +14,10 @@ use std::sync::{Arc, Mutex};
 use store::StoreDiagnostics;
 use store::error::StoreError;
 
-/// Requests that may wait for an answer at once.
+/// Most requests that may wait for an answer at once.
 pub(in crate::server) const REQUEST_LIMIT: usize = 256;
 
-/// The state of the server, before the stores are asked for theirs.
+/// The state of the server, without that of its stores.
 pub(in crate::server) fn now(
     sessions: &Sessions,
     client: &Client,
@@ -46,7 +46,7 @@ pub(in crate::server) fn now(
     }
 }
 
-/// Asks every store that is in use, and answers when the last one has said something.
+/// Asks every store in use, and answers once all have replied.
 pub(in crate::server) fn answer(
     (stores, replies, client): (&Stores, &mut Replies, &mut Client),
     mailbox: &Mailbox<HostEvent>,

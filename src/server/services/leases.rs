@@ -1,4 +1,4 @@
-//! Whether what is written here is still ours to write: an idle session would not notice that another process took it over.
+//! Checks whether leases are still ours: an idle session would not notice a takeover.
 
 use crate::server::mailbox::Mailbox;
 use crate::server::stores::Stores;
@@ -7,10 +7,10 @@ use std::collections::BTreeMap;
 use store::error::StoreError;
 use store::{Fence, Store};
 
-/// A session that is written here, and the right to do so.
+/// A session that is written here, and its fence.
 pub(in crate::server) type Held = (SessionId, Fence);
 
-/// The leases of the sessions that are written here, by the names of their stores.
+/// The leases of the sessions that are written here, by store.
 pub(in crate::server) struct Leases {
     mailbox: Mailbox<Looked>,
     stores: BTreeMap<String, Known>,
@@ -27,7 +27,7 @@ struct Known {
 pub(in crate::server) struct Looked {
     store: String,
     asked: Vec<Held>,
-    /// The store's pulse, and the leases that it holds for us no longer.
+    /// The store's pulse, and the leases that are no longer ours.
     found: Result<(u64, Vec<(Held, StoreError)>), StoreError>,
 }
 
@@ -36,7 +36,7 @@ impl Leases {
         Self { mailbox, stores: BTreeMap::new() }
     }
 
-    /// Asks the stores of these sessions.
+    /// Asks the stores of these sessions whether their leases are still ours.
     pub fn look(&mut self, stores: &mut Stores, held: impl Iterator<Item = Held>) {
         let mut by_store: BTreeMap<String, Vec<Held>> = BTreeMap::new();
         for held in held {
@@ -61,14 +61,14 @@ impl Leases {
         }
     }
 
-    /// A store said what it holds for us no longer.
+    /// Handles a store's answer. Returns the lost leases.
     pub fn looked(&mut self, looked: Looked) -> Vec<(Held, StoreError)> {
         let Looked { store, asked, found } = looked;
         let Some(known) = self.stores.get_mut(&store) else { return Vec::new() };
         known.is_asked = false;
         match found {
             Ok((pulse, lost)) => {
-                // Until none is lost they are looked at again.
+                // After a loss, the next look is not skipped.
                 known.seen = lost.is_empty().then_some((pulse, asked));
                 lost
             }
@@ -80,7 +80,7 @@ impl Leases {
     }
 }
 
-/// Which of these are held no longer, where anything was committed since.
+/// The leases that are no longer ours; not looked up if nothing was committed since.
 fn look(
     store: &mut dyn Store,
     held: &[Held],

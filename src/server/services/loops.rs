@@ -1,5 +1,5 @@
-//! Loops in this process: their stages' sessions are opened one after the other, and what becomes of them is told. Which
-//! stage is next is the engine's to say; what a loop wants done comes back as [`Step`]s.
+//! Loops in this process: the sessions of their stages are opened one after the other, and progress is
+//! reported. The engine decides which stage is next; a loop returns its actions as [`Step`]s.
 
 use crate::convert::Reading;
 use crate::server::client::replies::NOBODY;
@@ -20,19 +20,19 @@ use session::state::StateName;
 use session::stored::{Driver, TurnStatus};
 use std::collections::BTreeMap;
 
-/// Loops that run, by their ids.
+/// Running loops, by id.
 #[derive(Default)]
 pub(in crate::server) struct Loops {
     running: BTreeMap<String, Loop>,
 }
 
-/// A deed that a loop wants done.
+/// An action of a loop.
 pub(in crate::server) enum Step {
-    /// The client is told.
+    /// Notify the client.
     Tell(LoopUpdatedParams),
-    /// Something is asked of a session.
+    /// Hand an item to a session.
     Hand(SessionId, Queued),
-    /// A session that ended its stage is let go, unless the user said something to it that is not done yet.
+    /// Close the session of an ended stage, unless it still has a message of the user to handle.
     CloseAtRest(SessionId),
 }
 
@@ -47,21 +47,21 @@ struct Loop {
     session: SessionId,
 }
 
-/// A stage, read.
+/// A parsed stage.
 struct Asks {
     open: Open,
     start: StartTurn,
     settings: Option<Settings>,
 }
 
-/// A loop that can be started.
+/// A parsed loop.
 pub(in crate::server) struct Start {
     loop_id: String,
     running: Loop,
 }
 
 impl Start {
-    /// Reads a loop before anything of it begins; `read` checks the settings of a stage.
+    /// Parses a loop before any of it begins; `read` checks the settings of a stage.
     pub fn read(
         params: LoopStartParams,
         mut read: impl FnMut(Option<&GivenSettings>) -> Result<Option<Settings>, ProtocolError>,
@@ -90,7 +90,7 @@ impl Start {
         Ok(Self { loop_id, running })
     }
 
-    /// The answer to the client.
+    /// The result for the client.
     pub fn answer(&self) -> LoopStartResult {
         LoopStartResult { loop_id: self.loop_id.clone(), work_scope: self.running.work_scope.clone() }
     }
@@ -126,7 +126,7 @@ impl Loops {
         self.begin_stage(&loop_id)
     }
 
-    /// Ends a loop at the client's word.
+    /// Stops a loop at the client's request.
     pub fn stop(&mut self, loop_id: String) -> Result<Vec<Step>, ProtocolError> {
         let Some(running) = self.running.get(&loop_id) else {
             let data = ErrorData::StaleReference { field: "loopId".into(), id: loop_id };
@@ -139,7 +139,7 @@ impl Loops {
         Ok(steps)
     }
 
-    /// Opens the session of a loop's stage, and asks what the stage asks.
+    /// Opens the session of the current stage, and starts its turn.
     fn begin_stage(&self, loop_id: &str) -> Vec<Step> {
         let Some(running) = self.running.get(loop_id) else { return Vec::new() };
         let Some(Asks { open, start, settings }) = running.asks.get(running.stages.stage()) else {
@@ -166,10 +166,10 @@ impl Loops {
         steps
     }
 
-    /// A turn of a session ended: a loop whose stage it is goes on.
+    /// Continues the loop whose stage this session is, when its turn has ended.
     pub fn turn_ended(&mut self, session: &Session, end: &TurnEnd, state: StateName) -> Vec<Step> {
         let Some(loop_id) = self.loop_of(session.id()) else { return Vec::new() };
-        // As it was then: what waited in the stage's queue may run by now.
+        // As of that end: a queued message may run by now.
         let how = match (end.status, state) {
             (TurnStatus::Cancelled, _) => StageEnd::Cancelled,
             (TurnStatus::Failed, _) => StageEnd::Failed,
@@ -179,7 +179,7 @@ impl Loops {
         self.go_on(&loop_id, &how, session.scope().is_done())
     }
 
-    /// A session broke: a loop whose stage it is is over.
+    /// Ends the loop whose stage this session is, when it has failed.
     pub fn session_broke(&mut self, id: &SessionId) -> Vec<Step> {
         match self.loop_of(id) {
             Some(loop_id) => self.go_on(&loop_id, &StageEnd::Failed, false),

@@ -1,5 +1,5 @@
-//! Models that are asked over their own wires: their connections, their keys, and what they say on its way to a session.
-//! What a session asks for, and what follows from an answer, is not here.
+//! Models called over their own wires: their connections, their keys, and the delivery of answers to
+//! sessions. Sessions decide what to ask and what follows from an answer.
 
 use crate::server::client::Used;
 use crate::server::mailbox::Mailbox;
@@ -25,25 +25,24 @@ use tokio::task::AbortHandle;
 /// Connections, keys and fixtures, which are kept between calls.
 pub(in crate::server) struct Models {
     mailbox: Mailbox<ModelEvent>,
-    /// Connections.
     clients: Clients,
-    /// Keys that the client gave, by their names. They are nowhere else.
+    /// Keys that the client gave, by name. They are kept nowhere else.
     keys: BTreeMap<String, SecretString>,
     /// Fixtures, by their paths: their answers are used up.
     scripted: BTreeMap<String, Scripted>,
 }
 
-/// Something that a model did for a call of a session.
+/// An event of a model for a call of a session.
 pub(in crate::server) struct ModelEvent {
     /// The session.
     pub session: SessionId,
-    /// The session's name for the call.
+    /// The session's id of the call.
     pub call: ModelCallId,
     /// The answer, or a piece of it.
     pub what: Heard,
 }
 
-/// See [`ModelEvent`].
+/// The kinds of [`ModelEvent`].
 pub(in crate::server) enum Heard {
     /// A piece of the answer.
     Said(Said),
@@ -51,11 +50,11 @@ pub(in crate::server) enum Heard {
     Replied(Box<Replied>),
 }
 
-/// How a call ended.
+/// The outcome of a call.
 pub(in crate::server) struct Replied {
     /// The request, for `model/usage`.
     pub used: Used,
-    /// Tokens that it used, as far as its provider said so.
+    /// Tokens used, as far as the provider reported them.
     pub usage: Option<Usage>,
     /// The answer, or why there is none.
     pub answer: Result<Answer, Failure>,
@@ -66,7 +65,7 @@ impl Models {
         Self { mailbox, clients: Clients::default(), keys: BTreeMap::new(), scripted: BTreeMap::new() }
     }
 
-    /// Takes a key, or forgets one.
+    /// Sets a key, or removes it.
     pub fn set_key(&mut self, name: String, key: Option<SecretString>) {
         match key {
             Some(key) => drop(self.keys.insert(name, key)),
@@ -74,13 +73,13 @@ impl Models {
         }
     }
 
-    /// The key of this name: what the client gave, else the environment's.
+    /// The key of this name: the client's, else the environment's.
     fn key(&self, name: &str) -> Option<SecretString> {
         let given = self.keys.get(name).cloned();
         given.or_else(|| std::env::var(name).ok().filter(|key| !key.is_empty()).map(SecretString::from))
     }
 
-    /// The model for one call. `is_read` is whether somebody reads what it says while it answers.
+    /// The model for one call. `is_read` is `true` if its answer is shown while it streams.
     fn model(
         &mut self,
         endpoint: &Endpoint,
@@ -110,11 +109,11 @@ impl Models {
         Ok(self.scripted.get_mut(path).map(Scripted::take_next).unwrap_or_else(Scripted::echo))
     }
 
-    /// Makes a call of this session over the model's own wire. It ends when the handle is aborted.
+    /// Starts a call over the model's own wire. Aborting the handle ends it.
     pub fn ask(&mut self, session: &Session, endpoint: &Endpoint, asked: Call) -> AbortHandle {
         let Call { call, model, used, request } = asked;
         let (settings, head) = (session.settings(), session.head());
-        // The session's own deadline is the end of it; this one says why.
+        // A little earlier than the session's own deadline, and with a reason.
         let before = |ms: u64| Duration::from_millis(ms.saturating_sub(100).max(1));
         let first = before(settings.first_word_ms(&model));
         let silence = Silence { first, later: before(settings.model_deadline_ms) };
@@ -131,7 +130,7 @@ impl Models {
         let (endpoint, mailbox, id) = (endpoint.clone(), self.mailbox.clone(), head.id.clone());
         let task = tokio::spawn(async move {
             let tell = |what| mailbox.send(ModelEvent { session: id.clone(), call, what });
-            // Some say what was used while they answer, some at the end.
+            // Some providers report usage while they answer, some at the end.
             let mut used_so_far = Draft::default();
             let mut hear = |said| {
                 if let Said::Delta(delta @ Delta::SetUsage(_)) = &said {
@@ -154,9 +153,9 @@ impl Models {
     }
 }
 
-/// A call of a model that is to be made.
+/// A model call to make.
 pub(in crate::server) struct Call {
-    /// The session's name for it.
+    /// The session's id of the call.
     pub call: ModelCallId,
     /// The model.
     pub model: ModelFacts,
@@ -166,7 +165,7 @@ pub(in crate::server) struct Call {
     pub request: Request,
 }
 
-/// A piece of an answer, as its session takes it.
+/// Converts a piece of an answer to an input.
 pub(in crate::server) fn input(call: ModelCallId, said: Said) -> Input {
     match said {
         Said::Delta(delta) => Input::ModelDelta(call, delta),

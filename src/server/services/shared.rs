@@ -1,6 +1,6 @@
-//! What sessions of a folder share: scopes, approvals, memories. They are read with a session when it is opened; a change
-//! comes back once it is stored, and then every open session that shares it is told. Which memories stand in a prompt is
-//! decided by the sessions.
+//! Values that sessions of a folder share: scopes, approvals, memories. They are read when a session is
+//! opened; a change is applied once it is stored, and then reaches every open session that shares it.
+//! Sessions decide which memories a prompt shows.
 
 use crate::convert;
 use crate::server::client::Client;
@@ -27,7 +27,7 @@ use std::sync::Arc;
 use store::Store;
 use store::error::StoreError;
 
-/// A scope by its folder and its name.
+/// A scope, by folder and name.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(in crate::server) struct Place {
     /// The folder.
@@ -44,19 +44,19 @@ impl Place {
     }
 }
 
-/// Something that is shared was read or changed, or was not.
+/// The outcome of reading or changing a shared value.
 pub(in crate::server) enum SharedEvent {
-    /// A scope, and who waits for it.
+    /// A scope, and its waiter.
     Scope { place: Place, scope: Result<Scope, StoreError>, then: Then },
-    /// The approvals of a folder, perhaps for somebody who waits.
+    /// The approvals of a folder, perhaps for a request.
     Approvals { workspace: String, to: Option<ReplyTo>, all: Result<Vec<Always>, StoreError> },
-    /// The answer to a change of memories, and what the folder remembers now.
+    /// The result of a change of memories, and the memories of the folder after it.
     Memories { workspace: String, to: Option<ReplyTo>, done: Result<(Value, Vec<Memory>), ProtocolError> },
 }
 
 /// The waiter for a scope.
 pub(in crate::server) enum Then {
-    /// A client.
+    /// A request.
     Answer(ReplyTo),
     /// A call of a tool of ours, with its result.
     Tool(SessionId, CallId, ToolOutcome),
@@ -66,13 +66,13 @@ pub(in crate::server) enum Then {
 
 /// The consequences of a change.
 pub(in crate::server) struct Done {
-    /// Inputs of sessions, in order.
+    /// Inputs for sessions, in order.
     pub inputs: Vec<(SessionId, Input)>,
-    /// The answer to who asked, after that.
+    /// The answer to the request, after that.
     pub answer: Option<(ReplyTo, Result<Value, ProtocolError>)>,
 }
 
-/// Reads and changes what is shared. It keeps nothing of it.
+/// Reads and changes shared values, without caching them.
 pub(in crate::server) struct SharedState {
     mailbox: Mailbox<SharedEvent>,
 }
@@ -82,7 +82,7 @@ impl SharedState {
         Self { mailbox }
     }
 
-    /// Reads a scope, or changes it where there is a patch.
+    /// Reads a scope, or changes it if there is a patch.
     pub fn scope(
         &self,
         (stores, replies): (&mut Stores, &mut Replies),
@@ -106,7 +106,7 @@ impl SharedState {
         Ok(())
     }
 
-    /// Changes what is approved in a folder.
+    /// Changes the approvals of a folder.
     pub fn change_approvals(
         &self,
         (stores, replies): (&mut Stores, &mut Replies),
@@ -126,7 +126,7 @@ impl SharedState {
         Ok(())
     }
 
-    /// Changes what is remembered for a folder. `change` gives the answer.
+    /// Changes the memories of a folder. `change` returns the result.
     pub fn change_memories(
         &self,
         (stores, replies): (&mut Stores, &mut Replies),
@@ -152,7 +152,7 @@ impl SharedState {
         Ok(())
     }
 
-    /// Carries out what a client asks about memories.
+    /// Carries out a request about memories.
     pub fn ask_memories(
         &self,
         (stores, replies): (&mut Stores, &mut Replies),
@@ -207,7 +207,7 @@ impl SharedState {
         Ok(())
     }
 
-    /// Keeps something that a session of this folder is to be remembered by.
+    /// Stores what a session of this folder is to be remembered by.
     pub fn memorize(
         &self,
         at: (&mut Stores, &mut Replies),
@@ -220,7 +220,7 @@ impl SharedState {
         })
     }
 
-    /// The consequences of something that was read or changed.
+    /// The consequences of a read or a change.
     pub fn done(&self, event: SharedEvent, sessions: &Sessions, client: &mut Client) -> Done {
         match event {
             SharedEvent::Scope { place, scope, then } => scope_done(sessions, place, scope, then),

@@ -1,6 +1,6 @@
-//! Tasks: one is stored as a session that waits, and a process that serves its folder opens it, under its lease, runs it
-//! and lets it go. What waits is looked for once a second, also where nothing was committed: no commit tells that whoever
-//! held one is gone. A parent that is open here is told of tasks that end elsewhere.
+//! Tasks: each is stored as a session that waits; a process that serves its folder opens it under its lease,
+//! runs it and closes it. Stores are polled once a second, even without new commits: no commit shows that a
+//! holder died. A parent that is open here is notified of tasks that end elsewhere.
 
 use crate::convert;
 use crate::server::config::Config;
@@ -21,42 +21,42 @@ use store::error::StoreError;
 use store::task::{self, Waiting};
 use store::worker::Handle;
 
-/// A store's word about tasks.
+/// A store's answer about tasks.
 pub(in crate::server) enum TaskEvent {
-    /// Which tasks of this folder wait.
+    /// The waiting tasks of this folder.
     Waiting(String, Result<Vec<Waiting>, StoreError>),
-    /// Which tasks of this session ended.
+    /// The ended tasks of this session.
     Ended(SessionId, Result<Ended, StoreError>),
 }
 
-/// Tasks of a session that ended, each with what that session is told; with the pulse of the store.
+/// Ended tasks of a session, each with the notice for that session; and the store's pulse.
 pub(in crate::server) struct Ended {
     pulse: u64,
     tasks: Vec<(SessionId, String)>,
 }
 
-/// Tasks that are run here, or made here for others.
+/// Tasks that run here, or were created here for others.
 pub(in crate::server) struct Tasks {
     mailbox: Mailbox<TaskEvent>,
-    /// True if this process runs them.
+    /// `true` if this process runs tasks.
     serves: bool,
     /// Folders whose tasks are looked for.
     folders: BTreeSet<String>,
-    /// Those of them whose store was asked and has not answered.
+    /// Those of them whose store has not answered yet.
     asked: BTreeSet<String>,
-    /// Sessions that are open here for their task alone.
+    /// Sessions that are open here for their task only.
     taken: BTreeSet<SessionId>,
     /// Sessions whose tasks may end elsewhere.
     parents: BTreeMap<SessionId, Parent>,
-    /// Tasks whose parents were told.
+    /// Tasks whose parents were notified.
     told: BTreeSet<SessionId>,
 }
 
-/// See [`Tasks::parents`].
+/// Polling state of [`Tasks::parents`].
 #[derive(Default)]
 struct Parent {
     is_asked: bool,
-    /// The store's pulse when it was asked last.
+    /// The store's pulse at the last look.
     pulse: Option<u64>,
 }
 
@@ -73,27 +73,28 @@ impl Tasks {
         }
     }
 
-    /// Has this process run tasks, or not.
+    /// Makes this process run tasks, or not.
     pub fn set_serves(&mut self, serves: bool) {
         self.serves = serves;
     }
 
-    /// Returns whether stores are to be looked at for their sake.
+    /// `true` if stores must be polled for tasks.
     pub fn need_looks(&self) -> bool {
         self.serves && !self.folders.is_empty() || !self.parents.is_empty()
     }
 
-    /// A folder is open here: its tasks are run, where this process runs any. Whether that is new.
+    /// Looks for tasks of an open folder from now on, if this process runs any. Returns `true` if that is
+    /// new.
     pub fn serve(&mut self, folder: &str) -> bool {
         self.serves && !folder.is_empty() && self.folders.insert(folder.to_owned())
     }
 
-    /// A session's tasks may end in another process.
+    /// Looks for tasks of this session that end in other processes.
     pub fn watch_parent(&mut self, parent: SessionId) {
         self.parents.entry(parent).or_default();
     }
 
-    /// Looks for tasks that wait, and for those that ended.
+    /// Looks for waiting tasks, and for ended ones.
     pub fn look(&mut self, stores: &mut Stores, sessions: &Sessions) {
         self.look_for_waiting(stores);
         for parent in self.parents.keys().cloned().collect::<Vec<_>>() {
@@ -110,7 +111,7 @@ impl Tasks {
             return;
         }
         for folder in self.folders.clone() {
-            // A folder in which nobody ever talked has no store, and none is made for a look.
+            // A folder without sessions has no store, and a look creates none.
             if self.asked.contains(&folder) || !stores.is_there(&folder) {
                 continue;
             }
@@ -124,7 +125,7 @@ impl Tasks {
         }
     }
 
-    /// These tasks of a folder wait: the sessions that can be begun here. The others wait on.
+    /// Handles the waiting tasks of a folder. Returns those that can begin here.
     pub fn waiting(
         &mut self,
         (config, sessions): (&Config, &Sessions),
@@ -148,12 +149,12 @@ impl Tasks {
         begun.map(|waiting| waiting.session).collect()
     }
 
-    /// A session is here for its task alone.
+    /// Marks a session as open for its task only.
     pub fn take(&mut self, id: &SessionId) {
         self.taken.insert(id.clone());
     }
 
-    /// Somebody else wants something of a session, or it is gone: it is not here for its task alone.
+    /// Removes the mark: something else needs the session, or it is closed.
     pub fn keep(&mut self, id: &SessionId) {
         self.taken.remove(id);
     }
@@ -162,7 +163,7 @@ impl Tasks {
         self.taken.contains(id)
     }
 
-    /// A task's parent is told by whoever runs the task.
+    /// Notes that a task's parent was notified by the process that runs the task.
     pub fn parent_told(&mut self, task: &SessionId) {
         self.told.insert(task.clone());
     }
@@ -181,8 +182,8 @@ impl Tasks {
         );
     }
 
-    /// Tasks of a session ended in other processes: what it is told of those that are new. Whoever opens a session next
-    /// that is not open here now looks again.
+    /// Handles tasks that ended in other processes. Returns the new notices; none if the parent is not open
+    /// here, so that the next look finds them again.
     pub fn ended(
         &mut self,
         id: &SessionId,
@@ -199,13 +200,13 @@ impl Tasks {
         tasks
     }
 
-    /// Marks the parent of this task as told. Returns whether that is new.
+    /// Marks the parent of this task as notified. Returns `true` if that is new.
     pub fn tell_parent_once(&mut self, task: SessionId) -> bool {
         self.told.insert(task)
     }
 }
 
-/// The background sessions whose end this one was told.
+/// Background sessions whose end this session was notified of.
 fn told_in(session: &Session) -> BTreeSet<SessionId> {
     let messages = session.transcript().messages().iter();
     let told = messages.filter_map(|message| match &message.body {
@@ -218,7 +219,7 @@ fn told_in(session: &Session) -> BTreeSet<SessionId> {
     told.collect()
 }
 
-/// Tasks of a session that ended and that it was not told of, where anything was committed since.
+/// Ended tasks that their parent was not notified of; none if nothing was committed since.
 fn ended(
     store: &mut dyn Store,
     parent: &SessionId,
@@ -240,7 +241,7 @@ fn ended(
     Ok(Ended { pulse, tasks })
 }
 
-/// A task as a list shows it.
+/// The list entry of a task.
 pub(in crate::server) fn shown(task: task::Task) -> Task {
     Task {
         session_id: task.session.as_str().to_owned(),

@@ -1,5 +1,5 @@
-//! Sessions as files of their workspaces: when an open session is written, and what becomes of a file that somebody else
-//! changed. Reading and writing is `worker`'s, what a file looks like is the import crate's.
+//! Session files in workspaces: when an open session is written, and what happens to a file that somebody
+//! else changed. `worker` reads and writes; the import crate defines the format.
 
 mod compare;
 mod worker;
@@ -29,33 +29,33 @@ use std::sync::Arc;
 use store::Deleted;
 use worker::{Done, Refused, Worker};
 
-/// Something about a file.
+/// An event of a session file.
 pub(in crate::server) enum FileEvent {
-    /// A session was written, with so many messages, or was not.
+    /// A write ended, with the number of messages or the reason it was refused.
     Written(SessionId, Result<u32, Refused>),
-    /// Somebody else wrote a file, or removed it.
+    /// Somebody else wrote or removed a file.
     News(News),
     /// A session has no file yet.
     Missing(Folder, SessionId),
-    /// The file of a session that was deleted is gone, or is not.
+    /// The file of a deleted session was removed, or could not be.
     Removed(Removal),
-    /// A file that is to become a session was read.
+    /// A file to import was read.
     Read(ReplyTo, Box<SessionImportParams>, Result<Vec<u8>, String>),
 }
 
-/// The files of this process.
+/// The service for session files.
 pub(in crate::server) struct Trajectories {
     mailbox: Mailbox<FileEvent>,
     worker: Option<Worker>,
-    /// Folders whose files are followed, by the workspace's name.
+    /// Watched folders, by workspace.
     followed: BTreeMap<String, Folder>,
 }
 
-/// A thread that ends.
+/// The worker thread, about to end.
 pub(in crate::server) struct Ending(Option<Worker>);
 
 impl Ending {
-    /// Ends it once all is written.
+    /// Ends the thread after its queued jobs, then calls `done`.
     pub fn finish(self, done: impl FnOnce() + Send + 'static) {
         match self.0 {
             Some(worker) => worker.finish(done),
@@ -76,24 +76,24 @@ pub(in crate::server) struct Removal {
 
 /// The next step for a session's file.
 pub(in crate::server) enum Settled {
-    /// Nothing is to be done beside what was begun.
+    /// Nothing to do but what was begun.
     Done,
-    /// Something is to be done that needs all of the session.
+    /// The whole session must be loaded first.
     NeedsRest,
-    /// Somebody else changed it: that is to be taken in.
+    /// Somebody else changed the file; the change must be taken in.
     Changed(Box<Changed>),
 }
 
 /// A version of a session's file that somebody else wrote.
 pub(in crate::server) struct Changed {
     folder: Folder,
-    /// Its content.
+    /// Parsed content of the file.
     pub theirs: Trajectory,
-    /// The hash of the file.
+    /// SHA-256 of the file.
     pub hash: String,
 }
 
-/// The folder of an open session's file, where it has one.
+/// The folder of an open session's file; `None` if the session is not stored or has no file.
 fn folder_of(host: &SessionHost) -> Option<Folder> {
     let session = host.session();
     let is_on = host.is_stored() && session.settings().trajectory == Setting::Workspace;
@@ -105,13 +105,13 @@ impl Trajectories {
         Self { mailbox, worker: None, followed: BTreeMap::new() }
     }
 
-    /// The thread that has the files, to be ended.
+    /// Takes the worker thread, to end it.
     pub fn end(&mut self) -> Ending {
         self.followed.clear();
         Ending(self.worker.take())
     }
 
-    /// The thread that has the files; nothing where there can be none.
+    /// The worker thread, started on first use; `None` if it cannot be started.
     fn worker(&mut self, client: &mut Client) -> Option<&Worker> {
         if self.worker.is_none() {
             let mailbox = self.mailbox.clone();
@@ -130,19 +130,19 @@ impl Trajectories {
         self.worker.as_ref()
     }
 
-    /// Does something that waits for the disk, away from the router. Where there is no thread the job is dropped.
+    /// Runs a job that blocks on the disk. Without a thread, the job is dropped.
     pub fn run(&mut self, client: &mut Client, job: impl FnOnce() + Send + 'static) {
         if let Some(worker) = self.worker(client) {
             worker.run(job);
         }
     }
 
-    /// A request waits for a job on a file.
+    /// Registers a request that waits for a job on a file.
     pub fn pending(&self, replies: &mut Replies, to: ReplyTo) -> Pending<FileEvent> {
         replies.pending(to, &self.mailbox)
     }
 
-    /// Tells from now on what others do to the trajectories of this workspace.
+    /// Reports other processes' changes of this workspace's trajectories from now on.
     pub fn follow(&mut self, client: &mut Client, workspace: &str) {
         let Some(folder) = Folder::of(workspace) else { return };
         if self.followed.contains_key(workspace) {
@@ -154,7 +154,7 @@ impl Trajectories {
         }
     }
 
-    /// Has the files of these sessions looked at: the system may not have told of a change.
+    /// Checks the files of these sessions: the system may have missed a change.
     pub fn check<'a>(&mut self, client: &mut Client, hosts: impl Iterator<Item = &'a SessionHost>) {
         for host in hosts.filter(|host| host.is_filed()) {
             if let Some(folder) = folder_of(host)
@@ -165,7 +165,7 @@ impl Trajectories {
         }
     }
 
-    /// A session has done what there was to do: at rest it takes in what somebody made of its file, and is written.
+    /// Brings a session's file up to date at rest: another's change is taken in, then the session is written.
     pub fn settle(&mut self, client: &mut Client, host: &mut SessionHost) -> Settled {
         let Some(folder) = folder_of(host) else { return Settled::Done };
         let id = host.session().id().clone();
@@ -188,7 +188,7 @@ impl Trajectories {
         let is_part = host.is_part();
         let (session, file) = host.file();
         if is_part {
-            // Neither compared nor written before all of it is here: in a part's front nothing is said.
+            // A part is neither compared nor written: the messages before it are not loaded.
             return if file.waits() { Settled::NeedsRest } else { Settled::Done };
         }
         if let Some((theirs, hash)) = file.take_changed() {
@@ -202,7 +202,7 @@ impl Trajectories {
         Settled::Done
     }
 
-    /// A session leaves this process: what its file does not say yet is written.
+    /// Writes what the file lacks before the session is closed.
     pub fn write_last(&mut self, client: &mut Client, host: &mut SessionHost) {
         let Some(folder) = folder_of(host) else { return };
         let is_whole = host.is_whole_and_stored();
@@ -216,8 +216,8 @@ impl Trajectories {
         }
     }
 
-    /// A session was deleted: its file goes with it, whatever the settings say now, and then those of its copies. Who asked
-    /// is answered after that.
+    /// Removes the file of a deleted session, whatever its settings are now, then the files of its copies.
+    /// The request is answered after that.
     pub fn remove(
         &mut self,
         (client, replies): (&mut Client, &mut Replies),
@@ -225,7 +225,7 @@ impl Trajectories {
         to: ReplyTo,
         deleted: Deleted,
     ) {
-        // It waits for its file, no longer for the session.
+        // The request now waits for the file, no longer for the session.
         replies.set_session(to, None);
         let Some(folder) = Folder::of(&deleted.workspace) else {
             return replies.answer(client, to, answer::deleted(&deleted));
@@ -239,7 +239,7 @@ impl Trajectories {
         }
     }
 
-    /// The file of a session that was deleted is gone, or is not.
+    /// Continues a deletion after the removal of a file.
     pub fn removed(&mut self, (client, replies): (&mut Client, &mut Replies), removal: Removal) {
         let Removal { session, to, mut deleted, removed } = removal;
         if let Err(error) = removed {
@@ -255,7 +255,7 @@ impl Trajectories {
         }
     }
 
-    /// Tells who has lists of trajectories what somebody else did to a file.
+    /// Notifies clients that list trajectories of another's change.
     pub fn tell(&self, client: &mut Client, News { folder, id, found }: &News) {
         for (workspace, _) in self.followed.iter().filter(|(_, known)| *known == folder) {
             let mut changed = SessionsChangedParams::default();
@@ -267,7 +267,7 @@ impl Trajectories {
         }
     }
 
-    /// Lets a file be written over whose version was taken in.
+    /// Lets a file be overwritten whose version was taken in.
     pub fn accept(&mut self, client: &mut Client, id: &SessionId, changed: Changed) {
         if let Some(worker) = self.worker(client) {
             worker.accept(changed.folder, id.as_str(), changed.hash);
@@ -275,7 +275,7 @@ impl Trajectories {
     }
 }
 
-/// A file of a session is what somebody else wrote. Whether it is to be looked at now.
+/// Notes another's change of a session's file. Returns `true` if the session must be settled.
 pub(in crate::server) fn take_news(client: &mut Client, host: &mut SessionHost, news: News) -> bool {
     if folder_of(host).as_ref() != Some(&news.folder) {
         return false;
@@ -293,7 +293,7 @@ pub(in crate::server) fn take_news(client: &mut Client, host: &mut SessionHost, 
     }
 }
 
-/// A session has no file in this folder. Whether it is to be written there.
+/// Notes that a session has no file in `folder`. Returns `true` if one must be written.
 pub(in crate::server) fn is_missing(host: &mut SessionHost, folder: &Folder) -> bool {
     let is_its = folder_of(host).as_ref() == Some(folder);
     if is_its {
@@ -302,7 +302,7 @@ pub(in crate::server) fn is_missing(host: &mut SessionHost, folder: &Folder) -> 
     is_its
 }
 
-/// A session was written, or was not.
+/// Notes the outcome of a write.
 pub(in crate::server) fn written(client: &mut Client, host: &mut SessionHost, written: Result<u32, Refused>) {
     host.file().1.written(written.as_ref().ok().copied());
     if let Err(Refused::File(error)) = written {
@@ -310,7 +310,7 @@ pub(in crate::server) fn written(client: &mut Client, host: &mut SessionHost, wr
     }
 }
 
-/// A session that is gone from here could not be written.
+/// Warns that the last write of a closed session failed.
 pub(in crate::server) fn not_written_last(
     client: &mut Client,
     id: &SessionId,
@@ -321,7 +321,7 @@ pub(in crate::server) fn not_written_last(
     }
 }
 
-/// Says once why a session's file is left as it is.
+/// Warns, once per error, that a session's file is left as it is.
 fn say_unwritten(client: &mut Client, host: &mut SessionHost, error: &FileError) {
     if host.file().1.says(error) {
         let id = host.session().id();
@@ -332,7 +332,7 @@ fn say_unwritten(client: &mut Client, host: &mut SessionHost, error: &FileError)
     }
 }
 
-/// Whose words count where a session and its file differ.
+/// Decides which side is newer, and prepares `theirs` and `file` for it.
 pub(in crate::server) fn compare(session: &Session, file: &mut Filed, theirs: &mut Trajectory) -> Whose {
     for skipped in &theirs.skipped {
         tracing::warn!(session = %session.id(), place = skipped.place, reason = skipped.reason, "not read from its file");
@@ -342,13 +342,13 @@ pub(in crate::server) fn compare(session: &Session, file: &mut Filed, theirs: &m
     file.set_known(theirs.messages.len());
     let is_behind = whose == Whose::Ours && compare::is_behind(session, theirs);
     if is_behind || !theirs.skipped.is_empty() {
-        // Written before the session's last words, or not by us: it is made whole without waiting for more of them.
+        // Outdated, or not written by a sidecar: rewritten now, without waiting for the next message.
         file.is_behind();
     }
     whose
 }
 
-/// A session as it is written. Messages are shared, not copied.
+/// The content to write for a session. Messages are shared, not copied.
 pub(in crate::server) fn content(session: &Session) -> Content {
     let (head, transcript) = (session.head(), session.transcript());
     let in_force = transcript.compactions().iter().filter(|record| record.status == Status::InForce);
@@ -362,7 +362,7 @@ pub(in crate::server) fn content(session: &Session) -> Content {
     }
 }
 
-/// A file as a list shows it.
+/// The list entry of a file.
 pub(in crate::server) fn summary(workspace: &str, id: &str, found: &Found) -> TrajectorySummary {
     let summary = TrajectorySummary {
         chat_id: id.to_owned(),

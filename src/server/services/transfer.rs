@@ -1,5 +1,5 @@
-//! Sessions that come from files and go into files at a client's word: what is read, made and written. Files are read away
-//! from the router; those that a session keeps up to date are the trajectories'.
+//! Import and export of sessions at a client's request. Files are read outside of the router; files that
+//! follow a session are the trajectories'.
 
 use super::trajectories::{Found, content, summary};
 use crate::server::requests::page_limit;
@@ -15,31 +15,31 @@ use session::Session;
 use session::input::{Restore, TakeIn, Taken};
 use std::path::{Path, PathBuf};
 
-/// Bytes of a file that is imported at most.
+/// Largest file that is imported, in bytes.
 const MOST: u64 = 256 << 20;
-/// Bytes of an answer that a client's reader takes as a rule, with room for its frame.
+/// Largest export in an answer, in bytes: below what clients' readers usually take, with room for its frame.
 const MOST_ANSWER: usize = 60 << 20;
-/// Files of a page where nobody says how many.
+/// Default number of files on a page.
 const PAGE: u32 = 50;
-/// The most that a page holds.
+/// Most files on a page.
 const MOST_PAGE: u32 = 500;
 
-/// How many files a page holds.
+/// Number of files on a page.
 pub(in crate::server) fn limit(limit: Option<u32>) -> Result<usize, ProtocolError> {
     Ok(page_limit(limit, PAGE, MOST_PAGE)? as usize)
 }
 
-/// Where a conversation is that becomes a session.
+/// The place of a conversation to import.
 pub(in crate::server) enum Source {
-    /// In the request itself.
+    /// The request itself.
     Given(String),
-    /// In a file.
+    /// A file.
     File(PathBuf),
-    /// In the file of a chat in its workspace.
+    /// The file of a chat in its workspace.
     Chat(Folder, String),
 }
 
-/// Where the conversation of this request is. A chat's session has the chat's id if no other is given.
+/// The source that a request names. A chat's id becomes the session's if no other is given.
 pub(in crate::server) fn source(params: &mut SessionImportParams) -> Result<Source, ProtocolError> {
     match (params.data.take(), params.path.clone(), params.chat_id.clone()) {
         (Some(data), None, None) => Ok(Source::Given(data)),
@@ -63,7 +63,7 @@ pub(in crate::server) fn folder(workspace: &str) -> Result<Folder, ProtocolError
         .ok_or_else(|| ProtocolError::invalid("workspaceFolder", "is no folder of this machine"))
 }
 
-/// Reads the file of a source, on whichever thread may wait for the disk.
+/// Reads a source, on a thread that may block on the disk.
 pub(in crate::server) fn read(source: Source) -> Result<Vec<u8>, String> {
     match source {
         Source::Given(data) => Ok(data.into_bytes()),
@@ -74,7 +74,7 @@ pub(in crate::server) fn read(source: Source) -> Result<Vec<u8>, String> {
 
 fn read_file(path: &Path) -> Result<Vec<u8>, String> {
     let about = std::fs::metadata(path).map_err(|error| error.kind().to_string())?;
-    // Before it is opened: a pipe would be waited for.
+    // Before it is opened: a pipe would block.
     if !about.is_file() {
         return Err("it is no file".to_owned());
     }
@@ -100,7 +100,7 @@ pub(in crate::server) fn restore(
     let unknown = |error: ImportError, format: &str| {
         let known = Format::ALL.map(|format| format.name().to_owned()).to_vec();
         let data = ErrorData::UnsupportedFormat { format: format.to_owned(), known };
-        // Its words are the command line's, whose option is a field here.
+        // The message is the command line's, whose option is a field here.
         let said = error.to_string().replace("--format", "`format`");
         ProtocolError::new(data, format!("{} Nothing was done.", said.trim_end()))
     };
@@ -132,13 +132,13 @@ pub(in crate::server) fn restore(
 fn restore_of_import(import: Import, title: Option<String>) -> Restore {
     let messages = import.entries.into_iter().filter_map(|entry| match entry {
         Entry::Message(message) => Some(message),
-        // Our own prompts start from the originals.
+        // Our own prompts start from the original messages.
         Entry::Compaction(_) => None,
     });
     Restore { title: title.or(import.title), ..Restore::of(messages.collect()) }
 }
 
-/// A trajectory as an empty session takes it in, with what is not known here.
+/// Converts a trajectory for an empty session.
 pub(in crate::server) fn restore_of(read: Trajectory, title: Option<String>) -> Restore {
     let said = read.begins().map(|(begins, kept)| Taken {
         id: kept.id.clone(),
@@ -147,14 +147,14 @@ pub(in crate::server) fn restore_of(read: Trajectory, title: Option<String>) -> 
     });
     let mut messages: Vec<Taken> = said.collect();
     if let Some(keys) = read.source_keys() {
-        // It belongs to the first turn, and is none by itself.
+        // It belongs to the first turn, and begins none.
         messages.iter_mut().take(1).for_each(|first| first.begins = None);
         messages.insert(0, Taken::new(keys));
     }
     Restore { title: title.or(read.title.clone()), messages, summaries: read.summaries }
 }
 
-/// A trajectory as its session takes it in, of which so many messages are known.
+/// Converts a trajectory for its session, which has `known` of its messages.
 pub(in crate::server) fn take_in(theirs: &Trajectory, known: u32) -> TakeIn {
     let messages = theirs.begins().map(|(begins, kept)| Taken {
         id: kept.id.clone(),
@@ -179,7 +179,7 @@ pub(in crate::server) fn page(
     Ok(TrajectoryListResult { trajectories: found.collect(), next_cursor })
 }
 
-/// A session as it is exported. Making the text is for another thread: messages are shared, not copied.
+/// Prepares an export. The text is made on another thread: messages are shared, not copied.
 pub(in crate::server) fn export(
     session: &Session,
     format: ExportFormat,

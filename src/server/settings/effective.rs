@@ -1,5 +1,5 @@
-//! Settings as they are written become settings that a session runs under, and back. A value that cannot be used is an
-//! error that names it and says what could be.
+//! Converts settings as written to the settings that a session runs under, and back. An unusable value is an
+//! error that names it and the possible ones.
 
 use super::models;
 use super::names::camel;
@@ -21,12 +21,12 @@ use std::path::{Component, Path, PathBuf};
 
 pub(super) type Read<T> = Result<T, ProtocolError>;
 
-/// Whether each of these values could be used, whatever the others are.
+/// Fails if these settings cannot be used by themselves.
 pub(super) fn possible(settings: &Settings) -> Read<()> {
     validated(settings, Client::default(), &BTreeMap::new()).map(drop)
 }
 
-/// What a session runs under. `known` are policies of files as they were when they could be read last.
+/// Validates merged settings. `known` are policies from files as last read successfully.
 pub(super) fn validated(
     settings: &Settings,
     client: Client,
@@ -71,7 +71,7 @@ pub(super) fn validated(
     Ok(effective)
 }
 
-/// Settings that are one value of what a session runs under, each with the place of that value and the check, if any.
+/// Settings that are one effective value, each with the place of that value and a check, if any.
 macro_rules! values {
     ($($setting:ident => $($place:ident).+ $(, $check:ident)?;)*) => {
         fn take_values(settings: &Settings, effective: &mut Effective) -> Read<()> {
@@ -112,10 +112,10 @@ fn deadline(field: &str, ms: u64) -> Read<u64> {
     if ms > 0 { Ok(ms) } else { Err(ProtocolError::invalid(field, "a deadline of 0 would be over at once")) }
 }
 
-/// Tokens of memories where nobody says how many.
+/// Default token limit of memories.
 const MEMORY_TOKENS: u32 = 500;
 
-/// What memories may do.
+/// The settings of memories.
 fn memory(settings: &Settings) -> Read<MemorySettings> {
     let tokens = |field: &str, is_on: Option<bool>, tokens: Option<u32>| match tokens {
         Some(0) => Err(ProtocolError::invalid(field, "0 tokens would show nothing; switch it off instead")),
@@ -128,23 +128,23 @@ fn memory(settings: &Settings) -> Read<MemorySettings> {
     })
 }
 
-/// Bytes of a policy file that are read at most.
+/// Most bytes of a policy file that are read.
 const MOST_POLICY: u64 = 1 << 20;
 
-/// Whether a policy is named by the path of its file.
+/// `true` if a policy is named by the path of its file.
 pub(in crate::server) fn is_policy_file(name: &str) -> bool {
     name.ends_with(".toml") || name.contains(std::path::is_separator)
 }
 
-/// How the file of a policy is looked at.
+/// Rules for reading a policy file.
 pub(in crate::server) fn of_policy(name: &str) -> Look {
     let file = PathBuf::from(name);
     let base = file.parent().unwrap_or(&file).to_owned();
     Look { base, file, may_leave: true, most: MOST_POLICY }
 }
 
-/// The policy of this name, or that of a file. What is wrong with a file is said without its values: it may be another
-/// one than was meant.
+/// The built-in policy of this name, or the one in a file. Errors contain no values of the file: it may be
+/// another one than was meant.
 pub(in crate::server) fn policy_of(name: &str) -> Read<Policy> {
     if !is_policy_file(name) {
         return Policy::named(name).map_err(|error| unusable("settings.policy", &error));
@@ -165,7 +165,7 @@ pub(in crate::server) fn policy_of(name: &str) -> Read<Policy> {
     }
 }
 
-/// What is set of a policy by itself: read as a policy's file is, so that both take the same.
+/// Applies policy keys that are set by themselves, parsed as in a policy file, so that both accept the same.
 fn compaction(settings: &Settings, policy: &mut Policy) -> Read<()> {
     let all = wire_form(settings)?;
     for (name, possible) in policy::keys().filter(|(name, _)| *name != "name") {
@@ -177,10 +177,10 @@ fn compaction(settings: &Settings, policy: &mut Policy) -> Read<()> {
     Ok(())
 }
 
-/// Files that may be read at every opening of a session.
+/// Most instruction files, which each opening of a session may read.
 const MOST_INSTRUCTION_FILES: usize = 16;
 
-/// Paths that stay below a folder, each once.
+/// Checks that paths stay below a folder, and removes duplicates.
 fn instruction_files(names: &[String]) -> Read<Vec<String>> {
     let invalid = |reason: &str| ProtocolError::invalid("settings.instructionFiles", reason);
     if names.len() > MOST_INSTRUCTION_FILES {
@@ -202,7 +202,7 @@ fn instruction_files(names: &[String]) -> Read<Vec<String>> {
     Ok(each)
 }
 
-/// Definitions of the sidecar's tools of these names, each once, in one order however they are named.
+/// Definitions of the sidecar's tools of these names, without duplicates and in a fixed order.
 fn own_tools(names: &[String]) -> Read<Vec<Tool>> {
     let known = || OwnTool::ALL.map(OwnTool::name).join(", ");
     let named = names.iter().map(|name| {
@@ -213,7 +213,7 @@ fn own_tools(names: &[String]) -> Read<Vec<Tool>> {
     Ok(tools.into_iter().map(OwnTool::definition).collect())
 }
 
-/// A limit for results that can be kept.
+/// Checks a token limit for results.
 pub(in crate::server) fn result_tokens(field: &str, tokens: u32) -> Read<u32> {
     match tokens {
         0 => Err(ProtocolError::invalid(field, "a limit of 0 tokens would show nothing of any result")),
@@ -225,7 +225,7 @@ fn unusable(field: &str, error: &SettingsError) -> ProtocolError {
     ProtocolError::invalid(field, error.to_string())
 }
 
-/// Settings in force, as a client reads them: each under one name.
+/// Effective settings as a client reads them, each under one name.
 pub(in crate::server) fn shown(effective: &Effective) -> Settings {
     let said = |text: &Option<Text>| text.as_ref().map(ToString::to_string);
     let Effective { model, budget, policy, system, memory, .. } = effective;
@@ -233,7 +233,7 @@ pub(in crate::server) fn shown(effective: &Effective) -> Settings {
     let asked_at = summaries.and_then(|model| model.endpoint.as_ref());
     let mut settings = Settings {
         model: Some(models::shown(model)),
-        // What can be handed back: the name that a file has for itself is known to nobody else.
+        // A name that can be handed back: the one inside a policy file is not known elsewhere.
         policy: Some(effective.policy_file.clone().unwrap_or_else(|| policy.name.clone().into_owned())),
         threshold: budget.threshold.map(Threshold::as_number),
         identity: said(&system.identity),
@@ -258,7 +258,7 @@ pub(in crate::server) fn shown(effective: &Effective) -> Settings {
     settings
 }
 
-/// What a policy says, as far as it can be set by itself.
+/// The values of a policy that can be set by themselves.
 fn of_policy_values(policy: &Policy) -> Settings {
     fn without_words(value: &mut Value) {
         match value {

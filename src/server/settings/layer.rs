@@ -1,6 +1,5 @@
-//! One layer of settings: values under the names that the protocol gives them, each with the place where it stands.
-//! Whoever writes one uses other names and forms as well: these become one form here, and nowhere later. What a value
-//! may be is said by `effective`.
+//! One layer of settings: values under the protocol's names, each with its source. Other names and forms are
+//! normalized here, and nowhere later; `effective` checks the values.
 
 use super::effective;
 use super::names::{GROUPS, Written, is_name, names, nearest, one_by_one, other_names};
@@ -11,7 +10,7 @@ use protocol::settings::{CountOrOff, GivenSettings, Retention, Settings, ShareOr
 use serde_json::{Map, Value};
 use std::collections::BTreeMap;
 
-/// Values that were set in one place, by their names; `triggers.messages` is one.
+/// Values set in one place, by names such as `triggers.messages`.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub(in crate::server) struct Layer {
     pub values: BTreeMap<String, Held>,
@@ -24,34 +23,34 @@ pub(in crate::server) struct Held {
     pub value: Value,
     /// The name under which it was written.
     written: String,
-    /// The file, the variable or the flag that it stands in; nothing for what came over the wire.
+    /// The file, the variable or the flag; `None` if it came over the wire.
     pub place: Option<String>,
 }
 
-/// Why a workspace's file has no say in a setting.
+/// The reason that a workspace's file cannot set a setting.
 const IGNORED: &str = "ignored; a workspace's file can only lower threshold and roundLimit";
 
-/// Something that was written and is not taken.
+/// A setting that was not taken.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(in crate::server) struct Fault {
-    /// Its name, as it was written.
+    /// The name, as it was written.
     pub name: String,
-    /// What is wrong with it and what would be possible, without its value; nothing where no setting has this name.
+    /// The fault and the possible values, without the given one; `None` for an unknown name.
     pub reason: Option<String>,
 }
 
 impl Fault {
-    /// No setting has this name.
+    /// The fault of an unknown name.
     pub fn unknown(name: String) -> Self {
         Self { name, reason: None }
     }
 
-    /// A workspace's file cannot set this.
+    /// The fault of a setting that a workspace's file cannot set.
     pub fn ignored(name: String) -> Self {
         Self { name, reason: Some(IGNORED.to_owned()) }
     }
 
-    /// Whether it would not be taken whatever its value was.
+    /// `true` if no value would be taken.
     pub fn is_ignored(&self) -> bool {
         self.reason.as_deref() == Some(IGNORED)
     }
@@ -72,7 +71,7 @@ impl std::fmt::Display for Fault {
 }
 
 impl Layer {
-    /// What was read before.
+    /// The layer of parsed settings.
     pub fn of(settings: &Settings) -> Result<Self, ProtocolError> {
         Ok(Self::plain(plain(settings.clone())?, "", None))
     }
@@ -95,8 +94,8 @@ impl Layer {
         layer
     }
 
-    /// What somebody wrote, here in this place; without one it came over the wire. What cannot be taken is left out and
-    /// said.
+    /// Parses settings from this place; without one, they came over the wire. Invalid ones are returned as
+    /// faults.
     pub fn written(raw: Map<String, Value>, place: Option<&str>) -> (Self, Vec<Fault>) {
         Self::of_each(one_by_one(raw), place)
     }
@@ -104,12 +103,12 @@ impl Layer {
     pub(super) fn of_each(settings: Vec<Written>, place: Option<&str>) -> (Self, Vec<Fault>) {
         let (mut layer, mut faults) = (Self::default(), Vec::new());
         for setting in settings {
-            // Clients write it for what is not set.
+            // Clients write null for an unset setting.
             if setting.value.is_null() && is_name(&setting.name) {
                 continue;
             }
             let (one, found) = one(setting, place);
-            // A setting wins over another name of it, whatever their order.
+            // A setting's own name wins over its other names, in any order.
             for (of, held) in one.values {
                 if held.written == of || !layer.values.contains_key(&of) {
                     layer.values.insert(of, held);
@@ -120,8 +119,8 @@ impl Layer {
         (layer, faults)
     }
 
-    /// What a client wrote for one session, with the names in it that no setting has. One value that cannot be used and
-    /// all of it is an error.
+    /// Parses the settings that a client gave for one session. Returns unknown names as faults; fails if any
+    /// value is invalid.
     pub fn given(given: &GivenSettings) -> Result<(Settings, Vec<Fault>), ProtocolError> {
         let (layer, faults) = Self::written(given.0.clone(), None);
         let (wrong, unknown): (Vec<Fault>, Vec<Fault>) =
@@ -132,7 +131,7 @@ impl Layer {
         Ok((read(layer.together())?, unknown))
     }
 
-    /// Takes over what an earlier reading of the same place had for what cannot be taken now.
+    /// Keeps the values of an earlier reading of the same place for settings that are faulty now.
     pub fn keep(&mut self, before: &Self, faults: &[Fault]) {
         for fault in faults.iter().filter(|fault| fault.reason.is_some()) {
             for (name, held) in &before.values {
@@ -152,13 +151,13 @@ impl Layer {
         }
     }
 
-    /// This layer under a later one.
+    /// Merges a later layer, which wins.
     pub fn under(mut self, later: Self) -> Self {
         self.values.extend(later.values);
         self
     }
 
-    /// All of it as the protocol writes it.
+    /// All values as one object, as the protocol writes it.
     pub fn together(&self) -> Value {
         let mut all = Map::new();
         for (name, held) in &self.values {
@@ -168,7 +167,7 @@ impl Layer {
     }
 }
 
-/// Puts a value where its name says.
+/// Inserts a value under its dotted name.
 fn put(all: &mut Map<String, Value>, name: &str, value: Value) {
     let Some((group, part)) = name.split_once('.').filter(|(group, _)| is_name(group)) else {
         all.insert(name.to_owned(), value);
@@ -179,7 +178,7 @@ fn put(all: &mut Map<String, Value>, name: &str, value: Value) {
     }
 }
 
-/// One setting, with what of it is not taken.
+/// Parses one setting. Returns it with its faults.
 fn one(setting: Written, place: Option<&str>) -> (Layer, Vec<Fault>) {
     let Written { name, written, mut value } = setting;
     if !is_name(&name) {
@@ -207,7 +206,7 @@ fn one(setting: Written, place: Option<&str>) -> (Layer, Vec<Fault>) {
             Err(error) => error,
         };
         let (part, reason) = reason(&name, &error);
-        // The model's good parts stay, as far as it is one without the bad one.
+        // The valid parts of a model stay, if they are a model without the invalid one.
         let is_gone = match (&mut value, &part) {
             (Value::Object(parts), Some(part)) if name == "model" => parts.shift_remove(part).is_some(),
             _ => false,
@@ -222,7 +221,7 @@ fn one(setting: Written, place: Option<&str>) -> (Layer, Vec<Fault>) {
     }
 }
 
-/// What is wrong with a setting or with a part of it, without its value.
+/// The faulty part, if there is one, and the reason, without the value.
 fn reason(name: &str, error: &ProtocolError) -> (Option<String>, String) {
     let ErrorData::InvalidParams { field, reason } = &error.data else {
         return (None, error.message.clone());
@@ -237,7 +236,8 @@ fn reason(name: &str, error: &ProtocolError) -> (Option<String>, String) {
     (part.map(str::to_owned), reason.clone())
 }
 
-/// Other names of settings become the settings themselves; where both are given, the setting's own name counts.
+/// Replaces other names of settings by the settings themselves; if both are given, the setting's own name
+/// wins.
 fn plain(mut settings: Settings) -> Result<Settings, ProtocolError> {
     if let Some(is_on) = settings.summary_enabled.take() {
         settings.summarize.get_or_insert(if is_on { Summarize::Auto } else { Summarize::Off });
@@ -266,7 +266,7 @@ fn plain(mut settings: Settings) -> Result<Settings, ProtocolError> {
     Ok(settings)
 }
 
-/// A share as 000 writes it.
+/// Converts a ratio, or a percentage above 1.
 fn ratio_or_percentage(number: f64) -> Result<ShareOrOff, ProtocolError> {
     let number = if number > 1.0 { number / 100.0 } else { number };
     match number {

@@ -1,5 +1,5 @@
-//! Models as settings and requests name them: facts, with what is known of their names and where they are asked. Nothing
-//! is asked here.
+//! Models as settings and requests name them: their facts, with what is known for their names, and their
+//! endpoints. Makes no requests.
 
 use super::effective::Read;
 use engine::endpoint::DEFAULT_WINDOW;
@@ -9,7 +9,7 @@ use protocol::error::ProtocolError;
 use protocol::settings::{Model, ModelWire, Settings};
 use session::settings::ModelFacts;
 
-/// A model as it comes over the wire. What is not said of it is what is known of the model of its name.
+/// Parses a model. Missing facts are those known for its name.
 pub(in crate::server) fn facts(model: &Model) -> Read<ModelFacts> {
     let endpoint = endpoint(model)?;
     let wire = endpoint.as_ref().map(|endpoint| endpoint.wire);
@@ -23,7 +23,7 @@ pub(in crate::server) fn facts(model: &Model) -> Read<ModelFacts> {
     Ok(ModelFacts {
         name: model.name.clone(),
         window,
-        // Who says a window says what fits into it.
+        // An explicit window also states what fits into it.
         input: known.and_then(|known| known.input).filter(|_| model.window.is_none()),
         per_thousand: model.name.as_deref().and_then(known::tokens_per_thousand),
         max_output: model.max_output,
@@ -37,7 +37,7 @@ pub(in crate::server) fn facts(model: &Model) -> Read<ModelFacts> {
     })
 }
 
-/// Where it is asked; nothing for a model that the editor asks, of which nothing can be said that tells where.
+/// The endpoint; `None` for a model of the editor, which must not have any part of one.
 fn endpoint(model: &Model) -> Read<Option<Endpoint>> {
     let Some(wire) = model.wire.and_then(wire) else {
         let given = [
@@ -64,13 +64,13 @@ fn endpoint(model: &Model) -> Read<Option<Endpoint>> {
     address::endpoint(given).map(Some).map_err(|unfit| invalid(unfit.part, unfit.reason))
 }
 
-/// A part of the model that cannot be used.
+/// The error for a part of the model that cannot be used.
 fn invalid(part: &str, reason: &str) -> ProtocolError {
     ProtocolError::invalid(format!("settings.model.{part}"), reason)
 }
 
-/// The model that writes summaries, where one is named or has an address or a key of its own: else as the main one. The
-/// main one's key goes with it to the same place alone.
+/// The model for summaries, if it has a name, an address or a key of its own; the rest is the main model's.
+/// The main model's key is used at the same address only.
 pub(super) fn summary(settings: &Settings, main: &ModelFacts) -> Read<Option<ModelFacts>> {
     let Settings { summary_model: name, summary_base_url: url, summary_key_env: key, .. } = settings;
     if name.is_none() && url.is_none() && key.is_none() {
@@ -83,7 +83,7 @@ pub(super) fn summary(settings: &Settings, main: &ModelFacts) -> Read<Option<Mod
     if let Some(name) = name.as_ref().filter(|name| Some(*name) != main.name.as_ref()) {
         let known = known::served(main.endpoint.as_ref().map(|endpoint| endpoint.wire), name);
         facts.name = Some(name.clone());
-        // What is known of neither is taken for alike.
+        // An unknown model counts as like the main one.
         facts.window = known.map_or(main.window, |known| known.window);
         facts.input = known.map_or(main.input, |known| known.input);
         facts.per_thousand = known::tokens_per_thousand(name);
@@ -102,14 +102,14 @@ pub(super) fn summary(settings: &Settings, main: &ModelFacts) -> Read<Option<Mod
     if let Some(main) = main.filter(|main| own.key_env.is_none() && own.is_at(main)) {
         own.key_env = main.key_env.clone();
     }
-    // Without an address the editor, or the fixture, stays who is asked.
+    // Without an address, requests still go to the editor or the fixture.
     if url.is_some() || main.is_some() {
         facts.endpoint = Some(own);
     }
     Ok(Some(facts))
 }
 
-/// The wire that we speak ourselves; nothing for the editor's.
+/// The wire that we speak ourselves; `None` for the editor's.
 fn wire(wire: ModelWire) -> Option<Wire> {
     match wire {
         ModelWire::Editor => None,
@@ -161,7 +161,7 @@ mod tests {
     }
 
     #[test]
-    fn a_model_that_makes_no_sense_is_refused_by_its_part() {
+    fn invalid_model_is_refused_by_its_part() {
         for (model, part) in [
             (json!({ "baseUrl": "https://models.example" }), "baseUrl"),
             (json!({ "wire": "editor", "keyEnv": "A" }), "keyEnv"),
@@ -192,7 +192,7 @@ mod tests {
     }
 
     #[test]
-    fn a_model_for_summaries_takes_the_main_ones_key_to_its_own_place_alone() {
+    fn main_key_is_used_for_summaries_at_its_address_only() {
         let main = json!({ "wire": "openai-chat", "name": "m", "baseUrl": "https://a.example/v1", "keyEnv": "MAIN" });
         let main = read(main).unwrap();
         let of = |settings: serde_json::Value| {
@@ -231,18 +231,18 @@ mod tests {
     }
 
     #[test]
-    fn windows_that_nobody_set_are_those_of_the_model_or_of_who_serves_it() {
+    fn default_window_is_that_of_the_model_or_its_server() {
         let of = |wire, name: &str| {
             let model = Model { wire: Some(wire), name: Some(name.to_owned()), ..Model::default() };
             let facts = facts(&model).unwrap();
             (facts.window, facts.max_output)
         };
-        assert_eq!(of(ModelWire::OpenaiChat, "gpt-4"), (8_192, None), "no limit is told that nobody set");
+        assert_eq!(of(ModelWire::OpenaiChat, "gpt-4"), (8_192, None), "an unset limit stays unset");
         assert_eq!(of(ModelWire::OpenaiChat, "nobody-knows-it"), (DEFAULT_WINDOW, None));
         assert_eq!(of(ModelWire::Anthropic, "claude-opus-6"), (1_000_000, None));
         assert_eq!(of(ModelWire::Editor, "claude-sonnet-5-9-20270101"), (1_000_000, None));
         assert_eq!(of(ModelWire::Ollama, "llama3"), (16_384, None));
-        assert_eq!(of(ModelWire::Ollama, "deepseek-r1:8b"), (16_384, None), "its maker's window is not here");
+        assert_eq!(of(ModelWire::Ollama, "deepseek-r1:8b"), (16_384, None), "a local server may have less");
         let set = Model {
             window: Some(32_000),
             wire: Some(ModelWire::Ollama),
@@ -253,6 +253,6 @@ mod tests {
         let input = |model: serde_json::Value| read(model).unwrap().input;
         assert_eq!(input(json!({ "wire": "openai-responses", "name": "gpt-6.3" })), Some(922_000));
         let set = json!({ "wire": "openai-responses", "name": "gpt-6.3", "window": 272_000 });
-        assert_eq!(input(set), None, "who says a window says what fits into it");
+        assert_eq!(input(set), None, "an explicit window also states what fits into it");
     }
 }

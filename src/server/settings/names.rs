@@ -1,5 +1,5 @@
-//! The names of settings: which there are, under which others they are taken, which is the nearest to one that is none.
-//! And what is written under them, brought into the form that the protocol knows. Values are judged elsewhere.
+//! Names of settings: their own, the other ones that are accepted, and the nearest to an unknown one. Also
+//! brings written settings into the protocol's form. Values are checked elsewhere.
 
 use engine::compact::policy;
 use engine::text::distance;
@@ -12,7 +12,7 @@ use std::sync::LazyLock;
 /// Settings whose parts are set by themselves.
 pub(super) const GROUPS: &[&str] = &["triggers"];
 
-/// The names of settings, each with the names of its parts where it has some.
+/// Names of settings, each with the names of its parts.
 static NAMES: LazyLock<BTreeMap<String, Vec<String>>> = LazyLock::new(|| {
     let mut generator = SchemaGenerator::default();
     let root = generator.root_schema_for::<Settings>();
@@ -32,7 +32,7 @@ static NAMES: LazyLock<BTreeMap<String, Vec<String>>> = LazyLock::new(|| {
     fields(root).into_iter().map(|(name, field)| (name, parts(&field))).collect()
 });
 
-/// The names of all settings, and of the parts of those that have some.
+/// Names of all settings, and of their parts.
 pub(in crate::server) fn names() -> impl Iterator<Item = String> {
     NAMES.iter().flat_map(|(name, parts)| {
         let parts = parts.iter().map(move |part| format!("{name}.{part}"));
@@ -40,13 +40,13 @@ pub(in crate::server) fn names() -> impl Iterator<Item = String> {
     })
 }
 
-/// Other names of settings, with the settings.
+/// Other names of settings, each with the setting.
 pub(in crate::server) fn other_names() -> impl Iterator<Item = (&'static str, String)> {
     let of_settings = Settings::OTHER_NAMES.iter().map(|(other, field)| (*other, camel(field)));
     of_settings.chain(policy::OTHER_NAMES.iter().map(|(other, own)| (*other, (*own).to_owned())))
 }
 
-/// The name of a field on the wire.
+/// The camel-case name of a field on the wire.
 pub(super) fn camel(field: &str) -> String {
     let mut name = String::new();
     for (at, word) in field.split('_').enumerate() {
@@ -58,7 +58,7 @@ pub(super) fn camel(field: &str) -> String {
     name
 }
 
-/// Whether a setting has this name, which may be that of a part.
+/// `true` if a setting, or a part of one, has this name.
 pub(super) fn is_name(name: &str) -> bool {
     let is_part =
         |(whole, part): (&str, &str)| NAMES.get(whole).is_some_and(|parts| parts.iter().any(|p| p == part));
@@ -68,17 +68,17 @@ pub(super) fn is_name(name: &str) -> bool {
 /// A setting as it was written.
 #[derive(Debug, Clone, PartialEq)]
 pub(super) struct Written {
-    /// Its own name.
+    /// The setting's own name.
     pub name: String,
     /// The name under which it was written.
     pub written: String,
-    /// Its value, in the form that the protocol knows.
+    /// The value, in the protocol's form.
     pub value: Value,
 }
 
-/// Settings one by one, whatever was written: objects that are no setting become dotted names, dotted names of parts
-/// become parts, groups become their parts, and other names become the settings' own. Those that have another name come
-/// first: a setting wins over another name of it.
+/// Splits written settings: objects that are no setting become dotted names, dotted names of parts become
+/// parts, groups become their parts, and other names become the settings' own. Settings under other names
+/// come first, so that own names win.
 pub(super) fn one_by_one(raw: Map<String, Value>) -> Vec<Written> {
     let (mut others, mut own) = (Vec::new(), Vec::new());
     let mut wholes: BTreeMap<String, Written> = BTreeMap::new();
@@ -112,7 +112,7 @@ pub(super) fn one_by_one(raw: Map<String, Value>) -> Vec<Written> {
             }
         } else if is_whole {
             match (wholes.remove(&written), value) {
-                // Its parts were written before it.
+                // The parts were written before the whole.
                 (Some(Written { value: Value::Object(parts), .. }), Value::Object(mut whole)) => {
                     whole.extend(parts);
                     wholes.insert(written.clone(), Written { name, written, value: Value::Object(whole) });
@@ -128,7 +128,7 @@ pub(super) fn one_by_one(raw: Map<String, Value>) -> Vec<Written> {
     others.into_iter().chain(own).chain(wholes.into_values()).collect()
 }
 
-/// Forms that policy files and people have for what the protocol says otherwise.
+/// Converts forms that policy files and people use to the protocol's.
 fn usual_form(name: &str, value: Value) -> Value {
     let is_off = value.as_str() == Some("off");
     match (name, value.as_bool()) {
@@ -140,14 +140,14 @@ fn usual_form(name: &str, value: Value) -> Value {
     }
 }
 
-/// Names that somebody may have meant who wrote one that is none, the nearest first.
+/// At most three known names near an unknown one, the nearest first.
 pub(in crate::server) fn nearest(name: &str, known: impl Iterator<Item = String>) -> Vec<String> {
     let last = |name: &str| name.rsplit(['.', '_']).next().unwrap_or_default().to_lowercase();
     let few = |name: &str, least: usize| (name.chars().count() / 3).max(least);
     let most = few(name, 2);
     let near = known.filter_map(|one| {
         let far = distance(&one, name);
-        // The right word in the wrong place, too.
+        // The right name in the wrong group counts, too.
         let word = distance(&last(&one), &last(name));
         let is_word = one.contains('.') && word <= few(&last(name), 1);
         let near = if is_word { word.min(far) } else { far };

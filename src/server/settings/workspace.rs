@@ -1,5 +1,5 @@
-//! The file of a workspace comes with its code, from whoever wrote that: it can tighten what would hold without it, by a
-//! closed list, and nothing else.
+//! Settings from the file of a workspace, which comes with its code, from anybody: it can only tighten what
+//! holds without it, by a closed list.
 
 use super::layer::{Fault, Held, Layer};
 use super::names::{Written, is_name, one_by_one};
@@ -7,7 +7,7 @@ use engine::settings::{BudgetSettings, Threshold};
 use serde_json::{Map, Value};
 use session::settings::Settings as Effective;
 
-/// Whether a value is lower than what holds without it.
+/// Returns `true` if a value is lower than what holds without it.
 type IsLower = fn(&Value, &Effective) -> bool;
 
 /// The settings that a workspace's file can lower.
@@ -15,7 +15,7 @@ const LOWERED: [(&str, IsLower); 2] =
     [("threshold", is_lower_threshold), ("roundLimit", is_lower_round_limit)];
 
 impl Layer {
-    /// What a workspace's file says. What is not on the list is not even read: a policy names another file.
+    /// Parses a workspace's file. Unlisted settings are not even read: a policy names another file.
     pub fn of_workspace(raw: Map<String, Value>, place: &str) -> (Self, Vec<Fault>) {
         let is_read = |setting: &Written| !is_name(&setting.name) || is_listed(&setting.name);
         let (read, ignored): (Vec<Written>, Vec<Written>) = one_by_one(raw).into_iter().partition(is_read);
@@ -24,13 +24,13 @@ impl Layer {
         (layer, faults)
     }
 
-    /// What of a workspace's file is stricter than what holds without it.
+    /// The values that are stricter than what holds without them.
     pub fn stricter(&self, without: &Effective) -> Self {
         let values = self.values.iter().filter(|(name, held)| is_lower(name, held, without));
         Self { values: values.map(|(name, held)| (name.clone(), held.clone())).collect() }
     }
 
-    /// What of a workspace's file would loosen what holds without it.
+    /// The values that would loosen what holds without them.
     pub fn looser(&self, without: &Effective) -> Vec<Fault> {
         let own = Self::of(&super::shown(without)).unwrap_or_default();
         let is_same =
@@ -49,8 +49,8 @@ fn is_lower(name: &str, held: &Held, without: &Effective) -> bool {
     LOWERED.iter().any(|(listed, is_lower)| *listed == name && is_lower(&held.value, without))
 }
 
-/// A ratio and a count are compared in this model's window. One that leaves no room for any prompt would keep sessions
-/// from being opened.
+/// Compares ratios and counts in this model's window. A threshold without room for any prompt does not count:
+/// it would keep sessions from being opened.
 fn is_lower_threshold(value: &Value, without: &Effective) -> bool {
     let Some(Ok(threshold)) = value.as_f64().map(Threshold::from_number) else { return false };
     let budget = BudgetSettings { threshold: Some(threshold), ..without.budget.clone() };
@@ -77,11 +77,11 @@ mod tests {
         Layer::of_workspace(raw, ".threadhold/config.toml")
     }
 
-    /// A setting that is new is none that a repository can set, until somebody puts it on the list.
+    /// A new setting cannot be set by a repository until it is put on the list.
     #[test]
-    fn workspace_file_can_set_what_is_on_the_list_alone() {
+    fn workspace_file_can_set_listed_settings_only() {
         let is_taken = |name: &String| {
-            // Of a wrong form for any of them: what is not on the list is not read at all.
+            // A wrong form for each setting: unlisted ones are not read at all.
             let (layer, faults) = of_workspace(json!({ name.as_str(): [{}] }));
             assert_eq!((layer, faults.len()), (Layer::default(), 1), "{name}");
             !faults.iter().any(|fault| fault.to_string().contains("ignored"))
@@ -91,7 +91,7 @@ mod tests {
     }
 
     #[test]
-    fn other_names_of_what_is_ignored_are_ignored_too() {
+    fn other_names_of_ignored_settings_are_ignored_too() {
         for name in ["agentHistorySummarizationMode", "enabled", "summarizeAgentConversationHistory.enabled"]
         {
             let (layer, faults) = of_workspace(json!({ name: false }));

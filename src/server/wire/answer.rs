@@ -1,5 +1,4 @@
-//! What a session answers, as a client reads it. Values are turned around by `protocol::convert`; here they are put
-//! together into results.
+//! Answers of a session as results for the client, put together from values that `convert` converts.
 
 use super::listed;
 use super::refused::refused;
@@ -47,7 +46,7 @@ use session::stored::Always;
 use store::list::Page;
 use store::{Deleted, MessagePage};
 
-/// The form of an answer, where one answer has several.
+/// The form of an answer that can have several.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub(in crate::server) enum Form {
     /// A turn.
@@ -58,13 +57,13 @@ pub(in crate::server) enum Form {
     Fork,
     /// A new chat.
     Reset,
-    /// A session made of a conversation.
+    /// A session imported from a conversation.
     Import {
         /// The format that it was read as.
         format: &'static str,
         /// The parts that could not be read.
         skipped: Vec<String>,
-        /// Messages that could.
+        /// Number of messages that were read.
         messages: usize,
     },
     /// Anything else that changes the past.
@@ -72,7 +71,7 @@ pub(in crate::server) enum Form {
     Edit,
 }
 
-/// An answer as a result or an error. `is_kept` says whether the session is stored.
+/// Converts an answer to a result or an error. `is_kept` is `true` if the session is stored.
 pub(in crate::server) fn answer(
     session: &Session,
     layers: &Layers,
@@ -155,7 +154,7 @@ pub(in crate::server) fn answer(
     }
 }
 
-/// What became of a command that is carried out at once or waits.
+/// The result of a command that is carried out or queued.
 fn accepted_as(of: &Session, form: Form, accepted: Accepted) -> Result<Value, ProtocolError> {
     let turn_id = accepted.turn.map(|turn| turn.as_str().to_owned());
     let message_id = accepted.message.map(|message| message.as_str().to_owned());
@@ -187,22 +186,22 @@ fn accepted_as(of: &Session, form: Form, accepted: Accepted) -> Result<Value, Pr
     }
 }
 
-/// Commands that wait, or do not any more.
+/// Converts queued commands.
 pub(in crate::server) fn queue(items: &[QueueItem]) -> Vec<snapshot::QueueItem> {
     items.iter().map(convert::queue_item).collect()
 }
 
-/// A record with its metadata.
+/// Converts a record with its metadata.
 pub(in crate::server) fn view(transcript: &Transcript, record: &Compaction) -> CompactionView {
     convert::compaction_view(transcript, record)
 }
 
-/// Pins with their sizes.
+/// Converts pins, with their sizes.
 pub(in crate::server) fn pins(session: &Session, pins: &[Pin]) -> Vec<context::Pin> {
     pins.iter().map(|pin| convert::pin(pin, session.pin_tokens(&pin.id))).collect()
 }
 
-/// Calls that wait for the user.
+/// Converts calls that wait for the user.
 pub(in crate::server) fn reasons(reasons: &[Reason]) -> Vec<PauseReason> {
     let each = reasons.iter().map(|reason| PauseReason {
         tool_call_id: reason.call.as_str().to_owned(),
@@ -213,7 +212,7 @@ pub(in crate::server) fn reasons(reasons: &[Reason]) -> Vec<PauseReason> {
     each.collect()
 }
 
-/// What the user decided.
+/// Parses the user's decisions.
 pub(in crate::server) fn decisions(decisions: &[Decision]) -> Result<Vec<input::Decision>, ProtocolError> {
     let each = decisions.iter().enumerate().map(|(at, decision)| {
         if decision.pattern.as_ref().is_some_and(|pattern| pattern.find('=').is_none_or(|name| name == 0)) {
@@ -231,7 +230,7 @@ pub(in crate::server) fn decisions(decisions: &[Decision]) -> Result<Vec<input::
     each.collect()
 }
 
-/// A session as a whole.
+/// Converts the snapshot of a session.
 pub(in crate::server) fn whole(session: &Session, snapshot: Snapshot) -> snapshot::Snapshot {
     let transcript = session.transcript();
     let in_force = transcript.in_force();
@@ -275,7 +274,7 @@ pub(in crate::server) fn whole(session: &Session, snapshot: Snapshot) -> snapsho
     }
 }
 
-/// A page of what was said.
+/// The result for a page of messages.
 pub(in crate::server) fn messages(id: &SessionId, page: Option<MessagePage>) -> Result<Value, ProtocolError> {
     let Some(page) = page else {
         let data = ErrorData::UnknownSession { session_id: id.as_str().to_owned() };
@@ -315,12 +314,12 @@ fn turn_view(transcript: &Transcript, turn: &TurnSnapshot) -> TurnView {
     }
 }
 
-/// Metadata of a turn, where it has any.
+/// Metadata of a turn; `None` if there are no summaries.
 pub(in crate::server) fn metadata(summaries: &[Persisted]) -> Option<restore::TurnMetadata> {
     (!summaries.is_empty()).then(|| convert::turn_metadata(summaries))
 }
 
-/// What became of a history.
+/// Converts the report of a restored history.
 pub(in crate::server) fn restored(session: &Session, report: &Report) -> RestoreReport {
     let mut out = RestoreReport {
         source: match (session.was_stored(), report.given > 0) {
@@ -365,7 +364,7 @@ fn diagnostics(diagnostics: &[Diagnostic]) -> Vec<restore::Diagnostic> {
     each.map(|d| restore::Diagnostic { kind: d.kind.to_owned(), message: d.message.clone() }).collect()
 }
 
-/// A prompt with everything there is to say about it.
+/// The result of a render.
 fn prompt(session: &Session, is_kept: bool, rendered: Rendered) -> PromptRenderResult {
     let Rendered { prompt, model, window, estimator, breakpoints, made, fork, diagnostics: said } = rendered;
     let marks: Vec<usize> = if breakpoints { convert::breakpoints(&prompt) } else { Vec::new() };
@@ -421,7 +420,7 @@ fn inspected(session: &Session, layers: &Layers, inspection: Inspection) -> Cont
     }
 }
 
-/// A page of sessions.
+/// The result for a page of sessions.
 pub(in crate::server) fn page(page: &Page) -> Result<Value, ProtocolError> {
     to_value(&SessionListResult {
         sessions: page.sessions.iter().map(listed::row).collect(),
@@ -429,7 +428,7 @@ pub(in crate::server) fn page(page: &Page) -> Result<Value, ProtocolError> {
     })
 }
 
-/// What was deleted.
+/// The result of a deletion.
 pub(in crate::server) fn deleted(deleted: &Deleted) -> Result<Value, ProtocolError> {
     to_value(&SessionDeleteResult {
         deleted_messages: deleted.messages,
@@ -448,7 +447,7 @@ pub(in crate::server) fn searched(
     let fates = session.fates().map_err(|error| ProtocolError::invalid("settings", error.to_string()));
     let (found, fates) = found.and_then(|found| Ok((found, fates?)))?;
     let hit = |hit: Hit| {
-        // What left the session since is no hit any more.
+        // A message that left the session meanwhile is no hit.
         let status = fates.get(hit.ord.index()).copied().flatten()?;
         Some(convert::search_hit(hit, status))
     };

@@ -1,4 +1,4 @@
-//! Events as a client reads them. What happens when is the session's.
+//! Events as a client reads them. The session decides when they occur.
 
 use super::answer::{metadata, pins, queue, reasons, restored, view};
 use super::refused::refused;
@@ -10,7 +10,7 @@ use session::Session;
 use session::effect::Refusal;
 use session::event::{self, CompactionUpdate, EventBody, Phase};
 
-/// An event of this session.
+/// Converts an event of this session.
 pub(in crate::server) fn event(session: &Session, event: &event::Event) -> SessionEvent {
     SessionEvent {
         session_id: session.id().as_str().to_owned(),
@@ -127,7 +127,7 @@ fn error(session: &Session, why: &Refusal) -> EventError {
     EventError { code: error.code(), message: error.message, data: error.data }
 }
 
-/// A compaction as progress of the request that waits for it; nothing where it is over.
+/// The progress message of a compaction; `None` once it is over.
 pub(in crate::server) fn progress(update: &CompactionUpdate) -> Option<&'static str> {
     match update.phase {
         Phase::Started if update.trigger == Trigger::Manual => Some("compacting the conversation"),

@@ -1,4 +1,4 @@
-//! Why a client's model did not answer, as the engine takes it. What follows from it is the session's.
+//! Errors of a client's model, as the engine takes them. The session decides what follows.
 
 use engine::compact::secrets::masked;
 use engine::prompt::request::{Failure, Overflow};
@@ -7,7 +7,7 @@ use models::overflow;
 use serde_json::Value;
 use tower_lsp::jsonrpc::Error;
 
-/// Why the client's model did not answer: by what its error says for programs, else by its words.
+/// Converts an error of the client's model: by its data, else by its message.
 pub(in crate::server) fn of(error: &Error) -> Failure {
     let why = error.message.clone().into_owned();
     let data = error.data.as_ref();
@@ -18,11 +18,11 @@ pub(in crate::server) fn of(error: &Error) -> Failure {
     let is_told = data.and_then(|data| data.get("kind")).is_some_and(|kind| kind == "contextOverflow");
     let told =
         is_told.then(|| Overflow { limit: number("limit"), needed: number("needed"), ..Overflow::default() });
-    // What a provider said may stand beside the client's own words.
+    // A provider's message may be in the data.
     let said = || data.map(ToString::to_string).and_then(|data| overflow::told(&data));
     let overflow = told.or_else(|| overflow::told(&why)).or_else(said);
     let refuses_thinking =
         refuses_thinking(&why) || data.is_some_and(|data| refuses_thinking(&data.to_string()));
-    // An editor's provider repeats credentials as any other does.
+    // Providers of editors repeat credentials, too.
     Failure { overflow, refuses_thinking, ..masked(&why).into() }
 }

@@ -1,5 +1,4 @@
-//! A session as a list shows it: one that is stored, one that is open, one that was just made. What is in a list is the
-//! store's.
+//! Entries of the session list, for stored, open and just created sessions. The store selects them.
 
 use crate::convert;
 use protocol::session::SessionSummary;
@@ -28,7 +27,7 @@ pub(in crate::server) fn row(row: &SessionRow) -> SessionSummary {
     }
 }
 
-/// What a session is now, for a list.
+/// The entry of an open session.
 pub(in crate::server) fn summary(session: &Session) -> SessionSummary {
     let transcript = session.transcript();
     let count = |n: usize| u32::try_from(n).unwrap_or(u32::MAX);
@@ -43,7 +42,7 @@ pub(in crate::server) fn summary(session: &Session) -> SessionSummary {
     }
 }
 
-/// What a session is that another one made of itself.
+/// The entry of a session that another one created from itself.
 pub(in crate::server) fn made(made: &Made) -> SessionSummary {
     SessionSummary {
         messages: made.messages,
@@ -54,7 +53,7 @@ pub(in crate::server) fn made(made: &Made) -> SessionSummary {
     }
 }
 
-/// What its own row says; it has said nothing.
+/// The entry of a session without messages.
 fn of(head: &Head) -> SessionSummary {
     SessionSummary {
         session_id: head.id.as_str().to_owned(),

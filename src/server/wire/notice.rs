@@ -1,4 +1,4 @@
-//! What the parent of a background session is told when that comes to rest.
+//! Notices to the parent of a background session that came to rest.
 
 use engine::id::{SessionId, TurnId};
 use engine::message::{AssistantPart, Body, Message};
@@ -8,10 +8,10 @@ use session::Session;
 use session::state::StateName;
 use session::stored::{Head, Origin, Stored, TurnStatus};
 
-/// Bytes of the last answer that a parent is told.
+/// Most bytes of the last answer in a notice.
 const TOLD: usize = 4000;
 
-/// The parent of a background session, and what it is told.
+/// The parent of a background session, and the notice for it.
 pub(in crate::server) fn of_open(
     session: &Session,
     status: TurnStatus,
@@ -24,7 +24,7 @@ pub(in crate::server) fn of_open(
     Some((parent, told(head, status, state, answer(messages, turn))))
 }
 
-/// The parent of an open background session that broke, and what it is told.
+/// The parent of an open background session that panicked, and the notice for it.
 pub(in crate::server) fn of_broken(session: &Session) -> Option<(SessionId, String)> {
     let newest = session.transcript().turns().last().map(|turn| &turn.id);
     of_open(session, TurnStatus::Failed, StateName::Error, newest)

@@ -1,5 +1,5 @@
-//! Why a session did not do what was asked, as an error of the protocol: its kind with its data, and words that say what
-//! was kept and what can be done.
+//! Refusals of a session as errors of the protocol: the kind with its data, and a message that says what was
+//! kept and what can be done.
 
 use crate::convert;
 use crate::server::stores;
@@ -11,9 +11,9 @@ use session::acceptance;
 use session::effect::Refusal;
 use session::state::StateName;
 
-/// Why a session did not do it.
+/// Converts a refusal.
 pub(in crate::server) fn refused(session: &Session, refusal: &Refusal) -> ProtocolError {
-    // What the other driver's sessions take is no way on.
+    // Methods for sessions of the other driver are of no use here.
     let accepts = |now: StateName| -> Vec<String> {
         acceptance::accepts(now, session.head().driver).into_iter().map(str::to_owned).collect()
     };
@@ -80,23 +80,23 @@ pub(in crate::server) fn refused(session: &Session, refusal: &Refusal) -> Protoc
     ProtocolError::new(data, message)
 }
 
-/// Who answers here: the wire's name, or the editor.
+/// Name of the provider: the wire's, or the editor.
 fn provider(session: &Session) -> String {
     let endpoint = session.settings().model.endpoint.as_ref();
     endpoint.map_or("editor", |endpoint| endpoint.wire.name()).to_owned()
 }
 
-/// An id that nobody knows.
+/// The error for an unknown id.
 pub(in crate::server) fn unknown_session(id: &SessionId, message: String) -> ProtocolError {
     ProtocolError::new(ErrorData::UnknownSession { session_id: id.as_str().to_owned() }, message)
 }
 
-/// Something that is only done about open sessions.
+/// The error for a request that needs an open session.
 pub(in crate::server) fn not_open(id: &SessionId) -> ProtocolError {
     unknown_session(id, format!("session {id} is not open here; nothing was done. Open it first"))
 }
 
-/// A session that panicked.
+/// The error for a session that panicked.
 pub(in crate::server) fn defect() -> ProtocolError {
     let message = "the session met a defect and was closed. What was acknowledged is stored; open it again";
     ProtocolError::new(ErrorData::InternalError {}, message)

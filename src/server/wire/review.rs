@@ -1,4 +1,4 @@
-//! The question to a user about a compaction, and the answer. What becomes of either is the session's.
+//! The request to review a compaction, and the user's answer. The session decides what follows.
 
 use super::answer::view;
 use protocol::methods::{self, read_result};
@@ -9,7 +9,7 @@ use session::effect::AskReview;
 use session::input::Review;
 use tower_lsp::jsonrpc::Error;
 
-/// The question.
+/// The parameters of the request.
 pub(in crate::server) fn question(session: &Session, ask: &AskReview) -> CompactionReviewParams {
     let transcript = session.transcript();
     let dropped = ask.dropped.iter().filter_map(|(ord, bytes)| {
@@ -24,7 +24,7 @@ pub(in crate::server) fn question(session: &Session, ask: &AskReview) -> Compact
     }
 }
 
-/// What the user said; nothing where nobody can say it.
+/// Parses the answer; `None` if nobody can give one.
 pub(in crate::server) fn answer(outcome: Result<Value, Error>) -> Option<Review> {
     let result = match read_result::<methods::CompactionReview>(outcome.ok()?) {
         Ok(result) => result?,

@@ -1,4 +1,4 @@
-//! Somebody who uses `threadhold chat`: types, reads, presses Ctrl-C. Waits for what is to be seen, never for times.
+//! A user of `threadhold chat`: types, reads, presses Ctrl-C. Waits for output, never for times.
 
 #![allow(clippy::print_stdout, reason = "a test that cannot run says so")]
 
@@ -10,13 +10,13 @@ use std::thread::{sleep, spawn};
 use std::time::{Duration, Instant};
 use uuid::Uuid;
 
-/// How long somebody waits for what must come.
+/// The longest wait for expected output.
 const DEADLINE: Duration = Duration::from_secs(60);
 
-/// Runs its arguments in a terminal of their own, between its own input and output.
+/// A program that runs its arguments in a terminal of their own, between its own input and output.
 const TERMINAL: &str = "import os, pty, sys; sys.exit(os.waitstatus_to_exitcode(pty.spawn(sys.argv[1:])))";
 
-/// A workspace, and a folder for its sessions; gone when the test is.
+/// A workspace and a storage folder, removed on drop.
 pub(super) struct Folder(PathBuf);
 
 impl Folder {
@@ -31,17 +31,17 @@ impl Folder {
         self.0.join("workspace")
     }
 
-    /// Where its sessions are.
+    /// The storage folder.
     pub(super) fn storage(&self) -> PathBuf {
         self.0.join("storage")
     }
 
-    /// A place outside of the workspace.
+    /// A path outside of the workspace.
     pub(super) fn beside(&self, name: &str) -> PathBuf {
         self.0.join(name)
     }
 
-    /// A file of the workspace.
+    /// Writes a file of the workspace.
     pub(super) fn write(&self, name: &str, text: &str) {
         std::fs::write(self.path().join(name), text).expect("a file");
     }
@@ -53,7 +53,7 @@ impl Drop for Folder {
     }
 }
 
-/// What was shown on one stream so far, how much of it was looked at, and whether it ended.
+/// Output of one stream so far, the length that was read, and whether it ended.
 #[derive(Debug, Default)]
 struct Shown {
     text: Vec<u8>,
@@ -68,7 +68,7 @@ struct Stream {
 }
 
 impl Stream {
-    /// Gathers all that comes, on a thread.
+    /// Collects a stream's output on a thread.
     fn of(mut input: impl Read + Send + 'static) -> Arc<Self> {
         let stream = Arc::new(Self::default());
         let gathered = Arc::clone(&stream);
@@ -88,7 +88,7 @@ impl Stream {
         stream
     }
 
-    /// Waits until this is there behind what was waited for before.
+    /// Waits for this text after what was waited for before.
     fn wait(&self, what: &str) -> Result<(), String> {
         let deadline = Instant::now() + DEADLINE;
         let mut shown = self.shown.lock().expect("no test failed");
@@ -106,7 +106,7 @@ impl Stream {
         }
     }
 
-    /// All of it, once it is over.
+    /// The whole output, once it has ended.
     fn whole(&self) -> String {
         let shown = self.shown.lock().expect("no test failed");
         let (shown, _) =
@@ -115,7 +115,7 @@ impl Stream {
     }
 }
 
-/// How a chat ended.
+/// The output and the exit code of a chat.
 #[derive(Debug)]
 pub(super) struct Ended {
     pub(super) out: String,
@@ -123,7 +123,7 @@ pub(super) struct Ended {
     pub(super) code: Option<i32>,
 }
 
-/// Somebody with a chat.
+/// A user with a running chat.
 pub(super) struct Person {
     child: Child,
     input: Option<ChildStdin>,
@@ -132,13 +132,14 @@ pub(super) struct Person {
 }
 
 impl Person {
-    /// Begins a chat in this folder, over pipes.
+    /// Starts a chat in this folder, over pipes.
     pub(super) fn new(folder: &Folder, flags: &[String]) -> Self {
         let command = Command::new(env!("CARGO_BIN_EXE_threadhold"));
         Self::begin(command, folder, flags).expect("it starts")
     }
 
-    /// Begins it in a terminal, where both streams are one. A machine without Python is told of; on CI it must be there.
+    /// Starts a chat in a terminal, where both streams are one. Returns `None` without Python, which CI must
+    /// have.
     pub(super) fn at_a_terminal(folder: &Folder, flags: &[String]) -> Option<Self> {
         let mut command = Command::new("python3");
         command.args(["-c", TERMINAL, env!("CARGO_BIN_EXE_threadhold")]);
@@ -171,24 +172,24 @@ impl Person {
         Ok(Self { child, input, out, err })
     }
 
-    /// Presses keys.
+    /// Sends keys.
     pub(super) fn presses(&mut self, keys: &str) {
         let input = self.input.as_mut().expect("it is open");
-        // A chat that is over is seen by who waits for what it says.
+        // A chat that has ended is noticed when its output is read.
         drop(input.write_all(keys.as_bytes()).and_then(|()| input.flush()));
     }
 
-    /// Types a line.
+    /// Sends a line.
     pub(super) fn types(&mut self, line: &str) {
         self.presses(&format!("{line}\n"));
     }
 
-    /// Waits for words of an answer, on standard output.
+    /// Waits for text on standard output.
     pub(super) fn hears(&self, what: &str) {
         self.waits(&self.out, what);
     }
 
-    /// Waits for words beside the answers, on standard error.
+    /// Waits for text on standard error.
     pub(super) fn sees(&self, what: &str) {
         self.waits(&self.err, what);
     }
@@ -200,26 +201,26 @@ impl Person {
         }
     }
 
-    /// Ctrl-C, as a terminal sends it.
+    /// Sends SIGINT, as a terminal does for Ctrl-C.
     pub(super) fn presses_ctrl_c(&self) {
         let pid = self.child.id().to_string();
         let done = Command::new("kill").args(["-s", "INT", &pid]).status().expect("there is a kill command");
         assert!(done.success(), "kill -s INT {pid}");
     }
 
-    /// The process ends without a word.
+    /// Kills the process.
     pub(super) fn kill(mut self) {
         self.child.kill().expect("it runs");
         self.child.wait().expect("it is our child");
     }
 
-    /// Leaves.
+    /// Quits and waits for the end.
     pub(super) fn leaves(mut self) -> Ended {
         self.types("/quit");
         self.ends()
     }
 
-    /// Types no more, and waits for the end. In a terminal the end of the input is no Ctrl-D.
+    /// Closes the input and waits for the end. In a terminal the end of the input is not Ctrl-D.
     pub(super) fn ends(mut self) -> Ended {
         self.input = None;
         let (out, err) = (self.out.whole(), self.err.whole());

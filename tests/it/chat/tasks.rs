@@ -1,4 +1,5 @@
-//! Tasks that a person asks for in a chat and a server of the folder runs: the built binary on both sides, one store.
+//! Background tasks started in a chat and run by a server of the folder: the built binary on both sides, one
+//! store.
 
 use super::person::{Folder, Person};
 use super::{messages, pair, with};
@@ -6,7 +7,7 @@ use crate::wire::client::{Client, Wire};
 use models::testing::{Reply, Server};
 use serde_json::{Value, json};
 
-/// A server of this folder whose client can do and wants this.
+/// A server of this folder whose client has these capabilities and settings.
 fn serves(folder: &Folder, capabilities: Value, settings: Value) -> Client {
     let mut editor = Client::new(Wire::Pipes);
     let uri = format!("file://{}", folder.path().display());
@@ -26,22 +27,21 @@ fn ends(mut editor: Client) {
     editor.wait_exit();
 }
 
-/// The id behind this word in what a chat showed.
+/// The id after this text in a chat's output.
 fn id_after(text: &str, word: &str) -> String {
     let rest = text.split(word).nth(1).expect("it was said");
     rest.chars().take_while(|c| c.is_ascii_alphanumeric() || *c == '-').collect()
 }
 
-/// The end of the turn of a session that this client did not begin.
+/// Waits for the end of a turn that this client did not start; returns the session's id.
 fn task_ends(editor: &mut Client, status: &str) -> String {
     let ended = editor.wait_notification("the end of the task", |frame| frame["params"]["status"] == status);
     ended["params"]["sessionId"].as_str().expect("an id").to_owned()
 }
 
-/// Two servers look at the folder; whoever has the lease runs it, once. The chat is open meanwhile, and told.
-///
+/// Two servers poll the folder; the one with the lease runs the task, once. The open chat is notified.
 #[test]
-fn a_task_waits_until_a_server_of_the_folder_runs_it_once() {
+fn task_waits_for_a_server_and_runs_once() {
     let folder = Folder::new();
     let server = Server::replies(vec![Reply::says(&["There ", "are two."])]);
     let mut person = Person::new(&folder, &with(&server));
@@ -61,7 +61,7 @@ fn a_task_waits_until_a_server_of_the_folder_runs_it_once() {
     let said = person.leaves();
     assert_eq!(said.out, "", "the answer of a task is not the chat's");
     editors.into_iter().for_each(ends);
-    // And whoever comes later finds nothing that waits.
+    // A later server finds nothing that waits.
     let mut editor = serves(&folder, json!({}), json!({}));
     let (parent, task) = (id_after(&said.err, "new session "), id_after(&said.err, "as session "));
     let open = |id: &str| json!({ "workspaceFolder": folder.path(), "sessionId": id });
@@ -81,10 +81,9 @@ fn a_task_waits_until_a_server_of_the_folder_runs_it_once() {
     assert_eq!(messages(&asked[0].body), [pair("user", "Count the files.")]);
 }
 
-/// A chat's tools are its own: nobody else can run them, and the model is told so.
-///
+/// A chat's tools cannot be run elsewhere, and the model is told so.
 #[test]
-fn a_task_outlives_its_chat_and_has_no_tool_that_only_a_chat_could_run() {
+fn task_outlives_its_chat_without_the_chats_tools() {
     let folder = Folder::new();
     folder.write("a.txt", "hello");
     let server = Server::replies(vec![
@@ -101,12 +100,12 @@ fn a_task_outlives_its_chat_and_has_no_tool_that_only_a_chat_could_run() {
     let asked = server.asked();
     assert_eq!(asked.len(), 2);
     assert_eq!(messages(&asked[1].body).pop(), Some(pair("tool", "[no tool is named read_file]")));
-    // Its parent was free, and told by who ran it.
+    // The parent was not held, and the server that ran the task updated it.
     let mut person = Person::new(&folder, &[&with(&server)[..], &["--session".into(), parent]].concat());
     person.types("/tasks");
     person.sees("completed    Read it.");
     person.leaves();
-    // It is let go: a chat can go on with it.
+    // The task's session is released: a chat can continue it.
     let mut person = Person::new(&folder, &[&with(&server)[..], &["--session".into(), task]].concat());
     person.types("/tasks");
     person.sees("(no tasks)");
@@ -114,9 +113,9 @@ fn a_task_outlives_its_chat_and_has_no_tool_that_only_a_chat_could_run() {
     ends(editor);
 }
 
-/// Whoever ran a task lets its session go a moment after its end was told.
+/// A task's session is released shortly after its end is announced.
 #[test]
-fn a_chat_waits_for_a_session_that_another_process_lets_go() {
+fn chat_waits_for_a_session_being_released() {
     let folder = Folder::new();
     let mut editor = serves(&folder, json!({}), json!({}));
     let open = json!({ "workspaceFolder": folder.path(), "sessionId": "s" });
@@ -132,18 +131,17 @@ fn a_chat_waits_for_a_session_that_another_process_lets_go() {
     ends(editor);
 }
 
-/// A task of a chat that has no model of its own is asked of the folder's. Where that is the editor's, it waits for one
-/// that can ask it.
-///
+/// A task of a chat without its own model uses the folder's. If that is the editor's, the task waits for a
+/// server that can call it.
 #[test]
-fn a_task_waits_for_a_server_that_can_ask_its_model() {
+fn task_waits_for_a_server_with_its_model() {
     let folder = Folder::new();
     let mut person = Person::new(&folder, &[]);
     person.types("/task Say so.");
     person.sees("(task queued as session");
     let said = person.leaves();
     let (parent, task) = (id_after(&said.err, "new session "), id_after(&said.err, "as session "));
-    // It cannot go on in a chat before it ran.
+    // It cannot be continued in a chat before it ran.
     let person = Person::new(&folder, &["--session".into(), task.clone()]);
     let refused = person.ends();
     assert!(refused.err.contains("is a task that waits"), "{}", refused.err);

@@ -1,21 +1,21 @@
-//! How the checker reads a dumped item: its texts, its calls, and whether it says what its source said. It judges one
-//! item; what a whole prompt must be stands in the file above.
+//! Reads dumped items for the checker: texts, calls, and equality with the source. Prompts as a whole are
+//! checked in the parent module.
 #![allow(clippy::unwrap_used, reason = "helpers of tests fail as tests do")]
 
 use super::source::Said;
 use serde_json::Value;
 
-/// Places of items with the role.
+/// Positions of items with this role.
 pub(super) fn places<'p>(items: &'p [Value], role: &'p str) -> impl Iterator<Item = usize> + 'p {
     items.iter().enumerate().filter(move |(_, item)| item["role"] == role).map(|(at, _)| at)
 }
 
-/// Places of what stands in a user's place and was not said by one.
+/// Positions of user items without a source, such as compaction blocks.
 pub(super) fn blocks(items: &[Value]) -> impl Iterator<Item = usize> {
     places(items, "user").filter(|at| list(&items[*at]["sources"]).is_empty())
 }
 
-/// Texts of a content, thinking with it.
+/// Texts of a content, thinking included.
 pub(super) fn texts(content: &Value) -> Vec<&str> {
     match content {
         Value::String(words) => vec![words],
@@ -23,7 +23,7 @@ pub(super) fn texts(content: &Value) -> Vec<&str> {
     }
 }
 
-/// Whether a content is what was said, byte for byte.
+/// `true` if a content equals the source byte for byte.
 pub(super) fn says(content: &Value, said: &Said) -> bool {
     match content {
         Value::String(words) if words.is_empty() => said.parts.is_empty(),
@@ -36,7 +36,7 @@ pub(super) fn says(content: &Value, said: &Said) -> bool {
     }
 }
 
-/// Whether calls are those of the source: by name, by arguments, and by an id that at most has a number behind it.
+/// `true` if the calls have the source's names, arguments and ids, which may have a number appended.
 pub(super) fn asks(calls: &Value, said: &Said) -> bool {
     let calls = list(calls);
     let is_numbered = |rest: &str| {
@@ -51,7 +51,7 @@ pub(super) fn asks(calls: &Value, said: &Said) -> bool {
         })
 }
 
-/// Whether a content is head and tail of what was said, and says truly how much stands between them.
+/// `true` if a content is head and tail of the source, with the right count of bytes between them.
 pub(super) fn is_part(content: &Value, said: &Said) -> bool {
     let whole = said.text();
     let Some((head, rest)) = content.as_str().and_then(|words| words.rsplit_once("\n[… ")) else {
@@ -62,17 +62,17 @@ pub(super) fn is_part(content: &Value, said: &Said) -> bool {
     mark == format!("{left_out} of {}", whole.len()) && whole.starts_with(head) && whole.ends_with(tail)
 }
 
-/// The entries of a list; none of anything else.
+/// The entries of a list; empty for other values.
 pub(super) fn list(value: &Value) -> &[Value] {
     value.as_array().map_or(&[], Vec::as_slice)
 }
 
-/// A text; none of anything else.
+/// The text; empty for other values.
 pub(super) fn name(value: &Value) -> &str {
     value.as_str().unwrap_or_default()
 }
 
-/// A whole number.
+/// The number; `usize::MAX` for other values.
 pub(super) fn number(value: &Value) -> usize {
     value.as_u64().map_or(usize::MAX, |number| usize::try_from(number).unwrap())
 }

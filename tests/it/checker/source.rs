@@ -1,10 +1,10 @@
-//! A transcript as a flat list of what was said, read from its original file with nothing but a JSON parser. It shares
-//! no code with the importers: what both read alike was read twice.
+//! A transcript as a flat list of messages, read from its original file with only a JSON parser. Shares no
+//! code with the importers, so what both read was read independently.
 
 use serde_json::{Value, json};
 use std::collections::{BTreeMap, BTreeSet};
 
-/// Who said something.
+/// The author of a message.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Speaker {
     System,
@@ -13,24 +13,24 @@ pub(crate) enum Speaker {
     Tool,
 }
 
-/// One message of the source. Its place in [`Source::messages`] is its ordinal.
+/// A message of the source. Its index in [`Source::messages`] is its ordinal.
 #[derive(Debug, Clone)]
 pub(crate) struct Said {
     pub(crate) speaker: Speaker,
-    /// Texts and thinking in the shape of a dump's parts; empty texts say nothing and are left out.
+    /// Texts and thinking in the form of a dump's parts; empty texts are left out.
     pub(crate) parts: Vec<Value>,
     pub(crate) calls: Vec<Call>,
-    /// The call that a result answers, by the id that the source gives it.
+    /// The source's id of the call that a result belongs to.
     answers: String,
 }
 
-/// A call of the source.
+/// A tool call of the source.
 #[derive(Debug, Clone)]
 pub(crate) struct Call {
     pub(crate) id: String,
     pub(crate) name: String,
     pub(crate) arguments: Value,
-    /// The message that answers it, if one does.
+    /// The index of its result, if there is one.
     pub(crate) answered_by: Option<usize>,
 }
 
@@ -38,7 +38,7 @@ pub(crate) struct Call {
 #[derive(Debug, Clone)]
 pub(crate) struct Source {
     pub(crate) messages: Vec<Said>,
-    /// Names of the tools that were offered, where the source tells.
+    /// Names of the offered tools, if the source has them.
     pub(crate) tools: BTreeSet<String>,
 }
 
@@ -55,13 +55,13 @@ impl Said {
         Self { answers: string(call), ..Self::new(Speaker::Tool, parts) }
     }
 
-    /// Whether a model must not see it: system rows, and what an abort left empty.
+    /// `true` for messages that a model must not see: system rows, and answers left empty by an abort.
     pub(crate) fn is_hidden(&self) -> bool {
         self.speaker == Speaker::System
             || (self.speaker == Speaker::Assistant && self.parts.is_empty() && self.calls.is_empty())
     }
 
-    /// All its text, part after part.
+    /// The texts of its parts, one per line.
     pub(crate) fn text(&self) -> String {
         let texts: Vec<&str> = self.parts.iter().filter_map(|part| part["text"].as_str()).collect();
         texts.join("\n")
@@ -69,7 +69,7 @@ impl Said {
 }
 
 impl Source {
-    /// Reads a file of the format.
+    /// Parses a file of this format.
     pub(crate) fn read(format: &str, bytes: &[u8]) -> Self {
         let records = || -> Vec<Value> {
             let lines = bytes.split(|byte| *byte == b'\n').filter(|line| !line.trim_ascii().is_empty());
@@ -92,19 +92,19 @@ impl Source {
         Self { messages, tools }
     }
 
-    /// Places of the assistant messages: a prompt is rendered before each.
+    /// Indexes of the assistant messages: a prompt is rendered before each.
     pub(crate) fn assistants(&self) -> Vec<usize> {
         let is = |at: &usize| self.messages[*at].speaker == Speaker::Assistant;
         (0..self.messages.len()).filter(is).collect()
     }
 
-    /// The first system row: the text of the one system block.
+    /// The text of the first system row, which is the only system block.
     pub(crate) fn system(&self) -> Option<String> {
         self.messages.iter().find(|said| said.speaker == Speaker::System).map(Said::text)
     }
 }
 
-/// Gives each call the result that stands before the next words of a user or a model.
+/// Matches each call with its result, which must precede the next user or assistant message.
 fn pair(messages: &mut [Said]) {
     for at in 0..messages.len() {
         let (before, after) = messages.split_at_mut(at + 1);
@@ -195,8 +195,8 @@ fn vscode_chat(root: &Value) -> Vec<Said> {
     messages
 }
 
-/// Each request carries the whole history, so the last one and its answer say everything; a system text is stored where
-/// the first request with it begins to be new.
+/// Each request has the whole history, so the last one and its answer suffice. A system text is put where the
+/// first request with it adds messages.
 fn chatreplay(root: &Value, tools: &mut BTreeSet<String>) -> Vec<Said> {
     let logs = list(&root["prompts"]).iter().flat_map(|prompt| list(&prompt["logs"]));
     let requests: Vec<&Value> = logs.filter(|log| log["kind"] == "request").collect();
@@ -216,7 +216,7 @@ fn chatreplay(root: &Value, tools: &mut BTreeSet<String>) -> Vec<Said> {
                 messages.push(Said::new(Speaker::System, words));
             }
         }
-        // The answer stands in the next request with its calls; that of the last request stands in no other.
+        // The next request has the answer with its calls; the last request's answer is in none.
         let end = (spoken(request).len() + 1).min(history.len());
         messages.extend(history[known..end].iter().map(chat_row));
         known = end;
@@ -252,7 +252,7 @@ fn swe_agent(root: &Value) -> Vec<Said> {
     said.collect()
 }
 
-/// The log of one terminal: what was typed while no task ran, the thinking as it came, the answers as they were whole.
+/// The log of a terminal: text typed while no task ran, streamed thinking, whole answers.
 fn codex(records: &[Value]) -> Vec<Said> {
     let mut messages = Vec::new();
     let (mut typed, mut thought, mut is_running) = (String::new(), String::new(), false);
@@ -348,7 +348,7 @@ fn function_calls(calls: &Value) -> Vec<Call> {
     list(calls).iter().map(named).collect()
 }
 
-/// Arguments are JSON, or JSON as a string.
+/// Arguments are JSON, or a string with JSON.
 fn call(of: &Value, arguments: &Value) -> Call {
     let inner = arguments.as_str().and_then(|words| serde_json::from_str(words).ok());
     let arguments = inner.unwrap_or_else(|| arguments.clone());

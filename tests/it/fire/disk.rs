@@ -1,5 +1,5 @@
-//! What a disk can do to a turn: it is full, it takes no writes, the file is locked, a byte of it is flipped, it ends in
-//! its middle. Each is told by its name, what was acknowledged stays, and the process lives.
+//! Disk faults during turns: a full disk, a read-only folder, a locked file, a flipped byte, a truncated
+//! file. Each is reported by its cause, acknowledged messages stay, and the process survives.
 
 use super::driver::{Chance, Life};
 use crate::wire::script::Folder;
@@ -11,7 +11,7 @@ use std::process::Command;
 
 const SETTINGS: &str = r#"{ "model": { "name": "m", "window": 400000 }, "titles": "request" }"#;
 
-/// A client of one process with a model that always says the same.
+/// A client of one process, with a model that always gives the same answer.
 struct Client {
     life: Life,
     log: Vec<Value>,
@@ -45,7 +45,7 @@ impl Client {
         self.call("session/open", params).map(|mut opened| opened["snapshot"].take())
     }
 
-    /// Runs a turn; how it ended, with what was said about it.
+    /// Runs a turn and returns the event that ends it.
     fn turn(&mut self, content: &str) -> Result<Value, Value> {
         let started = self.call("turn/start", json!({ "sessionId": "s", "content": content }))?;
         loop {
@@ -63,21 +63,21 @@ impl Client {
         }
     }
 
-    /// Whether the turn was done and stored; else what was told.
+    /// Fails with the turn's error unless it completed and was stored.
     fn is_kept(&mut self, content: &str) -> Result<(), Value> {
         let ended = self.turn(content)?;
         if ended["status"] == "completed" { Ok(()) } else { Err(ended["error"].clone()) }
     }
 }
 
-/// What people said in a session, in order.
+/// The user's messages in order.
 fn requests(snapshot: &Value) -> Vec<String> {
     let messages = snapshot["messages"].as_array().expect("messages").iter();
     let of_user = messages.filter(|message| message["role"] == "user");
     of_user.map(|message| message["parts"][0]["text"].as_str().unwrap_or_default().to_owned()).collect()
 }
 
-/// All that was said, by whom, in order. A note that stands where a message was lost is not what was said.
+/// Roles and texts in order, without events: a note in the place of a lost message does not count.
 fn said(snapshot: &Value) -> Vec<(String, String)> {
     let messages = snapshot["messages"].as_array().expect("messages").iter();
     let messages = messages.filter(|message| message["role"] != "event");
@@ -88,7 +88,7 @@ fn cause(error: &Value) -> &str {
     error["data"]["cause"].as_str().unwrap_or_else(|| panic!("no cause: {error}"))
 }
 
-/// The sidecar in a world of its own, in which this was done to the folder first.
+/// Starts the sidecar in its own mount namespace, after this shell command.
 fn within(folder: &Path, done: &str) -> Life {
     let script = format!("{done} && exec \"$BINARY\" serve");
     let mut command = Command::new("unshare");
@@ -96,13 +96,13 @@ fn within(folder: &Path, done: &str) -> Life {
     Life::of(command.env("FOLDER", folder).env("BINARY", env!("CARGO_BIN_EXE_threadhold")))
 }
 
-/// The same folder as that process sees it.
+/// The path of that process's view of the folder.
 fn seen_by(life: &Life, folder: &Path) -> PathBuf {
     PathBuf::from(format!("/proc/{}/root{}", life.pid(), folder.display()))
 }
 
 #[test]
-fn a_full_disk_stops_the_turn_keeps_what_was_said_and_is_tried_again() {
+fn full_disk_fails_a_turn_and_loses_nothing() {
     let folder = Folder::new("fire-full");
     fs::create_dir_all(folder.path()).expect("a folder");
     let life = within(folder.path(), "mount -t tmpfs -o size=2m none \"$FOLDER\"");
@@ -136,7 +136,7 @@ fn a_full_disk_stops_the_turn_keeps_what_was_said_and_is_tried_again() {
     let shown = requests(
         &client.call("session/subscribe", json!({ "sessionId": "s" })).expect("a snapshot")["snapshot"],
     );
-    // The words of the turn that was stopped were refused, or are there: never gone after they were taken.
+    // The message of the failed turn may be there or not; accepted ones must be.
     let is_kept = |said: &[String]| kept.iter().all(|words| said.contains(words));
     assert!(is_kept(&shown), "{shown:?}");
     let copy = Folder::new("fire-full-copy");
@@ -153,7 +153,7 @@ fn a_full_disk_stops_the_turn_keeps_what_was_said_and_is_tried_again() {
 }
 
 #[test]
-fn a_file_that_takes_no_writes_is_told_so_and_is_read_when_it_takes_them() {
+fn read_only_folder_is_reported_and_usable_afterwards() {
     let folder = Folder::new("fire-readonly");
     let mut client = Client::start(&folder);
     client.open().expect("it opens");
@@ -176,7 +176,7 @@ fn a_file_that_takes_no_writes_is_told_so_and_is_read_when_it_takes_them() {
 }
 
 #[test]
-fn a_locked_file_is_told_so_and_the_turn_goes_on_when_it_is_free() {
+fn locked_file_is_reported_and_turns_work_once_released() {
     let folder = Folder::new("fire-locked");
     let mut client = Client::start(&folder);
     client.open().expect("it opens");
@@ -195,10 +195,9 @@ fn a_locked_file_is_told_so_and_the_turn_goes_on_when_it_is_free() {
     );
 }
 
-/// An answer that could not be stored is told as such, and is stored as soon as it can be, whether somebody asks for
-/// anything or not.
+/// An answer that cannot be stored is reported, and stored as soon as possible without any request.
 #[test]
-fn an_answer_that_could_not_be_stored_is_told_so_and_stored_later() {
+fn unstored_answer_is_reported_and_stored_later() {
     let folder = Folder::new("fire-answer");
     let mut client = Client::start(&folder);
     client.open().expect("it opens");
@@ -228,7 +227,7 @@ fn an_answer_that_could_not_be_stored_is_told_so_and_stored_later() {
     assert_eq!(ended["error"]["data"]["kind"], "StorageError", "{ended}");
     assert_eq!(cause(&ended["error"]), "locked", "{ended}");
     other.execute_batch("ROLLBACK").expect("it is free");
-    // Nothing is asked of the session: it is looked at from outside until the answer is there.
+    // No request is sent: the file is polled from outside.
     let kept = || {
         let count =
             "SELECT count(*) FROM chat_messages WHERE session = 's' AND body LIKE '%A precious answer.%'";
@@ -242,12 +241,12 @@ fn an_answer_that_could_not_be_stored_is_told_so_and_stored_later() {
     drop(client);
     let mut client = Client::start(&folder);
     let snapshot = client.open().expect("it opens");
-    // As it was told.
+    // The state that was reported.
     assert_eq!(snapshot["state"], "error", "{snapshot}");
     assert!(said(&snapshot).iter().any(|(_, words)| words.contains("A precious answer.")), "{snapshot}");
 }
 
-/// What became of a session whose file was damaged.
+/// Counts of outcomes with damaged files.
 #[derive(Debug, Default)]
 struct Damaged {
     whole: u32,
@@ -256,7 +255,8 @@ struct Damaged {
 }
 
 impl Damaged {
-    /// Opens the session over a damaged file: all of it is there, or a part with a report, or the file is refused by name.
+    /// Opens the session on a damaged file: all messages are there, or a part and a report, or an error names
+    /// the cause.
     fn look(&mut self, folder: &Folder, whole: &[(String, String)]) {
         let mut client = Client::start(folder);
         let params = json!({ "workspaceFolder": "/code/parser", "sessionId": "s" });
@@ -267,12 +267,12 @@ impl Damaged {
                     self.whole += 1;
                 } else {
                     let others: Vec<_> = said.iter().filter(|words| !whole.contains(words)).collect();
-                    assert!(others.is_empty(), "what nobody said: {others:?}");
+                    assert!(others.is_empty(), "changed messages: {others:?}");
                     let unreadable = opened["restore"]["unreadable"].as_array();
                     let is_told = unreadable.is_some_and(|told| !told.is_empty());
                     let gone: Vec<_> = whole.iter().filter(|words| !said.contains(words)).collect();
                     let (left, were) = (said.len(), whole.len());
-                    assert!(is_told, "{left} of {were} are left and nobody is told: {gone:?} is gone");
+                    assert!(is_told, "{left} of {were} are left without a report: {gone:?} is missing");
                     self.in_part += 1;
                 }
             }
@@ -285,7 +285,7 @@ impl Damaged {
     }
 }
 
-/// A session of eighty turns in a file that was closed: what it says, and the file's bytes.
+/// Writes a session of eighty turns and closes it; returns its messages and the file's bytes.
 fn filled(folder: &Folder) -> (Vec<(String, String)>, Vec<u8>) {
     let mut client = Client::start(folder);
     client.open().expect("it opens");
@@ -303,7 +303,7 @@ fn filled(folder: &Folder) -> (Vec<(String, String)>, Vec<u8>) {
 }
 
 #[test]
-fn a_flipped_byte_is_never_taken_for_what_was_said() {
+fn flipped_bit_never_changes_a_message() {
     let folder = Folder::new("fire-flipped");
     let (words, bytes) = filled(&folder);
     let (mut chance, mut seen) = (Chance(7), Damaged::default());
@@ -319,7 +319,7 @@ fn a_flipped_byte_is_never_taken_for_what_was_said() {
 }
 
 #[test]
-fn a_truncated_file_is_told_so() {
+fn truncated_file_is_reported() {
     let folder = Folder::new("fire-truncated");
     let (words, bytes) = filled(&folder);
     let mut seen = Damaged::default();

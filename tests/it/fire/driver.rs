@@ -1,5 +1,5 @@
-//! A process that may be gone at any moment: started, written to, read from, ended. Its client never gives up because of
-//! that; what is acknowledged is noted by the tests, outside of the process.
+//! Driver of a process that may be killed at any moment. Its client tolerates that; the tests record what was
+//! acknowledged.
 
 use crate::wire::client::framed;
 use serde_json::{Value, json};
@@ -11,10 +11,10 @@ use std::sync::{Arc, Mutex, PoisonError};
 use std::thread::{JoinHandle, sleep, spawn};
 use std::time::Duration;
 
-/// How long a frame may be waited for.
+/// The longest wait for a frame.
 const DEADLINE: Duration = Duration::from_secs(60);
 
-/// A process. It is gone when this is.
+/// A process, killed on drop.
 pub struct Life {
     child: Arc<Mutex<Child>>,
     input: Option<ChildStdin>,
@@ -24,12 +24,12 @@ pub struct Life {
 }
 
 impl Life {
-    /// The sidecar.
+    /// Starts the sidecar.
     pub fn new() -> Self {
         Self::of(Command::new(env!("CARGO_BIN_EXE_threadhold")).arg("serve"))
     }
 
-    /// A command that becomes the sidecar.
+    /// Starts a command that becomes the sidecar.
     pub fn of(command: &mut Command) -> Self {
         let command = command.env("THREADHOLD_CONFIG", "").env_remove("THREADHOLD_CORPUS");
         let mut child = command
@@ -52,12 +52,12 @@ impl Life {
         Self { child: Arc::new(Mutex::new(child)), input, frames, next: 1, killer: None }
     }
 
-    /// Its process.
+    /// The process id.
     pub fn pid(&self) -> u32 {
         self.child.lock().unwrap_or_else(PoisonError::into_inner).id()
     }
 
-    /// It is killed after this time (SIGKILL), whatever it does then.
+    /// Kills the process (SIGKILL) after this time.
     pub fn dies_after(&mut self, time: Duration) {
         let child = Arc::clone(&self.child);
         self.killer = Some(spawn(move || {
@@ -66,14 +66,14 @@ impl Life {
         }));
     }
 
-    /// Sends a frame; nobody may be there to read it.
+    /// Sends a frame, even if the process has ended.
     pub fn send(&mut self, message: &Value) {
         if let Some(input) = &mut self.input {
             drop(input.write_all(&framed(message)));
         }
     }
 
-    /// Sends a request; its id.
+    /// Sends a request and returns its id.
     pub fn request(&mut self, method: &str, params: Value) -> i64 {
         let id = self.next;
         self.next += 1;
@@ -91,7 +91,7 @@ impl Life {
         self.send(&json!({ "jsonrpc": "2.0", "id": to["id"], "result": result }));
     }
 
-    /// The next frame; nothing once the process is gone and all is read that it said.
+    /// Returns the next frame, or `None` after the last one of an ended process.
     pub fn next(&mut self) -> Option<Value> {
         match self.frames.recv_timeout(DEADLINE) {
             Ok(frame) => Some(frame),
@@ -100,7 +100,7 @@ impl Life {
         }
     }
 
-    /// Sends the handshake of a client with a model and tools, whose sessions are kept in this folder.
+    /// Sends the handshake of a client with a model and tools, with this storage folder.
     pub fn greet(&mut self, store: &Path, settings: &Value) {
         let options = json!({
             "protocolVersion": 1, "storage": { "path": store }, "settings": settings,
@@ -111,8 +111,8 @@ impl Life {
         self.notify("initialized", json!({}));
     }
 
-    /// Sends a request and reads up to its response; what else comes is answered by `other`. Nothing where the process is
-    /// gone before.
+    /// Sends a request and reads up to its response; `other` handles frames before it. Returns `None` if the
+    /// process ends first.
     pub fn call(
         &mut self,
         method: &str,
@@ -132,7 +132,7 @@ impl Life {
         }
     }
 
-    /// Streams an answer to `model/complete` and ends it.
+    /// Streams an answer to `model/complete` in two pieces, and responds.
     pub fn says(&mut self, asked: &Value, text: &str, calls: &Value) {
         let request = &asked["params"]["requestId"];
         let (head, tail) = text.split_at(text.len() / 2);
@@ -160,7 +160,7 @@ impl Drop for Life {
     }
 }
 
-/// The next whole frame. What a process that was killed left of one is no acknowledgement.
+/// Reads the next whole frame. A killed process may leave half a frame, which acknowledges nothing.
 fn read(output: &mut impl BufRead) -> Option<Value> {
     let (mut line, mut length) = (String::new(), 0);
     loop {
@@ -176,12 +176,12 @@ fn read(output: &mut impl BufRead) -> Option<Value> {
     serde_json::from_slice(&body).ok()
 }
 
-/// Numbers that look random, from a seed that a failure names.
+/// Pseudo-random numbers from a printed seed.
 #[derive(Debug, Clone)]
 pub struct Chance(pub u64);
 
 impl Chance {
-    /// A number below this one.
+    /// Returns a number below `bound`.
     pub fn below(&mut self, bound: u64) -> u64 {
         self.0 = self.0.wrapping_add(0x9E37_79B9_7F4A_7C15);
         let mut mixed = self.0;

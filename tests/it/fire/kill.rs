@@ -1,5 +1,5 @@
-//! Turns that a SIGKILL cuts off anywhere: what was acknowledged before is there afterwards, no round is half, and what
-//! the model is sent begins with what it was sent before.
+//! Turns interrupted by SIGKILL at any moment: acknowledged messages survive, no round is incomplete without
+//! being pending, and each prompt extends the one before.
 
 use super::driver::{Chance, Life};
 use crate::wire::script::{Folder, NARRATIVE, sections, tools};
@@ -7,35 +7,36 @@ use serde_json::{Value, json};
 use std::collections::BTreeSet;
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
-/// Processes that are killed, where nobody says another number in THREADHOLD_KILLS.
+/// The number of killed processes, unless THREADHOLD_KILLS is set.
 const KILLS: u64 = 500;
-/// A session goes on over so many processes.
+/// Processes per session.
 const LIVES: u64 = 20;
-/// Frames that a process says at most before it is killed. Work is counted and not time: a slow machine kills as late.
+/// The most frames from a process before it is killed. Counts work and not time, so that slow machines behave
+/// alike.
 const MOST_FRAMES: u64 = 80;
-/// Microseconds from the last of these frames to the kill, at most.
+/// The longest delay from the last of these frames to the kill, in microseconds.
 const MOST_DELAY: u64 = 4_000;
 
-/// What a session acknowledged, kept outside of the processes that it lived in.
+/// Acknowledged state of a session, recorded outside of its processes.
 #[derive(Default)]
 struct Noted {
-    /// Requests that were accepted: their message's id, and the words.
+    /// Accepted requests: message id and text.
     requests: Vec<(Value, String)>,
-    /// Messages that were told, whole, in order.
+    /// Messages from events, whole and in order.
     messages: Vec<Value>,
-    /// What the model was sent last.
+    /// The last prompt.
     sent: Vec<Value>,
-    /// Compactions that it has.
+    /// The number of compactions.
     compactions: usize,
-    /// Whether one came since the model was asked.
+    /// `true` if there was a compaction since the last prompt.
     is_compacted: bool,
-    /// Calls that ran, in order.
+    /// Executed calls, in order.
     ran: Vec<String>,
-    /// Words and ids that were used.
+    /// Counter for unique texts and ids.
     used: u64,
 }
 
-/// What a whole run did.
+/// Counts of a whole run.
 #[derive(Debug, Default)]
 struct Seen {
     requests: usize,
@@ -46,7 +47,7 @@ struct Seen {
     before_any_answer: usize,
 }
 
-/// A process with a session, as its client sees them.
+/// A process with a session, and its client.
 struct Client<'a> {
     session: &'a str,
     noted: &'a mut Noted,
@@ -54,12 +55,12 @@ struct Client<'a> {
     seen: &'a mut Seen,
     life: Life,
     opened: i64,
-    /// The turn that was asked for, and its words.
+    /// The pending `turn/start`: its id and text.
     asked: Option<(i64, String)>,
 }
 
 impl Client<'_> {
-    /// Goes on until the process is gone.
+    /// Runs until the process is killed.
     fn goes_on(mut self) {
         let (dies_at, delay) = match self.chance.below(10) {
             0 => (0, self.chance.below(MOST_DELAY)),
@@ -112,13 +113,13 @@ impl Client<'_> {
         }
     }
 
-    /// The session is here again: all that was acknowledged is.
+    /// Handles a reopened session: all that was acknowledged must be there.
     fn opens(&mut self, snapshot: &Value) {
         is_all_there(self.noted, snapshot);
-        // What was stored and not told before the end is known from now on.
+        // Messages that were stored before the kill but not sent are known from here on.
         self.noted.messages = list(&snapshot["messages"]).to_vec();
         let compactions = list(&snapshot["compactions"]).len();
-        assert!(compactions >= self.noted.compactions, "a compaction was told and is gone");
+        assert!(compactions >= self.noted.compactions, "an announced compaction is missing");
         self.noted.is_compacted |= compactions > self.noted.compactions;
         self.noted.compactions = compactions;
         let pending: Vec<Value> =
@@ -144,13 +145,14 @@ impl Client<'_> {
         self.asked = Some((self.life.request("turn/start", params), words));
     }
 
-    /// The model is asked: with what it was sent before, and all that was said since.
+    /// Answers a model request. Its prompt must extend the last one, unless there was a compaction, and have
+    /// every accepted request once.
     fn answers(&mut self, asked: &Value) {
         if asked["params"]["purpose"] == "summary" {
             return self.life.says(asked, &format!("<summary>\n{NARRATIVE}\n</summary>"), &json!([]));
         }
         let mut messages = list(&asked["params"]["messages"]).to_vec();
-        // Where a provider may cut its cache moves on with the prompt.
+        // The cache breakpoint moves with the prompt.
         messages
             .iter_mut()
             .filter_map(Value::as_object_mut)
@@ -191,13 +193,13 @@ fn list(value: &Value) -> &[Value] {
     value.as_array().map_or(&[], Vec::as_slice)
 }
 
-/// What the tool says; every third answer is so long that it lies in a place of its own.
+/// The result of a call. Every third one is large enough to be stored as a blob.
 fn read_by(call: &str) -> String {
     let lines = if call.ends_with(['3', '6', '9']) { 600 } else { 3 };
     format!("{call} holds a line of the file that was read.\n").repeat(lines)
 }
 
-/// Whether a snapshot has all that was noted, in its order, and no half of anything.
+/// Checks that a snapshot has everything acknowledged, in order, and that calls without results are pending.
 fn is_all_there(noted: &Noted, snapshot: &Value) {
     let messages = list(&snapshot["messages"]);
     let known: BTreeSet<String> = messages.iter().map(|message| message["id"].to_string()).collect();
@@ -206,7 +208,7 @@ fn is_all_there(noted: &Noted, snapshot: &Value) {
     assert_eq!(
         same,
         noted.messages.len(),
-        "{:?} was told, and is {:?}",
+        "{:?} was sent, and is {:?}",
         noted.messages.get(same),
         messages.get(same)
     );
@@ -229,22 +231,21 @@ fn is_all_there(noted: &Noted, snapshot: &Value) {
     let open: BTreeSet<&String> = all.difference(&results).collect();
     let pending: BTreeSet<String> =
         list(&snapshot["pendingCalls"]).iter().map(|call| call["toolCallId"].to_string()).collect();
-    assert_eq!(open, pending.iter().collect(), "a round is half, and nobody is told");
+    assert_eq!(open, pending.iter().collect(), "a call without a result is not pending");
     assert_eq!(results.len() + open.len(), all.len(), "a result without its call");
 }
 
-/// How many processes are to be killed.
+/// The number of processes to kill.
 fn kills() -> u64 {
     std::env::var("THREADHOLD_KILLS")
         .ok()
         .map_or(KILLS, |given| given.parse().expect("THREADHOLD_KILLS is a number"))
 }
 
-/// A driver with turns, tools and large results, over five hundred processes that end at any moment from their start on:
-/// while they open the store, in the middle of a commit, of an answer, of a call.
-///
+/// Processes with turns, tools and large results are killed at any moment from their start: while opening the
+/// store, within a commit, an answer or a call.
 #[test]
-fn what_was_acknowledged_survives_a_kill_at_any_moment() {
+fn acknowledged_messages_survive_a_kill_at_any_moment() {
     let seed = SystemTime::now().duration_since(UNIX_EPOCH).map_or(1, |now| now.as_nanos() as u64);
     println!("seed {seed}");
     let (mut chance, mut seen) = (Chance(seed), Seen::default());

@@ -1,5 +1,6 @@
-//! Two windows on one folder: each writes a session of its own, and both want a third one. Which of them has it is noted
-//! outside of the processes. Nothing that was acknowledged is lost, one holds it at a time, and who loses it is told.
+//! Two windows on one folder: each writes its own session, and both compete for a third one. Its holder is
+//! recorded outside of the processes. No acknowledged message is lost, one window holds it at a time, and the
+//! loser is notified.
 
 use super::driver::{Chance, Life};
 use crate::wire::script::{Folder, NARRATIVE};
@@ -12,30 +13,29 @@ use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
 /// Turns of each window in its own session.
 const TURNS: u64 = 1_000;
-/// After so many of them both windows want the third session.
+/// Turns between competitions for the third session.
 const BETWEEN_FIGHTS: u64 = 20;
-/// The session that both want.
+/// The contested session.
 const WANTED: &str = "wanted";
-/// How long one window waits for the other.
+/// The longest wait for the other window.
 const DEADLINE: Duration = Duration::from_secs(60);
 
-/// What both windows know of the session that they want.
+/// State shared by both windows.
 #[derive(Default)]
 struct Ground {
-    /// Many may try to open it at once. Who takes it over does so alone, so that the order is known in which it went from
-    /// one to the other.
+    /// Opening takes this shared, taking over exclusively, so that the order of holders is known.
     gaining: RwLock<()>,
     known: Mutex<Known>,
 }
 
 #[derive(Default)]
 struct Known {
-    /// Who has it, and the number of this holding.
+    /// The holding window, and the number of this holding.
     holder: Option<(usize, u64)>,
     holdings: u64,
-    /// How often each lost it while it had it.
+    /// Losses of each window.
     lost: [u64; 2],
-    /// Requests that were accepted in it: the message's id, and the words.
+    /// Requests accepted in the contested session: message id and text.
     accepted: Vec<(String, String)>,
 }
 
@@ -49,14 +49,14 @@ impl Ground {
     }
 }
 
-/// What a window was told.
+/// Notifications to a window.
 #[derive(Default)]
 struct Told {
     /// Turns that ended.
     ended: BTreeSet<String>,
-    /// Messages, by session and id.
+    /// Message parts by session and message id.
     messages: BTreeMap<(String, String), Value>,
-    /// How often it was told that another one has the session now.
+    /// The number of `sessionTakenOver` events.
     taken_over: u64,
     answers: u64,
 }
@@ -90,7 +90,7 @@ impl Told {
     }
 }
 
-/// What a window did.
+/// Counts of a window's actions.
 #[derive(Debug, Default)]
 struct Done {
     turns: u64,
@@ -101,7 +101,7 @@ struct Done {
     told: u64,
 }
 
-/// A window.
+/// A window and its process.
 struct Window<'a> {
     who: usize,
     own: String,
@@ -110,7 +110,7 @@ struct Window<'a> {
     ground: &'a Ground,
     chance: Chance,
     done: Done,
-    /// Requests that were accepted in its own session: the message's id, and the words.
+    /// Requests accepted in its own session: message id and text.
     accepted: Vec<(String, String)>,
 }
 
@@ -128,7 +128,7 @@ impl Window<'_> {
         }
     }
 
-    /// Runs a turn, up to its end or the loss of its session. Where it was accepted: its message's id.
+    /// Runs a turn up to its end or the loss of its session; returns the message's id if it was accepted.
     fn turn(&mut self, session: &str, words: &str) -> Result<String, Value> {
         let taken_over = self.told.taken_over;
         let started = self.call("turn/start", json!({ "sessionId": session, "content": words }))?;
@@ -137,7 +137,7 @@ impl Window<'_> {
         Ok(started["messageId"].as_str().expect("a message has an id").to_owned())
     }
 
-    /// A turn in its own session, which nobody else wants.
+    /// Runs a turn in its own session, which is not contested.
     fn works(&mut self) {
         let words = format!("Request {} of {}.", self.done.turns, self.own);
         let own = self.own.clone();
@@ -150,7 +150,7 @@ impl Window<'_> {
         self.ground.holder().filter(|(who, _)| *who == self.who).map(|(_, holding)| holding)
     }
 
-    /// Becomes the holder, or does not.
+    /// Tries to become the holder: by opening, otherwise sometimes by taking over. Returns `true` on success.
     fn gains(&mut self) -> bool {
         let params = json!({ "workspaceFolder": "/code/parser", "sessionId": WANTED });
         {
@@ -175,7 +175,7 @@ impl Window<'_> {
         let opened = self.call("session/takeOver", params).expect("it can be taken over");
         let other = self.ground.holder().map(|(who, _)| who);
         if let Some(other) = other {
-            assert_ne!(other, self.who, "it does not hold what it is refused");
+            assert_ne!(other, self.who, "a window cannot be refused what it holds");
             self.ground.known().lost[other] += 1;
             self.done.took_over += 1;
         }
@@ -183,7 +183,7 @@ impl Window<'_> {
         true
     }
 
-    /// It has the session, with all that was acknowledged before it asked.
+    /// Records that this window holds the session, which must have everything acknowledged before.
     fn has(&self, opened: &Value, before: usize) {
         let mut known = self.ground.known();
         assert_eq!(opened["snapshot"].get("heldBy"), None);
@@ -192,13 +192,13 @@ impl Window<'_> {
         known.holder = Some((self.who, known.holdings));
     }
 
-    /// A turn in the session that both want. Whether it was accepted.
+    /// Runs a turn in the contested session. Returns `true` if it was accepted.
     fn works_in_wanted(&mut self) -> bool {
         let words = format!("Request {} of window {}.", self.done.turns_in_wanted, self.who);
         self.done.turns_in_wanted += 1;
         let before = self.ground.holder();
         let accepted = self.turn(WANTED, &words);
-        // Who takes it over has noted that when this is free.
+        // Waits until a take-over in progress is recorded.
         drop(self.ground.gaining.read());
         let after = self.ground.holder();
         match accepted {
@@ -218,18 +218,18 @@ impl Window<'_> {
         }
     }
 
-    /// Lets it go where it still has it; else it hears of the loss.
+    /// Closes the session if it is still held; otherwise waits for the notice of the loss.
     fn lets_go(&mut self) {
         self.hears_of_losses(true);
         let closed = self.call("session/close", json!({ "sessionId": WANTED }));
         if let Err(error) = closed {
             let kind = error["data"]["kind"].as_str().unwrap_or_default();
-            // It never had it, or it was taken while it was let go.
+            // It never held the session, or lost it while closing.
             assert!(["UnknownSession", "SessionHeldElsewhere", "StaleReference"].contains(&kind), "{error}");
         }
     }
 
-    /// Waits for what must be told of losses. With `ends` it has the session no longer from here on.
+    /// Waits for the notices of all losses. With `ends`, the window gives up the session.
     fn hears_of_losses(&mut self, ends: bool) {
         let lost = {
             let mut known = self.ground.known();
@@ -251,7 +251,7 @@ impl Window<'_> {
                 break;
             }
         }
-        // Sometimes it keeps it and does nothing with it.
+        // Sometimes it keeps the session idle.
         if self.holds().is_none() || self.chance.below(4) > 0 {
             self.lets_go();
         }
@@ -278,7 +278,7 @@ impl Window<'_> {
     }
 }
 
-/// Whether what was accepted is there, each once.
+/// Checks that accepted messages are there, each once.
 fn are_there(accepted: &[(String, String)], snapshot: &Value) {
     let messages = snapshot["messages"].as_array().expect("messages");
     let ids: BTreeMap<&str, &Value> =
@@ -293,7 +293,7 @@ fn are_there(accepted: &[(String, String)], snapshot: &Value) {
 }
 
 #[test]
-fn two_windows_that_fight_over_a_session_lose_nothing() {
+fn two_windows_competing_for_a_session_lose_nothing() {
     let seed = SystemTime::now().duration_since(UNIX_EPOCH).map_or(1, |now| now.as_nanos() as u64);
     println!("seed {seed}");
     let folder = Folder::new("fire-windows");
@@ -339,7 +339,7 @@ fn two_windows_that_fight_over_a_session_lose_nothing() {
     }
     for window in &windows {
         assert!(window.done.told >= ground.known().lost[window.who]);
-        // What was told as stored is stored as it was told.
+        // Messages are stored as they were sent.
         for ((session, id), parts) in &window.told.messages {
             let messages = snapshots[session]["messages"].as_array().expect("messages");
             let found = messages.iter().find(|message| message["id"] == id.as_str());

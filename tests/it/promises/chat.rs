@@ -1,5 +1,5 @@
-//! A chat with a session: a user asks, a model answers, tools run, and whoever is asked for a summary does as the test
-//! says. All that was asked of models is kept, in order. What must hold of it stands in the tests.
+//! A chat: a user, a model and tools around a session, with the summaries of the test. All model requests are
+//! recorded in order. No assertions.
 
 use crate::bench::{Bench, result, settings, text, tool};
 use engine::compact::policy::Policy;
@@ -13,10 +13,10 @@ use session::input::{Command, Input, ModelCallId, ToolOutcome};
 use session::settings::{ModelFacts, Settings};
 use session::stored::Driver;
 
-/// What a model says that is asked for a summary, by how many compactions were made before; nothing where it fails.
+/// Writes a summary, from the number of earlier compactions and the request; `None` makes the call fail.
 pub type Summarizer = Box<dyn FnMut(usize, &[Item]) -> Option<String>>;
 
-/// A summary that holds these words.
+/// A summary with this text as its state.
 pub fn summary(state: &str) -> String {
     format!(
         "<summary>\n## Goal\nGo on.\n## Decisions\nNone.\n## State\n{state}\n## Next steps\nTests.\n## Open \
@@ -24,41 +24,41 @@ questions\nNone.\n</summary>"
     )
 }
 
-/// Sums up in a few words, each time others.
+/// A short summary, numbered.
 pub fn numbered(n: usize, _: &[Item]) -> Option<String> {
     Some(summary(&format!("summary number {n};")))
 }
 
-/// All that an item says.
+/// The texts of an item.
 pub fn words(item: &Item) -> String {
     item.texts().map(|text| text.to_string()).collect::<Vec<_>>().join("\n")
 }
 
-/// A request to the model that answers.
+/// A request for an answer.
 pub struct Sent {
     pub items: Vec<Item>,
-    /// Compactions that were made before it.
+    /// The number of compactions before it.
     pub compactions: usize,
-    /// What it weighs, in tokens, and the most that it may.
+    /// The size of the prompt and its limit, in tokens.
     pub tokens: u32,
     pub limit: u32,
 }
 
-/// A session at one end, and everybody else at the other.
+/// A session with scripted counterparts.
 pub struct Chat {
     pub bench: Bench,
     summarizer: Summarizer,
-    /// Whether nobody answers yet who is asked for a summary.
+    /// `true` while requests for summaries stay unanswered.
     pub is_held: bool,
-    /// What the model was sent that answers.
+    /// Requests for answers.
     pub sent: Vec<Sent>,
-    /// What the model was sent that sums up.
+    /// Requests for summaries.
     pub summed_up: Vec<Vec<Item>>,
     last: Option<ModelCallId>,
 }
 
 impl Chat {
-    /// A chat of the sidecar's loop, in this window, under this policy.
+    /// Creates a chat with the sidecar as its driver, in this window, with this policy.
     pub fn new(
         window: u32,
         policy: Policy,
@@ -77,16 +77,16 @@ impl Chat {
         }
     }
 
-    /// The user asks.
+    /// Starts a turn.
     pub fn asks(&mut self, words: &str) {
         self.bench.asks(words);
         self.go_on();
     }
 
-    /// The model calls tools so many at once, and each answers with about so many bytes.
+    /// The model calls `calls` tools at once, each with a result of about `bytes` bytes.
     pub fn round(&mut self, calls: usize, bytes: u16) {
         let Some(call) = self.answering() else { return };
-        // Numbers of calls begin anew in each process; the model's own ids do not.
+        // The session's call numbers restart in each process; the model's own ids must not.
         let sent = self.sent.len();
         let calls = (0..calls).map(|n| {
             let arguments = format!(r#"{{"path":"src/{sent}_{n}.rs"}}"#);
@@ -101,26 +101,26 @@ impl Chat {
         }
     }
 
-    /// The model answers, and the turn is done.
+    /// The model answers, and the turn ends.
     pub fn says(&mut self, words: &str) {
         let Some(call) = self.answering() else { return };
         self.answers(call, words, Vec::new());
     }
 
-    /// A whole turn: a request, one round of about so many bytes, an answer.
+    /// Runs a turn: a request, one round of about `bytes` bytes, an answer.
     pub fn turn(&mut self, words: &str, bytes: u16) {
         self.asks(words);
         self.round(1, bytes);
         self.says("It is done.");
     }
 
-    /// A whole turn in which nobody runs a tool.
+    /// Runs a turn without tools.
     pub fn talk(&mut self, words: &str, answer: &str) {
         self.asks(words);
         self.says(answer);
     }
 
-    /// The process ends without a word, and the next one opens the session.
+    /// Crashes the process; the next one opens the session.
     pub fn restarts(&mut self) {
         self.bench.another_process();
         self.last = None;
@@ -137,12 +137,12 @@ impl Chat {
         self.go_on();
     }
 
-    /// The call of the model that answers the turn.
+    /// The pending call for an answer.
     pub fn answering(&self) -> Option<ModelCallId> {
         self.bench.asked.iter().find(|(_, purpose, _)| *purpose == Purpose::Turn).map(|(call, ..)| *call)
     }
 
-    /// Whoever is asked for a summary answers; what is asked of the model then is noted.
+    /// Answers requests for summaries, then records a pending request for an answer.
     pub fn go_on(&mut self) {
         for _ in 0..100 {
             let at = self.bench.asked.iter().position(|(_, purpose, _)| *purpose == Purpose::Summary);
@@ -163,7 +163,7 @@ impl Chat {
         panic!("a hundred requests for summaries in a row");
     }
 
-    /// What is asked of the model that sums up, where it is held back.
+    /// The pending call for a summary, while these are held back.
     pub fn held(&self) -> Option<ModelCallId> {
         self.bench.asked.iter().find(|(_, purpose, _)| *purpose == Purpose::Summary).map(|(call, ..)| *call)
     }
@@ -181,23 +181,23 @@ impl Chat {
         });
     }
 
-    /// What the model was sent last.
+    /// The last request for an answer.
     pub fn newest(&self) -> &[Item] {
         &self.sent.last().expect("something was sent").items
     }
 
-    /// How often a text stands in what the model was sent last.
+    /// The number of occurrences of a text in the last request.
     pub fn times(&self, what: &str) -> usize {
         self.newest().iter().map(|item| words(item).matches(what).count()).sum()
     }
 
-    /// Places of the user messages of these words in what the model was sent last.
+    /// Positions of user messages with exactly these words in the last request.
     pub fn places(&self, said: &str) -> Vec<usize> {
         let items = self.newest().iter().enumerate();
         items.filter(|(_, item)| item.role == Role::User && words(item) == said).map(|(at, _)| at).collect()
     }
 
-    /// User messages that do not stand in what was sent last as they were said, and that no record reports.
+    /// User messages that are neither in the last request verbatim nor reported by the compaction.
     pub fn unaccounted(&self) -> Vec<String> {
         let transcript = self.bench.session.transcript();
         let reported = transcript.in_force().map_or(&[][..], |record| &record.reported_users);
@@ -208,7 +208,7 @@ impl Chat {
         said.filter(|said| self.places(said).len() != 1).collect()
     }
 
-    /// How the last turn ended.
+    /// The end of the last turn.
     pub fn ended(&self) -> TurnEnd {
         let ended = self.bench.events.iter().rev().find_map(|(_, body)| match body {
             EventBody::RuntimeUpdated { ended, .. } => ended.clone(),

@@ -1,5 +1,5 @@
-//! A recorded transcript is lived through again by a session: its user asks, a model answers as it did, tools say what
-//! they said, and whoever is asked for a summary behaves as badly as a model can. What must hold then is in `sentinel`.
+//! Replays a recorded transcript through a session: requests, answers and results as recorded, with a
+//! summarizer that misbehaves in every way. Assertions are in `sentinel`.
 
 use crate::bench::{Bench, settings, tool};
 use engine::compact::ledger::Ledger;
@@ -20,7 +20,7 @@ use session::settings::{ModelFacts, Settings};
 use session::stored::Driver;
 use std::collections::BTreeSet;
 
-/// How a model behaves that is asked for a summary.
+/// Behaviour of the model for summaries.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Summarizer {
     Echoes,
@@ -47,7 +47,7 @@ impl Summarizer {
         Self::InventsInstructions,
     ];
 
-    /// What it says, asked with these items, and how it ends; nothing where it says nothing ever.
+    /// The answer to this request: text, calls and stop reason; `None` for none at all.
     fn answer(self, items: &[Item]) -> Option<(String, Vec<ToolCall>, StopReason)> {
         let heard = items.iter().rev().nth(1).map(said).unwrap_or_default();
         let heard: String = heard.chars().take(200).collect();
@@ -81,30 +81,30 @@ impl Summarizer {
     }
 }
 
-/// The text of an item.
+/// The texts and calls of an item.
 pub fn said(item: &Item) -> String {
     let texts = item.parts.iter().filter_map(|part| part.as_text()).map(|text| text.to_string());
     let calls = item.calls.iter().map(|call| format!("{} {}", call.name, call.arguments));
     texts.chain(calls).collect::<Vec<_>>().join("\n")
 }
 
-/// A session that lives through a transcript.
+/// A session that replays a transcript.
 pub struct Enactment {
     pub bench: Bench,
     summarizer: Summarizer,
-    /// What was pinned.
+    /// Pinned texts.
     pub pinned: Vec<String>,
-    /// Messages of the transcript that had no place, because nobody was asked.
+    /// Recorded messages that had no place, because no call was pending.
     pub passed_over: usize,
 }
 
 impl Enactment {
-    /// Nothing was said yet.
+    /// Creates a session with the default policy.
     pub fn new(import: &Import, window: u32, summarizer: Summarizer) -> Self {
         Self::under(import, Settings::default().policy, window, summarizer)
     }
 
-    /// The same under this policy.
+    /// Creates a session with this policy.
     pub fn under(import: &Import, policy: Policy, window: u32, summarizer: Summarizer) -> Self {
         let calls = messages(import).filter_map(|body| match body {
             Body::Assistant { calls, .. } => Some(calls),
@@ -124,7 +124,7 @@ impl Enactment {
         }
     }
 
-    /// Lives through all of it.
+    /// Replays the whole transcript.
     pub fn live(&mut self, import: &Import) {
         for body in messages(import) {
             self.happens(body);
@@ -147,7 +147,7 @@ impl Enactment {
         }
     }
 
-    /// The user asks. What ran is stopped first, as the recorded user did.
+    /// Starts a turn, after stopping a running one, as the recorded user did.
     pub fn asks(&mut self, content: Vec<Content>) {
         self.rest();
         self.bench.command(Command::StartTurn(Box::new(StartTurn { content, ..StartTurn::default() })));
@@ -189,14 +189,14 @@ impl Enactment {
         self.sum_up();
     }
 
-    /// The next tool that runs answers.
+    /// Completes the next running tool call.
     pub fn tool_answers(&mut self, text: &str, exit_code: Option<i32>) {
         let call = self.bench.invoked.first().expect("a tool runs").as_str().to_owned();
         let content = vec![Content::Text(text.into())];
         self.tool_says(&ToolResult { call, content, exit_code, ..ToolResult::default() });
     }
 
-    /// Nothing runs any more.
+    /// Cancels whatever runs.
     pub fn rest(&mut self) {
         if !self.bench.session.is_at_rest() {
             self.bench.command(Command::CancelTurn { turn: None, queued: true });
@@ -204,14 +204,14 @@ impl Enactment {
         assert!(self.bench.session.is_at_rest());
     }
 
-    /// The user pins a text.
+    /// Pins a text.
     pub fn pins(&mut self, text: &str) {
         let reply = self.bench.command(Command::Pin(Pinned::Text(text.into())));
         assert!(matches!(self.bench.reply(reply), Some(Ok(_))), "{:?}", self.bench.reply(reply));
         self.pinned.push(text.to_owned());
     }
 
-    /// Somebody asks for a compaction; whether there was one.
+    /// Requests a compaction. Returns `true` if there was one.
     pub fn compacts(&mut self) -> bool {
         let before = self.bench.session.transcript().compactions().len();
         self.bench.command(Command::Compact(Compact::default()));
@@ -219,7 +219,7 @@ impl Enactment {
         self.bench.session.transcript().compactions().len() > before
     }
 
-    /// The ledger of what is out of sight, as a client puts it together from pages.
+    /// The ledger of everything covered, joined from pages.
     pub fn ledger(&mut self) -> Ledger {
         let (mut from, mut whole) = (None, Ledger::default());
         loop {
@@ -244,25 +244,25 @@ impl Enactment {
         }
     }
 
-    /// What the prompt leaves out, as a client is told of it: messages and why.
+    /// The cuts of the prompt that clients see: messages with reasons.
     pub fn cuts(&mut self) -> BTreeSet<(Ordinal, CutReason)> {
         let reply = self.bench.command(Command::Inspect);
         let Some(Ok(Answer::Inspected(shown))) = self.bench.reply(reply) else { panic!("no inspection") };
         shown.cuts.iter().filter_map(|cut| Some((cut.ord?, cut.reason))).collect()
     }
 
-    /// The call of the model that answers the turn.
+    /// The pending call for an answer.
     fn answering(&self) -> Option<ModelCallId> {
         self.bench.asked.iter().find(|(_, purpose, _)| *purpose == Purpose::Turn).map(|(call, ..)| *call)
     }
 
-    /// What the model is asked that answers the turn.
+    /// The pending request for an answer.
     pub fn request(&self) -> &[Item] {
         let asked = self.bench.asked.iter().find(|(_, purpose, _)| *purpose == Purpose::Turn);
         asked.map(|(_, _, items)| &**items).expect("the model is asked")
     }
 
-    /// Whoever is asked for a summary behaves as it does, until nobody is asked for one.
+    /// Answers requests for summaries until none is pending.
     fn sum_up(&mut self) {
         for _ in 0..100 {
             let asked = self.bench.asked.iter().position(|(_, purpose, _)| *purpose == Purpose::Summary);
@@ -281,7 +281,7 @@ impl Enactment {
     }
 }
 
-/// What was said in a source, in its order.
+/// The visible messages of a source, in order.
 pub fn messages(import: &Import) -> impl Iterator<Item = &Body> {
     import.entries.iter().filter_map(|entry| match entry {
         Entry::Message(message) if message.visible_to_model => Some(&message.body),
@@ -289,7 +289,7 @@ pub fn messages(import: &Import) -> impl Iterator<Item = &Body> {
     })
 }
 
-/// A text among a call's arguments.
+/// The first of these arguments that is a text.
 pub fn argument(call: &ToolCall, names: &[&str]) -> Option<String> {
     let arguments: Value = serde_json::from_str(&call.arguments).ok()?;
     names.iter().find_map(|name| Some(arguments.get(name)?.as_str()?.to_owned()))

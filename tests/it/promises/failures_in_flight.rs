@@ -1,5 +1,5 @@
-//! What happens while a summary is made, and what changes what one was made from: the answer that comes then is for
-//! nobody, what is said meanwhile stays uncovered, and a summary is obeyed only as long as its source stands.
+//! Changes while a summary is being made, and changes of its source: a late summary is dropped, new messages
+//! stay uncovered, and a summary counts only as long as its source is unchanged.
 
 use super::chat::{Chat, numbered, summary, words};
 use super::failures::BY_MODEL;
@@ -16,7 +16,7 @@ use session::input::{At, Command, Input, ModelCallId, StartTurn, Timer, ToolOutc
 use session::state::State;
 use store::Store;
 
-/// A chat in which a summary is being made, behind so many that were, and the call that makes it.
+/// A chat with a pending summary after `behind` earlier ones, and the pending call.
 fn in_flight(behind: usize) -> (Chat, ModelCallId) {
     let mut chat = Chat::new(4000, BY_MODEL, numbered);
     for n in 0..60 {
@@ -35,7 +35,7 @@ fn in_flight(behind: usize) -> (Chat, ModelCallId) {
     panic!("nothing was summed up")
 }
 
-/// The summary that was asked for comes, whoever waits for it.
+/// Completes the pending summary.
 fn comes(chat: &mut Chat, call: ModelCallId) {
     chat.bench.asked.retain(|(asked, ..)| *asked != call);
     chat.bench.step(Input::ModelDelta(call, Delta::AppendContent(summary("made of what was there before;"))));
@@ -44,7 +44,7 @@ fn comes(chat: &mut Chat, call: ModelCallId) {
     chat.go_on();
 }
 
-/// Every record that is obeyed was made from what stands there now.
+/// Checks that every record in force was made from the current messages.
 fn is_sound(chat: &Chat, name: &str) {
     let transcript = chat.bench.session.transcript();
     for record in transcript.compactions().iter().filter(|record| record.status == Status::InForce) {
@@ -80,18 +80,17 @@ const REWINDS: [Case; 7] = [
     ("a stop", || Command::CancelTurn { turn: None, queued: true }),
 ];
 
-/// A new chat, a cut, an edit, a removal, a retry or a stop while a summary is made: whatever the answer
-/// says when it comes, nothing of it is obeyed that is made from what is not there any more.
-///
+/// A reset, cut, edit, removal, retry or stop while a summary is being made: nothing made from messages that
+/// are gone takes effect.
 #[test]
-fn what_changes_the_past_while_a_summary_is_made_makes_it_nobodys() {
+fn changed_history_drops_the_pending_summary() {
     for ((name, command), behind) in REWINDS.into_iter().flat_map(|case| [(case, 0), (case, 2)]) {
         let (mut chat, call) = in_flight(behind);
         chat.bench.command(command());
         chat.is_held = false;
         comes(&mut chat, call);
         is_sound(&chat, name);
-        // The turn comes to its end, and what waited for that is done.
+        // The turn ends, and what waited for it is done.
         for _ in 0..10 {
             chat.says("It is done.");
         }
@@ -111,9 +110,9 @@ fn what_changes_the_past_while_a_summary_is_made_makes_it_nobodys() {
     }
 }
 
-/// A branch that is made while a summary is made has none, and its parent gets its own.
+/// A branch made meanwhile has no summary, and its parent gets its own.
 #[test]
-fn a_branch_made_while_a_summary_is_made_takes_nothing_of_it_along() {
+fn branch_takes_nothing_of_a_pending_summary() {
     let (mut chat, call) = in_flight(0);
     let to = SessionId::new("branch");
     chat.bench.command(Command::Branch { to: to.clone(), up_to: None, title: None, key: None });
@@ -126,9 +125,9 @@ fn a_branch_made_while_a_summary_is_made_takes_nothing_of_it_along() {
     assert_eq!(chat.times("made of what was there before;"), 1);
 }
 
-/// What is said while a summary is made stays uncovered, and is sent.
+/// Messages that arrive meanwhile stay uncovered and are sent.
 #[test]
-fn what_is_said_while_a_summary_is_made_stays_uncovered() {
+fn messages_during_a_summary_stay_uncovered() {
     for priority in [true, false] {
         let (mut chat, call) = in_flight(0);
         let content = vec![Content::Text("Mind the tests.".into())];
@@ -152,11 +151,9 @@ fn what_is_said_while_a_summary_is_made_stays_uncovered() {
     }
 }
 
-/// A summary that does not come in time is not waited for, one that is not wanted any more neither; what
-/// either says later is for nobody.
-///
+/// A summary is not waited for after its deadline, nor if it is no longer needed; late ones are dropped.
 #[test]
-fn a_summary_that_does_not_come_holds_nobody_up_and_is_nobodys_when_it_comes() {
+fn late_summary_blocks_nothing_and_is_dropped() {
     let (mut chat, mut call) = in_flight(0);
     let mut expired = Vec::new();
     while matches!(chat.bench.session.state(), State::Compacting(_)) {
@@ -182,11 +179,10 @@ fn a_summary_that_does_not_come_holds_nobody_up_and_is_nobodys_when_it_comes() {
     assert_eq!(chat.bench.session.snapshot(), snapshot);
 }
 
-/// A session that nobody speaks in is compacted from the last second of its time on, one that is busy is
-/// not; neither counts as a word that was said, so its place among those used last is as it was.
-///
+/// An idle session is compacted from the last second of its time on, a busy one is not. Neither changes its
+/// time of last use, which orders lists.
 #[test]
-fn a_compaction_after_silence_skips_the_busy_and_moves_no_session_to_the_front() {
+fn idle_compaction_skips_busy_sessions_and_keeps_list_order() {
     let triggers = Triggers { idle_secs: Some(600), ..BY_MODEL.triggers };
     let mut chat = Chat::new(8000, Policy { triggers, ..BY_MODEL }, numbered);
     for n in 0..5 {
@@ -213,11 +209,9 @@ fn a_compaction_after_silence_skips_the_busy_and_moves_no_session_to_the_front()
     assert!(chat.answering().is_some(), "and goes on");
 }
 
-/// A removal inside what a summary stands for takes it out of force, one behind it does not; with each
-/// message of a session.
-///
+/// A removal inside a summary's range voids it, one behind the range does not; for each message of a session.
 #[test]
-fn a_removal_voids_the_summary_that_speaks_of_it_and_no_other() {
+fn removal_voids_only_the_summary_that_covers_it() {
     let compacted = || {
         let mut chat = Chat::new(4000, BY_MODEL, numbered);
         for n in 0..9 {
@@ -236,7 +230,7 @@ fn a_removal_voids_the_summary_that_speaks_of_it_and_no_other() {
             continue;
         }
         let is_request = matches!(message.body, Body::User(_));
-        // A request leaves with its turn, a call with its results.
+        // A request is removed with its turn, a call with its results.
         let gone: Vec<_> = match is_request {
             true => transcript.messages().iter().filter(|other| other.turn == message.turn).collect(),
             false => {
@@ -266,11 +260,10 @@ fn a_removal_voids_the_summary_that_speaks_of_it_and_no_other() {
     assert!(inside > 3 && behind > 3, "{inside} inside, {behind} behind");
 }
 
-/// Two requests that a strict wire gets as one: the calls that answer them are stored at once, with both
-/// requests as they were said.
-///
+/// Two requests that a strict wire joins into one: the calls that answer them are stored at once, with both
+/// requests unchanged.
 #[test]
-fn the_calls_that_answer_two_requests_joined_into_one_are_stored() {
+fn calls_after_two_joined_requests_are_stored() {
     let mut chat = Chat::new(8000, BY_MODEL, numbered);
     chat.talk("Hello.", "Hello to you.");
     chat.asks("Make it work.");

@@ -1,5 +1,5 @@
-//! What goes wrong between two processes: an order that changes, a summary that comes back once or not at all, half of
-//! a step on disk, a stored record that cannot be true. The built binary over a crash is in `wire::restore`.
+//! Failures across processes: changed order, summaries that come back twice or not at all, half a step on
+//! disk, impossible stored records. `wire::restore` tests the binary across a crash.
 
 use super::chat::{Chat, numbered};
 use super::failures::BY_MODEL;
@@ -18,7 +18,7 @@ use std::sync::Arc;
 use store::testing::Folder;
 use store::{Fence, Store};
 
-/// What the model is sent in a chat of 24 turns whose process ends after these.
+/// The prompts of a chat of 24 turns whose process ends after these turns.
 fn lived(ends_after: impl Fn(usize) -> bool) -> Vec<Vec<Item>> {
     let mut chat = Chat::new(4000, BY_MODEL, numbered);
     for n in 0..24 {
@@ -31,11 +31,10 @@ fn lived(ends_after: impl Fn(usize) -> bool) -> Vec<Vec<Item>> {
     chat.sent.into_iter().map(|sent| sent.items).collect()
 }
 
-/// All messages bear one time stamp. Whether no process ends, or one after every turn, every prompt is
-/// the same to the byte, with its summary on every turn.
-///
+/// All messages have one time stamp. However often the process ends, every prompt is byte identical, and its
+/// summary is on every turn.
 #[test]
-fn no_end_of_a_process_changes_order_or_bytes_of_any_later_prompt() {
+fn restarts_change_no_later_prompt() {
     let through = lived(|_| false);
     assert!(through == lived(|_| true), "a new process for every turn");
     for at in 0..24 {
@@ -43,7 +42,7 @@ fn no_end_of_a_process_changes_order_or_bytes_of_any_later_prompt() {
     }
 }
 
-/// A session as a store gives it back, with its records changed.
+/// Reopens a session with changed compaction records.
 fn reopened(chat: &mut Chat, change: impl Fn(&mut Compaction)) {
     let mut stored = chat.bench.store.load(&id()).unwrap().expect("it is stored");
     stored.compactions.iter_mut().for_each(change);
@@ -61,10 +60,10 @@ fn reopened(chat: &mut Chat, change: impl Fn(&mut Compaction)) {
     chat.bench.timers.clear();
 }
 
-/// What it says, and whether nothing like it may be obeyed.
+/// A description, whether it must be reported, and the change.
 type Damage = (&'static str, bool, fn(&mut Compaction));
 
-/// What a stored record can say that cannot be true.
+/// Impossible contents of a stored record.
 const DAMAGES: [Damage; 7] = [
     ("it covers more than was said", true, |record| {
         record.covers = Some(Span { from: Ordinal(0), to: Ordinal(9000) });
@@ -90,9 +89,9 @@ const DAMAGES: [Damage; 7] = [
     ("it was made from something else", false, |record| record.source_hash = "00".into()),
 ];
 
-/// Whatever stored records say, the next turn goes on with its request and with what was said last.
+/// Whatever stored records say, the next turn runs with its request and the newest messages.
 #[test]
-fn no_stored_record_keeps_a_turn_from_going_on_or_hides_what_is_said_now() {
+fn damaged_records_neither_block_turns_nor_hide_messages() {
     for (what, is_reported, damage) in DAMAGES {
         let mut chat = Chat::new(4000, BY_MODEL, numbered);
         for n in 0..9 {
@@ -114,7 +113,7 @@ fn no_stored_record_keeps_a_turn_from_going_on_or_hides_what_is_said_now() {
     }
 }
 
-/// The files of a store, as a kill leaves them.
+/// The files of a store after a kill.
 fn left(from: &Folder, wal: &[u8]) -> Folder {
     let to = Folder::new();
     fs::create_dir_all(&to.0).unwrap();
@@ -123,11 +122,10 @@ fn left(from: &Folder, wal: &[u8]) -> Folder {
     to
 }
 
-/// A kill at any byte of what a compaction writes: another process finds the old state, or the new one
-/// whole. What is cut is the log of the database, in which every statement of the step stands.
-///
+/// A kill at any byte that a compaction writes: another process finds the old state or the whole new one. The
+/// database's log is cut, which has all statements of the step.
 #[test]
-fn a_kill_at_any_byte_of_a_step_leaves_the_old_state_or_the_new_one() {
+fn kill_at_any_byte_leaves_old_or_new_state() {
     let mut chat = Chat::new(4000, BY_MODEL, numbered);
     for n in 0..9 {
         chat.turn(&format!("request number {n};"), 1800);

@@ -1,5 +1,5 @@
-//! What goes wrong over many compactions: a model asked on every turn, facts lost from summary to summary, one failure
-//! that takes the summary before it along, a turn that no user's word divides. A single prompt is in `failures`.
+//! Failures over many compactions: too many summaries, facts lost from one to the next, a failure that loses
+//! the summary before it, long turns without a user message. `failures` has single prompts.
 
 use super::chat::{Chat, Sent, numbered, summary, words};
 use super::failures::BY_MODEL;
@@ -12,10 +12,9 @@ use session::stored::TurnStatus;
 use std::cell::Cell;
 use std::rc::Rc;
 
-/// The first summary fails, or the nth: nothing that was said is lost, and the summary before stays.
-///
+/// Whichever summary fails, no message is lost, and the summary before it stays.
 #[test]
-fn whichever_summary_fails_the_one_before_it_stays_and_nothing_is_lost() {
+fn failing_summary_keeps_the_one_before_it() {
     for failing in 0..5 {
         let answers = move |made: usize, items: &[Item]| match made == failing {
             true => None,
@@ -43,11 +42,10 @@ fn whichever_summary_fails_the_one_before_it_stays_and_nothing_is_lost() {
     }
 }
 
-/// A hundred turns: models are asked for summaries now and then, each time room was made for many turns,
-/// and what was sent before is sent again as it was.
-///
+/// Over a hundred turns, summaries are rare, each makes room for many turns, and prompts between them only
+/// grow.
 #[test]
-fn over_a_hundred_turns_few_summaries_are_made_and_between_them_every_prompt_extends_the_last() {
+fn summaries_are_rare_and_prompts_between_only_grow() {
     let mut chat = Chat::new(8000, BY_MODEL, numbered);
     for n in 0..100 {
         chat.turn(&format!("request number {n};"), 900);
@@ -69,7 +67,7 @@ fn over_a_hundred_turns_few_summaries_are_made_and_between_them_every_prompt_ext
     }
 }
 
-/// Whether a prompt is the one before it with something behind.
+/// `true` if a prompt extends the one before it.
 fn extends(before: &Sent, after: &Sent) -> bool {
     let is_same = |a: &Item, b: &Item| {
         (a.role, &a.parts, &a.calls, &a.call_id) == (b.role, &b.parts, &b.calls, &b.call_id)
@@ -78,9 +76,9 @@ fn extends(before: &Sent, after: &Sent) -> bool {
         && before.items.iter().zip(&after.items).all(|(before, after)| is_same(before, after))
 }
 
-/// One request, then nothing but rounds, some of many calls: no policy waits for a user's word.
+/// One request, then only rounds, some with many calls: no policy waits for a user message.
 #[test]
-fn a_long_turn_of_many_calls_at_once_does_not_stall_under_any_policy() {
+fn long_turn_of_many_calls_stalls_under_no_policy() {
     for policy in presets::ALL.map(|preset| preset.policy).into_iter().filter(|policy| policy.enabled) {
         let name = policy.name.clone();
         let mut chat = Chat::new(6000, policy, numbered);
@@ -99,22 +97,21 @@ fn a_long_turn_of_many_calls_at_once_does_not_stall_under_any_policy() {
     }
 }
 
-/// What a summary says so often that a cut of a few thousand bytes would take its middle.
+/// A summary so long that a cut at a few thousand bytes would remove its middle.
 fn long(fact: &str) -> String {
     let around = "What was said around it is said here at some length. ".repeat(8);
     summary(&format!("{around}{fact}{around}"))
 }
 
-/// The summary before stands whole in what the next summary is made from, in both kinds of request, and a
-/// fact that only summaries carry is there after five of them.
-///
+/// The previous summary is whole in the request for the next one, in both modes, and a fact that only
+/// summaries carry survives five of them.
 #[test]
-fn each_summary_is_made_from_the_whole_one_before_it_and_no_fact_is_lost() {
+fn each_summary_is_made_from_the_whole_previous_one() {
     const FACT: &str = "The fifth door opens inwards.";
     for mode in [ModeRequested::Full, ModeRequested::Simple] {
         let missed = Rc::new(Cell::new(0));
         let count = missed.clone();
-        // It carries on what it was shown, and knows nothing else.
+        // Carries on the fact if it was shown.
         let echo = move |_: usize, items: &[Item]| {
             let is_shown = items.iter().any(|item| words(item).contains(FACT));
             count.set(count.get() + usize::from(!is_shown));
@@ -143,11 +140,10 @@ fn each_summary_is_made_from_the_whole_one_before_it_and_no_fact_is_lost() {
     }
 }
 
-/// Another placement for a session that was compacted before: the block moves once, to the next prompt, and
-/// it is shown once all the time, in the marks of its place alone.
-///
+/// A change of placement in a compacted session: the block moves once, in the next prompt, and is shown once
+/// at all times, only with the marks of its place.
 #[test]
-fn a_block_moves_once_where_its_placement_changes_and_is_never_shown_twice() {
+fn block_moves_once_when_its_placement_changes() {
     const PLACES: [Placement; 3] =
         [Placement::UserAtBoundary, Placement::SystemMessage, Placement::SystemPromptTail];
     for (from, to) in PLACES.iter().flat_map(|from| PLACES.iter().map(move |to| (*from, *to))) {

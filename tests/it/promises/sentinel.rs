@@ -1,7 +1,6 @@
-//! After five compactions in a row, whoever wrote the summaries: what the user said, what was changed, what was run and
-//! how it ended, and what was pinned stand in the prompt, or a report names them: the block what it has room for,
-//! `context/ledger` all of it. The real transcripts are read here by the test itself: nothing of the ledger is in what is
-//! expected.
+//! After five compactions in a row with every kind of summary: user messages, changed files, commands with
+//! their outcomes and pins are in the prompt, or a report names them: the block as far as it has room,
+//! `context/ledger` all of them. Expectations are read from the transcripts, not from the ledger.
 
 use super::enact::{Enactment, Summarizer, argument, said};
 use crate::corpus::transcripts;
@@ -32,19 +31,19 @@ pub const FILES: [&str; 9] = [
     "openhands-llm-log-deepseek.json",
 ];
 
-/// Compactions in a row, at the least.
+/// The least number of compactions in a row.
 const IN_A_ROW: usize = 5;
-/// Bytes of a command's line by which it is known again.
+/// Bytes by which a command line is recognized.
 const KNOWN_BY: usize = 400;
 
 #[test]
-fn after_five_compactions_everything_is_there_or_named_whoever_sums_up() {
+fn five_compactions_leave_everything_in_prompt_or_ledger() {
     let Some(folder) = transcripts() else { return };
     let (mut counted, mut named) = (0, 0);
     for file in FILES {
         let import = import(&std::fs::read(folder.join(file)).unwrap(), None).unwrap();
         for summarizer in Summarizer::ALL {
-            // The chat replay's tools are not offered here: their schemas would fill any small window.
+            // Tools are not offered: the chat replay's schemas alone would fill a small window.
             for window in [16_000, 32_000] {
                 let name = format!("{file}, {window}, {summarizer:?}");
                 let (counts, names) = after_five_compactions(&import, window, summarizer, &name);
@@ -55,13 +54,13 @@ fn after_five_compactions_everything_is_there_or_named_whoever_sums_up() {
     assert!(counted > 100 && named > counted, "{counted} were only counted, {named} named");
 }
 
-/// Whole rounds that were dropped without a summary leave their ledger: in the block as far as it goes, all
-/// of it in the report.
+/// Rounds dropped without a summary leave their ledger: in the block as far as it has room, completely in the
+/// report.
 #[test]
-fn what_whole_dropped_rounds_did_is_named_too() {
+fn ledger_names_actions_of_dropped_rounds() {
     let Some(folder) = transcripts() else { return };
     let mut named = 0;
-    // No result is shortened, so that rounds must go.
+    // Results are not shortened, so rounds must be dropped.
     let policy = Policy { shorten_to: (50_000, 50_000), ..FOUR_STAGE };
     for file in FILES {
         let import = import(&std::fs::read(folder.join(file)).unwrap(), None).unwrap();
@@ -80,7 +79,7 @@ fn what_whole_dropped_rounds_did_is_named_too() {
     assert!(named > 500, "{named} named");
 }
 
-/// How many files and commands the block only counts, and how many the ledger names.
+/// Counts of files and commands that the block only counts, and that the ledger names.
 fn after_five_compactions(
     import: &Import,
     window: u32,
@@ -102,12 +101,12 @@ fn after_five_compactions(
     let commands: Vec<&(String, Option<i32>)> = done.ran.keys().filter(|ran| !shows(&all, ran)).collect();
     assert!(commands.len() <= left_out("# Commands run"), "{name}: {commands:?}\n{}", record.block);
     assert_eq!(all.matches("<conversation-summary>").count(), 1, "{name}: one block");
-    assert!(!all.contains("rm -rf /\"}"), "{name}: what a summarizer asked for is nowhere");
+    assert!(!all.contains("rm -rf /\"}"), "{name}: a call in a summary is ignored");
     let only_counted = files.len() + commands.len();
     (only_counted, everything_is_there_or_named(&mut session, &prompt, name))
 }
 
-/// What the model is sent after a transcript and five compactions.
+/// The prompt after a transcript and five compactions.
 fn compacted_in_a_row(session: &mut Enactment, import: &Import, name: &str) -> Vec<String> {
     session.live(import);
     let mut made = 0;
@@ -122,16 +121,16 @@ fn compacted_in_a_row(session: &mut Enactment, import: &Import, name: &str) -> V
     asked_for_more(session)
 }
 
-/// What the model is sent for one more request.
+/// The prompt of one more request.
 fn asked_for_more(session: &mut Enactment) -> Vec<String> {
     session.asks(vec![Content::Text("What is left to do?".into())]);
     session.request().iter().map(said).collect()
 }
 
-/// User messages and pins stand in the prompt word for word, or `context/inspect` names the message; files that were
-/// changed, and how often, commands and how each ended are in the ledger by name, whatever the block has room for.
+/// Checks that user messages and pins are in the prompt verbatim, or `context/inspect` names the message, and
+/// that the ledger names each changed file with its count and each command with its outcome.
 ///
-/// How many files and commands these are.
+/// Returns the number of these files and commands.
 fn everything_is_there_or_named(session: &mut Enactment, prompt: &[String], name: &str) -> usize {
     let (ledger, cuts) = (session.ledger(), session.cuts());
     let transcript = session.bench.session.transcript();
@@ -158,7 +157,7 @@ fn everything_is_there_or_named(session: &mut Enactment, prompt: &[String], name
     done.changed.len() + done.ran.len()
 }
 
-/// A turn in which a file is changed and a command fails in its own way.
+/// Runs a turn that changes a file and has a command fail with its own exit code.
 fn sentinel_turn(session: &mut Enactment, n: usize) {
     let call = |id: &str, tool: &str, arguments: serde_json::Value| {
         ToolCall::new(&format!("{id}-{n}"), tool, &arguments.to_string())
@@ -174,7 +173,7 @@ fn sentinel_turn(session: &mut Enactment, n: usize) {
     session.says(&format!("Request {n} is done."), Vec::new());
 }
 
-/// User messages that do not stand in the prompt as they were said.
+/// User messages that are not in the prompt verbatim.
 fn users_missing(transcript: &Transcript, prompt: &[String]) -> BTreeSet<u32> {
     let shown: BTreeSet<&str> = prompt.iter().map(|text| &**text).collect();
     let users = transcript.messages().iter().filter(|message| matches!(message.body, Body::User(_)));
@@ -185,7 +184,7 @@ fn users_missing(transcript: &Transcript, prompt: &[String]) -> BTreeSet<u32> {
     hidden.filter(|message| !shown.contains(&*texts(message))).map(|message| message.ord.0).collect()
 }
 
-/// Whether a block names the message, by itself or in a range.
+/// `true` if the block names the message, by itself or in a range.
 fn is_named(block: &str, ord: u32) -> bool {
     block.lines().any(|line| {
         let numbers: Vec<u32> =
@@ -198,18 +197,18 @@ fn is_named(block: &str, ord: u32) -> bool {
     })
 }
 
-/// How many entries under this heading a block says that it leaves out.
+/// The number of entries under this heading that a block says it leaves out.
 fn stated(block: &str, heading: &str) -> usize {
     let line = block.lines().find(|line| line.starts_with(heading)).unwrap_or_default();
     let (before, _) = line.split_once(" left out").unwrap_or_default();
     let of_some = before.rsplit('(').next().and_then(|number| number.parse().ok());
-    // A list of which nothing has room is counted at the block's end.
+    // A list without room is counted at the block's end.
     let whole = format!("{}: ", heading.trim_start_matches("# "));
     let of_all = block.lines().flat_map(|line| line.split(" · ")).find_map(|part| part.strip_prefix(&whole));
     of_some.or_else(|| of_all.and_then(|number| number.parse().ok())).unwrap_or_default()
 }
 
-/// What a transcript says that was done in all that is out of sight, and how often, read without the ledger.
+/// Changes and commands in the covered part of a transcript, with counts, read without the ledger.
 #[derive(Default)]
 struct Done {
     changed: BTreeMap<String, u32>,
@@ -232,7 +231,7 @@ impl Done {
                 });
                 let name = call.name.to_lowercase();
                 let failed = result.is_none_or(|result| result.is_error);
-                // One editor has its reading among its commands.
+                // One editor reads files with a command of its edit tool.
                 let reads = argument(call, &["command"]).as_deref() == Some("view");
                 let changes = !reads
                     && ["write", "edit", "create", "replace", "insert"].iter().any(|w| name.contains(w));
@@ -253,7 +252,7 @@ impl Done {
     }
 }
 
-/// Whether a prompt shows a command, and its exit code where the tool stated one.
+/// `true` if a prompt shows a command, and its exit code if the tool stated one.
 fn shows(prompt: &str, (command, exit): &(String, Option<i32>)) -> bool {
     let words: Vec<&str> = command.split_whitespace().collect();
     let start: String = words.join(" ").chars().take(60).collect();
@@ -264,7 +263,7 @@ fn shows(prompt: &str, (command, exit): &(String, Option<i32>)) -> bool {
     }) || raw(prompt, command, *exit)
 }
 
-/// Whether the call itself stands in the prompt; then its result stands there, too.
+/// `true` if the call itself is in the prompt, and so its result.
 fn raw(prompt: &str, command: &str, exit: Option<i32>) -> bool {
     exit.is_none() && prompt.contains(&json!(command).to_string())
 }

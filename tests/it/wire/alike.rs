@@ -1,25 +1,26 @@
-//! When two frames of a server count as the same: what differs from run to run gets a name in its place. The table that
-//! people read is in `fixtures/wire/README.md`. No process is known here.
+//! Equality of frames: values that differ from run to run are replaced with names. `fixtures/wire/README.md`
+//! has the table for people. No process is known here.
 
 use protocol::event::EVENTS;
 use protocol::methods::METHODS;
 use serde_json::{Map, Value};
 use std::collections::BTreeMap;
 
-/// How closely a server must answer as recorded.
+/// Strictness of a comparison.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Closeness {
-    /// All but what differs from run to run.
+    /// Everything except what differs from run to run.
     Exact,
-    /// The same frames in the same order with the same fields, and of their values those that the protocol names or
-    /// the client gave: for a server that counts, words and names otherwise.
+    /// The same frames in the same order with the same fields, and only values that the protocol defines or
+    /// the client gave: for servers with other counts, texts and names.
     Shape,
 }
 
-/// Names what differs from run to run: the first stream is `<stream 1>` wherever it stands, the next one `<stream 2>`.
+/// Replaces values that differ from run to run: the first stream is `<stream 1>` everywhere, the next
+/// `<stream 2>`.
 #[derive(Debug)]
 pub struct Names {
-    /// The folder that the client gave as the place of the store.
+    /// The storage folder that the client gave.
     pub storage: Option<String>,
     streams: BTreeMap<String, usize>,
     ids: BTreeMap<String, usize>,
@@ -29,7 +30,7 @@ pub struct Names {
 
 impl Default for Names {
     fn default() -> Self {
-        // A UUID, or what a fork's id has behind the id of its session.
+        // A UUID, or the suffix of a fork's id.
         let id =
             r"\b[0-9a-f]{8}-?[0-9a-f]{4}-?[0-9a-f]{4}-?[0-9a-f]{4}-?[0-9a-f]{12}\b|~[0-9]+\.[0-9a-f]{8,}\b";
         let time = r"\b[0-9]{4}-[0-9]{2}-[0-9]{2}T[0-9]{2}:[0-9]{2}:[0-9]{2}[.][0-9]{3}Z";
@@ -39,7 +40,7 @@ impl Default for Names {
 }
 
 impl Names {
-    /// The frame with names for what differs from run to run.
+    /// The frame with names in place of variable values.
     pub fn frame(&mut self, frame: &Value) -> Value {
         self.value("", frame)
     }
@@ -65,7 +66,7 @@ impl Names {
             (_, Value::Object(fields)) => {
                 let named = fields.iter().map(|(key, value)| (key.clone(), self.value(key, value)));
                 let mut named: Map<String, Value> = named.collect();
-                // An id that differs from run to run is not always as many tokens.
+                // The number of tokens of a variable id varies, too.
                 if named.contains_key("tokens")
                     && named.get("parts").is_some_and(|parts| parts.to_string().contains("<id "))
                 {
@@ -95,11 +96,11 @@ impl Names {
     }
 }
 
-/// The lists of `initialize` that grow with the protocol, under the names that recordings hold in their place. Only a
-/// list that is complete and in order has one, so a recording still sees each missing or wrong entry.
+/// Lists of `initialize` that grow with the protocol, as recordings name them. Only a complete list in order
+/// is named, so a missing or wrong entry still shows.
 pub const PROTOCOL_LISTS: [&str; 2] = ["<methods>", "<events>"];
 
-/// The list that a name of `PROTOCOL_LISTS` stands for.
+/// The list behind a name of `PROTOCOL_LISTS`.
 pub fn list_named(name: &str) -> Option<Value> {
     match name {
         "<methods>" => Some(METHODS.iter().map(|method| method.name).collect()),
@@ -114,7 +115,7 @@ fn protocol_list(key: &str, list: &Value) -> Option<&'static str> {
         .find(|name| name.trim_matches(['<', '>']) == key && list_named(name).as_ref() == Some(list))
 }
 
-/// Fields whose value the protocol names, or the client gave.
+/// Fields with values of the protocol or of the client.
 const KEPT: &[&str] = &[
     "jsonrpc",
     "method",
@@ -146,7 +147,7 @@ const KEPT: &[&str] = &[
     "asked",
     "supported",
 ];
-/// Lists in which every server has its own.
+/// Lists that are specific to each server.
 const OWN: &[&str] = &[
     "plan",
     "sections",
@@ -162,10 +163,10 @@ const OWN: &[&str] = &[
     "levels",
 ];
 
-/// What is left of a frame where only its shape counts.
+/// The shape of a frame.
 pub fn shape(frame: &Value) -> Value {
     let mut left = shape_of("", frame);
-    // The client names its own requests; how a server names its requests is its own affair.
+    // Ids of responses are the client's; those of requests are the server's own.
     if frame.get("method").is_none() {
         left["id"] = frame["id"].clone();
     }
@@ -188,7 +189,7 @@ fn shape_of(key: &str, value: &Value) -> Value {
     }
 }
 
-/// Where two values differ first, for people; nothing where they are the same.
+/// The first difference of two values, for people; `None` if they are equal.
 pub fn difference(recorded: &Value, came: &Value) -> Option<String> {
     let mut path = String::new();
     differs(recorded, came, &mut path)

@@ -1,5 +1,5 @@
-//! The server asks models over their own wires: the built binary between an editor and providers on loopback. How a stream
-//! is read and an error classed is tested in `models`; here is what becomes of a session.
+//! Model calls over the providers' wires: the built binary between an editor and providers on loopback.
+//! Streams and error classes are tested in `models`; these tests check the session.
 
 mod binding;
 mod causes;
@@ -15,10 +15,10 @@ use models::testing::{Act, Asked, Reply, Server, event};
 use serde_json::{Value, json};
 use std::fmt::Write as _;
 
-/// The wires with a stream of their own.
+/// The wires with HTTP streams.
 pub const WIRES: [&str; 4] = ["openai-chat", "openai-responses", "anthropic", "ollama"];
 
-/// Settings with a model at this address.
+/// Settings for a model at this address.
 pub fn settings(wire: &str, url: &str, window: u32) -> Value {
     json!({
         "model": { "wire": wire, "baseUrl": url, "name": "m", "window": window },
@@ -26,17 +26,17 @@ pub fn settings(wire: &str, url: &str, window: u32) -> Value {
     })
 }
 
-/// An answer as this wire streams it: words, then calls of `read` by their ids.
+/// An answer on this wire: text, then calls of `read` with these ids.
 pub fn answer(wire: &str, text: &str, calls: &[&str]) -> Reply {
     used(wire, text, calls, 100)
 }
 
-/// The same, with as many tokens of input used.
+/// As [`answer`], with this number of input tokens.
 pub fn used(wire: &str, text: &str, calls: &[&str], input: u32) -> Reply {
     stream(wire, text, calls, Some(input))
 }
 
-/// The same from a provider that says nothing of what it used.
+/// As [`answer`], without usage.
 pub fn unused(wire: &str, text: &str, calls: &[&str]) -> Reply {
     stream(wire, text, calls, None)
 }
@@ -139,17 +139,18 @@ fn stream(wire: &str, text: &str, calls: &[&str], input: Option<u32>) -> Reply {
     Reply::stream(acts)
 }
 
-/// A summary over this wire.
+/// A summary on this wire.
 pub fn summary(wire: &str) -> Reply {
     answer(wire, &format!("<summary>\n{NARRATIVE}\n</summary>"), &[])
 }
 
-/// Whether a request asks for a summary: it alone wants the likeliest answer.
+/// `true` if the request is for a summary: only these have temperature 0.
 pub fn is_summary(asked: &Asked) -> bool {
     asked.body["temperature"] == 0 || asked.body["options"]["temperature"] == 0
 }
 
-/// A model over this wire that sums up when it is to, and answers each other request by its number, from 1 on.
+/// A provider that answers requests for summaries itself, and every other one, numbered from 1, with
+/// `answered`.
 pub fn in_turn(
     wire: &'static str,
     mut answered: impl FnMut(u32, &Asked) -> Reply + Send + 'static,
@@ -164,19 +165,18 @@ pub fn in_turn(
     })
 }
 
-/// Starts a turn and answers what the server asks of the editor; the event that ends it.
+/// Runs a turn; returns the event that ends it.
 pub fn turn(editor: &mut Editor, content: &str) -> Value {
     editor.turn(json!({ "sessionId": "s", "content": content }))
 }
 
-/// How often a compaction came into force.
+/// The number of accepted compactions.
 pub fn accepted(editor: &Editor) -> usize {
     editor.events("compactionUpdated").iter().filter(|event| event["phase"] == "accepted").count()
 }
 
-/// A turn of two rounds over each wire: deltas are streamed, the tool runs once, its result is in the second request, what
-/// was used is told, and the name for the provider's cache stays as long as the chat does.
-///
+/// A turn of two rounds over each wire: deltas are streamed, the tool runs once, its result is in the second
+/// request, the usage is reported, and the cache key stays the same for the session.
 #[test]
 fn a_turn_of_two_rounds_over_each_wire() {
     for wire in WIRES {
@@ -231,7 +231,7 @@ fn a_turn_of_two_rounds_over_each_wire() {
     }
 }
 
-/// What each wire says of a prompt that is too large, with a limit where it states one.
+/// An overflow error of each wire, with a limit if it states one.
 fn too_large(wire: &str) -> Value {
     match wire {
         "openai-chat" => {
@@ -246,14 +246,14 @@ fn too_large(wire: &str) -> Value {
     }
 }
 
-/// A prompt that fits by our count and is too large for its provider, behind two rounds of tools: one compaction, and the
-/// turn goes on where it was. No tool runs twice.
+/// A prompt within our limit that its provider rejects, after two rounds of tools: one compaction, and the
+/// turn continues. No tool runs twice.
 #[test]
-fn an_overflow_in_the_middle_of_a_tool_loop_is_compacted_once() {
+fn overflow_within_a_turn_is_compacted_once() {
     let mut table = String::new();
     for wire in WIRES {
         let words = too_large(wire).to_string();
-        // Without a number a refusal is believed near the window.
+        // An overflow without numbers is believed only near the window.
         let (window, first, second) =
             if wire == "openai-responses" { (20_000, 310, 230) } else { (64_000, 130, 80) };
         let server = in_turn(wire, move |request, _| match request {
@@ -297,10 +297,9 @@ fn an_overflow_in_the_middle_of_a_tool_loop_is_compacted_once() {
     .assert_eq(&table);
 }
 
-/// The signature of a thinking block goes back byte for byte, in the same process and in the next one.
-///
+/// A thinking block's signature goes back byte for byte, in the same process and the next.
 #[test]
-fn a_signature_goes_back_as_it_came_behind_a_restart_too() {
+fn signature_goes_back_unchanged_across_a_restart() {
     let signature = "EqQB/+Zz==\u{e9} \\\"odd\\\"";
     let thinks = |text: &str| {
         let block = json!({ "type": "thinking", "thinking": "", "signature": "" });

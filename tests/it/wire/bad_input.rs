@@ -1,5 +1,5 @@
-//! Input that is well framed and wrong: each gets its typed error or a repair that is reported, nothing is done by
-//! halves, and the session goes on. Frames that are none are in `frames`.
+//! Well-framed but invalid input: each gets its typed error or a reported repair, nothing is half done, and
+//! the session continues. `frames` has invalid frames.
 
 use super::script::{Editor, Folder, calls, is_request, prose, says, tools};
 use serde_json::{Value, json};
@@ -7,7 +7,7 @@ use session::acceptance::accepts;
 use session::state::StateName;
 use session::stored::Driver;
 
-/// An editor with a session of each driver: `s` and `e`.
+/// An editor with a session of each driver: `s` (sidecar) and `e` (editor).
 fn editor(folder: &Folder, settings: Value) -> Editor {
     let mut editor = Editor::logged(folder, settings);
     editor.open("s", None);
@@ -90,7 +90,7 @@ fn a_missing_or_wrong_field_is_named() {
 }
 
 #[test]
-fn an_unknown_version_of_the_protocol_is_answered_with_the_known_ones() {
+fn unknown_protocol_version_lists_the_known_ones() {
     let mut client = super::client::Client::new(super::client::Wire::Pipes);
     let hello = |version: Value| json!({ "capabilities": {}, "initializationOptions": { "threadhold": { "protocolVersion": version } } });
     for asked in [0, 2, 99] {
@@ -155,10 +155,10 @@ fn ids_that_do_not_exist_are_named() {
             "{method}"
         );
     }
-    // Where no tool runs no result is waited for, whatever it is called.
+    // Without a running tool no result is accepted, whatever its id.
     let result = json!({ "sessionId": "s", "toolCallId": "c9", "content": "x" });
     assert_eq!(kind(&editor.refused("tool/result", result)), "InvalidState");
-    // Nor do they where the session must be loaded first.
+    // Nor in a session that must be loaded first.
     editor.call("session/close", json!({ "sessionId": "e" }));
     let error = editor.refused("turn/end", json!({ "sessionId": "e", "turnId": "t9" }));
     assert_eq!((kind(&error), &error["data"]["id"]), ("StaleReference", &json!("t9")));
@@ -222,7 +222,7 @@ fn a_second_answer_changes_nothing() {
     }
 }
 
-/// JavaScript cuts strings at 16-bit units, and its `JSON.stringify` escapes the half that is left.
+/// JavaScript cuts strings at 16-bit units, and `JSON.stringify` escapes the remaining half.
 #[test]
 fn unpaired_surrogate_costs_one_character_of_a_tool_result() {
     let folder = Folder::new("bad-surrogate");
@@ -231,7 +231,7 @@ fn unpaired_surrogate_costs_one_character_of_a_tool_result() {
     editor.client.send_raw(&framed_text(start)).expect("the server reads");
     let asked = editor.client.wait_request("model/complete");
     assert_eq!(texts(&asked["params"]["messages"]), ["cut \u{fffd}"]);
-    // The arguments are JSON of their own, in which the model left half of a pair as well.
+    // The arguments are JSON inside JSON, with half of a pair from the model.
     let arguments = r#"{"path":"half \ud83d"}"#;
     let call = json!([{ "type": "toolCall", "id": "c1", "name": "read", "arguments": arguments }]);
     editor.client.respond(&asked["id"], json!({ "content": call }));
@@ -252,7 +252,7 @@ fn framed_text(body: &str) -> Vec<u8> {
     format!("Content-Length: {}\r\n\r\n{body}", body.len()).into_bytes()
 }
 
-/// What users and tools say in these messages.
+/// The texts of user and tool messages.
 fn texts<'a>(messages: &'a Value) -> Vec<&'a str> {
     let messages = messages.as_array().expect("messages").iter();
     let theirs = messages.filter(|message| message["role"] == "user" || message["role"] == "tool");
@@ -263,9 +263,9 @@ fn texts<'a>(messages: &'a Value) -> Vec<&'a str> {
 }
 
 #[test]
-fn an_answer_after_its_deadline_is_dropped_and_the_session_goes_on() {
+fn answer_after_its_deadline_is_dropped() {
     let folder = Folder::new("bad-late");
-    // A busy machine brings what comes in time within two seconds.
+    // Even on a busy machine, answers in time take less than two seconds.
     let mut editor = editor(&folder, json!({ "modelDeadlineMs": 2000, "toolDeadlineMs": 300 }));
     let turn = editor.call("turn/start", json!({ "sessionId": "s", "content": "Hello." }))["turnId"].take();
     let asked = editor.client.wait_request("model/complete");
@@ -280,7 +280,8 @@ fn an_answer_after_its_deadline_is_dropped_and_the_session_goes_on() {
     assert_eq!((&data["kind"], &data["cause"]), (&json!("ProviderError"), &json!("timeout")), "{ended}");
     editor.client.respond(&asked["id"], json!({ "content": "A late answer." }));
     editor.client.wait_log("an answer came late, or twice");
-    // A tool that takes too long is answered for; the model goes on, and takes as long as it likes.
+    // A tool that misses its deadline gets an error result, and the model is asked again, without a deadline
+    // that matters.
     editor.call("session/configure", json!({ "sessionId": "s", "settings": { "modelDeadlineMs": 600_000 } }));
     editor.call("turn/start", json!({ "sessionId": "s", "content": "Again." }));
     let asked = editor.client.wait_request("model/complete");
@@ -297,7 +298,7 @@ fn an_answer_after_its_deadline_is_dropped_and_the_session_goes_on() {
 }
 
 #[test]
-fn a_window_smaller_than_the_system_text_is_told_with_the_sizes() {
+fn window_below_the_system_text_reports_sizes() {
     let folder = Folder::new("bad-window");
     let mut editor = editor(&folder, json!({ "model": { "window": 2000 } }));
     let sections = json!([{ "name": "rules", "content": prose("rule", 200) }]);
@@ -308,14 +309,14 @@ fn a_window_smaller_than_the_system_text_is_told_with_the_sizes() {
         data["sections"].as_array().and_then(|all| all.iter().find(|section| section["name"] == "system"));
     assert!(system.and_then(|section| section["tokens"].as_u64()) > data["limit"].as_u64(), "{data}");
     assert!(editor.asked.is_empty(), "nothing was sent");
-    // With a shorter text the same request is sent after all.
+    // With a shorter system text the same request is sent.
     let ended = editor.turn(json!({ "sessionId": "s", "content": "Now.", "sections": [] }));
     assert_eq!(ended["status"], "completed");
     assert!(editor.asked[0]["messages"].to_string().contains("Hello."));
 }
 
 #[test]
-fn a_command_of_the_other_driver_or_in_a_wrong_state_is_told_what_is_taken() {
+fn misplaced_command_lists_accepted_ones() {
     let folder = Folder::new("bad-state");
     let mut editor = editor(&folder, Value::Null);
     let invalid = |error: &Value, state: StateName, driver: Driver| {
@@ -353,7 +354,7 @@ fn a_command_of_the_other_driver_or_in_a_wrong_state_is_told_what_is_taken() {
     editor.client.respond(&call["id"], json!({ "content": "x" }));
     editor.answers.push_back(says("Done."));
     editor.event("the turn's end", |event| event["status"] == "completed");
-    // A call that the user decides about.
+    // A call that needs the user's approval.
     let mut asking = tools();
     asking[0]["policy"] = json!("ask");
     editor.answers.push_back(calls("Look.", ["c2"]));

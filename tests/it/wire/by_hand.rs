@@ -1,5 +1,5 @@
-//! The user's hand on the context over the wire: each method once, what its events carry, and what a restart keeps. What
-//! must hold of it in every session stands in `session::by_hand`.
+//! Manual changes of the context over the wire: each method once, its events, and the state after a restart.
+//! `session::by_hand` tests what holds in every session.
 
 use super::restore::long_answers;
 use super::script::{Editor, Folder, bytes, says};
@@ -17,7 +17,7 @@ fn snapshot(editor: &mut Editor) -> Value {
     editor.call("session/subscribe", of_s())["snapshot"].take()
 }
 
-/// A session whose first turn was compacted on its way, the compaction's id, and a second turn's prompt.
+/// A session whose first turn was compacted, with the compaction's id, after a second turn.
 fn compacted(name: &str) -> (Folder, Editor, String) {
     let folder = Folder::new(name);
     let mut editor = Editor::start(&folder, settings());
@@ -28,7 +28,7 @@ fn compacted(name: &str) -> (Folder, Editor, String) {
     (folder, editor, id)
 }
 
-/// What the model is asked with for one more request.
+/// The prompt of one more request.
 fn next_prompt(editor: &mut Editor) -> String {
     let before = editor.asked.len();
     editor.answers.push_back(says("Yes."));
@@ -42,7 +42,7 @@ fn wider(editor: &mut Editor) {
 }
 
 #[test]
-fn an_undo_says_why_it_cannot_be_and_is_kept_once_it_can() {
+fn impossible_undo_says_why_and_a_possible_one_lasts() {
     let (folder, mut editor, id) = compacted("undo");
     let error = editor.refused("context/undo", of_s());
     assert_eq!((&error["data"]["kind"], &error["data"]["compactionId"]), (&json!("CannotUndo"), &json!(id)));
@@ -69,7 +69,7 @@ fn an_undo_says_why_it_cannot_be_and_is_kept_once_it_can() {
     let history = editor.history();
     editor.kill();
 
-    // The editor's own copy still has it: what the user undid stays undone.
+    // The editor's history still has the compaction: it stays undone.
     let mut editor = Editor::start(&folder, settings());
     let opened = editor.open("s", Some(history));
     assert_eq!(opened["restore"]["already"], json!([id]), "{}", opened["restore"]);
@@ -80,7 +80,7 @@ fn an_undo_says_why_it_cannot_be_and_is_kept_once_it_can() {
 }
 
 #[test]
-fn a_compaction_is_looked_at_made_again_and_edited() {
+fn compaction_can_be_previewed_redone_and_edited() {
     let (_folder, mut editor, id) = compacted("redo");
     let preview = editor.call("context/compact", json!({ "sessionId": "s", "redo": id, "preview": true }));
     assert_eq!((&preview["preview"]["asksModel"], preview.get("compaction")), (&json!(true), None));
@@ -109,7 +109,7 @@ fn a_compaction_is_looked_at_made_again_and_edited() {
 }
 
 #[test]
-fn pins_and_messages_that_are_left_out_hold_in_the_next_prompt_and_the_next_process() {
+fn pins_and_exclusions_hold_in_later_prompts_and_processes() {
     let folder = Folder::new("pins");
     let mut editor = Editor::start(&folder, settings());
     editor.open("s", None);

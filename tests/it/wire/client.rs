@@ -1,5 +1,6 @@
-//! A client for tests: starts the built binary, talks to it over pipes or sockets, keeps what it says in order, and ends
-//! it. It waits for events, never for times; a wait that is in vain says what came instead. No assertions about methods.
+//! Client for tests: starts the built binary, talks to it over pipes or sockets, keeps its frames in order,
+//! and ends it. Waits for events, not for times; a wait that fails shows what arrived. No assertions about
+//! methods.
 
 use serde_json::{Value, json};
 use std::fmt::Write as _;
@@ -12,26 +13,26 @@ use std::sync::{Arc, Condvar, Mutex, MutexGuard};
 use std::thread::{sleep, spawn};
 use std::time::{Duration, Instant};
 
-/// How long a test waits for what must come.
+/// The longest wait for an expected frame.
 pub const DEADLINE: Duration = Duration::from_secs(60);
 
-/// What stands between the client and the server.
+/// The transport between client and server.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Wire {
-    /// As shells and most editors give.
+    /// Pipes, as shells and most editors use.
     Pipes,
-    /// A socket for each direction, as Node's `spawn` gives.
+    /// A socket per direction, as Node's `spawn` uses.
     Sockets,
     /// One socket for both directions.
     OneSocket,
 }
 
 impl Wire {
-    /// All of them.
+    /// Every transport.
     pub const ALL: [Self; 3] = [Self::Pipes, Self::Sockets, Self::OneSocket];
 }
 
-/// How a server is started.
+/// Options for starting a server.
 #[derive(Debug)]
 pub struct Start {
     wire: Wire,
@@ -44,7 +45,7 @@ pub struct Start {
 }
 
 impl Start {
-    /// `threadhold serve` over this wire.
+    /// Options for `threadhold serve` over this transport.
     pub fn new(wire: Wire) -> Self {
         Self {
             wire,
@@ -57,25 +58,25 @@ impl Start {
         }
     }
 
-    /// One more argument.
+    /// Adds an argument.
     pub fn argument(mut self, argument: &str) -> Self {
         self.arguments.push(argument.into());
         self
     }
 
-    /// A variable of the environment.
+    /// Sets an environment variable.
     pub fn variable(mut self, name: &str, value: &str) -> Self {
         self.variables.push((name.into(), value.into()));
         self
     }
 
-    /// None of this name, whatever there is.
+    /// Removes an environment variable.
     pub fn without(mut self, name: &str) -> Self {
         self.missing.push(name.into());
         self
     }
 
-    /// Another program, with these arguments and no others; it starts the server.
+    /// Starts another program, with only these arguments, which starts the server.
     pub fn program<const N: usize>(mut self, program: &str, arguments: [&str; N]) -> Self {
         self.program = program.into();
         self.arguments = arguments.map(str::to_owned).to_vec();
@@ -88,27 +89,27 @@ impl Start {
         self
     }
 
-    /// A frame of one of these methods that nobody read fails the test at its end.
+    /// Fails the test at its end if a frame of one of these methods was not read.
     pub fn must_read<const N: usize>(mut self, methods: [&str; N]) -> Self {
         self.must_read = methods.map(str::to_owned).to_vec();
         self
     }
 
-    /// Starts it.
+    /// Starts the server.
     pub fn start(self) -> Client {
         Client::start(self)
     }
 }
 
-/// What came from the server.
+/// Output of the server.
 #[derive(Default)]
 struct Inbox {
-    /// In order, with whether a wait took it.
+    /// Frames in order; `true` once a wait has taken the frame.
     frames: Vec<(Value, bool)>,
-    /// Why there will be no more: the end, or bytes that are no frame.
+    /// The reason for the end of the output: its end, or bytes that are not a frame.
     end: Option<String>,
     log: String,
-    /// Whether nothing is read: neither output nor log, or only the log.
+    /// `true` while output is not read; `is_log_held` is for the log.
     is_held: bool,
     is_log_held: bool,
 }
@@ -129,21 +130,21 @@ impl Shared {
         self.changed.notify_all();
     }
 
-    /// Waits until reading is wanted.
+    /// Waits until reading is allowed.
     fn wait_until_read(&self, is_held: impl Fn(&Inbox) -> bool) {
         let held = self.changed.wait_while(self.lock(), |inbox| is_held(inbox));
         drop(held);
     }
 }
 
-/// The client's end of the input.
+/// The client's end of the server's input.
 enum Input {
     Stream(Box<dyn Write + Send>),
-    /// One socket for both directions is closed in one.
+    /// One socket for both directions; only its write half is shut down.
     Socket(UnixStream),
 }
 
-/// A server and what it said. It ends with the test, in order if the test did not end it; no process is left.
+/// A server and its frames. On drop, it is shut down unless the test ended it; no process is left.
 pub struct Client {
     child: Child,
     input: Option<Input>,
@@ -153,20 +154,20 @@ pub struct Client {
     code: Option<Option<i32>>,
 }
 
-/// The end of a socket that a child is to have.
+/// A child's end of a socket.
 fn stdio(socket: UnixStream) -> Stdio {
     Stdio::from(OwnedFd::from(socket))
 }
 
 impl Client {
-    /// `threadhold serve` over this wire.
+    /// Starts `threadhold serve` over this transport.
     pub fn new(wire: Wire) -> Self {
         Start::new(wire).start()
     }
 
     fn start(start: Start) -> Self {
         let mut command = Command::new(&start.program);
-        // What this machine's user set is no part of a test.
+        // A test must not see the settings of this machine's user.
         command
             .args(&start.arguments)
             .env("THREADHOLD_CONFIG", "")
@@ -195,7 +196,7 @@ impl Client {
             }
         };
         let mut child = command.spawn().expect("the binary starts");
-        // The command holds the child's ends: the input would never end.
+        // The command holds the child's ends, which would keep the input open.
         drop(command);
         let (input, output): (Input, Box<dyn Read + Send>) = match sockets {
             Some((input, output)) => (input, Box::new(output)),
@@ -213,22 +214,22 @@ impl Client {
         Self { child, input: Some(input), shared, next: 1, must_read: start.must_read, code: None }
     }
 
-    /// Begins to read what the server says.
+    /// Starts or resumes reading output and log.
     pub fn read_on(&mut self) {
         self.shared.change(|inbox| (inbox.is_held, inbox.is_log_held) = (false, false));
     }
 
-    /// Reads nothing more of what the server says, but for a frame that is being read, until [`Client::read_on`].
+    /// Stops reading output, after a frame in progress, until [`Client::read_on`].
     pub fn stop_reading(&mut self) {
         self.shared.change(|inbox| inbox.is_held = true);
     }
 
-    /// The process that was started.
+    /// The id of the started process.
     pub fn pid(&self) -> u32 {
         self.child.id()
     }
 
-    /// Sends bytes as they are. It fails if the server is gone.
+    /// Sends raw bytes. Fails if the server has ended.
     pub fn send_raw(&mut self, bytes: &[u8]) -> io::Result<()> {
         match self.input.as_mut() {
             Some(Input::Stream(input)) => input.write_all(bytes).and_then(|()| input.flush()),
@@ -244,7 +245,7 @@ impl Client {
         }
     }
 
-    /// Sends a request; its id.
+    /// Sends a request and returns its id.
     pub fn request(&mut self, method: &str, params: Value) -> i64 {
         let id = self.next;
         self.next += 1;
@@ -267,7 +268,7 @@ impl Client {
         self.send(&json!({ "jsonrpc": "2.0", "id": id, "error": { "code": code, "message": message } }));
     }
 
-    /// Takes the first frame that this holds of and that nobody took.
+    /// Waits for the first frame that matches and was not taken before, and takes it.
     pub fn wait(&mut self, what: &str, mut is_it: impl FnMut(&Value) -> bool) -> Value {
         self.until(what, |inbox| {
             let (frame, is_read) =
@@ -277,26 +278,26 @@ impl Client {
         })
     }
 
-    /// The whole response to a request.
+    /// Waits for the response to a request; returns the whole frame.
     pub fn wait_response(&mut self, id: i64) -> Value {
         self.wait(&format!("the response to request {id}"), |frame| {
             frame.get("method").is_none() && frame["id"] == id
         })
     }
 
-    /// The next request of this method, whole.
+    /// Waits for the next request of this method; returns the whole frame.
     pub fn wait_request(&mut self, method: &str) -> Value {
         self.wait(&format!("a request {method}"), |frame| {
             frame["method"] == method && frame.get("id").is_some()
         })
     }
 
-    /// The next notification of which this holds, whole.
+    /// Waits for the next matching notification; returns the whole frame.
     pub fn wait_notification(&mut self, what: &str, mut is_it: impl FnMut(&Value) -> bool) -> Value {
         self.wait(what, |frame| frame.get("method").is_some() && frame.get("id").is_none() && is_it(frame))
     }
 
-    /// Sends a request and takes its result, or else its error.
+    /// Sends a request and returns its result or its error.
     pub fn call(&mut self, method: &str, params: Value) -> Result<Value, Value> {
         let id = self.request(method, params);
         let mut response = self.wait_response(id);
@@ -306,7 +307,7 @@ impl Client {
         }
     }
 
-    /// Goes through the handshake; the server's answer.
+    /// Does the handshake and returns the server's answer.
     pub fn initialize(&mut self, params: Value) -> Value {
         let answer = self.call("initialize", params);
         let answer = answer.unwrap_or_else(|error| panic!("initialize: {error}\n{}", self.story()));
@@ -314,23 +315,23 @@ impl Client {
         answer
     }
 
-    /// The parameters of each `session/event` that came so far, read or not.
+    /// The parameters of all `session/event`s so far, taken or not.
     pub fn events(&self) -> Vec<Value> {
         let is_event = |frame: &&Value| frame["method"] == "session/event";
         self.frames().iter().filter(is_event).map(|frame| frame["params"].clone()).collect()
     }
 
-    /// All that came so far, read or not.
+    /// All frames so far, taken or not.
     pub fn frames(&self) -> Vec<Value> {
         self.shared.lock().frames.iter().map(|(frame, _)| frame.clone()).collect()
     }
 
-    /// What it wrote on standard error so far.
+    /// The standard error output so far.
     pub fn log(&self) -> String {
         self.shared.lock().log.clone()
     }
 
-    /// Waits until standard error holds this.
+    /// Waits until the log contains this text.
     pub fn wait_log(&mut self, text: &str) {
         self.until(&format!("{text:?} in the log"), |inbox| inbox.log.contains(text).then_some(()));
     }
@@ -348,24 +349,24 @@ impl Client {
         }
     }
 
-    /// Ends the process without a word (SIGKILL).
+    /// Kills the process (SIGKILL).
     pub fn kill(&mut self) {
         let _ = self.child.kill();
     }
 
-    /// Asks the process to end (SIGTERM, or another signal by its name).
+    /// Sends the process a signal by its name.
     pub fn signal(&mut self, name: &str) {
         let pid = self.pid().to_string();
         let done = Command::new("kill").args(["-s", name, &pid]).status().expect("there is a kill command");
         assert!(done.success(), "kill -s {name} {pid}");
     }
 
-    /// SIGTERM.
+    /// Sends SIGTERM.
     pub fn terminate(&mut self) {
         self.signal("TERM");
     }
 
-    /// Waits for the process's end; its exit code, or nothing if a signal ended it.
+    /// Waits for the end of the process; returns its exit code, or `None` if a signal ended it.
     pub fn wait_exit(&mut self) -> Option<i32> {
         match self.ended_before(Instant::now() + DEADLINE) {
             Some(code) => code,
@@ -404,7 +405,7 @@ impl Client {
         }
     }
 
-    /// What happened so far, for the message of a test that fails.
+    /// The frames and the log so far, for failure messages.
     fn story(&self) -> String {
         let inbox = self.shared.lock();
         let mut story = String::from("frames, + read, - not:\n");
@@ -447,13 +448,13 @@ impl Drop for Client {
     }
 }
 
-/// A message as it goes over the wire.
+/// Frames a message for the wire.
 pub fn framed(message: &Value) -> Vec<u8> {
     let body = message.to_string();
     format!("Content-Length: {}\r\n\r\n{body}", body.len()).into_bytes()
 }
 
-/// Reads frames until the end. The server's framing is exact, so nothing but exact framing is taken.
+/// Reads frames until the end. Accepts only exact framing, since the server's is exact.
 fn read_output(output: impl Read, shared: &Shared) {
     let mut output = io::BufReader::new(output);
     let end = loop {
@@ -473,7 +474,7 @@ fn read_frame(output: &mut impl Read) -> Result<Option<Value>, String> {
         let mut byte = [0];
         match output.read(&mut byte) {
             Ok(1) => head.push(byte[0]),
-            // A process that was killed leaves a broken connection behind, or half a frame.
+            // A killed process leaves a broken connection, or half a frame.
             Ok(_) | Err(_) if head.is_empty() => return Ok(None),
             _ => return Err(format!("the output ended in a header: {:?}", String::from_utf8_lossy(&head))),
         }

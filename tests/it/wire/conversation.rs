@@ -1,25 +1,25 @@
-//! A recorded conversation as lines: how `fixtures/wire/*.jsonl` is read. What is done with a line is the runner's.
+//! Reads recorded conversations (`fixtures/wire/*.jsonl`) as lines; `fixtures` plays them.
 
 use serde_json::Value;
 use std::collections::BTreeMap;
 
-/// Where they are.
+/// The folder of the recordings.
 pub const FOLDER: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/fixtures/wire");
 
 /// A line of a conversation.
 #[derive(Debug, Clone)]
 pub enum Line {
-    /// For readers.
+    /// A note for readers.
     Note,
-    /// The client says this, with what was captured in its place.
+    /// A frame of the client; captured values are filled in.
     Client(Value),
-    /// The client sends these bytes.
+    /// Raw bytes of the client.
     Bytes(Vec<u8>),
-    /// The server says this.
+    /// A frame of the server.
     Server(Value),
-    /// The newest frame of the server that has something at these pointers gives these names their value.
+    /// Values to capture, by name, from pointers into the newest frame of the server that has them.
     Capture(BTreeMap<String, String>),
-    /// The server ends and another one begins.
+    /// A restart of the server.
     Restart { is_killed: bool, is_store_new: bool },
 }
 
@@ -58,7 +58,7 @@ impl Line {
     }
 }
 
-/// The bytes of which `serve --record` made this text.
+/// Reverses the escaping of bytes by `serve --record`.
 fn unescape(text: &str) -> Result<Vec<u8>, String> {
     let (mut bytes, mut rest) = (Vec::new(), text);
     while let Some((before, after)) = rest.split_once('\\') {
@@ -80,7 +80,7 @@ fn unescape(text: &str) -> Result<Vec<u8>, String> {
     Ok(bytes)
 }
 
-/// The conversations, by name, with their text.
+/// Names and texts of the conversations.
 pub fn conversations() -> Vec<(String, String)> {
     let files = std::fs::read_dir(FOLDER).expect("fixtures/wire is there");
     let paths = files.map(|file| file.expect("a file").path());
@@ -95,7 +95,7 @@ pub fn conversations() -> Vec<(String, String)> {
     all
 }
 
-/// The lines of a conversation, each with its text.
+/// The lines of a conversation, parsed and as text.
 pub fn lines<'a>(name: &str, text: &'a str) -> Vec<(Line, &'a str)> {
     let read = |(index, line): (usize, &'a str)| match Line::read(line) {
         Ok(read) => (read, line),

@@ -1,5 +1,5 @@
-//! What a deletion takes: the session, the copies that rewinds of it left behind, and every trace of their words in the
-//! store's files. Forks that a user made are sessions of their own.
+//! Deletion of a session: the session, the copies left by its rewinds, and every trace of their text in the
+//! store's files. Forks by the user are separate sessions.
 
 use super::script::{Editor, Folder, says};
 use serde_json::{Value, json};
@@ -8,7 +8,7 @@ use std::path::Path;
 
 const WORDS: &str = "quillwort-7c1e9d40";
 
-/// Files below a folder that hold the words, by their names.
+/// Names of files below a folder that contain the words.
 fn holders(folder: &Path) -> Vec<String> {
     let mut found = Vec::new();
     for entry in fs::read_dir(folder).expect("the folder is there").flatten() {
@@ -32,14 +32,14 @@ fn listed(editor: &mut Editor) -> Vec<String> {
     ids
 }
 
-/// Says the words in this session, then puts others in their place; the copy that holds them.
+/// Sends the words in this session, then replaces them; returns the copy that has them.
 fn say_and_mend(editor: &mut Editor, session: &str) -> String {
     editor.answers = [says("Noted.")].into();
     editor.turn(json!({ "sessionId": session, "content": format!("The password is {WORDS}.") }));
     mend(editor, session)
 }
 
-/// Puts other words in the place of those that were said in this session; the copy that holds them.
+/// Replaces the words in this session; returns the copy that has them.
 fn mend(editor: &mut Editor, session: &str) -> String {
     let snapshot = editor.call("session/subscribe", json!({ "sessionId": session }))["snapshot"].take();
     let messages = snapshot["messages"].as_array().expect("messages").iter();
@@ -62,7 +62,7 @@ fn deletion_takes_the_copies_that_rewinds_made() {
     editor.open("other", None);
     editor.turn(json!({ "sessionId": "other", "content": "Something else." }));
     let copy = say_and_mend(&mut editor, "s");
-    // A copy may be open, and may have copies of its own.
+    // A copy may be open and have copies of its own.
     editor.call("session/open", json!({ "workspaceFolder": "/code/parser", "sessionId": copy }));
     let nested = mend(&mut editor, &copy);
     assert_eq!(listed(&mut editor), ["other", "s", &copy, &nested]);
@@ -88,7 +88,7 @@ fn deletion_takes_the_copies_that_rewinds_made() {
 }
 
 #[test]
-fn copy_that_somebody_went_on_in_stays() {
+fn continued_copy_stays() {
     let folder = Folder::new("deleted-continued");
     let mut editor = Editor::start(&folder, Value::Null);
     editor.open("s", None);
@@ -105,7 +105,7 @@ fn copy_that_somebody_went_on_in_stays() {
 }
 
 #[test]
-fn deletion_leaves_forks_of_the_user_and_says_so() {
+fn deletion_keeps_user_forks_and_reports_it() {
     let folder = Folder::new("deleted-forks");
     let mut editor = Editor::start(&folder, Value::Null);
     editor.open("s", None);
@@ -120,7 +120,7 @@ fn deletion_leaves_forks_of_the_user_and_says_so() {
     assert_eq!(holders(folder.path()), Vec::<String>::new());
 }
 
-/// No process has it open, and the copy is the user's to delete alone.
+/// No process has the session open, and only the copy is deleted.
 #[test]
 fn deleting_a_copy_leaves_the_session_it_was_made_of() {
     let folder = Folder::new("deleted-copy");

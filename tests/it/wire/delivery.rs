@@ -1,5 +1,5 @@
-//! A client that does not read: it gets a snapshot in the place of what it missed, the process stays small, and other
-//! sessions go on. Numbers and bytes are asserted, never time.
+//! A client that does not read gets a snapshot instead of the events it missed, the process stays small, and
+//! other sessions continue. Asserts numbers and bytes, never time.
 
 use super::client::{Client, DEADLINE, Start, Wire};
 use super::fold::{View, told};
@@ -7,9 +7,9 @@ use super::ground::{Folder, is_event, said, stream, wait_state};
 use serde_json::{Value, json};
 use std::time::{Duration, Instant};
 
-/// Deltas that come while nobody reads.
+/// The number of deltas while nobody reads.
 const DELTAS: usize = 100_000;
-/// Bytes that they may cost in memory.
+/// The most memory that they may take, in bytes.
 #[cfg(target_os = "linux")]
 const ROOM: u64 = 64 << 20;
 
@@ -22,9 +22,10 @@ fn status(pid: u32, name: &str) -> u64 {
     kib * 1024
 }
 
-/// Opens a session with one turn that is done, and one that waits for its model; the request.
+/// Opens a session with a completed turn and one that waits for its model; returns the snapshot and the
+/// pending request.
 fn open(client: &mut Client, session: &str) -> (Value, Value) {
-    // The worst case: each piece is told by itself.
+    // The worst case: each piece is sent on its own.
     let settings = json!({ "deltaIntervalMs": 0 });
     let params = json!({ "workspaceFolder": "/w", "sessionId": session, "settings": settings });
     let opened = client.call("session/open", params).expect("it opens")["snapshot"].take();
@@ -39,7 +40,7 @@ fn start(client: &mut Client, session: &str, text: &str) -> Value {
     client.wait_request("model/complete")
 }
 
-/// Asks another process on the same store until it has this many messages of a session.
+/// Polls another process on the same store until the session has this many messages.
 fn wait_stored(other: &mut Client, session: &str, messages: u64) {
     let deadline = Instant::now() + DEADLINE;
     loop {
@@ -54,7 +55,7 @@ fn wait_stored(other: &mut Client, session: &str, messages: u64) {
     }
 }
 
-/// Frames of deltas.
+/// Frames of deltas with these numbers.
 fn deltas(asked: &Value, from: usize, to: usize) -> Vec<u8> {
     let mut bytes = Vec::new();
     for n in from..to {
@@ -67,7 +68,7 @@ fn deltas(asked: &Value, from: usize, to: usize) -> Vec<u8> {
 }
 
 #[test]
-fn a_client_that_stops_reading_costs_little_and_is_equal_after_its_snapshot() {
+fn stalled_client_costs_little_memory_and_catches_up() {
     let folder = Folder::new();
     let mut client = folder.serve(Start::new(Wire::Pipes));
     let mut beside = folder.serve(Start::new(Wire::Pipes));
@@ -78,18 +79,18 @@ fn a_client_that_stops_reading_costs_little_and_is_equal_after_its_snapshot() {
 
     #[cfg(target_os = "linux")]
     let idle = {
-        // The most that it ever had begins anew; where that cannot be done the test only asks for more.
+        // Resets the peak of memory use; where that is impossible the test is only stricter.
         let _ = std::fs::write(format!("/proc/{}/clear_refs", client.pid()), "5");
         status(client.pid(), "VmRSS:")
     };
     client.stop_reading();
     client.send_raw(&deltas(&asked, 0, DELTAS / 2)).expect("the server reads");
-    // Another session ends its turn and begins one meanwhile, and all of it is stored.
+    // Meanwhile another session completes a turn and starts one, and all of it is stored.
     client.respond(&asked_other["id"], said("Short."));
     let next = client.request("turn/start", json!({ "sessionId": "other", "content": "And now?" }));
     wait_stored(&mut beside, "other", 5);
     client.send_raw(&deltas(&asked, DELTAS / 2, DELTAS)).expect("the server reads");
-    // What it reads comes in order: when this is stored, all deltas were taken in.
+    // Input is processed in order: once this is stored, all deltas were processed.
     let last = client.request("session/open", json!({ "workspaceFolder": "/w", "sessionId": "last" }));
     wait_stored_session(&mut beside, "last");
     #[cfg(target_os = "linux")]
@@ -113,7 +114,7 @@ fn a_client_that_stops_reading_costs_little_and_is_equal_after_its_snapshot() {
         frame["method"] == "sessions/changed" && frame["params"]["created"][0]["sessionId"] == "last"
     });
     assert!(created["params"]["updated"].to_string().contains("other"), "{created}");
-    // It goes on with the numbers behind the snapshot's.
+    // Numbers continue after the snapshot's.
     stream(&mut client, &asked, "the end.");
     client.respond(&asked["id"], json!({}));
     wait_state(&mut client, "flooded", "completed");
@@ -135,7 +136,7 @@ fn a_client_that_stops_reading_costs_little_and_is_equal_after_its_snapshot() {
     assert_eq!(text, Some(format!("It begins: {expected}the end.")));
 }
 
-/// Asks another process on the same store until a session is there.
+/// Polls another process on the same store until the session exists.
 fn wait_stored_session(other: &mut Client, session: &str) {
     let deadline = Instant::now() + DEADLINE;
     loop {

@@ -1,11 +1,11 @@
-//! A streamed answer in a whole session: what a snapshot shows of it while it is written, what becomes of it, what is
-//! there of it after a crash and what the next request says of it. The rules of the fold are in `src/convert/tests/delta.rs`.
+//! A streamed answer in a whole session: the snapshot while it streams, the stored message, the state after a
+//! crash, and the next request. `src/convert/tests/delta.rs` tests how deltas are merged.
 
 use super::client::{Start, Wire};
 use super::ground::{Folder, is_event};
 use serde_json::{Value, json};
 
-/// The case of `fixtures/delta` that has all operations.
+/// The case of `fixtures/delta` with all operations.
 fn everything() -> Value {
     let text = include_str!("../../../fixtures/delta/beside.json");
     let cases: Vec<Value> = serde_json::from_str(text).expect("a list of cases");
@@ -13,7 +13,7 @@ fn everything() -> Value {
 }
 
 #[test]
-fn all_that_was_streamed_is_in_the_message_and_outlives_a_crash() {
+fn streamed_answer_is_stored_whole_and_survives_a_crash() {
     let (case, folder) = (everything(), Folder::new());
     let (ops, folded) = (case["ops"].as_array().expect("a list"), &case["folded"]);
     let mut client = folder.serve(Start::new(Wire::Pipes));
@@ -32,7 +32,7 @@ fn all_that_was_streamed_is_in_the_message_and_outlives_a_crash() {
         assert_eq!(seen["snapshot"]["streaming"][field], folded[field], "{field}");
     }
 
-    // The result repeats a counter, and another one went on.
+    // The result repeats one counter and advances another.
     client.respond(&asked["id"], json!({ "usage": { "inputTokens": 90, "outputTokens": 50 } }));
     let added = client.wait_notification("the message", |frame| {
         is_event(frame, "messageAdded") && frame["params"]["message"]["role"] == "assistant"

@@ -1,5 +1,5 @@
-//! Edges that a client meets: summaries of others that say nothing, calls whose arguments are none, numbers that cannot be
-//! meant, what is served under which level, what a figure means in two places, where a memory goes, what progress says.
+//! Edge cases for clients: foreign summaries without text, calls with invalid arguments, out-of-range
+//! numbers, methods of each level, equal figures in events and results, memories without a folder, progress.
 
 use super::client::{Start, Wire};
 use super::script::{Editor, Folder, prose, says};
@@ -18,10 +18,9 @@ fn history(metadata: Value) -> Vec<Value> {
     turns
 }
 
-/// What it would stand for would be gone from the prompt, with nothing in its place.
-///
+/// Otherwise the messages that it covers would be gone from the prompt, with nothing instead.
 #[test]
-fn a_summary_of_others_without_a_text_hides_nothing_and_is_reported() {
+fn foreign_summary_without_text_is_reported_and_hides_nothing() {
     let folder = Folder::new("edges-legacy");
     let mut editor = Editor::start(&folder, json!({ "model": { "window": 16_000 } }));
     let round = "round-1";
@@ -35,7 +34,7 @@ fn a_summary_of_others_without_a_text_hides_nothing_and_is_reported() {
             0,
             "cannot be read",
         ),
-        // A text is no reason to hide what was said where the part that says what it stands for is spoilt.
+        // The text alone does not cover messages if the rest of the record is damaged.
         (
             json!({ "summary": { "toolCallRoundId": round, "text": "So far.", "threadhold": "{bad" } }),
             0,
@@ -65,7 +64,7 @@ fn a_summary_of_others_without_a_text_hides_nothing_and_is_reported() {
 }
 
 #[test]
-fn tokens_until_a_compaction_mean_the_same_in_events_and_in_inspect() {
+fn tokens_until_compaction_agree_in_events_and_inspect() {
     let folder = Folder::new("edges-until");
     let mut editor = Editor::start(&folder, json!({ "model": { "window": 16_000 } }));
     editor.open("s", None);
@@ -83,7 +82,7 @@ fn tokens_until_a_compaction_mean_the_same_in_events_and_in_inspect() {
 }
 
 #[test]
-fn a_memory_without_a_folder_goes_to_the_first_one_that_is_open() {
+fn memory_without_a_folder_uses_the_first_one() {
     let folder = Folder::new("edges-memory");
     let mut editor = Editor::start(&folder, json!({}));
     editor.open("s", None);
@@ -94,7 +93,7 @@ fn a_memory_without_a_folder_goes_to_the_first_one_that_is_open() {
 }
 
 #[test]
-fn each_method_of_a_level_that_is_promised_is_served() {
+fn each_method_of_an_announced_level_is_served() {
     let mut client = Start::new(Wire::Pipes).start();
     let hello = json!({
         "capabilities": {}, "initializationOptions": { "threadhold": {
@@ -113,7 +112,7 @@ fn each_method_of_a_level_that_is_promised_is_served() {
 }
 
 #[test]
-fn arguments_that_are_none_for_a_tool_of_ours_are_answered_and_the_turn_goes_on() {
+fn invalid_arguments_of_our_tool_get_an_error_result() {
     let folder = Folder::new("edges-arguments");
     let mut editor = Editor::start(&folder, json!({ "ownTools": ["recall"] }));
     editor.open("s", None);
@@ -141,7 +140,7 @@ fn progress_says_what_is_done_and_how_it_ended() {
             .filter(|frame| frame["method"] == "$/progress" && frame["params"]["token"] == token);
         of_token.map(|frame| frame["params"]["value"]["message"].as_str().unwrap_or("").to_owned()).collect()
     };
-    // The first way fails: the second is no new beginning.
+    // The first mode fails: the second continues the same compaction.
     editor.summaries = super::script::Summaries::Failing;
     let before = editor.events("runtimeUpdated").len();
     editor.call("context/compact", json!({ "sessionId": "s", "workDoneToken": "first" }));
@@ -162,7 +161,7 @@ fn progress_says_what_is_done_and_how_it_ended() {
 }
 
 #[test]
-fn numbers_that_cannot_be_meant_are_refused_with_their_field() {
+fn out_of_range_numbers_are_refused_with_their_field() {
     let folder = Folder::new("edges-numbers");
     let mut editor = Editor::start(&folder, json!({}));
     editor.open("s", None);

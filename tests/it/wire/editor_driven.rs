@@ -1,5 +1,5 @@
-//! The editor's own loop over a crash: what was given before an overflow stays, no tool runs twice, the
-//! next prompt is byte for byte the same. What becomes of histories that differ from ours is in `histories`.
+//! Sessions with the editor as their driver across a crash: rounds and results given before an overflow stay,
+//! no tool runs twice, and the next prompt is byte identical. `histories` tests histories that differ.
 
 use super::script::{
     Editor, Folder, Summaries, asks_for_summary, bytes, calls, prose, read_by, says, sections, tools,
@@ -7,36 +7,36 @@ use super::script::{
 use crate::facts::{self, models};
 use serde_json::{Value, json};
 
-/// A turn as an editor runs it: it keeps rounds and results itself, and runs each call once.
+/// A turn as an editor runs it: the editor keeps rounds and results and runs each call once.
 pub struct Turn {
     /// The model, as the user picked it.
     pub model: Value,
     /// The request, as `prompt/render` takes it.
     pub input: Value,
-    /// Its rounds, without the results of the newest.
+    /// The turn's rounds, the newest without results.
     pub rounds: Vec<Value>,
     /// Results of the newest round.
     pub results: Vec<Value>,
     /// The calls that ran, in order.
     pub ran: Vec<String>,
-    /// The metadata that came with renders.
+    /// Metadata from renders.
     pub given: Vec<Value>,
 }
 
 impl Turn {
-    /// A turn that begins.
+    /// A new turn of the usual model.
     pub fn new(id: &str, content: &str) -> Self {
         let [usual, _] = models(8000);
         Self::of(&usual, id, content)
     }
 
-    /// One of this model.
+    /// A new turn of this model.
     pub fn of(model: &Value, id: &str, content: &str) -> Self {
         let (model, input) = (model.clone(), json!({ "externalId": id, "content": content }));
         Self { model, input, rounds: vec![], results: vec![], ran: vec![], given: vec![] }
     }
 
-    /// Parameters of the render that comes next: results stand apart, as when a render of them failed before.
+    /// Parameters of the next render, with the newest results apart, as after a failed render.
     pub fn params(&self) -> Value {
         json!({
             "sessionId": "e", "workspaceFolder": "/code/parser", "tools": tools(), "sections": sections(),
@@ -45,7 +45,7 @@ impl Turn {
         })
     }
 
-    /// The model said this: a round begins, and its calls run.
+    /// Handles an answer: begins a round and runs its calls.
     pub fn goes_on(&mut self, said: &Value) {
         let results = std::mem::take(&mut self.results);
         if let Some(last) = self.rounds.last_mut() {
@@ -64,7 +64,7 @@ impl Turn {
         }
     }
 
-    /// The turn as the editor persists it.
+    /// The turn as the editor stores it.
     pub fn persisted(&self, metadata: Option<&Value>) -> Value {
         let mut turn = json!({
             "externalId": self.input["externalId"], "request": self.input["content"], "rounds": self.rounds,
@@ -76,7 +76,7 @@ impl Turn {
     }
 }
 
-/// The answers of the long turn: the third render is over the limit.
+/// The answers of the long turn; its third render exceeds the limit.
 pub fn answers() -> Vec<Value> {
     vec![
         calls(&prose("first answer", 130), ["c1"]),
@@ -86,7 +86,7 @@ pub fn answers() -> Vec<Value> {
     ]
 }
 
-/// Runs the long turn in the editor's loop; the turn and the metadata that its end answers.
+/// Runs the long turn; returns it with the metadata of its end.
 pub fn long_turn(editor: &mut Editor) -> (Turn, Value) {
     let [usual, _] = models(8000);
     long_turn_of(&usual, editor)
@@ -110,7 +110,7 @@ fn long_turn_of(model: &Value, editor: &mut Editor) -> (Turn, Value) {
     (turn, ended["metadata"].clone())
 }
 
-/// The next request, rendered; its messages.
+/// Renders the next request; returns its messages.
 pub fn next(editor: &mut Editor, params: Value) -> String {
     let mut all = Turn::new("request-2", "And now the docs.").params();
     let (all_fields, more) = (all.as_object_mut().expect("an object"), params);
@@ -124,11 +124,11 @@ pub fn next(editor: &mut Editor, params: Value) -> String {
     bytes(&rendered["messages"])
 }
 
-/// Results are given before the overflow; the summary is made inline; the process is killed; then own store, the
-/// editor's history and metadata, and `session/open` without a history. Each tool ran once.
-///
+/// Results are given before the overflow, the summary is made inline, and the process is killed; then
+/// restored from the store, from the editor's history and metadata, and by `session/open` without a history.
+/// Each tool ran once.
 #[test]
-fn after_a_crash_the_next_render_is_byte_for_byte_the_same() {
+fn next_render_after_a_crash_is_byte_identical() {
     for model in &models(8000) {
         a_crash_changes_no_byte(model);
     }
@@ -142,7 +142,7 @@ fn a_crash_changes_no_byte(model: &Value) {
     assert!(reference.ran.is_empty(), "the sidecar runs no tool of an editor's loop");
     assert_eq!(reference.asked_for("summary").len(), 1);
     assert_eq!(reference.asked.len(), 1, "the editor's own model is its own business");
-    // The reply to the render has what is new, the turn's end all there is.
+    // The render's result has the new metadata, the turn's end all of it.
     assert_eq!(turn.given, std::slice::from_ref(&metadata));
     assert_eq!(metadata["summary"]["toolCallRoundId"], "request-1-round-1");
     assert_eq!(metadata["summaries"], json!([metadata["summary"]]));
@@ -180,11 +180,10 @@ fn a_crash_changes_no_byte(model: &Value) {
     }
 }
 
-/// Killed in the middle of the turn: while the summary is made, and behind it. What was given is there, and the same
-/// render is the same bytes, whether rounds and results are given again or not.
-///
+/// Killed within the turn, during the summary and after it. The given results are there, and the same render
+/// has the same bytes, whether rounds and results are sent again or not.
 #[test]
-fn a_turn_goes_on_in_a_new_process_where_it_was() {
+fn turn_continues_in_a_new_process() {
     for model in &models(8000) {
         goes_on_in_a_new_process(model);
     }
@@ -217,17 +216,16 @@ fn goes_on_in_a_new_process(model: &Value) {
         let rendered = editor.call("prompt/render", params);
         assert_eq!(bytes(&rendered["messages"]), messages);
         assert!(editor.asked.is_empty(), "no second summary is made");
-        // Its metadata is not lost with the reply that nobody got: the turn's end has it.
+        // Metadata of a lost response is in the turn's end.
         let ended = editor.call("turn/end", json!({ "sessionId": "e" }));
         assert_eq!(ended["metadata"], made["metadata"]);
     }
     assert_eq!(turn.ran, ["c1", "c2", "c3"]);
 }
 
-/// A render that is over the limit and may not compact keeps what it was given; the next one needs none of it again.
-///
+/// A render that exceeds the limit and may not compact keeps its results; the next one need not send them.
 #[test]
-fn a_render_that_is_refused_keeps_the_results_that_it_was_given() {
+fn refused_render_keeps_its_results() {
     for model in &models(8000) {
         refused_and_kept(model);
     }
@@ -253,7 +251,7 @@ fn refused_and_kept(model: &Value) {
     assert_eq!(Some(sum), needed, "the sections are the whole: {data}");
     assert!(sections.iter().any(|section| section["name"] == "currentRounds"), "{data}");
     assert!(editor.asked.is_empty(), "nobody is asked for a summary that is not wanted");
-    // Neither rounds nor results are given again.
+    // Without rounds and results.
     let again = json!({ "sessionId": "e", "model": model });
     let rendered = editor.call("prompt/render", again);
     for call in ["c2", "c3"] {
@@ -266,7 +264,7 @@ fn refused_and_kept(model: &Value) {
 }
 
 #[test]
-fn where_no_summary_can_be_made_the_render_is_answered_without_breakpoints() {
+fn render_without_a_summary_has_no_breakpoints() {
     for model in &models(8000) {
         no_summary_can_be_made(model);
     }
@@ -295,7 +293,7 @@ fn no_summary_can_be_made(model: &Value) {
 }
 
 #[test]
-fn what_cannot_fit_is_an_error_that_says_what_is_too_large() {
+fn oversized_render_error_names_the_part() {
     for model in &models(8000) {
         cannot_fit(model);
     }
@@ -324,7 +322,7 @@ fn cannot_fit(model: &Value) {
     let sum = ["tools", "system", "pins", "currentMessage", "newestRound"].into_iter().filter_map(size).sum();
     assert_eq!(data["needed"].as_u64(), Some(sum));
     assert!(editor.asked.is_empty(), "nothing was sent");
-    // Nothing was lost: a larger window has it all.
+    // A larger window shows that nothing was lost.
     params = json!({ "sessionId": "e", "model": model });
     params["model"]["window"] = json!(32_000);
     let rendered = editor.call("prompt/render", params);
@@ -332,7 +330,7 @@ fn cannot_fit(model: &Value) {
 }
 
 #[test]
-fn a_render_shows_variables_and_notebooks_as_they_were_at_its_first_time() {
+fn variables_and_notebooks_stay_as_first_rendered() {
     let folder = Folder::new("editor-variables");
     let mut editor = Editor::start(&folder, Value::Null);
     let mut turn = Turn::new("request-1", "What is selected?");
@@ -352,7 +350,7 @@ fn a_render_shows_variables_and_notebooks_as_they_were_at_its_first_time() {
             .find(|message| message["role"] == "user")
             .map(|message| message["parts"].to_string())
     };
-    // Later ones of the same request do not give them, or give others: what was sent stays as it was.
+    // Later renders of the request without variables, or with others, do not change the sent text.
     turn.goes_on(&calls("It is a function.", ["c1"]));
     for variables in [Value::Null, json!([{ "name": "selection", "value": "fn other() {}" }])] {
         let mut params = turn.params();
@@ -362,7 +360,7 @@ fn a_render_shows_variables_and_notebooks_as_they_were_at_its_first_time() {
         assert!(later["messages"].to_string().contains(&json!(read_by("c1")).to_string()));
         assert!(later.get("fork").is_none() && later["diagnostics"] == json!([]), "{later}");
     }
-    // Nor does the next request change them.
+    // Nor does the next request.
     let next = next(&mut editor, json!({}));
     for (given, times) in [("fn parse() {}", 1), ("cell 1: 42", 1), ("fn other()", 0)] {
         assert_eq!(next.matches(given).count(), times, "{given}: {next}");
@@ -386,7 +384,7 @@ fn is_forced(model: &Value) {
     }
     let mut params = turn.params();
     params["summarize"] = json!("force");
-    // One round ran: nothing stands before it that could be summed up.
+    // A single round leaves nothing before it to summarize.
     let lone = editor.call("prompt/render", params);
     assert_eq!((&lone["metadata"], editor.asked.len()), (&json!({}), 0), "{lone}");
     assert_eq!(lone["diagnostics"][0]["kind"], "nothingToSummarize", "{lone}");

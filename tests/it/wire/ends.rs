@@ -1,4 +1,4 @@
-//! How the process ends: each way, over each wire, with its exit code, and nobody is left behind.
+//! Ends of the process: each cause over each transport, with its exit code, and no process left.
 
 mod holders;
 mod turns;
@@ -7,7 +7,7 @@ use super::client::{Client, Start, Wire};
 use serde_json::{Value, json};
 use std::process::{Child, Command};
 
-/// A process that ends with its test.
+/// A process that is killed on drop.
 struct Standin(Child);
 
 impl Standin {
@@ -33,7 +33,7 @@ fn initialized(wire: Wire) -> Client {
     client
 }
 
-/// A way to end, and the exit code that it leads to.
+/// A cause of an end, and the exit code that it leads to.
 type Way = (&'static str, fn(&mut Client), Option<i32>);
 
 const WAYS: &[Way] = &[
@@ -86,14 +86,14 @@ const WAYS: &[Way] = &[
 ];
 
 #[test]
-fn each_way_to_end_has_its_exit_code_over_each_wire() {
+fn each_end_has_its_exit_code() {
     for wire in Wire::ALL {
         for (way, end, code) in WAYS {
             let mut client = initialized(wire);
             end(&mut client);
             assert_eq!(client.wait_exit(), *code, "{way} over {wire:?}: {}", client.log());
             client.wait_end_of_output();
-            // Whoever looks for the reason of a failure finds it without asking for more log.
+            // The cause of a failure is logged at the default level.
             if *code == Some(2) {
                 client.wait_log("ERROR");
             }
@@ -102,7 +102,7 @@ fn each_way_to_end_has_its_exit_code_over_each_wire() {
 }
 
 #[test]
-fn what_was_asked_before_the_end_is_answered() {
+fn requests_before_the_end_are_answered() {
     for wire in Wire::ALL {
         let mut client = initialized(wire);
         let ids: Vec<i64> = (0..100).map(|_| client.request("no/suchMethod", json!({}))).collect();
@@ -114,10 +114,10 @@ fn what_was_asked_before_the_end_is_answered() {
     }
 }
 
-/// A script writes all that it has and closes its end: each request is answered, also by a session that had to be opened
-/// first. Only what waits for the client itself is given up.
+/// A script writes all requests and closes its end: each is answered, even if a session must be opened first.
+/// Only requests that wait for the client itself are cancelled.
 #[test]
-fn all_that_was_asked_of_a_session_before_the_end_is_answered() {
+fn session_requests_before_the_end_are_answered() {
     for wire in Wire::ALL {
         let folder = super::ground::Folder::new();
         let mut client = Client::new(wire);
@@ -141,10 +141,10 @@ fn all_that_was_asked_of_a_session_before_the_end_is_answered() {
     }
 }
 
-/// The input stays open, as it does when a sibling process holds its other end.
+/// The input stays open, as if a sibling process held its other end.
 #[cfg(target_os = "linux")]
 #[test]
-fn the_death_of_the_process_that_initialize_names_ends_it() {
+fn server_ends_with_the_process_of_initialize() {
     for wire in Wire::ALL {
         let mut standin = Standin::new();
         let mut client = Client::new(wire);
@@ -155,7 +155,7 @@ fn the_death_of_the_process_that_initialize_names_ends_it() {
     }
 }
 
-/// The shell stands for an editor that is killed while others hold its pipes.
+/// The shell acts as an editor that is killed while others hold its pipes.
 #[cfg(target_os = "linux")]
 #[test]
 fn no_process_is_left_when_the_real_parent_is_killed() {
@@ -171,7 +171,7 @@ fn no_process_is_left_when_the_real_parent_is_killed() {
         client.kill();
         assert_eq!(client.wait_exit(), None);
         client.wait_end_of_output();
-        // Whoever takes in orphans waits for it, and that may take a moment.
+        // The process that adopts orphans may take a moment to reap it.
         let deadline = std::time::Instant::now() + super::client::DEADLINE;
         while std::fs::read_to_string(&there).is_ok_and(|stat| !stat.contains(") Z ")) {
             assert!(std::time::Instant::now() < deadline, "process {pid} is left");
@@ -184,9 +184,9 @@ const fn binary() -> &'static str {
     env!("CARGO_BIN_EXE_threadhold")
 }
 
-/// A number that cannot be seen may belong to another container: it is no reason to end.
+/// An unknown process id may belong to another container, and is ignored.
 #[test]
-fn a_parent_that_cannot_be_seen_is_not_taken_for_dead() {
+fn invisible_parent_is_not_taken_for_dead() {
     let mut standin = Standin::new();
     standin.end();
     let mut client = Client::new(Wire::Pipes);

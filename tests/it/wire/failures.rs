@@ -1,6 +1,5 @@
-//! Failures that others are known by and that only a whole server can show: what one session sees of another, what a
-//! replay says that a client is not told, and how small a window may be. Those of a prompt, of the store and of a
-//! session by itself are in `promises`.
+//! Failures that only a whole server can show: words of one session in another, replays that differ from the
+//! server, very small windows. Failures of a prompt, the store or a single session are in `promises`.
 
 use super::client::{Client, Wire};
 use super::editor_driven::Turn;
@@ -21,7 +20,7 @@ fn settings(model: &Value) -> Value {
     json!({ "model": model })
 }
 
-/// Rounds of one call each, in which a file is read.
+/// Rounds with one call of `read` each.
 fn rounds(name: &str, count: usize) -> impl Iterator<Item = Value> {
     (0..count).map(move |n| {
         let mut said = calls(&format!("The {name} of {n}."), ["c"]);
@@ -31,8 +30,7 @@ fn rounds(name: &str, count: usize) -> impl Iterator<Item = Value> {
     })
 }
 
-/// Two sessions in turn, each summed up: neither is ever shown a word of the other.
-///
+/// Two compacted sessions in turn: neither sees a word of the other.
 #[test]
 fn two_sessions_never_see_each_others_words_or_summaries() {
     for model in &models(6000) {
@@ -68,7 +66,7 @@ fn keep_to_themselves(model: &Value) {
     }
 }
 
-/// A tool as the script has it.
+/// The script's tool.
 fn read() -> Tool {
     let tool = tools()[0].clone();
     Tool {
@@ -83,14 +81,14 @@ fn read() -> Tool {
     }
 }
 
-/// What the model says in each round of the conversation that is replayed and served.
+/// The answers of the conversation that is both replayed and served.
 fn conversation() -> Vec<Value> {
     let mut said: Vec<Value> = rounds("parser", 14).collect();
     said.push(says("The parser works."));
     said
 }
 
-/// Prompts and plans of a replay, as a client would be given them.
+/// Prompts and plans of a replay, in the form of the protocol.
 #[derive(Default)]
 struct Replayed(Vec<(Value, Value)>);
 
@@ -139,11 +137,10 @@ fn replayed() -> Replayed {
     prompts
 }
 
-/// One conversation through a replay and through the server, without a model: each prompt and each plan is
-/// the same to the byte, before a compaction, at it and behind it.
-///
+/// A conversation through a replay and through the server, without a model: prompts and plans are byte
+/// identical, before, at and after a compaction.
 #[test]
-fn a_replay_and_the_server_make_the_same_prompts_and_plans() {
+fn replay_and_server_make_equal_prompts_and_plans() {
     let folder = Folder::new("failures-replay");
     let mut client = Client::new(Wire::Pipes);
     client.initialize(json!({
@@ -176,9 +173,9 @@ fn a_replay_and_the_server_make_the_same_prompts_and_plans() {
     assert!(editor.asked.is_empty(), "no model was asked");
 }
 
-/// A long turn in a small window with a few tools: it is summed up time and again, and comes to its end.
+/// A long turn with few tools in a small window is compacted repeatedly, and completes.
 #[test]
-fn a_long_turn_in_a_window_of_4_000_or_8_000_comes_to_its_end() {
+fn long_turn_completes_in_a_small_window() {
     for (window, least) in [(4000, 5), (8000, 2)] {
         let cases = models(window).into_iter().flat_map(|model| {
             let each = [Summaries::Good, Summaries::Failing, Summaries::TooLong];
@@ -209,7 +206,7 @@ fn a_long_turn_in_a_window_of_4_000_or_8_000_comes_to_its_end() {
     }
 }
 
-/// Forty tools of some five thousand tokens.
+/// Forty tools of about five thousand tokens.
 fn many_tools() -> Value {
     let about = prose("tool", 6);
     let schema = json!({ "type": "object", "properties": { "path": { "type": "string" } } });
@@ -218,10 +215,9 @@ fn many_tools() -> Value {
         .collect()
 }
 
-/// Where the tools alone are larger than the window, both loops say so with the sizes; in a larger one it goes on.
-///
+/// If the tools alone exceed the window, both drivers get the sizes; a larger window works.
 #[test]
-fn tools_that_are_larger_than_the_window_are_named_with_their_size() {
+fn oversized_tools_are_named_with_their_size() {
     for model in &models(4000) {
         names_their_size(model);
     }
@@ -259,11 +255,10 @@ fn names_their_size(model: &Value) {
     assert!(bytes(&rendered["messages"]).contains("Make the parser work."));
 }
 
-/// A model that knows neither a system's role nor one for results gets every call with its result behind
-/// it, before a compaction and behind it.
-///
+/// A model without system and tool roles gets every call followed by its result, before and after a
+/// compaction.
 #[test]
-fn a_model_of_two_roles_gets_every_call_with_its_result_behind_it() {
+fn model_of_two_roles_gets_each_call_with_its_result() {
     for roles in [json!(["user", "assistant"]), json!(["user", "assistant", "system"]), Value::Null] {
         let folder = Folder::new(&format!("failures-roles-{}", roles.as_array().map_or(0, Vec::len)));
         let mut editor = Editor::start(&folder, Value::Null);

@@ -1,6 +1,6 @@
-//! The recorded conversations of `fixtures/wire`, replayed against the built binary or a server that the environment
-//! names. Their format, and what may differ, stand in `fixtures/wire/README.md`. What each conversation shows is said
-//! in its first line; no method is known here.
+//! Replays the recorded conversations of `fixtures/wire` against the built binary, or a server named by the
+//! environment. `fixtures/wire/README.md` has their format and the permitted differences. The first line of a
+//! conversation says what it shows; no method is known here.
 
 use super::alike::{Closeness, Names, difference, shape};
 use super::client::{Client, Start, Wire};
@@ -11,35 +11,35 @@ use std::fmt::Write as _;
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
-/// Names another program, with its arguments, in the place of the built binary.
+/// Variable with another server's program and arguments.
 const SERVER: &str = "THREADHOLD_WIRE_SERVER";
-/// `exact` or `shape`. Default: exact for the built binary, shape for another program.
+/// Variable with `exact` or `shape`. Default: exact for the built binary, shape for another program.
 const COMPARE: &str = "THREADHOLD_WIRE_COMPARE";
-/// Names of conversations, with commas between them: only these are played.
+/// Variable with a comma-separated list of conversations to play.
 const ONLY: &str = "THREADHOLD_WIRE_ONLY";
-/// How long a server says nothing before a new recording goes on. No replay waits for a time.
+/// The silence after which recording continues. Replays wait for no time.
 const QUIET: Duration = Duration::from_millis(600);
 
-/// A conversation under way.
+/// A conversation being played.
 struct Play<'a> {
     file: &'a str,
-    /// The line that is played, from 1 on.
+    /// The current line, from 1.
     at: usize,
     wire: Wire,
     closeness: Closeness,
-    /// The client, and how many of its server's frames were compared.
+    /// The client, and the number of its frames that were compared.
     client: Client,
     compared: usize,
     stores: Vec<PathBuf>,
     captured: BTreeMap<String, Value>,
-    /// What the server said, as it came.
+    /// The server's frames, in order.
     said: Vec<Value>,
-    /// Names for what the recording says and for what comes.
+    /// Names in the recording and in the frames that arrive.
     recorded: Names,
     came: Names,
-    /// Recorded ids of the server's requests, with those that came.
+    /// Recorded ids of the server's requests, with the actual ones.
     asked: BTreeMap<String, Value>,
-    /// The last thing that the client said: how the process ends follows from it.
+    /// The client's last method, which determines the exit code.
     last: Option<String>,
     was_shut_down: bool,
 }
@@ -87,7 +87,7 @@ impl<'a> Play<'a> {
         play
     }
 
-    /// An empty folder for the next store.
+    /// Creates an empty folder for the next store.
     fn new_store(&mut self) {
         let wire = format!("{:?}-{:?}", self.wire, self.closeness);
         let name = format!("wire-{}-{wire}-{}-{}", self.file, std::process::id(), self.stores.len());
@@ -103,7 +103,7 @@ impl<'a> Play<'a> {
         panic!("{}.jsonl:{}: {why}", self.file, self.at)
     }
 
-    /// A frame of the client, with what was captured in its place, and the server's ids as they came.
+    /// A frame of the client with captured values, and the actual ids of the server's requests.
     fn fill(&self, frame: &Value) -> Value {
         let mut frame = self.fill_value(frame);
         if frame.get("method").is_none()
@@ -171,7 +171,7 @@ impl<'a> Play<'a> {
         }
     }
 
-    /// The server must say this next.
+    /// Expects this frame next.
     fn expect(&mut self, recorded: &Value) {
         let came = self.client.wait(&format!("line {} of {}.jsonl", self.at, self.file), |_| true);
         self.compared += 1;
@@ -192,7 +192,7 @@ impl<'a> Play<'a> {
         }
     }
 
-    /// Ends the process in order; it must end with the code that belongs to what the client said.
+    /// Ends the process and checks its exit code.
     fn end(&mut self) {
         let code = match self.last.as_deref() {
             Some("exit") => i32::from(!self.was_shut_down),
@@ -208,7 +208,7 @@ impl<'a> Play<'a> {
         }
     }
 
-    /// Nothing was said that was not recorded.
+    /// Checks that there is no further frame.
     fn no_more(&self) {
         if let Some(more) = self.client.frames().get(self.compared) {
             self.give_up(&format!("a frame came that was not recorded: {more}"));
@@ -250,7 +250,7 @@ impl<'a> Play<'a> {
         self.no_more();
     }
 
-    /// Plays the client's side again; the new recording. The server has said all when it has said nothing for a while.
+    /// Plays the client's side and records the server's. The server is done after a silence.
     fn record(&mut self, lines: &[(Line, &str)]) -> String {
         let mut text = String::new();
         for (index, (line, source)) in lines.iter().enumerate() {
@@ -282,7 +282,7 @@ impl<'a> Play<'a> {
         text
     }
 
-    /// Waits until the server has said what it has to say to this.
+    /// Waits until the server has answered this line.
     fn settle(&self, line: &Line) {
         let ids: Vec<Value> = match line {
             Line::Client(frame) if frame.get("method").is_some() => {
@@ -291,7 +291,7 @@ impl<'a> Play<'a> {
             Line::Bytes(bytes) => requests_in(bytes),
             _ => Vec::new(),
         };
-        // A store that is slow to open is no silence: there is an answer to come, or a question that comes first.
+        // A store that opens slowly is no silence: a response, or a request before it, must arrive.
         let is_about = |frame: &Value, id: &Value| {
             frame.get("id").is_some_and(|of| frame.get("method").is_some() || of == id || of.is_null())
         };
@@ -309,7 +309,7 @@ impl<'a> Play<'a> {
         }
     }
 
-    /// Writes down what the server said since.
+    /// Records the server's new frames.
     fn take(&mut self, text: &mut String) {
         for frame in self.client.frames().split_off(self.compared) {
             self.compared += 1;
@@ -319,7 +319,7 @@ impl<'a> Play<'a> {
     }
 }
 
-/// The ids of requests that are sent as bytes, several at once.
+/// The ids of requests in raw bytes.
 fn requests_in(bytes: &[u8]) -> Vec<Value> {
     let text = String::from_utf8_lossy(bytes);
     let id = regex::Regex::new(r#""id":(\d+),"method""#).expect("a pattern");
@@ -334,7 +334,7 @@ impl Drop for Play<'_> {
     }
 }
 
-/// The conversations that are to be played.
+/// The conversations to play.
 fn asked_for() -> Vec<(String, String)> {
     let mut all = conversations();
     if let Ok(only) = std::env::var(ONLY) {
@@ -344,7 +344,7 @@ fn asked_for() -> Vec<(String, String)> {
     all
 }
 
-/// Each beside the others: all failures are told.
+/// Plays conversations in parallel and reports all failures.
 fn each(conversations: &[(String, String)], play: impl Fn(&str, &[(Line, &str)]) + Sync) {
     let failed: Vec<&str> = std::thread::scope(|scope| {
         let play = &play;
@@ -358,11 +358,11 @@ fn each(conversations: &[(String, String)], play: impl Fn(&str, &[(Line, &str)])
     assert!(failed.is_empty(), "not as recorded: {failed:?}");
 }
 
-/// `UPDATE_EXPECT=1` plays the client's side again and writes down what the server says now. Among them: a follower that
-/// missed events (`subscribe`), and restarts with the store, or with the editor's history and metadata only (`restart-*`).
-/// What else each shows stands in its first line.
+/// `UPDATE_EXPECT=1` plays the client's side and records the server's anew. The conversations include a
+/// follower that missed events (`subscribe`) and restarts with the store, or with the editor's history and
+/// metadata only (`restart-*`).
 #[test]
-fn each_conversation_is_answered_as_it_was_recorded() {
+fn conversations_match_their_recording() {
     let conversations = asked_for();
     if std::env::var_os("UPDATE_EXPECT").is_some() {
         each(&conversations, |name, lines| {
@@ -378,9 +378,9 @@ fn each_conversation_is_answered_as_it_was_recorded() {
     });
 }
 
-/// What a server of somebody else is held to holds for ours, over sockets as Node gives them.
+/// The comparison for other servers passes for ours, over sockets as Node makes them.
 #[test]
-fn each_conversation_has_the_shape_that_was_recorded() {
+fn conversations_match_the_shape_of_their_recording() {
     if std::env::var_os("UPDATE_EXPECT").is_some() {
         return;
     }
@@ -390,9 +390,9 @@ fn each_conversation_has_the_shape_that_was_recorded() {
     });
 }
 
-/// A server of somebody else is compared by shape; ours has the right one, and a wrong field is seen.
+/// The shape of a frame ignores counts and text, but not fields and states.
 #[test]
-fn a_shape_is_less_than_a_frame_and_more_than_nothing() {
+fn shape_ignores_counts_but_not_fields() {
     let frame = json!({ "id": 1, "result": { "tokens": 3, "state": "idle", "title": "a" } });
     let other = json!({ "id": 1, "result": { "tokens": 4, "state": "idle", "title": "b" } });
     assert!(difference(&frame, &other).is_some_and(|text| text.contains("/result/tokens")));

@@ -1,18 +1,18 @@
-//! What a client makes of a session's events: a snapshot that goes on. The rules are the protocol's; a number that is
-//! missing fails the test. Only what snapshots and events share is kept.
+//! A client's view of a session: a snapshot that follows events. A gap in the event numbers fails the test.
+//! Only fields that both snapshots and events have are kept.
 
 use serde_json::{Value, json};
 
-/// A session as a client has it.
+/// A client's view of a session.
 #[derive(Debug, Clone)]
 pub struct View {
-    /// As its snapshots show it.
+    /// The current snapshot.
     pub shown: Value,
-    /// Events of the client that were looked at.
+    /// The number of the client's events that were processed.
     taken: usize,
 }
 
-/// What of a snapshot is told by events.
+/// Fields of a snapshot that events update.
 const TOLD: [&str; 10] = [
     "sessionId",
     "stream",
@@ -26,18 +26,18 @@ const TOLD: [&str; 10] = [
     "compactions",
 ];
 
-/// The part of a snapshot that events tell, to be compared.
+/// The fields of a snapshot that events update, for comparison.
 pub fn told(snapshot: &Value) -> Value {
     TOLD.iter().map(|field| ((*field).to_owned(), snapshot[*field].clone())).collect()
 }
 
 impl View {
-    /// What this snapshot shows, which came after so many events.
+    /// A view of this snapshot, which arrived after `taken` events.
     pub const fn new(shown: Value, taken: usize) -> Self {
         Self { shown, taken }
     }
 
-    /// Takes each event that is this session's and was not looked at, of all that came to the client.
+    /// Processes the new events of this session among all events of the client.
     pub fn take_all(&mut self, events: &[Value]) {
         let id = self.shown["sessionId"].clone();
         let new = events.get(self.taken..).unwrap_or_default();

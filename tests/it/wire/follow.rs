@@ -1,19 +1,19 @@
-//! Two processes on one store: one writes a session, the other follows it, is refused as its writer, and goes on with it
-//! when the first one is gone. What is followed is equal to what is written; events are waited for, never times.
+//! Two processes on one store: one writes a session, the other follows it, cannot write it, and takes over
+//! once the first ends. Follower and writer have equal snapshots; waits for events, never for times.
 
 use super::client::{Client, Start, Wire};
 use super::fold::{View, told};
 use super::ground::{Folder, SUMMARY, calls, is_event, long_history, said, stream, wait_state};
 use serde_json::{Value, json};
 
-/// Opens the session of the tests, to write it.
+/// Opens the tests' session for writing.
 fn open(client: &mut Client, more: &Value) -> Value {
     let mut params = json!({ "workspaceFolder": "/w", "sessionId": "s", "tools": [{ "name": "read" }] });
     params.as_object_mut().expect("an object").extend(more.as_object().cloned().unwrap_or_default());
     client.call("session/open", params).expect("it opens")["snapshot"].take()
 }
 
-/// Opens it to follow it.
+/// Opens it for following.
 fn follow(client: &mut Client) -> Value {
     let tools = json!([{ "name": "read" }]);
     let params = json!({ "workspaceFolder": "/w", "sessionId": "s", "follow": true, "tools": tools });
@@ -31,7 +31,7 @@ fn asked(client: &mut Client) -> Value {
     }
 }
 
-/// A turn with a tool; what its model streams is not stored before it is whole.
+/// Runs a turn with a tool; streamed text is stored only when complete.
 fn turn(client: &mut Client, call: &str) {
     client
         .call(
@@ -49,7 +49,8 @@ fn turn(client: &mut Client, call: &str) {
     wait_state(client, "s", "completed");
 }
 
-/// What a session is, whoever shows it. Which kind of rest a session is in that only took in a history is not stored.
+/// The parts of a snapshot that do not depend on the process. The idle state of a session that only imported
+/// a history is not stored.
 fn shared(mut snapshot: Value) -> Value {
     let is_resting = ["idle", "completed"].map(Value::from).contains(&snapshot["state"]);
     let only_took_in = is_resting && !snapshot["messages"].to_string().contains("toolCall");
@@ -64,15 +65,14 @@ fn fresh(client: &mut Client) -> Value {
     shown["snapshot"].clone()
 }
 
-/// Waits until the follower was told of as much as its writer knows, and compares: both snapshots whole, and what the
-/// follower made of its events.
+/// Waits until the follower has the writer's state, and compares the snapshots and the view from events.
 fn assert_equal(writer: &mut Client, follower: &mut Client, view: &mut View, what: &str) {
     let written = shared(fresh(writer));
     let deadline = std::time::Instant::now() + super::client::DEADLINE;
     loop {
         let shown = fresh(follower);
         if shared(shown.clone()) == written {
-            // Events come before the answer that follows them.
+            // Events arrive before the response that follows them.
             let mut seen = view.clone();
             seen.take_all(&follower.events());
             assert_eq!(told(&seen.shown), told(&shown), "{what}");
@@ -110,7 +110,7 @@ fn assert_held(follower: &mut Client, writer: &Client) {
 }
 
 #[test]
-fn who_follows_is_equal_to_who_writes_and_goes_on_when_that_one_is_done() {
+fn follower_equals_writer_and_continues_after_its_close() {
     let folder = Folder::new();
     let mut writer = folder.serve(Start::new(Wire::Pipes));
     let mut follower = folder.serve(Start::new(Wire::Pipes));
@@ -122,7 +122,7 @@ fn who_follows_is_equal_to_who_writes_and_goes_on_when_that_one_is_done() {
     assert_equal(&mut writer, &mut follower, &mut view, "at the beginning");
     assert_held(&mut follower, &writer);
 
-    // The first turn overflows: a compaction comes with it.
+    // The first turn overflows and is compacted.
     turn(&mut writer, "c1");
     assert_equal(&mut writer, &mut follower, &mut view, "after a turn with a compaction");
     assert_eq!(view.shown["compactions"][0]["status"], "inForce");
@@ -132,7 +132,7 @@ fn who_follows_is_equal_to_who_writes_and_goes_on_when_that_one_is_done() {
     assert_equal(&mut writer, &mut follower, &mut view, "after a new title");
     assert_held(&mut follower, &writer);
 
-    // A turn that is stopped keeps what was seen of its answer.
+    // A cancelled turn keeps its streamed text.
     writer.call("turn/start", json!({ "sessionId": "s", "content": "And this?" })).expect("it starts");
     let request = asked(&mut writer);
     stream(&mut writer, &request, "It is");
@@ -140,7 +140,7 @@ fn who_follows_is_equal_to_who_writes_and_goes_on_when_that_one_is_done() {
     writer.call("turn/cancel", json!({ "sessionId": "s" })).expect("it stops");
     assert_equal(&mut writer, &mut follower, &mut view, "after a turn that was stopped");
 
-    // The editor's history goes another way: the rest leaves the session, and the record with it.
+    // The editor's history diverges: the rest is removed from the session, with the record.
     let mut other_way: Vec<Value> = long_history("h", true).as_array().expect("turns")[..2].to_vec();
     other_way.push(json!({ "externalId": "other", "request": "Something else.",
                            "rounds": [{ "id": "r", "assistant": { "parts": "Done." } }] }));
@@ -156,7 +156,7 @@ fn who_follows_is_equal_to_who_writes_and_goes_on_when_that_one_is_done() {
         "{kinds:?}"
     );
 
-    // Closed here, nothing more is told; open again, all is there.
+    // After a close nothing is sent; reopening shows everything.
     follower.call("session/close", json!({ "sessionId": "s" })).expect("it is let go");
     let before = follower.events().len();
     turn(&mut writer, "c4");
@@ -164,7 +164,7 @@ fn who_follows_is_equal_to_who_writes_and_goes_on_when_that_one_is_done() {
     assert_eq!(follower.events().len(), before);
     assert_equal(&mut writer, &mut follower, &mut view, "after it was let go and opened again");
 
-    // The writer lets it go: the next command goes on here, in a new stream.
+    // After the writer closes it, the next command runs here, in a new stream.
     writer.call("session/close", json!({ "sessionId": "s" })).expect("it closes");
     let free = follower.wait_notification("the snapshot of a session that nobody holds", |frame| {
         is_event(frame, "snapshot") && frame["params"]["snapshot"].get("heldBy").is_none()
@@ -176,22 +176,21 @@ fn who_follows_is_equal_to_who_writes_and_goes_on_when_that_one_is_done() {
     assert_ne!(free["params"]["stream"], view.shown["stream"]);
     assert_eq!(told(&view.shown), told(&shown));
     assert_eq!(shown["state"], "completed");
-    // And the first one can follow.
+    // Now the first process can follow.
     let other = follow(&mut writer);
     assert_eq!(other["heldBy"]["pid"], follower.pid());
     assert_eq!(other["messages"], view.shown["messages"]);
 }
 
-/// Who follows can look at all that it shows: what the prompt is made of, what was said and done, byte for byte.
-///
+/// A follower can inspect everything that it shows, byte for byte.
 #[test]
-fn what_is_written_elsewhere_is_inspected_and_recalled_here() {
+fn follower_inspects_and_recalls_like_the_writer() {
     let folder = Folder::new();
     let mut writer = folder.serve(Start::new(Wire::Pipes));
     let mut follower = folder.serve(Start::new(Wire::Pipes));
     open(&mut writer, &json!({ "history": long_history("h", true) }));
     follow(&mut follower);
-    // The first turn overflows: a compaction comes with it.
+    // The first turn overflows and is compacted.
     turn(&mut writer, "c1");
     let written = fresh(&mut writer);
     let mut view = View::new(fresh(&mut follower), follower.events().len());
@@ -204,7 +203,7 @@ fn what_is_written_elsewhere_is_inspected_and_recalled_here() {
     ] {
         let [ours, theirs] = [&mut follower, &mut writer].map(|client| {
             let mut answer = client.call(method, params.clone()).expect("it is read");
-            // How long nothing was said.
+            // The idle time differs.
             for trigger in answer["triggers"].as_array_mut().into_iter().flatten() {
                 if trigger["measure"] == "seconds" {
                     trigger["now"] = Value::Null;
@@ -219,16 +218,15 @@ fn what_is_written_elsewhere_is_inspected_and_recalled_here() {
     assert_held(&mut follower, &writer);
 }
 
-/// A session that was being answered when its process was killed: who followed it goes on.
-///
+/// The writer is killed during an answer; the follower continues.
 #[test]
-fn who_follows_goes_on_when_the_writer_is_killed() {
+fn follower_continues_when_the_writer_is_killed() {
     let folder = Folder::new();
     let mut writer = folder.serve(Start::new(Wire::Pipes));
     let mut follower = folder.serve(Start::new(Wire::Pipes));
     open(&mut writer, &json!({}));
     turn(&mut writer, "c1");
-    // It follows without having opened it.
+    // A subscription follows without opening.
     let mut view = View::new(fresh(&mut follower), 0);
     assert_eq!(view.shown["heldBy"]["pid"], writer.pid());
     writer.call("turn/start", json!({ "sessionId": "s", "content": "And now?" })).expect("it starts");
@@ -246,15 +244,14 @@ fn who_follows_goes_on_when_the_writer_is_killed() {
     assert_eq!(told(&view.shown), told(&shown));
     let statuses: Vec<&Value> =
         shown["turns"].as_array().expect("turns").iter().map(|t| &t["status"]).collect();
-    // What the user asked twice without an answer between is one request.
+    // Two requests without an answer between them are one.
     assert_eq!(statuses.last(), Some(&&json!("completed")), "{shown:#}");
     assert!(!statuses.contains(&&json!("running")), "{shown:#}");
     assert!(shown["messages"].to_string().contains("And now?"));
 }
 
-/// A session that has no writer is opened by who would follow it.
 #[test]
-fn who_would_follow_a_session_that_nobody_holds_writes_it() {
+fn following_an_unheld_session_opens_it_for_writing() {
     let folder = Folder::new();
     let mut client = folder.serve(Start::new(Wire::Pipes));
     let opened = follow(&mut client);
@@ -263,13 +260,13 @@ fn who_would_follow_a_session_that_nobody_holds_writes_it() {
 }
 
 #[test]
-fn who_has_a_list_is_told_of_what_another_process_does_to_it() {
+fn list_is_notified_of_another_processs_changes() {
     let folder = Folder::new();
     let mut writer = folder.serve(Start::new(Wire::Pipes));
     let mut reader = folder.serve(Start::new(Wire::Pipes));
     let listed = reader.call("session/list", json!({ "workspaceFolder": "/w" })).expect("a list");
     assert_eq!(listed["sessions"], json!([]));
-    // What the first look finds is what was listed: it stands behind the list in the store's order.
+    // The first poll finds what was listed: it runs after the list in the store's order.
     reader.call("session/list", json!({ "workspaceFolder": "/w" })).expect("a list");
     open(&mut writer, &json!({}));
     let mut changed = |what: &str, is_it: &dyn Fn(&Value) -> bool| {

@@ -1,4 +1,4 @@
-//! What comes in and is no good frame, or no good moment for one: each gets its typed error, and the stream goes on.
+//! Invalid frames, and frames at the wrong moment: each gets its typed error, and the stream continues.
 
 use super::client::{Client, Start, Wire};
 use serde_json::{Value, json};
@@ -8,7 +8,7 @@ use std::os::fd::{AsFd, AsRawFd};
 use std::path::PathBuf;
 use std::process::{Command, Stdio};
 
-/// A file of one test, gone when the test is.
+/// A test's file, removed on drop.
 struct Scratch(PathBuf);
 
 impl Scratch {
@@ -28,7 +28,7 @@ impl Drop for Scratch {
     }
 }
 
-/// The code of the next response with this id, which may be null.
+/// The error code of the next response with this id, which may be null.
 fn code_for(client: &mut Client, id: &Value) -> i64 {
     let response = client
         .wait(&format!("an error for {id}"), |frame| frame.get("method").is_none() && frame["id"] == *id);
@@ -36,7 +36,7 @@ fn code_for(client: &mut Client, id: &Value) -> i64 {
     response["error"]["code"].as_i64().unwrap_or_else(|| panic!("no error: {response}"))
 }
 
-/// The server still answers.
+/// Checks that the server still answers.
 fn goes_on(client: &mut Client) {
     let error = client.call("no/suchMethod", json!({})).expect_err("there is no such method");
     let data = json!({ "kind": "MethodNotFound", "method": "no/suchMethod" });
@@ -48,7 +48,7 @@ fn framed(body: &[u8]) -> Vec<u8> {
 }
 
 #[test]
-fn bad_input_gets_its_error_and_the_stream_goes_on() {
+fn bad_input_gets_its_error_and_the_stream_continues() {
     for wire in Wire::ALL {
         let mut client = Client::new(wire);
         for (bytes, id, code) in [
@@ -81,7 +81,7 @@ fn bad_input_gets_its_error_and_the_stream_goes_on() {
         assert_eq!(again["code"], -32600);
         let params = client.call("initialize", json!([])).expect_err("it is initialized");
         assert!(params["code"].is_i64(), "{params}");
-        // A notification that nobody knows, and an answer that nobody waits for, are no reason to say anything.
+        // Unknown notifications and unexpected responses are ignored.
         client.notify("no/suchMethod", json!({}));
         client.respond(&json!(77), json!({}));
         client.respond_error(&json!("77"), 1, "no");
@@ -95,7 +95,7 @@ fn bad_input_gets_its_error_and_the_stream_goes_on() {
 }
 
 #[test]
-fn a_body_of_64_mib_and_one_byte_is_refused_and_skipped() {
+fn body_above_64_mib_is_refused_and_skipped() {
     const LIMIT: usize = 64 << 20;
     let mut client = Client::new(Wire::Pipes);
     let start = r#"{"jsonrpc":"2.0","id":"large","method":"m","params":{"a":""#;
@@ -109,9 +109,9 @@ fn a_body_of_64_mib_and_one_byte_is_refused_and_skipped() {
     assert_eq!(code_for(&mut client, &json!("large")), -32601);
 }
 
-/// More of it than is ever kept. What follows is read, whether the length stood before or behind what was too long.
+/// Longer than any buffer. The stream continues, whether the length comes before or after the long line.
 #[test]
-fn header_of_any_length_is_skipped_and_the_stream_goes_on() {
+fn long_headers_are_skipped() {
     let mut client = Client::new(Wire::Pipes);
     let long = "x".repeat(1 << 20);
     let lines = "A: b\r\n".repeat(1 << 20);
@@ -129,9 +129,9 @@ fn header_of_any_length_is_skipped_and_the_stream_goes_on() {
     assert_eq!(client.frames().iter().filter(|frame| unanswered(frame)).count(), 4, "one error for each");
 }
 
-/// Neither what it says nor its log is read until all was written: more of both than any buffer on the way holds.
+/// Output and log are read only after all was written: both are larger than any buffer on the way.
 #[test]
-fn a_client_that_reads_neither_answers_nor_log_is_still_read() {
+fn client_that_reads_nothing_is_still_read() {
     for wire in Wire::ALL {
         let mut client = Start::new(wire).variable("RUST_LOG", "trace").held().start();
         let ids: Vec<i64> = (0..5000).map(|_| client.request("no/suchMethod", json!({}))).collect();
@@ -142,9 +142,9 @@ fn a_client_that_reads_neither_answers_nor_log_is_still_read() {
     }
 }
 
-/// That standard output holds nothing else, the client sees to: it takes nothing but frames.
+/// The client accepts nothing but frames on standard output.
 #[test]
-fn the_output_holds_only_frames_and_the_log_nothing_of_the_content() {
+fn output_has_only_frames_and_log_has_no_content() {
     let mut client = Start::new(Wire::Pipes).variable("RUST_LOG", "trace").start();
     client.initialize(json!({ "capabilities": {}, "rootPath": "planted-secret" }));
     for bytes in [&b"planted-secret\r\n"[..], &framed(b"{planted-secret"), &framed(b"{\"planted-secret\":")] {
@@ -172,7 +172,7 @@ fn a_recording_holds_each_frame_of_both_sides_in_order() {
         .expect("the server reads");
     client.send_raw(&framed(b"{\"a\\\xff\n")).expect("the server reads");
     assert_eq!(code_for(&mut client, &Value::Null), -32700);
-    // It is in the file before the answer is out, and a kill takes nothing away.
+    // The frame is recorded before its response is sent, and survives a kill.
     client.kill();
     assert_eq!(client.wait_exit(), None);
     let text = std::fs::read_to_string(file.path()).expect("a recording");
@@ -192,7 +192,7 @@ fn a_recording_holds_each_frame_of_both_sides_in_order() {
     assert_eq!(lines[5]["frame"]["error"]["code"], -32700);
 }
 
-/// A frame that is taken is one that can be masked and sent again.
+/// An accepted frame can be masked and recorded.
 #[test]
 fn recording_holds_no_unpaired_surrogate_and_no_key_beside_one() {
     let file = Scratch::new("record-surrogate");
@@ -211,8 +211,8 @@ fn recording_holds_no_unpaired_surrogate_and_no_key_beside_one() {
 }
 
 #[test]
-fn a_recording_that_cannot_be_written_is_said_and_no_reason_not_to_serve() {
-    // A folder that is none, and a device that is always full.
+fn unwritable_recording_is_logged_and_serving_continues() {
+    // A path below a file, and a device that is always full.
     let full = if cfg!(target_os = "linux") { "/dev/full" } else { "/dev/null/record" };
     for file in ["/dev/null/record", full] {
         let mut client = Start::new(Wire::Pipes).argument("--record").argument(file).start();
@@ -228,7 +228,7 @@ fn without_a_command_a_program_at_standard_input_is_served() {
     client.initialize(json!({ "capabilities": {} }));
 }
 
-/// Files stand for all that is neither a pipe nor a socket.
+/// Files: neither pipes nor sockets.
 #[test]
 fn files_serve_as_standard_input_and_output() {
     let (input, output) = (Scratch::new("input"), Scratch::new("output"));
@@ -252,10 +252,10 @@ fn files_serve_as_standard_input_and_output() {
     assert!(text.contains(r#""result":null,"id":2}"#), "{text}");
 }
 
-/// Whether a descriptor waits is a property of what it was opened as, which others may share.
+/// Non-blocking mode belongs to the open file, which other processes may share.
 #[cfg(target_os = "linux")]
 #[test]
-fn pipes_and_sockets_are_given_back_as_they_were() {
+fn pipes_and_sockets_keep_their_blocking_mode() {
     fn is_blocking(end: &impl AsFd) -> bool {
         let path = format!("/proc/self/fdinfo/{}", end.as_fd().as_raw_fd());
         let text = std::fs::read_to_string(path).expect("a descriptor of ours");

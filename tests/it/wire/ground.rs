@@ -1,19 +1,19 @@
-//! The ground that tests of load, ends and secrets stand on: a folder of their own, a server that is through its
-//! handshake, histories that are too long, a model's summary. No assertions.
+//! Helpers of the tests of load, ends and secrets: a folder, an initialized server, long histories, a model's
+//! summary. No assertions.
 
 use super::client::{Client, Start};
 use serde_json::{Value, json};
 use std::path::PathBuf;
 use uuid::Uuid;
 
-/// A window in tokens that little text overflows.
+/// A small window, in tokens.
 pub const WINDOW: u32 = 4000;
 
 /// A summary that is accepted.
 pub const SUMMARY: &str = "<summary>\n## Goal\nTo go on.\n## Decisions\nNone.\n## State\nGood.\n## Next steps\nMore.\n\
                            ## Open questions\nNone.\n</summary>";
 
-/// A folder for a store, gone when the test is.
+/// A storage folder, removed on drop.
 #[derive(Debug)]
 pub struct Folder(PathBuf);
 
@@ -26,8 +26,8 @@ impl Folder {
         self.0.to_str().expect("a path of text")
     }
 
-    /// The parameters of `initialize`: a store here, a client that does all, a small window. A model is waited for as
-    /// long as a test lasts.
+    /// Parameters of `initialize`: this storage folder, a client with all capabilities, a small window, and
+    /// no effective deadline for models.
     pub fn hello(&self) -> Value {
         json!({
             "processId": std::process::id(), "capabilities": {},
@@ -43,7 +43,7 @@ impl Folder {
         })
     }
 
-    /// A server that is through its handshake.
+    /// Starts and initializes a server.
     pub fn serve(&self, start: Start) -> Client {
         let mut client = start.start();
         client.initialize(self.hello());
@@ -62,8 +62,8 @@ pub fn words(name: &str, tokens: usize) -> String {
     format!("{name}:{}", " and so on".repeat(tokens / 3))
 }
 
-/// A history that overflows [`WINDOW`], and of which one request sums up all that must go. Most of it are the
-/// assistant's words, which only a summary makes shorter. Turns are named where a session is to keep them.
+/// A history that overflows [`WINDOW`], most of it assistant text, which only a summary shortens; one summary
+/// suffices. Turns have ids if `is_named`.
 pub fn long_history(name: &str, is_named: bool) -> Value {
     let turn = |n: usize| {
         let mut turn = json!({
@@ -79,12 +79,12 @@ pub fn long_history(name: &str, is_named: bool) -> Value {
     (0..7).map(turn).collect()
 }
 
-/// A model's answer in words.
+/// A model's answer with this text.
 pub fn said(text: &str) -> Value {
     json!({ "content": text })
 }
 
-/// A model's answer that calls one tool.
+/// A model's answer with one tool call.
 pub fn calls(id: &str, tool: &str, arguments: &str) -> Value {
     json!({ "content": [
         { "type": "text", "text": "Let me look." },
@@ -98,12 +98,12 @@ pub fn stream(client: &mut Client, asked: &Value, text: &str) {
     client.notify("model/delta", json!({ "requestId": asked["params"]["requestId"], "ops": ops }));
 }
 
-/// Whether a frame is the event of this type.
+/// `true` if a frame is a session event of this type.
 pub fn is_event(frame: &Value, kind: &str) -> bool {
     frame["method"] == "session/event" && frame["params"]["type"] == kind
 }
 
-/// Takes the event that tells that the session is in this state.
+/// Waits for the event that reports this state of the session.
 pub fn wait_state(client: &mut Client, session: &str, state: &str) -> Value {
     client.wait_notification(&format!("{session} in state {state}"), |frame| {
         let params = &frame["params"];

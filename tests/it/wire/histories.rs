@@ -1,18 +1,18 @@
-//! An editor's history that is not ours: older, cut, changed, kept nowhere; and its summaries in every
-//! shape that was ever written. Nothing of it fails in silence.
+//! Editor histories that differ from ours: older, cut, changed, not stored; and summaries in every form ever
+//! written. Nothing fails silently.
 
 use super::editor_driven::{Turn, long_turn, next};
 use super::script::{Editor, Folder, NARRATIVE, bytes, says};
 use serde_json::{Value, json};
 
-/// The second turn as an editor persists it.
+/// The second turn as an editor stores it.
 fn second_turn() -> Turn {
     let mut turn = Turn::new("request-2", "And now the docs.");
     turn.goes_on(&says("They are written."));
     turn
 }
 
-/// Renders with these fields in the place of the usual ones; null takes one away.
+/// Renders with these fields replaced; null removes one.
 fn render(editor: &mut Editor, turn: &Turn, fields: &Value) -> Value {
     let mut params = turn.params();
     let all = params.as_object_mut().expect("an object");
@@ -22,7 +22,7 @@ fn render(editor: &mut Editor, turn: &Turn, fields: &Value) -> Value {
     editor.call("prompt/render", params)
 }
 
-/// The kinds of an answer's diagnostics.
+/// The kinds of a response's diagnostics.
 fn kinds(rendered: &Value) -> Vec<&str> {
     let all = rendered["diagnostics"].as_array().expect("diagnostics");
     all.iter().filter_map(|diagnostic| diagnostic["kind"].as_str()).collect()
@@ -49,10 +49,10 @@ fn a_history_without_a_session_is_rendered_and_kept_nowhere() {
     let again = render(&mut editor, &turn, &fields);
     assert_eq!(bytes(&again["messages"]), messages);
     assert!(first.get("sessionId").is_none(), "there is no session that could be named");
-    // Without ids, nothing is looked for.
+    // Without ids no session is searched.
     let nameless = json!({ "sessionId": null, "input": { "content": "Alone." }, "history": [] });
     assert!(bytes(&render(&mut editor, &turn, &nameless)["messages"]).contains("Alone."));
-    // One that is stored is found by its ids.
+    // A stored session is found by its ids.
     long_turn(&mut editor);
     let known = json!({ "sessionId": null, "history": [{ "externalId": "request-1", "request": "Make the parser work." }] });
     let found = render(&mut editor, &turn, &known);
@@ -60,10 +60,9 @@ fn a_history_without_a_session_is_rendered_and_kept_nowhere() {
     assert_eq!(bytes(&found["messages"]), next(&mut editor, json!({})));
 }
 
-/// VS Code gives a participant only its newest turns: what is older stays ours.
-///
+/// VS Code gives a participant only its newest turns: older ones stay as we have them.
 #[test]
-fn what_is_missing_at_the_head_of_a_history_stays() {
+fn turns_missing_at_the_head_of_a_history_stay() {
     let folder = Folder::new("histories-head");
     let mut editor = Editor::start(&folder, Value::Null);
     long_turn(&mut editor);
@@ -77,7 +76,7 @@ fn what_is_missing_at_the_head_of_a_history_stays() {
     let newest = render(&mut editor, &third, &json!({ "history": [second.persisted(None)] }));
     assert_eq!(bytes(&newest["messages"]), bytes(&all["messages"]));
     assert_eq!(kinds(&newest), [""; 0]);
-    // A client that shows no rounds has only the answer.
+    // A client without rounds sends only the answer.
     let answer =
         json!({ "externalId": "request-2", "request": "And now the docs.", "response": "They are written." });
     let short = render(&mut editor, &third, &json!({ "history": [answer] }));
@@ -85,7 +84,6 @@ fn what_is_missing_at_the_head_of_a_history_stays() {
 }
 
 /// VS Code drops all later turns when an earlier request is sent again.
-///
 #[test]
 fn an_earlier_request_sent_again_leaves_a_fork_behind() {
     let folder = Folder::new("histories-again");
@@ -113,7 +111,7 @@ fn an_earlier_request_sent_again_leaves_a_fork_behind() {
     let now = editor.call("session/subscribe", json!({ "sessionId": "e" }))["snapshot"].take();
     assert_eq!(now["compactions"][0]["status"], "void");
     assert_eq!((&now["summary"], &now["summarizedCount"]), (&Value::Null, &json!(0)));
-    // The fork has all of it, the summary too.
+    // The fork has all of it, including the summary.
     let opened = editor.open_with(&fork, "editor", None);
     let kept = &opened["snapshot"];
     let parts = |snapshot: &Value| {
@@ -123,7 +121,7 @@ fn an_earlier_request_sent_again_leaves_a_fork_behind() {
     assert_eq!(parts(kept), parts(&before));
     assert_eq!(kept["summary"], before["summary"]);
     assert_eq!(kept["compactions"][0]["status"], "inForce");
-    // The void summary does not come back with an editor that still has it.
+    // The void summary is not restored from an editor that still has it.
     let mut stale = first.persisted(Some(&metadata));
     stale["externalId"] = json!("request-0");
     let brought = render(&mut editor, &again, &json!({ "history": [stale] }));
@@ -137,7 +135,7 @@ fn an_earlier_request_sent_again_leaves_a_fork_behind() {
 }
 
 #[test]
-fn restoring_twice_is_restoring_once() {
+fn restoring_is_idempotent() {
     let folder = Folder::new("histories-twice");
     let mut editor = Editor::start(&folder, Value::Null);
     let (turn, metadata) = long_turn(&mut editor);
@@ -158,7 +156,7 @@ fn restoring_twice_is_restoring_once() {
 }
 
 #[test]
-fn a_summary_whose_source_was_changed_is_reported_and_not_applied() {
+fn summary_of_a_changed_source_is_reported_and_ignored() {
     let folder = Folder::new("histories-stale");
     let mut editor = Editor::start(&folder, Value::Null);
     let (turn, metadata) = long_turn(&mut editor);
@@ -182,7 +180,7 @@ fn a_summary_whose_source_was_changed_is_reported_and_not_applied() {
     assert!(!messages.contains("<conversation-summary>"));
 }
 
-/// One shape of metadata, what the report calls it, and whether the prompt then shows its text.
+/// A form of metadata, the report's name for it, and `true` if the prompt then shows its text.
 type Shape = (&'static str, fn(&Value) -> Value, &'static str, bool);
 
 const SHAPES: &[Shape] = &[
@@ -234,7 +232,7 @@ const SHAPES: &[Shape] = &[
 ];
 
 #[test]
-fn summaries_are_taken_in_every_shape_that_was_ever_written() {
+fn summaries_are_restored_from_every_form_ever_written() {
     let folder = Folder::new("histories-shapes");
     let mut editor = Editor::start(&folder, Value::Null);
     let (turn, metadata) = long_turn(&mut editor);
@@ -260,7 +258,7 @@ fn summaries_are_taken_in_every_shape_that_was_ever_written() {
 }
 
 #[test]
-fn a_failure_hides_no_summary_and_a_second_copy_is_a_duplicate() {
+fn failed_restore_hides_no_other_and_copies_are_duplicates() {
     let folder = Folder::new("histories-failure");
     let mut editor = Editor::start(&folder, Value::Null);
     let (turn, metadata) = long_turn(&mut editor);
@@ -279,7 +277,7 @@ fn a_failure_hides_no_summary_and_a_second_copy_is_a_duplicate() {
     let fields = json!({ "sessionId": "again", "history": [turn.persisted(Some(&both))] });
     let rendered = render(&mut editor, &Turn::new("request-2", "And now the docs."), &fields);
     assert_eq!(bytes(&rendered["messages"]), expected);
-    // The older form: it names the turn before the one that carries it.
+    // The older form names the turn before the one that carries it.
     let legacy = json!({ "summary": { "toolCallRoundId": "previous", "text": NARRATIVE } });
     let history = vec![turn.persisted(None), second_turn().persisted(Some(&legacy))];
     let opened = editor.open_with("legacy", "editor", Some(history));
@@ -288,7 +286,7 @@ fn a_failure_hides_no_summary_and_a_second_copy_is_a_duplicate() {
     let messages = bytes(&rendered["messages"]);
     assert!(messages.contains("A table, for it is short.") && messages.contains("They are written."));
     assert!(!messages.contains("first answer"));
-    // Or it stands in the round itself.
+    // Or the round itself has it.
     let mut of_round = turn.persisted(None);
     of_round["rounds"][0]["summary"] = good["text"].clone();
     let opened = editor.open_with("of-round", "editor", Some(vec![of_round]));

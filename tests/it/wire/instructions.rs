@@ -1,5 +1,5 @@
-//! Instruction files of a workspace over the wire: what they say when a chat begins stays in its system text byte for
-//! byte, a file that changes is told once, and a file that means harm is left out.
+//! Instruction files of a workspace over the wire: their text at the start of a chat stays in its system text
+//! byte for byte, a changed file is announced once, and a malicious file is left out.
 
 use super::client::{Start, Wire};
 use super::script::{Editor, Folder, prose};
@@ -39,13 +39,13 @@ impl Ground {
     }
 }
 
-/// What the model is asked in a turn.
+/// The messages of a turn's model request.
 fn asked(editor: &mut Editor, session: &str, content: &str) -> Value {
     editor.turn(json!({ "sessionId": session, "content": content }));
     editor.asked.last().expect("it is asked")["messages"].clone()
 }
 
-/// What stands in the system text.
+/// The system text.
 fn system(messages: &Value) -> String {
     assert_eq!(messages[0]["role"], "system", "{messages}");
     messages[0]["parts"].to_string()
@@ -56,7 +56,7 @@ fn count(messages: &Value, text: &str) -> usize {
 }
 
 #[test]
-fn instructions_stay_as_they_were_and_what_changes_is_told_once() {
+fn instructions_stay_and_changes_are_announced_once() {
     let ground = Ground::new("instructions");
     ground.write("AGENTS.md", "Use tabs, always.\n");
     ground.write("CLAUDE.md", "Never read by default.\n");
@@ -76,7 +76,7 @@ fn instructions_stay_as_they_were_and_what_changes_is_told_once() {
     let third = asked(&mut editor, "s", "And on.");
     assert_eq!(count(&third, "Use spaces."), 1);
 
-    // Another process shows the same, and tells what changed meanwhile.
+    // Another process shows the same text, and announces changes made meanwhile.
     editor.kill();
     let mut editor = ground.start(json!({}));
     ground.open(&mut editor, "s");
@@ -90,7 +90,7 @@ fn instructions_stay_as_they_were_and_what_changes_is_told_once() {
     assert_eq!((system(&fifth), count(&fifth, "AGENTS.md is gone")), (system(&first), 1));
     assert_eq!(count(&asked(&mut editor, "s", "Hm."), "AGENTS.md is gone"), 1);
 
-    // A new chat begins with what the files say then.
+    // A new chat starts with the current files.
     ground.write("AGENTS.md", "Use what you like.\n");
     editor.client.wait_log("an instruction file changed");
     editor.call("session/reset", json!({ "sessionId": "s" }));
@@ -99,9 +99,9 @@ fn instructions_stay_as_they_were_and_what_changes_is_told_once() {
     assert_eq!(count(&anew, "Use what you like."), 1);
 }
 
-/// What was told may be covered by a compaction; there the prompt's beginning may change.
+/// At a compaction, where the start of the prompt may change, announced changes enter the system text.
 #[test]
-fn what_was_told_enters_the_system_text_at_a_compaction() {
+fn announced_changes_enter_the_system_text_at_compaction() {
     let ground = Ground::new("instructions-compaction");
     ground.write("AGENTS.md", "Use tabs, always.\n");
     let settings = json!({ "model": { "window": 8000 } });
@@ -110,7 +110,7 @@ fn what_was_told_enters_the_system_text_at_a_compaction() {
     let first = asked(&mut editor, "s", "Go.");
     ground.write("AGENTS.md", "Use spaces.\n");
     editor.client.wait_log("an instruction file changed");
-    // A summary may be there a while before it is needed.
+    // A summary may be ready some turns before it is needed.
     let summed_up = (0..40).find_map(|_| {
         let messages = asked(&mut editor, "s", &prose("request", 40));
         if count(&messages, "A table, for it is short.") > 0 {
@@ -132,9 +132,9 @@ fn what_was_told_enters_the_system_text_at_a_compaction() {
     assert_eq!(system(&asked(&mut editor, "s", "Still there?")), system(&after));
 }
 
-/// With `perTurn` the system text is made anew where a file changed, and nothing is told beside it.
+/// With `perTurn` a changed file is in the next system text, without an announcement.
 #[test]
-fn a_system_text_of_each_turn_says_what_the_files_say_now() {
+fn per_turn_system_text_has_the_current_files() {
     let ground = Ground::new("instructions-turn");
     ground.write("AGENTS.md", "Use tabs, always.\n");
     let mut editor = ground.start(json!({ "systemPrompt": "perTurn" }));
@@ -148,7 +148,7 @@ fn a_system_text_of_each_turn_says_what_the_files_say_now() {
 }
 
 #[test]
-fn who_runs_the_loop_brings_its_own_and_settings_say_which() {
+fn settings_choose_instruction_files_for_each_driver() {
     let ground = Ground::new("instructions-which");
     ground.write("AGENTS.md", "One.\n");
     ground.write(".github/copilot-instructions.md", "Two.\n");
@@ -183,7 +183,7 @@ fn who_runs_the_loop_brings_its_own_and_settings_say_which() {
 }
 
 #[test]
-fn a_file_that_means_harm_is_left_out_and_named() {
+fn malicious_file_is_left_out_and_named() {
     let ground = Ground::new("instructions-harm");
     fs::create_dir_all(ground.at("folder.md")).expect("a folder");
     ground.write("bytes.md", [0xff, 0xfe, b'x']);
@@ -215,7 +215,7 @@ fn a_file_that_means_harm_is_left_out_and_named() {
     }
     assert!(text.contains("## tag.md"));
 
-    // Nor are they ever what a small window has no room for.
+    // They never fill a small window, either.
     ground.write("short.md", "x y z w ".repeat(1000));
     for (session, name, window) in [("t", "huge.md", 4000), ("u", "short.md", 16_000)] {
         let small = json!({ "model": { "window": window }, "instructionFiles": [name] });
@@ -228,7 +228,7 @@ fn a_file_that_means_harm_is_left_out_and_named() {
         let parts = messages[0]["parts"].as_array().expect("a list");
         let tokens: u32 =
             parts.iter().map(|part| O200k.count(part["text"].as_str().unwrap_or_default())).sum();
-        // With the heading and the note; and not much less than there is room for.
+        // Includes the heading and the note, and uses most of the room.
         assert!((window / 8 * 9 / 10..window / 8 + 100).contains(&tokens), "{name}: {tokens}");
     }
 }

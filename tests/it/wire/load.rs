@@ -1,15 +1,15 @@
-//! Many requests at once, and a client that answers late or reads late: each request gets its one response, cancels
-//! overtake what they cancel, what must be read is read. Order of frames is asserted, never time.
+//! Many requests at once, and clients that answer or read late: each request gets one response, cancels
+//! overtake the requests they cancel, and input is still read. Asserts the order of frames, never time.
 
 use super::client::{Client, Start, Wire};
 use super::ground::{Folder, SUMMARY, calls, long_history, said, stream};
 use serde_json::{Value, json};
 use std::collections::{BTreeMap, BTreeSet};
 
-/// Requests that may be without an answer at once.
+/// The limit of unanswered requests.
 const LIMIT: usize = 256;
 
-/// The parameters of a render that overflows: of a session that is kept, or of a history that nobody keeps.
+/// Parameters of a render that overflows: of a stored session, or of a history without one.
 fn render(name: &str, is_kept: bool) -> Value {
     let mut params = json!({ "history": long_history(name, is_kept), "input": { "content": "Go on." } });
     if is_kept {
@@ -25,13 +25,13 @@ fn frame(id: i64, method: &str, params: &Value) -> Vec<u8> {
     format!("Content-Length: {}\r\n\r\n{body}", body.len()).into_bytes()
 }
 
-/// A frame that takes a request back.
+/// A frame that cancels a request.
 fn cancel_frame(id: i64) -> Vec<u8> {
     let body = json!({ "jsonrpc": "2.0", "method": "$/cancelRequest", "params": { "id": id } }).to_string();
     format!("Content-Length: {}\r\n\r\n{body}", body.len()).into_bytes()
 }
 
-/// How many responses each id got.
+/// The number of responses per id.
 fn responses(client: &Client) -> BTreeMap<i64, usize> {
     let mut counts = BTreeMap::new();
     for frame in client.frames().iter().filter(|frame| frame.get("method").is_none()) {
@@ -40,7 +40,7 @@ fn responses(client: &Client) -> BTreeMap<i64, usize> {
     counts
 }
 
-/// Waits for as many requests for a summary, streams a little to each.
+/// Waits for `count` requests for a summary, and streams a little to each.
 fn summaries_asked(client: &mut Client, count: usize) -> Vec<Value> {
     let mut asked = Vec::new();
     for _ in 0..count {
@@ -53,7 +53,7 @@ fn summaries_asked(client: &mut Client, count: usize) -> Vec<Value> {
     asked
 }
 
-/// Answers these requests for a summary, and all that follow from them, until each of these renders is answered.
+/// Answers these and later requests for summaries until all these renders are answered.
 fn finish(client: &mut Client, asked: &[Value], renders: &[i64]) -> BTreeMap<i64, Value> {
     for request in asked {
         client.respond(&request["id"], said(SUMMARY));
@@ -73,10 +73,10 @@ fn finish(client: &mut Client, asked: &[Value], renders: &[i64]) -> BTreeMap<i64
     done
 }
 
-/// 64 renders wait for the client's model. All else is answered meanwhile, and what is taken back is given up before
-/// any of them is done.
+/// 64 renders wait for the client's model. All other requests are answered meanwhile, and cancelled renders
+/// end before any of them completes.
 #[test]
-fn sixty_four_renders_wait_and_everything_else_goes_on() {
+fn waiting_renders_do_not_block_other_requests() {
     for wire in [Wire::Pipes, Wire::Sockets] {
         let folder = Folder::new();
         let mut client = folder.serve(Start::new(wire));
@@ -87,7 +87,7 @@ fn sixty_four_renders_wait_and_everything_else_goes_on() {
             })
             .collect();
         let asked = summaries_asked(&mut client, 64);
-        // Renders of kept sessions are known by their session; the others have one that only the request names.
+        // Renders of stored sessions are known by their session id; the others have an id of their own.
         let of_session: BTreeMap<String, i64> = asked
             .iter()
             .map(|request| {
@@ -97,7 +97,7 @@ fn sixty_four_renders_wait_and_everything_else_goes_on() {
             .collect();
         assert_eq!(of_session.len(), 64);
 
-        // Taken back: 8 kept ones and 8 passing ones by the request, 8 kept ones by the turn. All in one write.
+        // Cancelled in one write: 8 stored and 8 temporary ones by request, 8 stored ones by turn.
         let by_request: BTreeSet<i64> = renders.iter().take(16).map(|(id, _)| *id).collect();
         let by_turn: Vec<&(i64, String)> = renders.iter().skip(16).step_by(2).take(8).collect();
         let mut bytes = Vec::new();
@@ -146,7 +146,7 @@ fn sixty_four_renders_wait_and_everything_else_goes_on() {
             assert!(response.get("result").is_some(), "{response}");
         }
 
-        // Nothing of this waited for a render: none is done, for no summary was given yet.
+        // None of this waited for a render: no summary was given yet.
         let kept: Vec<i64> = {
             let cancelled: BTreeSet<i64> =
                 by_request.iter().copied().chain(by_turn.iter().map(|(id, _)| *id)).collect();
@@ -156,7 +156,7 @@ fn sixty_four_renders_wait_and_everything_else_goes_on() {
         assert!(kept.iter().all(|id| !counts.contains_key(id)), "{counts:?}");
         assert_eq!(kept.len(), 40);
 
-        // Late answers to what was taken back are dropped; the others make their prompts.
+        // Late answers to cancelled renders are dropped; the others complete.
         for (_, response) in finish(&mut client, &asked, &kept) {
             let result = &response["result"];
             assert_eq!(result["metadata"]["summaries"].as_array().map(Vec::len), Some(1), "{response}");
@@ -171,10 +171,10 @@ fn sixty_four_renders_wait_and_everything_else_goes_on() {
     }
 }
 
-/// Each request waits for an answer of a client that reads nothing before it has written all of them. Those over the
-/// limit are refused; what the others wait for, and what stops them, is read all the same.
+/// The client reads nothing before it has written all requests, each of which needs its answer. Those above
+/// the limit fail; answers and cancels for the others are still read.
 #[test]
-fn three_hundred_requests_before_anything_is_read_are_no_deadlock() {
+fn three_hundred_unread_requests_do_not_deadlock() {
     for wire in [Wire::Pipes, Wire::Sockets] {
         let folder = Folder::new();
         let mut client = Start::new(wire).held().start();
@@ -191,7 +191,7 @@ fn three_hundred_requests_before_anything_is_read_are_no_deadlock() {
             assert_eq!(response["error"]["data"], json!({ "kind": "Overloaded", "limit": LIMIT }));
         }
         let asked = summaries_asked(&mut client, LIMIT);
-        // A cancel makes room for one more, and only for one.
+        // A cancel makes room for exactly one more.
         let (cancelled, taken) = taken.split_first().expect("there are some");
         client.notify("$/cancelRequest", json!({ "id": cancelled }));
         assert_eq!(client.wait_response(*cancelled)["error"]["code"], -32800);
@@ -211,9 +211,9 @@ fn three_hundred_requests_before_anything_is_read_are_no_deadlock() {
     }
 }
 
-/// What ends a wait is taken however many wait: else nothing could end.
+/// Messages that end a wait are accepted above the limit, or nothing could end.
 #[test]
-fn results_decisions_and_cancels_are_taken_over_the_limit() {
+fn results_decisions_and_cancels_are_accepted_above_the_limit() {
     let folder = Folder::new();
     let mut client = folder.serve(Start::new(Wire::Pipes));
     for session in ["tool", "stop"] {
@@ -238,7 +238,7 @@ fn results_decisions_and_cancels_are_taken_over_the_limit() {
     let late = json!({ "sessionId": "stop", "decisions": [{ "toolCallId": "c1", "decision": "approve" }] });
     let late = client.call("tool/decide", late).expect_err("nothing waits for it");
     assert_eq!(late["data"]["kind"], "InvalidState");
-    // The turn that got its result goes on by an answer and deltas, which are no requests.
+    // The turn continues with a response and deltas, which are not requests.
     let next = client.wait_request("model/complete");
     assert_eq!(next["params"]["purpose"], "turn");
     stream(&mut client, &next, "It is there.");
@@ -249,7 +249,7 @@ fn results_decisions_and_cancels_are_taken_over_the_limit() {
     }
 }
 
-/// Requests that come all at once and wait for nothing are not too many, though there is room for one only.
+/// Requests that wait for nothing are not limited, even if there is room for only one.
 #[test]
 fn a_burst_of_small_requests_is_not_refused() {
     let folder = Folder::new();

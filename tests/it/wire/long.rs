@@ -1,5 +1,5 @@
-//! A long session over the wire: it is opened by its end, what comes of that is what comes of all of it, and neither what
-//! is read nor what a commit writes grows with it. Counts of bytes, never times.
+//! Long sessions over the wire: opening the end gives the same results as opening the whole, and neither the
+//! bytes read nor the bytes per commit grow with the session. Counts bytes, never time.
 
 #![allow(clippy::print_stdout, reason = "what was measured is told")]
 
@@ -19,7 +19,7 @@ fn settings() -> Value {
     json!({ "model": { "name": "m", "window": 100_000 } })
 }
 
-/// Where the one database below a folder lies.
+/// The folder of the only database below a folder.
 fn database(folder: &Path) -> Option<PathBuf> {
     fs::read_dir(folder).ok()?.flatten().find_map(|entry| {
         let path = entry.path();
@@ -31,7 +31,7 @@ fn database(folder: &Path) -> Option<PathBuf> {
     })
 }
 
-/// A folder in which a session `s` of so many rounds is stored.
+/// A folder with a stored session `s` of `rounds` rounds.
 fn stored(name: &str, rounds: u32, driver: Driver) -> Folder {
     let folder = Folder::new(name);
     let mut editor = Editor::start(&folder, settings());
@@ -63,7 +63,7 @@ fn whole(editor: &mut Editor) -> Value {
     snapshot
 }
 
-/// The prompt and the session after a turn that a process begins with this.
+/// The prompts and the session after a turn in a process that starts with `begins`.
 fn after_a_turn(folder: &Folder, begins: impl Fn(&mut Editor), turn: &Value) -> (String, Value) {
     let mut editor = Editor::start(folder, settings());
     begins(&mut editor);
@@ -71,13 +71,13 @@ fn after_a_turn(folder: &Folder, begins: impl Fn(&mut Editor), turn: &Value) -> 
     let ended = editor.turn(turn.clone());
     assert_eq!(ended["status"], "completed", "{ended}");
     let mut snapshot = whole(&mut editor);
-    // Opening says nothing in it; one event more or less is no difference.
+    // Opening changes no content; the number of events may differ.
     snapshot["seq"] = Value::Null;
     (editor.asked.iter().map(|asked| bytes(&asked["messages"])).collect(), snapshot)
 }
 
 #[test]
-fn a_long_session_that_is_opened_by_its_end_goes_on_as_the_whole_one() {
+fn session_opened_at_its_end_continues_like_the_whole() {
     let folder = stored("long-whole", 60, Driver::Sidecar);
     let turn = json!({ "sessionId": "s", "content": "Go on.", "idempotencyKey": "k" });
     let copies = ["turn", "look", "look-all", "all"].map(|name| folder.copy(&format!("long-{name}")));
@@ -97,7 +97,7 @@ fn a_long_session_that_is_opened_by_its_end_goes_on_as_the_whole_one() {
 }
 
 #[test]
-fn the_end_of_a_session_and_the_pages_before_it_are_all_that_was_said() {
+fn end_and_earlier_pages_are_the_whole_session() {
     let folder = stored("long-pages", 60, Driver::Sidecar);
     let mut editor = Editor::start(&folder, settings());
     let snapshot = look(&mut editor, 5);
@@ -117,8 +117,7 @@ fn the_end_of_a_session_and_the_pages_before_it_are_all_that_was_said() {
     assert_eq!(error["data"]["kind"], "UnknownSession");
 }
 
-/// Who shows the end of a session is brought up to date with its end, also where more of it is shown than was opened.
-///
+/// A client that shows the end of a session is updated with its end, also if it shows more than it opened.
 #[test]
 fn a_client_that_shows_a_part_subscribes_to_a_part() {
     let folder = stored("long-subscribe", 60, Driver::Sidecar);
@@ -136,7 +135,7 @@ fn a_client_that_shows_a_part_subscribes_to_a_part() {
     assert_eq!(same.0, same.1);
     assert_eq!(more["messages"][0]["ord"], 46, "as it was said");
     assert!(!more["messages"].to_string().contains("unreadable"));
-    // What was missed comes as events, where it is known.
+    // Missed events are sent if they are known.
     let since = json!({
         "sessionId": "s", "snapshotMessages": 5, "stream": more["stream"], "sinceSeq": more["seq"],
     });
@@ -147,9 +146,9 @@ fn whole_messages(editor: &mut Editor) -> Value {
     editor.call("session/subscribe", json!({ "sessionId": "s" }))["snapshot"]["messages"].take()
 }
 
-/// What comes while only a part is here is done in its order when the rest is here.
+/// Requests that need the unloaded rest are answered in order once it is loaded.
 #[test]
-fn what_a_part_cannot_do_waits_for_the_rest() {
+fn requests_for_the_unloaded_rest_wait_for_it() {
     let folder = stored("long-waits", 60, Driver::Sidecar);
     let mut editor = Editor::start(&folder, settings());
     look(&mut editor, 0);
@@ -160,7 +159,7 @@ fn what_a_part_cannot_do_waits_for_the_rest() {
         let answer = editor.client.wait_response(id);
         assert!(answer.get("error").is_none(), "{answer}");
     }
-    // Known long before the part: the first answer stands.
+    // The key is older than the loaded part: the first response is repeated.
     let turn = json!({ "sessionId": "s", "content": "Go on.", "idempotencyKey": "k" });
     let answered = editor.call("turn/start", turn.clone());
     editor.ended(&answered["turnId"]);
@@ -178,7 +177,7 @@ fn io(editor: &Editor, what: &str) -> u64 {
 
 #[test]
 #[cfg(target_os = "linux")]
-fn what_is_read_to_open_a_session_by_its_end_does_not_grow_with_it() {
+fn bytes_read_to_open_the_end_stay_constant() {
     let read = [50, 500, 5_000].map(|rounds| {
         let folder = stored(&format!("long-read-{rounds}"), rounds, Driver::Sidecar);
         let mut editor = Editor::start(&folder, settings());
@@ -193,7 +192,7 @@ fn what_is_read_to_open_a_session_by_its_end_does_not_grow_with_it() {
 
 #[test]
 #[cfg(target_os = "linux")]
-fn what_a_commit_writes_does_not_grow_with_the_session() {
+fn bytes_per_commit_do_not_grow_with_the_session() {
     const COMMITS: u64 = 40;
     let written = [10, 1_000, 10_000].map(|messages: u32| {
         let folder = stored(&format!("long-written-{messages}"), messages / 2, Driver::Editor);
@@ -221,7 +220,7 @@ fn what_a_commit_writes_does_not_grow_with_the_session() {
     }
 }
 
-/// Bytes that the server wrote to the client, at least.
+/// The bytes of the server's frames, at least.
 #[cfg(target_os = "linux")]
 fn told(editor: &Editor) -> u64 {
     editor.client.frames().iter().map(|frame| frame.to_string().len() as u64).sum()

@@ -1,4 +1,4 @@
-//! Loops over the real binary: stages with histories of their own in one scope, and what ends them.
+//! Loops over the real binary: stages with their own histories in one scope, and the ends of a loop.
 
 use super::script::{Editor, Folder, says};
 use serde_json::{Value, json};
@@ -37,7 +37,7 @@ fn stages() -> Value {
 }
 
 #[test]
-fn stages_share_a_scope_have_their_own_histories_and_end_when_all_is_done() {
+fn stages_share_a_scope_and_end_when_done() {
     let folder = Folder::new("loop-todos");
     let mut editor = Editor::start(&folder, settings());
     editor.open("parent", None);
@@ -64,7 +64,7 @@ fn stages_share_a_scope_have_their_own_histories_and_end_when_all_is_done() {
     let expected = [ran(0, 1), ran(1, 1), ran(2, 1), ran(0, 2), ran(1, 2), ("todosDone".to_owned(), 1, 2)];
     assert_eq!(updates(&editor), expected);
 
-    // Each stage had its own history: one request each.
+    // Each stage had its own history with one request.
     let asked = editor.asked_for("turn");
     let requests = |asked: &Value| {
         let messages = asked["messages"].as_array().expect("messages");
@@ -72,7 +72,7 @@ fn stages_share_a_scope_have_their_own_histories_and_end_when_all_is_done() {
     };
     assert!(asked.iter().all(|asked| requests(asked) == 1), "{asked:#?}");
 
-    // The parent was told of each once that was stored, and no model sees it.
+    // The parent was told of each stage once its end was stored, and no model sees that.
     let mut told = Vec::new();
     while told.len() < 5 {
         let added = editor.event("what the parent is told", |event| {
@@ -90,7 +90,7 @@ fn stages_share_a_scope_have_their_own_histories_and_end_when_all_is_done() {
     assert_eq!(first["status"], "completed");
     assert_eq!(first["answer"], "It is planned.");
 
-    // The scope is what they left, and the list shows whose they are.
+    // The scope has their result, and the list shows their parent.
     let scope = editor.call("scope/get", json!({ "workScope": "sprint", "workspaceFolder": "/code/parser" }));
     assert_eq!(scope["scope"]["todos"], todos("completed")["todos"]);
     let list = editor.call("session/list", json!({ "workspaceFolder": "/code/parser" }));
@@ -101,13 +101,13 @@ fn stages_share_a_scope_have_their_own_histories_and_end_when_all_is_done() {
         of_loop.iter().all(|session| session["origin"] == "background" && session["workScope"] == "sprint")
     );
 
-    // The parent goes on as ever.
+    // The parent continues as usual.
     editor.answers = [says("Thank you.")].into();
     assert_eq!(editor.turn(json!({ "sessionId": "parent", "content": "Well?" }))["status"], "completed");
 }
 
 #[test]
-fn a_tool_ends_a_loop_a_question_holds_it_and_a_client_stops_it() {
+fn loops_end_by_tool_pause_for_questions_and_stop() {
     let folder = Folder::new("loop-ends");
     let mut editor = Editor::start(&folder, settings());
     let start = |editor: &mut Editor, passes: u32| {
@@ -137,7 +137,7 @@ fn a_tool_ends_a_loop_a_question_holds_it_and_a_client_stops_it() {
     editor.until("the second loop's end", is_over);
     assert_eq!(updates(&editor).last(), Some(&("passesDone".to_owned(), 2, 1)));
 
-    // Stopped while its model answers.
+    // Stopped during its model's answer.
     let id =
         editor.client.request("loop/start", json!({ "workspaceFolder": "/code/parser", "stages": stages() }));
     let started = editor.client.wait("the loop", |frame| frame.get("method").is_none() && frame["id"] == id);

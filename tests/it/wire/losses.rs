@@ -1,5 +1,5 @@
-//! The loss ledger over the wire: each cut of each prompt names what `context/recall` gives, and that is what was said,
-//! byte for byte, whatever happened since.
+//! The loss ledger over the wire: each cut of each prompt names a reference for `context/recall`, which
+//! returns the original text byte for byte at any time.
 
 use super::script::{Editor, Folder, calls, says};
 use engine::text::sha256_hex;
@@ -7,7 +7,7 @@ use serde_json::{Value, json};
 use std::collections::BTreeMap;
 use std::path::PathBuf;
 
-/// All that is recalled under a reference, in parts, with the hash that was told of it.
+/// The whole text of a reference, recalled in parts, and its hash.
 fn recalled(editor: &mut Editor, session: &str, reference: &str) -> (String, String) {
     let (mut offset, mut whole) = (json!(0), String::new());
     loop {
@@ -21,7 +21,7 @@ fn recalled(editor: &mut Editor, session: &str, reference: &str) -> (String, Str
     }
 }
 
-/// What people see of each message that is a single text, by its id.
+/// The displayed text of each message that is a single text, by id.
 fn said(editor: &mut Editor, session: &str) -> BTreeMap<String, String> {
     let snapshot = editor.call("session/subscribe", json!({ "sessionId": session }))["snapshot"].take();
     let mut all = BTreeMap::new();
@@ -39,7 +39,7 @@ fn said(editor: &mut Editor, session: &str) -> BTreeMap<String, String> {
     all
 }
 
-/// Recalls each cut of the prompt as it would be sent now; how many there are.
+/// Recalls each cut of the next prompt; returns the number of cuts.
 fn check(editor: &mut Editor, session: &str) -> usize {
     let cuts = editor.call("context/inspect", json!({ "sessionId": session }))["cuts"].take();
     let said = said(editor, session);
@@ -96,7 +96,7 @@ fn every_cut_of_every_prompt_is_recalled_byte_for_byte() {
     let mut editor = Editor::start(&folder, settings(4_000));
     editor.open("s", None);
     assert!(check(&mut editor, "s") > 0);
-    // What was edited is under its old id in the fork that the edit leaves.
+    // An edited message keeps its old id in the fork that the edit leaves.
     let before = said(&mut editor, "s");
     let (id, text) = before.iter().find(|(_, text)| text.starts_with("Request 2.")).expect("the request");
     let id = id.trim_matches('"');
@@ -123,9 +123,9 @@ fn ledger(editor: &mut Editor) -> Vec<Value> {
     }
 }
 
-/// The fixture `ledger.jsonl` shows each list; here is what outlives a process, and what leads from a name to the words.
+/// The recording `ledger.jsonl` shows each list; this tests restarts, and references from names to texts.
 #[test]
-fn the_ledger_names_what_is_out_of_sight_in_every_process_and_leads_to_it() {
+fn ledger_names_and_references_covered_messages_after_restarts() {
     let folder = Folder::new("losses-ledger");
     let mut editor = Editor::start(&folder, settings(6_000));
     editor.open("s", None);
@@ -167,7 +167,7 @@ fn a_section_that_is_over_its_ceiling_is_recalled_too() {
 }
 
 #[test]
-fn a_result_that_a_compaction_shortens_says_how_a_model_gets_the_rest() {
+fn shortened_result_says_how_to_recall_the_rest() {
     for (own, names) in [(json!(["recall"]), true), (json!([]), false)] {
         let folder = Folder::new(&format!("losses-named-{names}"));
         let mut settings = settings(6_000);

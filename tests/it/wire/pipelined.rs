@@ -1,5 +1,5 @@
-//! Requests that are sent behind one another on one session without waiting in between: each gets exactly one answer, and
-//! the session can be opened and deleted afterwards. The methods are the protocol's own, so a new one is covered by itself.
+//! Requests pipelined on one session: each gets exactly one response, and the session can be opened and
+//! deleted afterwards. Methods come from the protocol's table, so a new one is covered automatically.
 
 use super::client::{Client, Start, Wire, framed};
 use super::ground::{Folder, SUMMARY, said, words};
@@ -10,13 +10,12 @@ use session::acceptance::TABLE;
 use session::stored::Driver;
 use std::collections::{BTreeMap, BTreeSet};
 
-/// The requests that a client can send.
 fn methods() -> Vec<&'static MethodInfo> {
     let is_request = |info: &&MethodInfo| info.direction == Direction::ToSidecar && info.result.is_some();
     METHODS.iter().filter(is_request).collect()
 }
 
-/// The least that a schema takes, but for what says which session and which folder are meant: that is always given.
+/// The smallest value for a schema, but with session and workspace folder, which are always given.
 fn sample(schema: &Value, defs: &Map<String, Value>) -> Value {
     if let Some(name) = schema["$ref"].as_str() {
         return sample(&defs[name.rsplit('/').next().expect("a name")], defs);
@@ -48,12 +47,12 @@ fn sample(schema: &Value, defs: &Map<String, Value>) -> Value {
     }
 }
 
-/// What a method is sent, but for the session and the folder.
+/// The parameters of a method, apart from session and folder.
 fn params(info: &MethodInfo) -> Value {
     let mut generator = SchemaGenerator::default();
     let schema = (info.params)(&mut generator);
     let mut params = sample(schema.as_value(), generator.definitions());
-    // What has more to do with a little more.
+    // A little content makes these methods do more.
     let more = match info.name {
         "prompt/render" => json!({ "input": { "content": "Go on." } }),
         "session/import" => json!({ "data": r#"{"messages":[{"role":"user","content":"Hello."}]}"# }),
@@ -65,7 +64,7 @@ fn params(info: &MethodInfo) -> Value {
     params
 }
 
-/// The parameters of a request about this session, where the method is about one.
+/// Sets session and folder in the parameters, if the method has these.
 fn about(params: &Value, folder: &Folder, session: &str) -> Value {
     let mut params = params.clone();
     for (name, value) in [("sessionId", session), ("workspaceFolder", folder.path())] {
@@ -76,7 +75,7 @@ fn about(params: &Value, folder: &Folder, session: &str) -> Value {
     params
 }
 
-/// Words enough that a prompt needs a summary.
+/// A history that needs a summary.
 fn history(session: &str) -> Value {
     let turn = |n: usize| {
         json!({
@@ -95,13 +94,13 @@ fn serve(folder: &Folder, settings: Value) -> Client {
     client
 }
 
-/// Requests that are on their way, each with what it is called in a failure.
+/// Sent requests, each with a description for failures.
 struct Sent {
     bytes: Vec<u8>,
     ids: Vec<(i64, String)>,
 }
 
-/// Sends a client's requests in one piece and counts the answers.
+/// Sends requests in one write and counts the responses.
 struct Pipe {
     client: Client,
     last: i64,
@@ -128,7 +127,7 @@ impl Pipe {
         sent.ids
     }
 
-    /// Waits for the answers to these; what was answered, in order. A model that is asked meanwhile gives a summary.
+    /// Waits for the responses to these; returns them in order. A model request meanwhile gets a summary.
     fn take(&mut self, sent: Vec<(i64, String)>) -> Vec<Value> {
         let mut answers = BTreeMap::new();
         let mut left: BTreeMap<i64, String> = sent.into_iter().collect();
@@ -153,7 +152,7 @@ impl Pipe {
         self.take(sent)
     }
 
-    /// Ends the server and holds that each request got one answer.
+    /// Ends the server and checks that each request got one response.
     fn ends(mut self) {
         self.client.call("shutdown", Value::Null).expect("it shuts down");
         self.client.notify("exit", Value::Null);
@@ -170,16 +169,16 @@ impl Pipe {
     }
 }
 
-/// How a session stands when the pair is sent.
+/// The state of a session before the pair is sent.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Before {
-    /// It is open, and the sidecar runs its loop.
+    /// Open, with the sidecar as its driver.
     Sidecars,
-    /// It is open, and the editor runs its loop.
+    /// Open, with the editor as its driver.
     Editors,
-    /// It is stored and not open.
+    /// Stored and closed.
     Closed,
-    /// Its newest message is here, the others are with the store.
+    /// Loaded with its newest message only.
     InPart,
 }
 
@@ -190,10 +189,10 @@ fn open(folder: &Folder, session: &str, before: Before) -> Value {
     })
 }
 
-/// A method with the session of its own that it is tried on.
+/// A method with its own session.
 type Tried = (String, &'static MethodInfo);
 
-/// Sends a request about each of these sessions, which none refuses.
+/// Sends a request for each of these sessions; none may fail.
 fn all(pipe: &mut Pipe, sessions: &[Tried], why: &str, method: &str, params: &dyn Fn(&str) -> Value) {
     for (session, tried) in sessions {
         pipe.add(format!("{method} where {why} and {} were sent", tried.name), method, &params(session));
@@ -203,14 +202,14 @@ fn all(pipe: &mut Pipe, sessions: &[Tried], why: &str, method: &str, params: &dy
     assert!(refused.is_empty(), "{method} where {why} was sent: {refused:?}");
 }
 
-/// Holds that these sessions can be opened and deleted.
+/// Checks that these sessions can be opened and deleted.
 fn are_free(pipe: &mut Pipe, folder: &Folder, sessions: &[Tried], why: &str) {
     let opens = |session: &str| json!({ "workspaceFolder": folder.path(), "sessionId": session });
     all(pipe, sessions, why, "session/open", &opens);
     all(pipe, sessions, why, "session/delete", &|session| json!({ "sessionId": session }));
 }
 
-/// Sends these requests, and holds that no answer tells of a defect.
+/// Sends these requests and checks that no response is an internal error.
 fn answered(pipe: &mut Pipe) {
     let answers = pipe.exchange();
     let is_defect = |answer: &&Value| answer["error"]["data"]["kind"] == "InternalError";
@@ -221,12 +220,12 @@ fn each_tried() -> Vec<Tried> {
     methods().into_iter().enumerate().map(|(n, second)| (format!("s{n}"), second)).collect()
 }
 
-/// Whether only a session takes the method whose loop the editor runs.
+/// `true` if only a session with the editor as its driver accepts the method.
 fn is_editors(name: &str) -> bool {
     TABLE.iter().any(|row| row.method == name && row.driver == Some(Driver::Editor))
 }
 
-/// Sends every method behind `first`, each pair on a session of its own that stands as `before` says.
+/// Sends every method behind `first`, each pair on its own session in the state `before`.
 fn pairs_behind(first: &MethodInfo, before: impl Fn(usize, &MethodInfo) -> Before) {
     let folder = Folder::new();
     let settings = json!({
@@ -258,8 +257,8 @@ fn pairs_behind(first: &MethodInfo, before: impl Fn(usize, &MethodInfo) -> Befor
     pipe.ends();
 }
 
-/// Sends several methods behind one that takes its time, all of it again behind a close. The model is the client's, which
-/// answers once all is sent; another process holds the sessions where they are to be taken over.
+/// Sends several methods behind a slow one, and all again behind a close. The client's model answers once all
+/// are sent; with `is_held`, another process holds the sessions.
 fn many_behind(first: &'static str, before: Before, is_held: bool) {
     let folder = Folder::new();
     let settings =
@@ -271,7 +270,7 @@ fn many_behind(first: &'static str, before: Before, is_held: bool) {
     all(opener, &sessions, first, "session/open", &|session| open(&folder, session, before));
     let [first_info, close, open] = [first, "session/close", "session/open"]
         .map(|name| methods().into_iter().find(|info| info.name == name).expect("a method"));
-    // No more than may wait at once.
+    // Chunks that the queue accepts at once.
     for sessions in sessions.chunks(36) {
         for (session, second) in sessions {
             for info in [first_info, second, close, first_info, second, open, close] {
@@ -297,20 +296,20 @@ fn every_pair_on_an_open_session_is_answered() {
 }
 
 #[test]
-fn every_pair_on_a_session_that_is_not_all_here_is_answered() {
+fn every_pair_on_an_unloaded_session_is_answered() {
     for (at, first) in methods().into_iter().enumerate() {
         pairs_behind(first, |n, _| if (at + n) % 2 == 0 { Before::Closed } else { Before::InPart });
     }
 }
 
 #[test]
-fn what_stands_behind_a_slow_request_is_answered() {
+fn requests_behind_a_slow_one_are_answered() {
     let slow = ["session/export", "context/search", "context/compact", "turn/start", "session/takeOver"];
     slow.iter().for_each(|first| many_behind(first, Before::Sidecars, false));
     many_behind("prompt/render", Before::Editors, false);
 }
 
 #[test]
-fn what_stands_behind_a_take_over_from_another_process_is_answered() {
+fn requests_behind_a_take_over_are_answered() {
     many_behind("session/takeOver", Before::Sidecars, true);
 }

@@ -1,5 +1,5 @@
-//! Large results over the wire: cut for the model, whole for people, and each byte of them recalled, in another process
-//! too.
+//! Large results over the wire: cut for the model, whole for users, and recalled byte for byte, also in
+//! another process.
 
 use super::script::{Editor, Folder, calls, prose, read_by, says, sections, tools};
 use serde_json::{Value, json};
@@ -8,20 +8,20 @@ fn settings(tokens: u32) -> Value {
     json!({ "model": { "name": "m", "window": 100_000 }, "maxToolResultTokens": tokens })
 }
 
-/// The result of this call as a prompt shows it.
+/// The result of this call in a prompt.
 fn shown(messages: &Value, call: &str) -> String {
     let parts = messages.as_array().into_iter().flatten().flat_map(|message| message["parts"].as_array());
     let mut results = parts.flatten().filter(|part| part["toolCallId"] == call);
     results.next().expect("the result is there")["content"][0]["text"].as_str().expect("a text").to_owned()
 }
 
-/// Messages without the marks of caches, which move.
+/// Messages without cache breakpoints, which move.
 fn said(messages: &Value) -> Value {
     let bare = |message: &Value| json!({ "role": message["role"], "parts": message["parts"] });
     messages.as_array().into_iter().flatten().map(bare).collect()
 }
 
-/// All of a text, in parts of so many bytes.
+/// The whole of a text, recalled in parts of `limit` bytes.
 fn recalled(editor: &mut Editor, reference: &str, limit: u64) -> String {
     let (mut offset, mut whole) = (json!(0), String::new());
     loop {
@@ -39,7 +39,7 @@ fn recalled(editor: &mut Editor, reference: &str, limit: u64) -> String {
 }
 
 #[test]
-fn a_large_result_is_cut_for_the_model_and_recalled_whole_after_a_restart() {
+fn large_result_is_cut_and_recalled_after_a_restart() {
     let folder = Folder::new("recall");
     let mut editor = Editor::start(&folder, settings(200));
     editor.open("s", None);
@@ -60,7 +60,7 @@ fn a_large_result_is_cut_for_the_model_and_recalled_whole_after_a_restart() {
     assert_eq!(snapshot["messages"][1].get("shown"), None);
     editor.kill();
 
-    // Another process, another limit: what was sent stays.
+    // Another process with another limit: the sent text stays the same.
     let mut editor = Editor::start(&folder, settings(50_000));
     editor.open("s", None);
     assert_eq!(recalled(&mut editor, "c1", 100), whole);
@@ -82,7 +82,7 @@ fn a_large_result_is_cut_for_the_model_and_recalled_whole_after_a_restart() {
 }
 
 #[test]
-fn a_render_may_bring_a_limit_of_its_own() {
+fn render_may_set_its_own_result_limit() {
     let folder = Folder::new("recall-render");
     let mut editor = Editor::start(&folder, settings(16_000));
     let long = prose("long", 60);

@@ -1,5 +1,5 @@
-//! What the recorded conversations hold together: each method, event, state and operation, numbers without gaps, the
-//! form that the schema gives. Nothing is played here.
+//! The recorded conversations together: they cover each method, event, state and operation, event numbers
+//! have no gaps, and frames match the schema. Nothing is played here.
 
 use super::alike::list_named;
 use super::conversation::{Line, conversations, lines};
@@ -11,16 +11,16 @@ use serde_json::Value;
 use session::state::StateName;
 use std::collections::{BTreeMap, BTreeSet};
 
-/// What no conversation of this version can hold, and why. One that holds it nevertheless makes its entry a lie.
+/// Names that no conversation of this version can contain, with the reason. One that does contain it makes
+/// its entry invalid.
 const CANNOT_OCCUR: &[(&str, &str)] = &[
     ("model/countTokens", "the sidecar counts by itself in this version"),
     ("sessionTakenOver", "two processes take part in it, and a conversation here has one at a time"),
 ];
 
-/// Together they hold each method, event, state and operation of a delta, but those that cannot occur yet; each request
-/// of the client is answered with a result at least once. The twelfth event of document 001, a snapshot, comes with an
-/// import; that it comes in the place of what was missed is shown in `delivery` and `follow`.
-///
+/// The conversations contain each method, event, state and delta operation, except those that cannot occur,
+/// and a result for each request of the client. The event `snapshot` appears with an import; `delivery` and
+/// `follow` test that it replaces missed events.
 #[test]
 fn the_conversations_hold_each_method_and_each_event() {
     let (mut there, mut answered) = (BTreeSet::new(), BTreeSet::new());
@@ -57,7 +57,7 @@ fn the_conversations_hold_each_method_and_each_event() {
     let states = StateName::ALL.map(|state| format!("the state {}", state.name()));
     let schema = schema();
     let known = schema["$defs"]["DeltaOp"]["anyOf"].as_array().expect("a list of operations");
-    // The last one stands for those that a later version knows.
+    // The last one stands for operations of later versions.
     let known = known.iter().filter_map(|op| op["properties"]["op"]["const"].as_str());
     let ops: Vec<String> = known.map(|op| format!("the operation {op}")).collect();
     assert_eq!(ops.len(), 9, "{ops:?}");
@@ -82,7 +82,7 @@ fn the_conversations_hold_each_method_and_each_event() {
     assert!(requests.is_empty(), "only refused in fixtures/wire: {requests:?}");
 }
 
-/// In each session and stream an event has the number after the one before; a new process is a new stream.
+/// Event numbers are consecutive in each session and stream; a new process is a new stream.
 #[test]
 fn the_conversations_leave_no_number_of_an_event_out() {
     for (name, text) in conversations() {
@@ -95,7 +95,7 @@ fn the_conversations_leave_no_number_of_an_event_out() {
             let (of, seq) = (&frame["params"], frame["params"]["seq"].as_u64().expect("a number"));
             let stream = (of["sessionId"].to_string(), of["stream"].to_string());
             let before = last.insert(stream, seq).unwrap_or(0);
-            // A snapshot has the number of the last event that is in it: it stands for those before.
+            // A snapshot has the number of the last event in it, and replaces those before.
             if of["type"] != "snapshot" {
                 assert_eq!(seq, before + 1, "{name}.jsonl:{}", index + 1);
             }
@@ -103,7 +103,7 @@ fn the_conversations_leave_no_number_of_an_event_out() {
     }
 }
 
-/// What both sides say has the form that the schema gives it.
+/// Frames of both sides match the schema.
 #[test]
 fn the_conversations_fit_the_schema() {
     let schema = schema();
@@ -141,7 +141,7 @@ fn the_conversations_fit_the_schema() {
     }
 }
 
-/// Numbers and lists in the place of the names that stand for them.
+/// Replaces names with numbers and lists.
 fn named_away(value: &Value) -> Value {
     match value {
         Value::String(text)

@@ -1,5 +1,5 @@
-//! A session that the sidecar runs, over a crash: what was acknowledged is there, and the next prompt is byte for byte
-//! the one that the process would have sent that is gone. The editor's loop is in `editor_driven`.
+//! Sessions with the sidecar as their driver across a crash: acknowledged messages are there, and the next
+//! prompt is byte for byte the one of an uninterrupted process. `editor_driven` has the editor's.
 
 use super::script::{
     Editor, Folder, NARRATIVE, asks_for_summary, bytes, calls, is_request, prose, read_by, says,
@@ -16,7 +16,7 @@ fn settings_of(model: &Value) -> Value {
     json!({ "model": model, "policy": "rounds" })
 }
 
-/// Two rounds, the second of which is over the limit; two more behind the summary; an answer.
+/// The answers of a turn: two rounds, the second over the limit; two more after the summary; a final answer.
 pub fn long_answers() -> Vec<Value> {
     vec![
         calls(&prose("first answer", 130), ["c1"]),
@@ -27,7 +27,7 @@ pub fn long_answers() -> Vec<Value> {
     ]
 }
 
-/// The first turn of the script; the event that ends it.
+/// Runs the script's first turn; returns the event that ends it.
 fn first_turn(editor: &mut Editor) -> Value {
     editor.answers.extend(long_answers());
     let ended = editor
@@ -36,7 +36,7 @@ fn first_turn(editor: &mut Editor) -> Value {
     ended
 }
 
-/// What the model is sent for the second turn.
+/// The prompt and tools of the second turn.
 fn second_prompt(editor: &mut Editor) -> (String, Value) {
     let before = editor.asked.len();
     editor.turn(json!({ "sessionId": "s", "externalId": "request-2", "content": "And now the docs." }));
@@ -45,7 +45,8 @@ fn second_prompt(editor: &mut Editor) -> (String, Value) {
     (bytes(&asked["messages"]), asked["tools"].clone())
 }
 
-/// A process that ran the first turn and is gone: its folder, what it told, and its last snapshot.
+/// State left by a killed process that ran the first turn: its folder, the editor's history, the last event,
+/// the snapshot.
 struct Gone {
     folder: Folder,
     history: Vec<Value>,
@@ -69,7 +70,7 @@ fn gone_of(model: &Value, name: &str) -> Gone {
     Gone { folder, history, ended, snapshot }
 }
 
-/// What the second turn is in a process that is not killed.
+/// The second turn's prompt in an uninterrupted process.
 fn reference(name: &str) -> (String, Value) {
     let [usual, _] = models(8000);
     reference_of(&usual, name)
@@ -85,11 +86,10 @@ fn reference_of(model: &Value, name: &str) -> (String, Value) {
     second_prompt(&mut editor)
 }
 
-/// The conversation of the issue: two rounds of tools, an overflow, the client's own model sums up, metadata, SIGKILL.
-/// Then own store, both, the editor's copy alone, and that copy under another id.
-///
+/// Two rounds of tools, an overflow, a summary by the client's model, metadata, SIGKILL. Restored from the
+/// store, from both, from the editor's history alone, and from that under another id.
 #[test]
-fn after_a_crash_the_next_prompt_is_byte_for_byte_the_same() {
+fn next_prompt_after_a_crash_is_byte_identical() {
     for model in &models(8000) {
         a_crash_changes_no_byte(model);
     }
@@ -128,14 +128,14 @@ fn a_crash_changes_no_byte(model: &Value) {
         assert!(editor.ran.is_empty(), "{what}: nothing runs again");
         assert_eq!(snapshot["summary"], gone.snapshot["summary"], "{what}");
         assert_eq!(snapshot["summarizedCount"], gone.snapshot["summarizedCount"], "{what}");
-        // What is covered is not in the prompt, and still in the session.
+        // Covered messages are not in the prompt but still in the session.
         assert!(!messages.contains(&json!(read_by("c1")).to_string()));
         assert!(snapshot["messages"].to_string().contains(&json!(read_by("c1")).to_string()), "{what}");
     }
 }
 
 #[test]
-fn where_the_editors_copy_is_lost_the_store_gives_the_metadata_back() {
+fn store_returns_metadata_if_the_editor_lost_it() {
     let gone = gone("restore-copy-lost");
     let mut editor = Editor::start(&gone.folder, settings());
     let listed = editor.call("session/list", json!({ "workspaceFolder": "/code/parser" }));
@@ -153,10 +153,9 @@ fn where_the_editors_copy_is_lost_the_store_gives_the_metadata_back() {
     assert_eq!(snapshot["state"], gone.snapshot["state"]);
 }
 
-/// The block is the same under another session's id: nothing of the prompt depends on our ids.
-///
+/// Nothing in the prompt depends on our ids.
 #[test]
-fn the_editors_copy_alone_gives_the_same_bytes_under_another_id() {
+fn editor_history_alone_gives_identical_bytes_under_another_id() {
     let (messages, _) = reference("restore-other-id");
     let gone = gone("restore-other-id");
     let folder = Folder::new("restore-other");
@@ -169,7 +168,7 @@ fn the_editors_copy_alone_gives_the_same_bytes_under_another_id() {
 }
 
 #[test]
-fn a_summary_is_told_before_the_answer_goes_on_and_the_turn_goes_on_with_it() {
+fn summary_is_announced_before_the_turn_continues_with_it() {
     for model in &models(8000) {
         is_told_and_gone_on_with(model);
     }
@@ -196,14 +195,14 @@ fn is_told_and_gone_on_with(model: &Value) {
         told.iter().enumerate().filter(|(_, told)| *told == "streamStarted").map(|(at, _)| at).collect();
     assert_eq!(streams.len(), 5, "five answers, and the summary is none of them: {told:?}");
     assert!(streams[1] < at("started") && at("accepted") < streams[2], "{told:?}");
-    // The rest of the turn is sent with the block, once, behind which its own rounds follow.
+    // The rest of the turn has the block once, followed by its own rounds.
     let purposes: Vec<&Value> = editor.asked.iter().map(|asked| &asked["purpose"]).collect();
     assert_eq!(purposes, ["turn", "turn", "summary", "turn", "turn", "turn"]);
     for asked in &editor.asked[3..] {
         assert_eq!(bytes(&asked["messages"]).matches("<conversation-summary>").count(), 1);
     }
     assert!(bytes(&editor.asked[5]["messages"]).contains(&json!(read_by("c5")).to_string()));
-    // The metadata of the event, of the turn's end and of the snapshot are one.
+    // Event, turn end and snapshot have the same metadata.
     let accepted = editor.events("compactionUpdated").into_iter().find(|event| event["phase"] == "accepted");
     let accepted = accepted.expect("it was accepted");
     assert_eq!(accepted["metadata"], ended["metadata"]);
@@ -245,7 +244,7 @@ fn stands_in_every_later_turn(model: &Value) {
     assert_eq!(editor.asked_for("summary").len(), 1);
 }
 
-/// Where the process is killed, and the next one takes over.
+/// Points at which the process is killed.
 type Boundary = (&'static str, fn(&mut Editor));
 
 const BOUNDARIES: &[Boundary] = &[
@@ -277,11 +276,10 @@ const BOUNDARIES: &[Boundary] = &[
     }),
 ];
 
-/// What was told is there after a kill; a summary is there with its count or not at all; the request is stored once and
-/// sent once; nothing runs again by itself.
-///
+/// After a kill, sent messages are there, a summary is there with its count or not at all, the request is
+/// stored and sent once, and nothing is restarted.
 #[test]
-fn what_was_told_survives_a_kill_at_each_boundary() {
+fn sent_messages_survive_a_kill_at_each_boundary() {
     for model in &models(8000) {
         survives_a_kill(model);
     }
@@ -319,7 +317,7 @@ fn survives_a_kill(model: &Value) {
                 );
             }
             _ => {
-                assert!(accepted.is_none(), "{what}: it was told and is gone");
+                assert!(accepted.is_none(), "{what}: it was sent and is missing");
                 assert_eq!((summary, count), (&Value::Null, &json!(0)), "{what}");
             }
         }

@@ -1,10 +1,10 @@
-//! A session is found however its folder is spelled, and by its id alone, in whichever store it lies.
+//! Sessions are found by any spelling of their folder, and by their id alone, in any store.
 
 use super::client::{Client, Start, Wire};
 use super::script::Folder;
 use serde_json::{Value, json};
 
-/// A server whose stores are below this place, one for each folder.
+/// A server with its stores below this folder, one for each workspace.
 fn start(place: &Folder) -> Client {
     let data = place.path().to_str().expect("a path of text");
     let mut client = Start::new(Wire::Pipes).variable("XDG_DATA_HOME", data).start();
@@ -20,7 +20,7 @@ fn open(folder: &str, session: &str) -> Value {
 }
 
 #[test]
-fn a_session_is_found_by_its_id_and_by_any_spelling_of_its_folder() {
+fn session_is_found_by_id_and_any_folder_spelling() {
     let place = Folder::new("review-folders");
     let of_s = || json!({ "sessionId": "s" });
     let mut client = start(&place);
@@ -28,7 +28,7 @@ fn a_session_is_found_by_its_id_and_by_any_spelling_of_its_folder() {
     client.call("session/close", of_s()).expect("it closes");
     let listed = client.call("session/list", json!({ "workspaceFolder": "/code/p q" })).expect("a list");
     assert_eq!(listed["sessions"][0]["workspaceFolder"], "/code/p q", "{listed}");
-    // Its store is not that of the first folder.
+    // Its store is not that of the first workspace.
     client.call("session/subscribe", of_s()).expect("it is remembered where it lies");
     drop(client);
 
@@ -46,9 +46,9 @@ fn a_session_is_found_by_its_id_and_by_any_spelling_of_its_folder() {
     assert_eq!(listed["sessions"][0]["workspaceFolder"], "/code/home", "{listed}");
 }
 
-/// In one write, before anything is read.
+/// Sent in one write, before any response is read.
 #[test]
-fn requests_in_one_write_find_the_session_that_the_first_of_them_opens() {
+fn pipelined_requests_find_the_session_being_opened() {
     let place = Folder::new("review-pipeline");
     let mut client = start(&place);
     let asked = [

@@ -1,25 +1,25 @@
-//! Every rung of the ladder over the wire, each with both kinds of models: the usual one, and one of `vscode.lm`. That what
-//! it is asked suits it is held by the editor of the script; here is which rung answers, and that the turn comes to its end.
+//! Every stage of compaction over the wire, with both kinds of models: the usual one and one of `vscode.lm`.
+//! The script's editor checks the requests; these tests check the stage and that the turn completes.
 
 use super::script::{Editor, Folder, NARRATIVE, Summaries, bytes, calls, prose, says};
 use crate::facts::{self, models};
 use serde_json::{Value, json};
 use std::ops::RangeInclusive;
 
-/// A turn that comes to a rung.
+/// A turn that leads to a stage.
 struct Rung {
     name: &'static str,
-    /// Settings beside the model.
+    /// Settings other than the model.
     settings: Value,
     summaries: Summaries,
     answers: Vec<Value>,
-    /// The rung of the first compaction, and what started it.
+    /// Mode and trigger of the first compaction.
     made: (&'static str, &'static str),
-    /// How many summaries are asked for.
+    /// The number of requested summaries.
     asked: RangeInclusive<usize>,
 }
 
-/// Rounds of about so many lines, each with one call.
+/// Rounds of about `lines` lines, each with one call.
 pub fn rounds(count: usize, lines: usize) -> Vec<Value> {
     let round = |n| {
         let mut said = calls(&prose(&format!("answer {n}"), lines), ["c"]);
@@ -49,9 +49,9 @@ fn rungs() -> Vec<Rung> {
         rung("full", rounds_policy(&json!({ "summaryMode": "full" })), good, "full", 1),
         rung("simple", rounds_policy(&json!({ "summaryMode": "simple" })), good, "simple", 1),
         rung("failed", rounds_policy(&json!({})), Summaries::Failing, "ledger", 2),
-        // The full one that is too large is asked for once more.
+        // A full summary that is too large is requested once more.
         rung("too large", rounds_policy(&json!({})), Summaries::TooLong, "ledger", 3),
-        // It keeps so much that the turn comes to the limit twice.
+        // So much is kept that the turn reaches the limit twice.
         rung("summary in a system message", json!({ "policy": "lastMessages" }), good, "full", 2),
         rung("summary in the system text", json!({ "policy": "systemTail" }), good, "full", 1),
         Rung {
@@ -65,7 +65,7 @@ fn rungs() -> Vec<Rung> {
         Rung {
             answers: rounds(8, 20),
             made: ("full", "background"),
-            // Another may be prepared behind the one that is in force.
+            // Another one may be prepared after the one in force.
             asked: 1..=2,
             ..rung(
                 "background",
@@ -76,7 +76,7 @@ fn rungs() -> Vec<Rung> {
             )
         },
         Rung {
-            // Nothing is said to a prompt near the limit, and nobody knows what was read of it.
+            // An empty answer near the limit, without usage.
             answers: rounds(2, 104)
                 .into_iter()
                 .take(2)
@@ -92,7 +92,7 @@ fn rungs() -> Vec<Rung> {
 fn every_rung_answers_both_kinds_of_models() {
     let mut wrong = Vec::new();
     for model in &models(8000) {
-        // Of what it used the usual model says something: an empty answer of it is one.
+        // The usual model reports its usage, so its empty answer is one.
         let unsaid = |rung: &Rung| facts::is_lm(model) || rung.name != "an empty answer";
         for rung in rungs().into_iter().filter(unsaid) {
             let name = format!("{} with {}", rung.name, facts::name(model));
@@ -139,7 +139,7 @@ fn every_rung_answers_both_kinds_of_models() {
 }
 
 #[test]
-fn what_cannot_fit_is_told_for_both_kinds_of_models_and_nobody_is_asked() {
+fn oversized_request_fails_without_a_model_call() {
     for model in &models(8000) {
         let folder = Folder::new(&format!("rungs-cannot-fit-{}", facts::name(model)));
         let mut editor = Editor::start(&folder, json!({ "model": model }));
@@ -147,7 +147,7 @@ fn what_cannot_fit_is_told_for_both_kinds_of_models_and_nobody_is_asked() {
         let ended = editor.turn(json!({ "sessionId": "s", "content": prose("request", 600) }));
         assert_eq!(ended["error"]["data"]["kind"], "CannotFit", "{ended}");
         assert!(editor.asked.is_empty());
-        // The session goes on.
+        // The session continues.
         editor.answers.push_back(says("Yes."));
         let mut model = model.clone();
         model["window"] = json!(64_000);

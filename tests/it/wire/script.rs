@@ -1,5 +1,5 @@
-//! A client that plays the editor's part: its model answers by a script, its tools count how often they ran, and what
-//! was asked of either is kept in order. What should come of it stands in the tests.
+//! Client in an editor's role: its model answers from a script, and it records the model's requests and the
+//! tool calls. No assertions about results.
 
 use super::client::{Client, Start, Wire};
 use crate::facts::{self, knows_its_roles, suits_lm};
@@ -9,12 +9,12 @@ use std::fmt::Write as _;
 use std::fs;
 use std::path::{Path, PathBuf};
 
-/// A folder of one test, gone when the test is.
+/// A test's folder, removed on drop.
 #[derive(Debug)]
 pub struct Folder(PathBuf);
 
 impl Folder {
-    /// A folder of this name that is not there yet.
+    /// A path with this name; an old folder there is removed.
     pub fn new(name: &str) -> Self {
         let name = format!("wire-{name}-{}", std::process::id());
         let folder = Self(Path::new(env!("CARGO_TARGET_TMPDIR")).join(name));
@@ -22,12 +22,12 @@ impl Folder {
         folder
     }
 
-    /// Where it is.
+    /// The folder's path.
     pub fn path(&self) -> &Path {
         &self.0
     }
 
-    /// Another folder with the same files.
+    /// Copies the folder under another name.
     pub fn copy(&self, name: &str) -> Self {
         let copy = Self::new(name);
         copy_all(&self.0, &copy.0);
@@ -54,38 +54,38 @@ impl Drop for Folder {
     }
 }
 
-/// What the client's model does when it is asked for a summary.
+/// The model's answers to requests for a summary.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Summaries {
-    /// It writes one.
+    /// A good summary.
     Good,
-    /// It fails.
+    /// An error.
     Failing,
-    /// It writes one that nobody can use.
+    /// A summary that is too long to be accepted.
     TooLong,
-    /// It answers in these words.
+    /// This text.
     Says(&'static str),
 }
 
-/// An editor.
+/// An editor with a model and a tool.
 pub struct Editor {
-    /// The server and what it said.
+    /// The server's client.
     pub client: Client,
-    /// What the model says next, oldest first: text and calls. Afterwards it says that it is done.
+    /// The model's next answers in order, with text and calls; afterwards it says that it is done.
     pub answers: VecDeque<Value>,
-    /// What it does when it is asked for a summary.
+    /// The answers to requests for a summary.
     pub summaries: Summaries,
     /// The parameters of each `model/complete`, in order.
     pub asked: Vec<Value>,
-    /// The calls that tools ran for, in order.
+    /// The ids of executed calls, in order.
     pub ran: Vec<String>,
 }
 
-/// A narrative as it is accepted.
+/// A narrative that is accepted.
 pub const NARRATIVE: &str = "## Goal\nThe parser works.\n## Decisions\nA table, for it is short.\n## State\nHalf of it \
                              is done.\n## Next steps\nThe other half.\n## Open questions\nNone.";
 
-/// Lines about something, about 20 tokens each.
+/// Lines of about 20 tokens each.
 pub fn prose(name: &str, lines: usize) -> String {
     (0..lines).fold(String::new(), |mut text, n| {
         let _ = writeln!(text, "The {name} goes on with line {n} of what it has to say about the parser.");
@@ -106,12 +106,12 @@ pub fn calls<const N: usize>(text: &str, ids: [&str; N]) -> Value {
     Value::Array(parts)
 }
 
-/// What the tool says for a call.
+/// The result of a call.
 pub fn read_by(call: &str) -> String {
     prose(&format!("file of {call}"), 30)
 }
 
-/// Messages as they go over the wire.
+/// Messages as they are on the wire; there must be some.
 pub fn bytes(messages: &Value) -> String {
     assert!(messages.as_array().is_some_and(|messages| !messages.is_empty()), "no messages: {messages}");
     messages.to_string()
@@ -128,28 +128,28 @@ pub fn sections() -> Value {
     json!([{ "name": "identity", "content": "You are a careful programmer." }])
 }
 
-/// Whether a frame is a request of the server, perhaps of this method.
+/// `true` if the frame is a request of the server for this method.
 pub fn is_request(frame: &Value, method: &str) -> bool {
     frame["method"] == method && frame.get("id").is_some()
 }
 
-/// Whether a frame asks for a summary.
+/// `true` if the frame requests a summary.
 pub fn asks_for_summary(frame: &Value) -> bool {
     is_request(frame, "model/complete") && frame["params"]["purpose"] == "summary"
 }
 
 impl Editor {
-    /// An editor whose sessions are kept in this folder, with these settings.
+    /// Starts an editor that stores its sessions in this folder, with these settings.
     pub fn start(folder: &Folder, settings: Value) -> Self {
         Self::over(Client::new(Wire::Pipes), folder, settings)
     }
 
-    /// The same, with a log of what is done.
+    /// As [`Self::start`], with the log level `info`.
     pub fn logged(folder: &Folder, settings: Value) -> Self {
         Self::over(Start::new(Wire::Pipes).variable("RUST_LOG", "info").start(), folder, settings)
     }
 
-    /// The same over a server that was started already.
+    /// As [`Self::start`], over a server that is running.
     pub fn over(mut client: Client, folder: &Folder, settings: Value) -> Self {
         client.initialize(json!({
             "capabilities": {},
@@ -164,12 +164,12 @@ impl Editor {
         Self { client, answers, summaries: Summaries::Good, asked, ran }
     }
 
-    /// Opens a session of the sidecar's loop; with a history, where one is given.
+    /// Opens a session with the sidecar as its driver, with a history if one is given.
     pub fn open(&mut self, session: &str, history: Option<Vec<Value>>) -> Value {
         self.open_with(session, "sidecar", history)
     }
 
-    /// Opens a session of this driver.
+    /// Opens a session with this driver.
     pub fn open_with(&mut self, session: &str, driver: &str, history: Option<Vec<Value>>) -> Value {
         self.call(
             "session/open",
@@ -180,7 +180,7 @@ impl Editor {
         )
     }
 
-    /// Sends a request and answers what the server asks meanwhile; the result.
+    /// Sends a request, answers the server's requests meanwhile, and returns the result.
     pub fn call(&mut self, method: &str, params: Value) -> Value {
         let is_of_lm = facts::is_lm(&params["model"]);
         let mut response = self.response(method, params);
@@ -193,7 +193,7 @@ impl Editor {
         result
     }
 
-    /// The same for a request that is refused; the error.
+    /// As [`Self::call`] for a request that must fail; returns the error.
     pub fn refused(&mut self, method: &str, params: Value) -> Value {
         let mut response = self.response(method, params);
         assert!(response.get("error").is_some(), "{method} was not refused: {response}");
@@ -205,27 +205,27 @@ impl Editor {
         self.until(method, |frame| frame.get("method").is_none() && frame["id"] == id)
     }
 
-    /// Runs a turn; the event that ends it.
+    /// Runs a turn and returns the event that ends it.
     pub fn turn(&mut self, params: Value) -> Value {
         let turn = self.call("turn/start", params)["turnId"].take();
         self.ended(&turn)
     }
 
-    /// The event that ends a turn.
+    /// Waits for the event that ends a turn.
     pub fn ended(&mut self, turn: &Value) -> Value {
         self.event("the turn's end", |event| {
             event["type"] == "runtimeUpdated" && event["turnId"] == *turn && event.get("status").is_some()
         })
     }
 
-    /// The next event that this holds of.
+    /// Waits for the next matching event.
     pub fn event(&mut self, what: &str, mut is_it: impl FnMut(&Value) -> bool) -> Value {
         let mut frame =
             self.until(what, |frame| frame["method"] == "session/event" && is_it(&frame["params"]));
         frame["params"].take()
     }
 
-    /// Answers what the server asks until this holds of a frame, which is not answered.
+    /// Answers the server's requests until a frame matches, which is returned unanswered.
     pub fn until(&mut self, what: &str, mut is_it: impl FnMut(&Value) -> bool) -> Value {
         loop {
             let frame = self.client.wait(what, |frame| {
@@ -272,7 +272,7 @@ impl Editor {
         self.stream(frame, &answer);
     }
 
-    /// Streams an answer to `model/complete` in pieces, and ends it.
+    /// Streams an answer to `model/complete` in pieces, and responds.
     fn stream(&mut self, frame: &Value, answer: &Value) {
         let request = &frame["params"]["requestId"];
         let of_kind = |kind: &'static str| {
@@ -296,7 +296,7 @@ impl Editor {
         self.client.respond(&frame["id"], if is_said { json!({ "usage": usage }) } else { json!({}) });
     }
 
-    /// Holds what this model says of its use: a provider's word, or one count for each request.
+    /// Checks `model/usage`: the source is the provider, or `countTokens` with one count per request.
     pub fn use_is_told(&self, model: &Value) {
         let told: Vec<Value> =
             self.client.frames().into_iter().filter(|frame| frame["method"] == "model/usage").collect();
@@ -308,12 +308,12 @@ impl Editor {
         }
     }
 
-    /// What was asked of the model for this purpose.
+    /// The model's requests for this purpose.
     pub fn asked_for(&self, purpose: &str) -> Vec<&Value> {
         self.asked.iter().filter(|asked| asked["purpose"] == purpose).collect()
     }
 
-    /// Ends the server without a word.
+    /// Kills the server.
     pub fn kill(mut self) {
         self.client.kill();
         self.client.wait_exit();
@@ -324,7 +324,7 @@ impl Editor {
         self.client.events().into_iter().filter(|event| event["type"] == kind).collect()
     }
 
-    /// The editor's own copy: what it was told of each turn, with the metadata that it was given for it.
+    /// The editor's own history: the messages of each turn, with the metadata that the server sent.
     pub fn history(&self) -> Vec<Value> {
         let mut turns: Vec<Value> = Vec::new();
         for event in self.client.events() {

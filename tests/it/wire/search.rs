@@ -1,5 +1,5 @@
-//! Search and memories over the wire: by words in what was said, by the model too, in what a folder remembers; and what of
-//! that a model is sent.
+//! Search and memories over the wire: search by clients and by the model, a folder's memories, and their
+//! place in prompts.
 
 use super::script::{Editor, Folder, calls, prose, says};
 use serde_json::{Value, json};
@@ -12,7 +12,7 @@ fn settings(extra: Value) -> Value {
     all
 }
 
-/// Asks about memories of the folder that sessions here are opened in.
+/// Sends a memory request for the folder of these sessions.
 fn memory(editor: &mut Editor, method: &str, mut params: Value) -> Value {
     params["workspaceFolder"] = json!("/code/parser");
     editor.call(method, params)
@@ -22,7 +22,7 @@ fn search(editor: &mut Editor, query: &str) -> Value {
     editor.call("context/search", json!({ "sessionId": "s", "query": query }))
 }
 
-/// Turns in which there is something to sum up.
+/// Turns that are long enough to be summarized.
 fn long_answers(editor: &mut Editor) {
     for n in 0..6 {
         editor.answers.push_back(says(&prose(&format!("answer {n}"), 60)));
@@ -30,7 +30,7 @@ fn long_answers(editor: &mut Editor) {
     }
 }
 
-/// All text that a model was sent.
+/// All text of a model request.
 fn sent(asked: &Value) -> String {
     let parts = asked["messages"].as_array().expect("messages").iter().flat_map(|m| m["parts"].as_array());
     let texts = parts.flatten().map(|part| match part["text"].as_str() {
@@ -41,7 +41,7 @@ fn sent(asked: &Value) -> String {
 }
 
 #[test]
-fn words_are_found_with_what_became_of_them_and_their_bytes_are_recalled() {
+fn search_reports_fates_and_recalls_the_bytes() {
     let folder = Folder::new("search");
     let mut editor = Editor::start(&folder, settings(json!({})));
     editor.open("s", None);
@@ -63,7 +63,7 @@ fn words_are_found_with_what_became_of_them_and_their_bytes_are_recalled() {
         (&found["hits"][0]["role"], &found["hits"][0]["status"]),
         (&json!("assistant"), &json!("raw"))
     );
-    // A quotation mark stands in the arguments of a call too.
+    // A call's arguments have a quotation mark, too.
     for (query, hits) in [("\"quoted\" AND", 1), ("AND NOT", 0), ("\"", 2), ("\u{0}", 0), ("*", 0)] {
         assert_eq!(search(&mut editor, query)["hits"].as_array().map(Vec::len), Some(hits), "{query}");
     }
@@ -115,7 +115,7 @@ fn a_model_searches_and_recalls_with_its_own_tool() {
 }
 
 #[test]
-fn a_folder_remembers_by_area_until_it_is_told_to_forget() {
+fn memories_are_kept_by_area_until_deleted() {
     let folder = Folder::new("memory");
     let mut editor = Editor::start(&folder, settings(json!({})));
     let put = |editor: &mut Editor, params: Value| editor.call("memory/put", params)["memory"].take();
@@ -158,7 +158,7 @@ fn a_folder_remembers_by_area_until_it_is_told_to_forget() {
 }
 
 #[test]
-fn core_memories_stand_before_history_and_change_only_where_the_prefix_breaks_anyway() {
+fn core_memories_precede_history_and_keep_the_prefix() {
     let folder = Folder::new("memory-core");
     let on = || settings(json!({ "coreMemories": true }));
     let mut editor = Editor::start(&folder, on());
@@ -185,7 +185,7 @@ fn core_memories_stand_before_history_and_change_only_where_the_prefix_breaks_an
 }
 
 #[test]
-fn a_summary_is_remembered_and_never_seen_twice() {
+fn remembered_summary_is_never_shown_twice() {
     let folder = Folder::new("memory-summary");
     let on = settings(json!({ "coreMemories": true, "sessionSummaryToMemory": true }));
     let mut editor = Editor::start(&folder, on.clone());
@@ -199,7 +199,7 @@ fn a_summary_is_remembered_and_never_seen_twice() {
     assert!(memories[0]["text"].as_str().is_some_and(|text| text.contains("The parser works.")));
     let of_summary = "A table, for it is short.";
     editor.asked.clear();
-    // Read again by what breaks the prefix anyway: the setting.
+    // A changed setting breaks the prefix anyway, so memories are read again.
     for is_on in [false, true] {
         let settings = json!({ "coreMemories": is_on });
         editor.call("session/configure", json!({ "sessionId": "s", "settings": settings }));
@@ -207,7 +207,7 @@ fn a_summary_is_remembered_and_never_seen_twice() {
     editor.turn(json!({ "sessionId": "s", "content": "Go on." }));
     let asked = sent(&editor.asked[0]);
     assert_eq!(asked.matches(of_summary).count(), 1, "{asked}");
-    // In another session of the folder it is a memory as any other.
+    // In another session of the folder it is an ordinary memory.
     editor.open("t", None);
     editor.asked.clear();
     editor.turn(json!({ "sessionId": "t", "content": "Hello." }));
@@ -226,7 +226,7 @@ fn a_summary_is_remembered_and_never_seen_twice() {
 }
 
 #[test]
-fn what_is_known_stands_with_the_message_that_it_bears_on_and_stays_there() {
+fn knowledge_stays_with_the_message_it_matches() {
     let folder = Folder::new("memory-knowledge");
     let mut editor = Editor::start(&folder, settings(json!({ "knowledge": true })));
     memory(
@@ -245,7 +245,7 @@ fn what_is_known_stands_with_the_message_that_it_bears_on_and_stays_there() {
     let second = sent(&editor.asked[1]);
     assert!(second.starts_with(&first), "{second}");
     assert_eq!(second.matches("SENTINEL").count(), 1);
-    // The same without it weighs less.
+    // The same prompt without it has fewer tokens.
     let off = Folder::new("memory-knowledge-off");
     let mut editor = Editor::start(&off, settings(json!({})));
     memory(

@@ -1,11 +1,11 @@
-//! A whole conversation with all logging on: standard output holds nothing but frames, and the log nothing of what was
-//! said, given, answered or set in the environment.
+//! A whole conversation with full logging: standard output has only frames, and the log has no text of
+//! messages, settings, answers or the environment.
 
 use super::client::{Client, Start, Wire};
 use super::ground::{Folder, SUMMARY, calls, long_history, said, stream, wait_state, words};
 use serde_json::{Value, json};
 
-/// What is planted: each in one place only, so that a leak tells where it came from.
+/// Planted secrets, each in one place only, so that a leak shows its origin.
 const PLACES: &[&str] = &[
     "request",
     "section",
@@ -46,7 +46,7 @@ fn secret(place: &str) -> String {
     format!("sk-planted-{place}-0x5ec2e7")
 }
 
-/// Answers each request of the model with the next of these, until the session rests.
+/// Answers each model request with the next of these, until the turn ends.
 fn turn(client: &mut Client, content: &Value, answers: Vec<Result<Value, String>>) {
     let params = json!({
         "sessionId": "s", "content": content, "externalId": secret("external-id"),
@@ -63,7 +63,7 @@ fn turn(client: &mut Client, content: &Value, answers: Vec<Result<Value, String>
     }
 }
 
-/// All that can go right or wrong with something secret in it.
+/// A conversation with a secret in every place where something can succeed or fail.
 fn converse(client: &mut Client) {
     let tools = json!([
         { "name": "read", "description": secret("tool-description") },
@@ -84,7 +84,7 @@ fn converse(client: &mut Client) {
     );
     let invoked = client.wait_request("tool/invoke");
     client.respond(&invoked["id"], json!({ "content": secret("tool-result") }));
-    // What nobody waits for any more.
+    // Late responses.
     client.respond(&invoked["id"], json!({ "content": secret("late-answer") }));
     let late = json!({ "sessionId": "s", "toolCallId": "c1", "content": secret("late-result") });
     client.call("tool/result", late).expect_err("it has its result");
@@ -115,7 +115,7 @@ fn converse(client: &mut Client) {
     turn(client, &json!("Again."), vec![Ok(json!({ "content": 7, "stopReason": secret("bad-answer") }))]);
     wait_state(client, "s", "error");
 
-    // A summary that fails, one that is refused, one that is taken.
+    // A summary that fails, one that is rejected, one that is accepted.
     for (tokens, answers) in [
         (1200, vec![Err(secret("failed-summary")), Ok(said(&secret("refused-summary")))]),
         (1200, vec![Ok(said(&SUMMARY.replace("Good.", &secret("summary"))))]),
@@ -144,7 +144,7 @@ fn converse(client: &mut Client) {
 }
 
 #[test]
-fn the_log_of_a_whole_conversation_holds_no_secret_and_the_output_only_frames() {
+fn log_has_no_secrets_and_output_only_frames() {
     for wire in [Wire::Pipes, Wire::Sockets] {
         let folder = Folder::new();
         let start = Start::new(wire)
@@ -157,7 +157,7 @@ fn the_log_of_a_whole_conversation_holds_no_secret_and_the_output_only_frames() 
         settings["model"]["name"] = json!(secret("model-name"));
         client.initialize(hello);
         converse(&mut client);
-        // A render that overflows, as an editor with a loop of its own asks for it.
+        // A render that overflows, as an editor with its own loop sends it.
         let params =
             json!({ "history": long_history("h", false), "input": { "content": secret("request") } });
         let render = client.request("prompt/render", params);
@@ -168,7 +168,7 @@ fn the_log_of_a_whole_conversation_holds_no_secret_and_the_output_only_frames() 
         assert_eq!(client.call("shutdown", Value::Null), Ok(Value::Null));
         client.notify("exit", Value::Null);
         assert_eq!(client.wait_exit(), Some(0));
-        // A byte beside the frames would be said here.
+        // A byte outside of frames would be reported here.
         client.wait_end_of_output();
         client.wait_log("ending: the client said exit");
         let log = client.log();

@@ -1,5 +1,5 @@
-//! Settings from every place that has a say: which one wins, who is named for a value, what a file may say, and what
-//! becomes of one that changes.
+//! Settings from every source: which one wins, the source that is reported, invalid files, and changes of
+//! files.
 
 mod given;
 mod workspace;
@@ -10,7 +10,7 @@ use serde_json::{Value, json};
 use std::fs;
 use std::path::{Path, PathBuf};
 
-/// A home for the user's file, a workspace, and a place to store sessions.
+/// Folders for the user's file, a workspace, and sessions.
 struct Ground {
     folder: Folder,
 }
@@ -37,7 +37,7 @@ impl Ground {
     }
 
     fn start(&self) -> Start {
-        // Without a file of its own name there is only the platform's place.
+        // Without THREADHOLD_CONFIG the platform's folder is used.
         let home = self.at("home").display().to_string();
         Start::new(Wire::Pipes).without("THREADHOLD_CONFIG").variable("XDG_CONFIG_HOME", &home)
     }
@@ -62,13 +62,13 @@ impl Ground {
 
 fn write(file: &Path, text: &str) {
     fs::create_dir_all(file.parent().expect("a folder")).expect("a folder");
-    // As editors do: nobody sees half of it.
+    // Written like editors do, so that a half-written file is never seen.
     let half = file.with_extension("half");
     fs::write(&half, text).expect("it is written");
     fs::rename(half, file).expect("it is put in place");
 }
 
-/// A setting in force, as `context/inspect` shows it.
+/// A setting in force, from `context/inspect`.
 fn in_force(client: &mut Client, session: &str, name: &str) -> Value {
     let inspected = client.call("context/inspect", json!({ "sessionId": session })).expect("it is inspected");
     let settings = inspected["settings"].as_array().expect("a list");
@@ -76,7 +76,7 @@ fn in_force(client: &mut Client, session: &str, name: &str) -> Value {
 }
 
 #[test]
-fn the_last_of_the_places_wins_and_is_named() {
+fn last_source_wins_and_is_reported() {
     let ground = Ground::new("settings-places");
     let (user, workspace) = (ground.users_file(), ground.workspaces_file());
     let places = [
@@ -94,7 +94,7 @@ fn the_last_of_the_places_wins_and_is_named() {
         if is_said(1) {
             write(&user, "roundLimit = 29\n");
         }
-        // Lower, for it can do no more.
+        // Lower: a workspace file may only be stricter.
         if is_said(2) {
             write(&workspace, "roundLimit = 28\n");
         }
@@ -122,9 +122,9 @@ fn the_last_of_the_places_wins_and_is_named() {
     }
 }
 
-/// What a policy says of a setting is said to come from it.
+/// A setting changed by a policy reports the policy as its source.
 #[test]
-fn a_policy_is_named_for_what_it_changes() {
+fn policy_is_reported_for_its_settings() {
     let ground = Ground::new("settings-policy");
     let mut client = ground.start().argument("--policy").argument("limiter").start();
     client.initialize(ground.hello(json!({ "triggers": { "messages": 40 } })));
@@ -137,7 +137,7 @@ fn a_policy_is_named_for_what_it_changes() {
     assert_eq!((&messages["source"], &messages["value"]), (&json!("initialize"), &json!(40)));
     assert_eq!((&turns["source"], &turns["value"]), (&json!("builtIn"), &json!(false)));
 
-    // A file of a policy, named from beside it; what it has not, there is no policy of that name.
+    // A policy file, named relative to the settings file; an unknown key makes it unusable.
     write(&ground.at("home/threadhold/mine.toml"), "base = \"rounds\"\nname = \"mine\"\nmostFailures = 5\n");
     write(&ground.users_file(), "policy = \"mine.toml\"\n");
     let mut client = ground.start().start();
@@ -157,7 +157,7 @@ fn a_policy_is_named_for_what_it_changes() {
     assert_eq!(in_force(&mut client, "t", "policy")["value"], mine);
 }
 
-/// What a setting says of the model's part stands in the system text of the next prompt.
+/// Settings of system text sections are in the next prompt.
 #[test]
 fn sections_of_the_system_text_are_settings() {
     let ground = Ground::new("settings-sections");
@@ -186,19 +186,19 @@ fn wait_message(client: &mut Client, texts: &[&str]) -> String {
 }
 
 #[test]
-fn open_sessions_follow_files_that_come_change_and_go() {
+fn open_sessions_follow_created_changed_and_removed_files() {
     let ground = Ground::new("settings-files");
     let (user, workspace) = (ground.users_file(), ground.workspaces_file());
     let mut client = ground.start().start();
     client.initialize(ground.hello(json!({})));
     ground.open(&mut client, "s", json!({}));
-    // Neither file nor the folders that they stand in were there.
+    // Neither file nor their folders exist at first.
     write(&user, "roundLimit = 31\n");
     wait_round_limit(&mut client, 31);
     write(&workspace, "roundLimit = 12\nthreshold = 0.5\n");
     wait_round_limit(&mut client, 12);
 
-    // What cannot be used leaves what it was before, value by value.
+    // An unusable value leaves the previous one in force, for each value alone.
     write(&workspace, "roundLimit = 0.5\nthreshold = 0.4\n");
     let said = wait_message(&mut client, &["roundLimit: must be a whole number"]);
     assert!(said.starts_with(workspace.to_str().expect("a text")), "{said}");
@@ -209,24 +209,24 @@ fn open_sessions_follow_files_that_come_change_and_go() {
     wait_message(&mut client, &["config.toml", "not TOML at line 1", "stays"]);
     assert_eq!(in_force(&mut client, "s", "roundLimit")["value"], 12);
 
-    // And what is mended counts again.
+    // A corrected file takes effect again.
     write(&workspace, "roundLimit = 13\n");
     wait_round_limit(&mut client, 13);
-    // Where the user's own becomes the stricter one, that holds.
+    // A stricter user's file wins.
     write(&user, "roundLimit = 11\n");
     wait_round_limit(&mut client, 11);
     write(&user, "roundLimit = 31\n");
     wait_round_limit(&mut client, 13);
     fs::remove_file(&workspace).expect("it is removed");
     wait_round_limit(&mut client, 31);
-    // The folder goes, and another one of its name comes.
+    // The folder is removed and created again.
     fs::remove_dir_all(ground.at("code/.threadhold")).expect("it is removed");
     write(&workspace, "roundLimit = 14\n");
     wait_round_limit(&mut client, 14);
 }
 
 #[test]
-fn a_file_may_say_anything_and_is_never_in_the_way() {
+fn invalid_settings_file_never_prevents_a_start() {
     let ground = Ground::new("settings-faults");
     let secret = "sk-planted-in-a-file-0x5ec2e7";
     write(
@@ -287,7 +287,7 @@ fn a_file_may_say_anything_and_is_never_in_the_way() {
 }
 
 #[test]
-fn a_settings_file_that_is_none_is_left_alone() {
+fn folder_or_link_as_settings_file_is_ignored() {
     let ground = Ground::new("settings-no-file");
     fs::create_dir_all(ground.users_file()).expect("a folder in the place of the file");
     let elsewhere = ground.at("elsewhere.toml");
@@ -301,7 +301,7 @@ fn a_settings_file_that_is_none_is_left_alone() {
     wait_message(&mut client, &[".threadhold/config.toml", "outside of the workspace"]);
     assert_eq!(snapshot["settings"]["roundLimit"], 64);
 
-    // A user may keep the file elsewhere, and name it.
+    // A user may name a file elsewhere.
     let start = Start::new(Wire::Pipes).variable("THREADHOLD_CONFIG", elsewhere.to_str().expect("a text"));
     let mut client = start.start();
     client.initialize(ground.hello(json!({})));
@@ -309,7 +309,7 @@ fn a_settings_file_that_is_none_is_left_alone() {
 }
 
 #[test]
-fn a_flag_that_cannot_be_used_ends_the_command() {
+fn invalid_flag_ends_the_command() {
     for (flags, said) in [
         (["--set", "roundLimit=much"], "roundLimit: must be a whole number"),
         (["--set", "rounds=7"], "there is no setting rounds"),
@@ -325,13 +325,12 @@ fn a_flag_that_cannot_be_used_ends_the_command() {
 }
 
 #[test]
-fn the_documents_names_do_what_the_settings_do() {
+fn alternative_setting_names_are_equivalent() {
     let ground = Ground::new("settings-names");
     let mut client = ground.start().start();
     client.initialize(ground.hello(json!({})));
     let trigger = |name: &str, value: Value| json!({ "triggers": { name: value } });
     let names = [
-        // 002
         (json!({ "summaryEnabled": false }), json!({ "summarize": "off" })),
         (json!({ "summaryThreshold": 41 }), trigger("messages", json!(41))),
         (json!({ "summaryKeepLast": 12 }), json!({ "retention": { "messages": 12 } })),
@@ -340,17 +339,14 @@ fn the_documents_names_do_what_the_settings_do() {
             json!({ "openai.summaryBaseURL": "https://models.example" }),
             json!({ "summaryBaseUrl": "https://models.example" }),
         ),
-        // 003
         (json!({ "summarization.enabled": false }), json!({ "summarize": "off" })),
         (json!({ "summarizeAgentConversationHistory.enabled": false }), json!({ "summarize": "off" })),
         (json!({ "summarizeAgentConversationHistoryThreshold": 20_000 }), json!({ "threshold": 20_000 })),
         (json!({ "agentHistorySummarizationMode": "simple" }), json!({ "summaryMode": "simple" })),
-        // 000
         (json!({ "autoSummarizeThreshold": 64 }), trigger("preTurnTokens", json!(0.64))),
         (json!({ "autoSummarizeThreshold": 0.64 }), trigger("preTurnTokens", json!(0.64))),
         (json!({ "autoSummarizeThreshold": 0 }), trigger("preTurnTokens", json!(false))),
         (json!({ "autoSummarizeTurnThreshold": 32 }), trigger("userTurns", json!(32))),
-        // 004
         (json!({ "idleCompactAfterMinutes": 15 }), trigger("idleSeconds", json!(900))),
         (json!({ "sessionTtlMinutes": 15 }), trigger("idleSeconds", json!(900))),
     ];
@@ -361,7 +357,7 @@ fn the_documents_names_do_what_the_settings_do() {
         assert_eq!(by_name, by_setting, "{named}");
         assert_ne!(by_name, usual, "{named}");
     }
-    // The later one counts, under whatever name it was given.
+    // The later setting wins, whichever name it uses.
     let configure = |client: &mut Client, settings: Value| {
         let params = json!({ "sessionId": "usual", "settings": settings });
         client.call("session/configure", params).expect("it is set")["settings"]["triggers"].take()
@@ -376,11 +372,9 @@ fn the_documents_names_do_what_the_settings_do() {
     assert_eq!(both["messages"], 8);
 }
 
-/// The names over the binary that the documents' products set: a summary is not asked for where it is off, and the
-/// plain overflow is the answer.
-///
+/// Other products' names: with summaries off there is no summary, and the result is a plain overflow.
 #[test]
-fn off_by_the_documents_name_is_the_whole_transcript_or_the_plain_overflow() {
+fn alternative_name_turns_summaries_off() {
     let folder = Folder::new("settings-off");
     let mut editor = Editor::start(
         &folder,
@@ -402,7 +396,7 @@ fn off_by_the_documents_name_is_the_whole_transcript_or_the_plain_overflow() {
 }
 
 #[test]
-fn lists_and_snapshots_show_the_summary_and_how_much_it_stands_for() {
+fn lists_and_snapshots_show_summary_and_count() {
     let folder = Folder::new("settings-summary");
     let mut editor =
         Editor::start(&folder, json!({ "model": { "window": 6000 }, "policy": "words-and-ledger" }));
@@ -420,7 +414,7 @@ fn lists_and_snapshots_show_the_summary_and_how_much_it_stands_for() {
 }
 
 #[test]
-fn each_request_to_a_model_can_be_looked_at_in_a_file() {
+fn dump_prompts_writes_each_model_request() {
     let ground = Ground::new("settings-dump");
     let prompts = ground.at("prompts");
     let start = ground.start().argument("--dump-prompts").argument(prompts.to_str().expect("a text"));

@@ -1,5 +1,6 @@
-//! Compactions that stand for nothing, because they only shortened results or dropped rounds: what an editor persists of
-//! them, and what comes back where the store is gone. With document 003's two fields alone nothing may be lost.
+//! Compactions without a summary, which only shortened results or dropped rounds: their metadata in the
+//! editor, and restores without the store. Nothing may be lost even if only `summary` and `summaries` are
+//! kept.
 
 use super::editor_driven::Turn;
 use super::rungs::rounds;
@@ -7,7 +8,7 @@ use super::script::{Editor, Folder, Summaries, bytes, calls, prose, read_by, say
 use crate::facts::models;
 use serde_json::{Value, json};
 
-/// A turn that comes to such a compaction.
+/// A turn that leads to such a compaction.
 struct Case {
     mode: &'static str,
     settings: Value,
@@ -34,7 +35,7 @@ fn cases() -> [Case; 2] {
     ]
 }
 
-/// The turn, up to its end; the event that ends it.
+/// Runs the turn; returns the event that ends it.
 fn first_turn(editor: &mut Editor, case: &Case) -> Value {
     editor.summaries = Summaries::Failing;
     editor.answers.extend(case.answers.clone());
@@ -44,21 +45,21 @@ fn first_turn(editor: &mut Editor, case: &Case) -> Value {
     ended
 }
 
-/// What the model is sent for the next turn.
+/// The prompt of the next turn.
 fn second_prompt(editor: &mut Editor) -> String {
     let before = editor.asked.len();
     editor.turn(json!({ "sessionId": "s", "externalId": "request-2", "content": "And now the docs." }));
     bytes(&editor.asked[before]["messages"])
 }
 
-/// The editor's copy with other metadata of its one turn.
+/// The editor's history with other metadata of its one turn.
 fn with_metadata(history: &[Value], metadata: Value) -> Vec<Value> {
     let mut history = history.to_vec();
     history[0]["metadata"] = metadata;
     history
 }
 
-/// The metadata as versions before this one persisted it: as the annotation of a round.
+/// The metadata as earlier versions stored it, as the annotation of a round.
 fn as_it_was(metadata: &Value) -> Value {
     let list = metadata["threadhold"].as_str().expect("one text");
     let mut list: Vec<Value> = serde_json::from_str(list).expect("a list");
@@ -71,7 +72,7 @@ fn as_it_was(metadata: &Value) -> Value {
     json!({ "summary": summaries.last(), "summaries": summaries })
 }
 
-/// The same with the two fields of document 003 alone.
+/// The metadata with `summary` and `summaries` alone.
 fn two_fields(metadata: &Value) -> Value {
     let bare =
         |summary: &Value| json!({ "toolCallRoundId": summary["toolCallRoundId"], "text": summary["text"] });
@@ -161,7 +162,7 @@ fn nothing_is_lost_with_the_two_fields_alone() {
             ("before", two_fields(&before), before["summaries"].as_array().map_or(0, Vec::len)),
         ] {
             let folder = Folder::new(&format!("shortened-fields-{mode}-{what}"));
-            // With room for all of it, nothing is compacted anew.
+            // A large window needs no new compaction.
             let [wide, _] = models(64_000);
             let mut settings = case.settings.clone();
             settings["model"] = wide;
@@ -187,7 +188,8 @@ fn nothing_is_lost_with_the_two_fields_alone() {
     }
 }
 
-/// The editor runs the loop: what a render answers is what the turn's end answers, and a render takes it back.
+/// With the editor as the driver, render and turn end return the same metadata, and a later render accepts
+/// it.
 #[test]
 fn shortening_of_the_editors_loop_comes_back_with_its_history() {
     let [case, _] = cases();

@@ -1,4 +1,4 @@
-//! What a store can do to a client: it is opened late, it cannot be opened at all, it was written by somebody newer.
+//! Stores that affect a client: opened late, impossible to open, or written by a newer version.
 
 use super::client::{Client, Wire};
 use super::script::{Editor, Folder, says};
@@ -12,7 +12,7 @@ fn open() -> Value {
     json!({ "workspaceFolder": "/code/parser", "sessionId": "s" })
 }
 
-/// Every file below a folder with its content.
+/// Paths and contents of all files below a folder.
 fn files(folder: &Path) -> BTreeMap<PathBuf, Vec<u8>> {
     let mut found = BTreeMap::new();
     for entry in fs::read_dir(folder).into_iter().flatten().flatten() {
@@ -25,7 +25,7 @@ fn files(folder: &Path) -> BTreeMap<PathBuf, Vec<u8>> {
     found
 }
 
-/// A server whose store is in this place.
+/// A server with its store in this folder.
 fn start(place: &Path) -> Client {
     let mut client = Client::new(Wire::Pipes);
     client.initialize(json!({
@@ -37,8 +37,8 @@ fn start(place: &Path) -> Client {
     client
 }
 
-/// `initialize` is answered before any file of a store is looked at: one that is not there is not made, one that is
-/// large is not read, one that cannot be opened is no error yet. The first method of a session opens it.
+/// `initialize` is answered before any store is touched: a missing one is not created, a large one not read,
+/// an unusable one no error yet. The first session method opens it.
 #[test]
 fn initialize_waits_for_no_history() {
     let folder = Folder::new("stores-late");
@@ -49,7 +49,7 @@ fn initialize_waits_for_no_history() {
     assert!(folder.path().join("threadhold.db").exists());
     drop(client);
 
-    // A history of some size, left by a process that was killed: nothing of it is read, mended or cleared away.
+    // A history of some size, left by a killed process: nothing of it is read, repaired or removed.
     let mut editor = Editor::start(&folder, Value::Null);
     for n in 0..20 {
         editor.answers.push_back(says(&"word ".repeat(4000)));
@@ -73,7 +73,7 @@ fn initialize_waits_for_no_history() {
 }
 
 #[test]
-fn a_database_of_a_newer_schema_is_refused_and_not_touched() {
+fn newer_schema_is_refused_and_left_unchanged() {
     let folder = Folder::new("stores-newer");
     let mut client = start(folder.path());
     client.call("session/open", open()).expect("a session opens");
@@ -98,7 +98,7 @@ fn a_database_of_a_newer_schema_is_refused_and_not_touched() {
         );
     }
     assert!(fs::read(&path).is_ok_and(|now| now == before));
-    // A prompt of a history that is given whole needs no store.
+    // Rendering a history that is given whole needs no store.
     let params = json!({ "history": [], "input": { "externalId": "r1", "content": "Hello." } });
     assert!(
         client
@@ -108,7 +108,7 @@ fn a_database_of_a_newer_schema_is_refused_and_not_touched() {
 }
 
 #[test]
-fn a_folder_that_cannot_be_written_is_told() {
+fn unwritable_folder_is_reported() {
     let folder = Folder::new("stores-unwritable");
     fs::create_dir_all(folder.path()).expect("the folder can be made");
     let file = folder.path().join("file");
@@ -123,7 +123,7 @@ fn a_folder_that_cannot_be_written_is_told() {
     assert!(data["path"].as_str().is_some_and(|path| path.starts_with(&*file.to_string_lossy())), "{error}");
     let diagnostics = client.call("server/diagnostics", json!({})).expect("it answers");
     assert!(diagnostics["storage"][0]["fault"].is_string(), "{diagnostics}");
-    // Once the way is free, the same process goes on.
+    // Once the folder can be created, the same process continues.
     fs::remove_file(&file).expect("the file can be removed");
     client.call("session/open", open()).expect("a session opens");
 }

@@ -1,11 +1,11 @@
-//! How a model is asked for a summary, and what comes of it where it fails: settings, deadlines, events and log lines.
+//! Requests for summaries and their failures: settings, deadlines, events and log lines.
 
 use super::restore::long_answers;
 use super::script::{Editor, Folder, Summaries, asks_for_summary, bytes, read_by};
 use crate::facts::{self, is_lm, models};
 use serde_json::{Value, json};
 
-/// The settings of the script for this model, with these.
+/// The script's settings for this model, with these added.
 fn settings(model: &Value, more: &Value) -> Value {
     let mut settings = json!({ "model": model, "policy": "rounds" });
     for (name, value) in more.as_object().expect("an object") {
@@ -14,7 +14,7 @@ fn settings(model: &Value, more: &Value) -> Value {
     settings
 }
 
-/// Runs the long turn of the script under these settings; the event that ends it.
+/// Runs the script's long turn with these settings; returns the event that ends it.
 fn run(model: &Value, name: &str, more: &Value, summaries: Summaries) -> (Folder, Editor, Value) {
     let folder = Folder::new(&format!("summaries-{name}-{}", facts::name(model)));
     let mut editor = Editor::logged(&folder, settings(model, more));
@@ -26,7 +26,7 @@ fn run(model: &Value, name: &str, more: &Value, summaries: Summaries) -> (Folder
     (folder, editor, ended)
 }
 
-/// The phases of the compaction, each with its mode.
+/// The compaction's phases with their modes.
 fn phases(editor: &Editor) -> Vec<String> {
     let word = |event: &Value, name: &str| event[name].as_str().unwrap_or("-").to_owned();
     let events = editor.events("compactionUpdated").into_iter();
@@ -39,7 +39,7 @@ fn marks(messages: &Value) -> usize {
 }
 
 #[test]
-fn the_kind_of_summary_and_its_breakpoints_follow_the_settings() {
+fn summary_mode_and_breakpoints_follow_the_settings() {
     for model in &models(8000) {
         follows_the_settings(model);
     }
@@ -65,7 +65,7 @@ fn follows_the_settings(model: &Value) {
             (&json!(choice), &json!(0.0))
         );
         assert_eq!(summary["options"]["maxOutputTokens"], 1000);
-        // It extends what was sent before by the first round and one instruction.
+        // It extends the sent prompt by the first round and one instruction.
         let plain = |messages: &Value, count: usize| -> String {
             let mut messages = messages.as_array().expect("messages")[..count].to_vec();
             messages.iter_mut().for_each(|m| drop(m.as_object_mut().map(|m| m.remove("cacheBreakpoint"))));
@@ -80,15 +80,14 @@ fn follows_the_settings(model: &Value) {
         assert!(marks(sent) > 0);
     }
 
-    // Full alone, and it fails: no simple one is asked for.
+    // With full mode alone a failure leads to no simple summary.
     let (_folder, editor, ended) = run(model, "full", &json!({ "summaryMode": "full" }), Summaries::Failing);
     assert_eq!((&ended["status"], editor.asked_for("summary").len()), (&json!("completed"), 1));
 }
 
-/// Trigger, success and fallback are events, and lines of the log.
-///
+/// Trigger, success and fallback are in events and in the log.
 #[test]
-fn where_the_summarizer_fails_the_user_gets_an_answer_and_it_is_told_why() {
+fn failed_summary_still_gives_an_answer_and_the_reason() {
     for model in &models(8000) {
         fails_and_is_told_why(model);
     }
@@ -102,7 +101,7 @@ fn fails_and_is_told_why(model: &Value) {
         let (_folder, mut editor, ended) = run(model, name, &json!({}), summaries);
         assert_eq!(ended["status"], "completed", "{name}");
         let mut told = phases(&editor);
-        // One that is too long is asked for once more.
+        // A summary that is too long is requested once more.
         told.dedup();
         assert_eq!(
             told,
@@ -124,7 +123,7 @@ fn fails_and_is_told_why(model: &Value) {
             reasons.len() == 2 && reasons.iter().all(|reason| reason.contains(why)),
             "{name}: {reasons:?}"
         );
-        // The answer behind it is asked for without breakpoints; those before and after it have them.
+        // The next answer is requested without breakpoints; the others have them.
         let turns = editor.asked_for("turn");
         let marked: Vec<bool> = turns.iter().map(|asked| marks(&asked["messages"]) > 0).collect();
         assert_eq!(marked, [true, true, false, true, true], "{name}");
@@ -162,9 +161,9 @@ fn summary_with_other_headings_is_taken_at_once() {
 }
 
 #[test]
-fn refused_answers_are_told_with_their_number_and_reasons() {
+fn rejected_summaries_are_reported_with_counts_and_reasons() {
     for model in &models(8000) {
-        // What came of it, and its ways that did not serve: how often a model was asked, and why that was in vain.
+        // The resulting mode, and the failed modes, each with the number of model calls and the reason.
         for (name, summaries, made, expected) in [
             (
                 "empty",
@@ -178,7 +177,7 @@ fn refused_answers_are_told_with_their_number_and_reasons() {
                 "ledger",
                 json!([["full", 1, "the model is out of order"], ["simple", 1, "the model is out of order"]]),
             ),
-            // One that is too long is asked for once more.
+            // A summary that is too long is requested once more.
             (
                 "too long",
                 Summaries::TooLong,
@@ -209,7 +208,7 @@ fn refused_answers_are_told_with_their_number_and_reasons() {
 }
 
 #[test]
-fn a_summary_that_never_comes_holds_nothing_up_and_one_that_comes_late_changes_nothing() {
+fn missing_summary_blocks_nothing_and_late_one_is_dropped() {
     for model in &models(8000) {
         comes_late_or_never(model);
     }
@@ -217,7 +216,7 @@ fn a_summary_that_never_comes_holds_nothing_up_and_one_that_comes_late_changes_n
 
 fn comes_late_or_never(model: &Value) {
     let folder = Folder::new(&format!("summaries-late-{}", facts::name(model)));
-    // Other answers come in time, also on a busy machine.
+    // Other answers arrive in time even on a busy machine.
     let mut editor = Editor::logged(&folder, settings(model, &json!({ "modelDeadlineMs": 2000 })));
     editor.open("s", None);
     editor.answers.extend(long_answers());
@@ -241,7 +240,7 @@ fn comes_late_or_never(model: &Value) {
 }
 
 #[test]
-fn with_summaries_off_nobody_is_asked_and_the_overflow_is_told() {
+fn summaries_off_means_no_request_and_an_overflow() {
     for model in &models(8000) {
         let (_folder, editor, ended) = run(model, "off", &json!({ "summarize": "off" }), Summaries::Good);
         assert_eq!((&ended["status"], &ended["state"]), (&json!("failed"), &json!("error")));

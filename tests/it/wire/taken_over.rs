@@ -1,5 +1,5 @@
-//! A session that one process writes and another one takes over: who loses it is told, at its next commit or while it is
-//! idle, what ran there is stopped, what waited is answered, and it follows from then on. Fights stand in `fire::windows`.
+//! Take-overs: a process that loses its session is notified, at its next commit or while idle; its running
+//! work is stopped, waiting requests are answered, and it follows from then on. `fire::windows` has races.
 
 use super::client::{Client, Start, Wire};
 use super::ground::{Folder, is_event, said, wait_state};
@@ -29,7 +29,7 @@ fn answered(client: &mut Client, words: &str, answer: &str) {
     wait_state(client, "s", "completed");
 }
 
-/// What a client is told that loses the session: that it does, in the stream that it knows, then what it follows.
+/// Waits for the notices of a lost session: the take-over in its own stream, then a snapshot that it follows.
 fn is_told(loser: &mut Client, writer: &Client) -> Value {
     let taken =
         loser.wait_notification("that it was taken over", |frame| is_event(frame, "sessionTakenOver"));
@@ -37,7 +37,7 @@ fn is_told(loser: &mut Client, writer: &Client) -> Value {
     let seqs: Vec<u64> = loser.events().iter().filter(of_stream).filter_map(|e| e["seq"].as_u64()).collect();
     assert!(seqs.windows(2).all(|pair| pair[0] + 1 == pair[1]), "{seqs:?}");
     assert_eq!(taken["params"]["seq"].as_u64(), seqs.last().copied(), "it is the last of its stream");
-    // One of its own may have come before, when it took the session over itself.
+    // It may have taken the session over itself before, which sent another snapshot.
     let followed = loser.wait_notification("what it follows", |frame| {
         is_event(frame, "snapshot") && frame["params"]["snapshot"]["heldBy"].is_object()
     });
@@ -52,10 +52,9 @@ fn two(folder: &Folder) -> (Client, Client) {
     (serve(), serve())
 }
 
-/// Nothing is written by who loses it: only a look can tell.
-///
+/// The loser writes nothing: only polling can show the loss.
 #[test]
-fn who_is_idle_is_told_that_its_session_was_taken_over_and_can_take_it_back() {
+fn idle_loser_is_notified_and_can_take_back() {
     let folder = Folder::new();
     let (mut first, mut second) = two(&folder);
     open(&mut first);
@@ -74,34 +73,33 @@ fn who_is_idle_is_told_that_its_session_was_taken_over_and_can_take_it_back() {
         is_event(frame, "messageAdded") && frame["params"]["message"].to_string().contains("Two.")
     });
 
-    // Who follows takes it back, and goes on.
+    // The follower takes the session back and continues.
     let back = take_over(&mut first).expect("it is taken back");
     assert_eq!(back["snapshot"]["messages"].as_array().map(Vec::len), Some(4));
     is_told(&mut second, &first);
     turn(&mut first, "Three.");
-    // Taking over what is held here changes nothing.
+    // Taking over a session that is held here changes nothing.
     let again = take_over(&mut first).expect("it is here");
     assert_eq!(again["snapshot"]["stream"], back["snapshot"]["stream"]);
     assert_eq!(again["snapshot"]["messages"].as_array().map(Vec::len), Some(6));
 }
 
-/// What runs is stopped, what waits for an answer gets one that says who has the session now, and nothing that was not
-/// stored is told as if it were.
+/// Running work is stopped, waiting requests fail with the new holder, and nothing unstored is announced.
 #[test]
-fn what_runs_in_a_session_that_is_taken_over_is_stopped_and_answered() {
+fn take_over_stops_running_work_and_answers_requests() {
     let folder = Folder::new();
     let (mut first, mut second) = two(&folder);
     let settings = json!({ "model": { "name": "m", "window": 16_000 } });
     let params = json!({ "workspaceFolder": "/code/parser", "sessionId": "s", "settings": settings });
     first.call("session/open", params).expect("it opens");
-    // Worth a summary later.
+    // Long enough to be summarized later.
     answered(&mut first, "One.", &"word ".repeat(4000));
     start(&mut first, "Two.").expect("it starts");
     let asked = first.wait_request("model/complete");
     let taken = take_over(&mut second).expect("it is taken over");
     let shown = taken["snapshot"]["messages"].as_array().expect("messages").len();
     assert_eq!((shown, &taken["snapshot"]["state"]), (3, &json!("error")));
-    // Whichever comes first, its answer or the look: it cannot be stored.
+    // Whether the answer or the poll comes first, it cannot be stored.
     first.respond(&asked["id"], said("Too late."));
     let followed = is_told(&mut first, &second);
     assert_eq!(followed["messages"].as_array().map(Vec::len), Some(3));
@@ -111,7 +109,7 @@ fn what_runs_in_a_session_that_is_taken_over_is_stopped_and_answered() {
     );
     turn(&mut second, "Three.");
 
-    // Back again, with a request that waits for a model.
+    // Taken back, with a request that waits for a model.
     take_over(&mut first).expect("it is taken back");
     is_told(&mut second, &first);
     let compacts = first.request("context/compact", json!({ "sessionId": "s" }));
@@ -128,15 +126,15 @@ fn what_runs_in_a_session_that_is_taken_over_is_stopped_and_answered() {
     turn(&mut second, "Four.");
 }
 
-/// A command that comes before the loss was noticed is refused by the store, and the client takes the session back at once.
+/// A command before the loss is noticed is refused by the store; the client may take the session back at once.
 #[test]
-fn who_writes_before_it_noticed_is_refused_and_may_take_the_session_back() {
+fn unnoticed_loser_is_refused_and_can_take_back() {
     let folder = Folder::new();
     let (mut first, mut second) = two(&folder);
     open(&mut first);
     turn(&mut first, "One.");
     take_over(&mut second).expect("it is taken over");
-    // Perhaps it was told just now: the answer is the same.
+    // The notice may have arrived by now; the error is the same.
     let refused = start(&mut first, "Lost.").expect_err("another one writes it");
     assert_eq!(
         (&refused["data"]["kind"], &refused["data"]["pid"]),
@@ -146,7 +144,7 @@ fn who_writes_before_it_noticed_is_refused_and_may_take_the_session_back() {
     let back = take_over(&mut first).expect("it is taken back");
     assert!(!back.to_string().contains("Lost."));
     turn(&mut first, "Two.");
-    // Without having noticed it is taken back too: what was written meanwhile is there.
+    // Taken back unnoticed: messages written meanwhile are there.
     take_over(&mut second).expect("it is taken over");
     turn(&mut second, "Three.");
     let back = take_over(&mut first).expect("it is taken back");
@@ -155,7 +153,7 @@ fn who_writes_before_it_noticed_is_refused_and_may_take_the_session_back() {
 }
 
 #[test]
-fn what_is_not_stored_cannot_be_taken_over() {
+fn unstored_session_cannot_be_taken_over() {
     let folder = Folder::new();
     let (mut first, _) = two(&folder);
     let refused = take_over(&mut first).expect_err("there is none");

@@ -1,5 +1,5 @@
-//! Sessions as files of their workspace, over the built binary: written at a turn's end, opened again by id and by file,
-//! exported and imported. What others do to these files is in `trajectories_from_outside`.
+//! Sessions as files of their workspace, with the built binary: written at the end of a turn, opened again by
+//! id and by file, exported and imported. Outside changes are in `trajectories_from_outside`.
 
 use super::client::{Client, DEADLINE, Start, Wire};
 use super::script::{Editor, Folder, calls, prose, says, sections, tools};
@@ -8,7 +8,7 @@ use std::fs;
 use std::path::PathBuf;
 use std::time::{Duration, Instant};
 
-/// A workspace with room for several stores beside it.
+/// A workspace, and a folder beside it for several stores.
 pub struct Ground {
     folder: Folder,
 }
@@ -25,7 +25,7 @@ impl Ground {
         self.folder.path().join("work")
     }
 
-    /// An editor whose store is another one than that of every other name.
+    /// Starts an editor with the store of this name.
     pub fn editor(&self, store: &str, settings: Value) -> Editor {
         let mut client: Client = Start::new(Wire::Pipes).start();
         client.initialize(json!({
@@ -57,12 +57,12 @@ impl Ground {
         self.work().join(".threadhold/trajectories").join(format!("{session}.json"))
     }
 
-    /// What the file holds now, where it is one.
+    /// The session's file, if there is valid JSON.
     pub fn read(&self, session: &str) -> Option<Value> {
         serde_json::from_slice(&fs::read(self.file(session)).ok()?).ok()
     }
 
-    /// Writes the file as another program does, whole at once.
+    /// Replaces the file at once, as another program would.
     pub fn write(&self, session: &str, file: &Value) {
         let (path, new) = (self.file(session), self.file(session).with_extension("new"));
         fs::create_dir_all(path.parent().expect("a folder")).expect("a folder");
@@ -70,7 +70,7 @@ impl Ground {
         fs::rename(new, path).expect("a file");
     }
 
-    /// Waits until this holds of the file.
+    /// Waits until the file matches.
     pub fn wait(&self, session: &str, what: &str, is_it: impl Fn(&Value) -> bool) -> Value {
         let deadline = Instant::now() + DEADLINE;
         loop {
@@ -103,7 +103,7 @@ fn ask(editor: &mut Editor, session: &str, words: &str) {
 }
 
 #[test]
-fn a_session_is_a_file_of_its_workspace_where_a_setting_says_so() {
+fn setting_makes_a_session_a_workspace_file() {
     let ground = Ground::new("written");
     let mut editor = ground.editor("store", on());
     ground.open(&mut editor, "s");
@@ -125,14 +125,14 @@ fn a_session_is_a_file_of_its_workspace_where_a_setting_says_so() {
     let file = ground.wait("s", "the second turn", says_n(6));
     assert!(file["version"].as_u64() > version && version > Some(0));
 
-    // A name and an edit are no turn, and are there as well.
+    // A title and an edit are written without a turn.
     editor.call("session/configure", json!({ "sessionId": "s", "title": "Reading" }));
     ground.wait("s", "the title", |file| file["title"] == "Reading");
     let id = file["messages"][0]["id"].clone();
     editor.call("message/update", json!({ "sessionId": "s", "messageId": id, "content": "Read it." }));
     ground.wait("s", "the edit", |file| texts(file)[0] == "Read it.");
 
-    // Off, it stays as it is; a session whose id no file can have has none, which is said.
+    // Turned off, the file stays unchanged; a session with an unusable id gets none, and a log message.
     let off = json!({ "sessionId": "s", "settings": { "trajectory": "off" } });
     editor.call("session/configure", off);
     let before = ground.read("s");
@@ -144,7 +144,7 @@ fn a_session_is_a_file_of_its_workspace_where_a_setting_says_so() {
     });
     ask(&mut editor, "s.1", "Anybody?");
     assert_eq!(ground.read("s"), before);
-    // Deleted, it takes its file along.
+    // Deleting the session deletes its file.
     editor.call("session/configure", json!({ "sessionId": "s", "settings": { "trajectory": "workspace" } }));
     editor.call("session/delete", json!({ "sessionId": "s" }));
     let listed = editor.call("trajectory/list", json!({ "workspaceFolder": ground.work() }));
@@ -152,10 +152,9 @@ fn a_session_is_a_file_of_its_workspace_where_a_setting_says_so() {
     assert!(!ground.file("s").exists());
 }
 
-/// However fast a session changes, its last state is in the file; that no two writes run at once is the saver's.
-///
+/// However fast a session changes, the file has its last state.
 #[test]
-fn a_hundred_quick_changes_end_in_a_file_that_says_the_last() {
+fn file_has_the_last_of_many_quick_changes() {
     let ground = Ground::new("quick");
     let mut editor = ground.editor("store", on());
     ground.open(&mut editor, "s");
@@ -170,7 +169,7 @@ fn a_hundred_quick_changes_end_in_a_file_that_says_the_last() {
         "{}",
         file["version"]
     );
-    // The process ends with all of it in the file.
+    // The last change is written before the process ends.
     editor.client.request("session/configure", json!({ "sessionId": "s", "title": "the end" }));
     editor.call("session/close", json!({ "sessionId": "s" }));
     drop(editor);
@@ -178,8 +177,7 @@ fn a_hundred_quick_changes_end_in_a_file_that_says_the_last() {
     assert_eq!(fs::read_dir(ground.file("s").parent().expect("a folder")).expect("a folder").count(), 1);
 }
 
-/// A session of another store is opened by its chat id, and goes on with the same prompt.
-///
+/// A session of another store is opened by its chat id, and continues with the same prompt.
 #[test]
 fn a_trajectory_opens_as_a_session_with_the_same_prompt() {
     let ground = Ground::new("restored");
@@ -228,14 +226,14 @@ fn a_trajectory_opens_as_a_session_with_the_same_prompt() {
     assert_eq!(turns(&restored), turns(&snapshot));
     let by_id = {
         let said = goes_on(&mut by_id);
-        // It writes the file until it is closed.
+        // The file is written until the session is closed.
         by_id.call("session/close", json!({ "sessionId": "s" }));
         drop(by_id);
         said
     };
     ground.write("s", &file);
 
-    // By the file, under its name in the folder.
+    // By the file's path in the workspace.
     let mut by_file = ground.editor("third", json!({ "model": { "name": "m", "window": 8000 } }));
     let import = json!({
         "workspaceFolder": ground.work(), "path": ".threadhold/trajectories/s.json", "sessionId": "s",
@@ -244,7 +242,7 @@ fn a_trajectory_opens_as_a_session_with_the_same_prompt() {
     ground.open(&mut by_file, "s");
     let by_file = goes_on(&mut by_file);
 
-    // As the first process would have gone on.
+    // As the first process would have continued.
     let mut first = ground.editor("first", json!({ "model": { "name": "m", "window": 8000 } }));
     ground.open(&mut first, "s");
     let first = goes_on(&mut first);
@@ -254,7 +252,7 @@ fn a_trajectory_opens_as_a_session_with_the_same_prompt() {
 }
 
 #[test]
-fn what_is_exported_is_imported_again_as_it_was() {
+fn exported_sessions_are_imported_unchanged() {
     let ground = Ground::new("exported");
     let mut editor = ground.editor("store", json!({ "model": { "name": "m", "window": 100_000 } }));
     ground.open(&mut editor, "s");
@@ -285,7 +283,7 @@ fn what_is_exported_is_imported_again_as_it_was() {
         assert!(markdown.contains(part), "{part}: {markdown}");
     }
 
-    // What others keep in a trajectory comes out again, also where there is no file.
+    // Other programs' fields are exported again, even without a file.
     let mut file: Value = serde_json::from_str(&export(&mut editor, "s", "trajectory")).expect("JSON");
     file["mode"] = json!("agent");
     file["messages"][1]["checkpoints"] = json!(["deadbeef"]);

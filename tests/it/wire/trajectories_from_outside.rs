@@ -1,5 +1,5 @@
-//! What others do to the files of sessions: taken in when a session is idle, kept apart where it cannot be, told to every
-//! client that looks, and refused where a file is not that session's. Events are waited for, never times.
+//! Outside changes of session files: applied when the session is idle, kept separately if they conflict,
+//! announced to every client, and refused in a file of another session. Waits for events, never for times.
 
 use super::script::{Editor, says};
 use super::trajectories::{Ground, on, says_n, texts};
@@ -14,7 +14,7 @@ fn is_changed(frame: &Value) -> bool {
     frame["method"] == "sessions/changed" && frame["params"].get("trajectories").is_some()
 }
 
-/// Waits until a client is told of a file of which this holds.
+/// Waits for the notification of a matching file.
 fn told(editor: &mut Editor, what: &str, is_it: impl Fn(&Value) -> bool) -> Value {
     let frame = editor.client.wait_notification(what, |frame| {
         is_changed(frame) && frame["params"]["trajectories"].as_array().into_iter().flatten().any(&is_it)
@@ -35,7 +35,7 @@ fn forks(editor: &mut Editor, ground: &Ground) -> Vec<Value> {
 }
 
 #[test]
-fn a_change_from_outside_is_taken_in_and_our_own_writes_are_not_seen() {
+fn outside_change_is_applied_and_own_writes_are_ignored() {
     let ground = Ground::new("outside");
     let mut editor = ground.editor("store", on());
     ground.open(&mut editor, "s");
@@ -44,14 +44,14 @@ fn a_change_from_outside_is_taken_in_and_our_own_writes_are_not_seen() {
         ask(&mut editor, "s", &format!("What is {n}?"));
         ground.wait("s", "a turn", says_n(2 * n));
     }
-    // What comes after all of our writes is told, and is the first that is.
+    // The first change that is announced is the one after all our own writes.
     ground.write("mark", &json!({ "id": "mark", "messages": [{ "role": "user", "content": "A mark." }] }));
     let row = told(&mut editor, "the mark", |_| true);
     assert_eq!((&row["chatId"], &row["messages"]), (&json!("mark"), &json!(1)));
     assert_eq!(editor.client.frames().iter().filter(|frame| is_changed(frame)).count(), 1);
     assert!(editor.events("messagesTruncated").is_empty());
 
-    // Other words, in their place, and something that only others know.
+    // Other text in place, and fields that are not ours.
     let mut file = ground.read("s").expect("a file");
     let version = file["version"].as_u64().expect("a number");
     file["messages"][1]["parts"] = json!([{ "type": "text", "text": "It is one." }]);
@@ -69,7 +69,7 @@ fn a_change_from_outside_is_taken_in_and_our_own_writes_are_not_seen() {
     editor.call("session/open", json!({ "workspaceFolder": ground.work(), "sessionId": fork }));
     assert_eq!(said(&mut editor, &fork)[1], "It is 1.");
 
-    // The end is taken off and another one put there, in the form of another program.
+    // The end is replaced, in another program's format.
     let mut file = now;
     let messages = file["messages"].as_array_mut().expect("a list");
     messages.truncate(6);
@@ -87,14 +87,14 @@ fn a_change_from_outside_is_taken_in_and_our_own_writes_are_not_seen() {
     assert_eq!(said(&mut editor, "s"), texts(&now));
     assert_eq!(forks(&mut editor, &ground).len(), 2);
 
-    // It goes on from there.
+    // The session continues from there.
     ask(&mut editor, "s", "And six?");
     let asked = editor.asked.last().expect("it was asked")["messages"].to_string();
     assert!(asked.contains("What is five?") && !asked.contains("What is 4?"), "{asked}");
 }
 
 #[test]
-fn a_change_waits_until_the_session_is_idle_and_is_not_written_over() {
+fn change_waits_for_idle_and_is_not_overwritten() {
     let ground = Ground::new("busy");
     let mut editor = ground.editor("store", on());
     ground.open(&mut editor, "s");
@@ -108,16 +108,15 @@ fn a_change_waits_until_the_session_is_idle_and_is_not_written_over() {
     assert!(editor.events("messageUpdated").is_empty());
     editor.answer(&request);
     editor.ended(&turn);
-    // What was said meanwhile was never in the file: it stays.
+    // Messages sent meanwhile were never in the file: they stay.
     let now = ground.wait("s", "both", |file| says_n(4)(file) && texts(file)[0] == "Hello, said otherwise.");
     assert_eq!(texts(&now)[2], "Go on.");
     assert_eq!(said(&mut editor, "s"), texts(&now));
 }
 
-/// What is changed while no process has the session is taken in when it is opened.
-///
+/// Changes made while no process has the session are applied when it is opened.
 #[test]
-fn a_change_between_two_processes_is_taken_in_with_the_opening() {
+fn change_between_processes_is_applied_on_opening() {
     let ground = Ground::new("between");
     let mut editor = ground.editor("store", on());
     ground.open(&mut editor, "s");
@@ -142,7 +141,7 @@ fn a_change_between_two_processes_is_taken_in_with_the_opening() {
 }
 
 #[test]
-fn a_file_of_another_session_is_refused_and_left_as_it_is() {
+fn foreign_session_file_is_refused_and_left_unchanged() {
     let ground = Ground::new("wrong");
     let mut editor = ground.editor("store", on());
     let refused = |editor: &mut Editor, why: &str| {
@@ -166,7 +165,7 @@ fn a_file_of_another_session_is_refused_and_left_as_it_is() {
     assert!(error["message"].to_string().contains("other"), "{error}");
     assert_eq!(fs::read(ground.file("s")).expect("a file"), before);
 
-    // One that is no JSON, too; once somebody takes it away, the session is written.
+    // A file that is not JSON, too; once it is removed, the session is written.
     fs::write(ground.file("s"), "{ half").expect("a file");
     refused(&mut editor, "is not JSON");
     ask(&mut editor, "s", "And now?");
@@ -176,10 +175,9 @@ fn a_file_of_another_session_is_refused_and_left_as_it_is() {
     assert_eq!(texts(&ground.wait("s", "the session", says_n(6)))[0], "Hello.");
 }
 
-/// A second window, with a store of its own, is told of what the first one does.
-///
+/// A second window with its own store is notified of the first one's changes.
 #[test]
-fn a_second_client_is_told_of_a_new_and_of_a_changed_session() {
+fn second_client_is_notified_of_new_and_changed_sessions() {
     let ground = Ground::new("second");
     let mut second = ground.editor("other", on());
     let listed = second.call("trajectory/list", json!({ "workspaceFolder": ground.work() }));
@@ -194,7 +192,7 @@ fn a_second_client_is_told_of_a_new_and_of_a_changed_session() {
     told(&mut second, "the changed one", |row| row["messages"] == 4);
     first.call("session/close", json!({ "sessionId": "s" }));
 
-    // It takes it over, and what it does there comes back to the first.
+    // The second imports and continues it; the changes come back to the first.
     second.call("session/import", json!({ "workspaceFolder": ground.work(), "chatId": "s" }));
     ground.open(&mut second, "s");
     ask(&mut second, "s", "I go on.");

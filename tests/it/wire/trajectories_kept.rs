@@ -1,5 +1,5 @@
-//! A session and its file stay one: however little of the session is here, whatever its settings keep, when a process
-//! dies, and when the session is deleted. What others make of a file is in `trajectories_from_outside`.
+//! A session and its file stay equal, however little of the session is loaded, whatever its settings keep,
+//! when a process dies, and when the session is deleted. Outside changes are in `trajectories_from_outside`.
 
 use super::script::{Editor, calls, prose, says};
 use super::trajectories::{Ground, on, says_n, texts};
@@ -24,14 +24,14 @@ fn sessions(editor: &mut Editor, ground: &Ground) -> Vec<String> {
     all.iter().map(|session| session["sessionId"].as_str().expect("an id").to_owned()).collect()
 }
 
-/// What a client was warned of so far.
+/// The warnings to a client so far.
 fn warnings(editor: &Editor) -> Vec<String> {
     let frames = editor.client.frames();
     let told = frames.iter().filter(|frame| frame["method"] == "window/logMessage");
     told.map(|frame| frame["params"]["message"].to_string()).collect()
 }
 
-/// A session of two turns, and its file as it was after the first.
+/// A session of two turns, and its file after the first.
 fn two_turns(ground: &Ground) -> (Editor, Vec<u8>) {
     let mut editor = ground.editor("store", on());
     ground.open(&mut editor, "s");
@@ -49,10 +49,9 @@ fn no_other_session(editor: &mut Editor, ground: &Ground) {
     assert!(warnings.iter().all(|said| !said.contains("different ways")), "{warnings:?}");
 }
 
-/// A part has nothing in its front, and its file has all the same.
-///
+/// A partly loaded session still has its whole file.
 #[test]
-fn a_session_that_is_opened_by_its_end_keeps_all_of_its_file() {
+fn session_opened_at_its_end_keeps_its_whole_file() {
     let ground = Ground::new("part");
     let mut editor = ground.editor("store", on());
     ground.open(&mut editor, "s");
@@ -94,10 +93,9 @@ fn a_session_that_is_opened_by_its_end_keeps_all_of_its_file() {
     }
 }
 
-/// What went with its turn is no difference between a session and its file.
-///
+/// Messages dropped after their turn are no difference between session and file.
 #[test]
-fn a_session_that_keeps_final_answers_alone_is_the_same_in_its_file_after_a_restart() {
+fn final_answers_alone_match_the_file_after_a_restart() {
     let ground = Ground::new("final");
     let mut settings = on();
     settings["transcript"] = json!("finalOnly");
@@ -115,7 +113,7 @@ fn a_session_that_keeps_final_answers_alone_is_the_same_in_its_file_after_a_rest
         .wait("s", "the second turn", |file| texts(file).last().is_some_and(|last| last == "It is done."));
     no_other_session(&mut editor, &ground);
 
-    // Other words for the last answer change that answer alone.
+    // A change of the last answer in the file changes that answer alone.
     let last = file["messages"].as_array().map_or(0, |all| all.len() - 1);
     file["messages"][last]["parts"] = json!([{ "type": "text", "text": "It is over." }]);
     ground.write("s", &file);
@@ -127,12 +125,12 @@ fn a_session_that_keeps_final_answers_alone_is_the_same_in_its_file_after_a_rest
 }
 
 #[test]
-fn a_file_that_says_less_than_its_session_is_written_without_another_turn() {
+fn outdated_file_is_rewritten_without_another_turn() {
     let ground = Ground::new("behind");
     let (editor, first) = two_turns(&ground);
     close(editor);
 
-    // As it is where a process was killed between the store's commit and the writing.
+    // As after a kill between the store's commit and the write.
     fs::write(ground.file("s"), &first).expect("a file");
     let mut editor = ground.editor("store", on());
     ground.open(&mut editor, "s");
@@ -140,7 +138,7 @@ fn a_file_that_says_less_than_its_session_is_written_without_another_turn() {
     no_other_session(&mut editor, &ground);
     close(editor);
 
-    // And where none was written before.
+    // And without a file.
     fs::remove_file(ground.file("s")).expect("it goes");
     let mut editor = ground.editor("store", json!({ "model": { "name": "m", "window": 8000 } }));
     ground.open(&mut editor, "s");
@@ -149,10 +147,9 @@ fn a_file_that_says_less_than_its_session_is_written_without_another_turn() {
     ground.wait("s", "all of it", says_n(4));
 }
 
-/// An older copy that is put back takes nothing away, and what both sides said since stays on both.
-///
+/// Restoring an older copy removes nothing, and messages from both sides stay on both.
 #[test]
-fn a_change_from_outside_during_a_turn_costs_nothing() {
+fn outside_change_during_a_turn_loses_nothing() {
     let ground = Ground::new("older");
     let (mut editor, first) = two_turns(&ground);
     ground.wait("s", "the second turn", says_n(4));
@@ -191,7 +188,7 @@ fn a_change_from_outside_during_a_turn_costs_nothing() {
 }
 
 #[test]
-fn a_message_that_somebody_made_unreadable_stays_in_its_session() {
+fn message_made_unreadable_in_the_file_stays() {
     let ground = Ground::new("gaps");
     let mut editor = ground.editor("store", on());
     ground.open(&mut editor, "s");
@@ -213,7 +210,7 @@ fn a_message_that_somebody_made_unreadable_stays_in_its_session() {
     assert_eq!(said(&mut editor), texts(&whole));
     no_other_session(&mut editor, &ground);
 
-    // Where it cannot be told which one it was, the client hears where all of it still is.
+    // If the message cannot be identified, the client is told which session still has all of it.
     let mut file = ground.read("s").expect("a file");
     file["messages"][1]["parts"] = json!(7);
     file["messages"][2] = json!({ "role": "user", "content": "Something else." });
@@ -225,10 +222,9 @@ fn a_message_that_somebody_made_unreadable_stays_in_its_session() {
     assert!(warned.to_string().contains(&fork), "{warned}");
 }
 
-/// In a process that never had it open and whose settings want no files.
-///
+/// In a process that never opened it, with settings that want no files.
 #[test]
-fn a_session_that_is_not_open_is_deleted_with_its_file() {
+fn unopened_session_is_deleted_with_its_file() {
     let ground = Ground::new("deleted");
     let mut editor = ground.editor("store", on());
     ground.open(&mut editor, "s");
@@ -249,7 +245,7 @@ fn a_session_that_is_not_open_is_deleted_with_its_file() {
     ground.wait("s", "the new one", says_n(2));
     assert!(!fs::read_to_string(ground.file("s")).expect("a file").contains("A secret."));
 
-    // What cannot be removed is said to be there.
+    // A file that cannot be removed is reported.
     close(editor);
     fs::remove_file(ground.file("s")).expect("it goes");
     fs::create_dir(ground.file("s")).expect("a folder");

@@ -1,14 +1,14 @@
-//! Much at once: a queue that is full, a key that comes fifty times, sixty-four sessions that run for another one.
-//! What one client and one session say to each other stands in `fixtures/wire`.
+//! High load: a full queue, one key fifty times, sixty-four background sessions. `fixtures/wire` has
+//! exchanges of one client with one session.
 
 use super::client::{Client, Start, Wire};
 use super::ground::{Folder, said, wait_state};
 use serde_json::{Value, json};
 use std::collections::{BTreeMap, BTreeSet};
 
-/// Commands that may wait in a session.
+/// The most queued commands of a session.
 const LIMIT: usize = 100;
-/// Sessions that run in the background.
+/// The number of background sessions.
 const SESSIONS: usize = 64;
 
 fn open(client: &mut Client, id: &str, more: Value) -> Value {
@@ -31,10 +31,9 @@ fn snapshot(client: &mut Client, session: &str) -> Value {
     result.expect("a snapshot")["snapshot"].take()
 }
 
-/// Nothing of what waits is lost where one too many is refused, urgent or not, and a cancel passes.
-///
+/// A refused command, urgent or not, loses no queued one, and a cancel passes.
 #[test]
-fn a_full_queue_refuses_one_more_loses_nothing_and_lets_a_cancel_pass() {
+fn full_queue_refuses_more_and_lets_cancels_pass() {
     let folder = Folder::new();
     let mut client = folder.serve(Start::new(Wire::Pipes));
     open(&mut client, "s", json!({}));
@@ -45,7 +44,7 @@ fn a_full_queue_refuses_one_more_loses_nothing_and_lets_a_cancel_pass() {
     for (n, id) in waiting.into_iter().enumerate() {
         assert_eq!(client.wait_response(id)["result"]["queuedPosition"], n + 1);
     }
-    // The urgent one does not break the answer off either: nothing took it.
+    // A refused urgent command does not stop the answer, either.
     let before = snapshot(&mut client, "s");
     for more in [&[][..], &[("priority", json!(true))], &[("idempotencyKey", json!("k"))]] {
         let refused = start(&mut client, "s", "one more", more);
@@ -62,7 +61,7 @@ fn a_full_queue_refuses_one_more_loses_nothing_and_lets_a_cancel_pass() {
     let all: Vec<String> = (0..LIMIT).map(|n| format!("request {n}")).collect();
     assert_eq!(words(&before["queue"]), all);
 
-    // What is taken at once is taken still, and a place that is free is given away again.
+    // Commands that need no queue are still accepted, and a free place is used again.
     client.call("draft/set", json!({ "sessionId": "s", "text": "a draft" })).expect("taken at once");
     let item = before["queue"][7]["itemId"].clone();
     client.call("queue/remove", json!({ "sessionId": "s", "itemId": item })).expect("it waits");
@@ -80,10 +79,9 @@ fn a_full_queue_refuses_one_more_loses_nothing_and_lets_a_cancel_pass() {
     assert_eq!((&after["queue"], after["messages"].as_array().map(Vec::len)), (&json!([]), Some(1)));
 }
 
-/// All of them get the first answer, and one turn runs.
-///
+/// All get the first response, and one turn runs.
 #[test]
-fn a_key_that_comes_fifty_times_at_once_is_one_turn() {
+fn one_key_sent_fifty_times_runs_one_turn() {
     let folder = Folder::new();
     let mut client = folder.serve(Start::new(Wire::Pipes));
     open(&mut client, "s", json!({}));
@@ -102,9 +100,8 @@ fn a_key_that_comes_fifty_times_at_once_is_one_turn() {
     assert_eq!(frames.iter().filter(|frame| frame["method"] == "model/complete").count(), 1);
 }
 
-/// Each has its own history and its own state, the list shows whose they are, and their parent is told of each end
-/// while it works itself. What their models read is what they would read in the foreground.
-///
+/// Each has its own history and state, the list shows their parent, and the parent is told of each end while
+/// it works. Their prompts equal those in the foreground.
 #[test]
 fn sixty_four_sessions_run_in_the_background_at_once() {
     let folder = Folder::new();

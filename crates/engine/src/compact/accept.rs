@@ -1,46 +1,46 @@
-//! What a model's answer to a summary request must be. Everything else is refused with its reason, and nothing that
-//! stood before is touched by a refusal.
+//! Validation of a model's answer to a summary request. A refusal carries its reason and changes nothing.
 
 use super::narrative;
 use crate::prompt::request::{Completion, StopReason};
 use crate::tokens::TokenCount;
 use thiserror::Error;
 
-/// Why an answer is no summary.
+/// Reason why an answer is not accepted as a summary.
 #[derive(Debug, Clone, PartialEq, Eq, Error)]
 pub enum Refusal {
-    /// Nothing was said, or nothing but the headings.
+    /// No text, or only headings.
     #[error("the answer was empty")]
     Empty,
-    /// The answer ended at its length limit.
+    /// The answer is incomplete: it hit the length limit, was cancelled or failed.
     #[error("the answer was cut off")]
     Cut,
-    /// The model called a tool in place of answering.
+    /// The answer contains a tool call.
     #[error("the model called a tool in place of a summary")]
     ToolCall,
     /// The model or its provider declined.
     #[error("the model refused")]
     Declined,
-    /// It would take more room than what it stands for.
+    /// The summary is larger than the messages it would replace.
     #[error("the summary is larger than what it stands for: {tokens} tokens for {covered}")]
     NoGain {
-        /// Its size in tokens.
+        /// Tokens of the summary.
         tokens: u32,
-        /// The size of what it stands for, in tokens.
+        /// Tokens of the messages it would replace.
         covered: u32,
     },
-    /// It is longer than what was set aside for it.
+    /// The summary exceeds its token budget.
     #[error("Summary too large: {tokens} tokens, at most {most}")]
     TooLarge {
-        /// Its size in tokens.
+        /// Tokens of the summary.
         tokens: u32,
-        /// The most that is accepted, in tokens.
+        /// The token budget.
         most: u32,
     },
 }
 
-/// The narrative in an answer, or why there is none; beside it the narrative where only its length is wrong. Its form is
-/// no reason to refuse it. `covered` is the size of what it stands for, in tokens.
+/// Returns the narrative of an answer, whatever its form. `most` is its token budget, `covered` the tokens that it
+/// would replace. Beside [`Refusal::TooLarge`] the error holds the narrative, so that the model can be asked to
+/// shorten it.
 pub fn accept(
     answer: &Completion,
     most: u32,

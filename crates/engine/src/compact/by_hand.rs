@@ -1,5 +1,5 @@
-//! Records that a user makes by hand: messages left out without a text for them, other words for a narrative. No rung
-//! of the ladder is tried and no model is asked; whether the prompt that follows may be sent is the caller's.
+//! Records that a user makes by hand: messages excluded without a summary, a narrative edited. No rung of the ladder
+//! runs and no model is asked; the caller checks that the resulting prompt fits.
 
 use super::compose::Desk;
 use super::record::{Action, Compaction, Mode, Status, Strength, Trigger};
@@ -9,7 +9,7 @@ use crate::prompt;
 use crate::tokens::PER_MESSAGE;
 use std::collections::BTreeSet;
 
-/// The record in force with these messages left out. They are named with all that belongs to them.
+/// Returns the record in force with `ords` excluded; `ords` holds calls together with their results.
 pub fn excluding(desk: &Desk<'_>, ords: &BTreeSet<Ordinal>) -> Compaction {
     let mut record = desk.blank(Mode::Excluded);
     record.trigger = Trigger::Manual;
@@ -18,7 +18,7 @@ pub fn excluding(desk: &Desk<'_>, ords: &BTreeSet<Ordinal>) -> Compaction {
     for users in [kept_users, reported_users, open_requests] {
         users.retain(|ord| !excluded.contains(ord));
     }
-    // What was folded into a copy that is left out now is shown where it was said.
+    // A result that was folded into a now excluded copy is shown in its own place again.
     actions.retain(|ord, action| {
         let newer = match action {
             Action::Repeat { newer, .. } => Some(*newer),
@@ -29,8 +29,8 @@ pub fn excluding(desk: &Desk<'_>, ords: &BTreeSet<Ordinal>) -> Compaction {
     weighed(desk, record)
 }
 
-/// A record in the place of another one, with the user's narrative in its block and everything else as it was. Nothing
-/// where the other one has no block.
+/// Returns a record that replaces `of`, with the user's narrative in its block and the same coverage; `None` if `of`
+/// has no block.
 pub fn edited(desk: &Desk<'_>, of: &Compaction, narrative: &str) -> Option<Compaction> {
     if of.block.is_empty() {
         return None;

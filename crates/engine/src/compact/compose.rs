@@ -1,5 +1,5 @@
-//! Fills the room of a compaction: ledger, identifiers, narrative and tail become one record. Pure arithmetic over
-//! what `plan` allows; which rung asks for it, and whether the result is taken, is the ladder's.
+//! Builds a record from ledger, identifiers, narrative and tail, within the token budget that `plan` allows. Pure
+//! arithmetic; the ladder chooses the rung and decides whether to accept the result.
 
 mod dropped;
 
@@ -21,40 +21,40 @@ use crate::text::first_line;
 use crate::tokens::{PER_MESSAGE, TokenCount};
 use std::collections::{BTreeMap, BTreeSet};
 
-/// How often what is left over is given to the tail.
+/// Number of passes that give unused tokens to the tail.
 const TAIL_PASSES: u32 = 4;
-/// With fewer tokens to gain, or to fill, a block has no room for a narrative beside its own frame: no model is asked.
+/// Tokens for a block below which no model is asked: a smaller block has no room for a narrative beside its frame.
 const LEAST_SUMMARY: u32 = 200;
 
-/// What every rung works on.
+/// Inputs of every rung.
 #[derive(Clone, Copy)]
 pub struct Desk<'a> {
-    /// What is rendered.
+    /// Transcript, fixed sections and budget of the prompt.
     pub source: Source<'a>,
-    /// How it may be compacted.
+    /// The compaction policy.
     pub policy: &'a Policy,
-    /// Who counts.
+    /// The token counter.
     pub counter: &'a dyn TokenCount,
-    /// Tokens of the prompt that was too large.
+    /// Tokens of the prompt before the compaction.
     pub tokens_before: u32,
-    /// What a summary is to keep in view, in the words of who asked for it.
+    /// Topic that a summary should emphasize, as worded by the requester.
     pub focus: Option<&'a str>,
-    /// What it is for.
+    /// The purpose of the compaction.
     pub aim: Aim,
 }
 
-/// What a rung puts into its record beside what follows from the transcript.
+/// Contents of a rung's record that do not follow from the transcript.
 #[derive(Debug, Clone, Default)]
 pub struct Ingredients {
-    /// The model's narrative.
+    /// The narrative: a new one, or that of the record in force.
     pub narrative: Option<String>,
     /// Shortened results of the newest round, as rung 4 makes them.
     pub newest: BTreeMap<Ordinal, Action>,
-    /// Whether all user words but the current request are given up.
+    /// `true` if only the user messages of the running turn are kept.
     pub gives_up: bool,
 }
 
-/// What a block is filled from, whatever its tail: read once for all tails that are tried.
+/// Contents of a block that do not depend on its tail; read once for all tails that are tried.
 struct Names<'a> {
     ranked: Vec<Ranked<'a>>,
     ledger: Reading<'a>,
@@ -62,12 +62,13 @@ struct Names<'a> {
 
 impl Desk<'_> {
     fn room(&self, slice: Slice, with: &Ingredients) -> Option<Room> {
-        // What a retention keeps by count is known; else the tail takes what the target leaves.
+        // A retention by count fixes the tail; else the tail takes the tokens that the target leaves.
         let share = slice.leaves_tail.then_some(self.policy.target_ratio);
         self.room_of(slice, with, share)
     }
 
-    /// The room, where a summary that was asked for makes the prompt this share smaller; any smaller, where none is named.
+    /// Returns the token budget. Under [`Aim::Summary`] the free tokens of the prompt must shrink to `share`, or by any
+    /// amount if that is `None`.
     fn room_of(&self, slice: Slice, with: &Ingredients, share: Option<PerMille>) -> Option<Room> {
         let keep = if with.gives_up { Keep::CurrentOnly } else { Keep::Words };
         let transcript = self.source.transcript;
@@ -81,18 +82,18 @@ impl Desk<'_> {
         })
     }
 
-    /// Whether a summary of this slice could be as long as the least that says anything.
+    /// `true` if a block for this slice may have at least `LEAST_SUMMARY` tokens.
     pub(crate) fn has_room(&self, slice: Slice) -> bool {
         self.room_of(slice, &Ingredients::default(), None).is_some_and(|room| room.space >= LEAST_SUMMARY)
     }
 
-    /// Tokens that a prompt must not exceed after a compaction of this slice; none where what cannot be given up is
-    /// over the limit by itself.
+    /// Returns the most tokens of a prompt after a compaction of this slice; 0 if the parts that cannot be dropped
+    /// exceed the limit by themselves.
     pub fn target(&self, slice: Slice, with: &Ingredients) -> u32 {
         self.room(slice, with).map_or(0, |room| room.target)
     }
 
-    /// A record without any content: nothing covered beyond what was, nothing changed.
+    /// Returns a record that changes nothing: it carries on coverage, block and actions of the record in force.
     pub(crate) fn blank(&self, mode: Mode) -> Compaction {
         let transcript = self.source.transcript;
         let through = transcript.messages().last().map_or(Ordinal(0), |message| message.ord);
@@ -137,15 +138,15 @@ impl Desk<'_> {
         }
     }
 
-    /// The record with its size, if it brings the prompt to `most` tokens or less, which it tells as its target.
+    /// Sets size and target of the record; `None` if its prompt exceeds `most` tokens.
     pub(crate) fn sized(&self, mut record: Compaction, most: u32) -> Option<Compaction> {
         record.target = Some(most);
         record.tokens_after = prompt::draft(self.source, Some(&record)).tokens;
         (record.tokens_after <= most).then_some(record)
     }
 
-    /// A record that only shortens the newest results, if that brings the prompt to its target; with a list of the
-    /// names that this hides, where it has a place.
+    /// Returns a record that only shortens the newest results, if that suffices. With a slice its block also lists the
+    /// names that this hides.
     pub(crate) fn only_newest(&self, slice: Option<Slice>, with: &Ingredients) -> Option<Compaction> {
         let Some(slice) = slice else {
             let mut record = self.blank(Mode::Dropped);
@@ -162,14 +163,14 @@ impl Desk<'_> {
         self.filled(Mode::Dropped, &room, tail, &with, &self.names(slice, &with))
     }
 
-    /// A record that covers the slice but a tail, with a block of all that fits. Nothing where that does not reach the
-    /// target.
+    /// Returns a record that covers the slice except a tail, with a block of all that fits; `None` if the target is
+    /// not reached.
     pub fn with_block(&self, mode: Mode, slice: Slice, with: &Ingredients) -> Option<Compaction> {
         self.with_block_until(mode, slice, slice.through, with)
     }
 
-    /// The same where the narrative was made earlier: it stands for what was said up to `told`, and the rest of the slice
-    /// stays as it is.
+    /// Like [`Self::with_block`], for a narrative made earlier: it covers messages up to `told`, and the rest of the
+    /// slice stays raw.
     pub(crate) fn with_block_until(
         &self,
         mode: Mode,
@@ -182,11 +183,11 @@ impl Desk<'_> {
         if made.is_some() || self.aim == Aim::Room {
             return made;
         }
-        // A summary that was asked for serves wherever the prompt becomes smaller at all.
+        // A requested summary is accepted if the prompt shrinks at all.
         self.within(mode, slice, told, with, &self.room_of(slice, with, None)?)
     }
 
-    /// The same for exactly what a record covers, and what stays as it stays there.
+    /// Like [`Self::with_block`], with the span and actions of `record` and a target not below its size.
     pub(crate) fn with_same_span(
         &self,
         record: &Compaction,
@@ -226,7 +227,7 @@ impl Desk<'_> {
                 (raw, short) = (0, 0);
                 continue;
             };
-            // What ledger and index did not need goes to the tail.
+            // Tokens that ledger and index did not use go to the tail.
             let left = room.target.saturating_sub(record.tokens_after);
             best = Some(record);
             if left < room.space / 20 || !slice.leaves_tail {
@@ -237,8 +238,8 @@ impl Desk<'_> {
         best
     }
 
-    /// A record that covers nothing more: the largest results of the slice cut to a common size, so that the prompt
-    /// reaches its target, and the names that this hides listed. Nothing where that is not enough.
+    /// Returns a record that covers nothing more: it cuts the largest results of the slice to a common size and lists
+    /// the names that this hides. `None` if the target is not reached.
     pub fn shortened(&self, slice: Slice, actions: BTreeMap<Ordinal, Action>) -> Option<Compaction> {
         let transcript = self.source.transcript;
         let room = self.room(slice, &Ingredients::default())?;
@@ -251,7 +252,7 @@ impl Desk<'_> {
             .flat_map(|round| round.results.iter().flatten().copied())
             .collect();
         let for_names = self.policy.identifiers.of(room.space) / 2;
-        // What was shortened before stays at least as short.
+        // Results that were shortened before stay at least as short.
         let with_older = |cut: &BTreeMap<Ordinal, Action>| {
             let mut all = blank.actions.clone();
             for (ord, action) in cut.iter().chain(&actions) {
@@ -277,15 +278,15 @@ impl Desk<'_> {
         self.filled(Mode::LimitHistory, &room, tail, &with, &self.names(slice, &with))
     }
 
-    /// The names of the slice, and of the newest results where they are shortened, and the ledger of what was out of
-    /// sight before. What the prompt shows of the names is left out later.
+    /// Returns the identifiers of the slice, and of the newest results where those are shortened, and the ledger so
+    /// far. Identifiers that the prompt shows are filtered out later.
     fn names(&self, slice: Slice, with: &Ingredients) -> Names<'_> {
         let transcript = self.source.transcript;
         let last = with.newest.keys().next_back().copied().unwrap_or(slice.through);
         Names { ranked: identifiers::rank(transcript, last.max(slice.through)), ledger: self.ledger_so_far() }
     }
 
-    /// The ledger of what is out of sight already, to be read on.
+    /// Reads the ledger of the messages that the record in force hides; the reading can be continued.
     fn ledger_so_far(&self) -> Reading<'_> {
         let transcript = self.source.transcript;
         let kinds = Kinds { named: &self.policy.tool_kinds, declared: &self.source.fixed.tools };
@@ -297,7 +298,7 @@ impl Desk<'_> {
         ledger
     }
 
-    /// The block for this tail, with an index as large as the target allows.
+    /// Returns the record for this tail, with an index as large as the target allows; `None` if it exceeds the target.
     fn filled(
         &self,
         mode: Mode,
@@ -319,7 +320,7 @@ impl Desk<'_> {
             covers: record.covers.is_some(),
             ..self.bare_parts(&record, room.space)
         };
-        // Beside a long narrative the ledger has half of what is left, and names the other half.
+        // Beside a long narrative the ledger gets at most half of the remaining tokens, the index the rest.
         let left = space.saturating_sub(self.weigh(&parts));
         let most = self.policy.ledger.of(room.space).min(left / 2);
         let lists = self.ledger_within(&mut parts, space, most, &names.ledger.clone().of(&record));
@@ -343,14 +344,14 @@ impl Desk<'_> {
             if for_index == 0 {
                 return None;
             }
-            // The index is laid out by an estimate of its weight; what it is over by, and a little, comes off.
+            // The size of the index is an estimate: retry without the excess and a little more.
             for_index = for_index.saturating_sub((tokens - space) + for_index / 50 + 1);
             parts.ledger.clone_from(&without_names);
         }
     }
 
-    /// Puts `most` tokens of the ledger into a block, fewer where it does not fit into `space` so; at the least how much of
-    /// it is left out.
+    /// Puts at most `most` tokens of the ledger into a block that must fit `space`. With less space: only the counts of
+    /// its entries, or nothing.
     fn ledger_within(&self, parts: &mut BlockParts, space: u32, most: u32, ledger: &Ledger) -> Vec<List> {
         for tokens in [most, most / 2, most / 4, 0] {
             let lists = ledger.shown(tokens, |line| self.counter.count(line));
@@ -367,7 +368,7 @@ impl Desk<'_> {
         self.counter.count(&block(parts)) + PER_MESSAGE
     }
 
-    /// What a block says beside its content: whose work it covers, and the user messages that are not shown.
+    /// Returns the frame of a block: placement, date, flags, and the user messages that are not shown.
     fn bare_parts(&self, record: &Compaction, space: u32) -> BlockParts {
         BlockParts {
             placement: record.placement,
@@ -380,8 +381,8 @@ impl Desk<'_> {
         }
     }
 
-    /// A record with everything before `start` out of sight, dropped until a block stands for it, hanging at its last
-    /// round. Actions after `start` stay.
+    /// Returns a record that drops everything before `start` and is anchored at the last round there. Actions from
+    /// `start` on stay.
     fn cut(&self, mode: Mode, start: Ordinal, words: &UserWords) -> Compaction {
         let transcript = self.source.transcript;
         let cutting = plan::cut_before(transcript, start, words);
@@ -412,7 +413,8 @@ impl Desk<'_> {
         }
     }
 
-    /// Lines that name user messages which are not shown, the newest first to fit; the rest by their range.
+    /// Returns lines that name hidden user messages, in order; the oldest that do not fit share a line with their
+    /// range.
     fn reported(&self, ords: &[Ordinal], tokens: u32) -> Vec<String> {
         let line = |message: &std::sync::Arc<Message>| {
             let texts = message.body.texts();

@@ -1,5 +1,5 @@
-//! The identifier index: exact names of a covered span that a summarizer cannot be trusted with, ranked by who used
-//! them and when, grouped by where they came from, for a reader. What looks like a secret stays out.
+//! The identifier index: exact names of a covered span, which a summarizer might get wrong, ranked by kind and age of
+//! their uses, grouped by origin. Names that look like secrets are left out.
 
 use super::ledger::lines::shown;
 use super::ledger::paths_in;
@@ -13,9 +13,9 @@ use regex::Regex;
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::LazyLock;
 
-/// Shorter names are words that stand everywhere.
+/// Minimum bytes of an identifier; shorter ones are common words.
 const LEAST_BYTES: usize = 5;
-/// Longer runs of such characters are data.
+/// Maximum bytes of a run of identifier characters; longer ones are data.
 const MOST_BYTES: usize = 256;
 
 /// Paths, flags, file names, snake_case, camelCase, PascalCase, hashes, numbers of three digits and more.
@@ -34,8 +34,8 @@ static IDENTIFIER: LazyLock<Regex> = LazyLock::new(|| {
     .expect("pattern")
 });
 
-/// The identifiers of a text, in order, repeated as often as they stand there. Each stands within one run of the
-/// characters that names are made of; a run that is longer than any name is none, and is not looked through.
+/// Returns the identifiers of a text in order, with repetitions. Each lies within one run of identifier characters;
+/// runs that are too short or too long for a name are skipped.
 pub fn identifiers(text: &str) -> impl Iterator<Item = &str> {
     let is_of_name = |c: char| c.is_ascii_alphanumeric() || matches!(c, '_' | '.' | '@' | '/' | '-');
     text.split(move |c| !is_of_name(c))
@@ -45,19 +45,19 @@ pub fn identifiers(text: &str) -> impl Iterator<Item = &str> {
         .filter(|id| id.len() >= LEAST_BYTES)
 }
 
-/// Where an identifier came from.
+/// Origin of an identifier.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Place {
     /// A file that a call was about.
     File(String),
-    /// A command that names no file, by its beginning.
+    /// A command that names no file, cut to its start.
     Command(String),
-    /// What was said.
+    /// Messages, and calls without file or command.
     Conversation,
 }
 
 impl Place {
-    /// As the index names it.
+    /// The heading of its names in the index.
     pub fn name(&self) -> String {
         match self {
             Place::File(path) => shown(path, 200),
@@ -78,33 +78,33 @@ impl Place {
     }
 }
 
-/// An identifier with its worth and its place.
+/// An identifier with score and origin.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Ranked<'a> {
     /// The identifier.
     pub id: &'a str,
-    /// The larger, the likelier it is needed, for its length.
+    /// Likelihood of being needed, relative to its length; higher is better.
     pub score: f64,
-    /// Where it came from last.
+    /// Origin of its latest use.
     pub place: Place,
 }
 
-/// Who used an identifier, as weights.
+/// Weights of uses by user, call arguments, assistant text and results.
 const BY_USER: u8 = 4;
 const BY_ARGUMENTS: u8 = 4;
 const BY_ASSISTANT: u8 = 3;
 const BY_RESULT: u8 = 2;
-/// Further uses count less and less above this weight.
+/// Weight above which further uses count less and less.
 const SATURATION: f64 = 3.0;
-/// Messages after which an identifier that nobody used is worth a quarter.
+/// Messages without a use after which the score of an identifier falls to a quarter.
 const FADING: f64 = 80.0;
-/// Messages that the ranking looks back. At this age an identifier is worth less than a six-hundredth.
+/// Messages that the ranking looks back. At this age a score has fallen below 1/600.
 pub(crate) const REACH: u32 = 2000;
-/// A flag is needed exactly or not at all.
+/// Factor for command-line flags: a flag is needed exactly or not at all.
 const FLAG: f64 = 2.0;
-/// Two words with a slash between them, a tag, an address: seldom a path.
+/// Factor for text that is seldom a path: two words around a slash, a tag, an address.
 const NOISE: f64 = 0.1;
-/// Bytes of such text per token.
+/// Bytes per token of identifiers.
 const BYTES_PER_TOKEN: f64 = 3.6;
 
 #[derive(Default)]
@@ -114,9 +114,8 @@ struct Use<'a> {
     place: Option<&'a Place>,
 }
 
-/// The identifiers of the messages up to `through`, the worthiest for its length first. Who used it matters little
-/// beside how long ago; what nobody used for [`REACH`] messages is not looked at, so the cost does not grow with the
-/// session.
+/// Returns the identifiers of the messages up to `through`, highest score first. The kind of use matters little beside
+/// its age. Messages more than [`REACH`] back are not read, so that the cost does not grow with the session.
 pub(crate) fn rank(transcript: &Transcript, through: Ordinal) -> Vec<Ranked<'_>> {
     let from = Ordinal(through.0.saturating_sub(REACH));
     let places = places(transcript, from, through);
@@ -164,7 +163,7 @@ fn is_noise(id: &str) -> bool {
         || (!last.contains('.') && id.matches('/').count() <= 1 && !is_relative)
 }
 
-/// For each message of the range the places of its calls; for a result, of the call that it answers.
+/// Returns for each message of the range the origins of its calls; for a result, that of the call it answers.
 fn places(transcript: &Transcript, from: Ordinal, through: Ordinal) -> Vec<Vec<Place>> {
     let mut places = vec![Vec::new(); transcript.range(from, through).len()];
     let mut set = |ord: Ordinal, value: Vec<Place>| {
@@ -222,12 +221,12 @@ fn mentions(message: &Message) -> &[Mention] {
     })
 }
 
-/// What the reader of a prompt sees anyway; the index need not say it again.
+/// Identifiers that the prompt shows anyway, so that the index can omit them.
 #[derive(Debug, Clone, Default)]
 pub struct Seen(BTreeSet<String>);
 
 impl Seen {
-    /// The identifiers that a prompt and the rest of its block show.
+    /// Collects the identifiers of a prompt and of the rest of its block.
     pub(crate) fn in_prompt(prompt: &Prompt, block: &str) -> Self {
         let mut seen = Self::default();
         seen.add(block);
@@ -250,8 +249,8 @@ impl Seen {
     }
 }
 
-/// The worthiest identifiers that fit into about `tokens` and are not seen, by place. A place that `known` names has
-/// its heading already.
+/// Returns the first identifiers of `ranked` that fit about `tokens`, by origin. Origins in `known` need no tokens
+/// for a heading.
 pub fn index<'a>(
     ranked: &[&'a Ranked<'a>],
     known: &BTreeSet<Place>,
@@ -272,7 +271,7 @@ pub fn index<'a>(
     groups
 }
 
-/// Those of a ranking that are not seen, in its order.
+/// Returns the entries of a ranking that are not in `seen`, in order.
 pub(crate) fn unseen<'a>(ranked: &'a [Ranked<'a>], seen: &Seen) -> Vec<&'a Ranked<'a>> {
     ranked.iter().filter(|entry| !seen.shows(entry.id)).collect()
 }

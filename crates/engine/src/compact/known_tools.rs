@@ -1,14 +1,14 @@
-//! What each tool did, from data: what a policy says of its name, else a declared kind, else this table of tools that
-//! real transcripts use, else nothing. No guess from a name's sound.
+//! Kinds of tools: by the policy's name patterns, else as declared, else by a table of tools from real transcripts,
+//! else `Other`. Unknown names are not guessed.
 
 use crate::message::about::About;
 use crate::prompt::item::{Tool, ToolKind};
 use crate::text::looks_like;
 use std::borrow::Cow;
 
-/// A tool that editors and agents are known to have.
+/// A tool of known editors and agents.
 struct Known {
-    /// Its name in lower case, without a server's prefix.
+    /// Lower case, without a server's prefix.
     name: &'static str,
     kind: ToolKind,
 }
@@ -96,33 +96,32 @@ const TABLE: &[Known] = &[
     known("write_to_file", ToolKind::Write),
 ];
 
-/// Editors in one tool, whose `command` says what it does: those words of it that only look.
+/// Editors with a single tool, and the values of its argument `command` that only read.
 const LOOKING: &[(&str, &[&str])] =
     &[("str_replace_based_edit_tool", &["view"]), ("str_replace_editor", &["view"])];
 
-/// Tools that write a file as a whole, and the words of `command` with which an editor in one tool does.
+/// Tools that write whole files, and the values of `command` with which a single-tool editor does.
 const WHOLE: &[&str] =
     &["copilot_createfile", "create", "create_file", "write", "write_file", "write_to_file"];
 const WHOLE_COMMANDS: &[&str] = &["create"];
 
-/// Tools that run the cell of a notebook.
+/// Tools that run a notebook cell.
 const RUN_CELLS: &[&str] = &["copilot_runnotebookcell", "run_notebook_cell", "runnotebookcell"];
 
-/// A policy's word on tools by their names: `*` stands for any characters. The longest that fits
-/// counts.
+/// A policy's tool kinds by name pattern: `*` matches any characters, and the longest matching pattern wins.
 pub(crate) type ToolKinds = Cow<'static, [(String, ToolKind)]>;
 
-/// How a tool's kind is found.
+/// Sources of a tool's kind.
 #[derive(Debug, Clone, Copy)]
 pub struct Kinds<'a> {
-    /// What the policy says.
+    /// Name patterns of the policy.
     pub named: &'a [(String, ToolKind)],
-    /// The tools of the session.
+    /// Tools of the session, which may declare a kind.
     pub declared: &'a [Tool],
 }
 
 impl Kinds<'_> {
-    /// What the tool of this name does: as the policy says, else as declared, else as the table says, else `Other`.
+    /// Returns the kind of a tool: from the policy, else as declared, else from the table, else `Other`.
     pub fn of(self, name: &str) -> ToolKind {
         let named = self.named.iter().filter(|(pattern, _)| looks_like(pattern, name, &[]));
         if let Some((_, kind)) = named.max_by_key(|(pattern, _)| pattern.len()) {
@@ -136,7 +135,7 @@ impl Kinds<'_> {
         at.and_then(|at| TABLE.get(at)).map_or(ToolKind::Other, |known| known.kind)
     }
 
-    /// What a call of it did: an editor in one tool only looks with some of its commands.
+    /// Returns the kind of a call: `Read` if a single-tool editor only reads, else the kind of the tool.
     pub(crate) fn of_call(self, name: &str, about: &About) -> ToolKind {
         let kind = self.of(name);
         let plain = plain(name);
@@ -148,19 +147,19 @@ impl Kinds<'_> {
     }
 }
 
-/// Whether a call of this tool that changed something left the file as its arguments have it.
+/// `true` if a successful call of this tool leaves the file with exactly the content in its arguments.
 pub(crate) fn writes_whole(name: &str, about: &About) -> bool {
     let plain = plain(name);
     let is_whole_command = || about.command.as_deref().is_some_and(|word| WHOLE_COMMANDS.contains(&word));
     WHOLE.contains(&plain.as_str()) || (LOOKING.iter().any(|(tool, _)| *tool == plain) && is_whole_command())
 }
 
-/// Whether the tool runs the cell of a notebook.
+/// `true` if the tool runs a notebook cell.
 pub(crate) fn runs_cells(name: &str) -> bool {
     RUN_CELLS.contains(&plain(name).as_str())
 }
 
-/// The name as the tables have it.
+/// The name in lower case without a server's prefix, as in the tables.
 fn plain(name: &str) -> String {
     let lower = name.to_lowercase();
     lower.rsplit("__").next().unwrap_or(&lower).to_owned()
@@ -173,7 +172,7 @@ mod tests {
     use serde_json::Value;
 
     #[test]
-    fn the_tables_are_sorted_and_know_each_others_names() {
+    fn tables_are_sorted_and_agree_on_kinds() {
         assert!(TABLE.windows(2).all(|pair| pair[0].name < pair[1].name));
         let none = Kinds { named: &[], declared: &[] };
         assert!(
@@ -183,7 +182,7 @@ mod tests {
     }
 
     #[test]
-    fn a_policy_wins_then_a_declared_kind_and_an_unknown_tool_is_other() {
+    fn policy_outranks_declared_kind_and_unknown_tool_is_other() {
         let tool = Tool {
             rules: Vec::new(),
             name: "bash".into(),
@@ -208,7 +207,7 @@ mod tests {
     }
 
     #[test]
-    fn an_editor_in_one_tool_looks_or_changes_as_its_command_says() {
+    fn kind_of_single_tool_editor_follows_its_command() {
         let kinds = Kinds { named: &[], declared: &[] };
         for (command, kind, whole) in [
             ("view", ToolKind::Read, false),

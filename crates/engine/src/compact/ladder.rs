@@ -1,5 +1,5 @@
-//! The ladder as states: each step either is done or waits for one answer of a model, and carries what
-//! it waits for. It always ends, and it ends without a model. No call is made here.
+//! The ladder as a state machine: a step is done, or waits for one outcome of a model and carries the state to go on
+//! with. The ladder always ends, also without a model. No call is made here.
 
 mod answer;
 mod asking;
@@ -20,36 +20,36 @@ use last::{by_dropping, without_model, without_slice};
 use std::collections::VecDeque;
 use thiserror::Error;
 
-/// Why a compaction that nobody needs is not made.
+/// Reason for refusing an optional compaction that would gain nothing.
 pub const NOTHING_GAINED: &str = "nothing would be gained: the prompt is small, or all of it must stay";
 
-/// Where a compaction stands.
+/// Result of a step of the ladder.
 #[derive(Debug, Clone, PartialEq)]
 pub enum Step {
-    /// A model must answer; give the answer to [`Waiting::answer`].
+    /// A model must be asked; pass its outcome to [`Waiting::answer`].
     Ask(Box<Ask>),
-    /// Done: this record brings the prompt under its limit.
+    /// Done: this record brings the prompt to its target, or under its limit.
     Accepted(Box<Compaction>),
-    /// Compaction is off: the overflow stays an overflow.
+    /// The policy disables compaction; an overflow remains.
     Off,
     /// The source changed while a model was asked; nothing was applied.
     Stale,
-    /// No summary came of it, and nothing else was to be done: why each rung did not serve.
+    /// No rung succeeded, and none had to; the reason of each.
     Refused(Vec<Fallback>),
     /// A summary was made ahead of time; see [`prepare`].
     Prepared(Box<Prepared>),
-    /// Nothing brings it under its limit; nothing is sent, nothing is lost.
+    /// No rung brings the prompt under its limit; nothing is sent or lost.
     CannotFit(CannotFit),
 }
 
 /// A request to a model, and the state that waits for it.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Ask {
-    /// What to send.
+    /// The request to send.
     pub request: Request,
     /// The rung that asks.
     pub mode: Mode,
-    /// What goes on when the answer is there.
+    /// The state that takes the outcome.
     pub waiting: Waiting,
 }
 
@@ -57,50 +57,49 @@ pub struct Ask {
 #[derive(Debug, Clone, PartialEq)]
 pub struct Waiting {
     way: Way,
-    /// What the slice said when it was planned.
+    /// Fingerprint of the slice at the time of the request.
     source: Fingerprint,
     rung: Rung,
-    /// Whether the model was asked to shorten what it wrote; it is asked once.
+    /// `true` if the request is to shorten a summary; there is at most one.
     is_shortening: bool,
     input_truncated: bool,
 }
 
-/// What a way down the ladder carries from rung to rung.
+/// State that a descent carries from rung to rung.
 #[derive(Debug, Clone, PartialEq)]
 struct Way {
     slice: Slice,
     reach: Reach,
-    /// Whether it was begun ahead of time, so that more may have been said than its slice knows of.
+    /// `true` if begun ahead of time, so that the session may have messages after its slice.
     is_ahead: bool,
-    /// Why earlier rungs did not serve.
+    /// Rungs that failed, with reasons.
     fallbacks: Vec<Fallback>,
-    /// How often a model was asked since the last of them.
+    /// Requests to a model since the last of them.
     asked: u32,
-    /// Whether the one request to shorten was made.
+    /// `true` once the one request to shorten was made.
     was_shortened: bool,
 }
 
-/// How far down a ladder goes.
+/// Last rung that a descent may try.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Reach {
-    /// To its end: the prompt must fit.
+    /// All rungs: the prompt must fit.
     Whole,
-    /// To the last rung that asks a model: where that fails, the prompt goes out as it is.
+    /// Up to the last rung that asks a model; if that fails, the prompt is sent as it is.
     Model,
-    /// The same, without rung 0 and beside a running turn: what comes of it is kept until it is needed.
+    /// Like `Model`, without rung 0 and beside a running turn; the result is kept until it is needed.
     Beside,
 }
 
-/// What is waited for.
+/// The requested kind of summary.
 #[derive(Debug, Clone, PartialEq)]
 enum Rung {
-    /// The full summary.
     Full,
-    /// A simple summary of one piece; these pieces are still to come.
+    /// A simple summary of one piece; these pieces follow.
     Simple(VecDeque<String>),
 }
 
-/// A summary that stands for its slice, whatever came after it. What came stays raw.
+/// A summary of its slice, made ahead of time. Messages after the slice stay raw.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Prepared {
     way: Way,
@@ -111,27 +110,27 @@ pub struct Prepared {
     input_truncated: bool,
 }
 
-/// What a model did with a request.
+/// Outcome of a request to a model.
 #[derive(Debug, Clone, PartialEq)]
 pub enum Outcome {
-    /// It answered.
+    /// The model answered.
     Answered(Completion),
-    /// The call failed; why, in words without secrets.
+    /// The call failed; the reason, without secrets.
     Failed(String),
     /// The deadline passed.
     Deadline,
 }
 
-/// Nothing brings the prompt under its limit (rung 5). The sizes say what would have to be smaller.
+/// Error of rung 5: no rung brings the prompt under its limit. The sizes show what would have to be smaller.
 #[derive(Debug, Clone, PartialEq, Eq, Error, serde::Serialize)]
 #[serde(rename_all = "camelCase")]
 #[error("{needed} tokens are needed for what cannot be given up, and the limit is {limit}")]
 pub struct CannotFit {
     /// The model's window, in tokens.
     pub window: u32,
-    /// The most a prompt may weigh, in tokens.
+    /// The limit of a prompt, in tokens.
     pub limit: u32,
-    /// Tokens of the smallest prompt that would still be one.
+    /// Tokens of the smallest possible prompt.
     pub needed: u32,
     /// Tokens of the tool definitions.
     pub tools: u32,
@@ -141,22 +140,22 @@ pub struct CannotFit {
     pub pins: u32,
     /// Tokens of the current user message.
     pub current_message: u32,
-    /// Tokens of the newest round.
+    /// Tokens of the newest round, its results shortened.
     pub newest_round: u32,
 }
 
-/// Starts a compaction of a prompt that is over its limit. `model` says whether one may be asked.
+/// Starts a compaction of a prompt that is over its limit. `model`: a model may be asked.
 pub fn start(desk: Desk<'_>, model: bool) -> Step {
     begin(desk, model, Reach::Whole)
 }
 
-/// Starts one that need not be: rung 0, then what a model says, and nothing else.
+/// Starts an optional compaction: rung 0, then the rungs that ask a model.
 pub fn offer(desk: Desk<'_>, model: bool) -> Step {
     begin(desk, model, Reach::Model)
 }
 
-/// Starts one ahead of time. Its answer is kept, see [`Prepared::applied`]. None is made where rung 0 would do: that is
-/// tried first when room is needed, and it asks nobody.
+/// Starts a summary ahead of time, kept for [`Prepared::applied`]. Refused if rung 0 would suffice: that is tried first
+/// when the prompt must shrink, and needs no model.
 pub fn prepare(desk: Desk<'_>) -> Step {
     match asks_nobody(desk) {
         true => Step::Refused(vec![fallback(Mode::LimitHistory, "old results can be shortened in time")]),
@@ -164,13 +163,13 @@ pub fn prepare(desk: Desk<'_>) -> Step {
     }
 }
 
-/// Whether rung 0 brings the prompt to its target, so that nobody waits for a model.
+/// `true` if rung 0 brings the prompt to its target, so that no model is needed.
 pub fn asks_nobody(desk: Desk<'_>) -> bool {
     let slice = slice::slice(desk.source, desk.policy).ok().filter(|_| desk.policy.enabled);
     slice.and_then(|slice| limit_history(desk, slice)).is_some()
 }
 
-/// Goes on after the user refused this record, without any model: the next rung, where there is one.
+/// Continues below a record that the user refused, without a model: the next rung, if there is one.
 pub fn below(desk: Desk<'_>, refused: &Compaction) -> Step {
     let slice = match slice::slice(desk.source, desk.policy) {
         Ok(slice) => slice,
@@ -187,8 +186,8 @@ pub fn below(desk: Desk<'_>, refused: &Compaction) -> Step {
     }
 }
 
-/// The same record with a user's words as its narrative; why not, where they cannot be used. It stands for what the user
-/// was shown that it stands for, whatever room the words take.
+/// Returns the record with the user's text as its narrative and the same span. Fails with a reason if the text is over
+/// the limit of a summary, the record has no text, or the prompt would not reach its target.
 pub fn edited(desk: Desk<'_>, record: &Compaction, text: &str) -> Result<Compaction, String> {
     let is_summary = !matches!(record.mode, Mode::LimitHistory | Mode::Dropped);
     let covers = record.covers.filter(|_| is_summary).ok_or("it has no text that could be changed")?;
@@ -256,7 +255,7 @@ fn fallback(mode: Mode, reason: impl Into<String>) -> Fallback {
     Fallback { mode, reason: reason.into(), asked: Some(0) }
 }
 
-/// Rung 0: the history limiter, as far as the policy lets it go.
+/// Rung 0: the history limiter, up to the stage that the policy allows.
 fn limit_history(desk: Desk<'_>, slice: Slice) -> Option<Compaction> {
     let transcript = desk.source.transcript;
     let (policy, counter) = (desk.policy, desk.counter);

@@ -1,6 +1,6 @@
-//! The ledger: what the tools of a span did, made by code from the rounds themselves, so that it does not decay over
-//! repeated compactions. No model, no guess: what is not known is said to be unknown. How results are read stands in
-//! [`outcome`], how it is worded and what of it is shown in [`lines`], all of it for people in [`report`].
+//! The ledger: effects of a span's tool calls, read by code from the rounds, so that it does not decay over repeated
+//! compactions. No model and no guesses: unknown outcomes are listed as unknown. [`outcome`] reads results, [`lines`]
+//! words and selects the lines of a block, [`report`] lists everything for people.
 
 pub mod lines;
 pub mod outcome;
@@ -19,41 +19,41 @@ use regex::Regex;
 use std::collections::BTreeMap;
 use std::sync::LazyLock;
 
-/// Bytes by which a command is known again.
+/// Bytes that identify a command; the rest is cut.
 const COMMAND_BYTES: usize = 400;
-/// Todos of these states are not open.
+/// States of todos that are not open.
 const DONE: &[&str] = &["cancelled", "canceled", "complete", "completed", "done"];
 
-/// What the tools of a span did, each list by the last touch, oldest first. A line's `last` is the message of its last
-/// call.
+/// Effects of a span's tool calls. Files, commands, decisions and cells are ordered by their last call, oldest first; a
+/// line's `last` is the message of that call.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct Ledger {
-    /// Files.
+    /// Files that were changed, read or named.
     pub files: Vec<FileLine>,
-    /// Commands.
+    /// Commands that were run.
     pub commands: Vec<CommandLine>,
-    /// The last run of tests.
+    /// The last test run.
     pub last_test: Option<TestRun>,
     /// Todos that are not done, from the newest list, as (text, status).
     pub todos: Vec<(String, String)>,
-    /// What the user decided about calls.
+    /// Decisions of the user about calls.
     pub decisions: Vec<DecisionLine>,
     /// Notebook cells that were run.
     pub cells: Vec<CellLine>,
-    /// Calls of tools that change or run something, whose arguments could not be read.
+    /// Write and run calls whose arguments could not be read.
     pub unreadable: Vec<UnreadableLine>,
-    /// Pictures.
+    /// Images in messages.
     pub images: Vec<ImageLine>,
 }
 
 /// A file that was changed, read, or named in a command.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct FileLine {
-    /// Its path as the calls named it.
+    /// The path as the calls named it.
     pub path: String,
-    /// How often it was changed.
+    /// Number of changes.
     pub changed: u32,
-    /// SHA-256 of what it held after the last change: where a tool reported it, or wrote the file as a whole.
+    /// SHA-256 after the last change, if a tool reported it or wrote the whole file.
     pub sha256: Option<String>,
     /// See [`Ledger`].
     pub last: Ordinal,
@@ -64,11 +64,11 @@ pub struct FileLine {
 pub struct CommandLine {
     /// The command on one line, cut.
     pub command: String,
-    /// How it ended.
+    /// Outcome of these runs.
     pub outcome: Outcome,
-    /// How often it ran with this outcome, in a row or not.
+    /// Number of runs with this outcome, consecutive or not.
     pub times: u32,
-    /// Whether it did not run again with another outcome.
+    /// `true` if the latest run had this outcome.
     pub is_last_run: bool,
     /// See [`Ledger`].
     pub last: Ordinal,
@@ -79,22 +79,22 @@ pub struct CommandLine {
 pub struct TestRun {
     /// The command on one line, cut.
     pub command: String,
-    /// How it ended.
+    /// Outcome of the run.
     pub outcome: Outcome,
-    /// What it said.
+    /// Failing tests, or the last lines of output.
     pub report: TestReport,
     /// See [`Ledger`].
     pub last: Ordinal,
 }
 
-/// What a user decided.
+/// A decision of the user about a call.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct DecisionLine {
-    /// The tool and what it was to do it with.
+    /// The tool, with the command, path or cell of the call.
     pub call: String,
-    /// What was decided.
+    /// Approval or rejection, with the user's note.
     pub verdict: Verdict,
-    /// How often.
+    /// Number of equal decisions.
     pub times: u32,
     /// See [`Ledger`].
     pub last: Ordinal,
@@ -103,43 +103,43 @@ pub struct DecisionLine {
 /// A notebook's cell that was run.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct CellLine {
-    /// The cell.
+    /// The cell as the call named it.
     pub cell: String,
-    /// The notebook, where the call named it.
+    /// Path of the notebook, if the call named it.
     pub notebook: Option<String>,
-    /// How it ended the last time.
+    /// Outcome of the latest run.
     pub outcome: Outcome,
-    /// The kinds of what it put out then.
+    /// Kinds of its output: `text`, `image`, `file`.
     pub output: Vec<&'static str>,
-    /// How often it ran.
+    /// Number of runs.
     pub times: u32,
     /// See [`Ledger`].
     pub last: Ordinal,
 }
 
-/// Calls that could not be read.
+/// Calls of a tool with one outcome whose arguments could not be read.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct UnreadableLine {
-    /// The tool.
+    /// Name of the tool.
     pub tool: String,
-    /// How they ended.
+    /// Outcome of the calls.
     pub outcome: Outcome,
-    /// How many.
+    /// Number of calls.
     pub times: u32,
     /// See [`Ledger`].
     pub last: Ordinal,
 }
 
-/// A picture.
+/// An image in a message.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ImageLine {
-    /// Such as `image/png`.
+    /// The media type, such as `image/png`.
     pub media_type: String,
-    /// SHA-256 of its data as it was given.
+    /// SHA-256 of its data as given.
     pub sha256: String,
-    /// The message that holds it, by which it can be recalled.
+    /// Id of the message that holds it, for recall.
     pub message: MessageId,
-    /// Its position.
+    /// Position of that message.
     pub ord: Ordinal,
 }
 
@@ -160,7 +160,7 @@ pub fn ledger(transcript: &Transcript, span: Span, kinds: Kinds<'_>) -> Ledger {
     reading.done()
 }
 
-/// What to say of the calls that a record covers, and the one before it did not, whose arguments could not be read.
+/// Returns a warning per tool and outcome about unreadable calls that `record` covers and the one before it did not.
 pub fn unreadable(transcript: &Transcript, record: &Compaction, kinds: Kinds<'_>) -> Vec<String> {
     let before = transcript.compactions().iter().find(|known| Some(&known.id) == record.previous.as_ref());
     let from = before.map_or(Ordinal(0), Compaction::resume_at);
@@ -173,15 +173,15 @@ pub fn unreadable(transcript: &Transcript, record: &Compaction, kinds: Kinds<'_>
     lines.into_iter().map(say).collect()
 }
 
-/// A ledger while it is read: by path and by command, with the number of the last touch. It can be copied and read on,
-/// so what lies before every end that is tried is read once.
+/// A ledger under construction. A clone can be read on, so that the part common to all ends that are tried is read
+/// once.
 #[derive(Clone)]
 pub struct Reading<'t> {
     transcript: &'t Transcript,
     kinds: Kinds<'t>,
-    /// The first message that was not read.
+    /// The first unread message.
     next: Ordinal,
-    /// The message whose calls are read, and what was touched so far.
+    /// Number of touches so far, and the message whose calls are read.
     now: Touch,
     files: BTreeMap<String, Touched<FileLine>>,
     commands: BTreeMap<String, BTreeMap<Outcome, Touched<u32>>>,
@@ -193,13 +193,13 @@ pub struct Reading<'t> {
     images: Vec<ImageLine>,
 }
 
-/// A number that grows with each touch, and the message that it is of.
+/// Serial number of a touch, and its message.
 type Touch = (usize, Ordinal);
-/// Something with its last touch.
+/// A value with its last touch.
 type Touched<T> = (Touch, T);
 
 impl<'t> Reading<'t> {
-    /// Nothing read yet; it begins at `from`.
+    /// Returns a reading that starts at `from`, with nothing read.
     pub fn new(transcript: &'t Transcript, from: Ordinal, kinds: Kinds<'t>) -> Self {
         Self {
             transcript,
@@ -217,7 +217,7 @@ impl<'t> Reading<'t> {
         }
     }
 
-    /// Reads on to the message at `to`, with the results of the calls in it.
+    /// Reads on up to and including `to`, with the results of its calls.
     pub(crate) fn read_to(&mut self, to: Ordinal) {
         let transcript = self.transcript;
         let from = self.next;
@@ -285,7 +285,7 @@ impl<'t> Reading<'t> {
         self.now
     }
 
-    /// A change makes an older hash unknown.
+    /// Touches a file; a change makes its older hash unknown.
     fn touch(&mut self, path: &str, changes: u32) {
         let now = self.touched();
         let fresh = || (now, FileLine { path: path.to_owned(), changed: 0, sha256: None, last: now.1 });
@@ -318,7 +318,7 @@ impl<'t> Reading<'t> {
         }
         let Some(command) = &about.command else { return };
         paths_in(command).for_each(|path| self.touch(path, 0));
-        // Some agents hand their patches to a shell.
+        // Some agents apply patches through a shell.
         patched(command).for_each(|path| self.touch(path, u32::from(outcome.is_good())));
         let now = self.touched();
         let line = one_line(command, COMMAND_BYTES);
@@ -351,8 +351,8 @@ impl<'t> Reading<'t> {
         *times += 1;
     }
 
-    /// What a record keeps out of sight, of which this has read no more than that; of pictures those that no kept
-    /// message shows.
+    /// Reads on to the end of the span that `record` hides, and returns its ledger without images of kept messages. The
+    /// reading must not be past that end.
     pub fn of(mut self, record: &Compaction) -> Ledger {
         let Some(span) = record.dropped.or(record.covers) else { return Ledger::default() };
         self.read_to(span.to);
@@ -363,7 +363,7 @@ impl<'t> Reading<'t> {
         ledger
     }
 
-    /// What was read, each list in the order of the last touches.
+    /// Returns the ledger of everything read so far.
     pub fn done(self) -> Ledger {
         let mut commands = Vec::new();
         for (command, outcomes) in self.commands {
@@ -413,7 +413,7 @@ fn images(message: &Message) -> impl Iterator<Item = ImageLine> + '_ {
     })
 }
 
-/// The kinds of what a call put out, each once.
+/// The kinds of a call's output, each once.
 fn output_kinds(result: Option<&ToolResult>) -> Vec<&'static str> {
     let mut kinds = Vec::new();
     for part in result.map_or(&[][..], |result| &result.content) {

@@ -1,7 +1,7 @@
-//! A compaction as the editor persists it and hands it back: `{toolCallRoundId, text}` with our own part
-//! as one JSON string, because an editor may rewrite keys that mean something to it. One that stands for nothing, because
-//! it only shortens or drops, annotates no round: to an editor that keeps only those two fields its text would hide all
-//! that came before. Of such a one the editor persists our own part alone, beside the summaries of its turn.
+//! Compactions as the editor persists and returns them: `{toolCallRoundId, text}` with our own part as one JSON
+//! string, because an editor may rewrite keys that mean something to it. A record that only shortens or drops
+//! annotates no round: in an editor that keeps only those two fields, its text would hide all earlier messages. Of
+//! such a record the editor persists our own part alone, beside the summaries of its turn.
 
 use super::record::{Compaction, Mode, Status, Trigger};
 use super::template::stands_for_something;
@@ -9,11 +9,11 @@ use crate::id::{CompactionId, Ordinal, RoundId, SessionId, TurnId};
 use crate::transcript::{Round, Transcript};
 use serde::{Deserialize, Serialize};
 
-/// 003's `metadata.summary`, an entry of `metadata.summaries`.
+/// The editor's `metadata.summary`, an entry of `metadata.summaries`.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct SummaryMetadata {
-    /// The round that is annotated.
+    /// Id of the annotated round.
     pub tool_call_round_id: RoundId,
     /// The exact rendered block.
     pub text: String,
@@ -21,7 +21,7 @@ pub struct SummaryMetadata {
     pub threadhold: String,
 }
 
-/// What the editor persists of a record.
+/// Metadata of a record, as the editor persists it.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Persisted {
     /// The annotation of a round.
@@ -31,7 +31,7 @@ pub enum Persisted {
 }
 
 impl Persisted {
-    /// About as many bytes as its own part has.
+    /// Approximate size: the bytes of its own part.
     pub fn weight(&self) -> usize {
         match self {
             Self::Summary(summary) => summary.threadhold.len(),
@@ -40,52 +40,49 @@ impl Persisted {
     }
 }
 
-/// A summary as an editor kept it.
+/// A summary as the editor returned it.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct SummaryEntry {
-    /// 003's `toolCallRoundId`; `previous` in an older form; empty in the mark of a failed summary.
+    /// The `toolCallRoundId`; `previous` in an older form; empty in the mark of a failed summary.
     pub round_id: String,
-    /// The exact block; empty where our own part has it.
+    /// The exact block; empty if our own part has it.
     pub text: String,
-    /// Our own part, one JSON string; nothing in a summary that others wrote.
+    /// Our own part as one JSON string; `None` in a summary that others wrote.
     pub own: Option<String>,
 }
 
-/// What we need beside 003's fields to render the same bytes again.
+/// Data beside the editor's two fields from which the same bytes can be rendered again.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub(crate) struct OwnPart {
-    /// The session.
     pub session_id: SessionId,
-    /// The turn that ran when it was made.
+    /// The turn that was running at the time.
     pub turn_id: Option<TurnId>,
-    /// The record.
     pub compaction_id: CompactionId,
-    /// Hash of what the covered range said.
+    /// Hash of the covered messages.
     pub source_hash: String,
-    /// The last message that it speaks of.
+    /// The newest message that the record refers to.
     pub head_ord: Option<Ordinal>,
-    /// Hash of what was said after the covered range, up to that message.
+    /// Hash of the messages after the covered range, up to that one.
     pub head_hash: Option<String>,
-    /// User messages that stay before the block.
+    /// Ids of the user messages kept before the block.
     pub kept_user_ids: Vec<String>,
     /// Tokens of the prompt before.
     pub tokens_before: u32,
     /// Tokens of the prompt after.
     pub tokens_after: u32,
-    /// Who counted.
+    /// Name of the token counter.
     pub estimator: String,
-    /// What started it.
     pub trigger: Trigger,
     /// The rung that made it.
     pub mode: Mode,
     /// The model that wrote the narrative.
     pub model: Option<String>,
-    /// Everything, so that the record can be made again where our own store is gone. Beside a `text` it has no block.
+    /// The whole record, in case our own store is lost; without its block if that is in `text`.
     pub record: Compaction,
 }
 
-/// The metadata of a record.
+/// Returns the metadata of a record.
 pub fn metadata(transcript: &Transcript, record: &Compaction) -> Persisted {
     let head = record.newest_named();
     let kept = record.kept_users.iter().filter_map(|ord| transcript.message(*ord));
@@ -117,15 +114,15 @@ pub fn metadata(transcript: &Transcript, record: &Compaction) -> Persisted {
     })
 }
 
-/// Whether a record annotates its round: its block alone stands for all that came before. One that only shortens results
-/// or drops rounds does not.
+/// `true` if a record annotates its round: its block alone replaces all earlier messages. One that only shortens
+/// results or drops rounds does not.
 fn annotates(record: &Compaction) -> bool {
     let shortens = matches!(record.mode, Mode::LimitHistory | Mode::Dropped);
     !shortens && record.covers.is_some() && record.dropped.is_none() && stands_for_something(&record.block)
 }
 
-/// A round's summary, as an editor shows it: the block of the newest compaction in force that is anchored at this round. An
-/// editor may use the id of a round again in another turn, so the place counts too.
+/// Returns a round's summary for the editor: the block of the newest compaction in force that is anchored there. An
+/// editor may reuse a round's id in another turn, so the position is compared, too.
 pub fn round_summary<'t>(transcript: &'t Transcript, round: &Round) -> Option<&'t str> {
     let is_here = |record: &&Compaction| {
         let (id, from) = (&record.anchor.round_id, record.anchor.ord);
@@ -136,7 +133,7 @@ pub fn round_summary<'t>(transcript: &'t Transcript, round: &Round) -> Option<&'
     in_force.filter(|record| annotates(record)).find(is_here).map(|record| &*record.block)
 }
 
-/// Own parts of records that annotate no round as one JSON list; nothing where there are none.
+/// Returns the own parts of records that annotate no round as one JSON list; `None` if there are none.
 pub fn listed(all: &[Persisted]) -> Option<String> {
     let own = |persisted: &Persisted| match persisted {
         Persisted::Summary(_) => None,
@@ -146,7 +143,7 @@ pub fn listed(all: &[Persisted]) -> Option<String> {
     (!own.is_empty()).then(|| format!("[{}]", own.join(",")))
 }
 
-/// The entries of such a list; one that cannot be read, where it is damaged.
+/// Returns the entries of such a list; a damaged list is one entry that cannot be read.
 pub fn unlisted(list: &str) -> Vec<SummaryEntry> {
     let entry = |own: String| SummaryEntry { own: Some(own), ..SummaryEntry::default() };
     match serde_json::from_str::<Vec<serde_json::Value>>(list) {
@@ -155,7 +152,7 @@ pub fn unlisted(list: &str) -> Vec<SummaryEntry> {
     }
 }
 
-/// Our own part of metadata that the editor handed back, the record with its block; why not, where it is damaged.
+/// Parses our own part of returned metadata and puts the block back into its record. Fails if it is damaged.
 pub(crate) fn own_part(own: &str, text: &str) -> Result<OwnPart, serde_json::Error> {
     let own: OwnPart = serde_json::from_str(own)?;
     let block = if text.is_empty() { own.record.block.clone() } else { text.into() };

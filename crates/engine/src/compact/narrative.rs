@@ -1,23 +1,23 @@
-//! The narrative in a model's answer, whatever shape the model gave it: in the summary element or without one, behind an
-//! analysis, in a code fence, with headings of any level. Models follow the form only roughly, and a summary that is
-//! refused for its form is paid for and lost. Whether it is accepted is `accept`'s.
+//! Extracts the narrative from a model's answer of any shape: in the summary element or without one, after an analysis,
+//! in a code fence, with headings of any level. Models follow the form only roughly, and a summary that is refused for
+//! its form is paid for and lost. `accept` decides whether the narrative is used.
 
 use super::template::{BLOCK_TAG, SECTIONS};
 use std::borrow::Cow;
 
-/// Elements that may hold the narrative, the one that is asked for first.
+/// Elements that may hold the narrative; the first is the one that is asked for.
 const SUMMARY_TAGS: [&str; 2] = ["summary", BLOCK_TAG];
-/// These, and the elements in which models think before they answer.
+/// Summary elements, then the elements in which models think before they answer.
 const OUTER_TAGS: [&str; 7] =
     [SUMMARY_TAGS[0], SUMMARY_TAGS[1], "analysis", "thinking", "think", "reasoning", "scratchpad"];
-/// What opens and closes a block of code.
+/// Delimiters of a code block.
 const FENCES: [&str; 2] = ["```", "~~~"];
 
-/// The narrative of an answer, its headings at the second level; nothing where it says nothing but headings.
+/// Returns the narrative of an answer, its sections at heading level two; `None` if it has no text but headings.
 pub fn narrative(answer: &str) -> Option<String> {
     let answer = without_thinking(unfenced(answer));
     let mut text: &str = &answer;
-    // An empty element, or one that only repeats the form, is not the answer; what follows it may be.
+    // An element that is empty or only repeats the form is not the answer; the text after it may be.
     while let Some((inside, after)) = element(text) {
         if says_something(inside) {
             text = inside;
@@ -30,22 +30,22 @@ pub fn narrative(answer: &str) -> Option<String> {
     says_something(&text).then_some(text)
 }
 
-/// A tag of an element.
+/// An opening or closing tag of an element.
 #[derive(Clone, Copy)]
 struct Tag<'t> {
     name: &'t str,
     closes: bool,
     start: usize,
     end: usize,
-    /// Whether only white space stands before it on its line.
+    /// `true` if only white space precedes it on its line.
     starts_line: bool,
-    /// Whether only white space stands behind it on its line.
+    /// `true` if only white space follows it on its line.
     ends_line: bool,
 }
 
-/// The tags of these names in a text, in order. Their case does not matter, and neither do attributes.
+/// Returns the tags of these names in a text, in order, ignoring case and attributes.
 fn tags<'t>(text: &'t str, names: &'t [&'t str]) -> impl Iterator<Item = Tag<'t>> {
-    // The first end of a tag or line behind the tag before. Found anew only once passed: many tags may stand on one line.
+    // The next end of a tag or line. Searched again only once passed: many tags may be on one line.
     let mut stop = 0;
     text.match_indices('<').filter_map(move |(start, _)| {
         #[cfg(test)]
@@ -70,23 +70,23 @@ fn tags<'t>(text: &'t str, names: &'t [&'t str]) -> impl Iterator<Item = Tag<'t>
     })
 }
 
-/// Whether a character is white space within a line.
+/// `true` for white space other than a line end.
 fn is_space(c: char) -> bool {
     c != '\n' && c.is_whitespace()
 }
 
-/// Whether only white space stands between the last start of a line and the end of `before`.
+/// `true` if the last line of `before` has only white space.
 fn is_line_start(before: &str) -> bool {
     let before = before.trim_end_matches(is_space);
     before.is_empty() || before.ends_with('\n')
 }
 
-/// What the summary element holds, and what follows it. One that is not closed holds the rest.
+/// Returns the content of the summary element and the text after it. An unclosed element holds the rest.
 fn element(text: &str) -> Option<(&str, &str)> {
     SUMMARY_TAGS.iter().find_map(|name| {
         let names = std::slice::from_ref(name);
         let opens = || tags(text, names).filter(|tag| !tag.closes);
-        // A preamble may name the tag in its words.
+        // A preamble may mention the tag within a line.
         let open = opens().find(|tag| tag.starts_line).or_else(|| opens().next())?;
         let close = tags(text, names).filter(|tag| tag.closes && tag.start >= open.end).last();
         let (end, after) = close.map_or((text.len(), text.len()), |close| (close.start, close.end));
@@ -94,7 +94,7 @@ fn element(text: &str) -> Option<(&str, &str)> {
     })
 }
 
-/// The answer without the elements in which the model thought before its summary; all of it, where nothing is left.
+/// Removes thinking elements before the summary; returns the whole answer if no text is left.
 fn without_thinking(answer: &str) -> Cow<'_, str> {
     let mut kept = String::new();
     let mut from = 0;
@@ -108,12 +108,12 @@ fn without_thinking(answer: &str) -> Cow<'_, str> {
             }
             continue;
         }
-        // What follows an element of thinking starts a line, wherever it stands.
+        // Text right after a thinking element counts as the start of a line.
         let Some(true) = answer.get(from..tag.start).map(is_line_start) else { continue };
         match (SUMMARY_TAGS.contains(&tag.name), tag.closes) {
             (true, false) => break,
             (false, false) => open = Some(tag),
-            // It was opened by the template of the model's chat, so only its end is in the answer.
+            // The model's chat template opened it, so that the answer has only its end.
             (false, true) if tag.ends_line => from = tag.end,
             (_, true) => {}
         }
@@ -122,7 +122,7 @@ fn without_thinking(answer: &str) -> Cow<'_, str> {
     if says_something(&kept) { Cow::Owned(kept) } else { Cow::Borrowed(answer) }
 }
 
-/// The text without tags of summary elements: nested ones, and halves of one.
+/// Removes the tags of summary elements: nested ones, and single ones.
 fn untagged(text: &str) -> String {
     let mut kept = String::new();
     let mut from = 0;
@@ -134,7 +134,7 @@ fn untagged(text: &str) -> String {
     kept
 }
 
-/// What stands in a code fence, where one is around all of a text.
+/// Returns the content of a code fence around the whole text, else the text.
 fn unfenced(text: &str) -> &str {
     let trimmed = text.trim();
     let Some(fence) = FENCES.iter().find(|fence| trimmed.starts_with(**fence)) else { return text };
@@ -153,19 +153,19 @@ fn unfenced(text: &str) -> &str {
     if is_alone && depth == 0 && is_opening { inside } else { text }
 }
 
-/// A line of a text, outside code.
+/// Kind of a line.
 enum Line<'t> {
-    /// The heading of a section that was asked for.
+    /// The heading of a requested section.
     Section(&'static str),
     /// Another heading of the first level.
     Title(&'t str),
     /// Another heading.
     Heading,
-    /// A line of code or a fence around it, or what is said; whether it says anything.
+    /// Any other line, also within code; `true` if it has text and is no fence.
     Said(bool),
 }
 
-/// The lines of a text, each with what it is.
+/// Returns the lines of a text with their kinds.
 fn lines(text: &str) -> impl Iterator<Item = (&str, Line<'_>)> {
     let mut open: Option<&str> = None;
     text.lines().map(move |line| {
@@ -202,7 +202,7 @@ fn says(line: &str) -> bool {
     line.chars().any(char::is_alphanumeric)
 }
 
-/// The section whose heading a line is: its name with marks of a heading, of emphasis or of a list, or with a colon.
+/// Returns the section whose heading a line is: its name with marks of a heading, emphasis or list, or with a colon.
 fn section(line: &str) -> Option<&'static str> {
     let bare = |text: &str| text.trim().trim_matches(['#', '*', '_', ':', ' ']).to_owned();
     let name = bare(line);
@@ -220,8 +220,8 @@ fn says_something(text: &str) -> bool {
     lines(text).any(|(_, line)| matches!(line, Line::Said(true)))
 }
 
-/// The text with the headings that were asked for as they were asked for, and none of the first level: in the block those
-/// are the ledger's.
+/// Returns the text with the requested headings in their requested form, and none of level one: in the block those are
+/// the ledger's.
 fn with_headings(text: &str) -> String {
     let line = |(line, kind): (&str, Line<'_>)| match kind {
         Line::Section(section) => section.to_owned(),

@@ -1,5 +1,4 @@
-//! A compaction whose block is to stand elsewhere: the same in the form of the new place, as a record of its own. What it
-//! covers and what it says stay.
+//! Moves the block of a compaction to another placement, in a new record with the same coverage and content.
 
 use super::plan;
 use super::record::{Compaction, Placement, Trigger};
@@ -7,7 +6,7 @@ use super::template;
 use crate::prompt::{self, Source};
 use crate::tokens::{PER_MESSAGE, TokenCount};
 
-/// The record in force with its block in another place; nothing where it has no block, or stands there.
+/// Returns the record in force with its block at `to`; `None` if it has no block or is placed there already.
 pub fn replaced(source: Source<'_>, to: Placement, counter: &dyn TokenCount) -> Option<Compaction> {
     let transcript = source.transcript;
     let record = transcript.in_force().filter(|record| record.placement != to && !record.block.is_empty())?;

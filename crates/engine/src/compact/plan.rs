@@ -1,5 +1,5 @@
-//! What a compaction may touch: the user messages that stay, the tail that stays, the target. How far it may reach is
-//! `slice`'s. Reads the transcript, writes nothing, asks nobody.
+//! Limits of a compaction: the user messages that stay, the tail that stays, the token target. `slice` bounds the
+//! covered range. Reads the transcript, writes nothing, asks no model.
 
 use super::policy::{Policy, Retention, Stage};
 use super::record::{Action, Anchor, Compaction, Span, Trigger};
@@ -14,8 +14,8 @@ use crate::tokens::TokenCount;
 use crate::transcript::{Transcript, Turn};
 use std::collections::{BTreeMap, BTreeSet};
 
-/// Where a summary of everything up to `through` hangs: the last round there, or, where a turn has none, a stand-in
-/// made of the turn's id, found again by ordinal and hash.
+/// Returns the anchor of a summary of everything up to `through`: the last round there, or, if the turn has none, a
+/// stand-in made of the turn's id, found again by ordinal and hash.
 pub fn anchor(transcript: &Transcript, through: Ordinal) -> Anchor {
     let turn = transcript.turn_at(through).unwrap_or_default();
     let round = transcript.rounds_of(turn).iter().rfind(|round| round.assistant <= through);
@@ -27,23 +27,23 @@ pub fn anchor(transcript: &Transcript, through: Ordinal) -> Anchor {
     Anchor { round_id, ord: through, hash: message.map(|m| m.hash.clone()).unwrap_or_default() }
 }
 
-/// When the newest message was said, in the words of who recorded it.
+/// Time of the newest message that has one, as recorded.
 pub(crate) fn last_active(transcript: &Transcript) -> Option<String> {
     transcript.messages().iter().rev().find_map(|message| message.created_at.clone())
 }
 
-/// User messages of a session by what happens to them when everything up to some point is covered.
+/// User messages of a covered range: those that stay and those that are reported.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct UserWords {
-    /// They stay, byte for byte.
+    /// Messages that stay, byte for byte.
     pub kept: BTreeSet<Ordinal>,
-    /// They do not fit their budget; they are reported.
+    /// Messages over the budget, which the block only names.
     pub reported: Vec<Ordinal>,
-    /// Tokens of the kept ones.
+    /// Tokens of the kept messages.
     pub tokens: u32,
 }
 
-/// Which user messages of a covered span stay.
+/// Selection of the user messages that stay.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Keep {
     /// Those of the running turn, the session's first request, and as many others as fit.
@@ -52,8 +52,8 @@ pub enum Keep {
     CurrentOnly,
 }
 
-/// Chooses among the user messages up to `through`: requests of the running turn always, the first request as said,
-/// then newest first as far as the budget goes.
+/// Selects the user messages up to `through` that stay: requests of the running turn always, the first request as
+/// `keep` says, then newest first within `budget` tokens.
 pub fn user_words(transcript: &Transcript, through: Ordinal, budget: u32, keep: Keep) -> UserWords {
     let turns = transcript.turns();
     let running = turns.len().saturating_sub(1);
@@ -81,7 +81,7 @@ pub(crate) fn running_requests(transcript: &Transcript, through: Ordinal) -> u32
     running.map_or(0, |turn| requests(transcript, turn, through).map(|message| message.tokens).sum())
 }
 
-/// Tokens of the session's first request, where that is not the running one.
+/// Tokens of the session's first request; 0 if that is the running one.
 fn first_request(transcript: &Transcript, through: Ordinal) -> u32 {
     match transcript.turns() {
         [first, _, ..] => requests(transcript, first, through).map(|message| message.tokens).sum(),
@@ -89,7 +89,7 @@ fn first_request(transcript: &Transcript, through: Ordinal) -> u32 {
     }
 }
 
-/// The requests of a turn up to `through`, without hidden ones and those that the user left out.
+/// The requests of a turn up to `through`, without hidden and excluded ones.
 fn requests<'t>(
     transcript: &'t Transcript,
     turn: &'t Turn,
@@ -101,14 +101,14 @@ fn requests<'t>(
         .filter(|message| !message.is_hidden() && !transcript.is_excluded(message.ord))
 }
 
-/// How much room a compaction has.
+/// Token budget of a compaction.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Room {
     /// The last message that may be covered.
     pub through: Ordinal,
-    /// User messages that stay.
+    /// User messages, kept and reported.
     pub words: UserWords,
-    /// Tokens of what cannot be given up: tools, system, memories, kept user words, current message, newest round.
+    /// Tokens of what cannot be dropped: tools, system, memories, kept user messages, current message, newest round.
     pub fixed: u32,
     /// Tokens that the prompt must not exceed afterwards.
     pub target: u32,
@@ -116,18 +116,18 @@ pub struct Room {
     pub space: u32,
 }
 
-/// What a compaction is for.
+/// Purpose of a compaction.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Aim {
-    /// Room for what comes, below the limit.
+    /// Free tokens below the limit.
     Room,
-    /// A summary in the place of what is shown now, however much room there is: somebody asked for it, or counts what is
-    /// shown, or nobody speaks any more.
+    /// A summary in place of the shown history, however many tokens are free: on request, by the number of turns or
+    /// messages, or after idle time.
     Summary,
 }
 
 impl Aim {
-    /// What a compaction is for that this starts.
+    /// Returns the purpose of a compaction with this trigger.
     pub fn of(trigger: Trigger) -> Self {
         match trigger {
             Trigger::Manual | Trigger::Idle | Trigger::UserTurns | Trigger::Messages => Self::Summary,
@@ -141,8 +141,8 @@ impl Aim {
         }
     }
 
-    /// The policy that serves it, for a prompt of so many tokens under this limit. Shortened results are no summary, and
-    /// a tail by weight is a share of what there is.
+    /// Adapts a policy to the purpose, for a prompt of `tokens` under `limit`. For a summary rung 0 is off, and a
+    /// tail by tokens is a share of the prompt, not of the limit.
     pub fn policy(self, mut policy: Policy, tokens: u32, limit: u32) -> Policy {
         if self == Self::Summary {
             policy.limit_history = Stage::Off;
@@ -157,8 +157,8 @@ impl Aim {
 }
 
 impl Room {
-    /// The same where a prompt of so many tokens is to become this share smaller; any smaller, where none is named. The
-    /// target is never above the usual one.
+    /// Returns the budget with the free part of a prompt of `tokens` reduced to `share`, or by one token if that is
+    /// `None`. The target never rises.
     pub fn below(self, tokens: u32, share: Option<PerMille>) -> Self {
         let free = tokens.saturating_sub(self.fixed);
         let space = share.map_or(free.saturating_sub(1), |share| share.of(free)).min(self.space);
@@ -166,10 +166,10 @@ impl Room {
     }
 }
 
-/// The room above what cannot be given up; nothing where that is over the limit by itself.
+/// Returns the budget above the parts that cannot be dropped; `None` if those alone exceed the limit.
 pub fn room(source: Source<'_>, policy: &Policy, through: Ordinal, after: u32, keep: Keep) -> Option<Room> {
     let limit = source.budget.limit;
-    // Older user words never take more than half of what tools, the request and the newest round leave.
+    // Older user messages never take more than half of what tools, the request and the newest round leave.
     let request = running_requests(source.transcript, through);
     let before = source.fixed.tokens_through(through);
     let half = limit.checked_sub(before + after + request)? / 2;
@@ -179,7 +179,7 @@ pub fn room(source: Source<'_>, policy: &Policy, through: Ordinal, after: u32, k
         Keep::CurrentOnly => 0,
     };
     let mut words = user_words(source.transcript, through, budget.saturating_sub(first), keep);
-    // A pin shows what its message says, so that is not out of sight.
+    // A pinned message is still shown, so it need not be reported.
     words.reported.retain(|ord| !source.fixed.pins.holds(*ord));
     let fixed = before + words.tokens + after;
     let free = limit.checked_sub(fixed)?;
@@ -187,8 +187,8 @@ pub fn room(source: Source<'_>, policy: &Policy, through: Ordinal, after: u32, k
     Some(Room { through, words, fixed, target: fixed + space, space })
 }
 
-/// Tokens of what follows the slice as a prompt shows it: the current user message if it stands there, and the newest
-/// round.
+/// Returns the tokens of the messages after the slice, as a prompt shows them: the newest round, and the current user
+/// message if it is there.
 pub fn tokens_after(transcript: &Transcript, through: Ordinal, actions: &BTreeMap<Ordinal, Action>) -> u32 {
     segments(transcript, through.next(), Ordinal(u32::MAX))
         .iter()
@@ -196,20 +196,20 @@ pub fn tokens_after(transcript: &Transcript, through: Ordinal, actions: &BTreeMa
         .sum()
 }
 
-/// What stays after the block: where it starts, and what is shown shortened in it.
+/// The messages that stay after the block.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct Tail {
     /// The first message that stays; everything before it is covered.
     pub start: Ordinal,
-    /// Shortened results in it.
+    /// Shortened results in the tail.
     pub actions: BTreeMap<Ordinal, Action>,
-    /// Its tokens, user messages left out: those are counted with the kept ones.
+    /// Tokens of the tail without user messages, which are counted with the kept ones.
     pub tokens: u32,
 }
 
-/// The newest rounds of the slice that fit: unchanged within `raw` tokens, with shortened results where that is too
-/// much, within `raw + short` tokens. Stops at the first that fits neither way, and at a user message that does not
-/// stay. What was said after `told` stays unchanged in any case: no block stands for it.
+/// Selects the newest rounds of the slice that fit: unchanged within `raw` tokens, with shortened results within
+/// `raw + short` tokens. Stops at the first round that fits neither way, and at a user message that does not stay.
+/// Messages after `told` stay unchanged in any case: no narrative covers them.
 pub fn tail(
     source: Source<'_>,
     policy: &Policy,
@@ -230,7 +230,7 @@ pub fn tail(
         return tail;
     }
     let segments = segments(transcript, resume, slice.through.min(told));
-    // The oldest round goes in any case: a block that stands for nothing is no compaction.
+    // The oldest round is covered in any case: a block that covers nothing is no compaction.
     let oldest = segments.iter().position(|segment| segment.round.is_some()).map_or(0, |at| at + 1);
     for segment in segments.get(oldest..).unwrap_or_default().iter().rev() {
         if segment.is_user {
@@ -258,16 +258,16 @@ pub fn tail(
     tail
 }
 
-/// The parts of a record that follow from where it ends.
+/// Parts of a record that follow from the end of its range.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct Cutting {
-    /// The inclusive range from the session's start that is out of sight.
+    /// The hidden inclusive range, from the session's start.
     pub span: Option<Span>,
-    /// User messages of it that stand before the block.
+    /// User messages of it that are shown before the block.
     pub kept_users: Vec<Ordinal>,
-    /// User messages of it that are reported.
+    /// User messages of it that the block only names.
     pub reported_users: Vec<Ordinal>,
-    /// User messages of it that stand after the block, because their turn goes on there.
+    /// User messages of it that are shown after the block, because their turn continues there.
     pub open_requests: Vec<Ordinal>,
 }
 pub(crate) fn cut_before(transcript: &Transcript, start: Ordinal, words: &UserWords) -> Cutting {

@@ -1,5 +1,5 @@
-//! Policies as data: how far each rung may go, where a block stands, how the space after a compaction is divided. A
-//! policy decides nothing by itself. The built-in ones are in `presets`; their form as text is `text`'s.
+//! Compaction policies as data: limits of each rung, placement of the block, shares of the free tokens. The built-in
+//! ones are in `presets`, their form as text in `text`.
 
 pub mod presets;
 pub mod text;
@@ -16,49 +16,49 @@ use crate::settings::PerMille;
 use serde::{Deserialize, Serialize};
 use std::borrow::Cow;
 
-/// How a session is compacted.
+/// The compaction policy of a session.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub struct Policy {
-    /// Its name.
+    /// Name in reports.
     #[serde(deserialize_with = "values::name")]
     pub name: Cow<'static, str>,
-    /// How far a compaction may reach.
+    /// The newest messages that are never covered.
     pub retention: Retention,
-    /// Where its block stands.
+    /// Placement of the block.
     pub placement: Placement,
-    /// In which order the sections stand that come before the messages.
+    /// Order of the sections before the messages.
     pub order: Order,
-    /// Who decides about a compaction that nobody asked for.
+    /// Consent needed for a compaction that was not requested.
     #[serde(rename = "compaction")]
     pub consent: Consent,
-    /// What starts one beside an overflow at render and a word of the user.
+    /// Triggers beside an overflow at render and a request of the user.
     pub triggers: Triggers,
-    /// New tokens since the last one before a trigger other than an overflow starts another (hysteresis); as many as
-    /// lie between limit and target where nothing is said.
+    /// New tokens since the last compaction before a trigger other than an overflow starts another (hysteresis);
+    /// `None`: as many as lie between limit and target.
     #[serde(with = "values::count_or_auto")]
     pub min_new_tokens: Option<u32>,
-    /// Failed summaries in a row after which no model is asked until something new is said. Steps without a model go on.
+    /// Failed summaries in a row after which no model is asked until enough is new. Steps without a model go on.
     #[serde(with = "values::count")]
     pub most_failures: u32,
-    /// Share of the limit at which a turn is asked to come to an end.
+    /// Share of the limit at which a turn is asked to finish.
     #[serde(with = "values::share_or_off")]
     pub budget_exit: Option<PerMille>,
-    /// Whether anything is compacted at all. Off: every message verbatim, and an overflow is an error.
+    /// `false` disables compaction: every message stays verbatim, and an overflow is an error.
     #[serde(rename = "summarize", with = "values::auto_or_off")]
     pub enabled: bool,
-    /// Which summary a model is asked for.
+    /// Kind of summary that a model is asked for.
     pub summary_mode: ModeRequested,
-    /// Whether a request for a full summary carries the cache breakpoints of the prompt that it extends.
+    /// `true` if a request for a full summary carries the cache breakpoints of the prompt that it extends.
     #[serde(with = "values::keep_or_strip")]
     pub summary_breakpoints: bool,
-    /// How far below the limit a compaction must come: this share of the room above what cannot be given up.
+    /// Share of the tokens above what cannot be dropped that a prompt may fill after a compaction.
     #[serde(with = "values::share_above_0")]
     pub target_ratio: PerMille,
     /// Share of the limit that user messages of the covered span may take, byte for byte.
     #[serde(rename = "userMessageBudget", with = "values::share")]
     pub user_messages: PerMille,
-    /// How far rung 0 goes before a model is asked.
+    /// Last stage of rung 0, before a model is asked.
     pub limit_history: Stage,
     /// Share of the free space for the newest rounds, unchanged.
     #[serde(rename = "rawTailShare", with = "values::share")]
@@ -75,30 +75,30 @@ pub struct Policy {
     /// Bytes of head and of tail of a shortened tool result.
     #[serde(with = "values::shorten_to")]
     pub shorten_to: (u32, u32),
-    /// What tools do, by their names, where nobody declared it or declared it wrong.
+    /// Kinds of tools by name pattern, for tools that declare none or a wrong one.
     #[serde(with = "values::tool_kinds")]
     pub tool_kinds: ToolKinds,
 }
 
-/// Who decides about a compaction that nobody asked for.
+/// Consent needed for a compaction that was not requested.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub enum Consent {
-    /// Nobody: it is made.
+    /// None: the compaction is made.
     #[default]
     Auto,
     /// The user, by `compaction/review`; no answer in time accepts it.
     Ask,
-    /// It is not made: at the hard limit the steps that need no model act.
+    /// No such compaction is made; at the hard limit the steps without a model run.
     Off,
 }
 
-/// What starts a compaction. An overflow at render and a word of the user always do.
+/// Triggers of a compaction. An overflow at render and a request of the user always start one.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub struct Triggers {
-    /// The provider said that a prompt was too large, in whatever words.
+    /// The provider rejected a prompt as too large.
     pub provider_overflow: bool,
     /// Share of the limit that a prompt has when a turn begins.
     #[serde(rename = "preTurnTokens", with = "values::share_or_off")]
@@ -114,32 +114,31 @@ pub struct Triggers {
     /// More messages than this are shown.
     #[serde(with = "values::count_or_off")]
     pub messages: Option<u32>,
-    /// Seconds without a word.
+    /// Seconds without a message.
     #[serde(rename = "idleSeconds", with = "values::count_or_off")]
     pub idle_secs: Option<u32>,
 }
 
-/// What is never covered, at the least.
+/// The newest messages that are never covered.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub enum Retention {
-    /// The newest round. A tail stays before it as far as the space goes.
+    /// The newest round. A tail before it stays as far as tokens allow.
     Rounds,
-    /// The newest user turns, this many; everything before them goes. Where there are no more turns than
-    /// that, the newest round.
+    /// This many newest user turns; everything before them is covered. If there are no more turns, the newest round.
     UserTurns(#[serde(with = "values::many")] usize),
-    /// The newest messages that are shown, this many.
+    /// This many of the newest shown messages.
     Messages(#[serde(with = "values::many")] usize),
-    /// The newest messages that weigh this share of the limit together.
+    /// The newest messages within this share of the limit.
     TokenTail(#[serde(with = "values::share_between")] PerMille),
 }
 
-/// How far history is made shorter before a model is asked, each step with all before it.
+/// Stages of shortening history before a model is asked. Each includes those before it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema), schemars(rename = "LimitHistory"))]
 pub enum Stage {
-    /// Nothing is.
+    /// History stays as it is.
     Off,
     /// Repeated content is folded into its newest copy.
     FoldRepeats,

@@ -1,98 +1,97 @@
-//! The compaction record: what replaces what, and how it came to be. Append only; a record is never rewritten, and
-//! one that is out of force stays readable. How it is made stands in `plan` and `ladder`, how it is shown in
-//! `prompt::history`.
+//! The compaction record: which messages it replaces by what, and how it was made. Append only; a record is never
+//! rewritten, and one out of force stays readable. `plan` and `ladder` make records, `prompt::history` renders them.
 
 use crate::id::{CompactionId, Generation, Ordinal, RoundId, Time, TurnId};
 use crate::message::Text;
 use serde::{Deserialize, Serialize};
 use std::collections::{BTreeMap, BTreeSet};
 
-/// A span of a session as a prompt shows it from now on.
+/// A compaction: the form in which later prompts show a span of a session.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct Compaction {
-    /// Its identity.
+    /// Id of the record.
     pub id: CompactionId,
-    /// The session's generation when it was planned; a result for another one is discarded.
+    /// Generation of the session at the time; a result for another generation is discarded.
     pub generation: Generation,
     /// The round that carries it as `round.summary`.
     pub anchor: Anchor,
-    /// The inclusive range that the block stands for.
+    /// The inclusive range that the block replaces.
     pub covers: Option<Span>,
     /// The inclusive range that was dropped without a block, after the covered one.
     pub dropped: Option<Span>,
-    /// Hash of what the covered and dropped ranges said when this was made.
+    /// Hash of the covered and dropped messages at the time.
     pub source_hash: String,
-    /// Where the block stands.
+    /// Placement of the block.
     #[serde(default)]
     pub placement: Placement,
     /// The exact text that is rendered; may be empty where only actions apply.
     pub block: Text,
     /// Tokens of the block as a message.
     pub block_tokens: u32,
-    /// The model's part of the block.
+    /// The narrative in the block, usually a model's.
     pub narrative: Option<Text>,
-    /// What is shown in another form after the covered range.
+    /// Messages after the covered range that are shown in another form.
     pub actions: BTreeMap<Ordinal, Action>,
     /// User messages of the covered range that stay, byte for byte, before the block.
     pub kept_users: Vec<Ordinal>,
-    /// User messages of the covered range that stay out: over their budget, and named in the block.
+    /// User messages of the covered range that are over their budget and only named in the block.
     pub reported_users: Vec<Ordinal>,
-    /// The requests of the turn that was cut in its middle; they stand after the block, before the turn's rounds.
+    /// Requests of a turn that was cut in its middle; shown after the block, before the turn's rounds.
     pub open_requests: Vec<Ordinal>,
-    /// Messages that the user left out, calls with their results. Newer records carry them on.
+    /// Messages that the user excluded, calls with their results. Newer records carry them on.
     #[serde(default, skip_serializing_if = "BTreeSet::is_empty")]
     pub excluded: BTreeSet<Ordinal>,
-    /// Tokens of the prompt that was too large.
+    /// Tokens of the prompt before the compaction.
     pub tokens_before: u32,
     /// Tokens of the same prompt under this record.
     pub tokens_after: u32,
-    /// The most that prompt was to weigh, in tokens: the target size, or the limit where the last rung could not reach
-    /// that. Nothing where no size was aimed at: by hand, or from a source that does not say.
+    /// Tokens that the prompt was not to exceed: the target, or the limit if the last rung could not reach that. `None`
+    /// for a record without a target: made by hand, or from a source that states none.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub target: Option<u32>,
-    /// Who counted.
+    /// Name of the token counter.
     pub estimator: String,
-    /// What started it.
+    /// The trigger that started it.
     pub trigger: Trigger,
-    /// What was asked for.
+    /// The kind of summary that the policy asked for.
     pub mode_requested: ModeRequested,
     /// The rung that reached the target.
     pub mode: Mode,
-    /// How far the deterministic steps went.
+    /// Last deterministic step that was applied.
     pub strength: Strength,
-    /// Why earlier rungs did not serve, in their order.
+    /// Rungs that failed before, in order.
     pub fallbacks: Vec<Fallback>,
-    /// What the summary was to keep in view, in the words of who asked for it.
+    /// Topic that the summary should emphasize, as worded by the requester.
     #[serde(default)]
     pub focus: Option<String>,
-    /// Whether the user was asked about it and said nothing in time.
+    /// `true` if the user was asked about it and did not answer in time.
     #[serde(default)]
     pub unreviewed: bool,
     /// The model that wrote the narrative.
     pub model: Option<String>,
-    /// How often that model was asked once more: for another piece, for a shorter one, or in the place of another model.
+    /// Further requests to that model: for another piece, for a shorter summary, or in place of another model.
     #[serde(default, skip_serializing_if = "is_zero")]
     pub asked_again: u32,
-    /// Whether the summarizer saw less than all of the span.
+    /// `true` if the summarizer saw less than the whole span.
     pub input_truncated: bool,
     /// Rounds in the covered range.
     pub num_rounds: u32,
     /// The record that was in force before.
     pub previous: Option<CompactionId>,
-    /// The record that the user put this one in the place of; it comes back where this one is undone.
+    /// The record that the user replaced by this one; undoing this one puts it back in force.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub replaces: Option<CompactionId>,
-    /// The turn that ran when it was made; its metadata belongs to that turn.
+    /// The turn that was running at the time; the metadata belongs to that turn.
     #[serde(default)]
     pub turn: Option<TurnId>,
-    /// When it was made. Nothing in a replay, which has no clock.
+    /// Time of creation; `None` in a replay, which has no clock.
     #[serde(default)]
     pub created_at: Option<Time>,
     /// From the overflow to the acceptance, in milliseconds.
     #[serde(default)]
     pub duration_ms: Option<u64>,
-    /// Whether it is obeyed.
+    /// Validity of the record.
     pub status: Status,
 }
 
@@ -110,11 +109,11 @@ pub struct Span {
     pub to: Ordinal,
 }
 
-/// Where a summary hangs. A turn without rounds is found by its ordinal and the hash of what it said.
+/// Position of a summary. A turn without rounds is found by ordinal and hash.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct Anchor {
-    /// The round, or a stand-in id made from the turn where it has none.
+    /// Id of the round, or a stand-in made of the turn's id if that has no round.
     pub round_id: RoundId,
     /// The last message at or before the end of the range.
     pub ord: Ordinal,
@@ -126,71 +125,71 @@ pub struct Anchor {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub enum Action {
-    /// A tool result is shown by this many bytes of its head and its tail.
+    /// Shows this many bytes of the head and the tail of a tool result.
     Shorten {
         /// Bytes of the head.
         head: u32,
         /// Bytes of the tail.
         tail: u32,
-        /// Tokens of the message so shown.
+        /// Tokens of the message in this form.
         tokens: u32,
-        /// Whether it tells the id under which the rest is fetched: a model that can do so was there when this was made.
+        /// `true` if the text names the id for fetching the rest, which the model of the time could do.
         #[serde(default, skip_serializing_if = "std::ops::Not::not")]
         named: bool,
     },
-    /// A tool result's text stands again in a newer one, which is named.
+    /// Names a newer message that has the same text.
     Repeat {
         /// The newer message.
         newer: Ordinal,
-        /// Tokens of the message so shown.
+        /// Tokens of the message in this form.
         tokens: u32,
     },
 }
 
-/// Where the block of a compaction stands in the prompt.
+/// Placement of a compaction's block in the prompt.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub enum Placement {
-    /// A user message before the history that it does not stand for.
+    /// A user message before the history that is not covered.
     #[default]
     UserAtBoundary,
-    /// A system message there.
+    /// A system message at that position.
     SystemMessage,
     /// The end of the system message.
     SystemPromptTail,
 }
 
-/// What started a compaction.
+/// Trigger of a compaction.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema), schemars(rename = "CompactionTrigger"))]
 pub enum Trigger {
     /// A prompt was over its limit.
     BudgetExceeded,
-    /// A provider said that a prompt was too large.
+    /// A provider rejected a prompt as too large.
     ProviderOverflow,
     /// A prompt was near its limit when a turn began.
     PreTurnTokens,
-    /// It was prepared beside a running turn, and then needed.
+    /// A summary prepared beside a running turn was needed.
     Background,
     /// The next model's window was smaller.
     ModelChanged,
-    /// So many user turns were shown.
+    /// The limit of shown user turns was exceeded.
     UserTurns,
-    /// So many messages were shown.
+    /// The limit of shown messages was exceeded.
     Messages,
-    /// Nothing was said for so long.
+    /// The session was idle for the configured time.
     Idle,
-    /// Somebody asked for it.
+    /// The compaction was requested.
     Manual,
-    /// A client's history brought a summary that says no more than a round and a text.
+    /// A client's history had a summary with only a round and a text.
     Restored,
-    /// The source of an import had compacted here.
+    /// The source of an import had compacted at this point.
     Recorded,
 }
 
-/// Which kind of summary is asked for.
+/// Kind of summary that is asked for.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema), schemars(rename = "SummaryMode"))]
@@ -200,37 +199,37 @@ pub enum ModeRequested {
     Auto,
     /// The model reads the conversation as it was sent.
     Full,
-    /// The model reads a text made of it.
+    /// The model reads a text made of the conversation.
     Simple,
 }
 
-/// How a compaction was made.
+/// Method of a compaction.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema), schemars(rename = "CompactionMode"))]
 pub enum Mode {
     /// Old tool results were shortened. No model is asked for that.
     LimitHistory,
-    /// A model summed up the conversation as it was sent.
+    /// A model summarized the conversation as it was sent.
     Full,
-    /// A model summed up a text made of the conversation.
+    /// A model summarized a text made of the conversation.
     Simple,
-    /// What was done and which names were used, without a model.
+    /// A list of tool effects and names was made, without a model.
     Ledger,
     /// Whole old rounds were dropped, without a model.
     Dropped,
-    /// The user left messages out.
+    /// The user excluded messages.
     Excluded,
-    /// The user changed the summary of an accepted one.
+    /// The user edited the summary of an accepted compaction.
     Edited,
 }
 
-/// How far the deterministic steps of a compaction went.
+/// Last deterministic step that a compaction applied.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub enum Strength {
-    /// They did nothing.
+    /// No step was applied.
     #[default]
     Absent,
     /// Repeated content was folded.
@@ -241,40 +240,40 @@ pub enum Strength {
     High,
 }
 
-/// A rung that did not serve, and why.
+/// A rung that failed, with the reason.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Fallback {
     /// The rung.
     pub mode: Mode,
-    /// Why, in words for people and logs.
+    /// The reason, for people and logs.
     pub reason: String,
-    /// How often a model was asked at this rung, in vain. Nothing in a record of a version that did not count.
+    /// Number of requests to a model at this rung; `None` in a record of a version that did not count.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub asked: Option<u32>,
 }
 
-/// Whether a compaction is obeyed.
+/// Validity of a compaction.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema), schemars(rename = "CompactionStatus"))]
 pub enum Status {
-    /// The prompt obeys it, unless a newer one is in force.
+    /// Prompts apply it, unless a newer one is in force.
     InForce,
-    /// What it stands for is no longer in the session.
+    /// The covered messages are no longer in the session.
     Void,
     /// The user took it out of force.
     Undone,
-    /// It was found in an import; the prompt starts from the originals.
+    /// Found in an import; prompts show the original messages.
     Recorded,
 }
 
 impl Compaction {
-    /// The first message that rendering shows in its place.
+    /// Returns the first message after the covered and dropped ranges.
     pub fn resume_at(&self) -> Ordinal {
         self.dropped.or(self.covers).map_or(Ordinal(0), |span| span.to.next())
     }
 
-    /// The newest message that it speaks of.
+    /// Returns the newest message that it refers to.
     pub fn newest_named(&self) -> Option<Ordinal> {
         let spans = [self.covers, self.dropped].into_iter().flatten().map(|span| span.to);
         let users = [&self.kept_users, &self.reported_users, &self.open_requests].into_iter().flatten();
@@ -286,14 +285,14 @@ impl Compaction {
         named.chain(self.actions.keys().copied()).chain(newer).max()
     }
 
-    /// Whether all that it speaks of is among so many messages.
+    /// `true` if its ranges are valid and all that it refers to is among the first `messages`.
     pub fn is_within(&self, messages: usize) -> bool {
         let mut spans = [self.covers, self.dropped].into_iter().flatten();
         spans.all(|span| span.from <= span.to)
             && self.newest_named().is_none_or(|newest| newest.index() < messages)
     }
 
-    /// Whether the message is one that it speaks of.
+    /// `true` if it refers to the message.
     pub fn speaks_of(&self, ord: Ordinal) -> bool {
         let spans = [self.covers, self.dropped];
         let mut users = [&self.kept_users, &self.reported_users, &self.open_requests].into_iter().flatten();
@@ -307,31 +306,31 @@ impl Compaction {
                 .any(|action| matches!(action, Action::Repeat { newer, .. } if *newer == ord))
     }
 
-    /// How often a model was asked for its narrative, beside what was asked in vain at the rungs before.
+    /// Number of requests to a model for its narrative, without those at failed rungs.
     pub fn asked(&self) -> u32 {
         self.model.as_ref().map_or(0, |_| 1 + self.asked_again)
     }
 
-    /// Whether the message is in the covered range.
+    /// `true` if the message is in the covered range.
     pub fn covers(&self, ord: Ordinal) -> bool {
         self.covers.is_some_and(|span| span.holds(ord))
     }
 }
 
 impl Span {
-    /// Whether the message is in this range.
+    /// `true` if the message is in this range.
     pub fn holds(self, ord: Ordinal) -> bool {
         self.from <= ord && ord <= self.to
     }
 }
 
 impl Action {
-    /// Whether the message so shown tells the id under which the rest of it is fetched.
+    /// `true` if the text names the id for fetching the rest of the message.
     pub fn is_named(self) -> bool {
         matches!(self, Action::Shorten { named: true, .. })
     }
 
-    /// Tokens of the message under this action.
+    /// Returns the tokens of the message under this action.
     pub fn tokens(self) -> u32 {
         match self {
             Action::Shorten { tokens, .. } | Action::Repeat { tokens, .. } => tokens,

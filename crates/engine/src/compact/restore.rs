@@ -1,6 +1,5 @@
-//! Restore: summaries that an editor kept become records of this transcript again, or a reason why
-//! not. Nothing is skipped in silence, and restoring twice changes nothing. What is matched against what is here; who
-//! brings the metadata is not.
+//! Restores summaries that an editor kept as records of this transcript. Each entry gets a verdict, except bare
+//! copies of a full entry. Restoring twice changes nothing.
 
 use super::metadata::{OwnPart, SummaryEntry, own_part};
 use super::plan::{self, Keep};
@@ -13,43 +12,43 @@ use crate::tokens::{PER_MESSAGE, TokenCount};
 use crate::transcript::Transcript;
 use std::collections::{BTreeMap, BTreeSet};
 
-/// What became of one entry.
+/// Result for one entry.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Verdict {
-    /// It is a record again, and in force.
+    /// Restored as a record, and in force.
     Restored(CompactionId),
-    /// The record was there.
+    /// The transcript has the record already.
     Already(CompactionId),
-    /// What it stands for has changed or is not here; it is not applied.
+    /// The covered messages changed or are missing; not applied.
     Stale(String),
-    /// Nothing in the session is the round that it names.
+    /// No round or turn of the session matches the one that it names.
     Orphan,
-    /// It came before, or a newer summary stands for all of it.
+    /// Equal to an earlier entry, or a newer summary covers all of it.
     Duplicate,
-    /// It marks a summary that failed, or cannot be read.
+    /// Marks a failed summary, or cannot be read.
     Failure(String),
 }
 
-/// An entry with what became of it.
+/// An entry with its result.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Restored {
-    /// The round that it names.
+    /// Id of the round that the entry names.
     pub round_id: String,
-    /// What became of it.
+    /// The result.
     pub verdict: Verdict,
 }
 
-/// What a restore needs beside the transcript.
+/// Parameters of a restore.
 #[derive(Clone, Copy)]
 pub struct Restoring<'a> {
-    /// Who counts.
+    /// The token counter.
     pub counter: &'a dyn TokenCount,
-    /// Tokens that user messages of a span may take where a summary does not say which it kept.
+    /// Tokens for user messages of a span whose summary does not state which it kept.
     pub user_budget: u32,
 }
 
-/// Brings entries back, each with the place of the turn that carried it, oldest first. Records that come back are
-/// written to the transcript.
+/// Restores entries, oldest first, each with the index of the turn that carried it. Restored records are written to the
+/// transcript.
 pub fn restore(
     transcript: &mut Transcript,
     entries: &[(usize, SummaryEntry)],
@@ -57,8 +56,8 @@ pub fn restore(
 ) -> Vec<Restored> {
     let mut seen = BTreeSet::new();
     let mut restored = Vec::new();
-    // What says all about itself comes first. The same summary may hang at its round as a bare text, too: that is no
-    // other one.
+    // Entries with our own part come first. The same summary may also be stored with its round and text alone: such a
+    // copy is left out.
     let is_copy = |bare: &SummaryEntry| {
         bare.own.is_none()
             && entries.iter().any(|(_, full)| {
@@ -69,7 +68,7 @@ pub fn restore(
     let bare = bare.into_iter().filter(|(_, entry)| !is_copy(entry));
     for (turn, entry) in in_order(full).into_iter().chain(bare) {
         let key = (entry.round_id.clone(), entry.text.clone(), entry.own.clone());
-        // The marks of two failures are alike, and neither is a copy of a summary.
+        // Marks of failures are all equal, and none is a duplicate of a summary.
         let is_failure = entry.round_id.is_empty() && entry.text.is_empty();
         let verdict = match is_failure || seen.insert(key) {
             true => one(transcript, *turn, entry, with),
@@ -80,7 +79,7 @@ pub fn restore(
     restored
 }
 
-/// The same in the order in which they were made: those that annotate no round come beside the others of their turn.
+/// Sorts entries by turn and time of creation: those that annotate no round come beside the others of their turn.
 fn in_order(mut entries: Vec<&(usize, SummaryEntry)>) -> Vec<&(usize, SummaryEntry)> {
     entries.sort_by_cached_key(|(turn, entry)| {
         let own = entry.own.as_deref().and_then(|own| own_part(own, &entry.text).ok());
@@ -96,7 +95,7 @@ fn one(transcript: &mut Transcript, turn: usize, entry: &SummaryEntry, with: Res
     let made = match &entry.own {
         Some(own) => match own_part(own, &entry.text) {
             Ok(own) => of_ours(transcript, turn, own),
-            // Its text is no reason to hide what was said: what that stands for is in the part that cannot be read.
+            // The text alone must not hide messages: the range is in the part that cannot be read.
             Err(error) => Err(Verdict::Failure(format!("cannot be read: {error}"))),
         },
         None => of_others(transcript, turn, entry, with),
@@ -117,7 +116,7 @@ fn write(transcript: &mut Transcript, record: Compaction) -> Verdict {
     Verdict::Restored(id)
 }
 
-/// A record of ours: found again by what it says of its source, wherever that stands now.
+/// Restores a record of ours: its source is found by anchor and hash, wherever it is now.
 fn of_ours(transcript: &Transcript, turn: usize, own: OwnPart) -> Result<Compaction, Verdict> {
     let mut record = own.record;
     if let Some(known) = transcript.compactions().iter().find(|known| known.id == record.id) {
@@ -126,7 +125,7 @@ fn of_ours(transcript: &Transcript, turn: usize, own: OwnPart) -> Result<Compact
         } else {
             return Err(match known.status {
                 Status::Void => Verdict::Stale("what it stands for is no longer in the session".into()),
-                // One that the user took out of force stays out of it, whatever an editor's older copy says.
+                // A record that the user took out of force stays so, whatever an editor's older copy says.
                 Status::InForce | Status::Undone | Status::Recorded => Verdict::Already(known.id.clone()),
             });
         }
@@ -148,7 +147,7 @@ fn of_ours(transcript: &Transcript, turn: usize, own: OwnPart) -> Result<Compact
         return Err(Verdict::Stale("what it shortens was changed".into()));
     }
     if !transcript.turns().iter().any(|known| Some(&known.id) == record.turn.as_ref()) {
-        // Another session's id stands in the turn's.
+        // The turn's id may contain another session's id.
         record.turn = transcript.turns().get(turn).map(|turn| turn.id.clone());
     }
     record.generation = transcript.generation();
@@ -157,7 +156,7 @@ fn of_ours(transcript: &Transcript, turn: usize, own: OwnPart) -> Result<Compact
     Ok(record)
 }
 
-/// The message that an anchor means: where it stood, else in its round, else the only one that says the same.
+/// Finds the message of an anchor: at its position, else in its round, else the only one with the same hash.
 fn anchored(transcript: &Transcript, anchor: &Anchor) -> Option<Ordinal> {
     let is_it = |ord: &Ordinal| transcript.message(*ord).is_some_and(|message| message.hash == anchor.hash);
     if is_it(&anchor.ord) {
@@ -172,7 +171,7 @@ fn anchored(transcript: &Transcript, anchor: &Anchor) -> Option<Ordinal> {
     same.next().filter(|_| same.next().is_none())
 }
 
-/// Moves every position in a record; nothing where one would stand before the beginning.
+/// Moves every position in a record; `None` if one would be before the beginning.
 fn move_by(record: &mut Compaction, by: i64) -> Option<()> {
     if by == 0 {
         return Some(());
@@ -202,8 +201,8 @@ fn move_by(record: &mut Compaction, by: i64) -> Option<()> {
     Some(())
 }
 
-/// A summary that says no more than a round and a text, as document 003 writes it: it stands for everything up to the
-/// end of that round. `previous` is the turn before the one that carried it; a turn's id is its last message.
+/// Makes a record of a summary with only a round and a text: it covers everything up to the end of that round.
+/// `previous` is the turn before the one that carried it; a turn's id means its last message.
 fn of_others(
     transcript: &Transcript,
     turn: usize,
@@ -270,12 +269,12 @@ fn of_others(
     })
 }
 
-/// The last message that a summary at this round stands for.
+/// The last message that a summary at this round covers.
 fn named(transcript: &Transcript, turn: usize, id: &str) -> Option<Ordinal> {
     if id == "previous" {
         return transcript.last_of_turn(turn.checked_sub(1)?);
     }
-    // An editor may count its rounds anew in each turn, and a summary never stands for what came after its own turn.
+    // An editor may number its rounds anew in each turn, and a summary never covers messages after its own turn.
     let rounds = transcript.rounds().iter().filter(|round| round.turn <= turn);
     if let Some(round) = rounds.rev().find(|round| round.id.as_str() == id) {
         return Some(round.last);

@@ -1,11 +1,11 @@
-//! What no block may repeat: keys by their known beginnings, long runs of mixed characters, values that stand behind a
-//! secret's name. Better too much than too little; the original can be recalled.
+//! Masks values that no block may repeat: keys with known prefixes, long runs of mixed characters, values after a
+//! secret's name. Better too many than too few: the original can be recalled.
 
 use regex::{Captures, Regex};
 use std::sync::LazyLock;
 
-/// How the well-known keys begin, and how many letters and digits in a row make a key of what follows: fewer where nothing
-/// else begins so, more where words do.
+/// Prefixes of well-known keys, each with the number of letters and digits in a row that must follow: fewer if nothing
+/// else begins so, more if words do.
 const BEGINNINGS: &[(&str, usize)] = &[
     ("AIza", 12),
     ("AKIA", 8),
@@ -32,14 +32,14 @@ const BEGINNINGS: &[(&str, usize)] = &[
     ("xox", 4),
     ("ya29.", 8),
 ];
-/// The same at least, where the beginning stands within a word: `desk-sk-lamp2026`.
+/// Minimum of that number if the prefix is within a word, as in `desk-sk-lamp2026`.
 const WITHIN_WORD: usize = 12;
-/// A mixed run of this many characters is no name.
+/// Number of characters from which a mixed run is no name.
 const LONG: usize = 24;
-/// What stands in its place.
+/// Replacement of a secret.
 const HIDDEN: &str = "[secret]";
 
-/// Values behind a secret's name, in an assignment, a flag, a header or an address.
+/// Values after a secret's name, in an assignment, a flag, a header or an address.
 #[allow(clippy::expect_used, reason = "a constant pattern; the tests compile it")]
 static NAMED: LazyLock<Regex> = LazyLock::new(|| {
     Regex::new(concat!(
@@ -52,12 +52,12 @@ static NAMED: LazyLock<Regex> = LazyLock::new(|| {
     .expect("pattern")
 });
 
-/// Whether a name, or a segment of a path, looks like a key or holds one.
+/// `true` if a name, or a segment of a path, looks like a key or holds one.
 pub fn looks_secret(id: &str) -> bool {
     id.split('/').any(|segment| is_mixed(segment) || holds_key(segment))
 }
 
-/// Whether it is a long run of letters and digits as only chance puts them together.
+/// `true` for a long run of digits, upper-case and lower-case letters, as random keys are.
 fn is_mixed(segment: &str) -> bool {
     let is = |test: fn(&u8) -> bool| segment.as_bytes().iter().any(test);
     segment.len() >= LONG
@@ -67,9 +67,9 @@ fn is_mixed(segment: &str) -> bool {
         && is(u8::is_ascii_lowercase)
 }
 
-/// Whether a well-known key begins at the start of a segment or of a word in it. One pass: a run may be a megabyte long.
+/// `true` if a well-known key starts at a segment or at a word in it. One pass: a run may be a megabyte long.
 fn holds_key(segment: &str) -> bool {
-    // The shortest word that makes a key of what began before.
+    // Length from which a later word completes a key whose prefix was found.
     let mut least = usize::MAX;
     let mut at = 0;
     for piece in segment.split_inclusive(|c: char| !c.is_ascii_alphanumeric()) {
@@ -78,7 +78,7 @@ fn holds_key(segment: &str) -> bool {
             return true;
         }
         let from_here = segment.get(at..).unwrap_or_default();
-        // Every word of every block comes by here, and few begin with the letter of a key.
+        // This runs for every word of every block, and few start with the letter of a key.
         let first = from_here.as_bytes().first();
         let begins = |start: &str| start.as_bytes().first() == first && from_here.starts_with(start);
         for (start, length) in BEGINNINGS.iter().filter(|(start, _)| begins(start)) {
@@ -93,13 +93,13 @@ fn holds_key(segment: &str) -> bool {
     false
 }
 
-/// Whether a word has at least so many characters and is none of a language: it has a digit or a capital, or is overlong.
+/// `true` if a word has at least `least` characters and is not prose: it has a digit or a capital, or is overlong.
 fn is_random(word: &str, least: usize) -> bool {
     let is_odd = |byte: u8| byte.is_ascii_digit() || byte.is_ascii_uppercase();
     word.len() >= least && (word.len() >= LONG || word.bytes().any(is_odd))
 }
 
-/// The text with every value that looks like a secret taken out.
+/// Returns the text with every value that looks like a secret replaced.
 pub fn masked(text: &str) -> String {
     let named = NAMED.replace_all(text, |found: &Captures<'_>| {
         let part = |at: usize| found.get(at).map_or("", |part| part.as_str());
@@ -148,7 +148,7 @@ mod tests {
     }
 
     #[test]
-    fn key_is_masked_wherever_it_stands_in_an_address_or_word() {
+    fn key_is_masked_anywhere_in_an_address_or_word() {
         for (text, expected) in [
             ("ghp_0123456789abcdefghij/v1", "[secret]"),
             ("POST https://proxy/sk-live-0123456789abcdef/chat: 401", "POST https:[secret]: 401"),

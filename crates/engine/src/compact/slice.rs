@@ -1,5 +1,5 @@
-//! How far a compaction may reach: each retention proposes where the tail that stays begins,
-//! and one legaliser makes a cut of it. Calls stay with their results, the current request and the newest round stay.
+//! The range that a compaction may cover: each retention proposes where the tail starts, and `legal` makes a valid
+//! cut of that. Calls stay with their results; the current request and the newest round stay.
 
 use super::plan::tokens_after;
 use super::policy::{Policy, Retention};
@@ -11,23 +11,23 @@ use crate::settings::PerMille;
 use crate::transcript::Transcript;
 use std::collections::BTreeMap;
 
-/// The furthest that a compaction may cover.
+/// The largest range that a compaction may cover.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Slice {
     /// The last message that may be covered.
     pub through: Ordinal,
-    /// Whether it ends with the turn before the running one.
+    /// `true` if it ends before the running turn.
     pub is_continuation: bool,
-    /// Whether the newest rounds in it may stay as far as the space goes. Not where all before a cut goes.
+    /// `true` if its newest rounds may stay as far as tokens allow; `false` if everything before a cut is covered.
     pub leaves_tail: bool,
 }
 
-/// Why there is nothing to compact. A value, never a throw.
+/// Reason why there is nothing to compact.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum NothingToSummarize {
-    /// No turn came before, and at most one round ran.
+    /// There is no earlier turn, and at most one round ran.
     LoneRequest,
-    /// All that could be covered is covered.
+    /// Everything that may be covered is covered already.
     AlreadyCovered,
 }
 
@@ -41,8 +41,8 @@ impl NothingToSummarize {
     }
 }
 
-/// How far a compaction may reach under this policy. Where its retention leaves nothing to cover, or no room for what
-/// comes next, the slice rule of document 003 does: one long turn is the normal case in an editor.
+/// Returns the range that a compaction may cover under this policy. If its retention leaves nothing to cover or too few
+/// tokens for the next messages, that is the widest range: one long turn is the normal case in an editor.
 pub fn slice(source: Source<'_>, policy: &Policy) -> Result<Slice, NothingToSummarize> {
     let transcript = source.transcript;
     let resume = transcript.in_force().map_or(Ordinal(0), Compaction::resume_at);
@@ -63,8 +63,8 @@ pub fn slice(source: Source<'_>, policy: &Policy) -> Result<Slice, NothingToSumm
     Ok(slice)
 }
 
-/// The slice rule of document 003. More than one round in the running turn: the newest one, which overflowed, is left
-/// out and the slice ends with the round before it. Else it ends with the turn before.
+/// Returns the widest range. With several rounds in the running turn it ends before the newest one, which overflowed;
+/// else it ends with the turn before.
 pub(crate) fn widest(transcript: &Transcript, policy: &Policy) -> Result<Slice, NothingToSummarize> {
     let running = transcript.turns().len().checked_sub(1).ok_or(NothingToSummarize::LoneRequest)?;
     let leaves_tail = policy.raw_tail.max(policy.short_tail) > PerMille::new(0);
@@ -76,30 +76,30 @@ pub(crate) fn widest(transcript: &Transcript, policy: &Policy) -> Result<Slice, 
     Ok(Slice { through, is_continuation: true, leaves_tail })
 }
 
-/// A cut before `start` that no pair is broken by, and that leaves what must stay. Nothing where that covers nothing.
+/// Returns a cut before `start`, at most at `most`, that splits no round; `None` if it covers nothing.
 fn legal(transcript: &Transcript, start: Ordinal, most: Ordinal) -> Option<Slice> {
     let round = transcript.first_round_from(start).checked_sub(1).and_then(|at| transcript.rounds().get(at));
-    // In the middle of a round: it stays as a whole.
+    // A round that `start` would split stays as a whole.
     let start = round.filter(|round| start <= round.last).map_or(start, |round| round.assistant);
     let through = Ordinal(start.0.checked_sub(1)?).min(most);
     let running = transcript.turns().last().map_or(Ordinal(0), |turn| turn.first);
     Some(Slice { through, is_continuation: through < running, leaves_tail: false })
 }
 
-/// Whether what stays leaves an eighth of the room above tools and system text. With less, each of the next messages
-/// would start another compaction.
+/// `true` if the messages that stay leave an eighth of the tokens above tools and system text. With less, each of the
+/// next messages would start another compaction.
 fn leaves_room(source: Source<'_>, through: Ordinal) -> bool {
     let room = source.budget.limit.saturating_sub(source.fixed.tokens());
     tokens_after(source.transcript, through, in_force(source.transcript)) <= room - room / 8
 }
 
-/// The first message of the Nth-from-last user turn; nothing where there are no more turns than that.
+/// The first message of the newest `keep` user turns; `None` if there are no more turns than that.
 fn user_turns(transcript: &Transcript, keep: usize) -> Option<Ordinal> {
     let cut = transcript.turns().len().checked_sub(keep.max(1)).filter(|cut| *cut > 0)?;
     transcript.turns().get(cut).map(|turn| turn.first)
 }
 
-/// The first of the newest messages that are shown; nothing where no more are shown than that.
+/// The first of the newest `keep` messages that are shown; `None` if no more are shown than that.
 fn newest_messages(source: Source<'_>, resume: Ordinal, keep: usize) -> Option<Ordinal> {
     let transcript = source.transcript;
     let shown = segments(transcript, resume, Ordinal(u32::MAX));
@@ -116,7 +116,7 @@ fn messages(transcript: &Transcript, segment: &Segment) -> impl Iterator<Item = 
     std::iter::once(segment.first).chain(results)
 }
 
-/// The first message of the newest rounds and requests that weigh this share of the limit together.
+/// The first message of the newest rounds and requests within this share of the limit; `None` if all are.
 fn token_tail(source: Source<'_>, resume: Ordinal, share: PerMille) -> Option<Ordinal> {
     let transcript = source.transcript;
     let mut left = share.of(source.budget.limit);
@@ -131,7 +131,7 @@ fn token_tail(source: Source<'_>, resume: Ordinal, share: PerMille) -> Option<Or
     None
 }
 
-/// What is shown in another form.
+/// Actions of the record in force.
 fn in_force(transcript: &Transcript) -> &BTreeMap<Ordinal, Action> {
     static NONE: BTreeMap<Ordinal, Action> = BTreeMap::new();
     transcript.in_force().map_or(&NONE, |record| &record.actions)
@@ -179,7 +179,7 @@ mod tests {
     }
 
     #[test]
-    fn of_several_rounds_the_newest_is_left_and_the_one_before_is_the_anchor() {
+    fn slice_ends_before_the_newest_of_several_rounds() {
         let transcript = session("urrr");
         let slice = under(&transcript, Retention::Rounds).expect("a slice");
         assert_eq!(slice, Slice { through: Ordinal(4), is_continuation: false, leaves_tail: true });
@@ -187,7 +187,7 @@ mod tests {
     }
 
     #[test]
-    fn with_one_round_or_none_the_last_round_of_the_turn_before_is_the_anchor() {
+    fn at_most_one_round_ends_slice_with_previous_turn() {
         for plan in ["urau", "uraur"] {
             let transcript = session(plan);
             let slice = under(&transcript, Retention::Rounds).expect("a slice");
@@ -217,7 +217,7 @@ mod tests {
     }
 
     #[test]
-    fn user_turns_fall_back_to_rounds_where_there_are_too_few() {
+    fn too_few_user_turns_fall_back_to_rounds() {
         let transcript = session("urr");
         let by_turns = under(&transcript, Retention::UserTurns(3));
         assert_eq!(by_turns, under(&transcript, Retention::Rounds));

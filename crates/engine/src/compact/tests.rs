@@ -1,4 +1,4 @@
-//! Compaction as a user of the engine sees it: whole sessions, from trigger to rendered prompt.
+//! Tests of compaction with whole sessions, from trigger to rendered prompt.
 
 mod bounded;
 mod failures;

@@ -1,5 +1,5 @@
-//! When a compaction is due: one decision about a prompt that is about to be sent, the same for a session that runs and
-//! for one that is replayed. Pure: what is due is said, nothing is begun. How it is done is `ladder`'s.
+//! Decides whether a compaction is due for a prompt that is about to be sent, in the same way for live sessions and
+//! replays. Pure: it starts nothing; `ladder` makes the compaction.
 
 use super::policy::{Consent, Policy};
 use super::record::{Compaction, Mode, Trigger};
@@ -9,30 +9,30 @@ use crate::prompt::{self, BudgetExceeded, Prompt, Source};
 use crate::transcript::{Transcript, Turn};
 use serde::{Deserialize, Serialize};
 
-/// What a prompt needs before it goes out.
+/// Next step for a prompt that is about to be sent.
 #[derive(Debug, Clone, PartialEq)]
 pub enum Next {
-    /// Nothing: it goes out.
+    /// Send the prompt.
     Send(Box<Prompt>),
-    /// It fits, and a compaction is due all the same. Where that fails, this prompt goes out as it is.
+    /// The prompt fits, but a compaction is due. If that fails, send this prompt.
     Try(Trigger, Box<Prompt>),
-    /// It does not fit, and room is made.
+    /// The prompt does not fit: compact.
     Must(Trigger, BudgetExceeded),
-    /// It does not fit, and nothing may be compacted.
+    /// The prompt does not fit, and compaction is disabled.
     Refuse(BudgetExceeded),
 }
 
-/// What became of the attempts to have a model sum up. Belongs to a session, and survives with it.
+/// Failed attempts to get a summary from a model. Owned by a session and stored with it.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct Attempts {
-    /// Compactions in a row for which a model was asked in vain.
+    /// Compactions in a row for which a model was asked and gave no summary.
     pub failures: u32,
     /// The first message after the last of them.
     pub since: Ordinal,
 }
 
-/// Renders, and says what the prompt needs. `is_smaller`: the model's window is smaller than that of the model before.
+/// Renders the prompt and returns its next step. `is_smaller`: the window is smaller than that of the model before.
 pub fn next(source: Source<'_>, policy: &Policy, is_smaller: bool) -> Next {
     match prompt::render(source) {
         Ok(prompt) => match due(source, policy, prompt.tokens) {
@@ -47,7 +47,7 @@ pub fn next(source: Source<'_>, policy: &Policy, is_smaller: bool) -> Next {
     }
 }
 
-/// The trigger that a prompt of this many tokens sets off, though it fits. They are looked at when a turn begins, before
+/// Returns the trigger that fires for a prompt of this many tokens that fits. Checked only when a turn begins, before
 /// its model is asked.
 pub(crate) fn due(source: Source<'_>, policy: &Policy, tokens: u32) -> Option<Trigger> {
     let may = may_try(policy) && begins(source.transcript) && missing(source, policy, tokens) == 0;
@@ -65,21 +65,21 @@ pub(crate) fn due(source: Source<'_>, policy: &Policy, tokens: u32) -> Option<Tr
     is_over(triggers.messages, shown_messages(source.transcript)).then_some(Trigger::Messages)
 }
 
-/// Whether a summary is to be prepared beside the turn that a prompt of this many tokens belongs to.
+/// `true` if a summary should be prepared beside the turn of a prompt of this many tokens.
 pub fn prepares(source: Source<'_>, policy: &Policy, tokens: u32) -> bool {
     let share = policy.triggers.background.filter(|_| may_try(policy));
     share.is_some_and(|share| tokens >= share.of(source.budget.limit))
         && missing_to_prepare(source, policy, tokens) == 0
 }
 
-/// New tokens that are missing before a summary is prepared: half of what a compaction waits for, so that it is there
-/// when room is needed. What is prepared is no compaction yet.
+/// Returns the new tokens still missing before a summary is prepared: half of those that a compaction needs, so that
+/// the summary is ready in time. A prepared summary is no compaction yet.
 pub fn missing_to_prepare(source: Source<'_>, policy: &Policy, tokens: u32) -> u32 {
     missing_of(min_new_tokens(source, policy) / 2, source, tokens)
 }
 
-/// New tokens that are missing since the last compaction before a trigger other than an overflow starts another
-/// (hysteresis).
+/// Returns the new tokens still missing since the last compaction before a trigger other than an overflow starts
+/// another (hysteresis).
 pub fn missing(source: Source<'_>, policy: &Policy, tokens: u32) -> u32 {
     missing_of(min_new_tokens(source, policy), source, tokens)
 }
@@ -89,8 +89,8 @@ fn missing_of(most: u32, source: Source<'_>, tokens: u32) -> u32 {
         .map_or(0, |record| most.saturating_sub(tokens.saturating_sub(record.tokens_after)))
 }
 
-/// New tokens that are missing, of those that another compaction would need, in what was said from this message on: an
-/// attempt came to nothing there, or the user refused what came of it.
+/// Returns the new tokens still missing in the messages from `since` on before another compaction: there an attempt
+/// failed, or the user refused its result.
 pub fn missing_since(source: Source<'_>, policy: &Policy, since: Ordinal) -> u32 {
     let new = source.transcript.range(since, Ordinal(u32::MAX));
     let tokens = new.iter().filter(|message| !message.is_hidden()).map(|message| message.tokens);
@@ -98,19 +98,19 @@ pub fn missing_since(source: Source<'_>, policy: &Policy, since: Ordinal) -> u32
     min_new_tokens(source, policy).max(1).saturating_sub(tokens)
 }
 
-/// Whether there is something to compact, and nothing of it was compacted already.
+/// `true` if there is something to compact and something new since the newest compaction.
 pub fn may_shrink(source: Source<'_>, policy: &Policy) -> bool {
     !is_unchanged(source) && slice::slice(source, policy).is_ok()
 }
 
-/// Whether silence of this many seconds sets a compaction off. The last of them counts.
+/// `true` if idle time of `silent_ms` milliseconds triggers a compaction; the bound itself counts.
 pub fn idles(policy: &Policy, silent_ms: u64) -> bool {
     let idle = policy.triggers.idle_secs.filter(|_| may_try(policy));
     idle.is_some_and(|secs| silent_ms >= u64::from(secs) * 1000)
 }
 
-/// New tokens that fit before a compaction: up to the limit, or to the share at which a turn that begins sets one off,
-/// but not before those are new that are missing (`held`).
+/// Returns the new tokens that fit before a compaction: up to the limit, or to the share that triggers one when a turn
+/// begins, but not before `held` more tokens are new.
 pub fn tokens_until(source: Source<'_>, policy: &Policy, tokens: u32, held: u32) -> u32 {
     let limit = source.budget.limit;
     let share = policy.triggers.pre_turn.filter(|_| may_try(policy)).map(|share| share.of(limit));
@@ -120,13 +120,13 @@ pub fn tokens_until(source: Source<'_>, policy: &Policy, tokens: u32, held: u32)
     share.map_or(limit, |share| share.max(earliest).min(limit)).saturating_sub(tokens)
 }
 
-/// Whether nothing was said since the newest compaction: to compact again would change nothing.
+/// `true` if nothing is new since the newest compaction, so that another would change nothing.
 pub fn is_unchanged(source: Source<'_>) -> bool {
     newest(source.transcript)
         .is_some_and(|record| record.tokens_after == prompt::draft(source, Some(record)).tokens)
 }
 
-/// The newest compaction that is obeyed. Messages that the user left out are none: what is left was not compacted by it.
+/// The newest compaction in force. A record that only excludes messages is none: it compacts nothing.
 fn newest(transcript: &Transcript) -> Option<&Compaction> {
     let records = transcript.compactions();
     let before = |of: &&Compaction| records.iter().find(|record| Some(&record.id) == of.previous.as_ref());
@@ -134,23 +134,24 @@ fn newest(transcript: &Transcript) -> Option<&Compaction> {
     chain.find(|record| record.mode != Mode::Excluded)
 }
 
-/// Tokens that must be new since the last compaction before a trigger other than an overflow starts another: as many as
-/// lie between limit and target, so that the number of compactions is bounded by what is new.
+/// Returns the tokens that must be new since the last compaction before a trigger other than an overflow starts
+/// another. By default as many as lie between limit and target, so that new tokens bound the number of compactions.
 pub fn min_new_tokens(source: Source<'_>, policy: &Policy) -> u32 {
     policy.min_new_tokens.unwrap_or_else(|| {
-        // What cannot be given up beside tools and system text only makes the distance smaller.
+        // Other parts that cannot be dropped would only make the distance smaller.
         let free = source.budget.limit.saturating_sub(source.fixed.tokens());
         free - policy.target_ratio.of(free)
     })
 }
 
 impl Attempts {
-    /// Whether a model may be asked. Failures in a row end that, until as much is new as another compaction would need.
+    /// `true` if a model may be asked: not after too many failures in a row, until enough is new for another
+    /// compaction.
     pub fn may_ask(&self, source: Source<'_>, policy: &Policy) -> bool {
         self.failures < policy.most_failures || missing_since(source, policy, self.since) == 0
     }
 
-    /// A model was asked in vain, or a summary came of it. New content had armed it again.
+    /// Records the end of an attempt. A failure that new content allowed after too many counts as the first.
     pub fn ended(&mut self, transcript: &Transcript, is_failure: bool, policy: &Policy) {
         let messages = u32::try_from(transcript.messages().len()).unwrap_or(u32::MAX);
         *self = match is_failure {
@@ -161,18 +162,18 @@ impl Attempts {
     }
 }
 
-/// Whether anything may be compacted that need not be.
+/// `true` if the policy allows compactions that an overflow does not require.
 fn may_try(policy: &Policy) -> bool {
     policy.enabled && policy.consent != Consent::Off
 }
 
-/// Whether the running turn has its request and nothing else.
+/// `true` if the running turn has no rounds yet.
 fn begins(transcript: &Transcript) -> bool {
     let running = transcript.turns().len().checked_sub(1);
     running.is_some_and(|turn| transcript.rounds_of(turn).is_empty())
 }
 
-/// User turns that a prompt shows as they were said.
+/// Returns the number of user turns after the hidden ranges, without excluded ones.
 pub fn shown_turns(transcript: &Transcript) -> u32 {
     let resume = resume_at(transcript);
     let is_shown =
@@ -180,7 +181,7 @@ pub fn shown_turns(transcript: &Transcript) -> u32 {
     u32::try_from(transcript.turns().iter().filter(is_shown).count()).unwrap_or(u32::MAX)
 }
 
-/// Messages that a prompt shows as they were said.
+/// Returns the number of messages after the hidden ranges, without excluded ones and those no model sees.
 pub fn shown_messages(transcript: &Transcript) -> u32 {
     let messages = transcript.range(resume_at(transcript), Ordinal(u32::MAX)).iter();
     let shown = messages.filter(|message| !message.is_hidden() && !transcript.is_excluded(message.ord));

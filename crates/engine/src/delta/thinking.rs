@@ -1,28 +1,28 @@
-//! A provider's blocks of thinking within an answer that is being written: what makes two of them one, and how they
-//! become one. All that decides is visible in the draft itself, so whoever has a snapshot of it can go on folding.
+//! Folding of a provider's thinking blocks into an answer in progress: matching of blocks, and their merge.
+//! The draft itself holds all state, so folding can continue from any snapshot of it.
 
 use super::DraftPart;
 use crate::message::AssistantPart;
 use serde_json::{Map, Value};
 use std::sync::Arc;
 
-/// The type of a block that says none, and of thinking that came as text.
+/// The type of a block that states none, and of thinking appended as text.
 const THINKING: &str = "thinking";
-/// The type of a block that only its provider can read. No text ever belongs to it.
+/// The type of a block that only its provider can read; such a block has no text.
 const REDACTED: &str = "redacted_thinking";
 
-/// Thinking that grows.
+/// Thinking in progress.
 #[derive(Debug, Clone, PartialEq, Default)]
 pub struct Thinking {
-    /// What was thought.
+    /// The text so far; may be empty.
     pub text: String,
     /// The provider's signature; never empty.
     pub signature: Option<String>,
-    /// The rest of the provider's block; without its type where that is `thinking`.
+    /// The rest of the provider's block, without the type if that is `thinking`.
     pub block: Map<String, Value>,
 }
 
-/// The value of a key that tells blocks apart. Numbers are compared as JavaScript compares them.
+/// A key's value for matching blocks. Numbers compare as in JavaScript.
 #[derive(PartialEq)]
 enum Key<'a> {
     Text(&'a str),
@@ -30,12 +30,11 @@ enum Key<'a> {
 }
 
 impl Thinking {
-    /// Thinking that came as text.
     pub(super) fn of_text(text: String) -> Self {
         Self { text, ..Self::default() }
     }
 
-    /// A provider's block. Its text is `thinking` or, where there is none, `text`.
+    /// Reads a provider's block. Its text is under `thinking`, else under `text`.
     fn of_block(mut block: Map<String, Value>) -> Self {
         let text = take_text(&mut block, THINKING).or_else(|| take_text(&mut block, "text"));
         let signature = take_text(&mut block, "signature").filter(|signature| !signature.is_empty());
@@ -45,12 +44,11 @@ impl Thinking {
         Self { text: text.unwrap_or_default(), signature, block }
     }
 
-    /// Whether text that comes next belongs to it: what is signed, or cannot be read, is whole.
+    /// `true` if further text can be appended: a signed or redacted block is complete.
     pub(super) fn is_open(&self) -> bool {
         self.signature.is_none() && self.kind() != REDACTED
     }
 
-    /// As a part of a message.
     pub(super) fn part(&self) -> AssistantPart {
         AssistantPart::Reasoning {
             text: self.text.as_str().into(),
@@ -83,14 +81,14 @@ impl Thinking {
         self.signature.is_none() && self.key("index").is_none() && self.key("id").is_none()
     }
 
-    /// Whether this, which nothing tells apart, is what `later` speaks of.
+    /// `true` if `later` is a later form of this block, which has no key to match by.
     fn is_meant_by(&self, later: &Self) -> bool {
         let is_kind = self.kind() == THINKING || self.kind() == later.kind();
         let agrees = later.text.starts_with(&self.text) || self.text.starts_with(&later.text);
         self.has_no_key() && (is_kind && agrees && later.kind() != REDACTED || self == later)
     }
 
-    /// Takes a later form of the same block in. Text is never lost.
+    /// Merges a later form of the same block. Text is never lost.
     fn merge(&mut self, later: Self) {
         if later.text.starts_with(&self.text) {
             self.text = later.text;
@@ -104,7 +102,7 @@ impl Thinking {
     }
 }
 
-/// Takes the text under a key out; null is no text, and any other value stays as it is.
+/// Removes and returns the text under a key; null counts as no text, other values stay.
 fn take_text(block: &mut Map<String, Value>, key: &str) -> Option<String> {
     if !matches!(block.get(key), Some(Value::String(_) | Value::Null)) {
         return None;
@@ -115,14 +113,13 @@ fn take_text(block: &mut Map<String, Value>, key: &str) -> Option<String> {
     }
 }
 
-/// Takes blocks in, each into the part that it is a later form of, else as a new part at the end.
+/// Merges each block into the part that it is a later form of, or appends it as a new part.
 ///
-/// Two operations tell of thinking. `appendReasoning` says what is new, a block says what there is so far, often with
-/// all of the text that was appended before it. The rule between them: a block takes over the first thinking that has
-/// no key of its own and whose text it repeats or goes on with. So text that was streamed is not said twice once its
-/// signature comes, and text that no block speaks of stays.
+/// Two operations add thinking: `appendReasoning` adds new text, a block states everything so far, often including
+/// all text appended before. A block therefore takes over the first thinking without a key whose text it repeats or
+/// continues. So streamed text is not duplicated when its signature arrives, and text that no block mentions stays.
 pub(super) fn set_blocks(parts: &mut Vec<DraftPart>, blocks: Vec<Map<String, Value>>) {
-    // Two blocks of one list are two blocks, even if nothing tells them apart.
+    // Two blocks of one list are distinct, even without keys.
     let mut taken: Vec<usize> = Vec::new();
     for later in blocks.into_iter().map(Thinking::of_block).filter(|block| *block != Thinking::default()) {
         let find = |is_it: &dyn Fn(usize, &Thinking) -> bool| {

@@ -1,11 +1,11 @@
-//! What a call is about, read from its arguments: files, a command, todos, a cell. The names under which tools put such
-//! things are data. What the tool did with them is not known here.
+//! The subject of a tool call, read from its arguments: files, a command, todos, a notebook cell. The
+//! argument names are tables, and the tool itself is not interpreted.
 
 use super::ToolCall;
 use crate::text::{json, sha256_hex};
 use serde_json::Value;
 
-/// Argument names under which a file's path stands, the likelier first.
+/// Argument names for a file's path, the likelier first.
 const PATHS: &[&str] = &[
     "path",
     "file_path",
@@ -22,42 +22,40 @@ const PATHS: &[&str] = &[
     "paths",
     "filePaths",
 ];
-/// Argument names under which a list of changes or files stands, each with a path of its own.
+/// Argument names for a list of changes or files, each with a path of its own.
 const PARTS: &[&str] = &["replacements", "edits", "files", "changes"];
-/// Argument names under which a patch stands that names its files itself.
+/// Argument names for a patch that names its files itself.
 const PATCHES: &[&str] = &["input", "patch", "patchText", "diff"];
-/// What stands before the path in a line of such a patch.
+/// Line prefixes before a path in such a patch.
 const PATCHED: &[&str] =
     &["*** Add File: ", "*** Update File: ", "*** Delete File: ", "*** Move to: ", "+++ b/"];
-/// Argument names under which a command stands.
 const COMMANDS: &[&str] = &["command", "cmd", "script", "commands"];
-/// Argument names under which the whole content of a written file stands.
+/// Argument names for the whole content of a written file.
 const CONTENTS: &[&str] = &["content", "contents", "file_text", "text"];
-/// Argument names under which a list of todos stands, and the names of an entry's text.
+/// Argument names for a list of todos; below, keys for an entry's text.
 const TODOS: &[&str] = &["todos", "todoList", "plan", "items"];
 const TODO_TEXTS: &[&str] = &["content", "title", "step", "text", "description"];
-/// Argument names under which the cell of a notebook stands.
 const CELLS: &[&str] = &["cellId", "cell_id", "cell", "cellIndex", "cell_index"];
 
-/// What a call was about. Arguments that are no JSON object are about nothing.
+/// The subject of a tool call; empty if the arguments are neither a JSON object nor a patch.
 #[derive(Debug, Clone, PartialEq, Default)]
 pub struct About {
-    /// Whether the arguments could be read. An empty text is no arguments, and can.
+    /// `true` if the arguments were understood; empty text counts as no arguments.
     pub is_readable: bool,
-    /// The files, in the order of the arguments.
+    /// Files in the order of the arguments, without duplicates.
     pub paths: Vec<String>,
-    /// The command on its lines.
+    /// The command line; a list of words is joined with spaces.
     pub command: Option<String>,
-    /// Todos as (text, status); nothing where there is no list.
+    /// Todos as (text, status); `None` without a list.
     pub todos: Option<Vec<(String, String)>>,
-    /// The cell of a notebook.
+    /// The notebook cell, by id or index.
     pub cell: Option<String>,
-    /// SHA-256 of the text that stands where a tool that writes whole files takes it.
+    /// SHA-256 of the whole content given to a tool that writes files.
     pub content_sha256: Option<String>,
 }
 
 impl About {
-    /// Reads a call's arguments.
+    /// Reads a call's arguments; never fails.
     pub fn of(call: &ToolCall) -> Self {
         if call.arguments.trim().is_empty() {
             return Self { is_readable: true, ..Self::default() };
@@ -65,7 +63,7 @@ impl About {
         let arguments = match json::read::<Value>(&call.arguments) {
             Ok(arguments @ Value::Object(_)) => arguments,
             _ => {
-                // Some tools take a patch as it is.
+                // Some tools take a bare patch instead of JSON.
                 let paths: Vec<String> = patched(&call.arguments).map(plain).collect();
                 return Self { is_readable: !paths.is_empty(), paths, ..Self::default() };
             }
@@ -83,18 +81,18 @@ impl About {
         }
     }
 
-    /// The file, where it was about one; the first of several.
+    /// Returns the first of the files.
     pub fn path(&self) -> Option<&str> {
         self.paths.first().map(String::as_str)
     }
 }
 
-/// The files that a patch says it changes.
+/// Iterates over the files that a patch changes, by its headers.
 pub(crate) fn patched(patch: &str) -> impl Iterator<Item = &str> {
     patch.lines().filter_map(|line| PATCHED.iter().find_map(|mark| line.strip_prefix(mark))).map(str::trim)
 }
 
-/// The files that arguments name: by themselves, else in a list of parts, else in a patch.
+/// Files named at the top level and in lists of parts; only if there are none, those named in a patch.
 fn paths(arguments: &Value) -> Vec<String> {
     let own = own_paths(arguments);
     let parts = PARTS.iter().filter_map(|name| arguments.get(name)?.as_array()).flatten();
@@ -119,7 +117,7 @@ fn own_paths(value: &Value) -> Vec<String> {
     named.unwrap_or_default()
 }
 
-/// The same file has the same name, whether it is given by its address or from the folder that is open.
+/// Strips `file://` or `./`, so that a file has one name whether given as a URI or relative to the workspace.
 fn plain(path: &str) -> String {
     let path = path.strip_prefix("file://").unwrap_or(path);
     path.strip_prefix("./").unwrap_or(path).to_owned()
@@ -159,7 +157,7 @@ mod tests {
     }
 
     #[test]
-    fn arguments_that_are_broken_or_strange_are_about_nothing() {
+    fn broken_or_unknown_arguments_have_no_subject() {
         for arguments in ["{", "[]", "null", "\"text\"", "{\"path\":\"a", "{\"a\":\"\\x\"}"] {
             assert_eq!(about(arguments), About::default(), "{arguments}");
         }
@@ -177,7 +175,7 @@ mod tests {
     }
 
     #[test]
-    fn files_are_found_by_themselves_in_parts_and_in_patches() {
+    fn files_are_found_in_arguments_parts_and_patches() {
         assert_eq!(about(r#"{"path":"./a.rs","edits":[{"oldText":"x"}]}"#).paths, ["a.rs"]);
         assert_eq!(about(r#"{"path":"a\ud800.rs"}"#).paths, ["a\u{fffd}.rs"]);
         assert_eq!(about(r#"{"uri":"file:///code/a.rs"}"#).paths, ["/code/a.rs"]);

@@ -1,4 +1,4 @@
-//! A request of a model to run a tool, and what came of it: values only. What a call is about is read in `about`.
+//! Tool calls and their results: values only. `about` reads a call's subject from its arguments.
 
 use super::{Content, Text};
 use crate::id::CallId;
@@ -6,54 +6,54 @@ use crate::text::json;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
-/// A request of the model to run a tool.
+/// A model's request to run a tool.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct ToolCall {
     /// Unique in the session.
     pub id: CallId,
-    /// The id in its source, where that one was used before.
+    /// The source's own id, if that was already in use and `id` had to be changed.
     pub source_id: Option<String>,
-    /// The tool's name.
+    /// The tool's name, as the model wrote it.
     pub name: Text,
-    /// The arguments as JSON text, as the model gave them; may be broken.
+    /// The arguments as JSON text, as the model wrote them; may be malformed.
     pub arguments: Text,
 }
 
 impl ToolCall {
-    /// A call under the id that its source gave it.
+    /// Creates a call under the source's id.
     pub fn new(id: &str, name: &str, arguments: &str) -> Self {
         Self { id: CallId::new(id), source_id: None, name: name.into(), arguments: arguments.into() }
     }
 }
 
-/// What a tool answered.
+/// A tool's result.
 #[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct ToolResult {
-    /// The call that it answers, by the id in its source.
+    /// The answered call, by the id in its source.
     pub call: String,
-    /// What the tool said.
+    /// Text and images that the tool returned.
     pub content: Vec<Content>,
-    /// Whether the tool said that it failed.
+    /// `true` if the tool reported a failure.
     pub is_error: bool,
-    /// The exit code, where the tool stated one.
+    /// The exit code, if the tool stated one.
     pub exit_code: Option<i32>,
-    /// Files that it changed, with the SHA-256 of what they hold now.
+    /// Files that the tool changed.
     pub effects: Vec<Effect>,
-    /// What the user decided about the call, where the user was asked. No model is shown it and it has no part in the
-    /// hash: an editor's copy of a message does not have it.
+    /// The user's decision about the call, if the user was asked. Neither shown to a model nor part of the
+    /// hash, because an editor's copy of a message lacks it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub verdict: Option<Verdict>,
 }
 
-/// What a user decided about a call.
+/// A user's decision about a tool call.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct Verdict {
-    /// Whether it may run.
+    /// `true` if the call may run.
     pub approved: bool,
-    /// The user's words about it.
+    /// The user's comment.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub note: Option<String>,
 }
@@ -61,14 +61,14 @@ pub struct Verdict {
 /// A file that a tool changed.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Effect {
-    /// Its path.
+    /// The path as the tool stated it.
     pub path: String,
-    /// SHA-256 of its content after the change, lower-case hexadecimal.
+    /// SHA-256 of the content after the change, lower-case hexadecimal.
     pub sha256: String,
 }
 
-/// The values in a call's arguments as plain text, without keys and without JSON's escapes; the text itself where it
-/// is no JSON.
+/// Returns the values in a call's arguments as plain text, one per line, without keys and JSON escapes; the
+/// text itself if it is not JSON.
 pub fn argument_values(arguments: &str) -> String {
     fn walk(value: &Value, out: &mut Vec<String>) {
         match value {

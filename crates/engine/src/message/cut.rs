@@ -1,15 +1,15 @@
-//! A large tool result as a model sees it: its head, its tail, and how the rest is fetched. Whether a result is large is
-//! decided once, when it is appended, and the sizes stay with the message: no setting and no restart changes the bytes
-//! of a prompt. The result itself is kept whole. An answer without its thinking is decided in the same way. What a
-//! compaction does to old results is not told here.
+//! Cuts of large tool results as a model sees them: head, tail, and how to fetch the rest. The cut is decided
+//! once, when the result is appended, and its sizes are stored with the message: no setting and no restart
+//! changes the bytes of a prompt. The result itself is stored whole. An answer's thinking is left out in the
+//! same way. Compaction of old results is elsewhere.
 
 use super::{AssistantPart, Body, Content, ToolResult};
 use crate::text::{head, tail};
 use crate::tokens::{PER_IMAGE, PER_MESSAGE, TokenCount};
 use serde::{Deserialize, Serialize};
 
-/// How a result is shown that is over its limit: by so much of its [`joined`] text, cut on character boundaries.
-/// Pictures stay beside it.
+/// Sizes at which a result over its limit is shown: head and tail of its [`joined`] text, cut at character
+/// boundaries. Images follow the text.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct Cut {
@@ -17,14 +17,15 @@ pub struct Cut {
     pub head: u32,
     /// Bytes of the tail.
     pub tail: u32,
-    /// Tokens of the message so shown, with its overhead.
+    /// Tokens of the shortened message, with its overhead.
     pub tokens: u32,
-    /// Whether it is shown so only when its turn is over.
+    /// `true` if the cut applies only once its turn is over.
     #[serde(default, skip_serializing_if = "is_false")]
     pub after_turn: bool,
 }
 
-/// Which thinking of earlier answers prompts show. It is decided for each answer when that comes, and all of it is stored.
+/// Thinking of earlier answers that prompts show. Decided for each answer when it is appended; all thinking
+/// is stored.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
@@ -32,7 +33,7 @@ pub enum ThinkingInPrompt {
     /// All of it.
     #[default]
     Keep,
-    /// That of the turn that runs; at a turn's end the prefix breaks.
+    /// Only that of the running turn; the prefix breaks at a turn's end.
     StripCompletedTurns,
     /// None.
     Strip,
@@ -42,8 +43,8 @@ fn is_false(flag: &bool) -> bool {
     !flag
 }
 
-/// How an answer is shown whose thinking does not stay in prompts; nothing where it has none, or nothing beside it. Its
-/// tokens so shown.
+/// The cut of an answer whose thinking does not stay in prompts, with its tokens; `None` if the answer has no
+/// thinking, or only thinking.
 pub(crate) fn without_thinking(
     body: &Body,
     thinking: ThinkingInPrompt,
@@ -61,19 +62,19 @@ pub(crate) fn without_thinking(
     Some(Cut { head: 0, tail: 0, tokens: shown.tokens(counter), after_turn })
 }
 
-/// The same cut of an answer, weighed anew.
+/// Recounts the tokens of an answer's cut.
 pub fn weighed_again(shown: Cut, body: &Body, counter: &dyn TokenCount) -> Cut {
     let thinking =
         if shown.after_turn { ThinkingInPrompt::StripCompletedTurns } else { ThinkingInPrompt::Strip };
     without_thinking(body, thinking, counter).unwrap_or(shown)
 }
 
-/// Of a text of more bytes than this for each token of its limit, only that many are counted where they are over the
-/// limit already: what is shown must not cost the time of all that is not.
+/// Bytes per token of the limit that are counted first. If that sample exceeds the limit, the rest of the
+/// text is never tokenized: showing a cut must not cost the time of the whole.
 const SAMPLE_PER_TOKEN: usize = 32;
 
-/// Tokens of a result's message as a prompt shows it, and its cut where its text weighs more than `most` tokens.
-/// `reference` is the id under which the rest can be fetched.
+/// Counts the tokens of a result's message as a prompt shows it, with its cut if the text has more than
+/// `most` tokens. `reference` is the id for fetching the rest.
 pub(crate) fn weigh(
     result: &ToolResult,
     most: u32,
@@ -82,7 +83,7 @@ pub(crate) fn weigh(
 ) -> (u32, Option<Cut>) {
     let whole_tokens =
         || result.content.iter().map(|part| part.tokens(counter)).sum::<u32>().saturating_add(PER_MESSAGE);
-    // No token is less than a byte, so most results need no second look.
+    // A token has at least one byte, so most results need no further check.
     let bytes: usize = result.content.iter().filter_map(Content::text).map(|text| text.len()).sum();
     if bytes <= most as usize {
         return (whole_tokens(), None);
@@ -124,8 +125,8 @@ pub(crate) fn weigh(
     (tokens, Some(Cut { head: half, tail: half, tokens, after_turn: false }))
 }
 
-/// At most `first` bytes of the head and `last` bytes of the tail of a text, with what is missing said between them, and
-/// the id under which that can be fetched, where it is told.
+/// Returns at most `first` bytes of the head and `last` bytes of the tail of a text, with a note between them
+/// on the bytes left out and, given a `reference`, the id for fetching them.
 pub(crate) fn head_and_tail(whole: &str, first: usize, last: usize, reference: Option<&str>) -> String {
     let (first, last) = (head(whole, first), tail(whole, last));
     let left_out = whole.len().saturating_sub(first.len() + last.len());
@@ -135,8 +136,8 @@ pub(crate) fn head_and_tail(whole: &str, first: usize, last: usize, reference: O
     format!("{first}\n[… {left_out} of {} bytes not shown{fetch} …]\n{last}", whole.len())
 }
 
-/// All text of a user message or a result, pictures named in their place. Offsets of a recall and of a cut are bytes of
-/// it.
+/// Joins the text of a user message or a result, with a placeholder for each image. Offsets of a recall and
+/// of a cut are bytes of this text.
 pub fn joined(content: &[Content]) -> String {
     let mut out = String::new();
     for part in content {
@@ -158,7 +159,7 @@ pub fn joined(content: &[Content]) -> String {
 }
 
 impl Cut {
-    /// What a model sees of a result: its head and tail, then its pictures.
+    /// Returns the result as a model sees it: head and tail, then the images.
     pub fn shown(self, content: &[Content], reference: &str) -> Vec<Content> {
         let text =
             head_and_tail(&joined(content), self.head as usize, self.tail as usize, Some(reference)).into();

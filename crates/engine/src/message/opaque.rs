@@ -1,49 +1,51 @@
-//! What an answer's thinking weighs. A provider bills what the model reads again, never the bytes of a signature or of a
-//! ciphertext: thinking that shows its text weighs its text, and thinking that shows none what its provider reported.
+//! The token weight of an answer's thinking. A provider bills what the model reads again, never the bytes of
+//! a signature or ciphertext: thinking with text weighs its text, thinking without text weighs what the
+//! provider reported.
 
 use super::{AssistantPart, Body, Usage};
 use crate::tokens::TokenCount;
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 
-/// What is known of an answer's thinking. It goes where the answer goes, is sent to nobody and has no part in the hash.
+/// The weight and origin of an answer's thinking. Stored with the answer, never sent, and not part of the hash.
 #[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct Thought {
-    /// Raw tokens of the thinking, which are among the message's. Messages from before thinking was weighed by itself have
-    /// no [`Thought`] and are weighed again when they are loaded.
+    /// Raw tokens of the thinking, included in the message's. Messages stored before thinking was counted
+    /// separately have no [`Thought`] and are counted again when loaded.
     pub tokens: u32,
-    /// Hash of the prompt that was answered, as `prompt::sent` marks it. Missing where nobody knows that prompt: an import,
-    /// an edit.
+    /// Hash of the answered prompt, as computed in `prompt::sent`. Missing if that prompt is unknown, as
+    /// after an import or an edit.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub follows: Option<String>,
 }
 
-/// Keys of a provider's block whose texts only the provider can read.
+/// Keys of a provider's block whose values only the provider can read.
 const OPAQUE: [&str; 5] = ["signature", "data", "encrypted_content", "encrypted_index", "thought_signature"];
 
-/// Base64 characters of a signature or of redacted thinking for each token in it. In 511 signed blocks of Claude 4.5
-/// whose text stands beside them a signature has about 200 characters, and 1.5 for each byte of the text; a token of
-/// English has four bytes. Two redacted blocks of 744 and 296 characters stand in a recorded answer of 189 tokens, of
-/// which the visible text takes 95: this gives 106.
+/// Base64 characters per token of a signature or of redacted thinking. In 511 signed blocks of Claude 4.5
+/// with visible text, a signature has about 200 characters plus 1.5 for each byte of the text; a token of
+/// English has four bytes. A recorded answer of 189 tokens, 95 of them visible text, has two redacted blocks
+/// of 744 and 296 characters: this gives 106.
 const CHARS_PER_TOKEN: usize = 6;
-/// Characters that an opaque text has without anything in it.
+/// Characters of an opaque text that encrypts nothing.
 const EMPTY_CHARS: usize = 200;
-/// The same for `encrypted_content`: in a recorded session 1,060 characters made the next prompt 46 tokens longer.
+/// As [`EMPTY_CHARS`], for `encrypted_content`: in a recorded session 1,060 characters added 46 tokens to the
+/// next prompt.
 const EMPTY_CIPHER_CHARS: usize = 800;
 
-/// Raw tokens of an opaque text of which nothing is reported.
+/// Estimates the raw tokens of an opaque text without reported usage.
 fn estimate(key: &str, text: &str) -> u32 {
     let empty = if key == "encrypted_content" { EMPTY_CIPHER_CHARS } else { EMPTY_CHARS };
     u32::try_from(text.len().saturating_sub(empty) / CHARS_PER_TOKEN).unwrap_or(u32::MAX)
 }
 
-/// The opaque texts of a block with their keys.
+/// The opaque texts of a block as (key, text).
 fn opaque(block: &Map<String, Value>) -> impl Iterator<Item = (&str, &str)> {
     OPAQUE.into_iter().filter_map(|key| Some((key, block.get(key)?.as_str()?)))
 }
 
-/// Raw tokens of the thinking among these parts of one answer, of which the provider reported this use.
+/// Counts the raw tokens of the thinking in one answer's parts. `usage` is the provider's report for that answer.
 pub fn thinking(parts: &[AssistantPart], usage: Option<Usage>, counter: &dyn TokenCount) -> u32 {
     let (mut shown, mut hidden, mut has_hidden) = (0u32, 0u32, false);
     for part in parts {
@@ -64,14 +66,14 @@ pub fn thinking(parts: &[AssistantPart], usage: Option<Usage>, counter: &dyn Tok
     }
 }
 
-/// Raw tokens of a provider's own block: its JSON, and what is estimated of the texts that only the provider can read.
+/// Counts the raw tokens of a provider's own block: its readable JSON plus an estimate for its opaque texts.
 pub(crate) fn raw_block(wire: &Value, counter: &dyn TokenCount) -> u32 {
     let mut readable = wire.clone();
     let hidden = take_opaque(&mut readable);
     counter.count(&readable.to_string()).saturating_add(hidden)
 }
 
-/// Empties the opaque texts in a value; what they weigh.
+/// Empties the opaque texts in a value and returns their estimated tokens.
 fn take_opaque(value: &mut Value) -> u32 {
     match value {
         Value::Array(list) => list.iter_mut().map(take_opaque).fold(0, u32::saturating_add),
@@ -89,7 +91,8 @@ fn take_opaque(value: &mut Value) -> u32 {
 }
 
 impl Body {
-    /// Notes what the thinking in it weighs; what is known of the prompt that it followed stays. Whether it has any.
+    /// Stores the weight of the answer's thinking, keeping [`Thought::follows`]. Returns `true` if the answer
+    /// has any thinking or provider's block.
     pub fn weigh_thinking(&mut self, counter: &dyn TokenCount) -> bool {
         let Body::Assistant { parts, beside, .. } = self else { return false };
         if !parts.iter().any(|part| !matches!(part, AssistantPart::Text(_))) {
@@ -101,7 +104,7 @@ impl Body {
         true
     }
 
-    /// What is known of its thinking; nothing where it has none.
+    /// Returns the weight and origin of the answer's thinking; `None` if it has none.
     pub fn thought(&self) -> Option<&Thought> {
         match self {
             Body::Assistant { beside, .. } => beside.thought.as_ref(),
@@ -109,7 +112,7 @@ impl Body {
         }
     }
 
-    /// Whether something in it was weighed with its opaque texts, as it was once.
+    /// `true` if the answer was stored by a version that counted opaque texts as plain text.
     pub fn was_weighed_whole(&self) -> bool {
         let is_other = |part: &AssistantPart| !matches!(part, AssistantPart::Text(_));
         matches!(self, Body::Assistant { parts, beside, .. }
@@ -171,7 +174,7 @@ mod tests {
     }
 
     #[test]
-    fn weighing_keeps_what_is_known_of_the_prompt() {
+    fn weighing_keeps_hash_of_answered_prompt() {
         let mut body = Body::Assistant {
             parts: vec![thought("hmmm", 300, json!({}))],
             calls: Vec::new(),

@@ -1,14 +1,13 @@
-//! All that a message says, as one text. What is searched, recalled and hashed for a reader is this; what a prompt shows
-//! of it is not decided here.
+//! A message's full text, as searched, recalled and hashed. A prompt may show less of it.
 
 use super::cut::joined;
 use super::{AssistantPart, Body, Message};
 use crate::text::sha256_hex;
 
 impl Body {
-    /// All that it says, as one text: what is searched and what is recalled, so offsets are bytes of it. What users and
-    /// tools said is [`joined`]; a model's answer is its texts and thinking in their order, then a line for each call: its
-    /// tool and its arguments as they came.
+    /// Returns the full text. Offsets of searches and recalls are bytes of it. User messages and results are
+    /// [`joined`]; a model's answer is its texts and thinking in order, then a line for each call with the
+    /// tool's name and its arguments verbatim.
     pub fn said(&self) -> String {
         match self {
             Body::User(parts) => joined(parts),
@@ -27,7 +26,7 @@ impl Body {
 }
 
 impl Message {
-    /// SHA-256 of all that it says, in lower-case hexadecimal: what a recall of it gives, whole.
+    /// Returns the SHA-256 of [`Body::said`], in lower-case hexadecimal.
     pub fn said_sha256(&self) -> &str {
         self.found.said_sha256.get_or_init(|| sha256_hex(self.body.said().as_bytes()).into())
     }

@@ -1,13 +1,13 @@
-//! What the trajectory of a session holds beside what is known here, kept as a record of the session where
-//! there is no file that keeps it. What stands in it is said where trajectories are read and written.
+//! Keys of a trajectory file that have no place in the message model, stored as a record of the session if no
+//! file holds them. The crate `import` defines their content.
 
 use super::{Body, Message};
 
-/// The kind of [`Body::Event`] that keeps it, as JSON. It goes back into the file.
+/// The kind of [`Body::Event`] that holds those keys, as JSON. Written back into the file.
 pub const SOURCE_KEYS: &str = "sourceKeys";
 
 impl Message {
-    /// Whether it keeps what belongs to the file and was said by nobody.
+    /// `true` if the message holds keys of the file and no conversation content.
     pub fn is_source_keys(&self) -> bool {
         matches!(&self.body, Body::Event { kind, .. } if kind == SOURCE_KEYS)
     }

@@ -1,5 +1,5 @@
-//! What became of each message of a session in one prompt, found from the prompt and the record, never as what is
-//! left over: a message that none of them accounts for is counted as unaccounted.
+//! The status of each message of a session in one prompt, derived from the prompt and the compaction record,
+//! never by elimination: a message without a status counts as unaccounted.
 
 use super::Prompt;
 use super::item::Shown;
@@ -9,43 +9,43 @@ use crate::transcript::Transcript;
 use serde::{Deserialize, Serialize};
 use std::collections::{BTreeMap, BTreeSet};
 
-/// Numbers of messages by what became of them. They add up to `messages`.
+/// Numbers of messages by status, in the session as a whole. The other fields add up to `messages`.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, serde::Serialize)]
 pub struct Coverage {
     /// Messages of the session.
     pub messages: u32,
-    /// Shown whole; kept user messages and pins are among them.
+    /// Shown whole, kept user messages and pins included.
     pub raw: u32,
     /// Shown by head and tail, or folded into a newer copy.
     pub shortened: u32,
-    /// Stood for by the compaction block.
+    /// Replaced by the compaction block.
     pub covered: u32,
     /// Left out and reported.
     pub dropped: u32,
     /// Not for the model.
     pub hidden: u32,
-    /// Lost. Zero, or there is a defect.
+    /// Missing without a reason. Always zero unless there is a bug.
     pub unaccounted: u32,
 }
 
-/// What became of a message in the prompt as it would be sent now.
+/// The status of a message in the prompt as it would be sent now.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema), schemars(rename = "MessageStatus"))]
 pub enum Fate {
-    /// It is shown whole.
+    /// The message is shown whole.
     Raw,
-    /// It is shown in part.
+    /// The message is shown in part.
     Shortened,
-    /// The block of the compaction in force stands for it.
+    /// The block of the compaction in force replaces the message.
     Covered,
-    /// It is left out and reported.
+    /// The message is left out and reported.
     Dropped,
-    /// It is not for the model.
+    /// The message is not for the model.
     Hidden,
 }
 
-/// Counts what became of each message.
+/// Counts the messages by status.
 pub fn coverage(transcript: &Transcript, record: Option<&Compaction>, prompt: &Prompt) -> Coverage {
     let mut counts = Coverage::default();
     for fate in fates(transcript, record, prompt) {
@@ -63,7 +63,7 @@ pub fn coverage(transcript: &Transcript, record: Option<&Compaction>, prompt: &P
     counts
 }
 
-/// What became of each message, in their order; nothing for one that was lost.
+/// Returns the status of each message, in order; `None` for one that is unaccounted for.
 pub fn fates(
     transcript: &Transcript,
     record: Option<&Compaction>,
@@ -71,7 +71,7 @@ pub fn fates(
 ) -> impl Iterator<Item = Option<Fate>> {
     let mut shown: BTreeMap<Ordinal, Shown> = BTreeMap::new();
     for source in prompt.items.iter().flat_map(|item| &item.sources) {
-        // A pin stands before what is shown shortened, and shows it whole.
+        // A pin precedes the shortened message and shows it whole.
         shown.entry(source.ord).or_insert(source.shown);
     }
     let cut: BTreeSet<Ordinal> = prompt.cuts.iter().filter_map(|cut| cut.ord).collect();

@@ -1,5 +1,5 @@
-//! Messages into items, under the compaction in force: kept user messages, the block, what comes after it, the
-//! current turn. Pairs calls with results. It decides nothing about size.
+//! Conversion of messages into items under the compaction in force: kept user messages, the block, the
+//! messages after it, the current turn. Pairs calls with results. Sizes are decided elsewhere.
 
 use super::item::{Channel, Item, ItemCall, ItemPart, ItemSource, Role, Shown};
 use super::{Cut, CutReason, KEEP, Prompt};
@@ -10,25 +10,25 @@ use crate::message::{AssistantPart, Body, Content, Message, SYSTEM_IN_HISTORY, W
 use crate::transcript::{Round, Transcript};
 use std::collections::BTreeSet;
 
-/// Answers a call whose result was never recorded: after an abort, a crash, an import.
+/// The result of a call whose own was never recorded: after an abort, a crash, an import.
 pub(crate) const NO_RESULT: &str = "[no result was recorded: the call was interrupted]";
-/// Opens a conversation whose first request the user left out: models take a user's message first.
+/// The first message if the user left out the first request, because models require a user message first.
 const LEFT_OUT: &str = "[the user left out what was said before this]";
 /// Tokens of [`LEFT_OUT`] as a message; a constant, so that rendering counts nothing.
 const LEFT_OUT_TOKENS: u32 = 20;
-/// Stands in the place of content that a newer message shows again.
+/// The replacement of content that a newer message shows again.
 pub(crate) const REPEATED: &str = "[the same as in a newer message below]";
 /// Tokens of [`NO_RESULT`] as a message; a constant, so that rendering counts nothing.
 pub(crate) const NO_RESULT_TOKENS: u32 = 20;
 
-/// The name under which a block stands in plans.
+/// The name of a block's section in plans.
 pub(super) const COMPACTION: &str = "compaction";
 
 const PRIORITY_HISTORY: u32 = 10;
 pub(super) const PRIORITY_BLOCK: u32 = 50;
 const PRIORITY_KEPT: u32 = 60;
 
-/// A transcript seen through a compaction.
+/// A transcript viewed through a compaction.
 pub(super) struct History<'a> {
     transcript: &'a Transcript,
     compaction: Option<&'a Compaction>,
@@ -39,7 +39,7 @@ impl<'a> History<'a> {
         Self { transcript, compaction }
     }
 
-    /// Puts everything that is said into the prompt, the current user message and its rounds last.
+    /// Adds all messages to the prompt, the current user message and its rounds last.
     pub(super) fn put(&self, prompt: &mut Prompt) {
         let current_turn = self.transcript.turns().last().map_or(Ordinal(u32::MAX), |turn| turn.first);
         let mut start = Ordinal(0);
@@ -48,7 +48,7 @@ impl<'a> History<'a> {
             start = record.resume_at();
             let kept = self.users(&record.kept_users, Shown::Kept);
             prompt.push(Channel::History, "keptUserMessages", PRIORITY_KEPT, kept);
-            // In its other places it stands with the system text.
+            // In its other placements the block is added with the system text.
             if record.placement == Placement::UserAtBoundary && !record.block.is_empty() {
                 let block = Item::made(Role::User, record.block.clone(), record.block_tokens);
                 prompt.push(Channel::Summary, COMPACTION, PRIORITY_BLOCK, vec![block]);
@@ -71,7 +71,7 @@ impl<'a> History<'a> {
         let mut input = self.span(start.max(current_turn), Ordinal(u32::MAX), &mut prompt.cuts);
         let first = prompt.items.iter().chain(&open).chain(&input).find(|item| item.role != Role::System);
         let is_left_out = self.compaction.is_some_and(|record| !record.excluded.is_empty());
-        // Where all was left out nothing is first, and a prompt without a message is refused as well.
+        // If all was left out, no item is first, and a prompt without messages is refused too.
         if is_left_out && first.is_none_or(|item| item.role != Role::User) {
             open.insert(0, Item::made(Role::User, LEFT_OUT, LEFT_OUT_TOKENS));
         }
@@ -88,7 +88,8 @@ impl<'a> History<'a> {
             .collect()
     }
 
-    /// A user message in its place. Words are never touched; a context file that stands again below may be folded.
+    /// A user message in its position. Its words are never changed; a context file that a newer message
+    /// repeats may be folded.
     fn user_item(&self, message: &Message, cuts: &mut Vec<Cut>) -> Option<Item> {
         let mut item = user_item(message, Shown::Raw)?;
         if let Some(action) = self.compaction.and_then(|record| record.actions.get(&message.ord)) {
@@ -104,7 +105,7 @@ impl<'a> History<'a> {
         Some(item)
     }
 
-    /// The loss ledger of a record: what it dropped, and the user messages that did not fit.
+    /// Reports what a record dropped, and the user messages that did not fit.
     fn report(&self, record: &Compaction, prompt: &mut Prompt) {
         let dropped = record.dropped.map_or(&[][..], |span| self.transcript.range(span.from, span.to));
         let sources = prompt.items.iter().flat_map(|item| &item.sources);
@@ -126,8 +127,8 @@ impl<'a> History<'a> {
         }
     }
 
-    /// Items of the inclusive range. A round's results follow its calls in the calls' order, whatever order they came
-    /// in, and nothing stands between. What the user left out is reported with its record.
+    /// Items of the inclusive range. A round's results directly follow its calls, in the order of the calls,
+    /// regardless of their order of arrival. Messages that the user left out are reported with the record.
     fn span(&self, from: Ordinal, to: Ordinal, cuts: &mut Vec<Cut>) -> Vec<Item> {
         let mut items = Vec::new();
         let mut rounds =
@@ -142,7 +143,7 @@ impl<'a> History<'a> {
                 Body::Event { kind, .. } if kind == SYSTEM_IN_HISTORY => {
                     cuts.push(cut(message, CutReason::SystemInHistory, 0));
                 }
-                // Nobody said it, so it stands for no message.
+                // Added by the sidecar, so the item shows no message.
                 Body::Event { kind, text } if kind == WRAP_UP => {
                     items.push(Item::made(Role::User, text.clone(), message.tokens));
                 }
@@ -233,8 +234,8 @@ impl<'a> History<'a> {
     }
 }
 
-/// What a result says under an action. The same function counts it when the action is planned. One that was too large
-/// from the start goes on telling the id under which the rest is fetched; others do where a model can do so.
+/// Returns a result's text under an action; planning counts the text of this same function. `reference` is
+/// the id for fetching the rest, if the text is to state it.
 pub(crate) fn acted_on(content: &[Content], action: Action, reference: Option<&str>) -> String {
     match action {
         Action::Repeat { .. } => REPEATED.into(),

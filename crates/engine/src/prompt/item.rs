@@ -1,5 +1,5 @@
-//! The pieces of a prompt: items, tools, where an item came from. Values only; how they are put together is told in
-//! the files beside this one.
+//! The pieces of a prompt: items, tools, and the messages that an item shows. Values only; the sibling
+//! modules assemble them.
 
 pub use crate::approval::Approval;
 use crate::approval::Rule;
@@ -10,7 +10,7 @@ use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 use std::sync::Arc;
 
-/// The five channels through which anything reaches a model.
+/// The five channels through which content reaches a model.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
@@ -21,7 +21,7 @@ pub enum Channel {
     Memory,
     /// The block of a compaction.
     Summary,
-    /// Messages of the past, and user messages kept of what was compacted.
+    /// Past messages, and user messages kept from a compacted span.
     History,
     /// The current request and its rounds.
     Input,
@@ -32,9 +32,9 @@ pub enum Channel {
 #[serde(rename_all = "camelCase")]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema), schemars(rename = "PromptRole"))]
 pub enum Role {
-    /// The one system message.
+    /// System text, and a summary placed directly after it.
     System,
-    /// The user, memories, and the summary.
+    /// The user, memories and the summary.
     User,
     /// The model.
     Assistant,
@@ -42,18 +42,18 @@ pub enum Role {
     Tool,
 }
 
-/// One message of a prompt.
+/// A message of a prompt.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Item {
-    /// Its role.
+    /// The role on the wire.
     pub role: Role,
-    /// What it says.
+    /// Texts, images, thinking and provider's blocks, in order.
     pub parts: Vec<ItemPart>,
     /// The calls of an assistant item.
     pub calls: Vec<ItemCall>,
     /// The call that a tool item answers.
     pub call_id: Option<CallId>,
-    /// The messages that it shows; none for system text, the compaction block and stand-ins.
+    /// The messages that the item shows; empty for system text, the compaction block and placeholders.
     pub sources: Vec<ItemSource>,
     /// Tokens with overhead.
     pub tokens: u32,
@@ -62,15 +62,15 @@ pub struct Item {
 /// A part of an item.
 #[derive(Debug, Clone, PartialEq)]
 pub enum ItemPart {
-    /// Text of a user, a tool or a model, or a picture.
+    /// Text of a user, a tool or a model, or an image.
     Content(Content),
     /// A model's thinking.
     Reasoning {
-        /// The thinking.
+        /// The text; may be empty.
         text: Text,
         /// The provider's signature.
         signature: Option<Text>,
-        /// What else the provider's block holds.
+        /// Other fields of the provider's block.
         block: Option<Arc<Map<String, Value>>>,
     },
     /// A provider's own block.
@@ -80,7 +80,7 @@ pub enum ItemPart {
 /// A call as a prompt shows it.
 #[derive(Debug, Clone, PartialEq)]
 pub struct ItemCall {
-    /// Its id.
+    /// Unique in the prompt.
     pub id: CallId,
     /// The tool's name.
     pub name: Text,
@@ -88,34 +88,34 @@ pub struct ItemCall {
     pub arguments: Text,
 }
 
-/// Where an item came from.
+/// A message that an item shows.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct ItemSource {
-    /// The message.
+    /// The message's position.
     pub ord: Ordinal,
-    /// How much of it is shown.
+    /// The form in which it is shown.
     pub shown: Shown,
 }
 
-/// How much of a message an item shows.
+/// The form in which an item shows a message.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Shown {
-    /// All of it, in its place.
+    /// Whole, in its position.
     Raw,
-    /// Head and tail.
+    /// By head and tail.
     Shortened,
-    /// All of it, a user message taken out of the covered span.
+    /// Whole, as a user message kept from the covered span.
     Kept,
-    /// All of it, as a pin.
+    /// Whole, as a pin.
     Pinned,
 }
 
-/// A section's name and size, for people who must find what is too large.
+/// A section's name and size, for finding what is too large.
 #[derive(Debug, Clone, PartialEq, Eq, serde::Serialize)]
 pub struct SectionSize {
-    /// The section.
+    /// The section's name.
     pub name: String,
-    /// Its tokens.
+    /// Tokens of the section.
     pub tokens: u32,
 }
 
@@ -123,23 +123,23 @@ pub struct SectionSize {
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct Tool {
-    /// Its name.
+    /// The name by which the model calls it.
     pub name: String,
-    /// What it does, for the model.
+    /// The purpose of the tool, for the model.
     pub description: String,
-    /// JSON Schema of its arguments.
+    /// JSON Schema of the arguments.
     pub input_schema: Value,
-    /// What it does to the world, where the caller declared it.
+    /// The tool's effect, if the caller declared it.
     pub kind: Option<ToolKind>,
     /// Text for the system block.
     pub guidelines: Option<String>,
-    /// Whether a call of it runs at once, waits for a decision, or never runs.
+    /// The decision on a call by default.
     #[serde(default)]
     pub approval: Approval,
-    /// What holds for calls whose arguments look a certain way.
+    /// Decisions for calls whose arguments match a pattern.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub rules: Vec<Rule>,
-    /// Whether the turn ends with a call of it that did not fail.
+    /// The state in which a successful call ends the turn; `None` if it does not.
     #[serde(default)]
     pub ends_turn: Option<EndsTurn>,
 }
@@ -151,12 +151,12 @@ pub struct Tool {
 pub enum EndsTurn {
     /// The work is done.
     Completed,
-    /// The user has to say something.
+    /// The user must reply.
     WaitingUserInput,
 }
 
 impl EndsTurn {
-    /// How a tool of this name ends the turn where nobody says otherwise: the names that agents know.
+    /// Returns the default for tools of well-known names, used unless the caller states otherwise.
     pub fn built_in(name: &str) -> Option<Self> {
         match name {
             "task_done" | "agent_finish" => Some(Self::Completed),
@@ -166,7 +166,7 @@ impl EndsTurn {
     }
 }
 
-/// What a tool does to the world.
+/// The effect of a tool.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
@@ -177,9 +177,9 @@ pub enum ToolKind {
     Write,
     /// Runs a command.
     Run,
-    /// Looks for something.
+    /// Searches for something.
     Search,
-    /// Keeps the list of what is to do.
+    /// Maintains the todo list.
     Todo,
     /// Asks the user.
     Ask,
@@ -188,12 +188,12 @@ pub enum ToolKind {
 }
 
 impl ItemPart {
-    /// A text part.
+    /// Creates a text part.
     pub fn text(text: impl Into<Text>) -> Self {
         ItemPart::Content(Content::Text(text.into()))
     }
 
-    /// The text of this part; nothing for a picture and for a provider's own block.
+    /// Returns the text; `None` for an image and for a provider's own block.
     pub fn as_text(&self) -> Option<&Text> {
         match self {
             ItemPart::Content(content) => content.text(),
@@ -216,7 +216,7 @@ impl From<&AssistantPart> for ItemPart {
 }
 
 impl Item {
-    /// An item of one text that shows no message.
+    /// Creates an item of one text that shows no message.
     pub fn made(role: Role, text: impl Into<Text>, tokens: u32) -> Self {
         Self {
             role,
@@ -228,24 +228,24 @@ impl Item {
         }
     }
 
-    /// Every text in it, arguments included, in order.
+    /// Iterates over every text, in order, arguments included.
     pub fn texts(&self) -> impl Iterator<Item = &Text> {
         self.parts.iter().filter_map(ItemPart::as_text).chain(self.calls.iter().map(|call| &call.arguments))
     }
 
-    /// Whether it shows thinking.
+    /// `true` if the item contains thinking.
     pub fn thinks(&self) -> bool {
         self.parts.iter().any(|part| matches!(part, ItemPart::Reasoning { .. }))
     }
 
-    /// Bytes of text in it.
+    /// Returns the bytes of all texts.
     pub fn text_bytes(&self) -> usize {
         self.texts().map(|text| text.len()).sum()
     }
 }
 
 impl Tool {
-    /// Tokens of the definition: name, description, schema.
+    /// Counts the tokens of the definition: name, description, schema.
     pub fn tokens(&self, counter: &dyn TokenCount) -> u32 {
         let schema = self.input_schema.to_string();
         counter.count(&self.name) + counter.count(&self.description) + counter.count(&schema) + PER_TOOL

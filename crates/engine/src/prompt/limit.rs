@@ -1,5 +1,5 @@
-//! The history limiter of document 001: repeated content is folded, old tool results are shortened. Whole rounds are
-//! dropped by the ladder, pairs are mended by `history`. Each function proposes; nothing is changed here.
+//! The history limiter: repeated content is folded, old tool results are shortened. The ladder drops whole
+//! rounds; `history` completes broken pairs. Each function returns proposals and changes nothing.
 
 use super::history::{REPEATED, acted_on};
 use super::segment::Segment;
@@ -11,12 +11,12 @@ use crate::tokens::{PER_MESSAGE, TokenCount};
 use crate::transcript::Transcript;
 use std::collections::BTreeMap;
 
-/// A result shorter than this many bytes is not worth folding.
+/// Bytes of the shortest result worth folding.
 const LEAST_REPEAT: usize = 200;
-/// Bytes around a cut that the note about it takes; shortening less than this gains nothing.
+/// Bytes of the note at a cut; shortening by less gains nothing.
 const NOTE: usize = 120;
 
-/// Folds results and context files whose content stands again in a newer message.
+/// Folds results and context files whose content a newer message repeats.
 pub(crate) fn fold_repeats(
     transcript: &Transcript,
     from: Ordinal,
@@ -59,14 +59,14 @@ fn context_files(parts: &[Content]) -> impl Iterator<Item = &Content> {
     parts.iter().filter(|part| matches!(part, Content::ContextFile { .. }))
 }
 
-/// Tokens that folding all context files of a message saves.
+/// Tokens saved by folding all context files of a message.
 fn files_tokens(parts: &[Content], counter: &dyn TokenCount) -> u32 {
     let note = counter.count(REPEATED);
     let files = context_files(parts).filter_map(Content::text);
     files.map(|text| counter.count(text).saturating_sub(note)).sum()
 }
 
-/// Shortens every result of a round that is longer than its head and its tail together.
+/// Shortens every result of a round that is longer than its head and tail together.
 pub(crate) fn shorten_round(
     transcript: &Transcript,
     segment: &Segment,
@@ -80,7 +80,7 @@ pub(crate) fn shorten_round(
     results.filter_map(|ord| Some((*ord, shorten(transcript, *ord, keep, counter)?))).collect()
 }
 
-/// Shortens one result to `head` and `tail` bytes; nothing where that would not make it smaller.
+/// Shortens one result to `head` and `tail` bytes; `None` if that does not save tokens.
 pub(crate) fn shorten(
     transcript: &Transcript,
     ord: Ordinal,
@@ -102,8 +102,8 @@ pub(crate) fn shorten(
     (tokens < message.tokens).then_some(Action::Shorten { head, tail, tokens, named })
 }
 
-/// Cuts the largest of these results to one common size, as large as `fits` allows, and never below `least` bytes.
-/// The size is found by an estimate, so that each result is tokenised once or twice and not once for each size.
+/// Cuts the largest of these results to one common size, as large as `fits` allows, but not below `least` bytes. The
+/// size is estimated first, so that each result is tokenized once or twice instead of once per size.
 pub fn level(
     transcript: &Transcript,
     results: &[Ordinal],

@@ -1,12 +1,12 @@
-//! The last step before a wire: joins for wires that need alternating roles, and the checks that any prompt must pass.
-//! Prompts are compared before joining; a join looks at roles only, so it is stable.
+//! The last step before a wire: joining for wires that need alternating roles, and the checks that every
+//! prompt must pass. Prompts are compared before joining; joining depends on roles only, so it is stable.
 
 use super::item::{Item, Role};
 use crate::id::CallId;
 use std::collections::BTreeSet;
 
-/// Joins neighbouring messages of one role into one with separate parts, texts byte for byte. Results stay
-/// by themselves, for each answers a call of its own.
+/// Joins adjacent messages of one role into one with separate parts, texts byte for byte. Tool results are
+/// not joined, because each answers a call of its own.
 pub fn join_neighbours(items: &[Item]) -> Vec<Item> {
     let mut joined: Vec<Item> = Vec::new();
     for item in items {
@@ -23,18 +23,18 @@ pub fn join_neighbours(items: &[Item]) -> Vec<Item> {
     joined
 }
 
-/// A broken pair, or two calls under one id: what any provider answers with an error.
+/// A broken pair, or two calls with one id: any provider rejects such a prompt.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum PairFault {
-    /// A call that no result follows.
+    /// A call without a result after it.
     Unanswered(CallId),
-    /// A result that follows no call of its id.
+    /// A result without a call of its id before it.
     Orphan(Option<CallId>),
-    /// An id that was used before.
+    /// An id that an earlier call used.
     Twice(CallId),
 }
 
-/// Every broken pair of a prompt. Results stand directly after their assistant message, each call has exactly one.
+/// Returns every broken pair of a prompt. Results must directly follow their assistant message, exactly one per call.
 pub fn pair_faults(items: &[Item]) -> Vec<PairFault> {
     let mut faults = Vec::new();
     let mut seen = BTreeSet::new();
@@ -67,7 +67,7 @@ mod tests {
     use crate::prompt::item::ItemPart;
 
     #[test]
-    fn neighbouring_user_messages_reach_a_strict_wire_as_one_with_both_texts_whole() {
+    fn adjacent_user_messages_are_joined_with_separate_parts() {
         let items = [
             Item::made(Role::User, "first\n", 5),
             Item::made(Role::User, " second", 6),
@@ -83,7 +83,7 @@ mod tests {
     }
 
     #[test]
-    fn a_summary_of_its_own_joins_the_system_text_and_answers_join_each_other() {
+    fn adjacent_system_messages_and_answers_are_joined() {
         let items = [
             Item::made(Role::System, "You are an agent.", 5),
             Item::made(Role::System, "summary", 6),

@@ -1,42 +1,42 @@
-//! The named sections that stand before the messages, and their order as a value. What they say comes from
-//! settings, files and the memory store; how they are counted and shown is `system`'s.
+//! The named sections before the messages, and their order as a value. Their texts come from settings, files
+//! and the memory store; `system` counts and renders them.
 
 use crate::message::Text;
 use serde::{Deserialize, Serialize};
 use std::borrow::Cow;
 
-/// A section that has its own place.
+/// A section with a fixed name.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub enum Named {
     /// The system text of a source that has only one, such as an import.
     System,
-    /// Who the model is.
+    /// The model's identity.
     Identity,
-    /// What it does in this session.
+    /// The model's task in this session.
     Role,
-    /// How many rounds a turn may take, where somebody set a limit.
+    /// The limit on rounds per turn, if set.
     IterationBudget,
-    /// How tools are used.
+    /// Rules for using tools.
     ToolRules,
-    /// What each tool says about its use. Schemas go beside the text.
+    /// Usage notes of each tool. Schemas are sent beside the text.
     ToolGuidelines,
-    /// Tools that are there for the asking.
+    /// Tools available on request.
     ToolkitHints,
     /// Instruction files of the workspace.
     InstructionFiles,
-    /// What is remembered from other sessions.
+    /// Memories from other sessions.
     CoreMemories,
-    /// The few memories that matter most.
+    /// The few most important memories.
     KeyReminder,
-    /// The project that is worked on.
+    /// The current project.
     Project,
-    /// The caller's own sections, in the caller's order. Those for the memory channel always end that.
+    /// The caller's own sections, in the caller's order. Those of the memory channel always come last there.
     Callers,
 }
 
 impl Named {
-    /// All of them.
+    /// Every section, in the order of declaration.
     pub const ALL: [Named; 12] = [
         Named::System,
         Named::Identity,
@@ -52,7 +52,7 @@ impl Named {
         Named::Callers,
     ];
 
-    /// Its name in plans and policies.
+    /// Returns the name in plans and policies.
     pub fn name(self) -> &'static str {
         match self {
             Named::System => "system",
@@ -70,7 +70,7 @@ impl Named {
         }
     }
 
-    /// What stands above its text: a heading, and for what is remembered a word that it is background.
+    /// The text before the section's own: a heading, and for memories a note that they are background.
     pub(super) fn opening(self) -> &'static str {
         match self {
             Named::Identity => "# IDENTITY AND PURPOSE\n",
@@ -90,7 +90,8 @@ impl Named {
         }
     }
 
-    /// What goes later than others; the lowest goes first. What says who the model is and what it may do stays.
+    /// The rank in which sections would be given up, the lowest first. The model's identity and rules are
+    /// never given up.
     pub(super) fn priority(self) -> u32 {
         match self {
             Named::CoreMemories => 20,
@@ -109,18 +110,18 @@ impl Named {
     }
 }
 
-/// Where each named section stands: each exactly once.
+/// The placement of the named sections, each exactly once.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub struct Order {
-    /// In the system message, from its beginning.
+    /// Sections of the system message, in order.
     pub system: Cow<'static, [Named]>,
-    /// As messages after it.
+    /// Sections rendered as messages after it, in order.
     pub memory: Cow<'static, [Named]>,
 }
 
 impl Order {
-    /// Memories are messages, so that they change without the system text.
+    /// Renders memories as messages, so that they can change without the system text.
     pub const DEFAULT: Order = Order {
         system: Cow::Borrowed(&[
             Named::System,
@@ -137,7 +138,8 @@ impl Order {
         memory: Cow::Borrowed(&[Named::CoreMemories, Named::KeyReminder]),
     };
 
-    /// What wraps the instructions, then the instructions: memories first, their reminder last, then the project
+    /// Puts the sections that frame the instructions first: memories before them, the reminder after, then
+    /// the project.
     pub const MEMORY_IN_SYSTEM: Order = Order {
         system: Cow::Borrowed(&[
             Named::Identity,
@@ -156,7 +158,7 @@ impl Order {
         memory: Cow::Borrowed(&[]),
     };
 
-    /// Files directly after who the model is, tools after them. A summary ends the system text there.
+    /// Puts files directly after the model's identity, tools after them. A summary ends the system text there.
     pub const FILES_FIRST: Order = Order {
         system: Cow::Borrowed(&[
             Named::Identity,
@@ -173,7 +175,7 @@ impl Order {
         memory: Cow::Borrowed(&[Named::CoreMemories, Named::KeyReminder]),
     };
 
-    /// Whether each section stands exactly once, in one of the two.
+    /// `true` if each section occurs exactly once in both lists together.
     pub fn is_whole(&self) -> bool {
         let mut named: Vec<Named> = self.system.iter().chain(&*self.memory).copied().collect();
         named.sort_unstable();
@@ -187,50 +189,51 @@ impl Default for Order {
     }
 }
 
-/// What the named sections say. What says nothing has no section.
+/// The texts of the named sections. An empty one has no section.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct SystemText {
-    /// The one text of a source that has no sections.
+    /// The only text of a source without sections.
     pub system: Option<Text>,
-    /// Who the model is.
+    /// The model's identity.
     pub identity: Option<Text>,
-    /// What it does in this session.
+    /// The model's task in this session.
     pub role: Option<Text>,
-    /// Rounds that a turn may take, where somebody set a limit.
+    /// The limit on rounds per turn, if set.
     pub iteration_budget: Option<u32>,
-    /// How tools are used.
+    /// Rules for using tools.
     pub tool_rules: Option<Text>,
-    /// Tools that are there for the asking.
+    /// Tools available on request.
     pub toolkit_hints: Option<Text>,
-    /// The project that is worked on.
+    /// The current project.
     pub project: Option<Text>,
     /// Instruction files of the workspace.
     pub instruction_files: Option<Text>,
-    /// What is remembered from other sessions, within its budget.
+    /// Memories from other sessions, within their budget.
     pub core_memories: Option<Text>,
-    /// The few memories that matter most.
+    /// The few most important memories.
     pub key_reminder: Option<Text>,
 }
 
-/// When texts that are read from elsewhere, such as memories and instruction files, go into a session's prompts.
+/// The times at which texts read from elsewhere, such as memories and instruction files, are refreshed in a
+/// session's prompts.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub enum SystemPrompt {
-    /// Where the prompt's beginning changes anyway: at its start, at a compaction, at a reset.
+    /// When the start of the prompt changes anyway: at the session's start, at a compaction, at a reset.
     #[default]
     Frozen,
-    /// With each turn; where they changed, the prefix breaks.
+    /// At each turn; if they changed, the prefix breaks.
     PerTurn,
 }
 
 impl SystemText {
-    /// A text without sections.
+    /// Creates a text without sections.
     pub fn whole(text: &str) -> Self {
         Self { system: Some(text.into()), ..Self::default() }
     }
 
-    /// What this section says, its heading left out; nothing for those that others bring.
+    /// The text of this section without its heading; `None` for sections that tools or the caller supply.
     pub(super) fn says(&self, named: Named) -> Option<Text> {
         match named {
             Named::System => self.system.clone(),

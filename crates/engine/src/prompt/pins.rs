@@ -1,5 +1,5 @@
-//! Pins: what the user wants every prompt to show, byte for byte, whatever becomes of the history. They stand behind
-//! the memories, and no rung of the ladder touches them. Who may pin what, and how much, is the session's.
+//! Pins: content that the user wants in every prompt, byte for byte, whatever happens to the history. They follow the
+//! memories, and no rung of the ladder touches them. The session limits who may pin what, and how much.
 
 use super::item::{Channel, Item, ItemPart, ItemSource, Role, Shown};
 use super::{KEEP, Prompt};
@@ -13,40 +13,40 @@ use serde::{Deserialize, Serialize};
 /// The name of the section in plans and reports.
 pub const PINS: &str = "pins";
 
-/// A pin, as it is stored.
+/// A pin as stored.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct Pin {
-    /// Its id.
+    /// Unique in the session.
     pub id: PinId,
-    /// What is pinned.
+    /// The pinned content.
     pub what: Pinned,
 }
 
-/// What is pinned.
+/// The content of a pin.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub enum Pinned {
-    /// A message of the session, as it says it now; gone with it.
+    /// A message of the session in its current version; the pin is void if the message is removed.
     Message(MessageId),
-    /// Words of the user's own.
+    /// The user's own text.
     Text(Text),
 }
 
-/// The pins of a session, counted, in the order in which they were made.
+/// The pins of a session with their tokens, in the order of creation.
 #[derive(Debug, Clone, PartialEq, Default)]
 pub struct Pins(Vec<Counted>);
 
 #[derive(Debug, Clone, PartialEq)]
 struct Counted {
     id: PinId,
-    /// The message, where it is one.
+    /// The position of a pinned message; `None` for a text.
     ord: Option<Ordinal>,
     item: Item,
 }
 
 impl Pins {
-    /// Counts pins. One whose message is not there is none.
+    /// Counts the tokens of pins; one whose message no longer exists is ignored.
     pub fn new(pins: &[Pin], transcript: &Transcript, counter: &dyn TokenCount) -> Self {
         let counted = pins.iter().filter_map(|pin| {
             let (ord, item) = match &pin.what {
@@ -61,29 +61,29 @@ impl Pins {
         Self(counted.collect())
     }
 
-    /// Tokens of all of them.
+    /// Returns the tokens of all pins.
     pub fn tokens(&self) -> u32 {
         self.0.iter().map(|pin| pin.item.tokens).sum()
     }
 
-    /// Tokens of those whose messages stand after this one, and are shown in their place.
+    /// Returns the tokens of the pins whose messages come after `through` and are shown in their position.
     pub fn tokens_after(&self, through: Ordinal) -> u32 {
         let after = self.0.iter().filter(|pin| pin.ord.is_some_and(|ord| ord > through));
         after.map(|pin| pin.item.tokens).sum()
     }
 
-    /// Tokens of this one.
+    /// Returns the tokens of this pin; 0 if unknown.
     pub fn tokens_of(&self, id: &PinId) -> u32 {
         self.0.iter().find(|pin| pin.id == *id).map_or(0, |pin| pin.item.tokens)
     }
 
-    /// Whether this message is pinned.
+    /// `true` if this message is pinned.
     pub fn holds(&self, ord: Ordinal) -> bool {
         self.0.iter().any(|pin| pin.ord == Some(ord))
     }
 
-    /// Puts those into a prompt that it does not show in their place: so each text stands there once, and the place of a
-    /// pin changes only with the compaction in force.
+    /// Adds the pins that the prompt does not show in their position, so that each text occurs once, and a
+    /// pin moves only with the compaction in force.
     pub(super) fn put(&self, transcript: &Transcript, compaction: Option<&Compaction>, prompt: &mut Prompt) {
         let is_wanted = |pin: &&Counted| match pin.ord.and_then(|ord| transcript.message(ord)) {
             Some(message) => !stands_whole(transcript, compaction, message),
@@ -94,7 +94,7 @@ impl Pins {
     }
 }
 
-/// Whether a prompt shows all of a message in its place, or among the kept user messages.
+/// `true` if a prompt shows the whole message in its position, or among the kept user messages.
 fn stands_whole(transcript: &Transcript, compaction: Option<&Compaction>, message: &Message) -> bool {
     let ord = message.ord;
     let is_in_sight = compaction.is_none_or(|record| {
@@ -110,7 +110,7 @@ fn plain(text: Text, counter: &dyn TokenCount) -> Item {
     Item::made(Role::User, text, tokens)
 }
 
-/// A message as a pin shows it: what it says as it is, behind a line that says who said it where that was not the user.
+/// A message as a pin: its content verbatim, after a line that names the author unless that is the user.
 fn shown(message: &Message, counter: &dyn TokenCount) -> Option<Item> {
     let says = |label: &str, said: Vec<ItemPart>| {
         let mut item = plain(label.into(), counter);

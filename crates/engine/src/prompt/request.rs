@@ -1,5 +1,4 @@
-//! What is asked of a model and what comes back, as values. Not the asking: that is `models`, where the wires
-//! are, and not what an answer is worth: that is `compact`'s.
+//! Requests to a model and their answers, as values. The crate `models` sends them; `compact` judges summaries.
 
 use super::item::{Item, Tool};
 use crate::delta::Draft;
@@ -7,29 +6,29 @@ use crate::message::{AssistantPart, Beside, ToolCall, Usage};
 use serde::{Deserialize, Serialize};
 use std::sync::Arc;
 
-/// One call of a model.
+/// A request to a model.
 #[derive(Debug, Clone, PartialEq, Default)]
 pub struct Request {
-    /// What it reads, in order. In a request for a summary the last item is the instruction.
+    /// Messages in order. In a request for a summary the last item is the instruction.
     pub items: Vec<Item>,
-    /// The tools that it is told of.
+    /// Tool definitions.
     pub tools: Arc<[Tool]>,
-    /// Whether it may use them.
+    /// The permission to call them.
     pub tool_choice: ToolChoice,
-    /// Whether it is asked for its likeliest answer, which needs little thought: a summary, a title. A switch and no
-    /// number, because nothing here wants another one.
+    /// `true` for the most likely answer with little thinking, as for a summary or a title. A flag and not a
+    /// number, because no other temperature is used.
     pub temperature_zero: bool,
-    /// The most that it may answer, in tokens; the model's own limit where there is none.
+    /// The most tokens of the answer; `None` for the model's own limit.
     pub max_output: Option<u32>,
-    /// What the window has left for the answer, in tokens: no provider takes a limit that goes beyond it.
+    /// Tokens that the window leaves for the answer; no provider accepts a higher limit.
     pub room: Option<u32>,
     /// Indexes into `items` after which a provider's cache may keep the prefix.
     pub cache_breakpoints: Vec<usize>,
 }
 
 impl Request {
-    /// The same for a model that may not be told to use none of its tools: it is told of none where it is to use none,
-    /// and the prefix that its provider has in its cache is lost.
+    /// Drops all tools if none may be called, for a model that does not support such a restriction. The
+    /// prefix in its provider's cache is then lost.
     #[must_use]
     pub fn without_forbidden_tools(mut self) -> Self {
         if self.tool_choice == ToolChoice::None {
@@ -40,92 +39,92 @@ impl Request {
     }
 }
 
-/// Whether a model may use the tools that it is told of.
+/// The permission to call tools.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub enum ToolChoice {
-    /// As it likes.
+    /// The model decides.
     #[default]
     Auto,
-    /// Not at all. The tools are still sent, because a provider's cache depends on them.
+    /// No calls. The tools are still sent, because a provider's cache depends on them.
     None,
 }
 
-/// A whole answer of a model to a turn.
+/// A model's whole answer in a turn.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Answer {
-    /// Text and thinking in their order. Nothing where the deltas before it said it.
+    /// Text and thinking in order; `None` if the preceding deltas contain them.
     pub parts: Option<Vec<AssistantPart>>,
-    /// The calls. Nothing where the deltas before it set them.
+    /// The calls; `None` if the preceding deltas contain them.
     pub calls: Option<Vec<ToolCall>>,
-    /// Why it ended.
+    /// The reason for the end.
     pub stop: StopReason,
-    /// What it used, as the provider reported it. It adds to what was streamed.
+    /// Usage as the provider reported it; merged with that of the deltas.
     pub usage: Option<Usage>,
 }
 
-/// What an answer is worth as a summary.
+/// An answer as a candidate for a summary.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Completion {
-    /// What it said.
+    /// Text without thinking.
     pub text: String,
-    /// How many tool calls are in the answer.
+    /// The number of tool calls in the answer.
     pub calls: usize,
-    /// Why it ended.
+    /// The reason for the end.
     pub stop: StopReason,
-    /// Tokens of the answer as the provider reported them.
+    /// Output tokens as the provider reported them.
     pub output_tokens: Option<u32>,
 }
 
-/// Why there is no answer.
+/// The failure of a request to a model.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Failure {
-    /// For people, without secrets.
+    /// The message for people, without secrets.
     pub why: String,
-    /// That the request was too large, where that is why.
+    /// Set if the request was too large.
     pub overflow: Option<Overflow>,
-    /// Whether thinking of earlier answers was refused, because it no longer stands behind the prompt that it followed.
+    /// `true` if thinking of earlier answers was rejected because the prompt before it has changed.
     pub refuses_thinking: bool,
-    /// The same for programs.
+    /// The reason for programs.
     pub cause: Cause,
 }
 
-/// Why there is no answer, for programs.
+/// The reason of a failure, for programs.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Cause {
-    /// In a word: the class of a provider's error, `timeout`, or `client` where the client's model failed.
+    /// The class of a provider's error, `timeout`, or `client` if the client's model failed.
     pub word: &'static str,
-    /// The status of HTTP, where there is one.
+    /// The HTTP status, if any.
     pub status: Option<u16>,
-    /// When the provider wants to be asked again, in milliseconds.
+    /// The provider's requested delay before a retry, in milliseconds.
     pub retry_after_ms: Option<u64>,
-    /// What the provider said, without secrets.
+    /// The provider's message, without secrets.
     pub said: Option<String>,
 }
 
 impl Cause {
-    /// A cause of which nothing but its word is known.
+    /// Creates a cause with only its class.
     pub fn of(word: &'static str) -> Self {
         Self { word, status: None, retry_after_ms: None, said: None }
     }
 }
 
-/// What the client's model does is the client's.
+/// The class `client`: failures of the client's own model carry no cause.
 impl Default for Cause {
     fn default() -> Self {
         Self::of("client")
     }
 }
 
-/// A request was larger than a provider takes. What of it the provider stated, in its own tokens.
+/// A request was larger than its provider accepts. Figures are the provider's, in its own tokens.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct Overflow {
-    /// What of it was too large.
+    /// The part that was too large.
     pub part: Part,
-    /// The most that it takes: of the answer alone where that is the part, else of all.
+    /// The limit: of the answer for [`Part::Answer`], else of the whole request.
     pub limit: Option<u32>,
-    /// What the prompt had; of the answer alone, what was asked for it.
+    /// The size of the prompt; for [`Part::Answer`], the requested length of the answer.
     pub needed: Option<u32>,
 }
 
@@ -135,9 +134,9 @@ pub enum Part {
     /// The prompt.
     #[default]
     Prompt,
-    /// The prompt together with the room that is asked for the answer.
+    /// The prompt together with the requested length of the answer.
     Both,
-    /// The room that is asked for the answer.
+    /// The requested length of the answer.
     Answer,
 }
 
@@ -153,27 +152,27 @@ impl From<&str> for Failure {
     }
 }
 
-/// Why an answer ended.
+/// The reason for an answer's end.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub enum StopReason {
-    /// It was finished.
+    /// The answer is complete.
     End,
-    /// It reached a length limit.
+    /// The answer reached a length limit.
     Length,
-    /// It waits for the results of its tool calls.
+    /// The model waits for the results of its tool calls.
     ToolUse,
-    /// The provider or the model would not answer.
+    /// The provider or the model refused to answer.
     Refused,
-    /// Somebody stopped it; what is there was shown. Only the sidecar says this.
+    /// The answer was cancelled; the partial text was shown. Set only by the sidecar.
     Cancelled,
-    /// The call broke off; what is there was shown. Only the sidecar says this: a client answers with an error.
+    /// The request failed midway; the partial text was shown. Set only by the sidecar: a client returns an error.
     Failed,
 }
 
 impl Answer {
-    /// The answer as text, with the number of its calls. `streamed` is what came before it.
+    /// Returns the answer's text and number of calls. `streamed` holds the preceding deltas.
     pub fn completion(self, streamed: &Draft) -> Completion {
         let stop = self.stop;
         let (parts, calls, beside) = self.said(streamed);
@@ -185,8 +184,8 @@ impl Answer {
         Completion { text: text.collect(), calls: calls.len(), stop, output_tokens }
     }
 
-    /// What was said, what was asked for and what came beside it, with what was streamed before. An answer that states
-    /// its own words says nothing about what stands beside them, so that stays.
+    /// Merges the answer with the preceding deltas. Parts and calls of the answer replace the streamed ones;
+    /// citations and other accompanying data are kept.
     pub fn said(self, streamed: &Draft) -> (Vec<AssistantPart>, Vec<ToolCall>, Beside) {
         let mut beside = streamed.beside.clone();
         beside.merge_usage(self.usage);

@@ -1,4 +1,4 @@
-//! A transcript in the pieces that a prompt takes or leaves, with their weight. What is taken is decided elsewhere.
+//! A transcript split into the pieces that a prompt takes or leaves, with their tokens. The choice is made elsewhere.
 
 use super::history::NO_RESULT_TOKENS;
 use crate::compact::record::Action;
@@ -7,18 +7,18 @@ use crate::message::Body;
 use crate::transcript::Transcript;
 use std::collections::BTreeMap;
 
-/// What stands or falls together at a cut: a round, or a user message.
+/// The smallest unit of a cut: a round, or a user message.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct Segment {
-    /// The first message.
+    /// The position of the first message.
     pub first: Ordinal,
-    /// Its round, by index; nothing for a user message.
+    /// The round's index; `None` for a user message.
     pub round: Option<usize>,
-    /// Whether a user said it.
+    /// `true` for a user message.
     pub is_user: bool,
 }
 
-/// The segments of the inclusive range, in order, without what the user left out.
+/// The segments of the inclusive range, in order, without messages that the user left out.
 pub(crate) fn segments(transcript: &Transcript, from: Ordinal, to: Ordinal) -> Vec<Segment> {
     let mut segments = Vec::new();
     let mut round = transcript.first_round_from(from);
@@ -37,7 +37,7 @@ pub(crate) fn segments(transcript: &Transcript, from: Ordinal, to: Ordinal) -> V
 }
 
 impl Segment {
-    /// Tokens of the segment as a prompt shows it under `actions`.
+    /// Counts the tokens of the segment as a prompt shows it under `actions`.
     pub fn tokens(&self, transcript: &Transcript, actions: &BTreeMap<Ordinal, Action>) -> u32 {
         let own = transcript.message(self.first).map_or(0, |message| message.tokens);
         let Some(round) = self.round.and_then(|index| transcript.rounds().get(index)) else { return own };

@@ -1,5 +1,5 @@
-//! What was sent last, kept as marks: a hash of everything up to some item, and what that weighs. Two of them tell how
-//! much of a prompt a provider's cache can serve, without either text. Who sent it and why it differs is not told here.
+//! The last sent prompt as marks: a hash of everything up to some item, and its tokens. Comparing the marks
+//! of two prompts tells how much of the later one a provider's cache can serve, without either text.
 
 use super::Prompt;
 use super::item::{Item, ItemPart, Role};
@@ -9,86 +9,87 @@ use crate::message::Content;
 use crate::text::{head, sha256_hex};
 use serde::{Deserialize, Serialize, Serializer};
 
-/// A prompt that was sent. In memory it has a mark after each item; what is stored of it has marks at distances from
-/// the end that double, so that its size does not grow with the session.
+/// A sent prompt. In memory it has a mark after each item; the stored form has marks at doubling distances
+/// from the end, so that its size barely grows with the session.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct Sent {
-    /// The model that it was for, where it has a name.
+    /// The requested model, if it has a name.
     pub model: Option<String>,
-    /// Hash of the tools, which stand before everything else.
+    /// Hash of the tools, which precede everything else.
     pub tools: String,
     /// Hash of system text and sections.
     pub sections: String,
-    /// Raw tokens of all of it, tools included.
+    /// Raw tokens of the whole prompt, tools included.
     pub tokens: u32,
-    /// Messages that the session had.
+    /// The number of messages in the session.
     pub messages: u32,
-    /// The newest message that it showed with its thinking.
+    /// The newest message shown with its thinking.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub thought: Option<Ordinal>,
-    /// Whether an answer stood last in it: a wire puts words of its own behind that, which no later prompt has there.
+    /// `true` if the last item was an answer: some wires then append text of their own, which no later prompt
+    /// contains there.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     ends_with_answer: bool,
     #[serde(serialize_with = "thinned")]
     marks: Vec<Mark>,
 }
 
-/// Everything up to an item.
+/// The prefix that ends before an item.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 struct Mark {
-    /// Items before it.
+    /// The number of items in the prefix.
     #[serde(rename = "n")]
     items: u32,
-    /// Their raw tokens, tools included.
+    /// Raw tokens of the prefix, tools included.
     #[serde(rename = "t")]
     tokens: u32,
-    /// Hash of them and the tools.
+    /// Hash of the prefix, tools included.
     #[serde(rename = "h")]
     hash: String,
 }
 
-/// How a prompt follows the one before it.
+/// A comparison of a prompt with the previous one.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Follows {
-    /// Whether all of the one before stands at its start.
+    /// `true` if the prompt begins with the whole previous one.
     pub extends: bool,
-    /// Raw tokens from the start on that both share; a little less where the older one comes from a store.
+    /// Raw tokens of the common prefix; slightly too low if the previous prompt was loaded from a store.
     pub reused: u32,
-    /// Raw tokens that could have been shared: those of the smaller one.
+    /// Raw tokens of the smaller of both prompts, the most that they could share.
     pub possible: u32,
 }
 
-/// Hexadecimal digits of a mark's hash that are kept.
+/// Hexadecimal digits kept of a mark's hash.
 const HASH: usize = 32;
 
 fn hash(bytes: &[u8]) -> String {
     head(&sha256_hex(bytes), HASH).to_owned()
 }
 
-/// The hash of a prompt's beginning, which grows item by item.
+/// The hash of a growing prefix of a prompt.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct Chain(String);
 
 impl Chain {
-    /// Of the tools alone.
+    /// Hashes the tools alone.
     pub fn of(fixed: &Fixed) -> Self {
         Self(hash(fixed.tools_hash().as_bytes()))
     }
 
-    /// With one more item.
+    /// Appends an item.
     pub fn push(&mut self, item: &Item) {
         self.0 = hash(&[self.0.as_bytes(), &canonical(item)].concat());
     }
 
-    /// The hash so far.
+    /// Returns the hash so far.
     pub fn hash(&self) -> &str {
         &self.0
     }
 }
 
 impl Sent {
-    /// The marks of a prompt for this model.
+    /// Computes the marks of a prompt for this model. `messages` is the number of messages in the session.
     pub fn of(prompt: &Prompt, fixed: &Fixed, model: Option<&str>, messages: usize) -> Self {
         let mut chain = Chain::of(fixed);
         let mut mark = Mark { items: 0, tokens: fixed.tool_tokens(), hash: chain.hash().to_owned() };
@@ -112,13 +113,13 @@ impl Sent {
         }
     }
 
-    /// The hash of all of it, to which the thinking of its answer is bound. Nothing where the wire sends more than what is
-    /// here.
+    /// Returns the hash of the whole prompt, to which its answer's thinking is bound; `None` if the wire sent
+    /// more than that.
     pub fn whole(&self) -> Option<&str> {
         self.marks.last().filter(|_| !self.ends_with_answer).map(|mark| mark.hash.as_str())
     }
 
-    /// How `next`, which has all of its marks, follows this one.
+    /// Compares with the next prompt, which must have all of its marks.
     pub fn followed_by(&self, next: &Sent) -> Follows {
         let is_there =
             |mark: &&Mark| next.marks.get(mark.items as usize).is_some_and(|known| known.hash == mark.hash);
@@ -132,14 +133,14 @@ impl Sent {
     }
 }
 
-/// The first two marks, and those whose distance from the end is a power of two.
+/// Keeps the first two marks, the last, and those whose distance from the end is a power of two.
 fn thinned<S: Serializer>(marks: &[Mark], to: S) -> Result<S::Ok, S::Error> {
     let last = marks.len().saturating_sub(1);
     let is_kept = |at: usize| at < 2 || (last - at).is_power_of_two() || at == last;
     to.collect_seq(marks.iter().enumerate().filter(|(at, _)| is_kept(*at)).map(|(_, mark)| mark))
 }
 
-/// An item as a model reads it, each field behind its length.
+/// An item as a model reads it, each field after its length.
 fn canonical(item: &Item) -> Vec<u8> {
     let mut bytes = Vec::new();
     let mut fields = |texts: &[&str]| {
@@ -196,7 +197,7 @@ mod tests {
     }
 
     #[test]
-    fn what_both_share_is_found_item_by_item() {
+    fn common_prefix_is_found_item_by_item() {
         let before = sent(&["a", "b", "c"]);
         let follows = |texts: &[&str]| before.followed_by(&sent(texts));
         assert_eq!(follows(&["a", "b", "c", "d"]), Follows { extends: true, reused: 30, possible: 30 });
@@ -208,7 +209,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_stored_is_small_and_tells_an_extension_still() {
+    fn stored_marks_are_small_and_still_detect_extensions() {
         let texts: Vec<String> = (0..1000).map(|n| n.to_string()).collect();
         let texts: Vec<&str> = texts.iter().map(String::as_str).collect();
         let json = serde_json::to_string(&sent(&texts)).unwrap();

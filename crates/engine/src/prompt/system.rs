@@ -1,5 +1,5 @@
-//! What stands before the messages: tools, the one system block, memories and pins. Counted once, then frozen with
-//! the session, so that its bytes never change by themselves.
+//! The part of a prompt before the messages: tools, the system message, memories and pins. Counted once, then
+//! frozen with the session, so that its bytes never change by themselves.
 
 use super::history::{COMPACTION, PRIORITY_BLOCK};
 use super::item::{Channel, Item, ItemPart, Role, Tool};
@@ -14,45 +14,45 @@ use crate::tokens::{PER_MESSAGE, TokenCount};
 use serde::{Deserialize, Serialize};
 use std::sync::Arc;
 
-/// A section that the caller brings.
+/// A section supplied by the caller.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct CallerSection {
-    /// Where it stands.
+    /// The position.
     pub place: Place,
-    /// Its name in plans and reports.
+    /// The name in plans and reports.
     pub name: String,
-    /// Its text.
+    /// The text.
     pub content: String,
-    /// The lowest is named first among what could be given up.
+    /// The rank in which sections would be given up, the lowest first.
     pub priority: u32,
-    /// Its own ceiling in tokens, if it has one.
+    /// The limit in tokens; `None` for no limit of its own.
     pub max_tokens: Option<u32>,
-    /// What happens above that ceiling.
+    /// The handling of a text above that limit.
     pub on_overflow: OnOverflow,
 }
 
-/// Where a caller's section stands.
+/// The position of a caller's section.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema), schemars(rename = "SectionChannel"))]
 pub enum Place {
     /// In the system message.
     System,
-    /// A message of its own after it.
+    /// As a separate message after it.
     Memory,
 }
 
-/// What happens to a section above its ceiling.
+/// The handling of a section above its limit.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub enum OnOverflow {
-    /// It stays whole.
+    /// The section stays whole.
     Keep,
-    /// Its beginning and its end stay.
+    /// The section is shortened to its head and tail.
     Shrink,
-    /// It is left out.
+    /// The section is left out.
     Drop,
 }
 
@@ -61,7 +61,7 @@ pub enum OnOverflow {
 pub struct Fixed {
     /// Sorted by name; shared with every prompt.
     pub tools: Arc<[Tool]>,
-    /// What the user pinned.
+    /// The user's pins.
     pub pins: Pins,
     tool_tokens: u32,
     tools_hash: String,
@@ -80,8 +80,8 @@ struct FixedSection {
 }
 
 impl Fixed {
-    /// Counts and freezes. Tools are sorted by name, so that their order never breaks a prefix; their guidelines
-    /// become a part of the system text.
+    /// Counts and freezes. Tools are sorted by name, so that their order never breaks a prefix; their
+    /// guidelines become a part of the system text.
     pub fn new(
         text: &SystemText,
         order: &Order,
@@ -161,35 +161,35 @@ impl Fixed {
         self.add(section.place, &section.name, &text, section.priority, counter);
     }
 
-    /// Tokens of tools, system block, memories and pins.
+    /// Returns the tokens of tools, system message, memories and pins.
     pub fn tokens(&self) -> u32 {
         let overhead = u32::from(self.has(Place::System)) * PER_MESSAGE;
         let system = self.sections.iter().filter(|section| section.place == Place::System);
         self.tool_tokens + overhead + system.map(|section| section.tokens).sum::<u32>() + self.memory_tokens()
     }
 
-    /// Tokens of memories and pins.
+    /// Returns the tokens of memories and pins.
     pub(crate) fn memory_tokens(&self) -> u32 {
         let memories = self.sections.iter().filter(|section| section.place == Place::Memory);
         memories.map(|section| section.tokens + PER_MESSAGE).sum::<u32>() + self.pins.tokens()
     }
 
-    /// The same where messages after this one are shown in their place, and need no pin.
+    /// As [`Fixed::tokens`], if messages after `through` are shown in their position and need no pin.
     pub(crate) fn tokens_through(&self, through: Ordinal) -> u32 {
         self.tokens() - self.pins.tokens_after(through)
     }
 
-    /// Hash of the tool definitions as a model is told of them.
+    /// Returns the hash of the tool definitions as sent to a model.
     pub(crate) fn tools_hash(&self) -> &str {
         &self.tools_hash
     }
 
-    /// Hash of system text and sections.
+    /// Returns the hash of system text and sections.
     pub(crate) fn sections_hash(&self) -> &str {
         &self.sections_hash
     }
 
-    /// Tokens of the tool definitions.
+    /// Returns the tokens of the tool definitions.
     pub fn tool_tokens(&self) -> u32 {
         self.tool_tokens
     }
@@ -198,8 +198,8 @@ impl Fixed {
         self.sections.iter().any(|section| section.place == place)
     }
 
-    /// Puts tools, system block and memories at the start of a prompt; between them the block of a compaction whose
-    /// place is there: as the end of the system block, or as a system message after it.
+    /// Adds tools, system message and memories at the start of a prompt, and a compaction block if its
+    /// placement is the end of the system message or a system message after it.
     pub(super) fn put(&self, prompt: &mut Prompt, compaction: Option<&Compaction>) {
         let block = |placement: Placement| {
             compaction.filter(|record| record.placement == placement && !record.block.is_empty())
@@ -218,7 +218,7 @@ impl Fixed {
         let mut parts: Vec<(Channel, &str, &Text, u32, u32)> =
             of_system.map(|own| (Channel::System, &*own.name, &own.text, own.tokens, own.priority)).collect();
         if let Some(record) = block(Placement::SystemPromptTail) {
-            // It is counted as a message, and is none.
+            // `block_tokens` includes the overhead of a message, which a part lacks.
             let tokens = record.block_tokens.saturating_sub(PER_MESSAGE);
             parts.push((Channel::Summary, COMPACTION, &record.block, tokens, PRIORITY_BLOCK));
         }
@@ -250,13 +250,13 @@ impl Fixed {
     }
 }
 
-/// Hash of groups of texts, each text behind its length.
+/// Hashes groups of texts, each text after its length.
 fn hash<const N: usize>(groups: impl Iterator<Item = [String; N]>) -> String {
     let fields = groups.flatten().map(|text| format!("{}:{text}", text.len()));
     sha256_hex(fields.collect::<String>().as_bytes())
 }
 
-/// Head and tail of a text in at most `most` tokens, with a line that says what is missing.
+/// Shortens a text to at most `most` tokens: head and tail around a note on the bytes left out.
 fn shrink(text: &str, most: u32, counter: &dyn TokenCount) -> String {
     let mut keep = text.len();
     while keep > 0 {

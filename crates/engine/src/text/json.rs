@@ -1,16 +1,16 @@
-//! JSON from programs whose strings are 16-bit units: such a program may cut a surrogate pair in two and escape the half
-//! that is left, which no text here can hold. Reading it, and nothing about what it says.
+//! JSON from programs with UTF-16 strings: such a program may split a surrogate pair and escape the remaining
+//! half, which no Rust string can hold.
 
 use serde::de::DeserializeOwned;
 use std::borrow::Cow;
 
-/// What stands in the place of half a pair, behind its backslash.
+/// The replacement of an unpaired surrogate, without the backslash.
 const REPLACEMENT: &str = "ufffd";
 
-/// Reads a value; each unpaired surrogate escape in it is read as U+FFFD.
+/// Deserializes a value; each unpaired surrogate escape becomes U+FFFD.
 ///
 /// # Errors
-/// The reader's own, with a place in `json` as it came.
+/// The deserializer's own, with positions in the original `json`.
 pub fn read<T: DeserializeOwned>(json: &str) -> serde_json::Result<T> {
     serde_json::from_str(json).or_else(|error| match paired(json) {
         (_, 0) => Err(error),
@@ -18,10 +18,10 @@ pub fn read<T: DeserializeOwned>(json: &str) -> serde_json::Result<T> {
     })
 }
 
-/// The same JSON with each unpaired surrogate escape as that of U+FFFD, and how many there were. Pairs and escaped
-/// backslashes (`\\ud83d`) stay as they are, and so does text that is no JSON.
+/// Replaces each unpaired surrogate escape by that of U+FFFD, and returns the number of replacements. Pairs
+/// and escaped backslashes (`\\ud83d`) stay as they are, and so does text that is not JSON.
 pub fn paired(json: &str) -> (Cow<'_, str>, usize) {
-    // An escape of a surrogate is rare, and a body may have megabytes.
+    // A surrogate escape is rare, and a body may have megabytes.
     if !json.contains("\\ud") && !json.contains("\\uD") {
         return (Cow::Borrowed(json), 0);
     }
@@ -41,7 +41,7 @@ pub fn paired(json: &str) -> (Cow<'_, str>, usize) {
                     kept = name + 5;
                     5
                 }
-                // What is escaped is passed over: a backslash begins nothing then.
+                // Skips the escaped character: a backslash there starts no escape.
                 _ => after.chars().next().map_or(0, char::len_utf8),
             };
     }
@@ -51,7 +51,7 @@ pub fn paired(json: &str) -> (Cow<'_, str>, usize) {
     }
 }
 
-/// The unit of `uXXXX`.
+/// The code unit of `uXXXX`.
 fn escape(text: &str) -> Option<u32> {
     u32::from_str_radix(text.strip_prefix('u')?.get(..4)?, 16).ok()
 }
@@ -85,7 +85,7 @@ mod tests {
     }
 
     #[test]
-    fn a_value_is_read_with_its_errors_where_they_were() {
+    fn errors_keep_positions_of_original_text() {
         let read = read::<Value>;
         assert_eq!(read(r#"{"a":"x\ud83dy\\ud83d"}"#).unwrap(), json!({ "a": "x\u{fffd}y\\ud83d" }));
         let error = read(r#"["\ud83d", nothing]"#).unwrap_err();

@@ -1,10 +1,10 @@
-//! A message for places whose own is not here, so that positions and turns are what they are.
+//! A placeholder for a message that is not available, so that positions and turns stay as they are.
 
 use crate::id::{MessageId, Ordinal, TurnId};
 use crate::message::{Body, Message, UNREADABLE};
 use std::sync::Arc;
 
-/// What stands where no message is: one that is not here, or that a store lost.
+/// Creates the placeholder for a message that is not loaded, or that the store lost.
 pub(super) fn nothing(id: MessageId, ord: Ordinal, rev: u32, turn: TurnId) -> Arc<Message> {
     Arc::new(Message {
         id,

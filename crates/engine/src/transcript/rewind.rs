@@ -1,5 +1,5 @@
-//! What changes a transcript's past: a cut, other words for a message, its removal, a new beginning. The transcript is
-//! built again from the messages that stay; what was said is the store's to keep.
+//! Changes to a transcript's past: truncation, revision or removal of a message, and reset. The transcript is
+//! rebuilt from the remaining messages; the store keeps the old ones.
 
 use super::{REMOVED_ROUND, Transcript};
 use crate::compact::record::{Compaction, Status};
@@ -9,20 +9,19 @@ use crate::message::{AssistantPart, Beside, Body, Message, NOT_KEPT, REMOVED};
 use crate::tokens::TokenCount;
 use std::sync::Arc;
 
-/// What a turn that is over came to.
+/// The outcome of a finished turn.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum CameTo<'a> {
-    /// It was cancelled, or failed.
+    /// The turn was cancelled or failed.
     Nothing,
-    /// Its last words are its answer.
+    /// The turn's last assistant message is its answer.
     Answer,
-    /// This call ended it.
+    /// This call ended the turn.
     Call(&'a CallId),
 }
 
 impl Transcript {
-    /// Takes everything from `from` on out of the session. Records that speak of what goes are void from now on; their
-    /// ids are returned.
+    /// Removes everything from `from` on. Records that refer to removed messages become void; their ids are returned.
     pub fn truncate(&mut self, from: Ordinal) -> Vec<CompactionId> {
         let kept: Vec<(usize, Arc<Message>)> = self
             .range(Ordinal(0), from)
@@ -34,8 +33,8 @@ impl Transcript {
         self.make_void(|record| record.newest_named() >= Some(from))
     }
 
-    /// Puts other words in the place of a message's, or takes it out where there are none: its place stays. Records that
-    /// speak of it are void from now on; their ids are returned.
+    /// Replaces the body of a message, or removes it if `body` is `None`; its position remains. Records that
+    /// refer to it become void; their ids are returned.
     pub fn revise(
         &mut self,
         ord: Ordinal,
@@ -76,10 +75,10 @@ impl Transcript {
         self.make_void(|record| record.speaks_of(ord))
     }
 
-    /// Of a turn that is over only what its user said stays, what is noted there, and the words of its last answer where it
-    /// came to one. A call that ended the turn is a part of that answer and stays with its result: it asks the user, or
-    /// says what was done. The others' places stay, with their hashes: what a compaction says of them holds. Gives what
-    /// stands there now.
+    /// Reduces a finished turn to its user messages, its notices and the text of its last answer, unless the
+    /// turn was cancelled or failed. A call that ended the turn belongs to that answer and stays with its
+    /// result, because it asks the user or states what was done. All other messages are replaced and keep
+    /// position and hash, so that compactions stay valid. Returns the changed messages.
     pub fn let_go(
         &mut self,
         turn: usize,
@@ -131,7 +130,7 @@ impl Transcript {
         changed
     }
 
-    /// The result of a call of this answer.
+    /// The position of the result of a call of this answer.
     fn result_of(&self, answer: Ordinal, call: &CallId) -> Option<Ordinal> {
         let round = self.rounds.iter().rfind(|round| round.assistant == answer)?;
         let Body::Assistant { calls, .. } = &self.message(answer)?.body else { return None };
@@ -139,8 +138,8 @@ impl Transcript {
         round.results.get(at).copied().flatten()
     }
 
-    /// What takes a message's place when its turn is over; nothing where it stays as it is. The place of a result is known
-    /// by its call, that of an answer by what it opened.
+    /// The replacement of a message when its turn is over; `None` if it stays unchanged. The replacement of a
+    /// result states its call's id, and that of an assistant message whether it began a round.
     fn what_stays(&self, message: &Message, is_answer: bool, ended_by: Option<&CallId>) -> Option<Body> {
         let gone = |text: &str| Body::Event { kind: NOT_KEPT.to_owned(), text: text.into() };
         match &message.body {
@@ -169,19 +168,19 @@ impl Transcript {
         }
     }
 
-    /// Takes everything out: what comes now is of the next generation. No record is in force any more; the ids of those
-    /// that were are returned.
+    /// Removes everything; further messages belong to the next generation. Every record in force or undone
+    /// becomes void; their ids are returned.
     pub fn reset(&mut self) -> Vec<CompactionId> {
         self.generation = Generation(self.generation.0 + 1);
         self.rebuild(Vec::new());
         self.make_void(|_| true)
     }
 
-    /// Builds everything again from these messages.
+    /// Rebuilds everything from these messages with the index of their turn.
     fn rebuild(&mut self, messages: Vec<(usize, Arc<Message>)>) {
         let mut new = Self {
             compactions: std::mem::take(&mut self.compactions),
-            // The id of a call that is gone is never another call's: its result may still come.
+            // A removed call's id must stay reserved: its result may still arrive.
             call_ids: std::mem::take(&mut self.call_ids),
             most_result: self.most_result,
             thinking: self.thinking,
@@ -191,7 +190,7 @@ impl Transcript {
         *self = new;
     }
 
-    /// Takes records out of force for ever, those with them that a user took out of it and could bring back; their ids.
+    /// Voids matching records, including undone ones that a user could restore; returns their ids.
     fn make_void(&mut self, is_meant: impl Fn(&Compaction) -> bool) -> Vec<CompactionId> {
         let is_alive = |status| matches!(status, Status::InForce | Status::Undone);
         let alive = self.compactions.iter_mut().filter(|record| is_alive(record.status));

@@ -1,5 +1,5 @@
-//! How messages that come are shown: large results by their head and their tail, answers without their thinking. It is
-//! decided once, when a message is appended; the cutting itself is `message::cut`'s.
+//! Sizes at which new messages are shown: large results by head and tail, answers without their thinking.
+//! Decided once, when a message is appended; `message::cut` does the cutting.
 
 use super::Transcript;
 use crate::message::cut::{self, Cut, ThinkingInPrompt};
@@ -7,24 +7,23 @@ use crate::message::{Body, NewMessage};
 use crate::tokens::TokenCount;
 
 impl Transcript {
-    /// From now on a result whose text weighs more than this many tokens is shown by its head and its tail. What was
-    /// appended before stays as it is shown.
+    /// Sets the tokens above which new results are shown by head and tail. Messages appended before are unaffected.
     pub fn limit_results(&mut self, most: Option<u32>) {
         self.most_result = most;
     }
 
-    /// Which thinking of the answers that come now stays in prompts. What was appended before stays as it is shown.
+    /// Sets which thinking of new answers stays in prompts. Messages appended before are unaffected.
     pub fn limit_thinking(&mut self, thinking: ThinkingInPrompt) {
         self.thinking = thinking;
     }
 
-    /// Whether a model can fetch what is not shown, so that results that are shortened from now on say how.
+    /// Sets whether a model can fetch cut parts; results shortened from now on then state how.
     pub fn name_results(&mut self, names: bool) {
         self.names_results = names;
     }
 
-    /// Tokens of a message as prompts will show it, and how a large result is shown. One that no call waits for is
-    /// never shown.
+    /// Counts the tokens of a message as prompts will show it, with its cut if it is shortened. A result
+    /// without an open call is never shown, so never cut.
     pub(super) fn weigh(&self, new: &NewMessage, counter: &dyn TokenCount) -> (u32, Option<Cut>) {
         if let Some(cut) = new.shown {
             let tokens = if cut.after_turn { new.body.tokens(counter) } else { cut.tokens };

@@ -1,25 +1,24 @@
-//! The line that a user types, from the keys that the log tells one by one. What became of it is not known here.
+//! The user's input line, reconstructed from single key events.
 
-/// The line so far.
 #[derive(Default)]
 pub(super) struct Line {
     before: String,
-    /// What stands behind the cursor, its last character first.
+    /// Characters after the cursor, in reverse order.
     after: Vec<char>,
-    /// A key whose effect the log does not tell.
+    /// The last key whose effect the log does not state.
     unknown: Option<String>,
 }
 
-/// A line that was sent.
+/// A submitted line.
 pub(super) struct Typed {
     pub(super) text: String,
-    /// The last key whose effect is not known, where there was one.
+    /// The last key whose effect is unknown, if any.
     pub(super) unknown: Option<String>,
 }
 
 impl Line {
-    /// A key, as the program prints it: `KeyEvent { code: Char('h'), modifiers: KeyModifiers(0x0), kind: Press, … }`.
-    /// Gives the line when it is sent.
+    /// Applies a key event in the program's debug format: `KeyEvent { code: Char('h'), modifiers:
+    /// KeyModifiers(0x0), kind: Press, … }`. Returns the line when it is submitted.
     pub(super) fn key(&mut self, event: &str) -> Option<Typed> {
         let (code, rest) =
             event.strip_prefix("KeyEvent { code: ")?.split_once(", modifiers: KeyModifiers(")?;
@@ -50,7 +49,7 @@ impl Line {
         None
     }
 
-    /// Text that came all at once.
+    /// Inserts pasted text.
     pub(super) fn paste(&mut self, text: &str) {
         self.before.push_str(text);
     }
@@ -93,7 +92,7 @@ mod tests {
         ))
     }
 
-    /// Plain keys: `<` and `>` move, `#` takes the character before the cursor away, `!` the one behind it.
+    /// Plain keys: `<` and `>` move, `#` deletes the character before the cursor, `!` the one after it.
     fn typed(keys: &str) -> Option<String> {
         let mut line = Line::default();
         for typed in keys.chars() {
@@ -110,7 +109,7 @@ mod tests {
     }
 
     #[test]
-    fn a_line_is_what_its_keys_made_of_it() {
+    fn line_follows_its_keys() {
         let cases = [
             ("hello", Some("hello")),
             ("a llon###ong story #", Some("a long story")),
@@ -125,7 +124,7 @@ mod tests {
     }
 
     #[test]
-    fn a_key_that_the_log_does_not_tell_all_of_is_named() {
+    fn key_with_unknown_effect_is_reported() {
         let mut line = Line::default();
         for (code, modifiers) in [
             ("Char('X')", "CONTROL"),

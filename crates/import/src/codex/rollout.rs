@@ -1,5 +1,5 @@
-//! Rollouts of Codex: one item per line, as the model was sent it or gave it. Their events say the same again and are not
-//! read, but for what an answer used.
+//! Rollouts of Codex: one item per line, as sent to or received from the model. Events repeat the items and
+//! are ignored, except for token usage.
 
 use super::talk::{Talk, Voice};
 use super::usage;
@@ -74,7 +74,7 @@ fn item(talk: &mut Talk, import: &mut Import, place: &str, item: &Object) -> Res
             let call = needed(item, "call_id")?.to_owned();
             talk.result(output(call, item.get("output"), place, import)?);
         }
-        // A picture of the folder for the program's own undo.
+        // A snapshot of the folder for the program's own undo.
         "ghost_snapshot" => {}
         "web_search_call" => {
             return Err("is a search that the provider ran; what it found is not there".into());
@@ -87,8 +87,8 @@ fn item(talk: &mut Talk, import: &mut Import, place: &str, item: &Object) -> Res
     Ok(())
 }
 
-/// What a call gave: text, parts, or an object around them; a command's text may be JSON with its exit code, or begin with
-/// it.
+/// The result of a call: text, parts, or an object around them. A command's text may be JSON with its exit
+/// code, or begin with it.
 fn output(
     call: String,
     value: Option<&Value>,

@@ -1,33 +1,32 @@
-//! A conversation that comes in bits: words in deltas or whole, calls that begin and end. What belongs together is put
-//! together here; what a record looks like is not known.
+//! A conversation assembled from fragments: text in deltas or whole, calls that begin and end. Independent of
+//! the record formats.
 
 use crate::Import;
 use engine::message::{AssistantPart, Beside, Body, Content, ToolCall, ToolResult, Usage};
 use std::collections::BTreeMap;
 
-/// So many parts of an answer can be open at once; a file of millions must not be searched for each.
+/// The number of an answer's last parts that can still change; limits the search in files with millions of parts.
 const NEAR: usize = 32;
 
-/// What a model says something with. Each comes in deltas of its own.
+/// The kind of a model's text. Each has deltas of its own.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Voice {
     Words,
     Thinking,
-    /// What a provider tells of thinking that it does not show.
+    /// The provider's summary of thinking that it does not show.
     Summary,
 }
 
-/// The conversation so far.
 #[derive(Default)]
 pub(super) struct Talk {
     pieces: Vec<Piece>,
-    /// Calls without a result, each with the answer that asked for it.
+    /// Calls without a result, each with the index of its answer.
     open: BTreeMap<String, usize>,
-    /// What calls without a result have printed.
+    /// Output so far of calls without a result.
     printed: BTreeMap<String, Vec<u8>>,
-    /// Where the last answer stands.
+    /// The index of the last answer.
     last: Option<usize>,
-    /// Where the task began that runs.
+    /// The index at which the current task began.
     task: usize,
     time: Option<String>,
 }
@@ -39,7 +38,7 @@ enum Piece {
     Summary(String),
 }
 
-/// One model call: what it said and asked for, and what came of that.
+/// A model call: its text, tool calls and their results.
 #[derive(Default)]
 struct Answer {
     heard: Vec<Heard>,
@@ -57,7 +56,7 @@ struct Heard {
 }
 
 impl Talk {
-    /// When what comes next was said.
+    /// Sets the time of the following fragments.
     pub(super) fn at(&mut self, time: Option<&str>) {
         self.time = time.map(str::to_owned);
     }
@@ -66,7 +65,7 @@ impl Talk {
         self.pieces.push(Piece::Other(Body::User(parts), self.time.clone()));
     }
 
-    /// The user's words, where they are the last that there are.
+    /// Returns the user's message if it is the last piece.
     pub(super) fn last_user(&self) -> Option<&[Content]> {
         match self.pieces.last() {
             Some(Piece::Other(Body::User(parts), _)) => Some(parts),
@@ -88,7 +87,8 @@ impl Talk {
         self.pieces.push(Piece::Summary(text.to_owned()));
     }
 
-    /// The answer that is being given. It ends with the first result, for what a model says then knows of it.
+    /// The current answer, or a new one. An answer ends with the first result, because later text already
+    /// refers to it.
     fn answer(&mut self) -> Option<&mut Answer> {
         let is_open =
             |piece: &Piece| matches!(piece, Piece::Answer(a) if a.results.is_empty() && !a.is_closed);
@@ -114,14 +114,14 @@ impl Talk {
         }
     }
 
-    /// The deltas that come next belong to another section.
+    /// Starts a new section for the following deltas.
     pub(super) fn section(&mut self, voice: Voice) {
         if let Some(answer) = self.answer() {
             answer.heard.push(Heard { voice, words: String::new(), is_whole: false });
         }
     }
 
-    /// Words as a whole. They stand in the place of the deltas that say the same.
+    /// Adds a whole text, in place of the deltas with the same content.
     pub(super) fn whole(&mut self, voice: Voice, words: &str) {
         let Some(answer) = self.answer() else { return };
         let is_same = |heard: &&mut Heard| {
@@ -133,7 +133,7 @@ impl Talk {
         }
     }
 
-    /// The last words of the task, which were said before unless the record of them is lost.
+    /// Adds the last text of the task, unless its own record was already read.
     pub(super) fn last_words(&mut self, words: &str) {
         let is_it = |heard: &Heard| heard.voice == Voice::Words && heard.words == words;
         let said = self.pieces.get(self.task..).unwrap_or_default().iter().rev();
@@ -144,7 +144,7 @@ impl Talk {
         }
     }
 
-    /// A call. The same one comes again where the user was asked about it before it began.
+    /// Adds a call, unless it is open already: approval requests repeat it.
     pub(super) fn call(&mut self, id: &str, name: &str, arguments: &str) {
         if self.is_open(id) {
             return;
@@ -158,12 +158,12 @@ impl Talk {
         self.open.contains_key(id)
     }
 
-    /// A part of what a call prints. It is of use where the end of the call never comes.
+    /// Collects a part of a call's output, in case the call never ends.
     pub(super) fn output(&mut self, id: &str, bytes: &[u8]) {
         self.printed.entry(id.to_owned()).or_default().extend(bytes);
     }
 
-    /// A result stands behind the answer that asked for it; one that answers no call, where it came.
+    /// Adds a result after the answer that made the call; a result of no known call goes to the end.
     pub(super) fn result(&mut self, result: ToolResult) {
         let (time, at) = (self.time.clone(), self.open.remove(&result.call));
         self.printed.remove(&result.call);
@@ -173,14 +173,14 @@ impl Talk {
         }
     }
 
-    /// What the last answer used.
+    /// Sets the usage of the last answer.
     pub(super) fn used(&mut self, usage: Option<Usage>) {
         if let Some(answer) = self.last.and_then(|at| self.answer_at(at)) {
             answer.usage = usage.or(answer.usage);
         }
     }
 
-    /// A task begins or ends: no answer goes on, and no call ends any more.
+    /// Ends the current answer and all open calls, at a task's start or end.
     pub(super) fn close(&mut self) {
         if let Some(Piece::Answer(answer)) = self.pieces.last_mut() {
             answer.is_closed = true;
@@ -195,7 +195,7 @@ impl Talk {
         self.task = self.pieces.len();
     }
 
-    /// All of it, in order.
+    /// Moves all pieces into the import, in order.
     pub(super) fn finish(mut self, import: &mut Import) {
         self.close();
         for piece in self.pieces {
@@ -210,7 +210,7 @@ impl Talk {
 }
 
 impl Answer {
-    /// What was heard last, which is all that words can still belong to.
+    /// The last texts, the only ones that can still change.
     fn near(&mut self) -> std::slice::IterMut<'_, Heard> {
         let from = self.heard.len().saturating_sub(NEAR);
         self.heard[from..].iter_mut()

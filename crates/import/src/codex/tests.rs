@@ -85,7 +85,7 @@ fn places(import: &Import) -> Vec<&str> {
 }
 
 #[test]
-fn whole_words_win_over_deltas_that_say_the_same_and_deltas_stand_where_nothing_whole_comes() {
+fn whole_texts_replace_their_deltas() {
     let read = read_lines(&[
         asks("one"),
         simple("task_started"),
@@ -133,10 +133,10 @@ fn whole_words_win_over_deltas_that_say_the_same_and_deltas_stand_where_nothing_
 }
 
 #[test]
-fn what_was_typed_is_a_request_where_a_task_came_of_it() {
+fn typed_line_is_a_request_once_its_task_starts() {
     let mut lines = typed("hello");
     lines.extend([simple("task_started"), said("agent_message", "message", "Hi.")]);
-    // The status stands in the place of the line, so nobody types there.
+    // The status replaces the input line while a task runs, so these keys are lost.
     lines.extend(typed("lost").into_iter().take(8));
     lines.push(simple("task_complete"));
     lines.extend(typed("again"));
@@ -150,7 +150,7 @@ fn what_was_typed_is_a_request_where_a_task_came_of_it() {
     lines.push(json!({"ts": "t", "dir": "to_tui", "kind": "paste", "text": "pasted "}));
     lines.extend(typed("too"));
     lines.extend([asks("as it was sent"), simple("task_started"), simple("turn_aborted")]);
-    // A task that the program began, and a request that the log was cut behind.
+    // A task begun by the program, and a request after which the log was cut off.
     lines.extend([
         simple("task_started"),
         said("agent_message", "message", "Summed up."),
@@ -174,7 +174,7 @@ fn what_was_typed_is_a_request_where_a_task_came_of_it() {
 }
 
 #[test]
-fn commands_patches_and_tools_of_servers_are_calls_with_results() {
+fn commands_patches_and_server_tools_are_calls_with_results() {
     let read = read_lines(&[
         asks("go"),
         simple("task_started"),
@@ -237,7 +237,7 @@ fn commands_patches_and_tools_of_servers_are_calls_with_results() {
 }
 
 #[test]
-fn a_call_that_never_ends_keeps_what_it_printed_and_a_result_of_no_call_stays() {
+fn unfinished_call_keeps_its_output_and_stray_result_stays() {
     let output = |chunk: Value| {
         event(
             json!({"type": "exec_command_output_delta", "call_id": "a", "stream": "stdout", "chunk": chunk}),
@@ -254,7 +254,7 @@ fn a_call_that_never_ends_keeps_what_it_printed_and_a_result_of_no_call_stays() 
         output(json!("aGkg/w==")),
         output(json!("eW91")),
         simple("turn_aborted"),
-        // The same id in another task is another call, and one that ends twice has a result of no call.
+        // The same id in another task is another call; a second end is a result of no call.
         simple("task_started"),
         begin(),
         end("a"),
@@ -278,7 +278,7 @@ fn a_call_that_never_ends_keeps_what_it_printed_and_a_result_of_no_call_stays() 
 }
 
 #[test]
-fn a_rollout_is_read_by_its_items() {
+fn rollout_is_read_by_its_items() {
     let line = |kind: &str, payload: Value| json!({"timestamp": "t", "type": kind, "payload": payload});
     let item = |payload: Value| line("response_item", payload);
     let message = |role: &str, kind: &str, text: &str| {
@@ -331,7 +331,7 @@ fn a_rollout_is_read_by_its_items() {
 }
 
 #[test]
-fn a_record_that_cannot_be_read_is_set_aside_by_itself() {
+fn unreadable_record_is_skipped_alone() {
     let mut lines = vec![
         json!({"dir": "to_tui", "kind": "codex_event", "payload": {"msg": 7}}),
         simple("later_event"),
@@ -351,7 +351,7 @@ fn a_record_that_cannot_be_read_is_set_aside_by_itself() {
 }
 
 #[test]
-fn base64_is_read_as_far_as_it_goes() {
+fn base64_is_read_up_to_the_first_invalid_digit() {
     for (text, expected) in
         [("", ""), ("aA==", "h"), ("aGk=", "hi"), ("aGk", "hi"), ("aGkh", "hi!"), ("a?", "")]
     {

@@ -1,9 +1,9 @@
-//! Small sources of every format, for the tests that break them. What is done to them is told in the file above.
+//! A small source of every format, for tests that corrupt them.
 
 use crate::Format;
 use serde_json::{Value, json};
 
-/// A small source of each format that uses most of what its reader looks at.
+/// A source of each format that uses most of the fields its reader knows.
 pub(super) fn samples() -> Vec<(Format, Vec<Value>)> {
     let image =
         json!({"type": "image", "source": {"type": "base64", "media_type": "image/png", "data": "AA"}});

@@ -1,29 +1,30 @@
-//! A model's name as its makers, hosts and routers write it, taken apart: the words of its family and its version. Names
-//! are compared by these, so a name that is newer than the table still finds its family.
+//! Model names as vendors, hosts and routers write them, split into family words and version. Comparing these
+//! lets a name newer than the table find its family.
 
 use serde::Deserialize;
 
-/// A larger number is none of a version: a date, or a version without its dot (`gpt-35-turbo`).
+/// A larger number is not a version but a date, or a version without its dot (`gpt-35-turbo`).
 const MOST_VERSION: u32 = 19;
 
-/// A name that was read.
+/// A parsed model name.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Deserialize)]
 #[serde(from = "String")]
 pub struct Name {
-    /// The name in lower case, without whose it is and without a variant behind a colon. A dot counts as a dash.
+    /// The name in lower case, without vendor prefix and variant suffix. A dot counts as a dash.
     plain: String,
-    /// Its words, without numbers: `claude`, `opus`.
+    /// The words without numbers: `claude`, `opus`.
     words: Vec<String>,
-    /// Its version; empty where it has none.
+    /// The version; empty if there is none.
     version: Vec<u32>,
-    /// Whether it has a date, or another number that is none of its version.
+    /// `true` if the name has a date, or another number that is not part of the version.
     is_dated: bool,
-    /// Whether it is the name of whichever is the newest.
+    /// `true` for a `latest` alias.
     is_latest: bool,
 }
 
-/// What holds for the model of this name: a line with a date that it begins with; else, of the lines whose words it begins
-/// with and whose version it has come to, that of the newest version, and of those the one with most words.
+/// Returns the value of the line that matches a model's name: the longest dated line that is a prefix of the
+/// name; otherwise, of the lines of the same family that are not newer, the newest, and of those the most
+/// specific.
 pub fn find<'t, T>(lines: impl Iterator<Item = (&'t Name, &'t T)> + Clone, name: &str) -> Option<&'t T> {
     let name = Name::from(name.to_owned());
     let dated = lines.clone().filter(|(line, _)| line.is_dated && name.plain.starts_with(&line.plain));
@@ -34,13 +35,14 @@ pub fn find<'t, T>(lines: impl Iterator<Item = (&'t Name, &'t T)> + Clone, name:
 }
 
 impl Name {
-    /// Whether it is of this line's family, and no older.
+    /// `true` if this name is of the line's family and not older.
     fn has_come_to(&self, line: &Self) -> bool {
         let is_newest = self.is_latest && self.version.is_empty();
         self.words.starts_with(&line.words) && (is_newest || line.version <= self.version)
     }
 
-    /// Takes the next part in: a word, a number, or a word with its number (`o3`, `qwen3`, `4o`).
+    /// Adds the next part: a word, a number, or a word with its number (`o3`, `qwen3`, `4o`). Returns `true`
+    /// if the part ended in a number.
     fn take(&mut self, part: &str, was_number: bool) -> bool {
         let digits = |part: &str| !part.is_empty() && part.chars().all(|c| c.is_ascii_digit());
         if digits(part) {
@@ -57,7 +59,7 @@ impl Name {
                 self.number(number, false);
                 return true;
             }
-            // How large a model is says nothing of its window.
+            // The model's size (`8b`) does not affect its window.
             (_, Some(number)) if matches!(after, "b" | "m") && digits(number) => (),
             (_, Some(number)) if is_word(after) && after != "k" && digits(number) => {
                 self.number(number, was_number);
@@ -68,7 +70,7 @@ impl Name {
         false
     }
 
-    /// A number is part of the version where nothing stands between, and no date began.
+    /// Adds a number to the version, unless a word stands between or a date began.
     fn number(&mut self, digits: &str, follows: bool) {
         let number = digits.parse().ok().filter(|number| *number <= MOST_VERSION);
         match number.filter(|_| digits == "0" || !digits.starts_with('0')) {
@@ -86,7 +88,7 @@ impl From<String> for Name {
         let name = name.to_lowercase();
         let name = name.rsplit('/').next().unwrap_or_default();
         let mut plain = name.split([':', '[', '(']).next().unwrap_or_default();
-        // A region and a maker before a dot, as Bedrock has them; no number stands there.
+        // Bedrock puts a region and a vendor before dots; neither contains a digit.
         while let Some((before, rest)) = plain.split_once('.')
             && !before.contains(|c: char| c.is_ascii_digit())
         {

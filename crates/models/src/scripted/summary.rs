@@ -1,5 +1,5 @@
-//! The summary that a scripted model gives: first lines of what the request holds, under the five headings. It
-//! understands nothing, and what an answer must look like to be accepted is `compact`'s.
+//! The summary of a scripted model: first lines of the request's messages, under the five headings. Nothing
+//! is interpreted; `compact` decides which answers are accepted.
 
 use engine::compact::template::{
     BLOCK_CLOSE, BLOCK_OPEN, CONVERSATION_CLOSE, CONVERSATION_OPEN, PREVIOUS_CLOSE, PREVIOUS_OPEN,
@@ -10,24 +10,24 @@ use engine::prompt::item::{Item, ItemPart, Role};
 use engine::prompt::request::Request;
 use engine::text::first_line;
 
-/// How a request shows what was summed up before: on its own, or as the block of a prompt.
+/// Tags of an earlier summary in a request: on its own, or as the block of a prompt.
 const PREVIOUS: [(&str, &str); 2] = [(PREVIOUS_OPEN, PREVIOUS_CLOSE), (BLOCK_OPEN, BLOCK_CLOSE)];
-/// How a request shows a conversation that it does not hold as messages.
+/// Tags of a conversation in a request that does not hold it as messages.
 const CONVERSATION: (&str, &str) = (CONVERSATION_OPEN, CONVERSATION_CLOSE);
 
-/// Stands under a heading that has nothing to say.
+/// The line under an empty heading.
 const NONE: &str = "- none recorded";
-/// How many of the last answers become decisions.
+/// The number of last answers that become decisions.
 const DECISIONS: usize = 5;
-/// Bytes of a line that becomes a decision.
+/// The longest line of a decision, in bytes.
 const DECISION_BYTES: usize = 100;
-/// Bytes of any other line.
+/// The longest other line, in bytes.
 const LINE_BYTES: usize = 200;
-/// Bytes taken for a token when the list of decisions is cut. Carried lines are mostly names and paths, which are
-/// denser than prose: at four bytes a long list would be refused as too large by an exact counter.
+/// Bytes per token when the list of decisions is cut. Carried lines are mostly names and paths, which are
+/// denser than prose: at four bytes an exact counter would reject a long list as too large.
 const BYTES_PER_TOKEN: usize = 3;
 
-/// A summary in its parts. Every line is an item of a list, so that no echoed text can look like a heading.
+/// The parts of a summary. Every line is a list item, so that echoed text cannot look like a heading.
 #[derive(Debug, Clone)]
 pub(super) struct Summary {
     goal: String,
@@ -37,8 +37,8 @@ pub(super) struct Summary {
 }
 
 impl Summary {
-    /// What the request holds, without its last item, the instruction. A request of one item is its own instruction
-    /// and its own content.
+    /// Summarizes the request without its last item, the instruction. A single item is both instruction and
+    /// content.
     pub(super) fn of(request: &Request) -> Self {
         let items = request.items.as_slice();
         let held = items.split_last().map_or(items, |(_, held)| if held.is_empty() { items } else { held });
@@ -79,7 +79,7 @@ impl Summary {
         summary
     }
 
-    /// Drops decisions, the oldest first. What is left without any is short enough for every real limit.
+    /// Drops decisions, the oldest first. A summary without any fits every real limit.
     fn cut_to(&mut self, bytes: usize) {
         let over = self.tagged().len().saturating_sub(bytes);
         let mut freed = 0;
@@ -92,13 +92,13 @@ impl Summary {
         self.decisions.drain(..drop);
     }
 
-    /// The same with a line more under Decisions.
+    /// Adds a line under Decisions.
     pub(super) fn with_decision(mut self, line: String) -> Self {
         self.decisions.push(line);
         self
     }
 
-    /// The same with so many lines more that it weighs at least `tokens`, at four bytes each.
+    /// Adds lines until the summary has at least `tokens`, at four bytes each.
     pub(super) fn padded(mut self, tokens: u32) -> Self {
         let mut bytes = self.tagged().len();
         let least = tokens as usize * 4;
@@ -113,7 +113,7 @@ impl Summary {
         self
     }
 
-    /// The five sections.
+    /// The five sections, without the tag.
     pub(super) fn body(&self) -> String {
         let decisions = if self.decisions.is_empty() { NONE.into() } else { self.decisions.join("\n") };
         let [counts, last_answer] = &self.state;
@@ -134,7 +134,7 @@ impl Summary {
     }
 }
 
-/// The first line of what each item of this role says, as items of a list.
+/// First lines of the items of this role, as list items.
 fn said(items: &[Item], role: Role, bytes: usize) -> Vec<String> {
     items
         .iter()
@@ -147,7 +147,7 @@ fn said(items: &[Item], role: Role, bytes: usize) -> Vec<String> {
         .collect()
 }
 
-/// The first line of each entry of a text transcript that this role said.
+/// First lines of this role's entries in a text transcript, as list items.
 fn entries(transcript: &str, role: Role, bytes: usize) -> Vec<String> {
     let mark = format!("[{}]", role.name());
     transcript
@@ -159,7 +159,7 @@ fn entries(transcript: &str, role: Role, bytes: usize) -> Vec<String> {
         .collect()
 }
 
-/// What a person or a model wrote; not files, not thinking.
+/// The texts of an item, without files and thinking.
 fn texts(item: &Item) -> impl Iterator<Item = &str> {
     item.parts.iter().filter_map(|part| match part {
         ItemPart::Content(Content::Text(text)) => Some(text.as_ref()),
@@ -167,8 +167,8 @@ fn texts(item: &Item) -> impl Iterator<Item = &str> {
     })
 }
 
-/// The lines under Goal and Decisions of every previous summary, each once, verbatim. Only the user's and the
-/// system's texts are looked at: a tool may print the tag.
+/// The lines under Goal and Decisions of every earlier summary, each once, verbatim. Only texts of the user
+/// and the system count: a tool may print the tag.
 fn carried(items: &[Item]) -> Vec<String> {
     let mut lines: Vec<String> = Vec::new();
     for text in items.iter().filter(|i| matches!(i.role, Role::User | Role::System)).flat_map(texts) {
@@ -179,7 +179,7 @@ fn carried(items: &[Item]) -> Vec<String> {
                     wanted = matches!(heading.trim(), "Goal" | "Decisions");
                     continue;
                 }
-                // The ledger of a block follows its narrative under headings of another level.
+                // The ledger of a block follows its narrative, under headings of another level.
                 wanted &= !line.starts_with("# ");
                 let line = untagged(line);
                 if wanted && line != NONE && !lines.contains(&line) {
@@ -191,12 +191,12 @@ fn carried(items: &[Item]) -> Vec<String> {
     lines
 }
 
-/// What stands between each opening tag and the next closing one.
+/// Texts between an opening tag and the next closing one.
 fn between<'a>(text: &'a str, (open, close): (&'a str, &'a str)) -> impl Iterator<Item = &'a str> {
     text.split(open).skip(1).filter_map(move |part| Some(part.split_once(close)?.0))
 }
 
-/// `text` without the previous summaries in it: they are not what the user said.
+/// Removes earlier summaries: the user did not write them.
 fn without_previous(text: &str) -> String {
     let mut text = text.to_owned();
     for (open, close) in PREVIOUS {
@@ -210,7 +210,7 @@ fn without_previous(text: &str) -> String {
     text
 }
 
-/// A line that can stand inside the tag without ending it.
+/// Escapes the summary's tags.
 fn untagged(line: &str) -> String {
     line.replace(OPEN, "&lt;summary>").replace(CLOSE, "&lt;/summary>")
 }

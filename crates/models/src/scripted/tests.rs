@@ -1,4 +1,4 @@
-//! One test per behaviour and the rules of a summary. Not whether a summary is accepted.
+//! Tests of each behaviour and of the summary's rules.
 
 use super::*;
 use engine::prompt::item::{Item, Role};
@@ -199,14 +199,14 @@ fn answers_are_used_up_in_order() {
 }
 
 #[test]
-fn a_call_that_is_dropped_before_it_began_uses_up_nothing() {
+fn dropped_call_uses_up_no_answer() {
     let mut model = Scripted::from_json(r#"{"answers": [{"behave": "error"}]}"#).unwrap();
     drop(model.complete(&chat()));
     assert_eq!(ask(&mut model, &chat()), Poll::Ready(Err(overloaded())));
 }
 
 #[test]
-fn what_an_answer_is_comes_piece_by_piece_with_its_call() {
+fn literal_answers_are_streamed_with_their_calls() {
     let fixture = r#"{"answers": [
         {"say": "Let me look.", "call": {"name": "read_file", "arguments": {"path": "a"}}},
         {"call": {"name": "list"}}, {"say": "Done."}

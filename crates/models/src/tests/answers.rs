@@ -1,5 +1,5 @@
-//! What the tests of Anthropic's and OpenAI's own wires share: a recorded stream that is damaged in every way that means
-//! nothing, an answer that goes back to the model that gave it, and a prompt with everything in it.
+//! Helpers shared by the tests of Anthropic's and OpenAI's own wires: recorded streams with harmless damage,
+//! answers as they go back to their model, and a prompt with every kind of item.
 
 use super::{Heard, draft, lines, read, recordings, same_wherever_it_is_cut};
 use crate::Said;
@@ -16,7 +16,7 @@ use expect_test::Expect;
 use serde_json::{Value, json};
 use std::sync::Arc;
 
-/// The events of a recording, one JSON each; those of all its answers.
+/// The events of a recording, of all its answers, one JSON text each.
 pub(super) fn events(name: &str) -> Option<Vec<String>> {
     let text = std::fs::read_to_string(recordings()?.join(name)).expect("the recording is there");
     let is_framed = name.ends_with(".sse");
@@ -25,19 +25,18 @@ pub(super) fn events(name: &str) -> Option<Vec<String>> {
     Some(events.map(str::to_owned).collect())
 }
 
-/// The value of such an event.
 pub(super) fn value(event: &str) -> Value {
     serde_json::from_str(event).expect("JSON")
 }
 
-/// These events as a stream.
+/// These events as server-sent events.
 pub(super) fn stream(events: &[String]) -> String {
     let name = |event: &str| value(event)["type"].as_str().expect("a type").to_owned();
     events.iter().map(|event| format!("event: {}\ndata: {event}\n\n", name(event))).collect()
 }
 
-/// These events give what is written down: whole, wherever they are cut, and with everything between them that says
-/// nothing.
+/// Checks that these events give the expected deltas: whole, cut anywhere, and with meaningless data between
+/// them.
 pub(super) fn gives(wire: Wire, events: &[String], golden: &Expect) -> Heard {
     let text = stream(events);
     let bytes = text.as_bytes();
@@ -71,7 +70,7 @@ pub(super) fn gives(wire: Wire, events: &[String], golden: &Expect) -> Heard {
     heard
 }
 
-/// What a stream says, as the message that is stored and read again; `model` made it.
+/// The message of a stream, stamped with `model`, stored and read again.
 pub(super) fn stored(heard: &Heard, wire: Wire, model: &str) -> Body {
     let stamp = |delta: &Delta| match stamped(Said::Delta(delta.clone()), wire, model) {
         Said::Delta(delta) => delta,
@@ -83,7 +82,7 @@ pub(super) fn stored(heard: &Heard, wire: Wire, model: &str) -> Body {
     serde_json::from_str(&text).expect("what was stored")
 }
 
-/// An answer as a prompt shows it.
+/// An answer as a prompt item.
 pub(super) fn answer(body: &Body) -> Item {
     let Body::Assistant { parts, calls, .. } = body else { panic!("an answer") };
     let call = |call: &engine::message::ToolCall| ItemCall {
@@ -98,7 +97,7 @@ pub(super) fn answer(body: &Body) -> Item {
     }
 }
 
-/// What is told to this model beside a prompt.
+/// Terms for this model.
 pub(super) fn terms(model: &str) -> Terms {
     Terms {
         model: model.to_owned(),
@@ -110,32 +109,28 @@ pub(super) fn terms(model: &str) -> Terms {
     }
 }
 
-/// The body that asks for what follows these items.
+/// The request body for a prompt of these items.
 pub(super) fn asks(wire: Wire, model: &str, items: Vec<Item>) -> Value {
     posted(wire, &Request { items, ..Request::default() }, &terms(model)).body
 }
 
-/// What is posted.
 pub(super) fn posted(wire: Wire, request: &Request, terms: &Terms) -> Post {
     post(&Endpoint::of(wire), request, terms).expect("a wire that is posted to")
 }
 
-/// A user's message.
 pub(super) fn user(text: &str) -> Item {
     Item::made(Role::User, text, 1)
 }
 
-/// A tool's answer to this call.
+/// A tool result for this call.
 pub(super) fn result(id: &str, parts: Vec<ItemPart>) -> Item {
     Item { parts, call_id: Some(CallId::new(id)), ..Item::made(Role::Tool, "", 1) }
 }
 
-/// A picture.
 pub(super) fn picture(data: &str) -> ItemPart {
     ItemPart::Content(Content::Image(Image { media_type: "image/png".to_owned(), data: data.into() }))
 }
 
-/// Thinking of a model.
 pub(super) fn thinking(text: &str, signature: Option<&str>, block: Option<Value>) -> ItemPart {
     let block = block.map(|block| Arc::new(block.as_object().expect("an object").clone()));
     ItemPart::Reasoning { text: text.into(), signature: signature.map(Into::into), block }
@@ -145,7 +140,7 @@ fn call(id: &str, arguments: &str) -> ItemCall {
     ItemCall { id: CallId::new(id), name: "read".into(), arguments: arguments.into() }
 }
 
-/// A turn in the middle of its rounds with everything that an item can hold, blocks of each provider among it.
+/// A prompt in the middle of a turn with every kind of item, including blocks of each provider.
 pub(super) fn everything() -> Request {
     let file = Content::ContextFile { path: "/code/a.rs".to_owned(), text: "fn a() {}".into() };
     let asked = Item {
@@ -209,7 +204,7 @@ pub(super) fn everything() -> Request {
         silent,
         result("toolu_c", vec![ItemPart::text("wrong")]),
     ];
-    // Long enough for every cache.
+    // Above every cache minimum.
     items.iter_mut().for_each(|item| item.tokens = 5000);
     Request {
         items,

@@ -1,4 +1,4 @@
-//! Messages of Anthropic: recorded streams, streams made up for what no recording shows, and bodies.
+//! Anthropic's Messages: recorded streams, made-up streams for what no recording shows, and bodies.
 
 use super::answers::{
     Terms, answer, asks, events, everything, gives, posted, result, stored, stream, terms, thinking, user,
@@ -24,7 +24,7 @@ fn recorded(name: &str, golden: Expect) -> Option<(Vec<String>, Heard)> {
     Some((events, heard))
 }
 
-/// The content of an assistant's message that goes back, without calls.
+/// The content of assistant messages in a body, without calls.
 fn back(body: &Value) -> Vec<Value> {
     let messages = body["messages"].as_array().unwrap().iter();
     let answers = messages.filter(|message| message["role"] == "assistant");
@@ -66,10 +66,9 @@ fn a_call_without_arguments_has_empty_ones() {
     assert_eq!(&*draft(&heard.deltas).asked()[0].arguments, "{}");
 }
 
-/// The whole prompt is the input, whatever a cache had of it.
-///
+/// Input tokens are those of the whole prompt, cached or not.
 #[test]
-fn what_a_cache_took_and_gave_is_counted_in() {
+fn cached_tokens_are_part_of_the_input() {
     let used = |name: &str, golden: Expect| {
         let (_, heard) = recorded(name, golden)?;
         draft(&heard.deltas).beside.usage
@@ -101,8 +100,7 @@ fn what_a_cache_took_and_gave_is_counted_in() {
     assert_eq!(read.cache_write_input_tokens, Some(0));
 }
 
-/// The signature that is stored is the one that was sent, byte for byte, and so is what goes back.
-///
+/// The stored signature, and the one sent back, equals the received one byte for byte.
 #[test]
 fn signed_thinking_goes_back_unchanged_or_not_at_all() {
     let Some((events, heard)) = recorded(
@@ -133,7 +131,7 @@ fn signed_thinking_goes_back_unchanged_or_not_at_all() {
     let mut without = own.clone();
     without["messages"][1]["content"].as_array_mut().unwrap().remove(0);
     without["model"] = json!("claude-opus-4-1");
-    assert_eq!(asks(WIRE, "claude-opus-4-1", talk(&item)), without, "another model's is dropped whole");
+    assert_eq!(asks(WIRE, "claude-opus-4-1", talk(&item)), without, "thinking of another model is dropped");
     for wire in [Wire::OpenaiResponses, Wire::OpenaiChat, Wire::Ollama] {
         assert!(!asks(wire, MODEL, talk(&item)).to_string().contains(&of("signature")), "{wire:?}");
     }
@@ -190,10 +188,10 @@ fn provider_compaction_goes_back_beside_its_summary() {
     assert_eq!(beside.extra["serverCompaction"]["summary"], summary.as_str());
     let used = Usage { input_tokens: Some(60_385), output_tokens: Some(522 + 2819), ..Usage::default() };
     assert_eq!(beside.usage.unwrap().input_tokens, used.input_tokens, "the prompt that was sent");
-    assert_eq!(beside.usage.unwrap().output_tokens, used.output_tokens, "what both wrote");
+    assert_eq!(beside.usage.unwrap().output_tokens, used.output_tokens, "the sum of both");
 }
 
-/// A stream of these events.
+/// Parses a stream of these events.
 fn made(events: &[Value]) -> Heard {
     let events: Vec<String> = events.iter().map(Value::to_string).collect();
     read(WIRE, [stream(&events).as_bytes()])
@@ -349,7 +347,7 @@ fn a_prompt_with_everything_in_it() {
 }
 
 #[test]
-fn what_a_request_asks_for_is_in_its_body() {
+fn request_parameters_are_in_the_body() {
     let beside = |request: &Request, terms: &Terms| {
         let mut body = posted(WIRE, request, terms).body;
         let marks = body.to_string().matches("cache_control").count();
@@ -391,9 +389,9 @@ fn what_a_request_asks_for_is_in_its_body() {
     );
 }
 
-/// Neighbours of one role are one message, the user begins and ends, and nothing empty is sent.
+/// Neighbours of one role share a message, the user begins and ends, and empty text is left out.
 #[test]
-fn a_conversation_is_as_this_wire_wants_it() {
+fn roles_alternate_and_no_text_is_empty() {
     let said = |text: &str| Item::made(Role::Assistant, text, 1);
     let talk = |items: Vec<Item>| {
         let body = asks(WIRE, MODEL, items);

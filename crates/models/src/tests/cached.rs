@@ -1,4 +1,4 @@
-//! Places of a cache: none before the shortest prefix that the provider of a model keeps.
+//! Cache breakpoints: none before the shortest prefix that the model's provider caches.
 
 use super::answers::{everything, posted, terms, user};
 use crate::wire::post;
@@ -8,7 +8,7 @@ use engine::prompt::request::Request;
 use serde_json::Value;
 use std::sync::Arc;
 
-/// What stands right before a place of a cache, in order.
+/// The texts right before the breakpoints, in order.
 fn marked(body: &Value) -> Vec<String> {
     let tools = body["tools"].as_array().into_iter().flatten();
     let of_tools = tools.filter(|tool| tool.get("cache_control").is_some()).map(|_| "tools".to_owned());
@@ -47,7 +47,7 @@ fn no_breakpoint_before_the_shortest_cached_prefix() {
         ("claude-3-5-haiku", 0, &all[2..]),
         ("claude-opus-4-5", 0, &all[3..]),
         ("nobody-knows-it", 0, &all[..]),
-        // Tools stand before all else, so they count.
+        // Tools come first in the prompt, so they count.
         ("claude-sonnet-4-6", 600, &all[..]),
         ("claude-opus-4-5", 12_900, &all[..]),
     ] {
@@ -61,9 +61,8 @@ fn no_breakpoint_before_the_shortest_cached_prefix() {
     }
 }
 
-/// The tools have a place of their own where they alone are long enough, and one is left.
 #[test]
-fn tools_have_a_place_where_they_are_long_enough() {
+fn long_tools_get_a_spare_breakpoint() {
     for (model, tool_bytes, has_one) in [
         ("claude-sonnet-4-6", 3900, false),
         ("claude-sonnet-4-6", 4100, true),

@@ -1,5 +1,4 @@
-//! What providers said in place of an answer: each recorded body has its class and its numbers, and every hint about asking
-//! again is read.
+//! Error responses: each recorded body has its class and numbers, and every retry hint is read.
 
 use super::{read, recordings};
 use crate::error::Refusal;
@@ -14,7 +13,7 @@ fn refusal(status: u64, body: Value) -> ModelError {
     Refusal { status: u16::try_from(status).unwrap(), retry_after_ms: None, body }.class()
 }
 
-/// A row of the table: what it is, its class, its numbers, whether asking again may help.
+/// Adds a row: name, class, numbers, and whether a retry may help.
 fn row(table: &mut String, name: &str, error: &ModelError) {
     let numbers = match error {
         ModelError::ContextOverflow { overflow: Overflow { part, limit, needed }, .. } => {
@@ -54,7 +53,7 @@ fn every_recorded_error_has_its_class_and_its_numbers() {
         ("openai-error-quota.json", 429),
         ("llamacpp-context-overflow.json", 400),
         ("openrouter-429.json", 429),
-        // Older servers sent the same with other statuses.
+        // Older servers send the same body with another status.
         ("llamacpp-context-overflow.json", 500),
     ] {
         let body = serde_json::from_slice(&std::fs::read(folder.join(file)).unwrap()).unwrap();
@@ -259,9 +258,8 @@ fn no_reason_holds_a_secret_even_a_cut_one() {
     assert!(told("a word").ends_with("a word"));
 }
 
-/// Recorded errors of real providers.
 #[test]
-fn words_of_providers_tell_their_overflows() {
+fn recorded_overflow_wordings_are_recognized() {
     let Some(folder) = recordings() else { return };
     let read = |name: &str| std::fs::read_to_string(folder.join(name)).expect("a file of the corpus");
     let mut overflows = 0;
@@ -277,7 +275,7 @@ fn words_of_providers_tell_their_overflows() {
             assert_eq!(told, Some(both), "{line}");
         } else if is_overflow && words.bytes().filter(u8::is_ascii_digit).count() > 12 {
             let Overflow { part, limit, needed } = told.unwrap_or_default();
-            // The prompt's share of both may well be below the limit.
+            // The prompt's share of both may be below the limit.
             let is_over = if part == Part::Both { needed.is_some() } else { needed > limit };
             assert!(limit.is_some() && is_over, "{line}");
         }

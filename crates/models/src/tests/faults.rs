@@ -1,5 +1,5 @@
-//! A provider that misbehaves, over real connections: each fault ends in its class, after as many requests as it should,
-//! with what was heard before it. Silence is read from pieces in memory, under a clock that stands still.
+//! Faults of a provider over real connections: each has its class and its number of requests, and earlier
+//! deltas are kept. Silence is tested on pieces in memory, with a paused clock.
 
 use super::requests::terms;
 use super::{Heard, join, read};
@@ -31,7 +31,7 @@ fn request() -> Request {
     Request { items: vec![Item::made(Role::User, "Hello", 1)], ..Request::default() }
 }
 
-/// Asks once: what was heard, and how often it was told that it is asked again.
+/// Requests one answer; returns its deltas and end, and the retries.
 async fn ask(model: &mut Remote) -> (Heard, Vec<Retrying>) {
     let (mut deltas, mut retrying) = (Vec::new(), Vec::new());
     let request = request();
@@ -59,7 +59,7 @@ fn well() -> Reply {
     Reply::says(&["We", "ll."])
 }
 
-/// What the server does, in words, and what the model is to make of it.
+/// Names of faults, with the server's responses.
 fn faults() -> Vec<(&'static str, Vec<Reply>)> {
     let overloaded = json!({"error": {"code": 529, "message": "Overloaded, retry after 1ms"}});
     let ms = Duration::from_millis(20);
@@ -153,7 +153,7 @@ fn faults() -> Vec<(&'static str, Vec<Reply>)> {
 }
 
 #[tokio::test]
-async fn every_fault_ends_in_its_class_and_what_was_heard_stands() {
+async fn faults_have_their_class_and_keep_earlier_deltas() {
     let mut table = String::new();
     for (name, replies) in faults() {
         let server = Server::replies(replies);
@@ -169,7 +169,7 @@ async fn every_fault_ends_in_its_class_and_what_was_heard_stands() {
         let attempts: Vec<u32> = retrying.iter().map(|again| again.attempt).collect();
         let told: Vec<u32> = (2..).take(attempts.len()).collect();
         assert_eq!(attempts, told, "{name}");
-        assert_eq!(asked.len(), attempts.len() + 1, "{name}: each further request was told of");
+        assert_eq!(asked.len(), attempts.len() + 1, "{name}: each further request was announced");
         assert!(retrying.iter().all(|again| !again.reason.is_empty()), "{name}");
         assert!(asked.windows(2).all(|two| two[0].body == two[1].body), "{name}: the same is asked again");
     }
@@ -219,9 +219,9 @@ async fn every_fault_ends_in_its_class_and_what_was_heard_stands() {
     .assert_eq(&table);
 }
 
-/// What a user saw is not said again; what nobody saw may be.
+/// Only content that a user saw must not be repeated.
 #[tokio::test]
-async fn a_call_that_nobody_reads_along_is_made_again_in_the_middle_of_its_words() {
+async fn only_an_unshown_answer_is_retried_in_the_middle() {
     for (is_read, times) in [(true, 1), (false, 2)] {
         let broken = Reply::stream(vec![
             says("We"),
@@ -235,7 +235,7 @@ async fn a_call_that_nobody_reads_along_is_made_again_in_the_middle_of_its_words
     }
 }
 
-/// A tool is called by the name that the editor has for it, whatever its provider takes.
+/// The provider gets a valid name; the call has the editor's name.
 #[tokio::test]
 async fn a_tool_is_called_by_its_own_name() {
     let server = Server::start(|_, asked| {
@@ -260,18 +260,18 @@ async fn a_tool_is_called_by_its_own_name() {
     assert_ne!(server.asked()[0].body["tools"][0]["function"]["name"], "fs.read/file");
 }
 
-/// An address that is none is no broken network.
+/// An invalid address is not a network error.
 #[tokio::test]
-async fn what_cannot_be_asked_is_not_asked_again() {
+async fn invalid_request_is_not_retried() {
     let endpoint = Endpoint { base_url: Some("http://[bad".to_owned()), ..Endpoint::of(Wire::OpenaiChat) };
     let client = Clients::default().of(&endpoint).unwrap();
     let (heard, retrying) = ask(&mut Remote::new(client, endpoint, None, terms(), IDLE)).await;
     assert_eq!((heard.end.expect_err("no address").class(), retrying.len()), ("badRequest", 0));
 }
 
-/// What a provider wants is waited for, and up to a tenth more.
+/// The requested delay is kept, with up to a tenth more.
 #[tokio::test]
-async fn each_hint_is_told_as_the_delay() {
+async fn provider_hints_set_the_delay() {
     for (name, reply, delay) in [
         ("ms", error(429).with("retry-after", "7"), 1),
         ("seconds", Reply::body(503, "").with("retry-after", "0.017"), 17),
@@ -327,7 +327,7 @@ async fn the_key_is_in_its_header_and_in_no_error() {
         (Wire::OpenaiChat, "authorization", format!("Bearer {KEY}")),
         (Wire::Ollama, "authorization", format!("Bearer {KEY}")),
     ] {
-        // The server says what it was told, as a body and within a stream.
+        // The server repeats the request's headers, as a body and within a stream.
         for in_stream in [false, true] {
             let server = Server::start(move |_, asked: &Asked| {
                 let said = json!({"error": {"message": format!("{:?}", asked.headers), "code": 500}});
@@ -348,7 +348,7 @@ async fn the_key_is_in_its_header_and_in_no_error() {
 }
 
 #[tokio::test]
-async fn a_call_is_posted_where_its_wire_is() {
+async fn each_wire_posts_to_its_path() {
     for (wire, line, reply) in [
         (Wire::OpenaiChat, "POST /chat/completions", well()),
         (
@@ -368,7 +368,7 @@ async fn a_call_is_posted_where_its_wire_is() {
     }
 }
 
-/// Ten minutes of silence, after something was said, and before; the clock stands still but for that.
+/// Ten minutes of silence, after content and before any; the paused clock makes times exact.
 #[tokio::test(start_paused = true)]
 async fn silence_is_a_broken_connection() {
     let idle = Duration::from_secs(600);
@@ -376,7 +376,7 @@ async fn silence_is_a_broken_connection() {
     let pauses = [Duration::from_secs(599); 3];
     for first in [&half[..], b": ping\n\n"] {
         let begun = tokio::time::Instant::now();
-        // It lives as long as something comes, be it a comment.
+        // Any data keeps it alive, even a comment.
         let alive = stream::iter(pauses).then(|pause| async move {
             tokio::time::sleep(pause).await;
             Ok(first)
@@ -389,11 +389,11 @@ async fn silence_is_a_broken_connection() {
         assert_eq!((error.class(), error.to_string().contains("600 s")), ("network", true));
         assert_eq!(begun.elapsed().as_secs(), 3 * 599 + 600);
         let pieces = [first; 3];
-        assert_eq!(deltas, read(Wire::OpenaiChat, pieces).deltas, "what was heard stands");
+        assert_eq!(deltas, read(Wire::OpenaiChat, pieces).deltas, "earlier deltas are kept");
     }
 }
 
-/// A server that took the request and says nothing at all is given up. It may still be at work: it is not asked again.
+/// A silent server is given up after the deadline. It may still be working, so it is not asked again.
 #[tokio::test]
 async fn a_silent_server_is_not_asked_again() {
     let server = Server::replies(vec![Reply::stream(vec![Act::Hold]), well()]);
@@ -405,7 +405,7 @@ async fn a_silent_server_is_not_asked_again() {
     assert_eq!(server.asked().len(), 1);
 }
 
-/// Before its first word a model may read and think for longer than between two words; a comment is none.
+/// Reading the prompt and thinking may take longer than a pause later; a comment is no content.
 #[tokio::test(start_paused = true)]
 async fn silence_before_the_first_word_may_be_longer() {
     let silence = remote::Silence { first: Duration::from_secs(300), later: Duration::from_secs(60) };

@@ -1,5 +1,4 @@
-//! How much an answer may have, as each wire is told: by the model's name, by what the window has left, and by what a
-//! model thinks before it.
+//! Answer limits as each wire sends them: from the model's name, the rest of the window, and thinking.
 
 use crate::wire::{Terms, post};
 use engine::endpoint::{Endpoint, Wire};
@@ -26,7 +25,7 @@ fn request(max_output: Option<u32>) -> Request {
 
 const ELSEWHERE: Option<&str> = Some("https://models.example/v1");
 
-/// What a model takes does not depend on who serves it.
+/// The limit's name depends on the model, not on the server.
 #[test]
 fn newer_models_get_the_newer_limit_name() {
     for (model, name, other) in [
@@ -40,7 +39,7 @@ fn newer_models_get_the_newer_limit_name() {
     }
 }
 
-/// A summary that may have 100 tokens may be thought about before.
+/// A summary's limit of 100 tokens does not include thinking.
 #[test]
 fn short_answer_of_a_thinking_model_has_room_to_think() {
     let summary = Request { temperature_zero: true, ..request(Some(100)) };
@@ -50,7 +49,7 @@ fn short_answer_of_a_thinking_model_has_room_to_think() {
     let pro = chat(None, "gpt-5-pro", &summary);
     assert_eq!((&pro["max_completion_tokens"], pro.get("reasoning_effort")), (&json!(8292), None));
     let elsewhere = chat(ELSEWHERE, "gpt-5", &summary);
-    assert_eq!(elsewhere.get("reasoning_effort"), None, "not every server knows it");
+    assert_eq!(elsewhere.get("reasoning_effort"), None, "not every server accepts it");
     let turn = chat(None, "gpt-5", &request(Some(100)));
     assert_eq!((&turn["max_completion_tokens"], turn.get("reasoning_effort")), (&json!(100), None));
     assert_eq!(chat(None, "gpt-4o", &summary)["max_completion_tokens"], 100, "it does not think");
@@ -65,7 +64,7 @@ fn short_answer_of_a_thinking_model_has_room_to_think() {
     assert_eq!(body(Wire::Ollama, None, "qwen3:8b", &narrow)["options"]["num_predict"], 3000);
 }
 
-/// Anthropic has to be told a limit: it stays within the window. The others are told none that nobody set.
+/// Anthropic requires a limit, which stays within the window. The others get none unless it was set.
 #[test]
 fn unset_limit_stays_within_the_window_or_is_absent() {
     let full = Request { room: Some(700), ..request(None) };

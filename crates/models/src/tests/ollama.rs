@@ -1,4 +1,4 @@
-//! The native chat of Ollama: a recorded stream, streams made up for what it does not show.
+//! Ollama's native chat: a recorded stream, and made-up streams for what it does not show.
 
 use super::{broken_wherever_it_ends, lines, read, recording, same_wherever_it_is_cut};
 use engine::endpoint::Wire;
@@ -13,7 +13,7 @@ fn heard(said: &[Value], golden: Expect) {
 }
 
 #[test]
-fn a_call_comes_whole_and_its_stop_is_a_tools() {
+fn whole_call_stops_for_tool_use() {
     let Some(bytes) = recording("ollama-native-tool.ndjson") else { return };
     let heard = same_wherever_it_is_cut(WIRE, &bytes);
     expect![[r#"
@@ -27,7 +27,7 @@ fn a_call_comes_whole_and_its_stop_is_a_tools() {
     let padded = text.replace("}\n", " }\t \r\n\n  \n");
     assert_ne!(padded, text);
     assert_eq!(read(WIRE, [padded.as_bytes()]), heard, "padding");
-    // The last line needs no end.
+    // The last line needs no line break.
     broken_wherever_it_ends(WIRE, text.as_bytes(), text.trim_end().len());
 }
 
@@ -68,9 +68,9 @@ fn calls_without_ids_and_without_arguments() {
     );
 }
 
-/// Older servers leave out what they had in their cache, or all counts: nothing is told then, and not that it was nothing.
+/// Older servers leave out cached tokens, or all counts: these are unknown then, not zero.
 #[test]
-fn an_end_without_counts_says_nothing_of_what_was_used() {
+fn missing_token_counts_are_not_reported() {
     let said = |end: Value| [json!({"message": {"content": "Yes"}, "done": false}), end];
     heard(
         &said(json!({"done": true})),

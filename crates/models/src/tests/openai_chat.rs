@@ -1,4 +1,4 @@
-//! Chat Completions: recorded streams of five providers, streams made up for what no recording shows, and bodies.
+//! Chat Completions: recorded streams of five providers, and made-up streams for what no recording shows.
 
 use super::{broken_wherever_it_ends, lines, read, recording, same_wherever_it_is_cut};
 use engine::endpoint::Wire;
@@ -7,7 +7,7 @@ use serde_json::{Value, json};
 
 const WIRE: Wire = Wire::OpenaiChat;
 
-/// A recording gives these events: whole, cut anywhere, with padding and with comments and pings within.
+/// Checks that a recording gives these events: whole, cut anywhere, and with padding, comments and pings.
 fn gives(name: &str, golden: Expect) {
     let Some(bytes) = recording(name) else { return };
     let heard = same_wherever_it_is_cut(WIRE, &bytes);
@@ -95,7 +95,7 @@ fn copilot_begins_with_a_chunk_without_choices() {
     );
 }
 
-/// A stream of these chunks, and what follows.
+/// A stream of these chunks, followed by `then`.
 fn stream(chunks: &[Value], then: &str) -> String {
     let events: String = chunks.iter().map(|chunk| format!("data: {chunk}\n\n")).collect();
     events + then
@@ -288,7 +288,7 @@ fn calls_without_ids_or_indexes_are_told_apart() {
 }
 
 #[test]
-fn a_refusal_is_shown_and_is_one() {
+fn refusal_is_shown_and_stops_as_refused() {
     let chunks = [delta(json!({"refusal": "I can"})), delta(json!({"refusal": "not."})), finish("stop")];
     heard(
         &chunks,
@@ -309,7 +309,7 @@ fn a_refusal_is_shown_and_is_one() {
 }
 
 #[test]
-fn sources_are_told_once() {
+fn citations_are_sent_once() {
     let cited = |delta: Value| json!({"citations": ["https://example.org/a"], "choices": [{"index": 0, "delta": delta, "finish_reason": null}]});
     let annotation = json!({"type": "url_citation", "url_citation": {"url": "https://example.org/b"}});
     let chunks = [

@@ -1,4 +1,5 @@
-//! How a stream of Chat Completions ends: by an error within it, by no word of an end, and by one body in its place.
+//! Ends of a Chat Completions stream: an error within it, a missing end marker, and a single body in its
+//! place.
 
 use super::openai_chat::{DONE, delta, finish, heard};
 use expect_test::expect;
@@ -53,7 +54,7 @@ fn error_in_a_chunk_ends_the_answer_and_keeps_it() {
 }
 
 #[test]
-fn an_end_without_the_providers_word_is_none() {
+fn stream_without_an_end_marker_is_an_error() {
     let said = delta(json!({"content": "Half"}));
     heard(
         std::slice::from_ref(&said),
@@ -117,7 +118,7 @@ fn an_end_without_the_providers_word_is_none() {
         error corruptStream: the model's answer could not be read: this is no event: �
     "#]],
     );
-    // What comes after the end is nobody's.
+    // Data after the end is ignored.
     heard(
         &[said, finish("stop")],
         "data: [DONE]\n\ndata: {nonsense}\n\n",

@@ -1,4 +1,4 @@
-//! Bodies as they are posted: Chat Completions for each server that differs, and Ollama.
+//! Request bodies: Chat Completions for each server that differs, and Ollama.
 
 use crate::wire::{Post, Terms, post};
 use engine::approval::Approval;
@@ -52,7 +52,7 @@ fn thinking(text: &str, signature: Option<&str>, block: Option<Value>) -> ItemPa
     ItemPart::Reasoning { text: text.into(), signature: signature.map(Into::into), block }
 }
 
-/// A turn in the middle of its rounds, with everything that an item can hold.
+/// A prompt in the middle of a turn, with every kind of item.
 fn conversation() -> Request {
     let file = Content::ContextFile { path: "/code/a.rs".to_owned(), text: "fn a() {}".into() };
     let asked = Item {
@@ -110,7 +110,7 @@ fn posts(endpoint: &Endpoint, request: &Request, terms: &Terms, golden: ExpectFi
 }
 
 #[test]
-fn a_server_that_nobody_knows_gets_what_all_understand() {
+fn unknown_server_gets_common_parameters() {
     posts(
         &at(Wire::OpenaiChat, "http://127.0.0.1:8080/v1/"),
         &conversation(),
@@ -127,10 +127,10 @@ fn openrouter_gets_breakpoints_and_its_thinking_back() {
         &terms(),
         expect_file!["bodies/openrouter.txt"],
     );
-    assert_eq!(body.to_string().matches("cache_control").count(), 4, "each has its place");
+    assert_eq!(body.to_string().matches("cache_control").count(), 4, "each breakpoint is used");
 }
 
-/// What of a body is asked for, beside its messages.
+/// The body without its messages.
 fn beside(url: &str, request: &Request, terms: &Terms) -> String {
     let post = post(&at(Wire::OpenaiChat, url), request, terms).unwrap();
     let mut body = post.body.as_object().unwrap().clone();
@@ -144,7 +144,7 @@ fn beside(url: &str, request: &Request, terms: &Terms) -> String {
 }
 
 #[test]
-fn what_differs_between_servers_is_data() {
+fn server_differences_follow_the_table() {
     let summary = Request {
         tool_choice: ToolChoice::None,
         temperature_zero: true,
@@ -194,7 +194,7 @@ fn what_differs_between_servers_is_data() {
         assert_eq!(beside(openai, &summary, &named(model)).contains("temperature"), is_asked, "{model}");
     }
     let cannot = Terms { tool_choice_none: false, ..terms.clone() };
-    assert!(!beside(openai, &summary, &cannot).contains("tool"), "tools that it may not use are not told of");
+    assert!(!beside(openai, &summary, &cannot).contains("tool"), "tools that it must not use are left out");
     let no_tools = Request { tools: Arc::default(), ..summary };
     assert!(!beside(openai, &no_tools, &terms).contains("tool"), "no choice without tools");
     let long_key = Terms { cache_key: Some("k".repeat(65)), ..terms };
@@ -222,7 +222,7 @@ fn deepseek_gets_the_thinking_of_calls_back_and_no_other() {
     assert_eq!(thought, [None, Some("I look."), Some("")]);
 }
 
-/// A picture that comes as an address is seen all the same where a wire takes bytes alone.
+/// An image given as a `data:` URL is shown on wires that take only bytes, too.
 #[test]
 fn a_picture_is_shown_however_the_editor_gives_it() {
     for wire in [Wire::OpenaiChat, Wire::OpenaiResponses, Wire::Anthropic, Wire::Ollama] {
@@ -238,7 +238,6 @@ fn a_picture_is_shown_however_the_editor_gives_it() {
     }
 }
 
-/// Every provider gets names that it takes and schemas that say what their object has.
 #[test]
 fn tools_of_any_name_and_schema_can_be_posted() {
     let tool = Tool { name: "fs.read/file".to_owned(), input_schema: json!({"type": "object"}), ..tool() };
@@ -265,10 +264,10 @@ fn tools_of_any_name_and_schema_can_be_posted() {
     }
 }
 
-/// Mistral takes ids of nine letters and digits: its own go back as they came, others as nine of them, the same in a call
-/// and in its result.
+/// Mistral's own ids go back unchanged; others become nine letters and digits, equal in a call and its
+/// result.
 #[test]
-fn mistral_gets_ids_of_calls_as_it_wants_them() {
+fn mistral_gets_ids_of_nine_letters_and_digits() {
     let mut request = conversation();
     request.items[3].calls[0].id = CallId::new("aB3dE6gH9");
     request.items[4].call_id = Some(CallId::new("aB3dE6gH9"));
@@ -286,7 +285,7 @@ fn mistral_gets_ids_of_calls_as_it_wants_them() {
 }
 
 #[test]
-fn model_without_vision_is_told_of_a_picture() {
+fn model_without_vision_gets_text_for_an_image() {
     let blind = Terms { images: false, ..terms() };
     for wire in [Wire::OpenaiChat, Wire::Ollama] {
         let body = post(&at(wire, "http://127.0.0.1:1"), &conversation(), &blind).unwrap().body.to_string();

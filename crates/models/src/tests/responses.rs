@@ -1,4 +1,4 @@
-//! Responses of OpenAI: recorded streams, streams made up for what no recording shows, and bodies.
+//! OpenAI's Responses: recorded streams, made-up streams for what no recording shows, and bodies.
 
 use super::answers::{
     Terms, answer, asks, events, everything, gives, posted, stored, stream, terms, user, value,
@@ -37,8 +37,7 @@ fn parallel_calls() {
     );
 }
 
-/// What is cut is told as cut, and the session runs none of it.
-///
+/// The arguments stay incomplete, so that the session does not run the call.
 #[test]
 fn a_call_that_the_limit_cuts_is_not_whole() {
     let Some((_, heard)) = recorded(
@@ -70,7 +69,7 @@ fn an_error_and_a_failure_are_one_error() {
 }
 
 #[test]
-fn an_overflow_and_a_rate_are_told_in_the_stream() {
+fn overflow_and_rate_errors_are_read_within_a_stream() {
     let golden = expect![[r#"
         error contextOverflow: the request is larger than the model's window
     "#]];
@@ -86,7 +85,7 @@ fn an_overflow_and_a_rate_are_told_in_the_stream() {
     assert_eq!(heard.end.unwrap_err().retry_after_ms(), Some(11_054));
 }
 
-/// The answers of a recording: each begins with its creation.
+/// The events of each answer in a recording.
 pub(super) fn answers(name: &str) -> Option<Vec<Vec<String>>> {
     let mut answers: Vec<Vec<String>> = Vec::new();
     for event in events(name)? {
@@ -98,8 +97,7 @@ pub(super) fn answers(name: &str) -> Option<Vec<Vec<String>>> {
     Some(answers)
 }
 
-/// What is encrypted goes back as it came, before its call, and to nobody else.
-///
+/// Encrypted thinking goes back before its call, and only to its own model.
 #[test]
 fn encrypted_thinking_goes_back_unchanged_or_not_at_all() {
     let Some(answers) = answers("openai-responses-encrypted-reasoning.events.jsonl") else { return };
@@ -151,13 +149,13 @@ fn encrypted_thinking_goes_back_unchanged_or_not_at_all() {
     let mut without = own.clone();
     without["input"].as_array_mut().unwrap().remove(1);
     without["model"] = json!("gpt-5-mini");
-    assert_eq!(asks(WIRE, "gpt-5-mini", talk()), without, "another model's is dropped whole");
+    assert_eq!(asks(WIRE, "gpt-5-mini", talk()), without, "thinking of another model is dropped");
     for wire in [Wire::Anthropic, Wire::OpenaiChat, Wire::Ollama] {
         assert!(!asks(wire, MODEL, talk()).to_string().contains("gAAAA"), "{wire:?}");
     }
 }
 
-/// A stream of these events.
+/// Parses a stream of these events.
 fn made(events: &[Value]) -> Heard {
     let events: Vec<String> = events.iter().map(Value::to_string).collect();
     read(WIRE, [stream(&events).as_bytes()])
@@ -278,7 +276,7 @@ fn every_end_has_its_meaning() {
     assert_eq!(cut("content_filter"), StopReason::Refused);
     assert_eq!(cut("of_a_later_version"), StopReason::Length);
     let error = |event: Value| made(&[event]).end.unwrap_err();
-    // The response repeats the request, and no word of that is one of the error.
+    // The response repeats the request, whose words are not part of the error.
     let failed = over(
         "failed",
         json!({"instructions": "rate limit, insufficient_quota", "error": {"code": "server_error", "message": "x"}}),
@@ -297,9 +295,8 @@ fn every_end_has_its_meaning() {
     assert_eq!(error(piece("output_text", 0, "x")).class(), "network");
 }
 
-/// Calls and thinking that take turns go back in their order, and thinking that nothing came of does not: the provider
-/// refuses the one without the other.
-///
+/// Calls and thinking go back in their order. Thinking without a following item is left out: the provider
+/// rejects it.
 #[test]
 fn calls_go_back_where_they_stood_among_the_thinking() {
     let thought = |at: u64, id: &str| {
@@ -342,10 +339,9 @@ fn a_prompt_with_everything_in_it() {
     assert!(!blind.body.to_string().contains("input_image"));
 }
 
-/// The provider's key of a prompt is what the session and its generation are, so no change of the history changes it.
-///
+/// The cache key depends on session and generation alone, so changes of the history keep it.
 #[test]
-fn what_a_request_asks_for_is_in_its_body() {
+fn request_parameters_are_in_the_body() {
     let beside = |request: &Request, terms: &Terms| {
         let mut body = posted(WIRE, request, terms).body;
         for long in ["input", "tools"] {

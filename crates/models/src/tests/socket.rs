@@ -1,4 +1,5 @@
-//! Responses over a WebSocket: a server on loopback plays recorded turns, and the same is heard as over a post.
+//! Responses over a WebSocket: a server on loopback plays recorded turns, which give the same events as over
+//! a POST.
 
 use super::answers::{everything, posted, terms, value};
 use super::{Heard, join, read, responses};
@@ -17,10 +18,10 @@ use tokio_tungstenite::tungstenite::protocol::Message;
 
 const MODEL: &str = "gpt-5.6-sol";
 const KEY: &str = "sk-planted";
-/// Longer than anything here takes.
+/// Longer than any test takes.
 const DEADLINE: Duration = Duration::from_secs(60);
 
-/// What a server was asked, and whether its client went by itself.
+/// The request that a server received, and whether its client disconnected on its own.
 struct Asked {
     line: String,
     authorization: String,
@@ -28,7 +29,7 @@ struct Asked {
     is_gone: bool,
 }
 
-/// Plays these messages to who comes first. `holds` is whether the server waits for the client to go.
+/// Sends these messages to the first client. `holds`: the server then waits for the client to disconnect.
 #[allow(clippy::result_large_err, reason = "the error of a handshake is the library's")]
 async fn play(listener: TcpListener, messages: Vec<Message>, holds: bool) -> Asked {
     let (tcp, _) = listener.accept().await.unwrap();
@@ -43,7 +44,7 @@ async fn play(listener: TcpListener, messages: Vec<Message>, holds: bool) -> Ask
     let first = socket.next().await.unwrap().unwrap();
     asked.message = serde_json::from_str(first.to_text().unwrap()).unwrap();
     for message in messages {
-        // Who heard the end does not wait for more.
+        // The client may have disconnected after the end.
         drop(socket.send(message).await);
     }
     if holds {
@@ -53,7 +54,7 @@ async fn play(listener: TcpListener, messages: Vec<Message>, holds: bool) -> Ask
     asked
 }
 
-/// Asks a server that plays this.
+/// Requests an answer from a server that sends these messages.
 fn asks(messages: Vec<Message>, holds: bool) -> (Heard, Asked) {
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();
     let talk = async {
@@ -75,7 +76,7 @@ fn socket(url: &str) -> Remote {
     Remote::new(client, endpoint, Some(SecretString::from(KEY)), terms(MODEL), DEADLINE)
 }
 
-/// What a post of the same turn gives, as the session hears it.
+/// The events of the same turn over a POST.
 fn over_a_post(events: &[String]) -> Heard {
     let plain = read(Wire::OpenaiResponses, [super::answers::stream(events).as_bytes()]);
     let mut deltas = Vec::new();
@@ -93,7 +94,7 @@ fn texts(events: &[String]) -> Vec<Message> {
 fn a_recorded_turn_gives_the_same_events_over_a_socket() {
     let Some(turns) = responses::answers("openai-responses-encrypted-reasoning.events.jsonl") else { return };
     for events in turns {
-        // Pings between, and JSON over more than one line, say nothing.
+        // Pings and line breaks within JSON are harmless.
         let pretty = events.iter().map(|event| Message::text(format!("{:#}", value(event))));
         let messages = pretty.flat_map(|event| [Message::Ping("x".into()), event]).collect();
         let (heard, asked) = asks(messages, true);
@@ -123,18 +124,18 @@ fn socket_errors_have_the_class_of_posted_ones() {
     let quota =
         json!({"type": "error", "status": 429, "error": {"code": "insufficient_quota", "message": KEY}});
     assert_eq!(class(text(quota)), "quota");
-    assert_eq!(class(begun()), "network", "it ended in the middle");
+    assert_eq!(class(begun()), "network", "the connection ended in the middle");
     assert_eq!(
         class([begun(), vec![Message::Close(None)]].concat()),
         "network",
-        "it was closed in the middle"
+        "the socket was closed in the middle"
     );
     assert_eq!(class([begun(), vec![Message::text("garbage")]].concat()), "corruptStream");
     assert_eq!(class([begun(), vec![Message::binary(vec![0, 1])]].concat()), "corruptStream");
 }
 
 #[test]
-fn a_call_that_is_given_up_closes_its_socket() {
+fn cancelled_call_closes_its_socket() {
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();
     let talk = async {
         let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
@@ -155,9 +156,8 @@ fn a_call_that_is_given_up_closes_its_socket() {
     assert!(asked.is_gone);
 }
 
-/// A server that opens no socket says why, as to a post.
 #[test]
-fn a_server_without_sockets_has_its_error_read() {
+fn rejected_handshake_reports_the_http_error() {
     use tokio::io::{AsyncReadExt, AsyncWriteExt};
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();
     let talk = async {

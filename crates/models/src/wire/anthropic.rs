@@ -1,4 +1,4 @@
-//! Messages of Anthropic: a request as its body. How the stream is read is in `stream`.
+//! Anthropic's Messages: the request body. The stream is parsed in `stream`.
 
 mod stream;
 
@@ -13,25 +13,24 @@ use engine::prompt::item::{Item, ItemPart, Role};
 use engine::prompt::request::{Request, ToolChoice};
 use serde_json::{Map, Value, json};
 
-/// The most places of a cache in one request, tools and system text included.
+/// The most cache breakpoints in one request, including those in tools and system text.
 const MOST_MARKS: usize = 4;
 
-/// What an answer may have where nobody says how much it may, in tokens: this wire has to be told. No model that is
-/// served takes less.
+/// The answer limit where none is set, in tokens: this wire requires one. Every served model accepts it.
 const USUAL_OUTPUT: u32 = 8192;
 
-/// What a user is made to say where the conversation would begin or end with the model: this wire takes none such.
+/// User text inserted where a conversation would begin or end with the model; this wire rejects both.
 const BEFORE: &str = "[what was said before is not shown]";
 const AFTER: &str = "Continue.";
 
-/// The kinds of blocks that the provider makes by itself.
+/// Types of blocks that the provider makes on its own.
 const SERVER_BLOCKS: &[&str] = &["compaction", "container_upload", "mcp_tool_use", "server_tool_use"];
 
-/// Puts a request into this wire's words.
+/// Builds the request for this wire.
 pub(super) fn post(request: &Request, terms: &Terms) -> Post {
     let with_tools =
         !request.tools.is_empty() && (request.tool_choice == ToolChoice::Auto || terms.tool_choice_none);
-    // Thinking is bound to the tools that it came with.
+    // Thinking is valid only with the tools that it came with.
     let thinks = with_tools || request.tools.is_empty();
     let mut body = Body { terms, thinks, system: Vec::new(), messages: Vec::new(), last: None };
     let mut marks = Vec::new();
@@ -44,7 +43,7 @@ pub(super) fn post(request: &Request, terms: &Terms) -> Post {
     }
     marks.dedup();
     if marks.len() > MOST_MARKS {
-        // A later place holds what an earlier one does, and the first is shared by most prompts.
+        // A later breakpoint covers an earlier one; most prompts share the first.
         marks.drain(1..=marks.len() - MOST_MARKS);
     }
     marks.iter().for_each(|mark| body.mark(*mark));
@@ -62,7 +61,7 @@ pub(super) fn post(request: &Request, terms: &Terms) -> Post {
         put("temperature", json!(0));
     }
     if with_tools {
-        // The tools stand before all else, so a place behind them is worth one that nobody else wants.
+        // Tools come first in the prompt, so a spare breakpoint behind them is of use.
         let is_kept = is_long_enough(weight_of_tools(request), terms);
         let marked = is_kept && !marks.is_empty() && marks.len() < MOST_MARKS;
         put("tools", tools(request, marked));
@@ -105,14 +104,14 @@ fn set_mark(block: &mut Value) {
     }
 }
 
-/// A body that is being written.
+/// A body being built.
 struct Body<'a> {
     terms: &'a Terms,
-    /// Whether thinking goes back.
+    /// `true` if thinking is sent back.
     thinks: bool,
     system: Vec<Value>,
     messages: Vec<Message>,
-    /// The last block after which a cache may keep what stands before it.
+    /// The last block that can be a cache breakpoint.
     last: Option<Place>,
 }
 
@@ -121,7 +120,7 @@ struct Message {
     content: Vec<Value>,
 }
 
-/// Where a block stands.
+/// The position of a block.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Place {
     System(usize),
@@ -192,11 +191,11 @@ impl Body<'_> {
         }
     }
 
-    /// What is signed goes back as it came, and what is not, or what another model signed, not at all.
+    /// Returns thinking to send back: unchanged if this model signed it, otherwise none.
     fn thought(&self, text: &str, signature: Option<&str>, block: &Map<String, Value>) -> Option<Value> {
         let mut block = own(block, Wire::Anthropic, Some(&self.terms.model))?;
         let kind = block.shift_remove("type");
-        // The place in the answer, by which its pieces were put together.
+        // The index in the answer's stream.
         block.shift_remove("index");
         let mut back = Map::new();
         match (kind.as_ref().map_or(Some("thinking"), Value::as_str)?, signature) {
@@ -214,7 +213,7 @@ impl Body<'_> {
         Some(Value::Object(back))
     }
 
-    /// Puts a block behind the others. Neighbours of one role are one message.
+    /// Appends a block. Neighbours of one role share a message.
     fn push(&mut self, role: &'static str, block: Value, can_be_marked: bool) {
         if self.messages.last().is_none_or(|message| message.role != role) {
             if self.messages.is_empty() && role == "assistant" {
@@ -243,7 +242,7 @@ impl Body<'_> {
         }
     }
 
-    /// The user has the last word.
+    /// Ends the conversation with a user message.
     fn close(&mut self) {
         if self.messages.last().is_none_or(|message| message.role == "assistant") {
             self.push("user", said(AFTER), false);
@@ -251,12 +250,11 @@ impl Body<'_> {
     }
 }
 
-/// What a user or a tool said.
 fn contents(item: &Item, images: bool) -> Vec<Value> {
     item.parts.iter().filter_map(|part| content(part, images)).collect()
 }
 
-/// A text or a picture. This wire takes no empty text.
+/// A text or an image block. This wire rejects empty text.
 fn content(part: &ItemPart, images: bool) -> Option<Value> {
     let ItemPart::Content(content) = part else { return None };
     match piece(content, images) {
@@ -279,11 +277,11 @@ fn said(text: &str) -> Value {
     json!({ "type": "text", "text": text })
 }
 
-/// A block that the provider made, as it came; nothing for one of another wire.
+/// Returns the provider's own block as it came, or `None` for one of another wire.
 fn servers(wire: &Value) -> Option<Value> {
     let block = own(wire.as_object()?, Wire::Anthropic, None)?;
     let kind = text_of(wire, "type")?;
-    // Others have a compaction too, and what they encrypt is not ours.
+    // OpenAI has a block of this type too; its encrypted content is useless here.
     let is_foreign = kind == "compaction" && block.contains_key("encrypted_content");
     let is_own = SERVER_BLOCKS.contains(&kind) || kind.ends_with("_tool_result");
     (is_own && !is_foreign).then_some(Value::Object(block))

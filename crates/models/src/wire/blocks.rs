@@ -1,4 +1,5 @@
-//! Blocks that a provider made: each says who made it, and goes back to nobody else. What a block holds is its wire's.
+//! Provider blocks: each is stamped with its wire and model, and goes back only to these. Their content is
+//! the wire's.
 
 use super::content::called;
 use crate::Said;
@@ -8,7 +9,7 @@ use engine::message::MADE_BY;
 use engine::prompt::item::Tool;
 use serde_json::{Map, Value};
 
-/// What was said, with its calls by the names that the tools have and not by those that a provider takes.
+/// Replaces the provider's tool names in calls with the editor's.
 pub(crate) fn named_back(mut said: Said, tools: &[Tool]) -> Said {
     if let Said::Delta(Delta::SetToolCalls(calls)) = &mut said {
         for call in calls {
@@ -21,7 +22,7 @@ pub(crate) fn named_back(mut said: Said, tools: &[Tool]) -> Said {
     said
 }
 
-/// What was said, with a word in a provider's own blocks on who made them.
+/// Stamps provider blocks with the wire and the model that made them.
 pub fn stamped(mut said: Said, wire: Wire, model: &str) -> Said {
     let stamp = |block: &mut Map<String, Value>| {
         block.insert(MADE_BY.to_owned(), maker(wire, model).into());
@@ -34,9 +35,9 @@ pub fn stamped(mut said: Said, wire: Wire, model: &str) -> Said {
     said
 }
 
-/// A block as its provider made it; nothing for one of another wire or, where `model` is given, of another model: what
-/// one of them signed or encrypted is of no use to another. A block of nobody in particular, from a client or an import,
-/// may be anybody's: its form must tell.
+/// Returns a provider block without its stamp, or `None` if it was made on another wire or, where `model` is
+/// given, by another model: signed or encrypted content is useless there. A block without a stamp, from a
+/// client or an import, passes; its form must tell whose it is.
 pub(super) fn own(block: &Map<String, Value>, wire: Wire, model: Option<&str>) -> Option<Map<String, Value>> {
     let is_own = match (block.get(MADE_BY).and_then(Value::as_str), model) {
         (None, _) => true,

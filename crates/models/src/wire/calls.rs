@@ -1,5 +1,5 @@
-//! The calls of an answer while their fragments come: which call a fragment belongs to, and an id for each. What a call
-//! does, and whether it is run, is the session's.
+//! Tool calls of an answer while their fragments arrive: the call that a fragment belongs to, and a unique id
+//! for each. The session decides which calls run.
 
 use crate::{Hear, Said};
 use engine::delta::Delta;
@@ -7,34 +7,34 @@ use engine::message::ToolCall;
 use engine::text::json;
 use serde_json::Value;
 
-/// The calls so far.
+/// Calls so far, in order.
 #[derive(Debug, Default)]
 pub struct Calls(Vec<Call>);
 
 #[derive(Debug)]
 struct Call {
-    /// The provider's number of it.
+    /// The provider's index of the call.
     index: Option<u64>,
-    /// The provider's id of it.
+    /// The provider's id of the call.
     said_id: Option<String>,
-    /// The id under which it is told: the provider's, or one that no other call of the answer has.
+    /// The id in deltas: the provider's, or one that is unique in the answer.
     id: String,
     name: String,
     arguments: String,
 }
 
 impl Calls {
-    /// Whether there is none.
+    /// `true` if no call has begun.
     pub fn is_empty(&self) -> bool {
         self.0.is_empty()
     }
 
-    /// How many there are.
+    /// The number of calls so far.
     pub fn len(&self) -> usize {
         self.0.len()
     }
 
-    /// Takes a fragment in: the id and the name may stand in the first one alone, or in none, or in each.
+    /// Adds a fragment. The id and the name may stand in the first fragment, in each, or in none.
     pub fn add(
         &mut self,
         index: Option<u64>,
@@ -58,7 +58,7 @@ impl Calls {
         }
     }
 
-    /// Takes a call in that comes whole.
+    /// Adds a call that arrives whole.
     pub(crate) fn add_whole(
         &mut self,
         id: Option<&str>,
@@ -87,7 +87,7 @@ impl Calls {
         self.tell(hear);
     }
 
-    /// The call of this number is whole. Where the provider says its arguments again, these are its arguments.
+    /// Completes the call of this index. Arguments that the provider repeats replace those streamed before.
     pub fn whole(&mut self, index: u64, arguments: Option<&str>, hear: Hear<'_>) {
         let Some(call) = self.0.iter_mut().rfind(|call| call.index == Some(index)) else { return };
         let whole = arguments.unwrap_or(&call.arguments);
@@ -106,7 +106,7 @@ impl Calls {
         call.arguments = whole;
     }
 
-    /// No fragment comes any more: a call without arguments has empty ones.
+    /// Completes all calls: blank arguments become an empty object.
     pub fn close(&mut self, hear: Hear<'_>) {
         for call in self.0.iter_mut().filter(|call| call.arguments.trim().is_empty()) {
             call.arguments.push_str("{}");
@@ -114,8 +114,8 @@ impl Calls {
         }
     }
 
-    /// The call that a fragment belongs to; nothing where it begins one. Some servers give every call the same index, so
-    /// another id, or another name after arguments that are whole, begins one too.
+    /// Finds the call that a fragment belongs to, or `None` if it begins one. Some servers give every call
+    /// the same index, so another id, or another name after complete arguments, begins a call too.
     fn place(&self, index: Option<u64>, id: Option<&str>, name: Option<&str>) -> Option<usize> {
         let at = match (index, id) {
             (Some(_), _) => self.0.iter().rposition(|call| call.index == index)?,
@@ -148,7 +148,7 @@ fn text(arguments: Option<&Value>) -> String {
     match arguments {
         None | Some(Value::Null) => String::new(),
         Some(Value::String(text)) => text.clone(),
-        // Whole, and no text.
+        // An object instead of JSON text.
         Some(value) => value.to_string(),
     }
 }

@@ -1,5 +1,5 @@
-//! What all wires do alike with what an item holds: the text of a content, the address of a picture, arguments, an id
-//! that a provider takes. The shape of a message is each wire's own.
+//! Conversions of item content shared by all wires: text, image addresses, tool arguments, ids that every
+//! provider accepts. Message formats are in each wire.
 
 use super::Terms;
 use crate::known;
@@ -10,22 +10,22 @@ use engine::text::{head, json, sha256_hex};
 use serde_json::{Map, Value, json};
 use std::borrow::Cow;
 
-/// Stands in the place of a picture that the model cannot be shown.
+/// Replaces an image that the model cannot be shown.
 pub(crate) const NO_PICTURE: &str = "[a picture stands here that this model cannot be shown]";
-/// Between texts of one message where a wire takes one text only.
+/// Separator between texts where a message holds a single text.
 pub(crate) const BETWEEN: &str = "\n\n";
-/// The longest id of a call that every provider takes, in bytes: OpenAI's limit.
+/// The longest tool call id that every provider accepts, in bytes: OpenAI's limit.
 const MOST_ID: usize = 40;
-/// The longest name of a tool that every provider takes, in bytes.
+/// The longest tool name that every provider accepts, in bytes.
 const MOST_NAME: usize = 64;
-/// Stands for the name of a tool where a model called none.
+/// The tool name of a call without one.
 const NO_NAME: &str = "no_name";
-/// The longest cache key that is taken, in bytes: as long as a hash.
+/// The longest cache key, in bytes; a longer one is replaced with its hash, which has this length.
 const MOST_CACHE_KEY: usize = 64;
-/// The length of every id of a call that Mistral takes, in bytes.
+/// The length of Mistral's tool call ids, in bytes.
 const SHORT_ID: usize = 9;
 
-/// What a message is made of once roles are settled: text, or a picture that the model is shown.
+/// A piece of a message: text, or an image that the model is shown.
 #[derive(Debug, Clone, PartialEq)]
 pub enum Piece<'a> {
     /// Text.
@@ -34,22 +34,22 @@ pub enum Piece<'a> {
     Picture(Picture<'a>),
 }
 
-/// A picture, however it was given.
+/// An image, by value or by address.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub enum Picture<'a> {
-    /// By its bytes.
+    /// An image by its bytes.
     Value {
-        /// What they are.
+        /// The MIME type.
         media_type: &'a str,
         /// The bytes in base64.
         base64: &'a str,
     },
-    /// By its address alone.
+    /// An image by its address.
     Address(&'a str),
 }
 
 impl<'a> Picture<'a> {
-    /// What the image is; nothing for what no wire can carry. Bytes may come as a `data:` address.
+    /// Returns the image as a wire can carry it, or `None` if none can. The data may be a `data:` URL.
     fn of(image: &'a Image) -> Option<Self> {
         let starts = |scheme: &str| {
             image.data.get(..scheme.len()).is_some_and(|start| start.eq_ignore_ascii_case(scheme))
@@ -66,7 +66,7 @@ impl<'a> Picture<'a> {
         form.trim().eq_ignore_ascii_case("base64").then_some(Self::Value { media_type, base64 })
     }
 
-    /// It as an address: a provider's form of pictures by value is a `data:` address.
+    /// The image as a URL; an image by value becomes a `data:` URL.
     pub fn url(self) -> Cow<'a, str> {
         match self {
             Self::Address(url) => url.into(),
@@ -75,8 +75,8 @@ impl<'a> Picture<'a> {
     }
 }
 
-/// What this item says, without thinking and without a provider's own blocks. Pictures are pieces of their own where the
-/// model sees them, and words about them where it does not.
+/// The content of an item, without thinking and provider blocks. Images become text if the model does not
+/// accept them (`images`).
 pub fn pieces(item: &Item, images: bool) -> Vec<Piece<'_>> {
     let contents = item.parts.iter().filter_map(|part| match part {
         ItemPart::Content(content) => Some(content),
@@ -85,7 +85,7 @@ pub fn pieces(item: &Item, images: bool) -> Vec<Piece<'_>> {
     contents.map(|content| piece(content, images)).collect()
 }
 
-/// What this content says.
+/// Converts one content; an image becomes text unless `images` is set.
 pub fn piece(content: &Content, images: bool) -> Piece<'_> {
     match content {
         Content::Image(image) => match Picture::of(image).filter(|_| images) {
@@ -99,7 +99,7 @@ pub fn piece(content: &Content, images: bool) -> Piece<'_> {
     }
 }
 
-/// The texts of these pieces as one.
+/// Joins the texts of these pieces; images are left out.
 pub fn text(pieces: &[Piece<'_>]) -> String {
     let texts: Vec<&str> = pieces
         .iter()
@@ -111,14 +111,14 @@ pub fn text(pieces: &[Piece<'_>]) -> String {
     texts.join(BETWEEN)
 }
 
-/// A text with its address. It cannot end its own frame.
+/// Frames a text in a tag with its address. Closing tags within the text are escaped.
 fn framed(tag: &str, key: &str, address: &str, text: &str) -> String {
     let address = address.replace('"', "'");
     let text = text.replace(&format!("</{tag}"), &format!("&lt;/{tag}"));
     format!("<{tag} {key}=\"{address}\">\n{text}\n</{tag}>")
 }
 
-/// What was thought, where it is nothing but text: a signed or an encrypted block is its own wire's.
+/// The text of thinking without signature or block; signed and encrypted thinking belongs to its own wire.
 pub fn thought(part: &ItemPart) -> Option<&str> {
     match part {
         ItemPart::Reasoning { text, signature: None, block: None } => Some(text),
@@ -126,8 +126,8 @@ pub fn thought(part: &ItemPart) -> Option<&str> {
     }
 }
 
-/// A call's arguments as an object. No arguments are an empty one; what cannot be read stands in one, so that a model
-/// sees what it wrote and a server that reads its prompt does not stumble over it.
+/// Parses a call's arguments as an object. Blank arguments become an empty object. Unreadable ones are put
+/// into an object, so that the model sees what it wrote and servers that parse the prompt accept it.
 pub fn arguments(text: &str) -> Map<String, Value> {
     match json::read(text) {
         Ok(Value::Object(arguments)) => arguments,
@@ -136,7 +136,8 @@ pub fn arguments(text: &str) -> Map<String, Value> {
     }
 }
 
-/// Arguments as text: what is an object goes back byte for byte, but for unpaired surrogates, which not every server reads.
+/// Arguments as JSON text. An object is returned byte for byte, except for unpaired surrogates, which some
+/// servers reject.
 pub(crate) fn arguments_text(text: &str) -> String {
     match json::read::<Map<String, Value>>(text) {
         Ok(_) => json::paired(text).0.into_owned(),
@@ -144,8 +145,8 @@ pub(crate) fn arguments_text(text: &str) -> String {
     }
 }
 
-/// A tool's schema, as that of an object; one without arguments where none was given. Some refuse an object that does not
-/// say what it has, be it nothing.
+/// A tool's schema as one of an object, empty if none was given. Some servers reject an object schema without
+/// `properties`.
 pub fn schema(schema: &Value) -> Value {
     let mut fields = schema.as_object().cloned().unwrap_or_default();
     if !fields.contains_key("type") {
@@ -157,26 +158,26 @@ pub fn schema(schema: &Value) -> Value {
     fields.into()
 }
 
-/// An id of a call that every provider takes: a session may have begun with another one, or come from a file. A long one
-/// is cut, and one of other characters goes without them, with a hash of it, so that two stay two.
+/// A tool call id that every provider accepts. Ids from another provider or an imported file may be too long
+/// or have other characters: these are cut or left out and a hash is added, so that ids stay distinct.
 pub fn call_id(id: &str) -> Cow<'_, str> {
     plain(id, MOST_ID)
 }
 
-/// The name of a tool as every provider takes it: an editor names its tools as it likes, and a model may call none by its
-/// name. What a model then calls is named back by [`called`].
+/// A tool name that every provider accepts: editors choose names freely, and a model may call a tool without
+/// a name. [`called`] reverses it.
 pub(crate) fn tool_name(name: &str) -> Cow<'_, str> {
     if name.is_empty() { NO_NAME.into() } else { plain(name, MOST_NAME) }
 }
 
-/// The name by which the tool is known that a model calls so.
+/// The editor's name of the tool that a model calls by this name.
 pub(crate) fn called<'a>(name: &'a str, tools: &'a [Tool]) -> &'a str {
     let is_known = tools.iter().any(|tool| tool.name == name);
     let renamed = tools.iter().filter(|_| !is_known).find(|tool| tool_name(&tool.name) == name);
     renamed.map_or(name, |tool| &tool.name)
 }
 
-/// Text of letters, digits, `_` and `-` that is no longer than this, in bytes; what is such already stays.
+/// Reduces a text to at most `most` bytes of letters, digits, `_` and `-`, with a hash if it was changed.
 fn plain(text: &str, most: usize) -> Cow<'_, str> {
     let is_plain = |c: char| c.is_ascii_alphanumeric() || c == '_' || c == '-';
     if (1..=most).contains(&text.len()) && text.chars().all(is_plain) {
@@ -187,17 +188,17 @@ fn plain(text: &str, most: usize) -> Cow<'_, str> {
     format!("{}_{}", head(&plain, most - 17), head(&hash, 16)).into()
 }
 
-/// A name for a cache. One that is too long is another one, and still the same for the same prompt.
+/// A cache key of allowed length; a long one is replaced with its hash, which is stable too.
 pub(crate) fn cache_key(key: &str) -> Cow<'_, str> {
     if key.len() <= MOST_CACHE_KEY { key.into() } else { sha256_hex(key.as_bytes()).into() }
 }
 
-/// What a model that thinks may think before a short answer, in tokens: a limit of both together that leaves none for
-/// thinking leaves none for the answer.
+/// Tokens for thinking on top of a short answer's limit: a limit on both together could otherwise be used up
+/// before the answer.
 const FOR_THINKING: u32 = 8192;
 
-/// The limit that is told for an answer, in tokens, where one is. A summary's or a title's goes on top of what the model
-/// may think before it, for how long those are is looked at anyway. No limit goes beyond what the window has left.
+/// The answer limit to send, in tokens. For summaries and titles a thinking model gets room to think on top:
+/// their length is checked afterwards anyway. No limit exceeds the rest of the window.
 pub(crate) fn most_output(request: &Request, terms: &Terms) -> Option<u32> {
     let thinks = || known::manner(&terms.model).is_some_and(|manner| manner.thinks);
     let most = match request.max_output {
@@ -211,17 +212,17 @@ pub(crate) fn most_output(request: &Request, terms: &Terms) -> Option<u32> {
     Some(most.min(request.room.unwrap_or(u32::MAX)))
 }
 
-/// Whether a model is told to think little: it can be, and the answer needs little thought.
+/// `true` if low effort is requested: the model supports it, and the answer needs little thought.
 pub(crate) fn thinks_little(request: &Request, terms: &Terms) -> bool {
     request.temperature_zero && known::manner(&terms.model).is_some_and(|manner| manner.low_effort)
 }
 
-/// Whether these two belong into one message: servers that are strict about roles take no two of one role in a row.
+/// `true` if neighbours of these roles are merged: strict servers reject two messages of one role in a row.
 pub(crate) fn are_one(last: Role, next: Role) -> bool {
     last == next && matches!(next, Role::User | Role::Assistant)
 }
 
-/// An id for who takes those of nine letters and digits alone: one such as it came, any other as a hash of it.
+/// A tool call id of nine letters and digits, as Mistral requires; any other id becomes a hash.
 pub(crate) fn short_call_id(id: &str) -> Cow<'_, str> {
     if id.len() == SHORT_ID && id.chars().all(|c| c.is_ascii_alphanumeric()) {
         return id.into();
@@ -253,7 +254,7 @@ mod tests {
     }
 
     #[test]
-    fn names_of_tools_are_taken_everywhere_and_named_back() {
+    fn tool_names_are_accepted_everywhere_and_mapped_back() {
         let tool = |name: &str| Tool {
             name: name.to_owned(),
             description: String::new(),
@@ -295,7 +296,7 @@ mod tests {
     }
 
     #[test]
-    fn long_ids_are_cut_and_stay_two() {
+    fn long_ids_are_cut_and_stay_distinct() {
         let long = "call_".repeat(20);
         let (a, b) = (call_id(&long).into_owned(), call_id(&format!("{long}b")).into_owned());
         assert_eq!((a.len(), b.len()), (40, 40));
@@ -304,7 +305,7 @@ mod tests {
     }
 
     #[test]
-    fn ids_of_others_are_ids_everywhere() {
+    fn foreign_ids_are_made_valid_and_stay_distinct() {
         let ids = ["s/c1", "s.c1", "call|fc", ""].map(|id| call_id(id).into_owned());
         for (at, id) in ids.iter().enumerate() {
             assert!(

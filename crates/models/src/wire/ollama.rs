@@ -1,4 +1,5 @@
-//! The native chat of Ollama: the body that is posted and the lines that come. Its compatible endpoint is `openai_chat`'s.
+//! Ollama's native chat: the request body and the parser of its lines. Its OpenAI-compatible endpoint is
+//! `openai_chat`'s.
 
 use super::calls::Calls;
 use super::content::{self, Picture, Piece};
@@ -13,10 +14,11 @@ use engine::prompt::request::{Answer, Request, StopReason, ToolChoice};
 use engine::text::json;
 use serde_json::{Map, Value, json};
 
-/// The request as Ollama has it.
+/// Builds the request for Ollama.
 ///
-/// The window is always told, for the server's own default is small, and a prompt that does not fit is to be an error:
-/// by itself the server drops the prompt's beginning and says nothing. Servers that do not know these fields ignore them.
+/// The window is always sent: the server's default is small. `truncate` and `shift` make an oversized prompt
+/// an error: by default the server silently drops its beginning. Servers that do not know these fields ignore
+/// them.
 pub fn post(request: &Request, terms: &Terms) -> Post {
     let mut options = Map::new();
     options.insert("num_ctx".into(), terms.window.into());
@@ -29,7 +31,7 @@ pub fn post(request: &Request, terms: &Terms) -> Post {
     let mut body = Map::new();
     body.insert("model".into(), terms.model.as_str().into());
     body.insert("messages".into(), messages(request, terms.images).into());
-    // It knows no choice: tools that are not to be used are not told of.
+    // Ollama has no `tool_choice`: tools that must not be used are left out.
     if !request.tools.is_empty() && request.tool_choice != ToolChoice::None {
         body.insert("tools".into(), request.tools.iter().map(function).collect());
     }
@@ -40,7 +42,7 @@ pub fn post(request: &Request, terms: &Terms) -> Post {
     Post { path: "/api/chat", headers: Vec::new(), body: body.into() }
 }
 
-/// The items of one role that stand in a row.
+/// A message of neighbouring items of one role.
 struct Message<'a> {
     role: Role,
     pieces: Vec<Piece<'a>>,
@@ -76,7 +78,7 @@ impl Message<'_> {
             Role::Assistant => "assistant",
             Role::Tool => "tool",
         };
-        // It takes pictures by value alone.
+        // Ollama accepts images by value alone.
         for piece in &mut self.pieces {
             if matches!(piece, Piece::Picture(Picture::Address(_))) {
                 *piece = Piece::Text(content::NO_PICTURE.into());
@@ -102,7 +104,7 @@ impl Message<'_> {
         });
         put_list(&mut message, "tool_calls", calls.collect());
         if let Some((item, id)) = self.items.first().and_then(|item| Some((item, item.call_id.as_ref()?))) {
-            // Older servers know the name, newer ones the id.
+            // Older servers use the name, newer ones the id.
             if let Some(name) = tool_name(item) {
                 message.insert("tool_name".into(), name.into());
             }
@@ -118,7 +120,7 @@ fn put_list(message: &mut Map<String, Value>, key: &str, list: Vec<Value>) {
     }
 }
 
-/// Reads the lines of Ollama's chat.
+/// Parser of the lines of Ollama's chat.
 #[derive(Debug, Default)]
 pub struct Ollama {
     calls: Calls,
@@ -137,7 +139,7 @@ impl Reader for Ollama {
         if let Some(thought) = text("thinking") {
             hear(Said::Delta(Delta::AppendReasoning(thought.to_owned())));
         }
-        // Older servers leave the tags of a model's thinking in here; nobody can tell them from its words.
+        // Older servers leave thinking tags in the content; they cannot be told from text.
         if let Some(content) = text("content") {
             hear(Said::Delta(Delta::AppendContent(content.to_owned())));
         }
@@ -145,7 +147,7 @@ impl Reader for Ollama {
             let function = call.get("function").unwrap_or(call);
             let name = function.get("name").and_then(Value::as_str).unwrap_or_default();
             let id = call.get("id").and_then(Value::as_str).filter(|id| !id.is_empty());
-            // Each comes whole.
+            // Calls arrive whole.
             self.calls.add_whole(id, name, function.get("arguments"), hear);
         }
         if line.get("done").and_then(Value::as_bool) == Some(true) {

@@ -1,5 +1,4 @@
-//! Chat Completions: the body that is posted, and what differs between the servers that speak it. How its stream is read
-//! is in `reader`.
+//! Chat Completions: the request body, and the differences between servers. The stream is parsed in `reader`.
 
 mod reader;
 
@@ -15,40 +14,40 @@ use serde_json::{Map, Value, json};
 use std::borrow::Cow;
 use std::collections::BTreeSet;
 
-/// Over the pictures of results: a tool's message holds text alone.
+/// Title of a user message with the images of tool results: a tool message holds text alone.
 const PICTURES: &str = "[pictures of the tool results above, in their order]";
-/// Stands in a result in the place of such a picture.
+/// Replaces such an image in its tool result.
 const PICTURE_BELOW: &str = "[a picture, shown below the tool results]";
-/// The most breakpoints that one request may have; the last ones are worth most.
+/// The most cache breakpoints in one request; the last ones are kept.
 const MOST_BREAKPOINTS: usize = 4;
 
-/// The limit of an answer as OpenAI's newer models call it.
+/// OpenAI's newer name of the answer limit.
 const NEW_LIMIT: &str = "max_completion_tokens";
 
-/// What of a model's thinking is sent back.
+/// The form in which thinking is sent back.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Thinking {
-    /// Nothing: most servers do not know the field, some refuse it.
+    /// Not at all: most servers do not know the field, some reject it.
     Nothing,
-    /// The blocks as they came, under `reasoning_details`: a signed one must come back unchanged.
+    /// `reasoning_details` as they came: signed blocks must stay unchanged.
     Details,
-    /// `reasoning_content` of each message with calls, be it empty; one without it is refused in thinking mode. That of
-    /// other messages is left out.
+    /// `reasoning_content` in each message with calls, even if empty: thinking mode rejects one without it.
+    /// Left out of other messages.
     WithCalls,
 }
 
-/// How a server differs from what all of them understand.
+/// Differences of a server from what all of them accept.
 #[derive(Debug, Clone, Copy)]
 struct Manners {
-    /// The name of the limit of an answer. Most know no other name than `max_tokens`.
+    /// The name of the answer limit. Most servers know only `max_tokens`.
     limit: &'static str,
-    /// Whether it takes `reasoning_effort`.
+    /// `true` if the server accepts `reasoning_effort`.
     effort: bool,
-    /// Whether it takes `prompt_cache_key`. Unknown fields are an error for some.
+    /// `true` if the server accepts `prompt_cache_key`. Some reject unknown fields.
     cache_key: bool,
-    /// Whether it takes `cache_control` within a content.
+    /// `true` if the server accepts `cache_control` in content parts.
     cache_control: bool,
-    /// Whether it takes ids of calls of nine letters and digits alone.
+    /// `true` if tool call ids must be nine letters and digits.
     short_ids: bool,
     thinking: Thinking,
 }
@@ -59,7 +58,7 @@ impl Manners {
     }
 }
 
-/// A server that nobody knows.
+/// An unknown server.
 const ANY: Manners = Manners {
     limit: "max_tokens",
     effort: false,
@@ -69,7 +68,7 @@ const ANY: Manners = Manners {
     thinking: Thinking::Nothing,
 };
 
-/// Servers by host; a host below one of them is meant too.
+/// Servers by host; subdomains match too.
 const SERVERS: &[(&str, Manners)] = &[
     ("api.openai.com", Manners { limit: NEW_LIMIT, effort: true, cache_key: true, ..ANY }),
     ("openai.azure.com", Manners { limit: NEW_LIMIT, effort: true, ..ANY }),
@@ -80,7 +79,7 @@ const SERVERS: &[(&str, Manners)] = &[
     ("api.moonshot.cn", Manners { thinking: Thinking::WithCalls, ..ANY }),
 ];
 
-/// The request as Chat Completions has it, for the server at this address.
+/// Builds the request for the server at this address.
 pub fn post(url: &str, request: &Request, terms: &Terms) -> Post {
     let manners = manners(url);
     let mut body = Map::new();
@@ -97,7 +96,7 @@ pub fn post(url: &str, request: &Request, terms: &Terms) -> Post {
         body.insert("temperature".into(), 0.into());
     }
     if let Some(most) = content::most_output(request, terms) {
-        // Behind another address a model is still as its maker made it.
+        // The model requires its limit name on every server.
         let is_new = known::manner(&terms.model).is_some_and(|manner| manner.completion_limit);
         body.insert(if is_new { NEW_LIMIT } else { manners.limit }.into(), most.into());
     }
@@ -122,7 +121,7 @@ fn manners(url: &str) -> Manners {
     SERVERS.iter().find(|(known, _)| is_at(known)).map_or(ANY, |(_, manners)| *manners)
 }
 
-/// A tool's definition; Ollama has it in the same form.
+/// A tool definition; Ollama uses the same form.
 pub(super) fn function(tool: &engine::prompt::item::Tool) -> Value {
     json!({"type": "function", "function": {
         "name": content::tool_name(&tool.name),
@@ -131,10 +130,10 @@ pub(super) fn function(tool: &engine::prompt::item::Tool) -> Value {
     }})
 }
 
-/// A message that is being put together: the items of one role that stand in a row.
+/// A message being built from neighbouring items of one role.
 struct Message<'a> {
     role: Role,
-    /// What it says, with the places after which a cache may keep the prefix.
+    /// The content; `true` marks a cache breakpoint.
     pieces: Vec<(Piece<'a>, bool)>,
     items: Vec<&'a Item>,
 }
@@ -233,7 +232,7 @@ impl Message<'_> {
     }
 }
 
-/// Text where there is nothing but text: not every server takes a list of parts.
+/// A string if there is only text and no breakpoint: not every server accepts a list of parts.
 fn contents(pieces: Vec<(Piece<'_>, bool)>) -> Value {
     if pieces.iter().all(|(piece, is_marked)| matches!(piece, Piece::Text(_)) && !is_marked) {
         let pieces: Vec<Piece<'_>> = pieces.into_iter().map(|(piece, _)| piece).collect();
@@ -261,7 +260,7 @@ fn call(call: &engine::prompt::item::ItemCall, manners: Manners) -> Value {
     })
 }
 
-/// One of `reasoning_details` as it came; nothing for thinking that came in no such block.
+/// A block of `reasoning_details` as it came, or `None` for thinking without one from this model.
 fn detail(part: &ItemPart, model: &str) -> Option<Value> {
     let ItemPart::Reasoning { text, signature, block: Some(block) } = part else { return None };
     let kind = block.get("type").and_then(Value::as_str).filter(|kind| kind.starts_with(reader::DETAIL))?;

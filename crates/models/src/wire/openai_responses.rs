@@ -1,5 +1,5 @@
-//! Responses of OpenAI: a request as its body. How the stream is read is in `stream`; a socket carries the same words and
-//! is `crate::socket`'s.
+//! OpenAI's Responses: the request body. The stream is parsed in `stream`; `crate::socket` carries the same
+//! format.
 
 mod stream;
 
@@ -16,17 +16,17 @@ use engine::prompt::item::{Item, ItemCall, ItemPart, Role};
 use engine::prompt::request::{Request, ToolChoice};
 use serde_json::{Map, Value, json};
 
-/// The least that this wire lets an answer have, in tokens.
+/// The smallest answer limit that this wire accepts, in tokens.
 const LEAST_OUTPUT: u32 = 16;
 
-/// In a block of thinking: how many calls of its answer stand before it, where any do. Calls are no parts of an answer, so
-/// this is all that tells where they stood.
+/// Field of a thinking block: the number of calls of its answer before it, if any. Calls are not parts of an
+/// answer, so nothing else records their position.
 const CALLS_BEFORE: &str = "callsBefore";
 
-/// What the provider makes by itself of tools elsewhere, beside their calls.
+/// Blocks of remote MCP tools that the provider makes, other than their calls.
 const OWN_MCP: &[&str] = &["mcp_approval_request", "mcp_list_tools"];
 
-/// Puts a request into this wire's words. Nothing is kept by the provider, so all that it made goes back to it.
+/// Builds the request for this wire. The provider stores nothing, so all its own blocks are sent back.
 pub(super) fn post(request: &Request, terms: &Terms) -> Post {
     let mut input = Vec::new();
     for item in &request.items {
@@ -44,7 +44,7 @@ pub(super) fn post(request: &Request, terms: &Terms) -> Post {
             put("temperature", json!(0));
         }
     } else {
-        // What takes a temperature does not think, and refuses to be asked for its thinking.
+        // A model that takes a temperature does not think, and rejects this.
         put("include", json!(["reasoning.encrypted_content"]));
     }
     if thinks_little(request, terms) {
@@ -63,7 +63,7 @@ pub(super) fn post(request: &Request, terms: &Terms) -> Post {
                 "name": tool_name(&tool.name),
                 "description": tool.description,
                 "parameters": schema(&tool.input_schema),
-                // The schemas are the editor's: few of them keep to what a strict one must.
+                // Few of the editor's schemas meet the rules of strict mode.
                 "strict": false,
             })
         });
@@ -92,7 +92,6 @@ fn put_item(item: &Item, terms: &Terms, input: &mut Vec<Value>) {
     }
 }
 
-/// What was said to the model.
 fn contents(item: &Item, images: bool) -> Vec<Value> {
     let contents = pieces(item, images).into_iter().filter_map(|piece| match piece {
         Piece::Text(text) if text.is_empty() => None,
@@ -102,7 +101,7 @@ fn contents(item: &Item, images: bool) -> Vec<Value> {
     contents.collect()
 }
 
-/// A result as text, where it is one: not all that speak this wire take a list.
+/// A tool result; a string if it is a single text: not all servers of this wire accept a list.
 fn output(mut content: Vec<Value>) -> Value {
     match content.as_mut_slice() {
         [] => json!(""),
@@ -111,8 +110,8 @@ fn output(mut content: Vec<Value>) -> Value {
     }
 }
 
-/// Puts an answer with its calls where they stood among its thinking: the provider takes none of its thinking without
-/// what followed from it.
+/// Adds an answer, with its calls at their positions among the thinking: the provider rejects thinking
+/// without the item that followed it.
 fn put_answer(item: &Item, terms: &Terms, input: &mut Vec<Value>) {
     let before = input.len();
     let mut calls = item.calls.iter().enumerate().peekable();
@@ -141,7 +140,7 @@ fn put_answer(item: &Item, terms: &Terms, input: &mut Vec<Value>) {
         }
     }
     input.extend(calls.map(|(_, one)| call(one)));
-    // What was thought last led to nothing: the answer was stopped there.
+    // Thinking at the end has no item after it: the answer was stopped there.
     while input.len() > before && input.last().is_some_and(|last| text_of(last, "type") == Some("reasoning"))
     {
         input.pop();
@@ -157,13 +156,13 @@ fn call(call: &ItemCall) -> Value {
     })
 }
 
-/// Thinking that this model encrypted goes back as it came. Any other is nothing to it: the provider keeps none, so what
-/// is not in the request is nowhere.
+/// Returns thinking to send back: unchanged if this model encrypted it, otherwise none. Nothing is stored by
+/// the provider, so it could not resolve other thinking.
 fn thought(block: &Map<String, Value>, terms: &Terms) -> Option<Value> {
     let mut block = own(block, Wire::OpenaiResponses, Some(&terms.model))?;
     let is_whole = block.get("type").is_some_and(|kind| kind == "reasoning")
         && block.get("encrypted_content").is_some_and(Value::is_string);
-    // The place in the answer, by which its pieces were put together.
+    // The index in the answer's stream.
     block.shift_remove("index");
     block.shift_remove(CALLS_BEFORE);
     if !block.contains_key("summary") {
@@ -172,7 +171,7 @@ fn thought(block: &Map<String, Value>, terms: &Terms) -> Option<Value> {
     is_whole.then_some(Value::Object(block))
 }
 
-/// A block that the provider made, as it came; nothing for one of another wire.
+/// Returns the provider's own block as it came, or `None` for one of another wire.
 fn servers(wire: &Value) -> Option<Value> {
     let block = own(wire.as_object()?, Wire::OpenaiResponses, None)?;
     let is_own = match text_of(wire, "type")? {

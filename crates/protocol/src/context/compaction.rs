@@ -8,15 +8,15 @@ pub use engine::compact::record::{
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-/// A way of compacting that did not serve.
+/// A mode of compaction that was tried and failed.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct Fallback {
-    /// The way.
+    /// The mode.
     pub mode: CompactionMode,
-    /// Why, for people and logs.
+    /// Reason of the failure, for people and logs.
     pub reason: String,
-    /// How often a model was asked for it, in vain. Missing where an older version made the compaction.
+    /// Number of failed requests to a model; absent if an older version made the compaction.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub asked: Option<u32>,
 }
@@ -25,73 +25,73 @@ pub struct Fallback {
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct CompactionView {
-    /// Its id.
+    /// Id of the compaction.
     pub id: String,
-    /// Whether it is obeyed.
+    /// Status of the compaction.
     pub status: CompactionStatus,
-    /// How it was made.
+    /// Mode in which it was made.
     pub mode: CompactionMode,
-    /// What was asked for.
+    /// Kind of summary that was requested.
     pub mode_requested: SummaryMode,
-    /// What started it.
+    /// Cause of the compaction.
     pub trigger: CompactionTrigger,
-    /// The round that carries it as its `summary`.
+    /// Id of the round that has the compaction as its `summary`.
     pub anchor_round_id: String,
-    /// The first message that its block stands for.
+    /// Position of the first message that the block stands for.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub covers_from_ord: Option<u32>,
-    /// The last message that its block stands for.
+    /// Position of the last message that the block stands for.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub covers_to_ord: Option<u32>,
-    /// Where its block stands.
+    /// Place of the block in the prompt.
     pub placement: Placement,
-    /// The exact text that stands in the prompt; may be empty where results were only shortened.
+    /// Exact text in the prompt; may be empty if results were only shortened.
     pub block: String,
-    /// Tokens of the prompt before.
+    /// Size of the prompt before the compaction, in tokens.
     pub tokens_before: u32,
-    /// Tokens of the same prompt afterwards.
+    /// Size of the same prompt afterwards, in tokens.
     pub tokens_after: u32,
-    /// Who counted.
+    /// Token counter.
     pub estimator: String,
-    /// Rounds that its block stands for.
+    /// Number of rounds that the block stands for.
     pub num_rounds: u32,
-    /// What the summary was to keep in view.
+    /// User's words about what the summary must keep.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub focus: Option<String>,
-    /// Whether the user was asked about it and said nothing in time. Missing: no.
+    /// `true` if the user was asked to review it and did not answer in time. Default: false.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub unreviewed: bool,
-    /// The model that wrote the summary.
+    /// Name of the model that wrote the summary; absent if none did.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub model: Option<String>,
-    /// How often a model was asked once more for that summary, beside what `fallbacks` say: for another piece, for a shorter
-    /// one, or in the place of another model. Missing: not once.
+    /// Number of further requests to a model for this summary, not counted in `fallbacks`: for another piece, a shorter
+    /// summary, or by another model. Default: 0.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub asked_again: Option<u32>,
-    /// Messages that the user left out, by id. Newer compactions carry them on.
+    /// Ids of messages that the user excluded. Newer compactions carry them over.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub excluded_ids: Vec<String>,
-    /// The compaction that this one was put in the place of; undoing this one brings it back.
+    /// Id of the compaction that this one replaced; undoing this one brings it back.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub replaces: Option<String>,
-    /// Ways that did not serve, in their order.
+    /// Modes that failed, in the order in which they were tried.
     pub fallbacks: Vec<Fallback>,
-    /// How far the deterministic steps went.
+    /// Extent of the deterministic steps.
     pub strength: Strength,
-    /// When it was made, ISO-8601, UTC.
+    /// Time of the compaction, ISO-8601, UTC.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub created_at: Option<String>,
-    /// From the overflow to the acceptance, in milliseconds.
+    /// Time from the overflow to the acceptance, in milliseconds.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub duration_ms: Option<u64>,
-    /// The turn that ran when it was made; its metadata belongs to that turn.
+    /// Id of the turn that ran when it was made, to whose metadata it belongs.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub turn_id: Option<String>,
-    /// What a client persists of it among the `summaries` of its turn. Missing where it stands for nothing by itself: it
-    /// only shortened results, or dropped rounds. Then it annotates no round.
+    /// Entry to persist in `summaries` of its turn's metadata. Absent if it annotates no round, because it only
+    /// shortened results or dropped rounds.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub metadata: Option<SummaryMetadata>,
-    /// What a client persists of it where it annotates no round: an entry of `threadhold` in the metadata of its turn.
+    /// Entry to persist in the list `threadhold` of its turn's metadata, if it annotates no round.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub threadhold: Option<String>,
 }

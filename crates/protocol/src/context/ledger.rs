@@ -1,4 +1,4 @@
-//! The ledger of what a compaction keeps out of sight, as clients see it: what the tools did there, entry by entry.
+//! The ledger: what the tools did in the messages that a compaction covers or drops, entry by entry.
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -7,194 +7,194 @@ use serde::{Deserialize, Serialize};
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct ContextLedgerParams {
-    /// The session.
+    /// Id of the session.
     pub session_id: String,
-    /// Where the page begins: `nextCursor` of the one before. It holds while the same compaction is in force.
+    /// `nextCursor` of the previous page. Fails with `InvalidParams` once another compaction is in force.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub cursor: Option<String>,
-    /// The most entries to answer, from 1 to 1,000. Default: 200.
+    /// Largest number of entries on the page, at most 1,000. Default: 200.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub limit: Option<u32>,
 }
 
-/// Result of `context/ledger`: all that the tools did in what the compaction in force covers or has dropped, by name, also
-/// what its block only counts. It is read from the conversation itself, by code. A page fills the lists in the order in which
-/// they stand here, each with the newest first; what looks like a secret is masked. User messages that are not shown
-/// whole are among `cuts` of `context/inspect`.
+/// Result of `context/ledger`: everything that the tools did in the messages that the compaction in force covers or
+/// drops, by name, including what its block only counts. Code reads it from the conversation; no model is involved. A
+/// page fills the lists in the order of these fields, each with the newest first. Text that looks like a secret is
+/// masked. User messages that are not shown whole are in `cuts` of `context/inspect`.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct ContextLedgerResult {
-    /// The compaction in force; missing where there is none, and then all lists are empty.
+    /// Id of the compaction in force; absent if there is none, and then all lists are empty.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub compaction_id: Option<String>,
-    /// The first message that it covers or has dropped.
+    /// Position of the first message that the compaction covers, or drops if it drops any.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub from_ord: Option<u32>,
-    /// The last one.
+    /// Position of the last such message.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub to_ord: Option<u32>,
-    /// Entries on all pages together.
+    /// Number of entries on all pages.
     pub entries: u32,
-    /// Files that were changed, read, or named in a command.
+    /// Files changed, read, or named in a command.
     pub files: Vec<LedgerFile>,
-    /// Commands that were run.
+    /// Commands run.
     pub commands: Vec<LedgerCommand>,
-    /// The last run of tests.
+    /// Last test run; absent if there is none or it is on another page.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub last_test: Option<LedgerTest>,
-    /// Todos that are open, from the newest list, in its order.
+    /// Open todos of the newest todo list, in its order.
     pub todos: Vec<LedgerTodo>,
-    /// What the user decided about calls.
+    /// User's decisions about calls.
     pub decisions: Vec<LedgerDecision>,
-    /// Notebook cells that were run.
+    /// Notebook cells run.
     pub cells: Vec<LedgerCell>,
-    /// Calls of tools that change or run something, whose arguments could not be read.
+    /// Calls of tools that change or run something, if their arguments could not be read.
     pub unreadable: Vec<LedgerUnreadable>,
     /// Pictures that no kept message shows.
     pub images: Vec<LedgerImage>,
-    /// Where the next page begins; missing where this is the last.
+    /// `cursor` of the next page; absent on the last page.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub next_cursor: Option<String>,
 }
 
-/// How a call ended.
+/// The outcome of a call.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub enum CallOutcome {
-    /// It answered, and did not say that it failed.
+    /// A result without a failure.
     Ok,
-    /// It said that it failed, or its exit code was not 0.
+    /// A failure, or an exit code other than 0.
     Error,
     /// No result was recorded.
     Unknown,
 }
 
-/// A file.
+/// A file in the ledger.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct LedgerFile {
-    /// Its path as the calls named it.
+    /// Path, as the calls named it.
     pub path: String,
-    /// How often it was changed; 0 for one that was only read or named.
+    /// Number of changes; 0 if the file was only read or named.
     pub changed: u32,
-    /// SHA-256 of what it held after the last change, lower-case hexadecimal: where a tool reported it, or wrote the file as a
-    /// whole.
+    /// SHA-256 of the content after the last change, in lower-case hexadecimal; absent unless a tool reported it or
+    /// wrote the whole file.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub sha256: Option<String>,
-    /// The message with the last call about it, for `context/recall`.
+    /// Id of the message with the last call that concerns the file, for `context/recall`.
     pub message_id: String,
 }
 
-/// A command, once for each way in which it ended.
+/// A command in the ledger. Runs with different outcomes are separate entries.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct LedgerCommand {
-    /// The command on one line, cut behind 400 bytes.
+    /// Command on one line, cut after 400 bytes.
     pub command: String,
-    /// How it ended.
+    /// Outcome of these runs.
     pub outcome: CallOutcome,
-    /// The exit code that the tool stated.
+    /// Exit code that the tool stated.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub exit_code: Option<i32>,
-    /// How often it ran and ended so.
+    /// Number of runs with this outcome.
     pub times: u32,
-    /// The message with the last such run, for `context/recall`.
+    /// Id of the message with the last of these runs, for `context/recall`.
     pub message_id: String,
 }
 
-/// A run of tests.
+/// A test run in the ledger.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct LedgerTest {
-    /// The command on one line, cut behind 400 bytes.
+    /// Command on one line, cut after 400 bytes.
     pub command: String,
-    /// How it ended.
+    /// Outcome of the run.
     pub outcome: CallOutcome,
-    /// The exit code that the tool stated.
+    /// Exit code that the tool stated.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub exit_code: Option<i32>,
-    /// The failing tests that its output names.
+    /// Names of the failing tests in the output.
     pub failing: Vec<String>,
-    /// The last lines of an output that names none.
+    /// Last lines of the output, if it names no failing test.
     pub last_lines: Vec<String>,
-    /// The message with the run, for `context/recall`.
+    /// Id of the message with the run, for `context/recall`.
     pub message_id: String,
 }
 
-/// An open todo.
+/// An open todo in the ledger.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct LedgerTodo {
-    /// What is to do.
+    /// Text of the todo.
     pub text: String,
-    /// How it stands, in the words of the tool.
+    /// Status, in the tool's words.
     pub status: String,
 }
 
-/// What the user decided about calls.
+/// A user's decision about calls.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct LedgerDecision {
-    /// The tool and what it was to do it with.
+    /// Tool, with the subject of the call.
     pub call: String,
-    /// Whether it was allowed.
+    /// `true` if the calls were approved.
     pub approved: bool,
-    /// What the user said about it.
+    /// User's words about the decision.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub note: Option<String>,
-    /// How often.
+    /// Number of such decisions.
     pub times: u32,
-    /// The message with the last such call, for `context/recall`.
+    /// Id of the message with the last such call, for `context/recall`.
     pub message_id: String,
 }
 
-/// A notebook's cell.
+/// A notebook cell in the ledger.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct LedgerCell {
-    /// The cell.
+    /// Name of the cell.
     pub cell: String,
-    /// The notebook, where the call named it.
+    /// Name of the notebook, if the call had it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub notebook: Option<String>,
-    /// How its last run ended.
+    /// Outcome of the last run.
     pub outcome: CallOutcome,
-    /// The exit code that the tool stated.
+    /// Exit code that the tool stated.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub exit_code: Option<i32>,
-    /// What that put out: `text`, `image`, `file`.
+    /// Kinds of output of the last run: `text`, `image`, `file`.
     pub output: Vec<String>,
-    /// How often it ran.
+    /// Number of runs.
     pub times: u32,
-    /// The message with the last run, for `context/recall`.
+    /// Id of the message with the last run, for `context/recall`.
     pub message_id: String,
 }
 
-/// Calls that could not be read.
+/// Calls of a tool whose arguments could not be read.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct LedgerUnreadable {
-    /// The tool.
+    /// Name of the tool.
     pub tool: String,
-    /// How they ended.
+    /// Outcome of these calls.
     pub outcome: CallOutcome,
-    /// The exit code that the tool stated.
+    /// Exit code that the tool stated.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub exit_code: Option<i32>,
-    /// How many.
+    /// Number of these calls.
     pub times: u32,
-    /// The message with the last of them, for `context/recall`.
+    /// Id of the message with the last of them, for `context/recall`.
     pub message_id: String,
 }
 
-/// A picture.
+/// A picture in the ledger.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct LedgerImage {
-    /// Such as `image/png`.
+    /// Media type, such as `image/png`.
     pub media_type: String,
-    /// SHA-256 of its data as it was given, lower-case hexadecimal.
+    /// SHA-256 of the data as given, in lower-case hexadecimal.
     pub sha256: String,
-    /// The message that holds it, for `context/recall`.
+    /// Id of the message that holds the picture, for `context/recall`.
     pub message_id: String,
 }

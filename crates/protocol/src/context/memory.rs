@@ -1,56 +1,56 @@
-//! What is remembered for a folder beyond its sessions. What of it stands in prompts is a session's settings.
+//! Memories of a folder, which outlive its sessions. Settings decide which of them prompts show.
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-/// Something that is remembered.
+/// A memory of a folder.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct Memory {
-    /// Its id, one of its folder.
+    /// Id, unique in the folder.
     pub id: String,
-    /// What it belongs to. Summaries of sessions are in `session_summary`.
+    /// Area of the memory, such as `session_summary` for summaries of sessions.
     pub area: String,
-    /// What is remembered.
+    /// Text of the memory.
     pub text: String,
-    /// From 1 to 5, the most important.
+    /// Importance from 1 to 5, the highest.
     pub importance: u8,
-    /// Words to find it by.
+    /// Words that `memory/search` finds it by.
     pub tags: Vec<String>,
-    /// Whether prompts may show it.
+    /// `true` if prompts may show it.
     pub active: bool,
-    /// What it was made of, such as a compaction's id.
+    /// Origin of the memory, such as a compaction's id.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub source: Option<String>,
-    /// When it was made, ISO-8601, UTC.
+    /// Time of creation, ISO-8601, UTC.
     pub created_at: String,
-    /// When it was last changed, ISO-8601, UTC.
+    /// Time of the last change, ISO-8601, UTC.
     pub updated_at: String,
 }
 
-/// Parameters of `memory/put`. What is not given stays as it is.
+/// Parameters of `memory/put`. Absent fields of an existing memory stay unchanged.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct MemoryPutParams {
-    /// The folder. Default: the first one that is open.
+    /// Folder of the memory. Default: the client's first folder, otherwise that of the first opened session.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub workspace_folder: Option<String>,
-    /// Which one; it is made where there is none of this id. Default: a new one.
+    /// Id of the memory, which is created if it does not exist. Default: a new id.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub id: Option<String>,
-    /// What it belongs to. Default for a new one: `general`.
+    /// Area of the memory. Default for a new one: `general`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub area: Option<String>,
-    /// What is to be remembered. A new one needs it.
+    /// Text of the memory. Fails with `InvalidParams` if a new one has none.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub text: Option<String>,
-    /// From 1 to 5, the most important. Default for a new one: 3.
+    /// Importance from 1 to 5, the highest. Default for a new one: 3.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub importance: Option<u8>,
-    /// Words to find it by.
+    /// Words that `memory/search` finds it by.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub tags: Option<Vec<String>>,
-    /// Whether prompts may show it. Default for a new one: true.
+    /// `true` if prompts may show it. Default for a new one: true.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub active: Option<bool>,
 }
@@ -59,7 +59,7 @@ pub struct MemoryPutParams {
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct MemoryPutResult {
-    /// It as it is now.
+    /// The memory after the change.
     pub memory: Memory,
 }
 
@@ -67,19 +67,19 @@ pub struct MemoryPutResult {
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct MemoryListParams {
-    /// The folder. Default: the first one that is open.
+    /// Folder of the memories. Default: the client's first folder, otherwise that of the first opened session.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub workspace_folder: Option<String>,
-    /// Of this area only.
+    /// Lists only memories of this area.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub area: Option<String>,
-    /// Active ones only, or only those that are not. Default: all.
+    /// Lists only active memories, or with false only inactive ones. Default: all.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub active: Option<bool>,
-    /// Where the page begins: `nextCursor` of the one before.
+    /// `nextCursor` of the previous page.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub cursor: Option<String>,
-    /// The most memories to answer, from 1 to 500. Default: 50.
+    /// Largest number of memories on the page, at most 500. Default: 50.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub limit: Option<u32>,
 }
@@ -88,21 +88,21 @@ pub struct MemoryListParams {
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct MemorySearchParams {
-    /// Words that a memory must hold in its text, its area or its tags, as in `context/search`.
+    /// Words that a memory's text, area and tags must contain, each of them, as in `context/search`.
     pub query: String,
-    /// The folder. Default: the first one that is open.
+    /// Folder of the memories. Default: the client's first folder, otherwise that of the first opened session.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub workspace_folder: Option<String>,
-    /// Of this area only.
+    /// Searches only memories of this area.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub area: Option<String>,
-    /// Active ones only, or only those that are not. Default: all.
+    /// Searches only active memories, or with false only inactive ones. Default: all.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub active: Option<bool>,
-    /// Where the page begins: `nextCursor` of the one before.
+    /// `nextCursor` of the previous page.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub cursor: Option<String>,
-    /// The most memories to answer, from 1 to 500. Default: 50.
+    /// Largest number of memories on the page, at most 500. Default: 50.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub limit: Option<u32>,
 }
@@ -111,9 +111,9 @@ pub struct MemorySearchParams {
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct MemoryListResult {
-    /// The most important first, among equals the one that was changed last.
+    /// Memories by importance, the highest first, then by the last change, the newest first.
     pub memories: Vec<Memory>,
-    /// Where the next page begins; missing where this is the last.
+    /// `cursor` of the next page; absent on the last page.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub next_cursor: Option<String>,
 }
@@ -122,9 +122,9 @@ pub struct MemoryListResult {
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct MemoryDeleteParams {
-    /// Which one.
+    /// Id of the memory.
     pub id: String,
-    /// The folder. Default: the first one that is open.
+    /// Folder of the memory. Default: the client's first folder, otherwise that of the first opened session.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub workspace_folder: Option<String>,
 }
@@ -133,6 +133,6 @@ pub struct MemoryDeleteParams {
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct MemoryDeleteResult {
-    /// Whether there was one.
+    /// `true` if there was such a memory.
     pub deleted: bool,
 }

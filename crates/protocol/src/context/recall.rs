@@ -1,4 +1,4 @@
-//! What was said, found by words and given byte for byte, whatever a prompt shows of it.
+//! Search in a session's messages and recall of their text, byte for byte, whatever a prompt shows of it.
 
 use crate::message::Role;
 pub use engine::prompt::coverage::Fate as MessageStatus;
@@ -9,38 +9,38 @@ use serde::{Deserialize, Serialize};
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct ContextRecallParams {
-    /// The session.
+    /// Id of the session.
     pub session_id: String,
-    /// A message's id, or a tool call's id for its result.
+    /// Id of a message, id of a tool call for its result, or `section:` and a section's name. Else `StaleReference`.
     #[serde(rename = "ref")]
     pub reference: String,
-    /// Where to begin, in bytes of the message's text; an offset inside a character is that character's start. Default: 0.
+    /// Start in bytes of the text, rounded down to the start of a character. Default: 0.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub offset: Option<u64>,
-    /// The most to answer, in bytes, above 0; a single character that is longer comes whole. Default: 262,144.
+    /// Largest number of bytes to return, above 0. A single longer character is returned whole. Default: 262,144.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub limit: Option<u64>,
 }
 
-/// Result of `context/recall`: a part of a message's text, byte for byte. The text of a user message or a result is its
-/// parts, a line break between them, files behind their name, pictures named in their place; that of a model's answer
-/// is what it said and thought, then a line for each call with its tool and its arguments.
+/// Result of `context/recall`: a part of a message's text, byte for byte. The text of a user message or a result is
+/// that of its parts, separated by line breaks, with files after their name and pictures named in their place. The text
+/// of a model's answer is its text and thinking, then a line for each call with its tool and arguments.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct ContextRecallResult {
-    /// What was asked for.
+    /// The requested reference.
     #[serde(rename = "ref")]
     pub reference: String,
-    /// The part.
+    /// Text of the part.
     pub text: String,
-    /// Where it begins, in bytes.
+    /// Start of the part, in bytes.
     pub offset: u64,
-    /// Bytes of the whole text.
+    /// Size of the whole text, in bytes.
     pub total_bytes: u64,
-    /// Where the next part begins; missing where this is the last.
+    /// `offset` of the next part; absent in the last part.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub next_offset: Option<u64>,
-    /// SHA-256 of the whole text, lower-case hexadecimal.
+    /// SHA-256 of the whole text, in lower-case hexadecimal.
     pub sha256: String,
 }
 
@@ -48,39 +48,39 @@ pub struct ContextRecallResult {
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct ContextSearchParams {
-    /// The session.
+    /// Id of the session.
     pub session_id: String,
-    /// Words that a message must hold, each of them, in any case, also as a part of something longer. There are no
-    /// operators. Of more than 32 different words the first 32 count.
+    /// Words that a message must contain, each of them, in any case and also inside longer words. There are no
+    /// operators. Only the first 32 different words count; a query without words finds nothing.
     pub query: String,
-    /// Where the page begins: `nextCursor` of the one before.
+    /// `nextCursor` of the previous page.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub cursor: Option<String>,
-    /// The most messages to answer, from 1 to 100. Default: 20.
+    /// Largest number of messages on the page, at most 100. Default: 20.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub limit: Option<u32>,
 }
 
-/// A message that holds the words.
+/// A message that contains the words.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct SearchHit {
-    /// Its id, under which `context/recall` gives all of it.
+    /// Id of the message; `context/recall` returns its whole text.
     #[serde(rename = "ref")]
     pub reference: String,
-    /// Its position.
+    /// Position of the message.
     pub ord: u32,
-    /// Who said it.
+    /// Author of the message.
     pub role: Role,
-    /// Its turn.
+    /// Id of the turn.
     pub turn_id: String,
-    /// The parts of its text that hold the words, byte for byte, with ` … ` between them.
+    /// Parts of the text around the words, byte for byte, separated by ` … `.
     pub excerpt: String,
-    /// Where the first part begins, in bytes of the text.
+    /// Start of the first part, in bytes of the text.
     pub offset: u64,
-    /// What became of it in the prompt.
+    /// Status of the message in the prompt.
     pub status: MessageStatus,
-    /// Bytes of its text.
+    /// Size of the text, in bytes.
     pub bytes: u64,
 }
 
@@ -88,9 +88,9 @@ pub struct SearchHit {
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct ContextSearchResult {
-    /// What was found, the newest first.
+    /// Messages found, the newest first.
     pub hits: Vec<SearchHit>,
-    /// Where the next page begins; missing where this is the last.
+    /// `cursor` of the next page; absent on the last page.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub next_cursor: Option<String>,
 }

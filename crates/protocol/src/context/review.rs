@@ -1,53 +1,53 @@
-//! A compaction that waits for its user, on the wire.
+//! Review of a compaction by the user.
 
 use crate::context::compaction::CompactionView;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-/// Parameters of `compaction/review`. The compaction does not hold yet; without an answer in time it will, marked as
-/// unreviewed.
+/// Parameters of `compaction/review`. The compaction is not in force yet; without an answer in time it is accepted,
+/// marked as unreviewed.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct CompactionReviewParams {
-    /// The session.
+    /// Id of the session.
     pub session_id: String,
-    /// What would hold.
+    /// The proposed compaction.
     pub compaction: CompactionView,
-    /// Messages that no prompt would show any more, and that its block does not stand for.
+    /// Messages that no prompt would show any more and that the block does not stand for.
     pub dropped: Vec<DroppedMessage>,
 }
 
-/// A message that would be left out.
+/// A message that a compaction would drop.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct DroppedMessage {
-    /// Its id.
+    /// Id of the message.
     pub message_id: String,
-    /// Its place in the session.
+    /// Position of the message in the session.
     pub ord: u32,
-    /// Its size in bytes.
+    /// Size of the message, in bytes.
     pub bytes: u64,
 }
 
-/// What a user says about a compaction.
+/// A user's decision about a compaction.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub enum ReviewDecision {
-    /// It holds as it is.
+    /// Accepts it unchanged.
     Accept,
-    /// It holds with `text` in the place of its narrative.
+    /// Accepts it with `text` instead of its narrative.
     Edit,
-    /// It does not hold. Where the prompt does not fit, the steps that need no model make room.
+    /// Rejects it. If the prompt does not fit, the steps that need no model make room.
     Refuse,
 }
 
-/// Result of `compaction/review`. A client that has no answer sends null: it holds, marked as unreviewed.
+/// Result of `compaction/review`. Null, for no answer, accepts the compaction, marked as unreviewed.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct CompactionReviewResult {
-    /// What the user says.
+    /// The user's decision.
     pub decision: ReviewDecision,
-    /// The narrative's new words, with `edit`. Its size has the same limit as a model's.
+    /// New narrative, required with `edit`. Its size has the same limit as a model's.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub text: Option<String>,
 }

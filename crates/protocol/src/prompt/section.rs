@@ -1,4 +1,4 @@
-//! Sections of a prompt, and what a caller puts into them.
+//! Sections of a prompt, and the content that a client puts into them.
 
 use crate::message::Content;
 pub use engine::prompt::item::Channel;
@@ -6,25 +6,25 @@ pub use engine::prompt::system::{OnOverflow, Place as SectionChannel};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-/// A section that the caller brings.
+/// A section of the prompt that the client provides.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct Section {
-    /// Where it stands. Default: `system`.
+    /// Place of the section. Default: `system`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub channel: Option<SectionChannel>,
-    /// Its name in plans and reports.
+    /// Name in plans and reports. Must not be empty.
     pub name: String,
-    /// Its text.
+    /// Text of the section.
     pub content: String,
-    /// Its place among what the plan says could be given up, the lowest first; without one it is not among that. No section
-    /// is given up by itself: where there is no room, history is compacted. `maxTokens` bounds a section.
+    /// Order in which the plan lists sections that could be given up, the lowest first. No section is given up
+    /// automatically: history is compacted instead, and only `maxTokens` bounds a section. Default: never.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub priority: Option<u32>,
-    /// Its own ceiling in tokens.
+    /// Largest size of the section, in tokens. Default: unlimited.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub max_tokens: Option<u32>,
-    /// What happens above that ceiling. Default: `keep`.
+    /// Treatment of a section larger than `maxTokens`. Default: `keep`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub on_overflow: Option<OnOverflow>,
 }
@@ -33,30 +33,30 @@ pub struct Section {
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct ContextFile {
-    /// Its path, as the editor names it.
+    /// Path of the file, as the editor names it.
     pub path: String,
-    /// Its text.
+    /// Text of the file.
     pub text: String,
 }
 
-/// What is so when a request is made, such as the open files or the date: background, captured with the message that it
-/// first appears in and never changed there. What differs later travels with a later message.
+/// Background of a request, such as the open files or the date. Captured with the message in which it first appears and
+/// never changed there; later changes come with a later message.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct Attachment {
-    /// What it is. Of several that wait under one name the newest is shown.
+    /// Name of the attachment. Of several pending ones with one name, only the newest is shown.
     pub name: String,
-    /// Its text.
+    /// Text of the attachment.
     pub text: String,
 }
 
-/// A named value that belongs to a request, such as a selection.
+/// A named value of a request, such as a selection.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct Variable {
-    /// Its name.
+    /// Name of the value.
     pub name: String,
-    /// Its value.
+    /// Content of the value.
     pub value: Content,
 }
 
@@ -64,9 +64,9 @@ pub struct Variable {
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct Notebook {
-    /// Its address.
+    /// URI of the notebook.
     pub uri: String,
-    /// What it shows.
+    /// Content of the notebook.
     pub content: Content,
 }
 
@@ -74,10 +74,10 @@ pub struct Notebook {
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct SectionTokens {
-    /// How it reaches the model.
+    /// Channel of the section.
     pub channel: Channel,
-    /// Its name.
+    /// Name of the section.
     pub name: String,
-    /// Its size in tokens.
+    /// Size of the section, in tokens.
     pub tokens: u32,
 }

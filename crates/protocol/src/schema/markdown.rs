@@ -1,22 +1,22 @@
-//! The generated sections of the handbook (`docs/protocol`): tables and a reference, written from the schema. The prose
-//! around them is in the pages.
+//! The generated sections of the handbook (`docs/protocol`): tables and a reference, written from the schema. The pages
+//! hold the prose around them.
 
 use super::schema;
 use super::shape::{Field, Named, Shape, expression, named, signature};
 use serde_json::Value;
 use std::fmt::Write as _;
 
-/// A generated section, as it stands between `<!-- generated: NAME -->` and `<!-- end -->`.
+/// A generated section between `<!-- generated: NAME -->` and `<!-- end -->`.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Section {
-    /// Its name in the marker.
+    /// The name in the marker.
     pub name: &'static str,
-    /// Its Markdown; ends with a line break.
+    /// The content in Markdown, which ends with a line break.
     pub text: String,
 }
 
 impl Section {
-    /// The line that opens it.
+    /// Returns the line that opens the section.
     pub fn opening(&self) -> String {
         format!("<!-- generated: {} -->\n", self.name)
     }
@@ -25,8 +25,7 @@ impl Section {
 /// The line that closes a section.
 pub const CLOSING: &str = "<!-- end -->\n";
 
-/// All generated sections. `acceptance` is the table of which command a session accepts in which state; the session
-/// owns it.
+/// Returns all generated sections. `acceptance` is the session's table of commands accepted by state.
 pub fn sections(acceptance: &str) -> Vec<Section> {
     let schema = schema();
     let types = named(&schema);
@@ -46,7 +45,7 @@ pub fn sections(acceptance: &str) -> Vec<Section> {
     ]
 }
 
-/// All generated sections, each between its markers.
+/// Returns all generated sections, each between its markers.
 pub fn markdown(acceptance: &str) -> String {
     let mut out = String::new();
     for section in sections(acceptance) {
@@ -95,13 +94,13 @@ fn list<'a>(schema: &'a Value, key: &str) -> impl Iterator<Item = &'a Value> {
     schema.get(key).and_then(Value::as_array).into_iter().flatten()
 }
 
-/// The fields of a variant beside its tag, in one cell.
+/// Returns the fields of a variant without its tag, for one table cell.
 fn own(fields: &[Field<'_>]) -> String {
     let names: Vec<String> = fields.iter().skip(1).map(|field| format!("`{}`", field.short())).collect();
     names.join(", ")
 }
 
-/// The table of settings; those whose parts are set by themselves stand part by part.
+/// Writes the table of settings; a group has a row for each of its parts.
 fn settings(types: &[Named<'_>], out: &mut String) {
     let fields = |name: &str| match types.iter().find(|named| named.name == name).map(|named| &named.shape) {
         Some(Shape::Object { fields, .. }) => fields.as_slice(),
@@ -151,7 +150,7 @@ fn methods(schema: &Value, out: &mut String) {
     }
 }
 
-/// What a method carries: its fields, with a link to what they mean.
+/// Links a method's parameters or result to their type, by their fields.
 fn carried(schema: &Value, of: &Value) -> String {
     match expression(of).as_str() {
         name if !name.contains(' ') => {

@@ -1,28 +1,26 @@
-//! A schema as the shapes that a reader thinks in: objects with fields, unions, lists. Both writers write from these;
-//! it knows the part of JSON Schema that our types produce.
+//! A schema as objects with fields, unions and lists, for the Markdown and TypeScript writers. Supports the part of JSON
+//! Schema that the protocol's types produce.
 
 use serde_json::{Map, Value};
 
-/// A type that has a name.
 pub(super) struct Named<'a> {
     pub name: &'a str,
     pub doc: &'a str,
     pub shape: Shape<'a>,
 }
 
-/// What a type is.
+/// The form of a type.
 pub(super) enum Shape<'a> {
-    /// An object. `is_open` where it keeps keys that are not listed.
+    /// An object. `is_open` if it keeps unlisted keys.
     Object { fields: Vec<Field<'a>>, is_open: bool },
-    /// One of several objects that a tag tells apart, with the fields that they all have.
+    /// A union of objects told apart by a tag, with the fields that they share.
     Tagged { shared: Vec<Field<'a>>, variants: Vec<Variant<'a>> },
-    /// One of several words.
+    /// An enumeration of words.
     Words(Vec<Word<'a>>),
-    /// Anything else, as an expression.
+    /// Anything else, as a TypeScript expression.
     Other(String),
 }
 
-/// A field of an object.
 pub(super) struct Field<'a> {
     pub name: &'a str,
     pub doc: &'a str,
@@ -37,13 +35,12 @@ pub(super) struct Variant<'a> {
     pub fields: Vec<Field<'a>>,
 }
 
-/// A word of an enumeration.
 pub(super) struct Word<'a> {
     pub word: &'a str,
     pub doc: &'a str,
 }
 
-/// All named types of a schema, in its order.
+/// Returns all named types of a schema, in its order.
 pub(super) fn named(schema: &Value) -> Vec<Named<'_>> {
     let definitions = schema.get("$defs").and_then(Value::as_object).into_iter().flatten();
     definitions.map(|(name, schema)| Named { name, doc: doc(schema), shape: shape(schema) }).collect()
@@ -75,7 +72,7 @@ fn shape(schema: &Value) -> Shape<'_> {
     }
 }
 
-/// The alternatives of a union, without the one that stands for kinds of later versions.
+/// Returns the alternatives of a union without the fallback for kinds of later versions.
 fn alternatives(schema: &Value) -> Vec<&Value> {
     let list = schema.get("oneOf").or_else(|| schema.get("anyOf")).and_then(Value::as_array);
     list.into_iter().flatten().filter(|one| one.get("x-unknown").is_none()).collect()
@@ -102,7 +99,7 @@ fn fields(schema: &Value) -> Vec<Field<'_>> {
         let is_optional = !required.contains(&name.as_str());
         let mut expression = expression(schema);
         if is_optional && let Some(some) = expression.strip_suffix(" | null") {
-            // Null is taken as absent; saying so at each field would only be noise.
+            // Null counts as absent; the handbook says so once for all fields.
             expression = some.to_owned();
         }
         Field { name, doc: doc(schema), is_optional, expression }
@@ -110,7 +107,7 @@ fn fields(schema: &Value) -> Vec<Field<'_>> {
     .collect()
 }
 
-/// A type in the notation of TypeScript.
+/// Returns a type in TypeScript notation.
 pub(super) fn expression(schema: &Value) -> String {
     if let Some(name) = schema.get("$ref").and_then(Value::as_str) {
         return name.trim_start_matches("#/$defs/").to_owned();
@@ -155,7 +152,7 @@ fn of_type(name: &str, schema: &Value) -> String {
     }
 }
 
-/// The fields of an object as one line: `{sessionId, title?}`.
+/// Returns the fields of an object as one line: `{sessionId, title?}`.
 pub(super) fn signature(schema: &Value, of: &Value) -> String {
     let name = of.get("$ref").and_then(Value::as_str).map(|at| at.trim_start_matches("#/$defs/"));
     let definition = name.and_then(|name| schema.get("$defs")?.get(name));
@@ -168,7 +165,7 @@ pub(super) fn signature(schema: &Value, of: &Value) -> String {
 }
 
 impl Field<'_> {
-    /// Its name, with a question mark where it may be missing.
+    /// The name, with a question mark if the field is optional.
     pub(super) fn short(&self) -> String {
         format!("{}{}", self.name, if self.is_optional { "?" } else { "" })
     }

@@ -1,5 +1,5 @@
-//! The types of the TypeScript client, written from the schema: interfaces, unions, maps of methods. Any other
-//! language can be served from the JSON in the same way.
+//! The types of the TypeScript client, written from the schema: interfaces, unions, maps of methods. Types of other
+//! languages can be generated from the JSON in the same way.
 
 use super::schema;
 use super::shape::{Field, Named, Shape, expression, named};
@@ -11,7 +11,7 @@ const HEAD: &str = "\
 // Kinds of parts, events and operations that are not listed may come from a later version: ignore them.
 ";
 
-/// The whole of `editors/client/src/protocol.ts`.
+/// Returns the content of `editors/client/src/protocol.ts`.
 pub fn typescript() -> String {
     let schema = schema();
     let mut out = HEAD.to_owned();
@@ -129,7 +129,7 @@ fn member(field: &Field<'_>, indent: &str, out: &mut String) {
     let _ = writeln!(out, "{indent}{}: {};", field.short(), field.expression);
 }
 
-/// A doc comment, broken into lines of a width that a reader likes.
+/// Writes a doc comment, wrapped at `WIDTH` columns.
 fn comment(text: &str, indent: &str, out: &mut String) {
     const WIDTH: usize = 108;
     if text.is_empty() {

@@ -1,4 +1,4 @@
-//! What both sides say in `initialize`.
+//! The protocol's part of `initialize`, in both directions.
 
 use crate::event::EVENTS;
 use crate::methods::{Level, METHODS};
@@ -8,100 +8,100 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeSet;
 
-/// What a client puts into `initializationOptions.threadhold` of `initialize`.
+/// A client's `initializationOptions.threadhold` of `initialize`.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct InitializeOptions {
-    /// The version of the protocol that the client speaks: 1.
+    /// Protocol version that the client speaks: 1. Any other fails with `UnsupportedVersion`.
     pub protocol_version: u32,
-    /// Where sessions are kept. Default: the platform's folder for data.
+    /// Place where sessions are stored. Default: the platform's data folder.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub storage: Option<StorageOptions>,
-    /// Who the client is.
+    /// Name and version of the client.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub client: Option<ClientInfo>,
-    /// What the client can be asked for. Default: nothing.
+    /// Requests that the client answers. Default: none.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub capabilities: Option<ClientCapabilities>,
-    /// Settings of all sessions.
+    /// Settings of all sessions. Invalid values are left out and logged.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub settings: Option<GivenSettings>,
 }
 
-/// Where sessions are kept.
+/// The place where sessions are stored.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct StorageOptions {
-    /// How. Default: `sqlite`.
+    /// Kind of store. Default: `sqlite`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub backend: Option<StorageBackend>,
-    /// The folder that holds a file for each workspace.
+    /// Folder of one store for all workspaces. Default: a store for each workspace in the platform's data folder.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub path: Option<String>,
-    /// The address of a database, for backends that have one.
+    /// URL of a database server. Ignored in this version.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub url: Option<String>,
 }
 
-/// How sessions are kept.
+/// The kind of store.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub enum StorageBackend {
-    /// A file for each workspace.
+    /// An SQLite file.
     Sqlite,
-    /// A database on a server.
+    /// A database server. This version fails with `UnsupportedFormat`.
     Postgres,
-    /// Not beyond the process.
+    /// Memory only; sessions end with the process.
     Memory,
 }
 
-/// Who a client is.
+/// The name and version of a client.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct ClientInfo {
-    /// Its name.
+    /// Name of the client.
     pub name: String,
-    /// Its version.
+    /// Version of the client.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub version: Option<String>,
 }
 
-/// What a client can be asked for. It is never asked for anything else.
+/// The requests that a client answers. The sidecar sends no others.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase", default)]
 pub struct ClientCapabilities {
-    /// `model/complete`.
+    /// `true` if the client answers `model/complete`.
     pub model_complete: bool,
-    /// `model/countTokens`.
+    /// `true` if the client answers `model/countTokens`.
     pub count_tokens: bool,
-    /// `tool/invoke`.
+    /// `true` if the client answers `tool/invoke`.
     pub tool_invoke: bool,
-    /// `tool/requestPermission`.
+    /// `true` if the client answers `tool/requestPermission`.
     pub request_permission: bool,
-    /// `compaction/review`.
+    /// `true` if the client answers `compaction/review`.
     pub compaction_review: bool,
 }
 
-/// What the sidecar answers as `capabilities.experimental.threadhold` of `initialize`.
+/// The sidecar's `capabilities.experimental.threadhold` of `initialize`.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct ServerCapabilities {
-    /// The version of the protocol that it speaks.
+    /// Version of the protocol.
     pub protocol_version: u32,
-    /// The version of the program.
+    /// Version of the program.
     pub server_version: String,
-    /// The levels of the protocol that it has whole. Methods of other levels are among `methods` as far as they go.
+    /// Levels of the protocol that are fully supported. `methods` may list methods of other levels.
     pub levels: Vec<String>,
-    /// The methods and notifications of both sides, by name.
+    /// Names of the supported methods and notifications, in both directions.
     pub methods: Vec<String>,
-    /// The types of `session/event`.
+    /// Types of `session/event`.
     pub events: Vec<String>,
-    /// The states of a session.
+    /// States of a session.
     pub states: Vec<String>,
 }
 
 impl ServerCapabilities {
-    /// What this build can do.
+    /// Returns the capabilities of this build.
     pub fn of_this_build(server_version: &str) -> Self {
         let levels: BTreeSet<Level> = METHODS.iter().map(|method| method.level).collect();
         Self {

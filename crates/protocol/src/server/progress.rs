@@ -3,12 +3,12 @@
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-/// The name under which `$/progress` reports: what the client gave as `workDoneToken`.
+/// The token under which `$/progress` reports, given by the client as `workDoneToken`.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(untagged)]
 pub enum ProgressToken {
     /// A number.
     Number(i64),
-    /// A text.
+    /// A string.
     Text(String),
 }

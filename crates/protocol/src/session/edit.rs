@@ -1,116 +1,116 @@
-//! What changes a session's past or its queue: other words, removals, cuts, another answer, a branch, a new chat, and the
-//! text that a user has not sent. Nothing that was said is lost by any of it: a fork keeps the session as it stood.
+//! Commands that change a session's past, its queue or its draft. None of them loses a message: a fork keeps the
+//! previous state of the session.
 
 use crate::message::Content;
 use crate::session::queue::QueueItem;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-/// Result of a command that is carried out at once, or waits while something runs.
+/// Result of a command that is carried out at once, or queued while a turn runs.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct EditResult {
-    /// The turn that runs now.
+    /// Id of the turn that runs now; absent if none was started.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub turn_id: Option<String>,
-    /// The message that it is about.
+    /// Id of the message that the command concerns.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub message_id: Option<String>,
-    /// The session that keeps everything as it stood.
+    /// Id of the session that keeps the previous state; absent if the command is queued or cut nothing off.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub fork: Option<String>,
-    /// Where it has to wait: its id in the queue.
+    /// Id in the queue; absent if the command is not queued.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub item_id: Option<String>,
-    /// Its place in the queue, from 1.
+    /// Position in the queue, from 1; absent if the command is not queued.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub queued_position: Option<u32>,
 }
 
-/// Parameters of `turn/retry`. One of `fromMessageId` and `fromIndex` must be there.
+/// Parameters of `turn/retry`. One of `fromMessageId` and `fromIndex` is required.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct TurnRetryParams {
-    /// The session.
+    /// Id of the session.
     pub session_id: String,
-    /// The message; it and everything after it is cut off. A result goes with the message that called the tool.
+    /// Id of the first message to cut off. A result is cut off with the message that called the tool.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub from_message_id: Option<String>,
-    /// The same by its place in the snapshot's `messages`, from 0.
+    /// Index of the message in the snapshot's `messages`, from 0. Ignored if `fromMessageId` is given.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub from_index: Option<u32>,
-    /// The request's new words. Without them a request is asked again as it was; a model's answer is given again.
+    /// New content of the request. Default: the same request, or for a model's answer another answer.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub content: Option<Content>,
-    /// A name for this command: sent again under the same name, it is answered again and not carried out twice.
+    /// Key of this command: a repeat with the same key gets the first response and has no effect.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub idempotency_key: Option<String>,
 }
 
-/// Parameters of `turn/regenerate`: what follows the newest request is cut off, and the model answers again.
+/// Parameters of `turn/regenerate`: everything after the newest request is cut off, and the model answers again.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct TurnRegenerateParams {
-    /// The session.
+    /// Id of the session.
     pub session_id: String,
-    /// A name for this command: sent again under the same name, it is answered again and not carried out twice.
+    /// Key of this command: a repeat with the same key gets the first response and has no effect.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub idempotency_key: Option<String>,
 }
 
-/// Parameters of `message/update`. One of `messageId` and `index` must be there.
+/// Parameters of `message/update`. One of `messageId` and `index` is required.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct MessageUpdateParams {
-    /// The session.
+    /// Id of the session.
     pub session_id: String,
-    /// The message.
+    /// Id of the message.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub message_id: Option<String>,
-    /// Its place in the snapshot's `messages`, from 0.
+    /// Index of the message in the snapshot's `messages`, from 0. Ignored if `messageId` is given.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub index: Option<u32>,
-    /// Its words from now on. A model's answer keeps its calls and loses its thinking.
+    /// New content. A model's answer keeps its calls and loses its thinking.
     pub content: Content,
-    /// Whether what follows it is cut off and the model answers again. Default: false.
+    /// `true` cuts off everything after the message and has the model answer again. Default: false.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub regenerate: Option<bool>,
-    /// A name for this command: sent again under the same name, it is answered again and not carried out twice.
+    /// Key of this command: a repeat with the same key gets the first response and has no effect.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub idempotency_key: Option<String>,
 }
 
-/// Parameters of `message/remove`. One of `messageId` and `index` must be there.
+/// Parameters of `message/remove`. One of `messageId` and `index` is required.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct MessageRemoveParams {
-    /// The session.
+    /// Id of the session.
     pub session_id: String,
-    /// The message. A request that begins a turn leaves with its turn, a model's message with the results of its calls;
-    /// a result alone cannot leave.
+    /// Id of the message. The request that begins a turn is removed with its turn, a model's message with the results
+    /// of its calls. A result by itself fails with `InvalidParams`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub message_id: Option<String>,
-    /// Its place in the snapshot's `messages`, from 0.
+    /// Index of the message in the snapshot's `messages`, from 0. Ignored if `messageId` is given.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub index: Option<u32>,
-    /// A name for this command: sent again under the same name, it is answered again and not carried out twice.
+    /// Key of this command: a repeat with the same key gets the first response and has no effect.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub idempotency_key: Option<String>,
 }
 
-/// Parameters of `message/truncate`. One of `messageId` and `index` must be there.
+/// Parameters of `message/truncate`. One of `messageId` and `index` is required.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct MessageTruncateParams {
-    /// The session.
+    /// Id of the session.
     pub session_id: String,
-    /// The message; it and everything after it is cut off. A result goes with the message that called the tool.
+    /// Id of the first message to cut off. A result is cut off with the message that called the tool.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub message_id: Option<String>,
-    /// Its place in the snapshot's `messages`, from 0.
+    /// Index of the message in the snapshot's `messages`, from 0. Ignored if `messageId` is given.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub index: Option<u32>,
-    /// A name for this command: sent again under the same name, it is answered again and not carried out twice.
+    /// Key of this command: a repeat with the same key gets the first response and has no effect.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub idempotency_key: Option<String>,
 }
@@ -119,9 +119,9 @@ pub struct MessageTruncateParams {
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct QueueRemoveParams {
-    /// The session.
+    /// Id of the session.
     pub session_id: String,
-    /// What waits.
+    /// Id of the queued item. Fails with `StaleReference` if it is not in the queue.
     pub item_id: String,
 }
 
@@ -129,26 +129,26 @@ pub struct QueueRemoveParams {
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct QueueRemoveResult {
-    /// What waits no longer, with the user's words.
+    /// Items removed from the queue, with the user's content.
     pub removed: Vec<QueueItem>,
 }
 
-/// Parameters of `session/fork`: another session goes on from here, with ids of its own.
+/// Parameters of `session/fork`, which creates another session with ids of its own.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct SessionForkParams {
-    /// The session.
+    /// Id of the session.
     pub session_id: String,
-    /// The last message that goes along. Without it and `upToIndex` all do.
+    /// Id of the last message to copy. Without it and `upToIndex` all are copied.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub up_to_message_id: Option<String>,
-    /// The same by its place in the snapshot's `messages`, from 0.
+    /// Index of that message in the snapshot's `messages`, from 0. Ignored if `upToMessageId` is given.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub up_to_index: Option<u32>,
-    /// Its title; this session's where it is missing.
+    /// Title of the new session. Default: that of this session.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub title: Option<String>,
-    /// A name for this command: sent again under the same name, it is answered again and not carried out twice.
+    /// Key of this command: a repeat with the same key gets the first response and has no effect.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub idempotency_key: Option<String>,
 }
@@ -157,20 +157,20 @@ pub struct SessionForkParams {
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct SessionForkResult {
-    /// The new session; `session/open` opens it.
+    /// Id of the new session, for `session/open`.
     pub session_id: String,
 }
 
-/// Parameters of `session/reset`: a new chat under the same id. What runs is stopped.
+/// Parameters of `session/reset`, which starts a new chat under the same id. A running turn is cancelled.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct SessionResetParams {
-    /// The session.
+    /// Id of the session.
     pub session_id: String,
-    /// Whether what waits goes on in the new chat. Default: false; it is given back then.
+    /// `true` carries the queue over into the new chat. Default: false; the queue is returned in `removed`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub keep_queue: Option<bool>,
-    /// A name for this command: sent again under the same name, it is answered again and not carried out twice.
+    /// Key of this command: a repeat with the same key gets the first response and has no effect.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub idempotency_key: Option<String>,
 }
@@ -179,10 +179,10 @@ pub struct SessionResetParams {
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct SessionResetResult {
-    /// The session that keeps everything as it stood; missing where there was nothing.
+    /// Id of the session that keeps the previous state; absent if the session was empty.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub fork: Option<String>,
-    /// What waits no longer, with the user's words.
+    /// Items removed from the queue, with the user's content.
     pub removed: Vec<QueueItem>,
 }
 
@@ -190,9 +190,9 @@ pub struct SessionResetResult {
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct DraftSetParams {
-    /// The session.
+    /// Id of the session.
     pub session_id: String,
-    /// What the user typed and did not send; it is kept across restarts.
+    /// User's unsent text, kept across restarts. An empty text clears the draft.
     pub text: String,
 }
 
@@ -200,11 +200,11 @@ pub struct DraftSetParams {
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct DraftClearParams {
-    /// The session.
+    /// Id of the session.
     pub session_id: String,
 }
 
-/// Result of `draft/set` and `draft/clear`: it is on disk.
+/// Result of `draft/set` and `draft/clear`, sent once the change is on disk.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct DraftResult {}

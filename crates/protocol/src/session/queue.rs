@@ -1,26 +1,26 @@
-//! Commands that wait.
+//! Queued commands.
 
 use crate::message::Part;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-/// A command that waits.
+/// A queued command.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct QueueItem {
-    /// Its id.
+    /// Id of the item, for `queue/remove`.
     pub item_id: String,
-    /// Its method, such as `turn/start`.
+    /// Method of the command, such as `turn/start`.
     pub method: String,
-    /// Whether it goes before those that are not urgent.
+    /// `true` if the item goes before those without priority.
     pub priority: bool,
-    /// The turn that it will be.
+    /// Id of the turn that the request will start.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub turn_id: Option<String>,
-    /// The message that it will be, or is about.
+    /// Id of the message that the request will become, or that the command concerns.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub message_id: Option<String>,
-    /// The user's words.
+    /// User's content; absent if the command has none.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub content: Option<Vec<Part>>,
 }

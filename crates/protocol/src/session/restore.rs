@@ -1,56 +1,56 @@
-//! What a client persists with a turn and hands back, and what became of it: metadata in all the forms that document
-//! 003 and its successors wrote, and the report.
+//! Metadata that a client persists with a turn and hands back, in all forms that earlier versions wrote, and the report
+//! of a restore.
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Deserializer, Serialize};
 use serde_json::{Map, Value};
 
-/// Metadata of a turn. Persist all of it, unknown keys too, and hand it back unchanged with the turn. It is read
-/// leniently: what cannot be read is reported by the restore and is never an error.
+/// Metadata of a turn. Persist all of it with the turn, unknown keys included, and hand it back unchanged. Reading is
+/// lenient: unreadable values are reported by the restore and never fail a request.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 #[schemars(extend("x-lenient" = true))]
 pub struct TurnMetadata {
-    /// The newest summary.
+    /// Newest summary of the turn.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub summary: Option<SummaryMetadata>,
-    /// All summaries of the turn, oldest first. They are read before `summary`.
+    /// All summaries of the turn, oldest first. `summary` is read only if this is absent or empty.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub summaries: Option<Vec<SummaryMetadata>>,
-    /// What the sidecar needs of compactions that annotate no round, because they only shortened results or dropped rounds,
-    /// as one JSON list: opaque. Lists of several answers for one turn are joined into one.
+    /// Opaque data of compactions that annotate no round, because they only shortened results or dropped rounds: a JSON
+    /// list as text. Join the lists of several answers for one turn into one.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub threadhold: Option<String>,
-    /// Keys of others, kept.
+    /// Keys of other programs, kept.
     #[serde(flatten)]
     pub extra: Map<String, Value>,
 }
 
-/// A summary that stands for a round and everything before it. Without `toolCallRoundId` and `text` it marks a
-/// summary that failed.
+/// A summary that stands for a round and everything before it. Without `toolCallRoundId` and `text` it marks a failed
+/// summary.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 #[schemars(extend("x-lenient" = true))]
 pub struct SummaryMetadata {
-    /// The round that it annotates.
+    /// Id of the round that the summary annotates.
     #[serde(default)]
     pub tool_call_round_id: String,
-    /// The exact text that stands in the prompt.
+    /// Exact text in the prompt.
     #[serde(default)]
     pub text: String,
-    /// What the sidecar needs to render the same bytes again, as one JSON text: opaque.
+    /// Opaque data from which the sidecar renders the same bytes again: JSON as text.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub threadhold: Option<String>,
-    /// Keys of others, kept.
+    /// Keys of other programs, kept.
     #[serde(flatten)]
     pub extra: Map<String, Value>,
 }
 
-/// The key under which a value of the wrong kind is kept.
+/// Key under which a value that is no object is kept.
 const UNREADABLE: &str = "unreadable";
 
 impl TurnMetadata {
-    /// Whether it came as something that is no metadata at all.
+    /// Returns `true` if the value received was no object.
     pub fn is_unreadable(&self) -> bool {
         self.extra.contains_key(UNREADABLE)
     }
@@ -64,7 +64,7 @@ fn object(value: Value) -> Map<String, Value> {
     }
 }
 
-/// Takes a text out of an object; an absent one is nothing, another value stays where it is.
+/// Takes a text out of an object. Null counts as absent; a value of another kind stays where it is.
 fn take_text(map: &mut Map<String, Value>, key: &str) -> Option<String> {
     match map.get(key) {
         Some(Value::String(_)) => match map.shift_remove(key) {
@@ -76,7 +76,7 @@ fn take_text(map: &mut Map<String, Value>, key: &str) -> Option<String> {
     }
 }
 
-/// Our part, where somebody keeps it parsed.
+/// Takes out the sidecar's own data if a client stored it as parsed JSON, and makes it text again.
 fn parsed(map: &mut Map<String, Value>) -> Option<String> {
     map.get("threadhold").filter(|value| value.is_object() || value.is_array())?;
     map.shift_remove("threadhold").map(|value| value.to_string())
@@ -120,67 +120,67 @@ impl<'de> Deserialize<'de> for TurnMetadata {
     }
 }
 
-/// Where a session came from when it was opened.
+/// The origin of an opened session's content.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub enum RestoreSource {
-    /// There was nothing: it is new.
+    /// None: the session is new.
     New,
-    /// The sidecar's own store.
+    /// The sidecar's store.
     Store,
     /// The client's history.
     History,
-    /// Both, matched.
+    /// Both, matched with each other.
     Both,
 }
 
-/// A summary that was not applied, and why.
+/// A summary that was not applied.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct RestoreEntry {
-    /// The round that it names; empty where it names none.
+    /// Id of the round that the summary names; empty if it names none.
     pub tool_call_round_id: String,
-    /// Why, for people and logs.
+    /// Reason, for people and logs.
     pub reason: String,
 }
 
-/// What opening a session did with what was there. Nothing fails in silence.
+/// The outcome of opening a session: what was restored, and everything that could not be.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct RestoreReport {
-    /// Where the session came from.
+    /// Origin of the session's content.
     pub source: RestoreSource,
-    /// Compactions that the client's metadata brought back, by id.
+    /// Ids of compactions restored from the client's metadata.
     pub restored: Vec<String>,
-    /// Compactions that were there already.
+    /// Ids of compactions that the session already had.
     pub already: Vec<String>,
     /// Summaries whose source has changed since.
     pub stale: Vec<RestoreEntry>,
     /// Summaries of rounds that are not in the session.
     pub orphans: Vec<RestoreEntry>,
-    /// Summaries that were given more than once.
+    /// Summaries given more than once, or covered by a newer one.
     pub duplicates: Vec<RestoreEntry>,
-    /// Entries that mark a failed summary, or that cannot be read.
+    /// Entries that mark a failed summary or cannot be read.
     pub failures: Vec<RestoreEntry>,
-    /// The session that keeps what the client's history no longer has.
+    /// Id of the session that keeps what the client's history no longer has.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub fork: Option<String>,
-    /// Messages that left the session for the fork.
+    /// Number of messages moved to the fork.
     pub truncated_messages: u32,
-    /// Messages that the client's history brought.
+    /// Number of messages added from the client's history.
     pub appended_messages: u32,
-    /// Rows of the store that cannot be read: where they stood, and why. The rest is here.
+    /// Rows of the store that cannot be read, each with its place and the reason. The rest is in the session.
     pub unreadable: Vec<String>,
-    /// Everything else that a person may want to know.
+    /// Other remarks for people.
     pub diagnostics: Vec<Diagnostic>,
 }
 
-/// Something that went otherwise than asked, and is no error.
+/// A deviation from the request that is not an error.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct Diagnostic {
-    /// A word for programs, such as `ignoredPart`.
+    /// Identifier for programs, such as `ignoredPart`.
     pub kind: String,
-    /// What happened, for people.
+    /// Explanation for people.
     pub message: String,
 }

@@ -1,113 +1,113 @@
-//! What sessions share under a name in one workspace: todos, a plan, pins, artifacts; and what a user approved there once
-//! and for all.
+//! State that sessions of a workspace share under a name (todos, a plan, pins, artifacts), and the user's permanent
+//! approvals there.
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-/// What is shared.
+/// The state that sessions share.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct Scope {
-    /// Rises with every change; 0 before the first.
+    /// Revision number, which grows with each change; 0 before the first.
     pub revision: u64,
-    /// What is to do, in order.
+    /// Todos, in order.
     pub todos: Vec<Todo>,
-    /// The plan, in words.
+    /// Plan, as text; absent if there is none.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub plan: Option<String>,
-    /// What is never to be forgotten.
+    /// Pinned texts, which no prompt shows.
     pub pins: Vec<Pin>,
-    /// What was made.
+    /// Artifacts of the sessions.
     pub artifacts: Vec<Artifact>,
 }
 
-/// Something to do.
+/// A todo.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct Todo {
-    /// What.
+    /// Text of the todo.
     pub content: String,
-    /// How far it is.
+    /// Progress of the todo.
     pub status: TodoStatus,
 }
 
-/// How far a todo is.
+/// The progress of a todo.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub enum TodoStatus {
-    /// Nobody began.
+    /// Not started.
     Pending,
-    /// Somebody is at it.
+    /// In progress.
     InProgress,
-    /// It is done.
+    /// Done.
     Completed,
 }
 
-/// Something that is never to be forgotten.
+/// A pinned text. Unlike the pins of `context/pin`, no prompt shows it.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct Pin {
-    /// Its id.
+    /// Id of the pin.
     pub id: String,
-    /// Its words.
+    /// Text of the pin.
     pub text: String,
 }
 
-/// Something that a session made.
+/// A result of a session, such as a report.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct Artifact {
-    /// Its id.
+    /// Id of the artifact.
     pub id: String,
-    /// Its name, for people.
+    /// Name, for people.
     pub name: String,
-    /// What it is, in the client's words.
+    /// Kind of the artifact, in the client's words.
     pub kind: String,
-    /// Where its content is, such as a path or an address.
+    /// Place of the content, such as a path or a URL.
     pub content_ref: String,
 }
 
-/// Parameters of `scope/get`. One of `sessionId` and `workScope` must be there.
+/// Parameters of `scope/get`. One of `sessionId` and `workScope` is required.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct ScopeGetParams {
-    /// A session of the scope. One without a work scope has a scope of its own.
+    /// Session of the scope; one without a work scope has its own. Fails with `UnknownSession` if it is not open here.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub session_id: Option<String>,
-    /// The scope's name.
+    /// Name of the scope. Ignored if `sessionId` is given.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub work_scope: Option<String>,
-    /// The folder that the scope belongs to; the client's first one where it is missing.
+    /// Folder of the scope. Ignored if `sessionId` is given. Default: the client's first folder.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub workspace_folder: Option<String>,
 }
 
-/// Parameters of `scope/put`. One of `sessionId` and `workScope` must be there; what else is missing stays.
+/// Parameters of `scope/put`. One of `sessionId` and `workScope` is required; other absent fields stay unchanged.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct ScopePutParams {
-    /// A session of the scope. One without a work scope has a scope of its own.
+    /// Session of the scope; one without a work scope has its own. Fails with `UnknownSession` if it is not open here.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub session_id: Option<String>,
-    /// The scope's name.
+    /// Name of the scope. Ignored if `sessionId` is given.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub work_scope: Option<String>,
-    /// The folder that the scope belongs to; the client's first one where it is missing.
+    /// Folder of the scope. Ignored if `sessionId` is given. Default: the client's first folder.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub workspace_folder: Option<String>,
     /// All todos.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub todos: Option<Vec<Todo>>,
-    /// The plan; an empty one is none.
+    /// Plan; an empty text removes it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub plan: Option<String>,
     /// All pins.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub pins: Option<Vec<Pin>>,
-    /// Artifacts: one whose id is there takes its place, others are added.
+    /// Artifacts to add, or to replace by id.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub artifacts: Option<Vec<Artifact>>,
-    /// Only where the scope has this revision; another one is the error StaleReference.
+    /// Revision that the scope must have. Fails with `StaleReference` if it has another.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub if_revision: Option<u64>,
 }
@@ -116,21 +116,21 @@ pub struct ScopePutParams {
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct ScopeResult {
-    /// The scope's name.
+    /// Name of the scope.
     pub work_scope: String,
-    /// What is shared now.
+    /// Content of the scope.
     pub scope: Scope,
 }
 
-/// Calls of a tool that a user approved once and for all.
+/// Calls of a tool that a user always approves.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct Approved {
-    /// The tool.
+    /// Name of the tool.
     pub tool: String,
-    /// Which calls: `command=git *` are those whose argument `command` looks like `git *`, where `*` stands for any
-    /// characters but those with which a shell begins another command, and `\` takes the next one as it is; `=` and
-    /// arguments as JSON are those with these arguments exactly. All calls where it is missing.
+    /// Calls that are approved; absent for all calls. `command=git *` matches calls whose argument `command` matches
+    /// `git *`, where `*` stands for any characters except those with which a shell begins another command, and `\`
+    /// escapes the next one. `=` and arguments as JSON match calls with exactly these arguments.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub pattern: Option<String>,
 }
@@ -139,10 +139,10 @@ pub struct Approved {
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct ToolApprovalsParams {
-    /// The folder; the client's first one where it is missing.
+    /// Folder of the approvals. Default: the client's first folder.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub workspace_folder: Option<String>,
-    /// Those that are taken back first.
+    /// Approvals to revoke before the list is made.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub revoke: Option<Vec<Approved>>,
 }
@@ -151,6 +151,6 @@ pub struct ToolApprovalsParams {
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct ToolApprovalsResult {
-    /// What is approved in this folder.
+    /// Approvals of the folder.
     pub approved: Vec<Approved>,
 }

@@ -1,4 +1,4 @@
-//! A session as it stands, whole: what a client draws when it opens one. How it changes from there is in its events.
+//! The snapshot of a session, which a client displays when it opens one. Changes from there on follow as events.
 
 use crate::context::compaction::CompactionView;
 use crate::message::{Message, Part, Usage};
@@ -13,75 +13,76 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 
-/// A session as it stands, whole.
+/// The whole state of a session.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct Snapshot {
-    /// The session.
+    /// Id of the session.
     pub session_id: String,
-    /// Names the numbering of its events; a new process is a new stream.
+    /// Id of the numbering of its events; a new process starts a new stream.
     pub stream: String,
-    /// The number of the last event that is in here.
+    /// Number of the last event that the snapshot includes.
     pub seq: u64,
-    /// Its state.
+    /// State of the session.
     pub state: State,
-    /// Who runs its loop.
+    /// Side that runs the loop.
     pub driver: Driver,
-    /// Its title.
+    /// Title; absent if there is none.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub title: Option<String>,
-    /// Rises with every `session/reset`.
+    /// Counter that grows with each `session/reset`.
     pub generation: u32,
-    /// The session that it was started by or went on from.
+    /// Id of the session that started this one or that it was forked from.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub parent_id: Option<String>,
-    /// How it came to be.
+    /// Origin of the session.
     pub origin: Origin,
-    /// What it shares with the sessions of its work scope; of its own where it has none.
+    /// State that the session shares under its work scope, or its own if it has none.
     pub scope: Scope,
-    /// Its messages, in order.
+    /// Messages, in order.
     pub messages: Vec<Message>,
-    /// How many stand before them, where only the newest were asked for (`snapshotMessages`). `turns` is empty then, and
-    /// `compactions` has the one in force only.
+    /// Number of messages before the first of `messages`, including removed ones, if only the newest were requested
+    /// (`snapshotMessages`). `turns` is then empty, and `compactions` holds only the one in force.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub earlier_messages: Option<u32>,
-    /// Its turns, in order.
+    /// Turns, in order.
     pub turns: Vec<TurnView>,
-    /// Commands that wait, in the order in which they are carried out.
+    /// Queued commands, in the order in which they are carried out.
     pub queue: Vec<QueueItem>,
-    /// Whether it is being compacted.
+    /// Compaction in progress.
     pub compression: Compression,
-    /// The answer that is being written.
+    /// Answer in progress; absent if there is none.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub streaming: Option<Streaming>,
-    /// The user's unsent text.
+    /// User's unsent text; absent if there is none.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub draft: Option<String>,
-    /// What waits for a decision.
+    /// Calls that wait for the user's decision; absent if there are none.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub pause: Option<Pause>,
     /// Calls without a result.
     pub pending_calls: Vec<PendingCall>,
     /// All compactions, oldest first.
     pub compactions: Vec<CompactionView>,
-    /// What the user pinned, in the order in which it was.
+    /// Pins of the user, in the order in which they were added.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub pins: Vec<crate::context::Pin>,
-    /// The text of the compaction in force.
+    /// Text of the compaction in force.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub summary: Option<String>,
-    /// Messages that the compaction in force stands for.
+    /// Number of messages at the beginning of the session that the compaction in force covers or drops.
     pub summarized_count: u32,
-    /// The settings in force.
+    /// Settings in force.
     pub settings: Settings,
-    /// What the model reported last.
+    /// Always absent in this version; `context/inspect` has the usage of the last answer.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub usage: Option<Usage>,
-    /// Whether what is in its queue waits for a process that serves its folder, see `task/start`.
+    /// `true` if the queue waits for a process that serves the folder, see `task/start`. Default: false.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub waits: Option<bool>,
-    /// The other process that writes the session, where it is only followed here. Commands are refused until that process
-    /// lets it go or is gone, or until `session/takeOver`; then it goes on here, in a new stream.
+    /// Other process that writes the session, if it is only followed here. Commands fail with `SessionHeldElsewhere`
+    /// until that process releases the session or ends, or until `session/takeOver`; then it continues here, in a new
+    /// stream.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub held_by: Option<HeldBy>,
 }
@@ -90,9 +91,9 @@ pub struct Snapshot {
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct HeldBy {
-    /// The process.
+    /// Id of the process.
     pub pid: u32,
-    /// Since when, ISO-8601, UTC.
+    /// Time at which it began to write the session, ISO-8601, UTC.
     pub since: String,
 }
 
@@ -100,16 +101,16 @@ pub struct HeldBy {
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct TurnView {
-    /// The sidecar's id.
+    /// Sidecar's id of the turn.
     pub id: String,
-    /// The client's id of the request.
+    /// Client's id of the request.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub external_id: Option<String>,
-    /// How it stands.
+    /// Status of the turn.
     pub status: TurnStatus,
-    /// Its rounds, in order.
+    /// Rounds, in order.
     pub rounds: Vec<RoundView>,
-    /// All that is to be persisted with the turn and handed back unchanged.
+    /// All metadata of the turn: persist it with the turn and hand it back unchanged.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub metadata: Option<TurnMetadata>,
 }
@@ -118,60 +119,60 @@ pub struct TurnView {
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct RoundView {
-    /// The sidecar's id.
+    /// Sidecar's id of the round.
     pub id: String,
-    /// The client's id.
+    /// Client's id of the round.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub external_id: Option<String>,
-    /// The id of its assistant message.
+    /// Id of the assistant message.
     pub assistant: String,
-    /// The ids of its results, in the order of the calls.
+    /// Ids of the results, in the order of the calls.
     pub results: Vec<String>,
-    /// What stands in the prompt for this round and everything before it.
+    /// Text that stands in the prompt for this round and everything before it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub summary: Option<String>,
 }
 
-/// Whether a session is being compacted.
+/// The compaction in progress, if any.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct Compression {
-    /// Whether it is.
+    /// `true` while a compaction is in progress.
     pub running: bool,
-    /// How far it is.
+    /// Phase of the compaction.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub phase: Option<crate::event::CompactionPhase>,
-    /// The kind of compaction that is tried.
+    /// Mode that is tried.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub mode: Option<crate::context::compaction::CompactionMode>,
-    /// Why it was begun, for people.
+    /// Reason why the compaction started, for people.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub reason: Option<String>,
 }
 
-/// An answer that is being written.
+/// An answer in progress.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct Streaming {
-    /// The message that it will be.
+    /// Id of the message that the answer becomes.
     pub message_id: String,
-    /// What is there of it: what was said in its order, then the calls.
+    /// Parts so far: text and thinking in their order, then the calls.
     pub parts: Vec<Part>,
-    /// What it used so far.
+    /// Tokens used so far.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub usage: Option<Usage>,
-    /// Where it has its words from, each in the form of the provider's own wire.
+    /// Sources of the answer, each in the form of the provider's wire.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub citations: Option<Vec<Value>>,
-    /// What a client keeps with it.
+    /// Data that a client keeps with the answer.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub extra: Option<Map<String, Value>>,
 }
 
-/// What a session waits for.
+/// The calls that a session waits for.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct Pause {
-    /// The calls that wait for a decision.
+    /// Calls that wait for a decision.
     pub reasons: Vec<PauseReason>,
 }

@@ -1,4 +1,4 @@
-//! Loops: stages that run one after the other in the background, each as a session of its own, in one work scope.
+//! Loops: stages that run in sequence in the background, each as a session of its own, in one work scope.
 
 use crate::message::Content;
 use crate::prompt::section::Section;
@@ -11,17 +11,17 @@ use serde::{Deserialize, Serialize};
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct LoopStartParams {
-    /// The folder that the stages belong to, as a path or a `file:` address.
+    /// Folder of the stages, as a path or a `file:` URL.
     pub workspace_folder: String,
-    /// The stages in their order. Each run of one is a session of its own.
+    /// Stages in order, at least one. Each run of a stage is a session of its own.
     pub stages: Vec<Stage>,
-    /// The session that the stages run for; it is told of each end by a message of the kind `process_completed`.
+    /// Session that the stages run for. It gets a message of kind `process_completed` whenever one comes to rest.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub parent_id: Option<String>,
-    /// The name of what the stages share. Default: the loop's id.
+    /// Name of the scope that the stages share. Default: the loop's id.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub work_scope: Option<String>,
-    /// When it is over.
+    /// Conditions that end the loop. Default: the default of each.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub until: Option<LoopUntil>,
 }
@@ -30,44 +30,44 @@ pub struct LoopStartParams {
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct Stage {
-    /// What is asked.
+    /// Request of the stage. Must not be empty.
     pub content: Content,
-    /// The title of its sessions; made of what is asked where it is missing.
+    /// Title of the stage's sessions. Default: made from `content`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub title: Option<String>,
-    /// The tools that its model is told of.
+    /// Tools to offer to the model.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub tools: Option<Vec<Tool>>,
-    /// What stands before its messages.
+    /// Sections before the messages, in this order.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub sections: Option<Vec<Section>>,
-    /// Settings of its sessions.
+    /// Settings of the stage's sessions.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub settings: Option<GivenSettings>,
 }
 
-/// When a loop is over. A stage that fails or is stopped ends it too; one that asks the user is waited for.
+/// The conditions that end a loop. A stage that fails or is cancelled ends it too; one that asks the user pauses it.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct LoopUntil {
-    /// A tool that ends a turn and by which a stage ends the loop. Default: `agent_finish`; an empty name is none.
+    /// Tool that ends a turn and with it the loop. Default: `agent_finish`; an empty name stands for none.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub tool: Option<String>,
-    /// Whether it is over when something was to do and all of it is done. Default: true.
+    /// `true` ends the loop when there are todos and all are completed. Default: true.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub todos_done: Option<bool>,
-    /// How often all stages run at most. Default: 1.
+    /// Largest number of passes over all stages. Default: 1.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub passes: Option<u32>,
 }
 
-/// Result of `loop/start`. What becomes of it comes as `loop/updated`.
+/// Result of `loop/start`. Progress follows as `loop/updated`.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct LoopStartResult {
-    /// The loop. It lives as long as this process does; its sessions are kept.
+    /// Id of the loop, which lasts as long as this process. Its sessions are kept.
     pub loop_id: String,
-    /// The name of what the stages share.
+    /// Name of the scope that the stages share.
     pub work_scope: String,
 }
 
@@ -75,11 +75,11 @@ pub struct LoopStartResult {
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct LoopStopParams {
-    /// The loop.
+    /// Id of the loop. Fails with `StaleReference` if it does not run here.
     pub loop_id: String,
 }
 
-/// Result of `loop/stop`: the stage that ran was stopped.
+/// Result of `loop/stop`: the running stage is cancelled.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct LoopStopResult {}
@@ -88,34 +88,34 @@ pub struct LoopStopResult {}
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct LoopUpdatedParams {
-    /// The loop.
+    /// Id of the loop.
     pub loop_id: String,
-    /// How it stands.
+    /// Status of the loop.
     pub status: LoopStatus,
-    /// The stage that runs or ran last, from 0.
+    /// Index of the stage that runs or ran last, from 0.
     pub stage: u32,
-    /// The pass that it belongs to, from 1.
+    /// Number of its pass, from 1.
     pub pass: u32,
-    /// The session of that stage.
+    /// Id of the stage's session.
     pub session_id: String,
 }
 
-/// How a loop stands.
+/// The status of a loop.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub enum LoopStatus {
     /// A stage runs.
     Running,
-    /// A stage asks the user, and goes on when there is an answer.
+    /// A stage asks the user and continues with the answer.
     Waiting,
-    /// It is over: a stage called the tool that ends it.
+    /// Ended: a stage called the tool named in `until`.
     EndedByTool,
-    /// It is over: all that was to do is done.
+    /// Ended: all todos are completed.
     TodosDone,
-    /// It is over: all stages ran as often as they may.
+    /// Ended: all passes are done.
     PassesDone,
-    /// It is over: somebody stopped it, or one of its stages.
+    /// Ended: the loop or one of its stages was cancelled.
     Cancelled,
-    /// It is over: a stage could not go on.
+    /// Ended: a stage failed.
     Failed,
 }

@@ -1,4 +1,4 @@
-//! A session in few words: who drives it, how it came to be, how it stands.
+//! The driver, origin and state of a session, and its row in a list.
 
 pub use engine::words::{Driver, Origin, StateName as State};
 use schemars::JsonSchema;
@@ -8,40 +8,40 @@ use serde::{Deserialize, Serialize};
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct SessionSummary {
-    /// The session.
+    /// Id of the session.
     pub session_id: String,
-    /// The folder that it belongs to.
+    /// Folder of the session.
     pub workspace_folder: String,
-    /// Who runs its loop.
+    /// Side that runs the loop.
     pub driver: Driver,
-    /// Its title.
+    /// Title; in `session/list` the beginning of the first request if there is none.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub title: Option<String>,
-    /// What it is for, in the client's words.
+    /// Purpose of the session, in the client's words.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub kind: Option<String>,
-    /// The session that it was started or forked from.
+    /// Id of the session that started this one or that it was forked from.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub parent_id: Option<String>,
-    /// How it came to be.
+    /// Origin of the session.
     pub origin: Origin,
-    /// What it shares under a name.
+    /// Name of the scope that the session shares with others.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub work_scope: Option<String>,
-    /// Its state, where it is open in this process.
+    /// State, in `sessions/changed` for a session that is open in this process; absent in `session/list`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub state: Option<State>,
     /// Number of messages.
     pub messages: u32,
     /// Number of turns.
     pub turns: u32,
-    /// The text of the compaction in force.
+    /// Text of the compaction in force.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub summary: Option<String>,
-    /// Messages that the compaction in force stands for.
+    /// Number of messages at the beginning of the session that the compaction in force covers or drops.
     pub summarized_count: u32,
-    /// When it was made, ISO-8601, UTC.
+    /// Time of creation, ISO-8601, UTC.
     pub created_at: String,
-    /// When something was last said in it, ISO-8601, UTC.
+    /// Time of the last message, ISO-8601, UTC.
     pub updated_at: String,
 }

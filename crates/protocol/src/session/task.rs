@@ -1,4 +1,4 @@
-//! Tasks: requests that one process takes in and a process that serves the folder carries out, each as a background
+//! Tasks: requests that one process stores and a process that serves the folder carries out, each as a background
 //! session.
 
 use crate::message::Content;
@@ -10,22 +10,22 @@ use serde::{Deserialize, Serialize};
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct TaskStartParams {
-    /// The folder that the task belongs to, as a path or a `file:` address.
+    /// Folder of the task, as a path or a `file:` URL.
     pub workspace_folder: String,
-    /// The session that it runs for; it is told of the end by a message of the kind `process_completed`.
+    /// Id of the session that the task runs for. At the end it gets a message of kind `process_completed`.
     pub session_id: String,
-    /// What is asked.
+    /// Request of the task.
     pub content: Content,
-    /// Settings of the task's session. Without a model here the folder's holds, as it is when the task begins.
+    /// Settings of the task's session. Default model: the folder's, as set when the task begins.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub settings: Option<GivenSettings>,
 }
 
-/// Result of `task/start`: it is stored.
+/// Result of `task/start`, sent once the task is stored.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct TaskStartResult {
-    /// The task's session.
+    /// Id of the task's session.
     pub session_id: String,
 }
 
@@ -33,9 +33,9 @@ pub struct TaskStartResult {
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct TaskListParams {
-    /// The folder that the session belongs to.
+    /// Folder of the session.
     pub workspace_folder: String,
-    /// The session that they run for.
+    /// Id of the session that the tasks run for.
     pub session_id: String,
 }
 
@@ -43,39 +43,39 @@ pub struct TaskListParams {
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct TaskListResult {
-    /// All background sessions of that one in which something was asked, the oldest first.
+    /// Background sessions of the session that have a request, oldest first.
     pub tasks: Vec<Task>,
 }
 
-/// A background session, as it is stored.
+/// A stored background session.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct Task {
-    /// The session.
+    /// Id of the session.
     pub session_id: String,
-    /// Its title.
+    /// Title; absent if there is none.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub title: Option<String>,
-    /// How it stands.
+    /// State of the task.
     pub state: TaskState,
-    /// When it was made, ISO-8601, UTC.
+    /// Time of creation, ISO-8601, UTC.
     pub created_at: String,
 }
 
-/// How a background session stands.
+/// The state of a background session.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub enum TaskState {
-    /// It waits for a process that serves its folder and can ask its model.
+    /// Waits for a process that serves the folder and can ask the task's model.
     Waiting,
-    /// Its turn runs, or waits for a user.
+    /// A turn runs, or waits for a user.
     Running,
-    /// The process that ran its turn is gone. It is not run again by itself.
+    /// The process that ran the turn has ended. The task is not restarted by itself.
     Interrupted,
-    /// Its turn ended.
+    /// The turn ended.
     Completed,
-    /// Somebody stopped its turn.
+    /// The turn was cancelled.
     Cancelled,
-    /// Its turn could not go on.
+    /// The turn failed.
     Failed,
 }

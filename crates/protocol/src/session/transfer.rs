@@ -1,32 +1,31 @@
-//! Sessions as files: what comes in, what goes out, and the trajectories of a workspace. How a format looks
-//! is not told here.
+//! Sessions as files: import, export, and the trajectories of a workspace. The `import` crate knows the formats.
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-/// Parameters of `session/import`: a conversation from a file becomes a session. One of `data`, `path` and `chatId` must be
-/// there.
+/// Parameters of `session/import`, which makes a session of a conversation. Exactly one of `data`, `path` and `chatId`
+/// is required.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct SessionImportParams {
-    /// The folder that the new session belongs to.
+    /// Folder of the new session.
     pub workspace_folder: String,
-    /// Its id; with `chatId` that one, else one is made where it is missing. The session must have no messages.
+    /// Id of the session, which must have no messages. Default: `chatId` if given, otherwise a new id.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub session_id: Option<String>,
-    /// Its title; the source's where it is missing.
+    /// Title of the session. Default: the source's.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub title: Option<String>,
-    /// The format, as `threadhold replay --help` names them; found out where it is missing.
+    /// Format, as `threadhold replay --help` names it. Default: detected, or the error `UnsupportedFormat`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub format: Option<String>,
-    /// The conversation, as its program wrote it.
+    /// Content of the conversation, as its program wrote it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub data: Option<String>,
-    /// A file that holds it: absolute, or as seen from the folder.
+    /// Path of a file that holds the conversation: absolute, or relative to the folder. At most 256 MiB.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub path: Option<String>,
-    /// A trajectory of the folder, as `trajectory/list` names it.
+    /// `chatId` of a trajectory in the folder, as `trajectory/list` returns it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub chat_id: Option<String>,
 }
@@ -35,25 +34,25 @@ pub struct SessionImportParams {
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct SessionImportResult {
-    /// The session; `session/open` opens it.
+    /// Id of the session, for `session/open`.
     pub session_id: String,
-    /// The format that it was read as.
+    /// Format that was read.
     pub format: String,
-    /// Messages that were taken in.
+    /// Number of imported messages.
     pub messages: u32,
-    /// What could not be read: where, and why.
+    /// Parts that could not be read, each with its place and the reason.
     pub skipped: Vec<String>,
 }
 
-/// What a session is written as.
+/// The format of an export.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub enum ExportFormat {
-    /// Our own, a line for each message.
+    /// JSON lines, one per message. `session/import` reads them.
     Jsonl,
-    /// One JSON object, with what another program that wrote it keeps there.
+    /// One JSON object, with the keys that other programs keep in it.
     Trajectory,
-    /// Text for people. Nothing reads it back.
+    /// Markdown for people. Cannot be imported.
     Markdown,
 }
 
@@ -61,9 +60,9 @@ pub enum ExportFormat {
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct SessionExportParams {
-    /// The session.
+    /// Id of the session.
     pub session_id: String,
-    /// What it is written as.
+    /// Format of the export.
     pub format: ExportFormat,
 }
 
@@ -71,11 +70,11 @@ pub struct SessionExportParams {
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct SessionExportResult {
-    /// What it is written as.
+    /// Format of the export.
     pub format: ExportFormat,
-    /// All of it.
+    /// Whole content. An export over 60 MiB fails with `TooLarge`.
     pub data: String,
-    /// Messages that are in it.
+    /// Number of exported messages.
     pub messages: u32,
 }
 
@@ -83,52 +82,52 @@ pub struct SessionExportResult {
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct TrajectoryListParams {
-    /// The folder; the client's first one where it is missing.
+    /// Folder of the workspace. Default: the client's first folder.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub workspace_folder: Option<String>,
-    /// Where the page before ended.
+    /// `nextCursor` of the previous page.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub cursor: Option<String>,
-    /// Files of a page. Default: 50; at most 500.
+    /// Largest number of files on the page, at most 500. Default: 50.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub limit: Option<u32>,
 }
 
-/// Result of `trajectory/list`. From now on `sessions/changed` tells what others do to these files.
+/// Result of `trajectory/list`. From now on `sessions/changed` reports changes of these files by others.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct TrajectoryListResult {
-    /// Files in the order of their names.
+    /// Files, in the order of their names.
     pub trajectories: Vec<TrajectorySummary>,
-    /// Where the next page begins; missing on the last.
+    /// `cursor` of the next page; absent on the last page.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub next_cursor: Option<String>,
 }
 
-/// A file in the `.threadhold/trajectories` of a workspace.
+/// A file in a workspace's `.threadhold/trajectories`.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct TrajectorySummary {
-    /// Its name without `.json`: the session that it is of. `session/import` makes one of it where there is none.
+    /// Name of the file without `.json`: the session's id. `session/import` makes a session of it if there is none.
     pub chat_id: String,
-    /// The folder that it lies in.
+    /// Folder of the workspace.
     pub workspace_folder: String,
     /// The title of the conversation.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub title: Option<String>,
-    /// How often it was written.
+    /// Version of the file, which grows by one with each write.
     pub version: u64,
-    /// Messages that can be read.
+    /// Number of readable messages.
     pub messages: u32,
-    /// Its size.
+    /// Size of the file, in bytes.
     pub bytes: u64,
-    /// ISO-8601, as the file says it.
+    /// Time of creation, ISO-8601, as the file has it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub created_at: Option<String>,
-    /// ISO-8601, as the file says it.
+    /// Time of the last change, ISO-8601, as the file has it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub updated_at: Option<String>,
-    /// Why it cannot be used; it is left as it is.
+    /// Reason why the file cannot be used; absent if it can. Such a file is left alone.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub fault: Option<String>,
 }

@@ -1,16 +1,16 @@
-//! A setting in force, with who set it. What settings there are is in the file above.
+//! A setting in force and the place that its value comes from.
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
-/// Where the value of a setting comes from, weakest first.
+/// The place that a setting's value comes from, weakest first.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub enum SettingSource {
-    /// Nobody set it.
+    /// Built in: not set anywhere.
     BuiltIn,
-    /// The policy.
+    /// The policy of compaction.
     Policy,
     /// The user's file.
     UserFile,
@@ -34,13 +34,13 @@ pub enum SettingSource {
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct SettingInForce {
-    /// Its name, such as `roundLimit` or `triggers.messages`.
+    /// Name of the setting, such as `roundLimit` or `triggers.messages`.
     pub name: String,
-    /// Its value.
+    /// Value of the setting.
     pub value: Value,
-    /// Who set it.
+    /// Place that the value comes from.
     pub source: SettingSource,
-    /// The file, the variable or the flag that it stands in.
+    /// File, variable or flag that sets the value; absent for other places.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub place: Option<String>,
 }

@@ -1,4 +1,4 @@
-//! One of each event as it is on the wire, written down: a change of it is a change of the protocol.
+//! Golden wire forms, one of each event: a change of `events.jsonl` is a change of the protocol.
 
 use crate::check::fault_in;
 use crate::event::{EVENTS, SessionEvent};
@@ -84,7 +84,7 @@ fn snapshot() -> Value {
     })
 }
 
-/// What belongs to each type, in the order of the list of types.
+/// An event of each type, in the order of [`EVENTS`].
 fn all() -> Vec<Value> {
     let storage = json!({"kind": "StorageError", "cause": "full", "path": "sessions.db"});
     let error = json!({"code": -33_010, "message": "the disk is full", "data": storage});
@@ -137,7 +137,7 @@ fn numbered() -> Vec<Value> {
 }
 
 #[test]
-fn each_event_is_written_as_it_is_written_down() {
+fn events_match_their_golden_wire_form() {
     let schema = schema();
     let mut lines = String::new();
     for (event, name) in numbered().into_iter().zip(EVENTS) {
@@ -152,10 +152,10 @@ fn each_event_is_written_as_it_is_written_down() {
     expect_file!["events.jsonl"].assert_eq(&lines);
 }
 
-/// Fields whose content is kept as it comes, whatever is in it.
+/// Fields whose content is kept as received, whatever it holds.
 const OTHERS: &[&str] = &["metadata", "block", "blocks", "wire", "citation", "citations", "extra"];
 
-/// Puts a field that nobody knows into every object whose fields are the protocol's own.
+/// Adds an unknown field to every object whose fields the protocol defines.
 fn with_more(value: &mut Value) {
     match value {
         Value::Object(fields) => {

@@ -1,4 +1,4 @@
-//! What comes over the wire is read or its fault is named, and the schema lists what the types hold.
+//! Reading of parameters: valid ones are read, a fault is named by its field. The schema lists all that the types hold.
 
 use crate::error::{ErrorData, ErrorKind, ProtocolError};
 use crate::event::EVENTS;
@@ -18,7 +18,7 @@ use serde_json::{Value, json};
 use std::collections::BTreeSet;
 
 #[test]
-fn version_and_methods_are_said_at_the_start() {
+fn capabilities_list_version_and_methods() {
     assert!(SUPPORTED_VERSIONS.contains(&VERSION));
     let said = ServerCapabilities::of_this_build("0.1.0");
     assert_eq!((said.protocol_version, said.methods.len()), (VERSION, METHODS.len()));
@@ -31,7 +31,7 @@ fn version_and_methods_are_said_at_the_start() {
     assert_eq!(unique.len(), said.methods.len());
 }
 
-/// The tags of a tagged union in the schema, in order.
+/// Returns the tags of a tagged union in the schema, in order.
 fn tags(schema: &Value, name: &str, tag: &str) -> Vec<String> {
     let union = &schema["$defs"][name];
     let list = union.get("oneOf").or(union.get("anyOf")).and_then(Value::as_array).expect("a union");
@@ -40,7 +40,7 @@ fn tags(schema: &Value, name: &str, tag: &str) -> Vec<String> {
 }
 
 #[test]
-fn the_lists_of_known_kinds_are_those_of_the_types() {
+fn lists_of_known_kinds_match_the_types() {
     let schema = schema();
     assert_eq!(tags(&schema, "Part", "type"), PARTS);
     assert_eq!(tags(&schema, "DeltaOp", "op"), DELTA_OPS);
@@ -54,7 +54,7 @@ fn the_lists_of_known_kinds_are_those_of_the_types() {
 }
 
 #[test]
-fn every_type_and_field_says_what_it_is() {
+fn every_type_and_field_has_a_description() {
     let mut silent = Vec::new();
     let schema = schema();
     for (name, definition) in schema["$defs"].as_object().expect("definitions") {
@@ -62,7 +62,7 @@ fn every_type_and_field_says_what_it_is() {
         all.extend(["oneOf", "anyOf"].iter().filter_map(|key| definition[*key].as_array()).flatten());
         all.retain(|part| part.get("x-unknown").is_none());
         for (at, part) in all.iter().enumerate() {
-            // Alternatives that are no objects and no words of their own are said by the union.
+            // The union's description covers alternatives that are neither objects nor words of their own.
             let speaks = part.get("description").is_some() || at > 0 && part.get("properties").is_none();
             if !speaks {
                 silent.push(name.clone());
@@ -94,7 +94,7 @@ fn error_codes_are_distinct_and_data_names_its_kind() {
 }
 
 #[test]
-fn what_is_not_known_is_ignored_or_kept() {
+fn unknown_fields_are_ignored_and_unknown_parts_are_kept() {
     let params = json!({
         "sessionId": "s", "later": {"a": 1}, "idempotencyKey": null,
         "content": [{"type": "hologram", "rays": [1]}, {"type": "text", "text": "a", "bold": true}],
@@ -127,12 +127,12 @@ fn arguments_may_be_an_object_and_become_its_text() {
     assert_eq!(object, text);
 }
 
-/// Reads and says which field was named, and why.
+/// Reads invalid parameters and returns the field and the reason of the error.
 fn complaint<M: methods::Named>(params: Value) -> String
 where
     M::Params: std::fmt::Debug,
 {
-    let error = read_params::<M>(params).expect_err("it does not fit");
+    let error = read_params::<M>(params).expect_err("invalid parameters");
     assert_eq!(error.code(), -32_602);
     let ErrorData::InvalidParams { field, reason } = error.data else { panic!("{error:?}") };
     assert!(error.message.ends_with("nothing was done"), "{}", error.message);
@@ -142,7 +142,7 @@ where
 #[test]
 fn a_field_that_does_not_fit_is_named() {
     let settings = |given: Value| {
-        let error = read::<Settings>(given).expect_err("it does not fit");
+        let error = read::<Settings>(given).expect_err("invalid settings");
         match error.data {
             ErrorData::InvalidParams { field, reason } => format!("{field}: {reason}"),
             other => panic!("{other:?}"),
@@ -213,7 +213,7 @@ fn metadata_is_never_an_error() {
     let read: TurnMetadata = serde_json::from_value(theirs.clone()).unwrap();
     assert_eq!(read.summaries.as_ref().map(Vec::len), Some(2));
     let mut back = serde_json::to_value(&read).unwrap();
-    // A marker of failure is written with its empty fields.
+    // An entry that marks a failed summary is written with its empty fields.
     assert_eq!(back["summaries"][1].take(), json!({"toolCallRoundId": "", "text": ""}));
     let mut expected = theirs;
     expected["summaries"][1] = Value::Null;

@@ -1,11 +1,11 @@
-//! The frame reader on streams that are whole, damaged, and cut anywhere.
+//! The frame reader on streams that are whole, damaged, and split anywhere.
 
 use super::*;
 use proptest::prelude::*;
 
 const LIMIT: u64 = 64;
 
-/// What came of a stream that came in these pieces. Skipped pieces are joined, for where they end is chance.
+/// Decodes a stream that arrives in these pieces. Skipped bytes are joined, because their split is arbitrary.
 fn read<'a>(pieces: impl IntoIterator<Item = &'a [u8]>) -> (Vec<Frame>, Result<(), Unframeable>) {
     let mut decoder = Decoder::new(LIMIT);
     let mut frames = Vec::new();
@@ -38,7 +38,7 @@ fn skipped(text: &str) -> Frame {
 }
 
 #[test]
-fn headers_may_be_written_in_any_way_that_clients_write_them() {
+fn header_spellings_of_all_clients_are_accepted() {
     for stream in [
         "Content-Length: 2\r\n\r\n{}",
         "content-length:2\r\n\r\n{}",
@@ -51,7 +51,7 @@ fn headers_may_be_written_in_any_way_that_clients_write_them() {
 }
 
 #[test]
-fn after_what_is_no_frame_the_next_one_is_found() {
+fn next_frame_is_found_after_invalid_input() {
     let next = "Content-Length: 2\r\n\r\n{}";
     for (stream, mut frames) in [
         ("hello\r\n", vec![bad(Fault::NotAHeader, ""), skipped("hello\r\n")]),
@@ -70,7 +70,7 @@ fn after_what_is_no_frame_the_next_one_is_found() {
             vec![bad(Fault::BadLength, ""), skipped("Content-Length: 99999999999999999999\r\n\r\n")],
         ),
         ("Content-Type: x\r\n\r\n{}", vec![bad(Fault::NoLength, "Content-Type: x\r\n\r\n"), skipped("{}")]),
-        // A length that is too short leaves the end of the body before the next header.
+        // A length that is too short leaves the rest of the body before the next header.
         (
             "Content-Length: 2\r\n\r\n{}more content-length: ",
             vec![body("{}"), bad(Fault::NotAHeader, ""), skipped("more content-length: ")],
@@ -82,28 +82,28 @@ fn after_what_is_no_frame_the_next_one_is_found() {
 }
 
 #[test]
-fn a_body_over_the_limit_is_skipped_and_told_from_its_head() {
+fn body_over_the_limit_is_skipped_and_reported_early() {
     let large = format!("{{\"id\":1,\"a\":\"{}\"}}", "a".repeat(10_000));
     let stream = format!("{}{large}{}{{}}", head(large.len()), head(2));
     let (frames, end) = read(stream.as_bytes().chunks(999));
     let fault = Fault::TooLarge { limit: LIMIT, actual: large.len() as u64 };
     assert_eq!(frames, [bad(fault, large.get(..HEAD).unwrap()), body("{}")]);
     assert_eq!(end, Ok(()));
-    // It is told before it is there.
+    // The fault is reported before the whole body has arrived.
     let (frames, end) = read([format!("{}{}", head(1 << 40), "a".repeat(HEAD)).as_bytes()]);
     assert!(matches!(frames[..], [Frame::Bad { .. }]), "{frames:?}");
     assert_eq!(end, Err(Unframeable::EndInside));
 }
 
 #[test]
-fn the_limit_itself_is_taken() {
+fn body_at_the_limit_is_accepted() {
     let exact = "a".repeat(usize::try_from(LIMIT).unwrap());
     let stream = format!("{}{exact}", head(exact.len()));
     assert_eq!(read([stream.as_bytes()]), (vec![body(&exact)], Ok(())));
 }
 
 #[test]
-fn an_end_inside_a_frame_is_no_end() {
+fn end_inside_a_frame_is_an_error() {
     for stream in ["C", "Content-Length: 2\r\n", "Content-Length: 2\r\n\r\n{", "hello", "hello\r\n"] {
         assert_eq!(read([stream.as_bytes()]).1, Err(Unframeable::EndInside), "{stream:?}");
     }
@@ -113,7 +113,7 @@ fn an_end_inside_a_frame_is_no_end() {
 }
 
 #[test]
-fn what_is_no_frame_is_skipped_however_long_it_is() {
+fn invalid_input_of_any_length_is_skipped() {
     let next = format!("{}{{}}", head(2));
     for (garbage, faults) in [
         (b"x".repeat(8 << 20), vec![Fault::HeaderTooLong]),
@@ -122,7 +122,7 @@ fn what_is_no_frame_is_skipped_however_long_it_is() {
             [b"X-Long: ".to_vec(), b"x".repeat(8 << 20), b"\r\n\r\n".to_vec()].concat(),
             vec![Fault::HeaderTooLong],
         ),
-        // Each length begins a header again; the last of them runs into the good one.
+        // Each length starts a header again; the last of them runs into the valid one.
         (
             b"Content-Length: 5\r\n".repeat(1 << 10),
             vec![Fault::HeaderTooLong, Fault::HeaderTooLong, Fault::BadLength],
@@ -151,7 +151,7 @@ fn what_is_no_frame_is_skipped_however_long_it_is() {
     }
 }
 
-/// The longest header, and one that is a byte longer, wherever the stream is cut.
+/// The longest valid header, and one a byte longer, with the stream split anywhere.
 #[test]
 fn header_is_too_long_by_its_own_length() {
     let header = |length: usize| {
@@ -183,7 +183,7 @@ fn stream() -> Vec<u8> {
 }
 
 #[test]
-fn where_the_stream_is_cut_makes_no_difference() {
+fn split_points_do_not_change_the_frames() {
     let stream = stream();
     let whole = read([stream.as_slice()]);
     assert_eq!(whole.1, Ok(()));
@@ -198,7 +198,7 @@ fn where_the_stream_is_cut_makes_no_difference() {
 
 proptest! {
     #[test]
-    fn any_bytes_in_any_pieces_come_to_the_same(
+    fn arbitrary_bytes_decode_alike_in_any_pieces(
         pieces in proptest::collection::vec(
             prop_oneof![
                 proptest::collection::vec(any::<u8>(), 0..40),

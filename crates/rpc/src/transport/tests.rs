@@ -1,4 +1,4 @@
-//! The transport over a pipe in memory, with a service that has what handlers do: answer at once, wait, panic.
+//! The transport over an in-memory pipe, with a service whose handlers answer at once, wait or panic.
 
 use super::*;
 use crate::frame::{HEAD, head};
@@ -12,10 +12,10 @@ use tower_lsp::jsonrpc::Result as RpcResult;
 use tower_lsp::lsp_types::{InitializeParams, InitializeResult};
 use tower_lsp::{LanguageServer, LspService};
 
-/// How long a test waits for what must come.
+/// The timeout for each expected event.
 const DEADLINE: Duration = Duration::from_secs(60);
 
-/// What a handler forwards: its parameters, and where its reply goes.
+/// The parameters that a handler forwards, with the sender for its reply.
 type Forwarded = (Value, oneshot::Sender<Value>);
 
 struct Backend {
@@ -53,7 +53,7 @@ impl Backend {
     }
 }
 
-/// A transport at work, seen from the client's side.
+/// A running transport, from the client's side.
 struct Served {
     stream: DuplexStream,
     read: FrameReader<DuplexStream>,
@@ -65,7 +65,7 @@ struct Served {
     task: JoinHandle<Ending>,
 }
 
-/// Serves, with so many bytes in each direction that may wait.
+/// Starts a transport with buffers of `room` bytes in each direction.
 fn serve(room: usize) -> Served {
     let (stream, input) = duplex(room);
     let (output, read) = duplex(room);
@@ -136,7 +136,7 @@ impl Served {
         tokio::time::timeout(DEADLINE, self.owner.recv()).await.unwrap().unwrap()
     }
 
-    /// The ending, and what was still written.
+    /// Waits for the end; returns it with all remaining output.
     async fn ended(self) -> (Ending, Vec<Value>) {
         let ending = tokio::time::timeout(DEADLINE, self.task).await.unwrap().unwrap();
         assert_eq!(self.saved.lock().unwrap().len(), 1);
@@ -159,7 +159,7 @@ fn framed(message: &Value) -> String {
 }
 
 #[tokio::test]
-async fn handlers_forward_in_the_order_of_the_frames_however_many_wait() {
+async fn handlers_forward_in_the_order_of_the_frames() {
     let mut served = Served::initialized(100).await;
     let writing: String = (1..=300).map(|id| framed(&request(id, "test/ask", &json!(id)))).collect();
     served.write(writing.as_bytes()).await;
@@ -169,7 +169,7 @@ async fn handlers_forward_in_the_order_of_the_frames_however_many_wait() {
         assert_eq!(params, json!(id));
         replies.push(reply);
     }
-    // Answered from the last to the first, among notifications: each keeps its place.
+    // Replies in reverse order among notifications: each keeps its place.
     for (at, reply) in replies.into_iter().enumerate().rev() {
         served.outgoing.notification("before", &at);
         served.outgoing.answer(reply, json!(at));
@@ -184,7 +184,7 @@ async fn handlers_forward_in_the_order_of_the_frames_however_many_wait() {
 }
 
 #[tokio::test]
-async fn a_client_that_does_not_read_is_still_read() {
+async fn requests_are_read_from_a_client_that_does_not_read() {
     let mut served = Served::initialized(100).await;
     for id in 1..=100 {
         served.outgoing.notification("noise", &"x".repeat(1000));
@@ -192,7 +192,7 @@ async fn a_client_that_does_not_read_is_still_read() {
         assert_eq!(served.forwarded().await.0["id"], id);
     }
     assert!(served.outgoing.waiting() > 90_000);
-    // Each handler lost its reply channel and said so, behind the noise.
+    // Each handler lost its reply channel and reported an error, after the other output.
     let mut seen = [0, 0];
     while seen != [100, 100] {
         seen[usize::from(served.next().await.get("error").is_some())] += 1;
@@ -201,7 +201,7 @@ async fn a_client_that_does_not_read_is_still_read() {
 }
 
 #[tokio::test]
-async fn answers_of_the_client_come_in_order_and_late_ones_hurt_nobody() {
+async fn client_answers_arrive_in_order_even_late_ones() {
     let mut served = Served::initialized(10_000).await;
     served.outgoing.request(7, "tool/invoke", &json!({ "name": "t" }));
     assert_eq!(served.next().await, request(7, "tool/invoke", &json!({ "name": "t" })));
@@ -217,21 +217,21 @@ async fn answers_of_the_client_come_in_order_and_late_ones_hurt_nobody() {
 }
 
 #[tokio::test]
-async fn a_cancel_is_heard_while_its_request_waits() {
+async fn waiting_request_can_be_cancelled() {
     let mut served = Served::initialized(10_000).await;
     served.request(1, "test/ask", json!({})).await;
     let (_, reply) = served.forwarded().await;
     served.send(&json!({ "jsonrpc": "2.0", "method": "$/cancelRequest", "params": { "id": 1 } })).await;
     let response = served.next().await;
     assert_eq!((&response["id"], &response["error"]["code"]), (&json!(1), &json!(-32800)));
-    // The reply comes too late and is dropped.
+    // The reply arrives too late and is dropped.
     served.outgoing.answer(reply, json!(1));
     served.request(1, "test/echo", json!(2)).await;
     assert_eq!(served.next().await["result"], 2);
 }
 
 #[tokio::test]
-async fn a_panic_is_answered_and_ends_nothing() {
+async fn panic_is_answered_and_serving_continues() {
     let mut served = Served::initialized(10_000).await;
     for late in [false, true, true] {
         served.request(1, "test/panics", json!({ "late": late })).await;
@@ -272,7 +272,7 @@ async fn bad_frames_are_answered_between_good_ones() {
 }
 
 #[tokio::test]
-async fn a_request_over_the_limit_is_refused_and_others_are_not() {
+async fn only_requests_over_the_limit_are_refused() {
     let mut served = Served::initialized(1 << 20).await;
     for id in 1..=1001 {
         served.request(id, "test/ask", json!({})).await;
@@ -284,7 +284,7 @@ async fn a_request_over_the_limit_is_refused_and_others_are_not() {
 }
 
 #[tokio::test]
-async fn each_end_has_its_code() {
+async fn each_ending_has_its_exit_code() {
     let exit = framed(&json!({ "jsonrpc": "2.0", "method": "exit" }));
     let shutdown = framed(&json!({ "jsonrpc": "2.0", "id": 1, "method": "shutdown" }));
     for (bytes, ending, code) in [
@@ -295,7 +295,7 @@ async fn each_end_has_its_code() {
         ("x".repeat(2 << 20), Ending::Unframeable(crate::frame::Unframeable::EndInside), 2),
     ] {
         let mut served = Served::initialized(1 << 10).await;
-        // The transport may be gone before it has read all.
+        // The transport may end before it has read everything.
         let _ = tokio::time::timeout(DEADLINE, served.stream.write_all(bytes.as_bytes())).await.unwrap();
         served.stream.shutdown().await.unwrap();
         let (ended, rest) = served.ended().await;
@@ -314,7 +314,7 @@ async fn exit_before_initialize_ends() {
 }
 
 #[tokio::test]
-async fn what_waits_at_the_end_is_cancelled_and_what_was_said_is_written() {
+async fn waiting_requests_are_cancelled_and_output_flushed_at_the_end() {
     let mut served = Served::initialized(10_000).await;
     served.request(1, "test/ask", json!({})).await;
     served.request(2, "test/ask", json!({})).await;
@@ -333,7 +333,7 @@ async fn what_waits_at_the_end_is_cancelled_and_what_was_said_is_written() {
 }
 
 #[tokio::test]
-async fn a_client_that_is_gone_ends_it() {
+async fn closed_output_ends_serving() {
     let mut served = Served::initialized(1000).await;
     let (_, nobody) = duplex(1);
     drop(std::mem::replace(&mut served.read, FrameReader::new(nobody, 1)));
@@ -343,14 +343,14 @@ async fn a_client_that_is_gone_ends_it() {
 }
 
 #[tokio::test]
-async fn an_end_does_not_wait_for_ever_for_a_client_that_does_not_read() {
+async fn flush_at_the_end_has_a_timeout() {
     let served = Served::initialized(100).await;
     served.outgoing.notification("noise", &"x".repeat(1000));
     let Served { stream, read, task, .. } = served;
     drop(stream);
     let ending = tokio::time::timeout(DEADLINE, task).await.unwrap().unwrap();
     assert_eq!(ending, Ending::EndOfInput);
-    // What found room was a frame's beginning.
+    // Only the start of a frame fitted into the buffer.
     let mut read = read;
     assert!(matches!(read.next().await, Err(ReadError::Unframeable(_))));
 }

@@ -1,9 +1,9 @@
-//! What is so now and waits to be told with the next request, across restarts.
+//! Attachments that wait for the next request, across restarts.
 
 use engine::message::attachment::{self, Attachment};
 use serde::{Deserialize, Serialize};
 
-/// Attachments that wait, one of a name.
+/// Waiting attachments, at most one of a name.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 #[serde(transparent)]
 pub struct WaitingAttachments(Vec<Attachment>);
@@ -17,7 +17,7 @@ impl WaitingAttachments {
         &self.0
     }
 
-    /// Adds these; the later of one name is the newer.
+    /// Adds attachments; one replaces an older one of the same name.
     pub(crate) fn put(&mut self, given: Vec<Attachment>) {
         attachment::put(&mut self.0, given);
     }
@@ -26,14 +26,14 @@ impl WaitingAttachments {
         std::mem::take(&mut self.0)
     }
 
-    /// Only these wait from now on; whether that is a change.
+    /// Replaces all waiting attachments; returns `true` if that is a change.
     pub(crate) fn replace(&mut self, rest: Vec<Attachment>) -> bool {
         let is_new = self.0 != rest;
         self.0 = rest;
         is_new
     }
 
-    /// Drops those whose names begin so.
+    /// Drops the attachments whose names begin with `prefix`.
     pub(crate) fn drop_named(&mut self, prefix: &str) {
         self.0.retain(|attachment| !attachment.name.starts_with(prefix));
     }

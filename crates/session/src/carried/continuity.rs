@@ -1,5 +1,5 @@
-//! Byte extension: each request's items begin with those of the one before it. Whatever breaks that says so when it
-//! happens, and what it costs is told with the next request. A break that nobody announced is a defect.
+//! Prompt continuity: the items of each request begin with those of the one before it. A break is announced when its
+//! cause occurs, and its cost is reported with the next request. A break that nobody announced is a defect.
 
 use crate::values::settings::ModelFacts;
 use crate::values::stored::Announced;
@@ -9,75 +9,73 @@ use engine::prompt::{CutReason, Prompt};
 use engine::words::BreakCause;
 use serde::{Deserialize, Serialize};
 
-/// The prompt that went out last, and what is known of the one that follows it.
+/// The last prompt sent, and what is known of the next one.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 #[serde(default, rename_all = "camelCase")]
 pub struct Continuity {
     #[serde(skip_serializing_if = "Option::is_none")]
     refused_thinking: Option<RefusedThinking>,
-    /// The model that a prompt was made for last.
+    /// The model of the last prompt.
     #[serde(skip_serializing_if = "Option::is_none")]
     model: Option<ModelFacts>,
-    /// The prompt that was sent last.
     #[serde(skip_serializing_if = "Option::is_none")]
     sent: Option<Sent>,
-    /// Why the next one will not begin with it.
+    /// Announced causes why the next prompt will not extend the last one.
     #[serde(skip_serializing_if = "Announced::is_empty")]
     breaks: Announced,
 }
 
-/// A provider refused thinking, because something before it had changed. It gets none of these messages again, and later
-/// thinking only behind the prompt that it followed.
+/// A provider refused thinking, because something before it had changed. The model is shown no thinking
+/// before `before`, and later thinking only behind the prompt that it followed.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 struct RefusedThinking {
-    /// The model, by its name.
+    /// The model's name.
     model: Option<String>,
-    /// The first message that came after that.
+    /// The first message after the refusal.
     before: Ordinal,
 }
 
-/// How a prompt that goes out follows the one before it.
+/// Relation of a prompt to the one sent before it.
 pub(crate) enum Follows {
-    /// It is the first one.
+    /// No prompt was sent before.
     Nothing,
-    /// It begins with the one before it. Whether anything else is to be stored.
+    /// Begins with all of the one before. `is_new` if there is anything else to store.
     Extends { is_new: bool },
-    /// It does not.
+    /// Does not begin with all of the one before.
     Breaks {
         causes: Announced,
-        /// Raw tokens from the start on that both share.
+        /// Raw tokens that both share from the start on.
         reused: u32,
-        /// Raw tokens that both could have shared.
+        /// Raw tokens that could have been shared and are not.
         lost: u32,
     },
 }
 
 impl Continuity {
-    /// What was sent is no longer a prefix of what is sent next. Nothing where nothing was sent; else whether this cause
-    /// is a new one.
+    /// Announces that the next prompt will not extend the last one. Returns `None` if no prompt was sent,
+    /// else whether the cause is new.
     pub(crate) fn announce(&mut self, cause: BreakCause) -> Option<bool> {
         self.sent.as_ref()?;
         Some(self.breaks.insert(cause))
     }
 
-    /// The prompt that was sent last.
     pub(crate) fn sent(&self) -> Option<&Sent> {
         self.sent.as_ref()
     }
 
-    /// The prompt that an answer at this place follows, where it follows the one that was sent last.
+    /// Hash of the last prompt, if an answer at this position follows it.
     pub(crate) fn followed_at(&self, ord: Ordinal) -> Option<&str> {
         self.sent.as_ref().filter(|sent| sent.messages == ord.0).and_then(Sent::whole)
     }
 
-    /// Whether the message at this place was in the prompt that was sent last.
+    /// `true` if the last prompt was made when the message was there already.
     pub(crate) fn was_shown(&self, ord: Ordinal) -> bool {
         self.sent.as_ref().is_some_and(|sent| ord.0 < sent.messages)
     }
 
-    /// The provider of this model refused thinking: it is shown none of what comes before this message. Whether the prompt
-    /// that was sent last had any; without it, asking again would not help.
+    /// Leaves thinking before this message out for the model whose provider refused it. Returns `false` if
+    /// the last prompt showed no thinking: asking again would not help then.
     pub(crate) fn refuse_thinking(&mut self, model: Option<String>, before: Ordinal) -> bool {
         if self.sent.as_ref().is_none_or(|sent| sent.thought.is_none()) {
             return false;
@@ -86,18 +84,18 @@ impl Continuity {
         true
     }
 
-    /// The first message whose thinking this model may be shown, where its provider refused earlier thinking.
+    /// The first message whose thinking this model may be shown, if its provider refused earlier thinking.
     pub(crate) fn refused_before(&self, model: &ModelFacts) -> Option<Ordinal> {
         let refused = self.refused_thinking.as_ref().filter(|refused| refused.model == model.name);
         refused.map(|refused| refused.before)
     }
 
-    /// The model that a prompt was made for last.
+    /// The model of the last prompt.
     pub(crate) fn model(&self) -> Option<&ModelFacts> {
         self.model.as_ref()
     }
 
-    /// A prompt is made for this model; whether it is another one.
+    /// Sets the model of the prompt; returns `true` if it is another one.
     pub(crate) fn set_model(&mut self, model: &ModelFacts) -> bool {
         let is_other = self.model.as_ref() != Some(model);
         if is_other {
@@ -106,7 +104,7 @@ impl Continuity {
         is_other
     }
 
-    /// A prompt goes out.
+    /// Records a prompt as sent; returns how it follows the one before.
     pub(crate) fn send(&mut self, prompt: &Prompt, next: Sent) -> Follows {
         let mut causes = std::mem::take(&mut self.breaks);
         let had_causes = !causes.is_empty();
@@ -129,14 +127,14 @@ impl Continuity {
         Follows::Breaks { causes, reused: follows.reused, lost }
     }
 
-    /// The session ends here from now on.
+    /// Adjusts to a session that now ends before `from`.
     pub(crate) fn truncate(&mut self, from: Ordinal) {
         if let Some(refused) = &mut self.refused_thinking {
-            // What comes in their place follows a prompt that it may be bound to.
+            // New messages there are bound to the prompt that they follow, not to a refused one.
             refused.before = refused.before.min(from);
         }
         if let Some(sent) = &mut self.sent {
-            // Their places may be other messages' soon.
+            // Other messages may take these positions soon.
             sent.messages = sent.messages.min(from.0);
         }
     }
@@ -147,7 +145,7 @@ impl Continuity {
     }
 }
 
-/// Whether a prompt leaves thinking out that the one before it showed, or that was its answer's.
+/// `true` if a prompt leaves out thinking that the one before it showed or that its answer contained.
 fn leaves_out_thinking(prompt: &Prompt, before: &Sent) -> bool {
     let mut left_out = prompt.cuts.iter().filter(|cut| cut.reason == CutReason::Thinking);
     left_out.any(|cut| {

@@ -1,43 +1,44 @@
-//! What is believed of a provider that refuses a request for its size, what is learned from it, and how that is given up
-//! again.
+//! Size limits learned from a provider's refusals: which refusals are believed, what is learned from them,
+//! and when that is dropped again.
 //!
-//! A refusal with numbers is believed where they can be of this prompt. One without any is believed near the window, and
-//! of a prompt that is large by itself and larger than all that went through: a host may hold less than its model's maker
-//! says. Of a small prompt it is not: a proxy, an upload limit or another failure speaks the same words. Where the room for
-//! the answer was too much, that is lowered and the prompt stays. What was learned holds for its model and window; a guess
-//! never falls under a prompt that just went through, a limit that was stated does. It is given up once a larger prompt
-//! went through, or enough others: a provider may have changed, and a refusal that comes again costs one request.
+//! A refusal with numbers is believed if they can be about this prompt. One without numbers is believed near
+//! the window, and for a prompt that is large by itself and larger than all that were accepted: a host may
+//! hold less than the model's maker says. For a small prompt it is not: proxies, upload limits and other
+//! failures use the same words. If the room for the answer was too large, that is lowered and the prompt
+//! stays. A limit holds for its model and window; a guessed one never falls below a prompt that was just
+//! accepted, a stated one may. It is dropped once a larger prompt was accepted, or enough others: the
+//! provider may have changed, and another refusal costs one request.
 
 use crate::values::settings::{ModelFacts, Settings};
 use engine::estimate::Scale;
 use engine::prompt::request::{Overflow, Part};
 use serde::{Deserialize, Serialize};
 
-/// From so many thousandths of the window on a request is near it, and a refusal without numbers is believed.
+/// Thousandths of the window from which on a refusal without numbers is believed.
 const NEAR_WINDOW: u64 = 500;
-/// A prompt of so many tokens may be more than a host of a model with a larger window holds.
+/// Tokens from which on a prompt may be more than a host holds, though the model's window is larger.
 const LARGE: u32 = 32_000;
-/// Of a provider's limit for which it gives no number, this many thousandths of what it found too large are tried.
+/// The guess at a limit that a provider did not state, in thousandths of the refused prompt.
 const OF_UNKNOWN: u64 = 900;
-/// What a provider says that a prompt had is taken for that of this prompt between a part and a multiple of our count.
+/// Range, in thousandths of our count, in which a provider's count is taken to be of the same prompt.
 const OF_THIS_PROMPT: (u64, u64) = (400, 4000);
-/// The window that any model is taken to have, in tokens: no learned limit falls under what fits there.
+/// The smallest window of any model, in tokens: no learned limit falls below what fits there.
 const LEAST_WINDOW: u32 = 1000;
-/// The room that every answer is taken to have, in tokens.
+/// The smallest room for an answer, in tokens.
 const LEAST_ANSWER: u32 = 256;
-/// Prompts that went through before what was learned is given up.
+/// Accepted prompts after which a learned limit is dropped.
 pub(crate) const MOST_KEPT: u32 = 32;
-/// How often the room for one answer is lowered.
+/// Times that the room for one answer is lowered.
 const MOST_LOWERED: u8 = 3;
 
-/// What a provider turned out to take and to answer.
+/// Limits learned from a provider's refusals.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 #[serde(default, rename_all = "camelCase")]
 pub struct Limits {
-    /// The most that a prompt may have.
+    /// The limit of a prompt.
     #[serde(skip_serializing_if = "Option::is_none")]
     limit: Option<LearnedLimit>,
-    /// The most that an answer may have.
+    /// The limit of an answer.
     #[serde(skip_serializing_if = "Option::is_none")]
     answer: Option<LearnedAnswer>,
     /// The last prompt that was answered.
@@ -45,125 +46,126 @@ pub struct Limits {
     taken: Option<Taken>,
 }
 
-/// A provider said that a prompt was too large: no later one is as large.
+/// A provider refused a prompt as too large: later ones stay below it.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub(crate) struct LearnedLimit {
-    /// The model, by its name.
+    /// The model's name.
     pub model: Option<String>,
-    /// Its window, in tokens; with another one it is another model.
+    /// The model's window, in tokens; the limit does not hold for another window.
     #[serde(default)]
     pub window: u32,
-    /// The most that a prompt may weigh, in raw tokens.
+    /// The largest prompt, in raw tokens.
     pub tokens: u32,
-    /// Where the figure is from. Older versions wrote none, and believed any refusal: theirs is not obeyed.
+    /// Source of the figure. Older versions stored none and believed any refusal: their limits are ignored.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub origin: Option<LimitOrigin>,
-    /// Prompts that went through since.
+    /// Prompts accepted since.
     #[serde(default)]
     pub kept: u32,
 }
 
-/// Where a learned limit is from.
+/// Source of a learned limit.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub(crate) enum LimitOrigin {
-    /// The provider stated it.
+    /// Stated by the provider.
     Stated,
-    /// The provider gave no number; it is a little less than what was refused.
+    /// Guessed, a little below the refused prompt: the provider gave no number.
     Guessed,
 }
 
-/// A provider said that too much was asked for the answer. One of both figures at least is there.
+/// A provider refused the room asked for the answer. At least one of `most` and `together` is set.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub(crate) struct LearnedAnswer {
-    /// The model, by its name.
+    /// The model's name.
     model: Option<String>,
-    /// Its window, in tokens; with another one it is another model.
+    /// The model's window, in tokens; the limit does not hold for another window.
     window: u32,
-    /// The most that it answers, in tokens.
+    /// The largest answer, in tokens.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     most: Option<u32>,
-    /// What prompt and answer may have together, in tokens as we read them.
+    /// The most for prompt and answer together, in scaled tokens.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     together: Option<u32>,
-    /// Prompts that went through since.
+    /// Prompts accepted since.
     #[serde(default)]
     kept: u32,
 }
 
-/// A prompt that went through: its provider takes as much.
+/// A prompt that its provider accepted.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 struct Taken {
-    /// The model, by its name.
+    /// The model's name.
     model: Option<String>,
-    /// Its window, in tokens.
+    /// The model's window, in tokens.
     window: u32,
-    /// The prompt, in raw tokens.
+    /// Size of the prompt, in raw tokens.
     tokens: u32,
 }
 
-/// What this process tries with these limits; nothing of it is stored. Points in time are messages heard.
+/// State of this process for these limits, stored nowhere. Points in time are values of [`Terms::heard`].
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub(crate) struct Trial {
-    /// When a provider last found a prompt too large.
+    /// When a provider last refused a prompt as too large.
     overflowed: Option<usize>,
-    /// When less was last asked for the answer of a prompt, and how often.
+    /// When the room for an answer was last lowered, and how often at that time.
     lowered: Option<(usize, u8)>,
-    /// When a prompt was sent that is larger than what was learned; that is not obeyed meanwhile.
+    /// When a prompt above the learned limits was sent; they are ignored at that time.
     beyond: Option<usize>,
-    /// What the newest request of the running turn used, as its provider reported it, in tokens.
+    /// Input tokens of the running turn's newest request, as its provider reported them.
     reported: Option<u32>,
 }
 
-/// A model whose limits are asked about, under these settings and with this much heard so far.
+/// The model whose limits are asked for, and what they depend on.
 #[derive(Clone, Copy)]
 pub(crate) struct Terms<'a> {
     pub model: &'a ModelFacts,
     pub settings: &'a Settings,
     pub scale: Scale,
-    /// What users and tools said so far, in messages.
+    /// Messages of users and tools so far.
     pub heard: usize,
 }
 
 /// A request that was sent.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct Asked {
-    /// Its prompt, in raw tokens.
+    /// Size of the prompt, in raw tokens.
     pub tokens: u32,
-    /// The most that the answer was to have, where the request said so.
+    /// The most asked for the answer, in tokens, if the request stated it.
     pub most: Option<u32>,
 }
 
-/// What a refusal that speaks of size is taken for.
+/// Interpretation of a refusal that speaks of size.
 pub(crate) enum Verdict {
-    /// It is about something else.
+    /// About something else.
     NotOfSize,
-    /// The room for the answer was too much.
+    /// Too much room was asked for the answer.
     Answer(LearnedAnswer),
     /// The prompt was too large.
     Prompt,
 }
 
 impl Trial {
-    /// Whether a provider found the last prompt too large, and nothing was said since.
+    /// `true` if the last prompt was refused as too large and nothing was heard since.
     pub(crate) fn was_too_large(&self, heard: usize) -> bool {
         self.overflowed == Some(heard)
     }
 
-    /// A provider found a prompt too large; whether it is the second time since something was said.
+    /// Records that a prompt was refused as too large; returns `true` if it is the second one since something
+    /// was heard.
     pub(crate) fn overflowed(&mut self, heard: usize) -> bool {
         self.overflowed.replace(heard) == Some(heard)
     }
 
-    /// The next prompt is sent whatever was learned.
+    /// Ignores what was learned for the next prompt.
     pub(crate) fn go_beyond(&mut self, heard: usize) {
         self.beyond = Some(heard);
     }
 
-    /// What the newest request used, in tokens, where its provider said so.
+    /// Input tokens of the newest request, if its provider reported them.
     pub(crate) fn reported(&self) -> Option<u32> {
         self.reported
     }
@@ -178,7 +180,7 @@ impl Trial {
 }
 
 impl Limits {
-    /// What this refusal of a request is taken for.
+    /// Interprets this refusal of a request.
     pub(crate) fn judge(&self, terms: Terms<'_>, overflow: Overflow, asked: Asked) -> Verdict {
         let Overflow { part, limit, needed } = overflow;
         let own = terms.scale.read(asked.tokens);
@@ -190,7 +192,7 @@ impl Limits {
             }
             (Part::Both, None, _) if !is_near(model, own) => Verdict::answer(model, Some(reserve), None),
             (Part::Both, Some(limit), None) if own < limit => together(terms, limit, own, own),
-            // What is less than the limit by itself is too much with its answer alone.
+            // A prompt below the limit was too large only together with its answer.
             (_, Some(limit), Some(needed)) if needed < limit => together(terms, limit, needed, own),
             (_, Some(_), Some(needed)) => Verdict::of_prompt(model, own, is_of_this(needed, own)),
             (_, Some(limit), None) => Verdict::of_prompt(model, own, per_mille(own, limit) >= NEAR_WINDOW),
@@ -198,7 +200,7 @@ impl Limits {
         }
     }
 
-    /// The most that an answer to so many tokens may have, as this model's provider said.
+    /// The largest answer that this model's provider accepts for a prompt of so many tokens, if learned.
     pub(crate) fn most_answer(&self, trial: &Trial, terms: Terms<'_>, tokens: u32) -> Option<u32> {
         let most = self.learned_answer(terms.model)?.most;
         let left = self.together(trial, terms).map(|together| together.saturating_sub(tokens).max(1));
@@ -210,13 +212,13 @@ impl Limits {
         learned.filter(|learned| (&learned.model, learned.window) == (&model.name, model.window))
     }
 
-    /// What this model's provider takes of prompt and answer together, where that was learned and is obeyed.
+    /// The learned limit for prompt and answer together, unless it is ignored now.
     fn together(&self, trial: &Trial, terms: Terms<'_>) -> Option<u32> {
         let together = self.learned_answer(terms.model)?.together;
         together.filter(|_| trial.obeys(terms.heard))
     }
 
-    /// What the provider of this model turned out to take, in raw tokens, where it found a prompt too large and is obeyed.
+    /// The learned limit of a prompt for this model, in raw tokens, unless it is ignored now.
     pub(crate) fn limit(&self, trial: &Trial, terms: Terms<'_>) -> Option<u32> {
         let model = terms.model;
         let is_of_it = |learned: &&LearnedLimit| {
@@ -224,7 +226,7 @@ impl Limits {
         };
         let limit = self.limit.as_ref().filter(is_of_it).map(|learned| learned.tokens);
         let limit = limit.filter(|_| trial.obeys(terms.heard));
-        // What both may have together leaves its room to the answer.
+        // A limit for both must leave room for the answer.
         let together = self.together(trial, terms).filter(|together| *together < model.window);
         let beside = together.map(|together| {
             let reserve = terms.settings.budget.reserved_output.min(together / 4);
@@ -233,15 +235,15 @@ impl Limits {
         limit.into_iter().chain(beside).min()
     }
 
-    /// What a prompt just proved that this model takes, in raw tokens.
+    /// Raw tokens of the last prompt that this model's provider accepted; 0 if there is none.
     fn proved(&self, model: &ModelFacts) -> u32 {
         let taken = self.taken.as_ref();
         let taken = taken.filter(|taken| (&taken.model, taken.window) == (&model.name, model.window));
         taken.map_or(0, |taken| taken.tokens)
     }
 
-    /// Less is asked for the answer from now on: so many tokens. Nothing where it is not less than what was asked, or was
-    /// lowered often enough: the same is not asked again.
+    /// Lowers the room for the answer and returns it, in tokens. Returns `None` if that is not less than what
+    /// was asked, or was lowered often enough: the same is not asked again.
     pub(crate) fn lower(
         &mut self,
         trial: &mut Trial,
@@ -263,8 +265,8 @@ impl Limits {
         Some(most.unwrap_or_default())
     }
 
-    /// No later prompt for this model is as large: as large as the provider said, in the measure in which its count and
-    /// ours differ. What the limit is now, in raw tokens, where it is another one, and where it is from.
+    /// Keeps later prompts for this model below this one; a stated limit is scaled by how the provider's count
+    /// differs from ours. Returns the new limit in raw tokens and its source, or `None` if it is the same.
     pub(crate) fn learn(
         &mut self,
         trial: &mut Trial,
@@ -284,7 +286,7 @@ impl Limits {
             scaled.map_or(budget, |scaled| scaled.min(budget))
         });
         let origin = if stated.is_some() { LimitOrigin::Stated } else { LimitOrigin::Guessed };
-        // A guess stays over what was just proved; where that is refused now, it proves nothing any more.
+        // A guess stays above a size that was just accepted, unless that size is refused now.
         let proved = Some(self.proved(model)).filter(|proved| stated.is_none() && *proved < tokens);
         let least = fits_in(LEAST_WINDOW).unwrap_or_default().max(proved.unwrap_or_default());
         let most = stated.unwrap_or(own * OF_UNKNOWN / 1000).min(own.saturating_sub(1)).max(u64::from(least));
@@ -300,8 +302,8 @@ impl Limits {
         Some((tokens, origin))
     }
 
-    /// A prompt of so many raw tokens was read whole and answered: its provider takes as much. The limit that is given up
-    /// by that, in raw tokens.
+    /// Records that a prompt of so many raw tokens was read whole and answered. Returns the limit that is
+    /// dropped because of it, in raw tokens.
     pub(crate) fn went_through(&mut self, trial: &mut Trial, model: &ModelFacts, tokens: u32) -> Option<u32> {
         trial.beyond = None;
         self.taken = Some(Taken { model: model.name.clone(), window: model.window, tokens });
@@ -316,7 +318,7 @@ impl Limits {
         given_up.map(|limit| limit.tokens)
     }
 
-    /// What was learned of a model holds for it and its window: with another one it is forgotten. Whether something was.
+    /// Drops what was learned of other models and windows; returns `true` if there was something.
     pub(crate) fn forget_others(&mut self, model: &ModelFacts) -> bool {
         let (name, window) = (&model.name, model.window);
         let before = (self.limit.is_some(), self.answer.is_some(), self.taken.is_some());
@@ -343,7 +345,7 @@ impl Limits {
 }
 
 impl Verdict {
-    /// A refusal of a prompt that we count as `own`: its figures can be of it, or it is near the window.
+    /// [`Verdict::Prompt`] if the figures can be of a prompt that we count as `own`, or it is near the window.
     fn of_prompt(model: &ModelFacts, own: u32, can_be: bool) -> Self {
         if can_be || is_near(model, own) { Self::Prompt } else { Self::NotOfSize }
     }
@@ -358,19 +360,19 @@ fn is_near(model: &ModelFacts, own: u32) -> bool {
     per_mille(own, model.window) >= NEAR_WINDOW
 }
 
-/// A prompt that a provider counted as `needed` leaves less for the answer than was asked, under a limit for both. Where
-/// it leaves less than is kept back for an answer, the prompt is too large.
+/// Interprets a limit for prompt and answer together, of which a prompt counted as `needed` leaves less for
+/// the answer than was asked. If it leaves less than the reserve for an answer, the prompt is too large.
 fn together(terms: Terms<'_>, limit: u32, needed: u32, own: u32) -> Verdict {
     let settings = &terms.settings.budget;
     let together = limit.saturating_sub(settings.margin.of(limit));
     if together.saturating_sub(needed) < settings.reserved_output.min(limit / 4) {
         return Verdict::of_prompt(terms.model, own, is_of_this(needed, own));
     }
-    // The same difference between both counts is taken for what the next prompt will have.
+    // The provider's count is assumed to differ as much from ours for the next prompt.
     Verdict::answer(terms.model, None, Some(together.saturating_add(own).saturating_sub(needed)))
 }
 
-/// What is known of a model's answers, with what was known before. Of what was learned anew the new holds.
+/// Adds what was known before of the same model and window; new figures win.
 fn merged(learned: LearnedAnswer, before: Option<&LearnedAnswer>) -> LearnedAnswer {
     let before = before.filter(|before| (&before.model, before.window) == (&learned.model, learned.window));
     let most = learned.most.or(before.and_then(|before| before.most));
@@ -378,13 +380,12 @@ fn merged(learned: LearnedAnswer, before: Option<&LearnedAnswer>) -> LearnedAnsw
     LearnedAnswer { most, together, ..learned }
 }
 
-/// Whether what a provider counted can be a prompt of which this is our count.
+/// `true` if a provider's count can be of a prompt that we count as `own`.
 fn is_of_this(needed: u32, own: u32) -> bool {
     let (least, most) = OF_THIS_PROMPT;
     (least..=most).contains(&per_mille(needed, own))
 }
 
-/// A number as thousandths of another.
 fn per_mille(number: u32, of: u32) -> u64 {
     u64::from(number) * 1000 / u64::from(of.max(1))
 }

@@ -1,5 +1,5 @@
-//! Commands that wait until a session has time for them: a bounded queue with a priority lane, and the memory of what was
-//! accepted. What a command does when its turn comes is not known here.
+//! Queued commands: a bounded queue with a priority lane, and the keys of accepted commands. Executing them
+//! is not done here.
 
 use crate::core::Core;
 use crate::values::effect::Answer;
@@ -11,31 +11,31 @@ use crate::values::stored::{KEPT_KEYS, Write};
 use engine::id::{ItemId, MessageId, TurnId};
 use std::collections::VecDeque;
 
-/// What waits, and what was accepted.
+/// Queued commands, and the keys of accepted ones.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub(crate) struct Queue {
-    /// In the order in which it is carried out.
+    /// In order of execution.
     items: VecDeque<QueueItem>,
     /// Keys of accepted commands with their answers, oldest first.
     keys: VecDeque<(String, Accepted)>,
-    /// Whether nothing is begun by itself: the process is new, or the store fails. The next command that begins
-    /// something ends it.
+    /// `true` while nothing starts by itself: the process is new, or the store fails. The next command that
+    /// starts something ends it.
     is_held: bool,
 }
 
-/// A command that comes in; a request gets its ids when it is accepted.
+/// An incoming command; a request gets its ids when it is accepted.
 pub(crate) enum NewWork {
-    /// A request.
+    /// A user's request.
     Start(Box<StartTurn>),
-    /// Anything else.
+    /// Any other command.
     Other(Work),
 }
 
-/// A request that waited, with the ids that were promised for it.
+/// A queued request, with the ids reserved for it.
 pub(crate) type Promised = (StartTurn, (TurnId, MessageId));
 
 impl Queue {
-    /// What the store has. Nothing goes on by itself: what waits is shown, and begins with the next command.
+    /// Restores a stored queue. Its items are shown, and start only with the next command.
     pub fn stored(items: Vec<QueueItem>, keys: Vec<(String, Accepted)>) -> Self {
         let is_held = !items.is_empty();
         Self { items: items.into(), keys: keys.into(), is_held }
@@ -57,21 +57,21 @@ impl Queue {
         self.is_held
     }
 
-    /// Nothing is begun by itself from now on.
+    /// Lets nothing start by itself from now on.
     pub fn hold(&mut self) {
         self.is_held = true;
     }
 
-    /// Somebody is there again: what waits goes on.
+    /// Lets queued commands start again: a client is back.
     pub fn release(&mut self) {
         self.is_held = false;
     }
 
-    /// Answers a command whose key came before as it was answered then; whether it was.
+    /// Answers a command whose key was accepted before with the same answer; returns `true` if it was.
     pub fn answered_before(&self, core: &mut Core<'_>, reply: ReplyTo, key: Option<&str>) -> bool {
         let known = self.keys.iter().find(|(known, _)| Some(known.as_str()) == key);
         let Some((key, accepted)) = known.cloned() else { return false };
-        // Where the store failed the first time, nobody was told; what is acknowledged now is stored now.
+        // If the store failed the first time, nobody was answered: what is acknowledged now is stored now.
         core.write(Write::Key { key, accepted: accepted.clone() });
         core.reply(reply, Ok(Answer::Accepted(accepted)));
         true
@@ -83,7 +83,7 @@ impl Queue {
         core.reply(reply, Ok(Answer::Accepted(accepted)));
     }
 
-    /// What comes again under this key is answered so.
+    /// Remembers the answer for a later command with this key.
     pub fn remember_key(&mut self, core: &mut Core<'_>, key: Option<String>, accepted: &Accepted) {
         let Some(key) = key else { return };
         core.write(Write::Key { key: key.clone(), accepted: accepted.clone() });
@@ -93,13 +93,13 @@ impl Queue {
         }
     }
 
-    /// Whether a command of this kind goes into the answer that is being given: none that goes before others waits yet.
+    /// `true` if this command breaks off the streaming answer: a priority request, with none queued before it.
     pub fn lets_interrupt(&self, priority: bool, work: &NewWork) -> bool {
         let is_first = !self.items.iter().any(|item| item.priority);
         priority && is_first && !self.is_full() && matches!(work, NewWork::Start(_))
     }
 
-    /// Gives a command its place, and says which.
+    /// Queues a command, and answers with its position.
     pub fn enqueue(
         &mut self,
         core: &mut Core<'_>,
@@ -135,7 +135,7 @@ impl Queue {
         u32::try_from(at + 1).unwrap_or(u32::MAX)
     }
 
-    /// Takes out the command whose turn has come.
+    /// Takes out the next command.
     pub fn next(&mut self, core: &mut Core<'_>) -> Option<QueueItem> {
         let item = self.items.pop_front()?;
         core.write(Write::Dequeue(item.id.clone()));
@@ -143,7 +143,7 @@ impl Queue {
         Some(item)
     }
 
-    /// Takes out the request that goes before others and whose turn has come, where one does.
+    /// Takes out the next command if it is a priority request.
     pub fn next_urgent(&mut self, core: &mut Core<'_>) -> Option<Promised> {
         self.items.front().filter(|item| item.is_urgent_request())?;
         match self.next(core)?.work {
@@ -152,7 +152,7 @@ impl Queue {
         }
     }
 
-    /// Takes commands out of the queue, and says so.
+    /// Removes commands, and emits the queue if there were any.
     pub fn remove(&mut self, core: &mut Core<'_>, is_meant: impl Fn(&QueueItem) -> bool) -> Vec<QueueItem> {
         let items = std::mem::take(&mut self.items);
         let (gone, stay): (Vec<_>, Vec<_>) = items.into_iter().partition(is_meant);
@@ -166,7 +166,7 @@ impl Queue {
         gone
     }
 
-    /// A command could not be carried out when its turn came.
+    /// Emits that a queued command could not be executed.
     pub fn failed(&self, core: &mut Core<'_>, id: ItemId, why: Refusal) {
         self.tell(core, Some((id, why)));
     }
@@ -176,8 +176,8 @@ impl Queue {
         core.emit(EventBody::QueueUpdated { items, failed });
     }
 
-    /// A session waits for no other process once its queue is empty or goes on. With what begins it in one commit, so
-    /// that nobody begins it again.
+    /// Ends the wait for another process once the queue is empty or goes on. Committed together with what the
+    /// queue starts, so that no other process starts it again.
     pub fn watch_task(&self, core: &mut Core<'_>) {
         if core.head().waits && (self.items.is_empty() || !self.is_held) {
             core.set_waits(false);
@@ -186,7 +186,7 @@ impl Queue {
     }
 }
 
-/// Gives a command that has to wait its ids.
+/// Assigns ids to a command that is queued.
 fn promise(core: &mut Core<'_>, work: NewWork) -> (ItemId, Work) {
     let n = core.next_accepted();
     let session = core.id();
@@ -201,7 +201,7 @@ fn promise(core: &mut Core<'_>, work: NewWork) -> (ItemId, Work) {
     (ItemId::new(format!("{session}/q{n}")), work)
 }
 
-/// Whether a request can be carried out, as far as can be said before its turn comes.
+/// Checks a request as far as possible before its execution.
 pub(crate) fn check_start(core: &Core<'_>, start: &StartTurn) -> Result<(), Refusal> {
     let is_empty = start.content.iter().all(|part| part.text().is_some_and(|text| text.is_empty()));
     if is_empty {

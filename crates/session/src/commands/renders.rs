@@ -1,11 +1,11 @@
-//! Renders that wait for the one that is being made; one at a time.
+//! Renders that wait until nothing runs; one is made at a time.
 
 use crate::core::Core;
 use crate::values::input::{Render, ReplyTo};
 use crate::values::refusal::Refusal;
 use std::collections::VecDeque;
 
-/// What was asked for, in order, each with who waits for it.
+/// Waiting renders in order, each with the request to answer.
 #[derive(Debug, Clone, Default)]
 pub(crate) struct Renders(VecDeque<(ReplyTo, Render)>);
 
@@ -26,12 +26,12 @@ impl Renders {
         self.0.pop_front()
     }
 
-    /// Nobody waits for this answer any more.
+    /// Drops a render whose answer nobody waits for.
     pub fn forget(&mut self, reply: ReplyTo) {
         self.0.retain(|(waiting, _)| *waiting != reply);
     }
 
-    /// What waits is not made any more.
+    /// Refuses all waiting renders as cancelled.
     pub fn refuse(&mut self, core: &mut Core<'_>) {
         for (reply, _) in std::mem::take(&mut self.0) {
             core.reply(reply, Err(Refusal::Cancelled));

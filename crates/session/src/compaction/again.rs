@@ -1,5 +1,5 @@
-//! What a compaction changes beside its own record, in the same step: the record that it is made again in the place of,
-//! and messages that the user wants to keep.
+//! Changes made in the same step as a compaction, beside its own record: the record that it replaces, and
+//! messages that the user wants to keep.
 
 use crate::context::pins::{check_pins, with_pins};
 use crate::context::records::meant;
@@ -12,19 +12,19 @@ use engine::prompt::system::Fixed;
 use engine::tokens::TokenCount;
 use engine::transcript::Transcript;
 
-/// See above.
+/// Changes beside a compaction's own record.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub(crate) struct Again {
     /// The record that goes out of force.
     pub replaces: Option<CompactionId>,
-    /// What is pinned.
+    /// Messages to pin.
     pub keep: Vec<Pinned>,
-    /// The record that is out of force already: nothing of it has to go.
+    /// The record to redo, if it is out of force already.
     pub gone: Option<CompactionId>,
 }
 
 impl Again {
-    /// This, where the user may want it.
+    /// Checks what the user asked for. Fails if `redo` is neither in force nor undone, or a message cannot be pinned.
     pub fn of(
         conversation: &Conversation,
         redo: Option<CompactionId>,
@@ -33,7 +33,7 @@ impl Again {
     ) -> Result<Self, Refusal> {
         let status = redo.as_ref().and_then(|id| conversation.record(id)).map(|record| record.status);
         let (replaces, gone) = match (redo, status) {
-            // What is out of force already needs nothing more to be made again.
+            // A record that was undone needs no other change to be made again.
             (gone, Some(Status::Undone)) => (None, gone),
             (None, _) => (None, None),
             (Some(id), _) => (Some(meant(conversation, Some(&id))?.id.clone()), None),
@@ -43,12 +43,12 @@ impl Again {
         Ok(Self { replaces, keep, gone })
     }
 
-    /// Whether nothing changes beside the record.
+    /// `true` if nothing changes beside the record.
     pub fn is_plain(&self) -> bool {
         self.replaces.is_none() && self.keep.is_empty()
     }
 
-    /// The session as it will be, for the ladder to work on.
+    /// Transcript and prefix with these changes, for the ladder to work on; `None` if there are none.
     pub fn staged(
         &self,
         conversation: &Conversation,

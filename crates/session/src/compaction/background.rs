@@ -1,6 +1,6 @@
-//! A summary that is made beside a running turn: begun when the prompt comes near its limit, applied when room is needed,
-//! dropped when what it stands for is no longer what it was. The session's state does not know of it. One at a time, and
-//! never while another compaction goes on.
+//! Summaries prepared beside a running turn: begun when the prompt comes near its limit, applied when room is
+//! needed, dropped when their source has changed. The session's state does not show them. One at a time, and
+//! never during another compaction.
 
 use super::descent::{Stage, accept, tell};
 use super::job::Job;
@@ -18,25 +18,25 @@ use engine::compact::record::Trigger;
 use engine::compact::trigger;
 use engine::delta::Delta;
 
-/// A summary that is made, or was, for when it is needed.
+/// A summary that is being prepared, or ready until it is needed.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub(crate) struct Background(Option<Summary>);
 
 #[derive(Debug, Clone, PartialEq)]
 enum Summary {
-    /// A model sums up.
+    /// A model is writing it.
     Asking(Box<Summarizing>),
-    /// It did.
+    /// Ready to be applied.
     Ready(Box<Prepared>),
 }
 
 impl Background {
-    /// Whether this is the call of the model that sums up here.
+    /// `true` if this is the call of the model that prepares a summary.
     pub fn is_call(&self, call: ModelCallId) -> bool {
         matches!(&self.0, Some(Summary::Asking(running)) if running.call() == call)
     }
 
-    /// The call of a model that sums up beside the turn, while one does.
+    /// The call of the model that prepares a summary, if one does.
     #[cfg(test)]
     pub fn call(&self) -> Option<ModelCallId> {
         match &self.0 {
@@ -52,7 +52,7 @@ impl Background {
         }
     }
 
-    /// Has a summary made beside the turn whose prompt has this many raw tokens, where that is worth it.
+    /// Starts to prepare a summary beside the turn whose prompt has this many raw tokens, if that is worthwhile.
     pub fn prepare(&mut self, core: &mut Core<'_>, tokens: u32) {
         let settings = core.settings();
         let may_begin = settings.policy.consent == Consent::Auto && settings.may_ask(&settings.model);
@@ -74,7 +74,7 @@ impl Background {
         }
     }
 
-    /// What stands for something that is no longer what it was is of no use.
+    /// Drops a summary whose source has changed.
     fn drop_stale(&mut self, core: &mut Core<'_>, job: &Job) {
         let is_fresh = on_ladder(core, job, |desk| match &self.0 {
             Some(Summary::Asking(running)) => running.waiting().is_fresh(desk),
@@ -87,11 +87,11 @@ impl Background {
         }
     }
 
-    /// Takes what was prepared for a compaction that is needed now: how far that comes, or the job where nothing of it
-    /// serves.
+    /// Uses the prepared summary for a compaction that is needed now. Returns the stage reached, or the job
+    /// if nothing prepared serves it.
     pub fn use_for(&mut self, core: &mut Core<'_>, mut job: Job) -> Result<Stage, Box<Job>> {
         if job.aim() == Aim::Summary {
-            // What was prepared is for an overflow: it keeps more, and nothing in view above all.
+            // A prepared summary is made for an overflow: it keeps more messages, and no focus.
             self.cancel(core);
             return Err(Box::new(job));
         }
@@ -108,7 +108,7 @@ impl Background {
                 tell(core, Phase::Started, &job, None, Some(job.reason()));
                 Ok(accept(core, record, job))
             }
-            // Nobody waits for a model where nobody needs one.
+            // Nobody waits for a model if the ladder can do without one.
             Some(Summary::Asking(running)) if on_ladder(core, &job, ladder::asks_nobody) == Ok(true) => {
                 running.cancel(core);
                 Err(Box::new(job))
@@ -137,7 +137,7 @@ impl Background {
         }
     }
 
-    /// The model that sums up came to this end.
+    /// Continues with the outcome of the model call.
     pub fn resume(&mut self, core: &mut Core<'_>, ended: Ended) {
         let Some(Summary::Asking(running)) = self.0.take() else { return };
         let (step, job) = match running.resume(core, ended) {
@@ -163,7 +163,7 @@ impl Background {
         }
     }
 
-    /// What was prepared is not wanted any more.
+    /// Stops the model call, and drops what was prepared.
     pub fn cancel(&mut self, core: &mut Core<'_>) {
         if let Some(Summary::Asking(running)) = self.0.take() {
             running.cancel(core);

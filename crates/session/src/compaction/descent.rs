@@ -1,4 +1,4 @@
-//! The ladder as a state: from rung to rung, until a model or a user must be waited for or there is an end. The rungs
+//! A compaction on the ladder: from stage to stage, until it waits for a model or a user, or ends. The stages
 //! themselves are in `engine::compact::ladder`.
 
 use super::job::{End, Job};
@@ -20,13 +20,13 @@ use engine::compact::record::{Compaction, Fallback, Mode, Trigger};
 use engine::settings::SettingsError;
 use engine::words::BreakCause;
 
-/// How far a compaction came.
+/// Progress of a compaction.
 pub(crate) enum Stage {
-    /// A model sums up. Whether one did just before: then the session stood still already.
+    /// A model is writing a summary. `goes_on` if one was asked just before: the session's state was emitted then.
     Summarizing { running: Box<Summarizing>, goes_on: bool },
-    /// The user looks at what would hold.
+    /// The user reviews the record.
     Reviewing(Box<Reviewing>),
-    /// It is over.
+    /// The compaction is over.
     Ended(Box<Job>, End),
 }
 
@@ -40,7 +40,7 @@ impl Stage {
     }
 }
 
-/// Begins at the top.
+/// Begins at the top of the ladder.
 pub(crate) fn begin(core: &mut Core<'_>, job: Job) -> Stage {
     let model = may_ask(core, &job);
     let step = on_ladder(core, &job, |desk| match job.must_end() {
@@ -50,14 +50,14 @@ pub(crate) fn begin(core: &mut Core<'_>, job: Job) -> Stage {
     descend(core, step, job)
 }
 
-/// Goes on from this step.
+/// Continues from this step of the ladder.
 pub(crate) fn descend(core: &mut Core<'_>, step: Result<ladder::Step, SettingsError>, job: Job) -> Stage {
     match step {
         Err(error) => Stage::nothing(job, error.to_string()),
         Ok(ladder::Step::Ask(ask)) => {
             let mut job = job;
             tell(core, Phase::Summarizing, &job, Some(ask.mode), None);
-            // Another piece, or another way: it stood still before.
+            // Another piece or another mode: the state was emitted with the first request.
             let goes_on = std::mem::replace(&mut job.was_asked, true) && !job.was_refused;
             Stage::Summarizing { running: Box::new(Summarizing::ask(core, *ask, job)), goes_on }
         }
@@ -70,7 +70,7 @@ pub(crate) fn descend(core: &mut Core<'_>, step: Result<ladder::Step, SettingsEr
             tell(core, Phase::CannotFit, &job, Some(Mode::Dropped), Some(sizes.to_string()));
             Stage::ended(job, End::CannotFit(sizes))
         }
-        // What is made ahead of time is kept by `background`.
+        // Summaries prepared ahead of time are kept by `background`.
         Ok(ladder::Step::Stale | ladder::Step::Prepared(_)) => {
             core.trace("a summary's source changed while it was made; it was dropped");
             begin(core, job)
@@ -78,7 +78,7 @@ pub(crate) fn descend(core: &mut Core<'_>, step: Result<ladder::Step, SettingsEr
     }
 }
 
-/// Goes on with what a model did that was to sum up.
+/// Continues with the outcome of a summary call.
 pub(crate) fn resume(core: &mut Core<'_>, running: Summarizing, ended: Ended) -> Stage {
     let (step, job, mode, before) = match running.resume(core, ended) {
         Resumed::AskedSpare(running) => return Stage::Summarizing { running, goes_on: true },
@@ -98,7 +98,7 @@ pub(crate) fn resume(core: &mut Core<'_>, running: Summarizing, ended: Ended) ->
     descend(core, step, job)
 }
 
-/// Takes a record in, or asks the user about it first.
+/// Applies a record, or asks the user to review it first.
 pub(crate) fn accept(core: &mut Core<'_>, mut record: Compaction, job: Job) -> Stage {
     if !job.gains(&record) {
         return Stage::nothing(job, NOTHING_GAINED);
@@ -115,7 +115,7 @@ pub(crate) fn accept(core: &mut Core<'_>, mut record: Compaction, job: Job) -> S
     apply(core, record, job)
 }
 
-/// A record holds from now on, with what changes beside it.
+/// Puts a record into force, with the changes beside it.
 pub(crate) fn apply(core: &mut Core<'_>, mut record: Compaction, mut job: Job) -> Stage {
     record.duration_ms = Some(core.now().0.saturating_sub(job.since.0));
     record.replaces.clone_from(&job.again.replaces);
@@ -138,7 +138,7 @@ pub(crate) fn apply(core: &mut Core<'_>, mut record: Compaction, mut job: Job) -
     Stage::ended(job, End::Made(Box::new(record)))
 }
 
-/// What came of a job is remembered and told. What follows is the caller's.
+/// Records and emits the outcome of a job. The caller decides what follows.
 pub(crate) fn close(core: &mut Core<'_>, job: &Job, end: &End) {
     restraint::count_attempt(core, job, end);
     restraint::hold(core, job, end);
@@ -150,7 +150,7 @@ pub(crate) fn close(core: &mut Core<'_>, job: &Job, end: &End) {
     }
 }
 
-/// Tells how far a compaction came.
+/// Emits the progress of a compaction.
 pub(crate) fn tell(core: &mut Core<'_>, phase: Phase, job: &Job, mode: Option<Mode>, reason: Option<String>) {
     let trigger = job.trigger;
     let id = core.transcript().next_compaction_id();
@@ -160,7 +160,7 @@ pub(crate) fn tell(core: &mut Core<'_>, phase: Phase, job: &Job, mode: Option<Mo
     core.emit(EventBody::CompactionUpdated(Box::new(update)));
 }
 
-/// Why nothing came of it, rung by rung.
+/// Joins the reasons why each stage failed.
 pub(crate) fn reasons(fallbacks: Vec<Fallback>) -> String {
     let reasons: Vec<String> = fallbacks.into_iter().map(|fallback| fallback.reason).collect();
     reasons.join("; ")

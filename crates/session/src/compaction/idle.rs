@@ -1,5 +1,5 @@
-//! A session that nobody speaks in: after so many seconds it is compacted, so that who comes back begins with a short
-//! prompt. One that is busy is skipped, and nothing of it counts as a word that was said.
+//! Idle sessions are compacted after a number of seconds, so that the next request starts with a short
+//! prompt. Busy ones are skipped, and an idle compaction is no activity itself.
 
 use super::job::{Begin, Then};
 use crate::core::Core;
@@ -8,13 +8,13 @@ use engine::compact::record::Trigger;
 use engine::compact::trigger;
 use engine::id::Time;
 
-/// Since when it is watched whether somebody speaks, and for how many seconds.
+/// Time of the last activity, and the idle seconds after which the session is compacted.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub(crate) struct IdleWatch(Option<(Time, u32)>);
 
 impl IdleWatch {
-    /// Has the session told when it has rested long enough since something was last said in it; in a session that was
-    /// opened later than that, at once. It `is_free` where nothing runs and nothing waits.
+    /// Starts or stops the idle timer. It runs from the last activity, so in a session that was opened later
+    /// it may expire at once. `is_free` if nothing runs and nothing waits.
     pub fn watch(&mut self, core: &mut Core<'_>, is_free: bool) {
         let secs = core.settings().policy.triggers.idle_secs;
         let last = core.head().updated_at;
@@ -35,7 +35,7 @@ impl IdleWatch {
     }
 }
 
-/// So long nothing was said: the compaction that is worth making, where one is.
+/// Returns the compaction to begin when the idle timer has expired, if one is worthwhile.
 pub(crate) fn expired(core: &Core<'_>) -> Option<Begin> {
     let silent = core.now().0.saturating_sub(core.head().updated_at.0);
     let policy = &core.settings().policy;

@@ -14,52 +14,48 @@ use engine::prompt::BudgetExceeded;
 
 /// A compaction about to begin.
 pub(crate) struct Begin {
-    /// What starts it.
     pub trigger: Trigger,
-    /// What the summary is to keep in view.
+    /// Topic that the summary should keep in view.
     pub focus: Option<String>,
-    /// What changes with it.
+    /// Changes in the same step.
     pub again: Again,
-    /// The prompt that is too large, where one is.
+    /// Set if a prompt is over its limit.
     pub exceeded: Option<BudgetExceeded>,
-    /// What follows.
     pub then: Then,
 }
 
 impl Begin {
-    /// One that nobody asked for in words, and that no prompt is too large for.
+    /// A compaction without a focus, other changes or a prompt over its limit.
     pub fn new(trigger: Trigger, then: Then) -> Self {
         Self { trigger, focus: None, again: Again::default(), exceeded: None, then }
     }
 }
 
-/// A compaction that was begun.
+/// A compaction in progress.
 #[derive(Debug, Clone, PartialEq)]
 pub(crate) struct Job {
-    /// What started it.
     pub trigger: Trigger,
-    /// What the summary is to keep in view.
+    /// Topic that the summary should keep in view.
     pub focus: Option<String>,
-    /// What changes with it.
+    /// Changes in the same step.
     pub again: Again,
-    /// When.
+    /// Start of the compaction.
     pub since: Time,
-    /// The prompt that was too large, where it was.
+    /// Set if a prompt was over its limit.
     pub exceeded: Option<BudgetExceeded>,
-    /// What follows.
     pub then: Then,
-    /// How the session rested before, where it did.
+    /// The rest to return to; idle if the session did not rest.
     pub rest: Rest,
-    /// The model that sums up, where another one answers next: the window becomes smaller.
+    /// The model that writes the summary, if the next one has a smaller window.
     pub old_model: Option<ModelFacts>,
-    /// Whether a model was asked.
+    /// `true` once a model was asked.
     pub was_asked: bool,
-    /// Whether the user was asked, and refused.
+    /// `true` once the user has refused the result.
     pub was_refused: bool,
 }
 
 impl Job {
-    /// A job in a session that rests so, or does not rest.
+    /// Starts a job now; `rest` is what the session returns to.
     pub fn new(core: &Core<'_>, begin: Begin, rest: Rest) -> Self {
         let Begin { trigger, focus, again, exceeded, then } = begin;
         let old_model = core.head().carried.continuity.model().cloned();
@@ -69,29 +65,30 @@ impl Job {
         Self { trigger, focus, again, since, exceeded, then, rest, old_model, was_asked, was_refused }
     }
 
-    /// A summary that is made ahead of time.
+    /// A job that prepares a summary ahead of time.
     pub fn ahead(core: &Core<'_>) -> Self {
         let begin = Begin::new(Trigger::Background, Then::Rest);
         Self { was_asked: true, ..Self::new(core, begin, Rest::Idle) }
     }
 
-    /// Whether it is worth its record: where the prompt was not too large, it must become smaller, and nothing be dropped.
+    /// `true` if the record is worth applying: it made room for a prompt over its limit, or the prompt
+    /// smaller without dropping messages.
     pub fn gains(&self, record: &Compaction) -> bool {
         let is_smaller = record.tokens_after < record.tokens_before && record.mode != Mode::Dropped;
         self.exceeded.is_some() || is_smaller
     }
 
-    /// What it is for. Where the prompt does not fit, whatever was asked for: room.
+    /// Aim of the compaction: room if the prompt does not fit, whatever was asked for.
     pub fn aim(&self) -> Aim {
         if self.exceeded.is_some() { Aim::Room } else { Aim::of(self.trigger) }
     }
 
-    /// Whether it goes down the whole ladder: the prompt must fit, or a user wants it.
+    /// `true` if the job goes down the whole ladder: the prompt must fit, or a user asked for it.
     pub fn must_end(&self) -> bool {
         self.exceeded.is_some() || self.trigger == Trigger::Manual
     }
 
-    /// Why it was begun, in words.
+    /// Reason for the compaction, for people.
     pub fn reason(&self) -> String {
         match (&self.exceeded, self.trigger) {
             (Some(exceeded), _) => exceeded.to_string(),
@@ -105,31 +102,31 @@ impl Job {
     }
 }
 
-/// How a compaction came out.
+/// Outcome of a compaction.
 pub(crate) enum End {
-    /// There is a record.
+    /// A record was made.
     Made(Box<Compaction>),
-    /// There was nothing to gain; why.
+    /// There was nothing to gain; the reason.
     Nothing(String),
     /// Nothing brings the prompt under its limit.
     CannotFit(CannotFit),
 }
 
-/// What follows a compaction.
+/// Continuation after a compaction.
 #[derive(Debug, Clone, PartialEq)]
 pub(crate) enum Then {
-    /// The turn goes on.
+    /// Continue the turn.
     Generate,
-    /// The editor gets its prompt.
+    /// Answer the editor's render.
     Render(Box<Rendering>),
-    /// Who asked for it is told.
+    /// Answer the request for a compaction.
     Report(ReplyTo),
-    /// The session rests as before.
+    /// Return to rest.
     Rest,
 }
 
 impl Then {
-    /// Who waits for it.
+    /// The request that waits for the compaction, if there is one.
     pub fn reply(&self) -> Option<ReplyTo> {
         match self {
             Self::Report(reply) => Some(*reply),
@@ -139,15 +136,14 @@ impl Then {
     }
 }
 
-/// A render that was begun.
+/// A render in progress.
 #[derive(Debug, Clone, PartialEq)]
 pub(crate) struct Rendering {
-    /// Who waits for it.
+    /// The request to answer.
     pub reply: ReplyTo,
-    /// What was asked for, without what was taken in already.
+    /// The render without what was taken in already.
     pub render: Render,
-    /// Where the session keeps what the editor's history no longer has.
+    /// The session that keeps what the editor's history no longer has.
     pub fork: Option<SessionId>,
-    /// What there is to say.
     pub diagnostics: Vec<Diagnostic>,
 }

@@ -1,4 +1,4 @@
-//! What a compaction would do; nothing is done.
+//! Previews of compactions; nothing is changed.
 
 use super::descent::reasons;
 use super::job::Job;
@@ -10,7 +10,7 @@ use engine::compact::compose::Desk;
 use engine::compact::ladder::{self, NOTHING_GAINED};
 use engine::prompt;
 
-/// What this job would do, or why it would do nothing.
+/// Returns what this job would do, or why it would do nothing.
 pub(crate) fn preview(core: &Core<'_>, job: &Job) -> Result<Answer, Refusal> {
     if let Some(why) = beforehand(core, job) {
         return Ok(Answer::Compacted(Err(why)));

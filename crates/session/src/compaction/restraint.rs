@@ -1,12 +1,13 @@
-//! What becomes of attempts to compact: a model that failed too often is not asked for a while, and what came to nothing
-//! or was refused is not begun again with each turn. Neither stops what needs no model where a prompt does not fit.
+//! Limits on repeated compactions: a model that failed too often is not asked for a while, and an attempt
+//! that came to nothing or was refused is not repeated with each turn. Stages without a model still run if a
+//! prompt does not fit.
 
 use super::job::{End, Job};
 use crate::core::Core;
 use engine::compact::ladder::NOTHING_GAINED;
 use engine::compact::record::Mode;
 
-/// Remembers how the attempt to have a model sum up ended, where one was asked.
+/// Records whether the model wrote a summary, if one was asked.
 pub(super) fn count_attempt(core: &mut Core<'_>, job: &Job, end: &End) {
     let is_summary = matches!(end, End::Made(record) if matches!(record.mode, Mode::Full | Mode::Simple));
     let is_asked = job.was_asked && !job.was_refused;
@@ -15,15 +16,15 @@ pub(super) fn count_attempt(core: &mut Core<'_>, job: &Job, end: &End) {
     }
 }
 
-/// A model was asked in vain, or a summary came of it.
+/// Records the outcome of a summary request, and stores a change.
 pub(super) fn attempt_ended(core: &mut Core<'_>, is_failure: bool) {
     if core.attempt_ended(is_failure) {
         core.write_head_as_it_was_used();
     }
 }
 
-/// An attempt that nobody asked for and that came to nothing is not made again with each turn, nor one that the user
-/// refused: it waits until as much is new as it would need. Where a model failed, that is counted as an attempt.
+/// Holds optional compactions back after one that came to nothing or that the user refused, until as much is
+/// new as another one needs. A model's failure counts as a failed request instead.
 pub(super) fn hold(core: &mut Core<'_>, job: &Job, end: &End) {
     let has_failed = job.was_asked && !job.was_refused;
     let held = match end {

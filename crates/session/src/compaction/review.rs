@@ -1,4 +1,4 @@
-//! A compaction that waits for its user. Nobody asks about what a user asked for.
+//! A compaction that waits for the user's review. Compactions that a user asked for are not reviewed.
 
 use super::job::Job;
 use super::terms::on_ladder;
@@ -8,12 +8,11 @@ use crate::values::input::Timer;
 use engine::compact::record::{Compaction, Mode};
 use engine::prompt::{self, Cut, CutReason};
 
-/// What is waited for while a user looks at a compaction.
+/// State while a user reviews a compaction.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Reviewing {
-    /// What would hold.
+    /// The record under review.
     record: Compaction,
-    /// What it is about.
     job: Job,
 }
 
@@ -34,13 +33,13 @@ impl Reviewing {
         self.job
     }
 
-    /// What would hold, and what it is about: nobody waits for the user any more.
+    /// Ends the wait for the user; returns the record and its job.
     pub(super) fn end(self, core: &mut Core<'_>) -> (Compaction, Job) {
         core.stop(Timer::Review);
         (self.record, self.job)
     }
 
-    /// Asks the user.
+    /// Asks the user, and starts the deadline for the answer.
     pub(crate) fn ask(&self, core: &mut Core<'_>) {
         let is_out = |cut: &Cut| matches!(cut.reason, CutReason::Dropped | CutReason::UserMessage);
         let dropped = on_ladder(core, &self.job, |desk| {
@@ -52,7 +51,7 @@ impl Reviewing {
         core.start(Timer::Review, core.settings().review_deadline_ms);
     }
 
-    /// Nobody waits for the user any more, and the record is not applied.
+    /// Ends the wait for the user without applying the record.
     pub(crate) fn cancel(&self, core: &mut Core<'_>) {
         core.push(Effect::CancelReview);
         core.stop(Timer::Review);

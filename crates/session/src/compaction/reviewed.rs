@@ -1,4 +1,4 @@
-//! What a user said about a compaction: accepted, with other words, refused, or not looked at in time.
+//! Outcomes of a review: accepted, edited, refused, or no answer in time.
 
 use super::descent::{Stage, apply, descend, tell};
 use super::job::Job;
@@ -12,7 +12,7 @@ use crate::values::input::Review;
 use engine::compact::ladder;
 use engine::compact::record::Compaction;
 
-/// The user answered; nothing where nobody can.
+/// Continues with the user's answer; `None` if the client cannot ask the user.
 pub(crate) fn answered(core: &mut Core<'_>, reviewing: Reviewing, review: Option<Review>) -> Stage {
     let (record, mut job) = reviewing.end(core);
     match review {
@@ -42,14 +42,14 @@ pub(crate) fn answered(core: &mut Core<'_>, reviewing: Reviewing, review: Option
     }
 }
 
-/// The user said nothing in time.
+/// Continues when the review's deadline has passed.
 pub(crate) fn expired(core: &mut Core<'_>, reviewing: Reviewing) -> Stage {
     let (record, job) = reviewing.end(core);
     core.push(Effect::CancelReview);
     apply(core, Compaction { unreviewed: true, ..record }, job)
 }
 
-/// The user answered something that cannot be used, and hears of it.
+/// Applies the record as shown, and tells the user why the answer could not be used.
 fn apply_as_shown(core: &mut Core<'_>, record: Compaction, mut job: Job, why: String) -> Stage {
     warn_of_review(core, &mut job, &why);
     tell(core, Phase::FellBack, &job, Some(record.mode), Some(why));

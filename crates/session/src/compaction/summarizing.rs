@@ -1,4 +1,4 @@
-//! A model that sums up: how it is asked, and who is asked where it fails. What follows from a summary is the ladder's.
+//! The model that writes a summary, and the spare model if it fails. The ladder decides what follows from a summary.
 
 use super::job::Job;
 use super::terms::{on_ladder, summarizer};
@@ -13,46 +13,43 @@ use engine::delta::Delta;
 use engine::prompt::request::{self, Failure, Request};
 use engine::settings::SettingsError;
 
-/// Why an answer that was cut off is no summary.
+/// Reason why an answer that was cut off is no summary.
 const ENDLESS: &str = "the model did not come to an end";
 
-/// What is waited for while a model sums up.
+/// State while a model writes a summary.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Summarizing {
     call: QuietCall,
-    /// The rung that asked.
+    /// The ladder stage that asked.
     mode: Mode,
-    /// The model that was asked.
     model: ModelFacts,
-    /// The one that is asked the same where this one fails.
+    /// The model that is asked the same if this one fails.
     spare: Option<ModelFacts>,
-    /// What it was asked.
     request: Request,
-    /// How the compaction goes on with its answer.
+    /// State of the ladder that takes the answer.
     waiting: Waiting,
-    /// What it is about.
     job: Job,
 }
 
-/// How a call for a summary ended.
+/// Outcome of a summary call.
 pub(crate) enum Ended {
     Done(Result<request::Answer, Failure>),
-    /// The model said nothing for too long.
+    /// The model was silent past its deadline.
     Expired,
-    /// It says more than anybody reads, or does not come to an end.
+    /// The answer is too long, or does not come to an end.
     Endless,
 }
 
-/// What the answer of a model that sums up came to.
+/// Next step after a summary call.
 pub(crate) enum Resumed {
     /// Another model is asked the same.
     AskedSpare(Box<Summarizing>),
-    /// The ladder goes on.
+    /// The ladder continues. `mode` is the stage that asked, `before` the number of stages that had failed then.
     Goes { step: Result<ladder::Step, SettingsError>, job: Box<Job>, mode: Mode, before: usize },
 }
 
 impl Summarizing {
-    /// Asks a model to sum up.
+    /// Sends a summary request.
     pub(crate) fn ask(core: &mut Core<'_>, ask: Ask, job: Job) -> Self {
         let Ask { request, mode, waiting } = ask;
         let call = QuietCall::new(core);
@@ -94,12 +91,12 @@ impl Summarizing {
         self.job
     }
 
-    /// How the compaction goes on with the answer.
+    /// State of the ladder that takes the answer.
     pub(crate) fn waiting(&self) -> &Waiting {
         &self.waiting
     }
 
-    /// The same for another job, which needs what it is asked for now.
+    /// Hands the call over to another job, which needs the summary now.
     pub(crate) fn needed_for(self, job: Job) -> Self {
         Self { waiting: self.waiting.needed(job.must_end()), job, ..self }
     }
@@ -116,12 +113,12 @@ impl Summarizing {
         self.call.begin_again();
     }
 
-    /// The answer is not wanted any more.
+    /// Cancels the model call.
     pub(crate) fn cancel(&self, core: &mut Core<'_>) {
         self.call.cancel(core);
     }
 
-    /// Goes on with what the model did.
+    /// Continues with the outcome of the call.
     pub(crate) fn resume(mut self, core: &mut Core<'_>, ended: Ended) -> Resumed {
         let failed = match &ended {
             Ended::Done(Ok(_)) => None,

@@ -1,4 +1,4 @@
-//! What a compaction works on: budget and policy, the model that sums up, and what every rung of the ladder is given.
+//! Inputs of a compaction: budget and policy, the summarizing model, and the context of the ladder's stages.
 
 use super::job::{Job, Then};
 use crate::core::Core;
@@ -16,8 +16,8 @@ pub(crate) fn model_of<'r>(core: &'r Core<'_>, render: &'r Render) -> &'r ModelF
     render.model.as_ref().unwrap_or(&core.settings().model)
 }
 
-/// The model that sums up, and the one that does where it fails: a model of its own where the settings name one, else
-/// the one whose prompt is too large.
+/// The summarizing model, and the spare one if it fails. If the settings name a model for summaries, the main
+/// model is the spare one; otherwise it writes the summary itself.
 pub(crate) fn summarizer<'s>(core: &'s Core<'_>, job: &'s Job) -> (&'s ModelFacts, Option<&'s ModelFacts>) {
     let settings = core.settings();
     let of_render = match &job.then {
@@ -31,7 +31,7 @@ pub(crate) fn summarizer<'s>(core: &'s Core<'_>, job: &'s Job) -> (&'s ModelFact
     }
 }
 
-/// Whether a model may be asked to sum up: a user's word always, anything else unless it is off or failed too often.
+/// `true` if a model may be asked for a summary: at a user's request always, else unless off or failed too often.
 pub(crate) fn may_ask(core: &Core<'_>, job: &Job) -> bool {
     let settings = core.settings();
     let by_itself = || {
@@ -42,9 +42,9 @@ pub(crate) fn may_ask(core: &Core<'_>, job: &Job) -> bool {
     settings.may_ask(summarizer(core, job).0) && (job.trigger == Trigger::Manual || by_itself())
 }
 
-/// Budget and policy of a job: a render may bring its own.
+/// Budget and policy of a job: a render may bring its own model and ceiling.
 pub(crate) fn terms(core: &Core<'_>, job: &Job) -> Result<(Budget, Policy), SettingsError> {
-    // What was reported is of the prompt that goes: only what is known of the model holds for the one that comes.
+    // Reported usage is of the prompt that is replaced; for the new one only what is known of the model holds.
     let (model, ceiling) = match &job.then {
         Then::Render(rendering) => (model_of(core, &rendering.render), rendering.render.ceiling),
         Then::Generate | Then::Report(_) | Then::Rest => (&core.settings().model, None),
@@ -59,7 +59,7 @@ pub(crate) fn terms(core: &Core<'_>, job: &Job) -> Result<(Budget, Policy), Sett
     Ok((budget, policy))
 }
 
-/// Does something with what every rung of the ladder works on.
+/// Runs `work` with the context of the ladder's stages.
 pub(crate) fn on_ladder<T>(
     core: &Core<'_>,
     job: &Job,
@@ -78,7 +78,7 @@ pub(crate) fn on_ladder<T>(
     Ok(work(Desk { source, policy: &policy, counter, tokens_before, focus, aim }))
 }
 
-/// Why what somebody asks for is not even begun.
+/// Reason why a compaction that was asked for is not begun at all.
 pub(crate) fn beforehand(core: &Core<'_>, job: &Job) -> Option<String> {
     let may_begin = job.trigger != Trigger::Manual || !job.again.is_plain();
     if may_begin || on_ladder(core, job, |desk| trigger::is_unchanged(desk.source)) != Ok(true) {

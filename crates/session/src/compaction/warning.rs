@@ -1,6 +1,6 @@
-//! What a user is told of a compaction beside its record: that something was left out without a summary, that it holds
-//! longer than what it was made for, that an answer about it could not be used. A render says so to its editor; else it
-//! is a notice in the session. Nothing is decided here.
+//! Warnings about a compaction, beside its record: messages were left out without a summary, it outlasts the
+//! budget that it was made for, the user's answer about it could not be used. A render gets a diagnostic,
+//! otherwise the session a notice.
 
 use super::job::{Job, Then};
 use super::terms::model_of;
@@ -10,10 +10,10 @@ use engine::compact::record::{Compaction, Mode};
 use engine::message::{COMPACTION_DROPPED, COMPACTION_LASTS, Message, REVIEW_UNUSABLE};
 use std::sync::Arc;
 
-/// Requests that are named in a warning, at most.
+/// Requests named in a warning, at most.
 const MOST_NAMED: usize = 20;
 
-/// Tells whoever follows a compaction.
+/// Adds a diagnostic to the render, or a notice to the session.
 fn warn(core: &mut Core<'_>, job: &mut Job, kind: &'static str, message: String) {
     match &mut job.then {
         Then::Render(rendering) => rendering.diagnostics.push(Diagnostic { kind, message }),
@@ -21,13 +21,13 @@ fn warn(core: &mut Core<'_>, job: &mut Job, kind: &'static str, message: String)
     }
 }
 
-/// What the user answered about a compaction was of no use.
+/// Warns the user that the answer about a compaction could not be used.
 pub(super) fn warn_of_review(core: &mut Core<'_>, job: &mut Job, why: &str) {
     let why = format!("your answer about the compaction was not used, so it holds as it was shown: {why}");
     warn(core, job, REVIEW_UNUSABLE, why);
 }
 
-/// What is to be said of a record that holds from now on.
+/// Adds the warnings for a record that came into force.
 pub(super) fn warn_of(core: &mut Core<'_>, record: &Compaction, job: &mut Job) {
     if record.mode == Mode::Dropped {
         let message = left_out(core, record);
@@ -47,7 +47,7 @@ pub(super) fn warn_of(core: &mut Core<'_>, record: &Compaction, job: &mut Job) {
     }
 }
 
-/// What a prompt under this record does not show and nothing stands for.
+/// Text about the messages that a prompt under this record neither shows nor sums up.
 fn left_out(conversation: &Conversation, record: &Compaction) -> String {
     let transcript = conversation.transcript();
     let messages = record.dropped.map_or(0, |span| {

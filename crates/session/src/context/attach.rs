@@ -1,25 +1,25 @@
-//! Volatile context: what is so now is captured with the request that it first appears in, and stays there
-//! byte for byte. What changes later waits for the next request, across restarts, and is told once.
+//! Volatile context: an attachment is stored with the request in which it first appears, and stays there byte
+//! for byte. Later changes wait for the next request, across restarts, and are sent once.
 
 use crate::core::Core;
 use crate::values::input::Render;
 use engine::message::attachment::{self, Attachment};
 use engine::message::{Body, Content};
 
-/// Something is so from now on; the next request tells it.
+/// Keeps attachments for the next request.
 pub(crate) fn attach_later(core: &mut Core<'_>, given: Vec<Attachment>) {
     if given.is_empty() {
         return;
     }
     core.waiting_mut().put(given);
-    // A notice is no use of the session.
+    // A notice does not count as use of the session.
     if core.is_stored() {
         core.write_head_as_it_was_used();
     }
 }
 
-/// The content of a request with what was so when it was said the first time, all that waits, and what was given
-/// with it. The later of one name is the newer.
+/// A request's content with the attachments that it had when first sent, those that wait, and those given
+/// with it; the later of one name wins.
 pub(crate) fn attached(core: &mut Core<'_>, content: Vec<Content>, given: Vec<Attachment>) -> Vec<Content> {
     let (mut content, mut all) = attachment::apart(content);
     let waited = core.waiting_mut().take();
@@ -32,8 +32,8 @@ pub(crate) fn attached(core: &mut Core<'_>, content: Vec<Content>, given: Vec<At
     content
 }
 
-/// A render says what is so now. The request that it brings has it, and all that waits; whether it is new is not
-/// known yet.
+/// Adds the given and the waiting attachments to the request that a render brings, and keeps them in the
+/// render too: whether the request is new is not known yet.
 pub(crate) fn attach_to_render(core: &Core<'_>, render: &mut Render) {
     let mut all = core.head().carried.attachments.all().to_vec();
     attachment::put(&mut all, std::mem::take(&mut render.attachments));
@@ -46,8 +46,8 @@ pub(crate) fn attach_to_render(core: &Core<'_>, render: &mut Render) {
     render.attachments = all;
 }
 
-/// The render's request was taken in, or was here before and stays as it was: what it does not tell waits for the
-/// next one.
+/// Keeps for the next request those attachments that the transcript does not show: a request that was known
+/// already stays as it was.
 pub(crate) fn attach_rest(core: &mut Core<'_>, given: Vec<Attachment>) {
     let messages = core.transcript().messages();
     let told = |attachment: &Attachment| {

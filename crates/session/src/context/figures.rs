@@ -1,4 +1,4 @@
-//! Figures of prompts as they leave the session: inside they are raw, outside they are as its model counts.
+//! Token figures as they leave the session: raw inside, scaled to the model's own count outside.
 
 use crate::core::Core;
 use crate::values::event::EventBody;
@@ -10,7 +10,7 @@ use engine::prompt::item::SectionSize;
 use engine::prompt::{self, BudgetExceeded, Prompt};
 use engine::settings::Budget;
 
-/// A prompt with its figures as they are read. Its items stay raw.
+/// Scales the figures of a prompt; its items stay raw.
 pub(crate) fn read_prompt(mut prompt: Prompt, scale: Scale) -> Prompt {
     read_each(prompt.plan.sections.iter_mut().map(|section| &mut section.tokens), scale);
     prompt.tokens = scale.read(prompt.tokens);
@@ -18,7 +18,7 @@ pub(crate) fn read_prompt(mut prompt: Prompt, scale: Scale) -> Prompt {
     prompt
 }
 
-/// Sections of one prompt: they add up to it as it is read.
+/// Scales the sections of one prompt so that they add up to its scaled size.
 fn read_each<'a>(sections: impl Iterator<Item = &'a mut u32>, scale: Scale) {
     let sections: Vec<&mut u32> = sections.collect();
     let raw: Vec<u32> = sections.iter().map(|tokens| **tokens).collect();
@@ -27,7 +27,7 @@ fn read_each<'a>(sections: impl Iterator<Item = &'a mut u32>, scale: Scale) {
     }
 }
 
-/// An overflow with its figures as they are read.
+/// Scales the figures of an overflow.
 pub(crate) fn read_exceeded(mut exceeded: BudgetExceeded, scale: Scale) -> BudgetExceeded {
     read_each(exceeded.sections.iter_mut().map(|section| &mut section.tokens), scale);
     exceeded.needed = scale.read(exceeded.needed);
@@ -35,7 +35,7 @@ pub(crate) fn read_exceeded(mut exceeded: BudgetExceeded, scale: Scale) -> Budge
     exceeded
 }
 
-/// What comes next with the figures of an overflow as they are read; those of a prompt stay raw.
+/// Scales the overflow in `next`; a prompt in it stays raw.
 pub(crate) fn read_next(next: Next, scale: Scale) -> Next {
     match next {
         Next::Must(trigger, exceeded) => Next::Must(trigger, read_exceeded(exceeded, scale)),
@@ -44,7 +44,7 @@ pub(crate) fn read_next(next: Next, scale: Scale) -> Next {
     }
 }
 
-/// The sizes of what cannot be given up, as they are read.
+/// Scales the sizes of what cannot be given up.
 pub(crate) fn read_sizes(sizes: CannotFit, scale: Scale) -> CannotFit {
     CannotFit {
         window: sizes.window,
@@ -58,7 +58,7 @@ pub(crate) fn read_sizes(sizes: CannotFit, scale: Scale) -> CannotFit {
     }
 }
 
-/// Says what a prompt weighs, in tokens as they are read, and what fits before a compaction.
+/// Emits the scaled size of a prompt, and the tokens that fit before a compaction. `raw` is its unscaled size.
 pub(crate) fn tell_context(core: &mut Core<'_>, prompt: &Prompt, raw: u32) {
     let scale = core.scale_now();
     let until_compaction = core.budget().map_or(0, |budget| {
@@ -80,12 +80,12 @@ pub(crate) fn tell_context(core: &mut Core<'_>, prompt: &Prompt, raw: u32) {
     });
 }
 
-/// Who counts the next prompt of this model.
+/// Name of the estimator for this model's next prompt.
 pub(crate) fn estimator(core: &Core<'_>, model: &ModelFacts) -> String {
     core.scale(model).named(core.counter().name(), model.key())
 }
 
-/// Says what the next prompt weighs, where the context changed and no prompt is made now.
+/// Emits the size of the next prompt, if the context changed and no prompt is sent now.
 pub(crate) fn tell_next_context(core: &mut Core<'_>) {
     let Ok(budget) = core.budget() else { return };
     let drafted = prompt::draft(core.source(budget), core.transcript().in_force());

@@ -1,4 +1,4 @@
-//! The context as figures.
+//! Token figures of the context.
 
 use super::figures::read_prompt;
 use crate::core::Conversation;
@@ -13,7 +13,7 @@ use engine::prompt::{self, Source};
 use engine::settings::PerMille;
 use engine::words::Measure;
 
-/// The context as figures, over its limit or not.
+/// The context in figures, even if it is over its limit.
 pub(crate) fn inspect(conversation: &Conversation, counter: &str, now: Time) -> Result<Inspection, Refusal> {
     let scale = conversation.scale_now();
     let budget = conversation.budget()?;
@@ -47,7 +47,7 @@ pub(crate) fn inspect(conversation: &Conversation, counter: &str, now: Time) -> 
     })
 }
 
-/// How near each trigger is for this prompt.
+/// Distance of this prompt from each trigger.
 fn nearness(
     conversation: &Conversation,
     source: Source<'_>,

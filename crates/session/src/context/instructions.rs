@@ -1,5 +1,5 @@
-//! Instruction files of the workspace. What they say when a chat begins stands in its system text and stays there byte for
-//! byte, also after a restart; a file that changes is told once, with the next request. Files are read elsewhere.
+//! Instruction files of the workspace. Their text at the start of a chat is in its system text and stays there byte
+//! for byte, across restarts; a changed file is reported once, with the next request. Files are read elsewhere.
 
 use crate::context::attach::attach_later;
 use crate::core::Core;
@@ -7,17 +7,17 @@ use crate::values::stored::Instructions;
 use engine::message::Text;
 use engine::message::attachment::Attachment;
 
-/// How the names begin of what is told later.
+/// Prefix of the names of attachments about changed files.
 const SECTION: &str = "instructions";
 
 impl Instructions {
-    /// What the model knows of it.
+    /// The text that the model knows.
     fn known(&self) -> &Text {
         self.newer.as_ref().unwrap_or(&self.text)
     }
 }
 
-/// Files were read. Where nothing was said yet, they stand as they are now; else what changed waits to be told.
+/// Takes in files that were read. Before the first turn their text is fixed; later, changes wait to be reported.
 pub(crate) fn take_instructions(core: &mut Core<'_>, files: Vec<(String, Option<Text>)>) {
     let is_new = core.transcript().turns().is_empty();
     let before = core.head().prefix.instructions.clone();
@@ -46,14 +46,15 @@ pub(crate) fn take_instructions(core: &mut Core<'_>, files: Vec<(String, Option<
     if is_new {
         core.freeze();
     }
-    // Both in one transaction: what was told is not told again after a restart.
+    // Both in one transaction: a change is not reported again after a restart.
     attach_later(core, told);
     if is_new && core.is_stored() {
         core.write_head_as_it_was_used();
     }
 }
 
-/// The beginning of the prompt changes anyway: what the files say now stands there. Whether that is something else.
+/// Puts the current text of the files into the prefix, when it changes anyway. Returns `true` if that is
+/// another text.
 pub(crate) fn renew_instructions(core: &mut Core<'_>) -> bool {
     let files = &mut core.prefix_mut().instructions;
     if files.iter().all(|file| file.newer.is_none()) {

@@ -1,5 +1,5 @@
-//! The ledger of all that the compaction in force keeps out of sight, whole and in pages: what its block has no room
-//! for has its name here. Made when it is asked for and stored nowhere. How it is read is `compact::ledger`'s.
+//! The ledger of all that the compaction in force hides, in pages: it names what the compaction's block has
+//! no room for. Made on request and stored nowhere; `compact::ledger` reads the calls.
 
 use crate::core::Conversation;
 use crate::ledger::{LedgerPage, LedgerQuery};
@@ -9,10 +9,10 @@ use engine::compact::known_tools::Kinds;
 use engine::compact::ledger::Reading;
 use engine::id::Ordinal;
 
-/// A page of the ledger of what the compaction in force keeps out of sight.
+/// Returns a page of the ledger of what the compaction in force hides.
 ///
 /// # Errors
-/// [`Refusal::Unusable`] where the cursor is of a compaction that is in force no longer.
+/// [`Refusal::Unusable`] if the cursor is of a compaction that is no longer in force.
 pub(crate) fn ledger(conversation: &Conversation, query: LedgerQuery) -> Result<LedgerPage, Refusal> {
     let in_force = conversation.transcript().in_force();
     let skip = match query.from {

@@ -1,5 +1,5 @@
-//! Memories of the session's workspace in its prompts: when what is frozen of them is read again, what
-//! stands with a message, and what the session is remembered by. What they say is `engine::memory`'s.
+//! Workspace memories: those attached to a request, and the summaries that the workspace remembers. Their
+//! text is `engine::memory`'s.
 
 use crate::core::Core;
 use crate::values::effect::{Effect, Memorize};
@@ -8,10 +8,10 @@ use engine::memory::{self, MemoryPatch, SESSION_SUMMARY};
 use engine::message::Content;
 use engine::message::attachment::Attachment;
 
-/// The name of what stands with a message.
+/// Name of the attachment with the memories for a request.
 pub(crate) const KNOWLEDGE: &str = "knowledge";
 
-/// A compaction was accepted: the workspace remembers what it sums up.
+/// Adds the summary of an accepted compaction to the workspace's memories.
 pub(crate) fn remember_compaction(core: &mut Core<'_>, record: &Compaction) {
     if let Some(narrative) = record.narrative.clone().filter(|_| core.settings().memory.summaries) {
         let id = format!("summary:{}", record.id);
@@ -25,7 +25,7 @@ pub(crate) fn remember_compaction(core: &mut Core<'_>, record: &Compaction) {
     }
 }
 
-/// What memories say to a request: it stands with the request from now on.
+/// The memories that bear on a request, to be attached to it.
 pub(crate) fn knowledge(core: &Core<'_>, content: &[Content]) -> Option<Attachment> {
     let budget = core.settings().memory.knowledge?;
     let says: Vec<&str> = content.iter().filter_map(|part| part.text().map(|text| &**text)).collect();

@@ -1,5 +1,5 @@
-//! What the user pins: taken where there is room, kept with what stands before the messages, gone with its message.
-//! How pins stand in a prompt is `prompt::pins`.
+//! Pins: accepted if there is room, stored with the prefix, removed with their message. `prompt::pins` puts
+//! them into the prompt.
 
 use crate::context::figures::tell_next_context;
 use crate::core::{Conversation, Core};
@@ -13,14 +13,14 @@ use engine::prompt::pins::{PINS, Pin, Pinned, Pins};
 use engine::tokens::TokenCount;
 use engine::words::BreakCause;
 
-/// Tokens that pins may have together: half of what tools, system and memories leave, so that there is always room
-/// for something to talk about.
+/// Tokens that pins may have together: half of what tools, system text and memories leave, so that there is
+/// always room for messages.
 pub(crate) fn most_pinned(conversation: &Conversation) -> Result<u32, Refusal> {
     let before = conversation.fixed().tokens() - conversation.fixed().pins.tokens();
     Ok(conversation.budget()?.limit.saturating_sub(before) / 2)
 }
 
-/// The pins with these among them; what is pinned already stays as it is.
+/// The pins with `new` among them; what is pinned already stays as it is.
 pub(crate) fn with_pins(conversation: &Conversation, new: &[Pinned]) -> Vec<Pin> {
     let mut pins = conversation.pins().to_vec();
     for what in new {
@@ -32,7 +32,7 @@ pub(crate) fn with_pins(conversation: &Conversation, new: &[Pinned]) -> Vec<Pin>
     pins
 }
 
-/// Whether these may be pinned, each by itself and together with what is.
+/// Checks that these may be pinned, each by itself and together with the existing pins.
 pub(crate) fn check_pins(
     conversation: &Conversation,
     new: &[Pinned],
@@ -96,7 +96,7 @@ pub(crate) fn unpin(core: &mut Core<'_>, reply: ReplyTo, id: &PinId) {
     core.reply(reply, Ok(Answer::Pinned(id.clone())));
 }
 
-/// Other pins hold from now on; who shows them is told.
+/// Replaces the pins, and emits the thread.
 pub(crate) fn set_pins(core: &mut Core<'_>, pins: Vec<Pin>) {
     let prefix = core.prefix_mut();
     let is_new = |pin: &&Pin| !prefix.pins.iter().any(|known| known.id == pin.id);
@@ -107,7 +107,7 @@ pub(crate) fn set_pins(core: &mut Core<'_>, pins: Vec<Pin>) {
     core.emit_thread();
 }
 
-/// Messages left or have other words: what is pinned follows.
+/// Drops pins of removed messages, and counts those of changed ones again.
 pub(crate) fn pins_follow(core: &mut Core<'_>) {
     let is_there = |pin: &&Pin| match &pin.what {
         Pinned::Message(id) => core.find(id).is_ok(),
@@ -121,7 +121,7 @@ pub(crate) fn pins_follow(core: &mut Core<'_>) {
     }
 }
 
-/// Nothing is pinned any more; the row is the caller's to write.
+/// Removes all pins; the caller writes the row.
 pub(crate) fn clear_pins(core: &mut Core<'_>) {
     core.prefix_mut().pins.clear();
     core.count_pins();

@@ -1,5 +1,5 @@
-//! What stands before the messages: when it is counted and frozen, and what of it may change meanwhile. What it is made
-//! of is `prompt::system`'s.
+//! The prompt's prefix: when it is counted and frozen, and what may change in it meanwhile. `prompt::system`
+//! builds it.
 
 use crate::context::instructions::renew_instructions;
 use crate::context::records::commit;
@@ -12,8 +12,8 @@ use engine::prompt::order::SystemPrompt;
 use engine::settings::Budget;
 use engine::words::BreakCause;
 
-/// A turn begins: the first one, and where the setting says so each, shows what instruction files and memories say
-/// now.
+/// Renews instruction files and memories at the start of a turn: of the first one, and of each if the setting
+/// says so.
 pub(crate) fn renew_for_turn(core: &mut Core<'_>) {
     let is_first = core.transcript().turns().is_empty();
     let is_made_anew = core.settings().system_prompt == SystemPrompt::PerTurn;
@@ -23,8 +23,8 @@ pub(crate) fn renew_for_turn(core: &mut Core<'_>) {
     }
 }
 
-/// Shows what instruction files and memories say now: here the beginning of the prompt changes anyway. Whether they
-/// say something else; the head is to be written then.
+/// Shows the current instruction files and memories, when the prefix changes anyway. Returns `true` if they
+/// say something else; the caller writes the head then.
 pub(crate) fn renew(core: &mut Core<'_>) -> bool {
     let are_files_new = renew_instructions(core);
     let are_memories_new = core.read_memories();
@@ -34,7 +34,7 @@ pub(crate) fn renew(core: &mut Core<'_>) -> bool {
     are_files_new || are_memories_new
 }
 
-/// The same after a compaction, where the prompt still fits with it.
+/// [`renew`] after a compaction, if the prompt still fits with it.
 pub(crate) fn renew_within(core: &mut Core<'_>, budget: Budget) {
     let before = core.prefix_before();
     if !renew(core) {
@@ -48,7 +48,7 @@ pub(crate) fn renew_within(core: &mut Core<'_>, budget: Budget) {
     }
 }
 
-/// Puts the block in force where the setting wants it: once, when the next prompt is made. The record that does it.
+/// Puts the block in force where the setting wants it, when the next prompt is made. Returns the record that does it.
 pub(crate) fn settle_placement(core: &mut Core<'_>, budget: Budget) -> Option<Compaction> {
     let placement = core.settings().policy.placement;
     let record = placing::replaced(core.source(budget), placement, core.counter())?;
@@ -56,7 +56,7 @@ pub(crate) fn settle_placement(core: &mut Core<'_>, budget: Budget) -> Option<Co
     Some(commit(core, record, Some("its block stands in another place from now on")))
 }
 
-/// Takes tools and sections on, where they are given and others than before.
+/// Takes over tools and sections that were given and differ.
 pub(crate) fn take_prefix(core: &mut Core<'_>, given: GivenPrefix) {
     let prefix = core.prefix_mut();
     let mut changed = false;

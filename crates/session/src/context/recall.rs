@@ -1,5 +1,5 @@
-//! What was said, byte for byte, whatever became of it in prompts: covered, cut, dropped or hidden. A pure read in every
-//! state. How a model asks for it is the `recall` tool's.
+//! Recall of messages byte for byte, whatever became of them in prompts: covered, cut, dropped or hidden.
+//! Read-only, in every state. Models use it through the `recall` tool.
 
 use crate::core::Conversation;
 use crate::recall::{Recall, Recalled, SECTION};
@@ -10,11 +10,11 @@ use engine::prompt::draft;
 use engine::settings::SettingsError;
 use engine::text::{page, sha256_hex};
 
-/// A part of a message's text.
+/// Returns a page of a message's text.
 ///
 /// # Errors
-/// [`Refusal::Unknown`] where no message of the session has this id, and no call of this id has a result;
-/// [`Refusal::NotKept`] where it was said and went with its turn.
+/// [`Refusal::Unknown`] if the reference names no message, no call with a result and no section of the
+/// caller's; [`Refusal::NotKept`] if the text was dropped at the end of its turn.
 pub(crate) fn recall(conversation: &Conversation, recall: Recall) -> Result<Recalled, Refusal> {
     let Recall { reference, offset, limit } = recall;
     if is_gone(conversation, &reference) {
@@ -40,7 +40,7 @@ pub(crate) fn recall(conversation: &Conversation, recall: Recall) -> Result<Reca
     })
 }
 
-/// What became of each message in the prompt as it would be sent now, by position.
+/// The fate of each message in the prompt as it would be sent now, by position.
 ///
 /// # Errors
 /// The settings allow no prompt.
@@ -51,7 +51,7 @@ pub(crate) fn fates(conversation: &Conversation) -> Result<Vec<Option<Fate>>, Se
     Ok(coverage::fates(conversation.transcript(), in_force, &draft(source, in_force)).collect())
 }
 
-/// Whether this was said and went with its turn.
+/// `true` if this was dropped at the end of its turn.
 fn is_gone(conversation: &Conversation, reference: &str) -> bool {
     let is_it = |message: &Message| match &message.body {
         Body::Event { kind, text } => {
@@ -59,15 +59,15 @@ fn is_gone(conversation: &Conversation, reference: &str) -> bool {
         }
         _ => false,
     };
-    // A call that came later has the id for itself.
+    // A later call of the same id takes precedence.
     match conversation.transcript().referred(reference) {
         Some(message) => is_it(message),
         None => conversation.transcript().messages().iter().any(|message| is_it(message)),
     }
 }
 
-/// All text of a message, for a model: nothing where there is none, or where no model may see it. Of what went with
-/// its turn it says so.
+/// Returns all text of a message for a model: `None` if there is none or no model may see it, a note if the
+/// text was dropped at the end of its turn.
 pub(crate) fn recall_for_model(conversation: &Conversation, reference: &str) -> Option<String> {
     if is_gone(conversation, reference) {
         return Some("[this was said and is not kept: only requests and final answers are]".to_owned());

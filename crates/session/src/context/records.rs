@@ -1,4 +1,5 @@
-//! Compaction records of a session: found, committed, put out of force, and told each time. None is ever changed.
+//! Compaction records: looked up, committed, taken out of force, and emitted each time. Only their status
+//! ever changes.
 
 use crate::core::{Conversation, Core};
 use crate::values::event::{CompactionUpdate, EventBody, Phase};
@@ -9,7 +10,7 @@ use engine::compact::metadata::Persisted;
 use engine::compact::record::{Compaction, Status};
 use engine::id::{CompactionId, TurnId};
 
-/// The record in force that is meant.
+/// Returns the record in force. Fails if there is none, or `id` names another one.
 pub(crate) fn meant<'c>(
     conversation: &'c Conversation,
     id: Option<&CompactionId>,
@@ -42,20 +43,20 @@ fn not_in_force(conversation: &Conversation, id: &CompactionId) -> Refusal {
     }
 }
 
-/// The summaries that a turn still has, oldest first.
+/// Metadata of the summaries that a turn still has, oldest first.
 pub(crate) fn summaries_left(conversation: &Conversation, turn: Option<&TurnId>) -> Vec<Persisted> {
     let at = conversation.transcript().turns().iter().position(|known| Some(&known.id) == turn);
     at.map_or_else(Vec::new, |at| conversation.summaries_of(at))
 }
 
-/// A record comes into force or goes out of it, by the user's word.
+/// Puts a record into force or out of it at the user's request, and emits it.
 pub(crate) fn set_status(core: &mut Core<'_>, id: &CompactionId, status: Status) {
     core.transcript_mut().set_status(id, status);
     core.write(Write::CompactionStatus { id: id.clone(), status });
     tell_record(core, id, None);
 }
 
-/// Tells a record that is in force or was undone, as it stands; why, where it is told once more.
+/// Emits a record that is in force or was undone. `why` is given if it is emitted again.
 pub(crate) fn tell_record(core: &mut Core<'_>, id: &CompactionId, why: Option<&str>) {
     let Some(record) = core.record(id).cloned() else { return };
     let left = summaries_left(core, record.turn.as_ref());
@@ -73,7 +74,7 @@ pub(crate) fn tell_record(core: &mut Core<'_>, id: &CompactionId, why: Option<&s
     })));
 }
 
-/// Writes a record and tells it, after the one that it is put in the place of went out of force.
+/// Writes and emits a record, after taking the one that it replaces out of force.
 pub(crate) fn commit(core: &mut Core<'_>, record: Compaction, why: Option<&str>) -> Compaction {
     if let Some(replaced) = record.replaces.clone() {
         set_status(core, &replaced, Status::Undone);
@@ -95,7 +96,7 @@ pub(crate) fn commit(core: &mut Core<'_>, record: Compaction, why: Option<&str>)
     record
 }
 
-/// Records went out of force.
+/// Stores and emits that records went out of force.
 pub(crate) fn void(core: &mut Core<'_>, records: &[CompactionId]) {
     for id in records {
         core.write(Write::CompactionStatus { id: id.clone(), status: Status::Void });

@@ -1,5 +1,5 @@
-//! The user's hand on what stands in the place of the history: a compaction is undone, made again, edited;
-//! messages are left out. Records are added or go out of force; none is changed, and nothing that was said is touched.
+//! Manual changes to what stands in place of the history: a compaction is undone or edited, messages are left
+//! out. Records are added or go out of force; messages stay untouched.
 
 use crate::context::figures::{read_prompt, tell_next_context};
 use crate::context::pins::most_pinned;
@@ -23,10 +23,10 @@ use engine::transcript::{Round, Turn};
 use engine::words::{BreakCause, TurnStatus};
 use std::collections::{BTreeMap, BTreeSet};
 
-/// Messages that a refusal names as ways on, at most.
+/// Messages that a refusal names, at most.
 const MOST_NAMED: usize = 20;
 
-/// What another status of some records means for the next prompt.
+/// The next prompt if some records had another status.
 fn drafted(conversation: &Conversation, changes: &BTreeMap<CompactionId, Status>, budget: Budget) -> Prompt {
     let mut transcript = conversation.transcript().clone();
     changes.iter().for_each(|(id, status)| transcript.set_status(id, *status));
@@ -34,7 +34,7 @@ fn drafted(conversation: &Conversation, changes: &BTreeMap<CompactionId, Status>
     prompt::draft(source, transcript.in_force())
 }
 
-/// What can be done where the prompt without this record does not fit.
+/// Alternatives to an undo after which the prompt would not fit.
 fn ways_on(conversation: &Conversation, record: &Compaction, without: &Prompt) -> Result<Vec<Way>, Refusal> {
     let budget = conversation.budget()?;
     let with = drafted(conversation, &BTreeMap::new(), budget);
@@ -58,7 +58,7 @@ fn ways_on(conversation: &Conversation, record: &Compaction, without: &Prompt) -
     Ok(ways)
 }
 
-/// The smallest window, in tokens, whose limit is no less than this many raw tokens; none where a ceiling is in its way.
+/// The smallest window, in tokens, with a limit of at least so many raw tokens; `None` if a ceiling prevents it.
 fn window_for(conversation: &Conversation, needed: u32) -> Option<u32> {
     let scale = conversation.scale(&conversation.settings().model);
     let fits = |window: u32| {
@@ -76,7 +76,7 @@ fn window_for(conversation: &Conversation, needed: u32) -> Option<u32> {
     Some(small)
 }
 
-/// These messages with all that belongs to them, if the user may leave them out.
+/// These messages with all that belongs to them. Fails if one must stay.
 fn to_exclude(
     conversation: &Conversation,
     ids: &[MessageId],
@@ -117,8 +117,8 @@ fn to_exclude(
     Ok(all)
 }
 
-/// A message with what no prompt may show without it: a call with its results, and with a turn's request the rounds
-/// that are shown of the turn. An answer to nothing says nothing, and no prompt begins with one.
+/// A message with what no prompt may show without it: a call with its results, a turn's request with the
+/// rounds shown of the turn. An answer without its request says nothing, and no prompt begins with one.
 fn belonging_to(conversation: &Conversation, ord: Ordinal, shown: &BTreeSet<Ordinal>) -> BTreeSet<Ordinal> {
     let whole = |round: &Round| {
         std::iter::once(round.assistant).chain(round.results.iter().flatten().copied()).collect()
@@ -136,7 +136,7 @@ fn belonging_to(conversation: &Conversation, ord: Ordinal, shown: &BTreeSet<Ordi
     std::iter::once(ord).chain(rounds).collect()
 }
 
-/// A compaction goes out of force: the next prompt is what it would have been without it.
+/// Takes a compaction out of force: the next prompt is as it would have been without it.
 pub(crate) fn undo(core: &mut Core<'_>, reply: ReplyTo, id: Option<&CompactionId>) {
     match changes_of_undo(core, id) {
         Ok((id, changes)) => {
@@ -146,7 +146,7 @@ pub(crate) fn undo(core: &mut Core<'_>, reply: ReplyTo, id: Option<&CompactionId
             }
             let at = core.next_ord();
             core.restraint_mut().undone(at);
-            // The prompt's beginning changes anyway, and a summary that is out of force may be remembered.
+            // The prompt changes from its start anyway, and memories may hold the summary that is out of force.
             match core.read_memories() {
                 true => core.write_head(),
                 false => core.write_head_as_it_was_used(),
@@ -160,7 +160,7 @@ pub(crate) fn undo(core: &mut Core<'_>, reply: ReplyTo, id: Option<&CompactionId
     }
 }
 
-/// Other statuses that an undo gives, where the prompt that follows fits.
+/// The status changes of an undo. Fails if the prompt that follows does not fit.
 fn changes_of_undo(
     conversation: &Conversation,
     id: Option<&CompactionId>,
@@ -169,7 +169,7 @@ fn changes_of_undo(
     let mut changes = BTreeMap::from([(record.id.clone(), Status::Undone)]);
     let mut records = conversation.transcript().compactions().iter();
     let replaced = records.find(|known| Some(&known.id) == record.replaces.as_ref());
-    // What the user put this one in the place of stood in the prompt before it; its copy in another place did not.
+    // A record that the user replaced with this one comes back; one that this only copies to another place does not.
     let is_copy = |of: &Compaction| {
         let same = (of.mode, of.covers, &of.narrative) == (record.mode, record.covers, &record.narrative);
         same && of.placement != record.placement
@@ -193,7 +193,7 @@ fn changes_of_undo(
     Ok((record.id.clone(), changes))
 }
 
-/// Messages are left out of every prompt from now on.
+/// Leaves messages out of every prompt from now on.
 pub(crate) fn exclude(core: &mut Core<'_>, reply: ReplyTo, ids: &[MessageId]) {
     let made = make_by_hand(core, |desk, conversation| {
         let draft = prompt::draft(desk.source, desk.source.transcript.in_force());
@@ -207,7 +207,7 @@ pub(crate) fn exclude(core: &mut Core<'_>, reply: ReplyTo, ids: &[MessageId]) {
     made_by_hand(core, reply, BreakCause::Exclude, made);
 }
 
-/// The user gives an accepted compaction another narrative.
+/// Replaces the narrative of an accepted compaction.
 pub(crate) fn edit(core: &mut Core<'_>, reply: ReplyTo, id: &CompactionId, narrative: &str) {
     let narrative = narrative.trim();
     let made = make_by_hand(core, |desk, conversation| {

@@ -1,5 +1,4 @@
-//! What a step writes: the session's own row, turns and messages, each with what it means for the prompt that was sent
-//! last.
+//! Writes of a step: the session's own row, turns and messages, each with its effect on the last prompt sent.
 
 use super::step::Core;
 use crate::carried::continuity::Follows;
@@ -17,14 +16,13 @@ use serde_json::Value;
 use std::sync::Arc;
 
 impl Core<'_> {
-    /// Writes the session's own row, for something is said or done in it.
+    /// Writes the session's own row, and marks the session as used now.
     pub fn write_head(&mut self) {
         self.kept.head.updated_at = self.now();
         self.write_head_as_it_was_used();
     }
 
-    /// Writes the session's own row; its place in a list of those that were used last is as before. Nothing of a session
-    /// is stored before it.
+    /// Writes the session's own row; the time of last use stays. Nothing of a session is stored before this row.
     pub fn write_head_as_it_was_used(&mut self) {
         if !std::mem::replace(&mut self.kept.is_stored, true) {
             self.read_memories();
@@ -34,41 +32,41 @@ impl Core<'_> {
         self.write(Write::Head(head));
     }
 
-    /// Another title; the row is the caller's to write.
+    /// Sets the title; the caller writes the row.
     pub fn set_title(&mut self, title: Option<String>, from: Option<TitleFrom>) {
         self.kept.head.title = title;
         self.kept.head.title_from = from;
     }
 
-    /// Other settings of the session's own layer, as they came; the row is the caller's to write.
+    /// Sets the session's own layer of settings, as received; the caller writes the row.
     pub fn set_own_settings(&mut self, own: Value) {
         self.kept.head.settings = own;
     }
 
-    /// Whether what is in the queue waits for another process; the row is the caller's to write.
+    /// Sets whether the queue waits for another process; the caller writes the row.
     pub fn set_waits(&mut self, waits: bool) {
         self.kept.head.waits = waits;
     }
 
-    /// The number of the next command that is accepted; ids are made of it.
+    /// Number of the next accepted command; ids are made of it.
     pub fn next_accepted(&mut self) -> u32 {
         self.kept.head.accepted += 1;
         self.kept.head.accepted
     }
 
-    /// A new chat under the same id; the row is the caller's to write.
+    /// Sets the generation of a new chat under the same id; the caller writes the row.
     pub fn set_generation(&mut self, generation: Generation) {
         self.kept.head.generation = generation;
     }
 
-    /// Sets how the turn at this place ended.
+    /// Sets the status of the turn at index `at`.
     pub fn set_turn(&mut self, at: usize, status: TurnStatus) {
         if self.turns().get(at).is_some_and(|row| row.status != status) {
             self.change_turn(at, |row| row.status = status);
         }
     }
 
-    /// Changes the newest turn's row.
+    /// Changes and writes the newest turn's row.
     pub fn change_last_turn(&mut self, change: impl FnOnce(&mut TurnRow)) {
         self.change_turn(self.last_turn(), change);
     }
@@ -81,19 +79,19 @@ impl Core<'_> {
         }
     }
 
-    /// Notes what was decided about calls of the newest turn; the row is the caller's to write.
+    /// Notes decisions about calls of the newest turn; the caller writes the row.
     pub fn note_decided(&mut self, decisions: &[Decision]) {
         if let Some(row) = self.kept.turns.last_mut() {
             row.decided.extend_from_slice(decisions);
         }
     }
 
-    /// A message that begins now.
+    /// A message created now.
     pub fn stamped(&self, body: Body) -> NewMessage {
         NewMessage { created_at: Some(self.stamp().to_owned()), ..NewMessage::new(body) }
     }
 
-    /// Appends a message to the running turn.
+    /// Appends a message to the running turn; its thinking is bound to the last prompt.
     pub fn append(&mut self, mut new: NewMessage) -> Ordinal {
         self.bind_thinking(self.next_ord(), &mut new);
         let counter = self.counter();
@@ -102,7 +100,7 @@ impl Core<'_> {
         ord
     }
 
-    /// Appends a message that came from elsewhere to the running turn.
+    /// Appends a message from elsewhere to the running turn.
     pub fn append_as_it_is(&mut self, new: NewMessage) -> Ordinal {
         let counter = self.counter();
         let ord = self.kept.transcript.append(new, counter);
@@ -110,7 +108,7 @@ impl Core<'_> {
         ord
     }
 
-    /// Appends a request that begins a turn, with the ids that were promised for it.
+    /// Appends a request that begins a turn, with the ids reserved for it.
     pub fn append_turn(&mut self, new: NewMessage, promised: Option<(TurnId, MessageId)>) -> Ordinal {
         let counter = self.counter();
         let ord = match promised {
@@ -121,7 +119,7 @@ impl Core<'_> {
         ord
     }
 
-    /// Appends a user's word to the running turn, with the ids that were promised for it.
+    /// Appends a user's message to the running turn, with the ids reserved for it.
     pub fn inject(&mut self, new: NewMessage, promised: Option<(TurnId, MessageId)>) -> Ordinal {
         let counter = self.counter();
         let ord = match promised {
@@ -132,24 +130,24 @@ impl Core<'_> {
         ord
     }
 
-    /// Appends something that the user is to see and no model.
+    /// Appends a notice for the user that no model sees.
     pub fn notice(&mut self, kind: &str, text: String) {
         let body = Body::Event { kind: kind.to_owned(), text: text.into() };
         let new = NewMessage { visible_to_model: false, ..self.stamped(body) };
         let known = self.turns().len();
         self.append(new);
         if known < self.turns().len() {
-            // The first thing that is said in a session is in a turn as well; none runs because of it.
+            // A notice that comes first in a session opens a turn; that turn does not run.
             self.set_turn(known, TurnStatus::Cancelled);
         }
     }
 
-    /// Stores and tells a message that the transcript took in.
+    /// Stores and emits a message that is in the transcript already.
     pub fn took_in(&mut self, ord: Ordinal) {
         let head = &mut self.kept.head;
         let is_first = head.is_left_behind();
         if is_first {
-            // Whoever goes on in what a rewind left behind keeps it: a deletion of its parent leaves it alone.
+            // A session left behind by a rewind is kept once it is continued, even if its parent is deleted.
             head.carried.continued = true;
         }
         if is_first || !self.is_stored() {
@@ -176,7 +174,7 @@ impl Core<'_> {
         self.learn_usage(ord);
     }
 
-    /// Stores another version of a message that is here; it is the caller's to tell.
+    /// Stores another version of a message; the caller emits it.
     pub fn write_message(&mut self, ord: Ordinal) -> Option<Arc<Message>> {
         let turn = u32::try_from(self.transcript().turn_at(ord).unwrap_or_default()).unwrap_or(u32::MAX);
         let message = self.transcript().message(ord).cloned()?;
@@ -184,12 +182,13 @@ impl Core<'_> {
         Some(message)
     }
 
-    /// Turns that the transcript has no longer go, and what was begun behind this message.
+    /// Drops turns that the transcript no longer has, and what was started from this message on. Returns how
+    /// many stay.
     pub fn cut_turns(&mut self, from: Ordinal) -> u32 {
         let stay = self.transcript().turns().len();
         self.kept.turns.truncate(stay);
         if self.turns().last().is_some_and(|row| row.started >= Some(from)) {
-            // Its place may be another message's soon.
+            // Another message may take this position soon.
             self.change_last_turn(|row| {
                 row.started = None;
                 row.decided.clear();
@@ -201,7 +200,7 @@ impl Core<'_> {
         u32::try_from(stay).unwrap_or(u32::MAX)
     }
 
-    /// What was sent is no longer a prefix of what is sent next. It is told with that.
+    /// Announces that the next prompt will not extend the last one; reported with that prompt.
     pub fn announce(&mut self, cause: BreakCause) {
         let carried = &mut self.kept.head.carried;
         let Some(is_new) = carried.continuity.announce(cause) else { return };
@@ -211,7 +210,7 @@ impl Core<'_> {
         }
     }
 
-    /// An answer to the prompt that was sent last comes in at this place: its thinking is bound to that prompt.
+    /// Binds the thinking of an answer at this position to the last prompt, if it follows that.
     pub fn bind_thinking(&self, ord: Ordinal, new: &mut NewMessage) {
         let Body::Assistant { parts, beside, .. } = &mut new.body else { return };
         let thinks = parts.iter().any(|part| matches!(part, AssistantPart::Reasoning { .. }));
@@ -221,8 +220,8 @@ impl Core<'_> {
         }
     }
 
-    /// The provider refused thinking behind something that changed: from now on it is shown none of what there is. Whether
-    /// there was any in the prompt that was sent last; without it, asking again would not help.
+    /// Leaves all thinking so far out of later prompts: the provider refused it behind something that
+    /// changed. Returns `false` if the last prompt showed none: asking again would not help then.
     pub fn leave_thinking_out(&mut self) -> bool {
         let (before, model) = (self.next_ord(), self.settings().model.name.clone());
         if !self.kept.head.carried.continuity.refuse_thinking(model, before) {
@@ -234,11 +233,11 @@ impl Core<'_> {
         true
     }
 
-    /// A turn begins: thinking that prompts showed while the one before it ran stands in them no longer.
+    /// Announces that thinking shown during the turn before leaves the prompt when another turn begins.
     pub fn announce_stripped(&mut self) {
         let transcript = self.transcript();
         let Some(last) = transcript.turns().len().checked_sub(1) else { return };
-        // A compaction took its part out of prompts before, and said so.
+        // A compaction took the earlier part out of prompts before, and was announced.
         let shown = transcript.in_force().map_or(Ordinal(0), Compaction::resume_at);
         let rounds = transcript.rounds_of(last).iter().filter(|round| round.assistant >= shown);
         let answers = rounds.filter_map(|round| transcript.message(round.assistant));
@@ -247,7 +246,7 @@ impl Core<'_> {
         }
     }
 
-    /// A result came. Where its call stood in a prompt, something stood there for it.
+    /// Announces a late result: prompts already showed its call with a placeholder.
     fn announce_late_result(&mut self, ord: Ordinal) {
         let transcript = self.transcript();
         let is_result = matches!(transcript.message(ord).map(|message| &message.body), Some(Body::Tool(_)));
@@ -260,7 +259,7 @@ impl Core<'_> {
         }
     }
 
-    /// An answer was taken in. What its provider reported is about the prompt that went out last, where it follows that.
+    /// Learns from the usage reported with an answer, if it follows the last prompt.
     fn learn_usage(&mut self, ord: Ordinal) {
         let Some(sent) = self.head().carried.continuity.sent() else { return };
         let answer = self.transcript().message(ord).map(|message| &message.body);
@@ -277,7 +276,7 @@ impl Core<'_> {
         }
     }
 
-    /// A prompt goes out: tells how it follows the one before it, and keeps its marks.
+    /// Records a prompt as sent: keeps its marks, and emits a break if it does not extend the one before.
     pub fn goes_out(&mut self, prompt: &Prompt, model: Option<&str>) {
         let messages = self.transcript().messages().len();
         let next = Sent::of(prompt, self.fixed(), model, messages);
@@ -298,7 +297,7 @@ impl Core<'_> {
         }
     }
 
-    /// A prompt goes to this model: the next one may have a smaller window.
+    /// Remembers the model of a prompt: the next one may have a smaller window.
     pub fn remember_model(&mut self, model: &ModelFacts) {
         if self.kept.head.carried.continuity.set_model(model) {
             self.write_head_as_it_was_used();

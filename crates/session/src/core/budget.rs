@@ -1,5 +1,5 @@
-//! How a conversation reads its counts: the budget of the next prompt, by its settings and by what providers reported and
-//! refused. Inside, everything is weighed raw against a limit that is turned into raw tokens; what leaves is turned back.
+//! Budget of the next prompt, by settings, reported usage and refusals. Inside, everything is compared in raw
+//! tokens, limits included; figures that leave the session are scaled.
 
 use super::conversation::Conversation;
 use crate::carried::limits::{Asked, Terms, Verdict};
@@ -14,17 +14,17 @@ use engine::prompt::request::Overflow;
 use engine::settings::{Budget, BudgetSettings, SettingsError};
 
 impl Conversation {
-    /// How counts of the next prompt for this model are read.
+    /// Scale for this model's next prompt.
     pub fn scale(&self, model: &ModelFacts) -> Scale {
         self.head.carried.usage.scale_from(model.key(), model.per_thousand)
     }
 
-    /// How counts of any prompt for this model are read.
+    /// Scale for any prompt of this model, without the last report as a baseline.
     pub fn unanchored(&self, model: &ModelFacts) -> Scale {
         self.head.carried.usage.unanchored_from(model.key(), model.per_thousand)
     }
 
-    /// How counts of the next prompt for the model in force are read.
+    /// Scale for the next prompt of the model in force.
     pub fn scale_now(&self) -> Scale {
         self.scale(&self.settings.model)
     }
@@ -34,7 +34,7 @@ impl Conversation {
         self.budget_in(self.scale_now(), &self.settings.model, None)
     }
 
-    /// The budget of a prompt for this model in raw tokens, under a ceiling in tokens as they are read.
+    /// The budget of a prompt for this model in raw tokens, under a ceiling in scaled tokens.
     pub fn budget_in(
         &self,
         scale: Scale,
@@ -45,27 +45,28 @@ impl Conversation {
         let margin = self.head.carried.usage.margin(model.key(), settings.margin);
         let budget = BudgetSettings { margin, ..settings.clone() }.budget(model.window)?;
         let learned = self.learned_limit(model).unwrap_or(u32::MAX);
-        // Some take less as a prompt than their window holds.
+        // Some models accept smaller prompts than their window.
         let input =
             model.input.map_or(u32::MAX, |input| input.saturating_sub(margin.of(model.window)).max(1));
         let taken = scale.raw_limit(budget.limit.min(input)).min(learned);
-        // A ceiling is of the prompt that is made: what a model may read of a summary's source is its window's.
+        // The ceiling is for this prompt; a summary's source may be as large as the window allows.
         let limit = ceiling.map_or(taken, |ceiling| scale.raw_limit(ceiling).min(taken));
         Ok(Budget { limit, summary_request: taken, bound_thinking: self.bound_thinking(model), ..budget })
     }
 
-    /// The first message whose thinking this model may be shown, where it takes none but behind the prompt that it followed.
+    /// The first message whose thinking this model may be shown, if it takes thinking only behind the prompt
+    /// that it followed.
     fn bound_thinking(&self, model: &ModelFacts) -> Option<Ordinal> {
         let refused = self.head.carried.continuity.refused_before(model);
         refused.or(model.binds_thinking.then_some(Ordinal(0)))
     }
 
-    /// What a prompt under this budget is made of.
+    /// The parts of a prompt under this budget.
     pub fn source(&self, budget: Budget) -> Source<'_> {
         Source { transcript: &self.transcript, fixed: &self.fixed, budget }
     }
 
-    /// How well counts for the model in force are known.
+    /// Accuracy of token counts for the model in force.
     pub fn estimate(&self) -> Estimate {
         let (usage, model) = (&self.head.carried.usage, &self.settings.model);
         let key = model.key();
@@ -77,13 +78,13 @@ impl Conversation {
         }
     }
 
-    /// What users and tools said so far, in messages: what a second overflow is compared with.
+    /// Messages of users and tools so far; a second overflow is compared with it.
     pub fn heard(&self) -> usize {
         let said = self.transcript.messages().iter();
         said.filter(|message| !message.is_hidden() && !matches!(message.body, Body::Assistant { .. })).count()
     }
 
-    /// Whether a provider found the last prompt too large, and nothing was said since.
+    /// `true` if the last prompt was refused as too large and nothing was heard since.
     pub fn was_too_large(&self) -> bool {
         self.trial.was_too_large(self.heard())
     }
@@ -92,42 +93,41 @@ impl Conversation {
         Terms { model, settings: &self.settings, scale: self.scale(model), heard: self.heard() }
     }
 
-    /// What a refusal of a request for the model in force is taken for.
+    /// Interprets a provider's refusal of a request for the model in force.
     pub fn judge(&self, overflow: Overflow, asked: Asked) -> Verdict {
         self.head.carried.limits.judge(self.terms(&self.settings.model), overflow, asked)
     }
 
-    /// The most that an answer to so many tokens may have, as this model's provider said.
+    /// The largest answer that this model's provider accepts for a prompt of so many tokens, if learned.
     pub fn most_answer(&self, model: &ModelFacts, tokens: u32) -> Option<u32> {
         self.head.carried.limits.most_answer(&self.trial, self.terms(model), tokens)
     }
 
-    /// What an answer of this model to so many tokens may have at most, by its window and by what its provider said.
+    /// The room for this model's answer to so many tokens, by its window and by what was learned of its provider.
     pub fn room(&self, model: &ModelFacts, tokens: u32) -> u32 {
         let room = self.settings.room(model, tokens);
         self.most_answer(model, tokens).map_or(room, |most| most.min(room))
     }
 
-    /// What the provider of this model turned out to take, in raw tokens, where it found a prompt too large and is obeyed.
+    /// The learned limit of a prompt for this model, in raw tokens, unless it is ignored now.
     pub fn learned_limit(&self, model: &ModelFacts) -> Option<u32> {
         self.head.carried.limits.limit(&self.trial, self.terms(model))
     }
 
-    /// New tokens that are missing before a compaction is made that need not be: the user undid one or refused one, or an
-    /// attempt at one came to nothing.
+    /// New tokens missing before an optional compaction, after the user undid or refused one or an attempt
+    /// came to nothing.
     pub fn held_back(&self, source: Source<'_>) -> u32 {
         let missing = |since| trigger::missing_since(source, &self.settings.policy, since);
         self.head.carried.restraint.since().map_or(0, missing)
     }
 
-    /// New tokens that fit before a compaction that sizes set off, in a prompt of this many raw tokens.
+    /// New tokens that fit into a prompt of this many raw tokens before its size sets off a compaction.
     pub fn tokens_until(&self, source: Source<'_>, tokens: u32) -> u32 {
         trigger::tokens_until(source, &self.settings.policy, tokens, self.held_back(source))
     }
 
-    /// What the next prompt, for this model, needs before it goes out. What the user took out of force is not made again
-    /// by itself where nothing was said since, nor what came to nothing or was refused before as much is new as another
-    /// compaction waits for; room that is needed is made all the same.
+    /// Decides what this model's next prompt needs before it is sent. An optional compaction that was undone,
+    /// refused or fruitless is not repeated before enough is new; room that is needed is made all the same.
     pub fn next(&self, source: Source<'_>, model: &ModelFacts) -> Next {
         match trigger::next(source, &self.settings.policy, self.is_smaller(model)) {
             Next::Try(_, prompt) if self.held_back(source) > 0 => Next::Send(prompt),
@@ -135,7 +135,7 @@ impl Conversation {
         }
     }
 
-    /// Whether the model that answers next has a smaller window than the one that answered last.
+    /// `true` if this model has a smaller window than the one of the last prompt.
     fn is_smaller(&self, model: &ModelFacts) -> bool {
         self.head.carried.continuity.model().is_some_and(|last| last.window > model.window)
     }

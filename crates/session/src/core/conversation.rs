@@ -1,4 +1,4 @@
-//! A conversation as it is kept: what was said, the session's own row, and what it runs under.
+//! The stored conversation: its messages, the session's own row and its settings.
 
 use super::ring::Ring;
 use crate::carried::limits::Trial;
@@ -14,30 +14,30 @@ use engine::scope::Scope;
 use engine::transcript::Transcript;
 use std::sync::Arc;
 
-/// Everything that was said in a session, and what its next prompt is made of. What is done in it is not known here.
+/// Messages of a session, and all that its next prompt is made of; knows nothing of what runs.
 #[derive(Debug, Clone)]
 pub(crate) struct Conversation {
     pub(super) head: Head,
     pub(super) settings: Settings,
     pub(super) transcript: Transcript,
     pub(super) fixed: Fixed,
-    /// How each turn of the transcript ended, by its place.
+    /// Rows of the transcript's turns, by index.
     pub(super) turns: Vec<TurnRow>,
-    /// What its workspace remembers, as it is now.
+    /// Current memories of the workspace.
     pub(super) memories: Arc<[Memory]>,
-    /// What it shares with other sessions.
+    /// Scope shared with other sessions.
     pub(super) scope: Arc<Scope>,
-    /// What the user typed and did not send.
+    /// Text that the user typed and did not send.
     pub(super) draft: Option<Text>,
     pub(super) trial: Trial,
     pub(super) events: Ring,
-    /// The name of this numbering of events.
+    /// Name of this numbering of events.
     pub(super) stream: String,
-    /// Calls of a model so far.
+    /// Model calls so far.
     pub(super) calls: u64,
-    /// What the user is to see as soon as no answer is being given: the place of that is taken.
+    /// Notices held back while an answer streams: its message id is assigned already.
     pub(super) notices: Vec<(&'static str, String)>,
-    /// Whether its own row was written.
+    /// `true` once the session's own row was written.
     pub(super) is_stored: bool,
 }
 
@@ -59,12 +59,12 @@ impl Conversation {
         &self.transcript
     }
 
-    /// What stands before the messages, counted and frozen.
+    /// The prompt's prefix, counted and frozen.
     pub fn fixed(&self) -> &Fixed {
         &self.fixed
     }
 
-    /// How each turn of the transcript ended, by its place.
+    /// Rows of the transcript's turns, by index.
     pub fn turns(&self) -> &[TurnRow] {
         &self.turns
     }
@@ -81,37 +81,37 @@ impl Conversation {
         &self.trial
     }
 
-    /// The name of this numbering of events.
+    /// Name of this numbering of events.
     pub fn stream(&self) -> &str {
         &self.stream
     }
 
-    /// The number of the last event.
+    /// The number of the last event; 0 before the first.
     pub fn last_event(&self) -> u64 {
         self.events.last()
     }
 
-    /// All events of this stream after this one, where they are still kept.
+    /// The events of this stream after `seq`, if they are still kept.
     pub fn events_since(&self, stream: &str, seq: u64) -> Option<Vec<Event>> {
         if self.stream == stream { self.events.since(seq) } else { None }
     }
 
-    /// Calls of a model so far.
+    /// Model calls so far.
     pub fn calls(&self) -> u64 {
         self.calls
     }
 
-    /// Whether its own row was written.
+    /// `true` once the session's own row was written.
     pub fn is_stored(&self) -> bool {
         self.is_stored
     }
 
-    /// What is pinned, in the order in which it was.
+    /// Pins, in the order in which they were made.
     pub fn pins(&self) -> &[Pin] {
         &self.head.prefix.pins
     }
 
-    /// What it is, beside its messages and what runs.
+    /// Title, draft, scope and pins, for an event.
     pub fn thread(&self) -> Thread {
         Thread {
             title: self.head.title.clone(),
@@ -123,7 +123,7 @@ impl Conversation {
     }
 }
 
-/// The place of a message after so many.
+/// The position after so many messages.
 pub(super) fn ordinal(messages: usize) -> Ordinal {
     Ordinal(u32::try_from(messages).unwrap_or(u32::MAX))
 }

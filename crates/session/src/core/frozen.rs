@@ -1,4 +1,4 @@
-//! What stands before the messages, counted and frozen.
+//! Counts and freezes the prompt's prefix.
 
 use super::conversation::Conversation;
 use crate::values::settings::Settings;
@@ -10,12 +10,11 @@ use engine::prompt::pins::Pins;
 use engine::prompt::system::Fixed;
 use engine::tokens::TokenCount;
 
-/// What stands above the instruction files.
+/// Heading above the instruction files.
 const INSTRUCTIONS: &str = "# WORKSPACE INSTRUCTIONS\n\
                        The files below belong to the workspace. They say how to work in it; the user's requests go before them.";
 
-/// Counts and freezes what stands before the messages: named sections, the caller's own, its tools, and those of ours
-/// that it has no tool of the same name for.
+/// Counts and freezes the prefix: named sections, those of the caller, its tools, and own tools of other names.
 pub(super) fn freeze(kept: &mut Conversation, counter: &dyn TokenCount) {
     let Settings { own_tools, system, policy, .. } = &kept.settings;
     let prefix = &kept.head.prefix;
@@ -33,12 +32,11 @@ pub(super) fn freeze(kept: &mut Conversation, counter: &dyn TokenCount) {
     count_pins(kept, counter);
 }
 
-/// Counts the pins again.
 pub(super) fn count_pins(kept: &mut Conversation, counter: &dyn TokenCount) {
     kept.fixed.pins = Pins::new(&kept.head.prefix.pins, &kept.transcript, counter);
 }
 
-/// What the instruction files say, as the system text shows it.
+/// The instruction files as the system text shows them; `None` if all are empty.
 fn instructions(prefix: &Prefix) -> Option<Text> {
     let files = prefix.instructions.iter().filter(|file| !file.text.is_empty());
     let said =

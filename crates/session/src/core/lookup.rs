@@ -1,4 +1,4 @@
-//! What is found in a conversation: messages, calls, compaction records.
+//! Lookups in a conversation: messages, calls, compaction records.
 
 use super::conversation::{Conversation, ordinal};
 use crate::values::input::At;
@@ -14,7 +14,7 @@ use engine::words::TurnStatus;
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
-/// A compaction record with what clients keep of it.
+/// A compaction record with the metadata that clients keep of it.
 pub(crate) type Record = (Compaction, Persisted);
 
 impl Conversation {
@@ -23,22 +23,22 @@ impl Conversation {
         ordinal(self.transcript.messages().len())
     }
 
-    /// The newest turn.
+    /// Id of the newest turn.
     pub fn turn_id(&self) -> Option<TurnId> {
         self.transcript.turns().last().map(|turn| turn.id.clone())
     }
 
-    /// Whether the newest turn was not told to have ended.
+    /// `true` if the end of the newest turn was not recorded yet.
     pub fn is_turn_running(&self) -> bool {
         self.turns.last().is_some_and(|row| row.status == TurnStatus::Running)
     }
 
-    /// The place of the newest turn's row; 0 where there is none.
+    /// Index of the newest turn's row; 0 if there is none.
     pub fn last_turn(&self) -> usize {
         self.turns.len().saturating_sub(1)
     }
 
-    /// The message that is meant, among those that a client sees.
+    /// Resolves a message among those that a client sees.
     pub fn resolve(&self, at: &At) -> Result<MessageId, Refusal> {
         match at {
             At::Id(id) => self.find(id).map(|message| message.id.clone()),
@@ -50,7 +50,7 @@ impl Conversation {
         }
     }
 
-    /// A message that a client sees. The newest are asked for most.
+    /// Finds a message that a client sees, from the newest on.
     pub fn find(&self, id: &MessageId) -> Result<&Arc<Message>, Refusal> {
         let mut newest_first = self.transcript.messages().iter().rev();
         newest_first
@@ -58,8 +58,8 @@ impl Conversation {
             .ok_or_else(|| Refusal::Unknown { what: "messageId", id: id.as_str().to_owned() })
     }
 
-    /// Calls of the newest round that have no result. A turn that has no round yet waits for none: what an earlier one
-    /// left open, such as a conversation that was taken in, is nobody's any more.
+    /// Calls of the newest round without a result. Empty if the newest turn has no round: calls left open by
+    /// an earlier one, as in an imported conversation, no longer count.
     pub fn unanswered(&self) -> BTreeSet<CallId> {
         let turn = self.transcript.turns().len().saturating_sub(1);
         let Some(round) = self.transcript.rounds_of(turn).last() else { return BTreeSet::new() };
@@ -72,7 +72,7 @@ impl Conversation {
         open.map(|(call, _)| call.id.clone()).collect()
     }
 
-    /// Name and arguments of calls of the newest round.
+    /// Name and arguments of those calls that are in the newest round, each with this reason.
     pub fn reasons<'a>(&self, calls: impl Iterator<Item = &'a CallId>, reason: &str) -> Vec<Reason> {
         let newest =
             self.transcript.rounds().last().and_then(|round| self.transcript.message(round.assistant));
@@ -89,21 +89,21 @@ impl Conversation {
         found.map(with).collect()
     }
 
-    /// A tool that the model is told of.
+    /// A tool that the model knows.
     pub fn tool(&self, name: &str) -> Option<&Tool> {
         self.fixed.tools.iter().find(|tool| tool.name == name)
     }
 
-    /// Whether we run this tool: the model was told of ours, and the editor has none of that name.
+    /// `true` if the sidecar runs this tool: it is one of its own, and the editor has none of that name.
     pub fn is_own(&self, name: &str) -> bool {
         let is = |tools: &[Tool]| tools.iter().any(|tool| tool.name == name);
         is(&self.settings.own_tools) && !is(&self.head.prefix.tools)
     }
 
-    /// How the newest round of the newest turn ends it, where it does: by this call.
+    /// The call that ends the newest turn in its newest round, and how, if one does.
     pub fn ending_call(&self) -> Option<(EndsTurn, ToolCall)> {
         let transcript = &self.transcript;
-        // What an earlier turn ended with says nothing of one that has no round.
+        // A turn without a round is not ended by a call of an earlier turn.
         let round = transcript.rounds_of(transcript.turns().len().checked_sub(1)?).last()?;
         let Body::Assistant { calls, .. } = &transcript.message(round.assistant)?.body else { return None };
         let answered = calls.iter().zip(&round.results).filter(|(_, result)| {
@@ -126,18 +126,18 @@ impl Conversation {
         records.map(|record| (record.clone(), self.persisted(record))).collect()
     }
 
-    /// What clients keep of a record.
+    /// The metadata that clients keep of a record.
     pub fn persisted(&self, record: &Compaction) -> Persisted {
         metadata(&self.transcript, record)
     }
 
-    /// What clients keep of the compactions in force.
+    /// The metadata that clients keep of the compactions in force.
     pub fn kept_by_clients(&self) -> BTreeMap<CompactionId, Persisted> {
         let kept = self.records().into_iter().filter(|(record, _)| record.status == Status::InForce);
         kept.map(|(record, metadata)| (record.id, metadata)).collect()
     }
 
-    /// The metadata of the summaries that were made while this turn ran, oldest first.
+    /// Metadata of the summaries in force that were made in the turn at this index, oldest first.
     pub fn summaries_of(&self, at: usize) -> Vec<Persisted> {
         let Some(turn) = self.transcript.turns().get(at) else { return Vec::new() };
         let made = self
@@ -148,12 +148,12 @@ impl Conversation {
         made.map(|record| self.persisted(record)).collect()
     }
 
-    /// How tools are known to the ledger.
+    /// Kinds of tools, for the ledger.
     pub fn kinds(&self) -> Kinds<'_> {
         Kinds { named: &self.settings.policy.tool_kinds, declared: &self.fixed.tools }
     }
 
-    /// What to say of calls under a new record that the ledger could not read.
+    /// Messages about calls under a new record that the ledger could not read.
     pub fn unreadable(&self, record: &Compaction) -> Vec<String> {
         ledger::unreadable(&self.transcript, record, self.kinds())
     }

@@ -1,4 +1,4 @@
-//! How a conversation begins, or goes on from what a store has of it.
+//! Opens a conversation: a new one, or from the store.
 
 use super::conversation::Conversation;
 use super::frozen::freeze;
@@ -19,16 +19,16 @@ use std::sync::Arc;
 pub(crate) struct Opening {
     pub head: Head,
     pub settings: Settings,
-    /// What the store has of it, without what waits.
+    /// The stored rows, without the queue and its keys.
     pub stored: Option<Stored>,
-    /// Whether that is only its newest part.
+    /// `true` if `stored` is only the newest part.
     pub is_part: bool,
     pub stream: String,
     pub scope: Scope,
     pub memories: Vec<Memory>,
 }
 
-/// A new conversation, or one that goes on; with the rows of the store that could not be read.
+/// Opens a conversation; also returns the stored rows that could not be read.
 pub(crate) fn open(opening: Opening, counter: &dyn TokenCount) -> (Conversation, Vec<String>) {
     let Opening { mut head, settings, stored, is_part, stream, scope, memories } = opening;
     let is_stored = stored.is_some();
@@ -43,7 +43,7 @@ pub(crate) fn open(opening: Opening, counter: &dyn TokenCount) -> (Conversation,
         turns = put_back(&mut transcript, stored.messages, stored.turns, is_part, counter);
         for mut record in stored.compactions {
             if record.status == Status::InForce && !record.is_within(transcript.messages().len()) {
-                // Obeyed, it would hide what is said from now on.
+                // In force, it would hide messages of later turns.
                 record.status = Status::Void;
                 unreadable.push(format!("compaction {}: it speaks of messages that are not here", record.id));
             }
@@ -71,7 +71,7 @@ pub(crate) fn open(opening: Opening, counter: &dyn TokenCount) -> (Conversation,
     (conversation, unreadable)
 }
 
-/// Places at which no message is, though a later one is there.
+/// Positions without a message before existing messages, as text.
 fn gaps(messages: &[(u32, Arc<Message>)]) -> Vec<String> {
     let places = messages.iter().map(|(_, message)| message.ord.0);
     let expected = std::iter::once(0).chain(places.clone().map(|ord| ord.saturating_add(1)));
@@ -81,7 +81,7 @@ fn gaps(messages: &[(u32, Arc<Message>)]) -> Vec<String> {
         .collect()
 }
 
-/// Puts what a store gave into a transcript; its turns. Where it is a part, places are taken for what it left out.
+/// Puts stored messages into a transcript; returns its turns. In a part, placeholders fill the missing positions.
 fn put_back(
     transcript: &mut Transcript,
     messages: Vec<(u32, Arc<Message>)>,
@@ -100,8 +100,8 @@ fn put_back(
     TurnRow::left_out(missing).chain(turns).collect()
 }
 
-/// Signatures and ciphertexts were once counted as text. A message that was stored so is weighed once more whenever it is
-/// loaded: its row stays as it was written, check sum and all.
+/// Counts a message again if an older version counted signatures and ciphertexts as text. Done on each load:
+/// the stored row keeps its bytes and checksum.
 fn weigh_again(message: &mut Arc<Message>, counter: &dyn TokenCount) {
     if !message.body.was_weighed_whole() {
         return;

@@ -1,4 +1,4 @@
-//! What changes what stands before the messages.
+//! Changes to the prompt's prefix.
 
 use super::conversation::Conversation;
 use super::frozen::{count_pins, freeze};
@@ -10,7 +10,7 @@ use engine::memory::{Memory, remembered};
 use engine::message::attachment::Attachment;
 use engine::prompt::system::Fixed;
 
-/// What stood before the messages, to be put back where something else does not fit.
+/// A saved prefix, to be restored if another one does not fit.
 pub(crate) struct PrefixBefore {
     prefix: Prefix,
     waiting: Vec<Attachment>,
@@ -18,13 +18,13 @@ pub(crate) struct PrefixBefore {
 }
 
 impl Core<'_> {
-    /// Freezes again what stands before the messages.
+    /// Counts and freezes the prefix again.
     pub fn freeze(&mut self) {
         let counter = self.counter();
         freeze(self.kept, counter);
     }
 
-    /// Results and thinking are shown under the limits of the settings in force.
+    /// Applies the limits of the settings in force to shown results and thinking.
     pub fn limit_what_is_shown(&mut self) {
         let Conversation { transcript, settings, fixed, .. } = &mut *self.kept;
         transcript.limit_results(Some(settings.most_result()));
@@ -32,22 +32,22 @@ impl Core<'_> {
         transcript.name_results(fixed.tools.iter().any(|tool| tool.name == RECALL));
     }
 
-    /// Counts the pins again.
     pub fn count_pins(&mut self) {
         let counter = self.counter();
         count_pins(self.kept, counter);
     }
 
-    /// What is given there; it is not frozen again.
+    /// The given parts of the prefix; they take effect with the next `freeze`.
     pub fn prefix_mut(&mut self) -> &mut Prefix {
         &mut self.kept.head.prefix
     }
 
-    /// Reads again what every prompt shows of the memories: when the session is made, compacted, reset, when a compaction
-    /// is undone or the settings for it change. Whether it changed; its head is to be written then.
+    /// Reads the memories in the prefix again: when the session is made, compacted or reset, a turn renews
+    /// the prefix, a compaction is undone or their settings change. Returns `true` if they changed; the
+    /// caller writes the head then.
     pub fn read_memories(&mut self) -> bool {
         let made = self.settings().memory.core.and_then(|budget| {
-            // What a summary in force says stands in the history already.
+            // A summary in force is in the history already.
             let is_in_force = |record: &Compaction| record.status == Status::InForce;
             let in_force: Vec<&str> = self
                 .transcript()
@@ -68,7 +68,7 @@ impl Core<'_> {
         changed
     }
 
-    /// What stands before the messages now.
+    /// Saves the current prefix.
     pub fn prefix_before(&self) -> PrefixBefore {
         PrefixBefore {
             prefix: self.head().prefix.clone(),
@@ -77,7 +77,7 @@ impl Core<'_> {
         }
     }
 
-    /// Puts back what stood there before.
+    /// Restores a saved prefix.
     pub fn restore_prefix(&mut self, before: PrefixBefore) {
         self.kept.head.prefix = before.prefix;
         self.kept.head.carried.attachments.replace(before.waiting);

@@ -1,4 +1,4 @@
-//! The newest events of a stream, for a follower that missed some.
+//! The newest events of a stream, for subscribers that missed some.
 
 use crate::values::event::{Event, EventBody};
 use crate::values::queue::QueueItem;
@@ -6,12 +6,11 @@ use engine::delta::Delta;
 use engine::message::Body;
 use std::collections::VecDeque;
 
-/// Events that are kept for followers.
+/// Events kept, at most.
 const MOST_EVENTS: usize = 1024;
-/// Bytes of text that they may hold together.
+/// Bytes of text in the kept events, at most.
 const MOST_BYTES: usize = 1024 * 1024;
 
-/// The newest events of a stream.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub(super) struct Ring {
     events: VecDeque<(Event, usize)>,
@@ -25,7 +24,7 @@ impl Ring {
         self.last
     }
 
-    /// Gives a happening its number and keeps it.
+    /// Numbers an event and keeps it.
     pub fn push(&mut self, body: EventBody) -> Event {
         self.last += 1;
         let event = Event { seq: self.last, body };
@@ -39,7 +38,7 @@ impl Ring {
         event
     }
 
-    /// All events after this one; nothing where some of them are no longer kept, or it was never told.
+    /// The events after `seq`; `None` if some are no longer kept, or there was none of this number.
     pub fn since(&self, seq: u64) -> Option<Vec<Event>> {
         let first = self.events.front().map_or(self.last + 1, |(event, _)| event.seq);
         (seq <= self.last && seq + 1 >= first).then(|| {
@@ -48,7 +47,7 @@ impl Ring {
     }
 }
 
-/// About as many bytes as its text has.
+/// Approximate size of an event, in bytes.
 fn weight(body: &EventBody) -> usize {
     64 + match body {
         EventBody::StreamDelta { deltas, .. } => deltas.iter().map(Delta::bytes).sum(),
@@ -76,18 +75,18 @@ mod tests {
     }
 
     #[test]
-    fn a_follower_gets_what_it_missed_or_hears_that_it_is_gone() {
+    fn subscriber_gets_missed_events_unless_some_are_dropped() {
         let mut ring = Ring::default();
         assert_eq!(ring.since(0), Some(vec![]));
         let events: Vec<Event> = (0..3).map(|n| ring.push(said(&n.to_string()))).collect();
         assert_eq!(events.iter().map(|event| event.seq).collect::<Vec<_>>(), [1, 2, 3]);
         assert_eq!(ring.since(1), Some(events[1..].to_vec()));
         assert_eq!(ring.since(3), Some(vec![]));
-        assert_eq!(ring.since(4), None, "nobody was told of a fourth");
+        assert_eq!(ring.since(4), None, "there was no fourth event");
         for _ in 0..MOST_EVENTS {
             ring.push(said("more"));
         }
-        assert_eq!(ring.since(2), None, "the third is gone");
+        assert_eq!(ring.since(2), None, "the third event was dropped");
         assert_eq!(ring.since(3).map(|events| events.len()), Some(MOST_EVENTS));
     }
 

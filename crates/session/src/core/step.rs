@@ -1,4 +1,4 @@
-//! One step on a conversation: what it may use and does not have, and what it wants done so far.
+//! One step on a conversation: its environment, and the effects so far.
 
 use super::conversation::Conversation;
 use crate::carried::attachments::WaitingAttachments;
@@ -21,18 +21,18 @@ use engine::words::StateName;
 use std::ops::Deref;
 use std::sync::Arc;
 
-/// What a step may use and does not have.
+/// The environment of a step.
 #[derive(Clone, Copy)]
 pub struct Around<'a> {
-    /// The time.
+    /// The current time.
     pub now: Time,
-    /// The same, ISO-8601, UTC.
+    /// The same as ISO 8601 in UTC.
     pub stamp: &'a str,
-    /// Who counts.
+    /// Counts tokens.
     pub counter: &'a dyn TokenCount,
 }
 
-/// A conversation during one step. It is read as such; what changes it or leaves the session goes through here.
+/// A conversation during one step. Read through `Deref`; all changes and effects go through this type.
 pub(crate) struct Core<'a> {
     pub(super) kept: &'a mut Conversation,
     around: Around<'a>,
@@ -52,7 +52,7 @@ impl<'a> Core<'a> {
         Self { kept, around, effects: Vec::new() }
     }
 
-    /// What the step wants done.
+    /// The effects of the step, in order.
     pub fn finish(self) -> Vec<Effect> {
         self.effects
     }
@@ -78,13 +78,13 @@ impl<'a> Core<'a> {
         self.push(Effect::Emit(event));
     }
 
-    /// Tells the state, and with it how the newest turn ended, where it did.
+    /// Emits the state, and how the newest turn ended, if it did.
     pub fn emit_state(&mut self, state: StateName, ended: Option<TurnEnd>) {
         let turn = self.turn_id();
         self.emit(EventBody::RuntimeUpdated { state, turn, ended });
     }
 
-    /// Says what the session is, beside its messages and what runs.
+    /// Emits title, draft, scope and pins.
     pub fn emit_thread(&mut self) {
         let thread = self.thread();
         self.emit(EventBody::ThreadUpdated(Box::new(thread)));
@@ -102,7 +102,7 @@ impl<'a> Core<'a> {
         self.push(Effect::Trace(what.into()));
     }
 
-    /// Milliseconds; a timer of the same name starts again.
+    /// Starts a timer of `ms` milliseconds; one of the same name starts again.
     pub fn start(&mut self, timer: Timer, ms: u64) {
         self.push(Effect::Start(timer, ms));
     }
@@ -111,7 +111,7 @@ impl<'a> Core<'a> {
         self.push(Effect::Stop(timer));
     }
 
-    /// The next call of a model.
+    /// Id of the next model call.
     pub fn next_call(&mut self) -> ModelCallId {
         self.kept.calls += 1;
         ModelCallId(self.kept.calls)
@@ -125,7 +125,7 @@ impl<'a> Core<'a> {
         (&mut self.kept.head.carried.limits, &mut self.kept.trial)
     }
 
-    /// Less is asked for the answer from now on: so many tokens; nothing where that is not less than was asked.
+    /// Lowers the room for the answer; see [`Limits::lower`].
     pub fn lower_answer(&mut self, learned: LearnedAnswer, asked: Asked) -> Option<u32> {
         let (scale, heard) = (self.scale_now(), self.heard());
         let Conversation { head, settings, trial, .. } = &mut *self.kept;
@@ -133,8 +133,7 @@ impl<'a> Core<'a> {
         head.carried.limits.lower(trial, terms, learned, asked)
     }
 
-    /// No later prompt for the model in force is as large as this one of so many raw tokens: what its limit is now, where
-    /// that is another one.
+    /// Learns a limit for the model in force; see [`Limits::learn`].
     pub fn learn_limit(&mut self, overflow: Overflow, tokens: u32) -> Option<(u32, LimitOrigin)> {
         let (scale, heard) = (self.scale_now(), self.heard());
         let Conversation { head, settings, trial, .. } = &mut *self.kept;
@@ -142,7 +141,7 @@ impl<'a> Core<'a> {
         head.carried.limits.learn(trial, terms, overflow, tokens)
     }
 
-    /// A model was asked to sum up in vain, or a summary came of it. Whether that changes something.
+    /// Records the outcome of a summary request; returns `true` if that changes anything.
     pub fn attempt_ended(&mut self, is_failure: bool) -> bool {
         let Conversation { head, transcript, settings, .. } = &mut *self.kept;
         head.carried.restraint.attempt_ended(transcript, is_failure, &settings.policy)
@@ -156,12 +155,12 @@ impl<'a> Core<'a> {
         &mut self.kept.head.carried.attachments
     }
 
-    /// Other settings; those before.
+    /// Replaces the settings; returns the old ones.
     pub fn replace_settings(&mut self, settings: Settings) -> Settings {
         std::mem::replace(&mut self.kept.settings, settings)
     }
 
-    /// Another model answers from now on.
+    /// Sets the model that answers from now on.
     pub fn set_model(&mut self, model: ModelFacts) {
         self.kept.settings.model = model;
     }
@@ -170,7 +169,7 @@ impl<'a> Core<'a> {
         self.kept.memories = memories;
     }
 
-    /// What the session shares is this from now on.
+    /// Sets the shared scope, and emits the thread if it is another one.
     pub fn set_scope(&mut self, scope: Arc<Scope>) {
         if self.kept.scope != scope {
             self.kept.scope = scope;
@@ -178,26 +177,26 @@ impl<'a> Core<'a> {
         }
     }
 
-    /// What the user typed and did not send is this from now on.
+    /// Stores what the user typed and did not send, and emits the thread if it is another text.
     pub fn set_draft(&mut self, draft: Option<Text>) {
         let is_new = self.kept.draft != draft;
         self.kept.draft = draft.clone();
         if !self.is_stored() {
             self.write_head();
         }
-        // Also where it is the same: the store may have failed when it came first.
+        // Written even if it is the same: the store may have failed the first time.
         self.write(Write::Draft(draft));
         if is_new {
             self.emit_thread();
         }
     }
 
-    /// The user is to see this as soon as no answer is being given.
+    /// Shows a notice to the user as soon as no answer streams.
     pub fn notify_later(&mut self, kind: &'static str, text: String) {
         self.kept.notices.push((kind, text));
     }
 
-    /// Shows what was to be shown.
+    /// Appends the notices that were held back.
     pub fn show_notices(&mut self) {
         for (kind, text) in std::mem::take(&mut self.kept.notices) {
             self.notice(kind, text);

@@ -1,5 +1,5 @@
-//! A branch: another session goes on from somewhere in this one, with ids of its own. What
-//! changes this session's own past is in `rewind`.
+//! Branches: another session, with its own ids, continues from a message of this one. Changes to this
+//! session's own past are in `rewind`.
 
 use super::cut::count;
 use crate::core::{Conversation, Core};
@@ -14,7 +14,7 @@ use engine::prompt::pins::{Pin, Pinned};
 use engine::words::{Origin, TurnStatus};
 use std::sync::Arc;
 
-/// Another session goes on from here, with ids of its own.
+/// Makes a session that continues from here, with its own ids.
 pub(crate) fn branch(
     core: &mut Core<'_>,
     to: &SessionId,
@@ -34,7 +34,7 @@ pub(crate) fn branch(
     Ok(())
 }
 
-/// What a session is that begins with these writes.
+/// The session that begins with these writes, as a list shows it.
 fn made_by(writes: &[Write]) -> Option<Made> {
     let Some(Write::Head(head)) = writes.first() else { return None };
     let messages = writes.iter().filter(|write| matches!(write, Write::Message { .. }));
@@ -53,7 +53,7 @@ fn made_by(writes: &[Write]) -> Option<Made> {
     })
 }
 
-/// Everything before `end` as a session of another id.
+/// The writes of a session with another id and everything before `end`.
 fn writes(
     conversation: &Conversation,
     to: &SessionId,

@@ -1,5 +1,5 @@
-//! What is taken out of a session or changed in its place. Nothing that a user typed or saw is lost by it: the session as
-//! it stood stays as a fork.
+//! Removes messages or changes them in place. Nothing that a user typed or saw is lost: a fork keeps the
+//! session as it stood.
 
 use crate::carried::Carried;
 use crate::context::pins::pins_follow;
@@ -13,16 +13,16 @@ use engine::message::Body;
 use engine::text::sha256_hex;
 use engine::words::Origin;
 
-/// Characters of an id that its forks' ids begin with.
+/// Bytes of an id up to which its forks' ids begin with it; longer ones are hashed.
 const LONGEST_ROOT: usize = 80;
 
-/// Keeps the session as it stands under another id.
+/// Keeps the session as it stands under another id, and returns that.
 pub(crate) fn fork(core: &mut Core<'_>) -> SessionId {
     let head = core.head();
-    // With the moment it was made: a session that was deleted and made again has forks of another name.
+    // With its creation time: a session that was deleted and made again has forks of other names.
     let made = format!("~{}.{:x}", core.transcript().cuts() + 1, head.created_at.0);
     let to = SessionId::new(match head.id.as_str() {
-        // Forks of forks, too, have ids that a client can give back.
+        // Ids of forks of forks, too, must be short enough for clients to send.
         long if long.len() > LONGEST_ROOT => format!("{:.32}{made}", sha256_hex(long.as_bytes())),
         short => format!("{short}{made}"),
     });
@@ -48,14 +48,14 @@ pub(crate) fn fork(core: &mut Core<'_>) -> SessionId {
     to
 }
 
-/// Takes everything from here on out of the session; `fork` keeps it. Compactions that spoke of it, out of force.
+/// Removes everything from this message on; `fork` keeps it. Returns the compactions that went out of force.
 pub(crate) fn cut(core: &mut Core<'_>, from: Ordinal, fork: &SessionId) -> Vec<CompactionId> {
     let void = core.transcript_mut().truncate(from);
     cut_off(core, from, fork, &void);
     void
 }
 
-/// Stores and tells a cut that the transcript has taken.
+/// Stores and emits a cut that the transcript has taken already.
 pub(crate) fn cut_off(core: &mut Core<'_>, from: Ordinal, fork: &SessionId, void: &[CompactionId]) {
     let turns = core.cut_turns(from);
     core.write(Write::Truncate { from, turns });
@@ -65,8 +65,8 @@ pub(crate) fn cut_off(core: &mut Core<'_>, from: Ordinal, fork: &SessionId, void
     pins_follow(core);
 }
 
-/// Puts other versions in the place of messages, and tells them. What clients keep of a compaction that holds all the
-/// same may speak of one of these messages: then it is told, too.
+/// Revises messages and emits them. A compaction that stays in force is emitted again if its metadata
+/// mentions one of them.
 pub(crate) fn revise_all(core: &mut Core<'_>, versions: impl IntoIterator<Item = (Ordinal, Option<Body>)>) {
     let kept = core.kept_by_clients();
     for (ord, body) in versions {
@@ -79,7 +79,7 @@ pub(crate) fn revise_all(core: &mut Core<'_>, versions: impl IntoIterator<Item =
     }
 }
 
-/// Puts another version in the place of a message, and tells it.
+/// Replaces or removes a message, and emits that.
 fn revise(core: &mut Core<'_>, ord: Ordinal, body: Option<Body>) {
     let is_removed = body.is_none();
     let counter = core.counter();
@@ -94,7 +94,6 @@ fn revise(core: &mut Core<'_>, ord: Ordinal, body: Option<Body>) {
     pins_follow(core);
 }
 
-/// A number of things that are there.
 pub(crate) fn count(n: usize) -> u32 {
     u32::try_from(n).unwrap_or(u32::MAX)
 }

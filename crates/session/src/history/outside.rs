@@ -1,5 +1,5 @@
-//! Conversations from elsewhere: one that an empty session takes in, and a copy of
-//! this one that somebody changed. What the change takes away stays in a fork. Where they lie is not known here.
+//! Conversations from elsewhere: one imported into an empty session, and an edited copy of this one. A fork
+//! keeps what the change removes. Files are read elsewhere.
 
 use super::take::bring_back;
 use super::{cut, rewind};
@@ -14,18 +14,18 @@ use engine::message::{Body, Message};
 use engine::transcript::Transcript;
 use engine::words::{BreakCause, Driver, StateName, TurnStatus};
 
-/// What a changed copy has that we have not.
+/// Differences of an edited copy from this session.
 #[derive(Debug, Default, PartialEq)]
 struct Difference {
-    /// Messages that say something else, with what they say.
+    /// Messages with another text, and their new bodies.
     other_words: Vec<(Ordinal, Body)>,
-    /// Ours from here on are not in it.
+    /// The first of our messages that is cut off.
     cut: Option<Ordinal>,
-    /// Its messages from here on are not ours.
+    /// Index of the copy's first message that we do not have.
     from: usize,
 }
 
-/// An empty session takes a conversation in. What its calls asked for is not run.
+/// Imports a conversation into an empty session. Its calls are not run.
 pub(crate) fn restore(core: &mut Core<'_>, restore: Restore) -> Result<(), Refusal> {
     if !core.transcript().messages().is_empty() {
         return Err(Refusal::NotEmpty);
@@ -44,16 +44,16 @@ pub(crate) fn restore(core: &mut Core<'_>, restore: Restore) -> Result<(), Refus
     Ok(())
 }
 
-/// What became of a changed copy.
+/// Outcome of taking in an edited copy.
 pub(crate) enum Copied {
-    /// It changed nothing.
+    /// The copy had no changes.
     Same,
-    /// It holds; what it took away is in the fork. Where the session stands is to be found anew.
+    /// The copy was taken over; the fork keeps what that removed. The session's state must be found anew.
     Changed(Option<SessionId>),
 }
 
-/// Somebody changed a copy of this session, in which nothing runs. Words of a message that is in both are changed in their
-/// place; from where the two are no longer the same conversation, the copy holds.
+/// Takes in an edited copy of this session, in which nothing runs. Messages in both are changed in place;
+/// from where the two part, the copy wins.
 pub(crate) fn take_in(core: &mut Core<'_>, given: TakeIn) -> Copied {
     let Difference { other_words, cut, from } = difference(core.transcript(), &given);
     let title = given.title.filter(|title| core.head().title.as_ref() != Some(title));
@@ -62,7 +62,7 @@ pub(crate) fn take_in(core: &mut Core<'_>, given: TakeIn) -> Copied {
     if !is_rewound && new.is_empty() && title.is_none() {
         return Copied::Same;
     }
-    // Before anything is changed: it keeps the session as it stood.
+    // Forked before anything changes, so that it keeps the session as it stood.
     let fork = is_rewound.then(|| cut::fork(core));
     if title.is_some() {
         core.set_title(title, Some(TitleFrom::Client));
@@ -96,7 +96,7 @@ fn append_all(core: &mut Core<'_>, messages: Vec<Taken>) {
     }
 }
 
-/// Nothing of what was taken in runs.
+/// Ends all turns: nothing that was taken in runs.
 fn end_running(core: &mut Core<'_>) {
     for at in 0..core.turns().len() {
         if core.turns().get(at).is_some_and(|row| row.status == TurnStatus::Running) {
@@ -121,7 +121,8 @@ fn difference(transcript: &Transcript, given: &TakeIn) -> Difference {
     let mut difference = Difference::default();
     for (theirs, ours) in given.messages.iter().zip(&ours) {
         let is_shown_alike = theirs.message.visible_to_model == ours.visible_to_model;
-        // What the session let go of keeps its old hash for those who speak of it: what stands there now has another.
+        // A message dropped at the end of its turn keeps its old hash for references; its present body has
+        // another one.
         if !is_shown_alike || theirs.message.body.hash() != ours.body.hash() {
             let is_it = theirs.id.as_deref() == Some(ours.id.as_str());
             if !(is_it && is_shown_alike && is_other_words(&ours.body, &theirs.message.body)) {
@@ -132,7 +133,7 @@ fn difference(transcript: &Transcript, given: &TakeIn) -> Difference {
         }
         difference.from += 1;
     }
-    // What we have more was taken out of it, or came after it was written.
+    // Messages that only we have were deleted in the copy, or are newer than it.
     let is_missing = difference.from < usize::try_from(given.known).unwrap_or(usize::MAX);
     if difference.from == given.messages.len() && is_missing {
         difference.cut = ours.get(difference.from).map(|message| message.ord);
@@ -140,7 +141,7 @@ fn difference(transcript: &Transcript, given: &TakeIn) -> Difference {
     difference
 }
 
-/// Whether it is the same message with other words: calls and what they are answered by stay.
+/// `true` if it is the same message with another text: calls, and the call that a result answers, must be the same.
 fn is_other_words(ours: &Body, theirs: &Body) -> bool {
     match (ours, theirs) {
         (Body::User(_), Body::User(_)) => !theirs.is_empty(),

@@ -1,5 +1,5 @@
-//! An editor's history against ours: what it has more is taken in, what it has no longer goes
-//! to a fork, what it never had stays. Decides and changes the transcript; what is written follows from the report.
+//! Compares an editor's history with ours: what only it has is appended, what it no longer has goes to a
+//! fork, what it never had stays. Changes the transcript; writes follow from the report.
 
 use crate::values::history_turn::HistoryTurn;
 use engine::id::{CompactionId, Ordinal};
@@ -7,53 +7,53 @@ use engine::message::{Body, Content, Message, NewMessage};
 use engine::tokens::TokenCount;
 use engine::transcript::Transcript;
 
-/// Where the two part.
+/// The point where the two histories part.
 #[derive(Debug, Clone, PartialEq, Eq)]
 struct Parting {
-    /// Our place of the first turn of theirs.
+    /// Index of our turn that is their first one.
     first: usize,
-    /// Ours from here on is not theirs.
+    /// The first of our messages that they no longer have.
     cut: Option<Ordinal>,
-    /// Their turn from which on messages are taken in.
+    /// Index of their first turn with messages to append.
     turn: usize,
-    /// Which messages of that turn; all of those after it.
+    /// Messages of that turn to append; later turns are appended whole.
     missing: Vec<usize>,
 }
 
 impl Parting {
-    /// Whole turns of theirs, from this one on.
+    /// Appends their turns whole, from this one on.
     fn turns(first: usize, cut: Option<Ordinal>, theirs: &[HistoryTurn], turn: usize) -> Self {
         let missing = theirs.get(turn).map_or(0, |turn| turn.messages.len());
         Self { first, cut, turn, missing: (0..missing).collect() }
     }
 }
 
-/// Whether the list ends with the newest turn, or may go on.
+/// Extent of the editor's list of turns.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Reach {
-    /// It is all there is: ours after it is gone.
+    /// The whole conversation: our turns after it are gone.
     Whole,
-    /// It may be older than ours: what ours has after it stays.
+    /// Possibly an older state: our turns after it stay.
     Older,
-    /// It is the running turn alone: ours before it stays.
+    /// The running turn alone: our turns before it stay.
     Running,
 }
 
-/// What to do with the transcript.
+/// Changes to make to the transcript.
 #[derive(Debug, Clone, PartialEq)]
 pub(crate) struct Merge {
-    /// Our place of their first turn.
+    /// Index of our turn that is their first one.
     pub first: usize,
-    /// Ours from here on leaves.
+    /// The first of our messages that leaves.
     pub cut: Option<Ordinal>,
-    /// What is taken in; whether each message starts a turn.
+    /// Messages to append; `true` if one starts a turn.
     pub append: Vec<(bool, NewMessage)>,
-    /// Requests of ours whose ids the editor tells only now.
+    /// Our requests whose ids the editor sends only now, with these.
     pub learned: Vec<(Ordinal, String)>,
 }
 
-/// Compares. Nothing is changed. `ended` is given where the last of theirs is the running turn, as far as the editor has
-/// it: which of our turns are over.
+/// Compares both histories without changing anything. `ended` says which of our turns are over; it is given
+/// if their last turn is the running one, as far as the editor has it.
 pub(crate) fn merge(
     transcript: &Transcript,
     theirs: &[HistoryTurn],
@@ -82,7 +82,7 @@ pub(crate) fn merge(
     Merge { first, cut, append, learned: learned.collect() }
 }
 
-/// A turn of theirs with the rounds that ours has of it: an editor may keep no more than the request and the answer.
+/// A turn of theirs, with our rounds of it: an editor may keep no more than the request and the answer.
 fn enriched(transcript: &Transcript, theirs: &HistoryTurn) -> Vec<NewMessage> {
     let known = theirs.external_id.as_deref().filter(|_| !theirs.detailed).and_then(|id| {
         let is_it =
@@ -118,7 +118,7 @@ fn part(transcript: &Transcript, theirs: &[HistoryTurn], reach: Reach, ended: Op
         if at >= ours {
             return Parting::turns(first, None, theirs, n);
         }
-        // Without an id the same words are another request once the turn is over: the editor dropped that one.
+        // Without an id, the same text after the end of the turn is another request: the editor dropped the old one.
         if runs && history.external_id.is_none() && is_over(ended, at) {
             return Parting::turns(first, begin(at), theirs, n);
         }
@@ -129,7 +129,7 @@ fn part(transcript: &Transcript, theirs: &[HistoryTurn], reach: Reach, ended: Op
         };
         match inside(transcript, at, history, end) {
             Inside::Same => {}
-            // Where turns of ours follow, they follow something else than theirs do.
+            // Our later turns follow something else than theirs do.
             Inside::More(missing) => {
                 return Parting { first, cut: begin(at + 1), turn: n, missing };
             }
@@ -147,7 +147,7 @@ fn is_over(ended: Option<&[bool]>, at: usize) -> bool {
     ended.and_then(|ended| ended.get(at)).copied().unwrap_or(false)
 }
 
-/// Our turn that is their first one. By the editor's id wherever it stands; without ids the words must be the same.
+/// Index of our turn that is their first one: matched by the editor's id anywhere, without ids by text.
 fn aligned(
     transcript: &Transcript,
     start: &HistoryTurn,
@@ -165,7 +165,7 @@ fn aligned(
             let newest = turns.end.checked_sub(1).filter(|_| ended.is_some());
             turns.find(|at| is_it(*at, newest == Some(*at)))
         }
-        // Without an id, the same words may be said again: only the newest turn can be the running one.
+        // Without an id, the same text may be sent again: only the newest turn can be the running one.
         Reach::Running if request.external_id.is_none() => {
             turns.next_back().filter(|at| !is_over(ended, *at) && is_it(*at, true))
         }
@@ -173,24 +173,24 @@ fn aligned(
     }
 }
 
-/// One of their turns against ours.
+/// Result of comparing one of their turns with ours.
 enum Inside {
-    /// Ours has it all.
+    /// Ours has all of it.
     Same,
     /// These of their messages are missing at the end of ours.
     More(Vec<usize>),
-    /// Ours is another one from here on; this many of theirs are ours too.
+    /// Ours differs from this message on; it has this many of theirs.
     Parts(Ordinal, usize),
 }
 
-/// What is known of the end of one of their turns.
+/// Knowledge of the end of one of their turns.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum End {
-    /// Ours may have more of it.
+    /// Another turn may follow: ours may have more of this one.
     Before,
-    /// It is their last one, and all of it.
+    /// Their last turn, and all of it.
     Last,
-    /// It runs: rounds that we have may be left out, and results may come without their round.
+    /// The running turn: rounds that we have may be missing, and results may come without their round.
     Runs,
 }
 
@@ -218,8 +218,8 @@ fn inside(transcript: &Transcript, at: usize, history: &HistoryTurn, end: End) -
             skip_to(&mut ours, theirs);
         }
         if let Body::Tool(result) = &theirs.body {
-            // Results come in any order: each is looked for among those that stand together. What was taken in once
-            // stays as it was.
+            // Results come in any order: each is looked up among adjacent ones. One that was taken in stays
+            // as it was.
             let together = ours.iter().rev().take_while(|message| is_result(message)).count();
             match ours.iter().skip(ours.len() - together).position(|message| answers(message, &result.call)) {
                 Some(at) => drop(ours.remove(ours.len() - together + at)),
@@ -237,7 +237,7 @@ fn inside(transcript: &Transcript, at: usize, history: &HistoryTurn, end: End) -
             }
             Some(message) if same(message, theirs, end == End::Runs) => {
                 ours.pop();
-                // The model went on without them: they cannot be taken in any more.
+                // The model went on without the missing results: they can no longer be appended.
                 missing.clear();
             }
             Some(message) => return Inside::Parts(message.ord, n),
@@ -257,7 +257,7 @@ fn answers(message: &Message, call: &str) -> bool {
     matches!(&message.body, Body::Tool(known) if known.call == call)
 }
 
-/// Results of a running turn that came without their rounds: those that are new.
+/// The new ones among results of a running turn that came without their rounds.
 fn results_alone(ours: &[&Message], history: &HistoryTurn, from: usize) -> Inside {
     let is_new = |n: &usize| match history.messages.get(*n).map(|message| &message.body) {
         Some(Body::Tool(result)) => !ours.iter().any(|message| answers(message, &result.call)),
@@ -267,8 +267,8 @@ fn results_alone(ours: &[&Message], history: &HistoryTurn, from: usize) -> Insid
     if missing.is_empty() { Inside::Same } else { Inside::More(missing) }
 }
 
-/// Leaves out rounds of ours that a running turn need not bring again: all before its first one, or all, where that is
-/// one that ours has not and that has an id of its own.
+/// Skips rounds of ours that a running turn need not repeat: all before its first one, or all if that is new
+/// to us and has its own id.
 fn skip_to(ours: &mut Vec<&Message>, theirs: &NewMessage) {
     match ours.iter().rposition(|message| same(message, theirs, true)) {
         Some(at) => ours.truncate(at + 1),
@@ -277,10 +277,10 @@ fn skip_to(ours: &mut Vec<&Message>, theirs: &NewMessage) {
     }
 }
 
-/// Whether they are the same message. With ids on both sides the ids decide first: an editor sends the same words
-/// again under a new one. What was put beside a request is captured when it is first rendered: it need not come again,
-/// and for the running turn, or under the same id, it may come in another state, which changes nothing. Pictures need not
-/// come again either: an editor may not have kept what weighs so much.
+/// `true` if both are the same message. If both have an id, another id decides: an editor sends the same text
+/// again under a new one. Content beside a request is stored at its first render: it need not come again, and
+/// for the running turn or under the same id it may differ without effect. Images need not come again either:
+/// an editor may not keep anything so large.
 fn same(ours: &Message, theirs: &NewMessage, runs: bool) -> bool {
     if let (Some(a), Some(b)) = (&ours.external_id, &theirs.external_id)
         && a != b
@@ -312,7 +312,7 @@ fn same(ours: &Message, theirs: &NewMessage, runs: bool) -> bool {
     }
 }
 
-/// Applies a comparison. The ids of compactions that went out of force, and the messages that were taken in.
+/// Applies a comparison. Returns the compactions that went out of force and the appended messages.
 pub(crate) fn apply(
     transcript: &mut Transcript,
     merge: &Merge,

@@ -1,5 +1,5 @@
-//! The editor's loop: a history comes in, a prompt goes out, and metadata with it where it had to be compacted. One render
-//! at a time; tools never run here, and results that came in stay whatever becomes of it.
+//! Renders for the editor's loop: a history comes in, a prompt goes out, with metadata if it had to be compacted. One
+//! render at a time; tools never run here, and results that came in stay even if the render fails.
 
 use super::reconcile::Reach;
 use super::take::take;
@@ -21,7 +21,7 @@ use engine::compact::trigger::Next;
 use engine::prompt;
 use engine::settings::{Budget, SettingsError};
 
-/// Begins a render: takes in what it brings. The compaction that comes before its answer, where one does.
+/// Begins a render with its history. Returns the compaction to make before its answer, if one is due.
 pub(crate) fn begin(core: &mut Core<'_>, reply: ReplyTo, render: Render, is_idle: bool) -> Option<Begin> {
     match prompt_or_compact(core, reply, render, is_idle) {
         Ok(begin) => begin,
@@ -74,7 +74,7 @@ fn prompt_or_compact(
         }
         (Next::Try(trigger, _), Summarize::Auto) => (trigger, None),
         (Next::Must(trigger, exceeded), Summarize::Auto) => (trigger, Some(exceeded)),
-        // What is asked for is a summary, whatever the policy says.
+        // A forced summary is made whatever the policy says.
         (Next::Send(_) | Next::Try(..), Summarize::Force) => (Trigger::Manual, None),
         (Next::Must(_, exceeded) | Next::Refuse(exceeded), Summarize::Force) => {
             (Trigger::BudgetExceeded, Some(exceeded))
@@ -84,7 +84,7 @@ fn prompt_or_compact(
     Ok(Some(Begin { exceeded, ..Begin::new(trigger, then) }))
 }
 
-/// Results that a render brings are shown under its own limit and its own model's window.
+/// Limits the results that a render brings by its own setting and its own model's window.
 fn limit_results(core: &mut Core<'_>, render: &Render) {
     let settings = core.settings();
     let window = render.model.as_ref().unwrap_or(&settings.model).window;
@@ -98,7 +98,7 @@ pub(crate) fn budget_of(core: &Core<'_>, render: &Render) -> Result<Budget, Sett
     core.budget_in(core.scale(model), model, render.ceiling)
 }
 
-/// Answers a render. `made` is the compaction that was made for it, `nothing` why there was none to make.
+/// Answers a render. `made` is the compaction made for it, `nothing` the reason why there was none to make.
 pub(crate) fn rendered(
     core: &mut Core<'_>,
     rendering: Rendering,
@@ -143,7 +143,7 @@ pub(crate) fn rendered(
     core.reply(reply, Ok(Answer::Rendered(Box::new(rendered))));
 }
 
-/// What a caller should know of what was taken in.
+/// Diagnostics for a caller about a history that was taken in.
 pub fn diagnostics(report: &Report) -> Vec<Diagnostic> {
     let mut all = Vec::new();
     let mut say = |kind: &'static str, message: String| all.push(Diagnostic { kind, message });

@@ -1,4 +1,4 @@
-//! A new chat under the same id; all of the old one stays in a fork.
+//! A new chat under the same id; a fork keeps all of the old one.
 
 use super::cut::{cut_off, fork};
 use crate::context::figures::tell_next_context;
@@ -11,7 +11,7 @@ use engine::id::{Ordinal, SessionId};
 use engine::scope::ScopePatch;
 use engine::words::{BreakCause, StateName};
 
-/// Begins it: nothing runs. The fork, where something was said.
+/// Begins a new chat; nothing may run. Returns the fork, if the session had messages.
 pub(crate) fn reset(core: &mut Core<'_>) -> Option<SessionId> {
     *core.restraint_mut() = Default::default();
     *core.limits_mut().0 = Default::default();
@@ -31,7 +31,7 @@ pub(crate) fn reset(core: &mut Core<'_>) -> Option<SessionId> {
         core.write_head();
     }
     if core.head().work_scope.is_none() {
-        // Its own alone: what was to do belonged to the chat that is gone.
+        // Only the session's own scope: todos and plan belong to the old chat.
         let patch = ScopePatch { todos: Some(Vec::new()), plan: Some("".into()), ..ScopePatch::default() };
         core.push(Effect::ChangeScope(patch));
     }

@@ -1,5 +1,5 @@
-//! What changes a session's past: other words for a message, its removal, a cut, an answer once more, a new chat
-//!. Nothing that a user typed or saw is lost by it: the session as it stood stays as a fork.
+//! Changes to a session's past: edited and removed messages, cuts, answers given again. Nothing that a user
+//! typed or saw is lost: a fork keeps the session as it stood.
 
 use super::cut;
 use crate::context::attach::attached;
@@ -15,26 +15,26 @@ use engine::message::{AssistantPart, Beside, Body, Content, NewMessage};
 use engine::transcript::Round;
 use engine::words::{BreakCause, StateName, TurnStatus};
 
-/// What a command has done.
+/// Outcome of a command.
 pub(crate) struct Done {
-    /// Its answer.
+    /// The answer to the client.
     pub accepted: Accepted,
-    /// What follows it. Whoever sent the command is told first.
+    /// Next action, once the client has its answer.
     pub follows: Follows,
 }
 
-/// What follows a command.
+/// Next action after a command.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Follows {
-    /// The model is to answer now.
+    /// Ask the model to answer.
     Answer,
-    /// The session rests with nothing to say; that was told.
+    /// Let the session rest; that state was emitted already.
     Rest,
-    /// Nothing.
+    /// Do nothing.
     Nothing,
 }
 
-/// Whether a rewind can be done, as far as can be said now.
+/// Checks a command as far as possible before its execution.
 pub(crate) fn check_rewind(conversation: &Conversation, work: &Work) -> Result<(), Refusal> {
     match work {
         Work::Start { .. } => Ok(()),
@@ -72,29 +72,28 @@ pub(crate) fn check_rewind(conversation: &Conversation, work: &Work) -> Result<(
     }
 }
 
-/// The newest request.
 fn last_request(conversation: &Conversation) -> Option<Ordinal> {
     // The last turn may have lost its request.
     conversation.transcript().turns().iter().rev().find_map(|turn| turn.requests.last().copied())
 }
 
-/// Where a cut before this message falls: calls and their results go together, with what was noted between them.
+/// Position of a cut before this message: calls and their results go together, with notices between them.
 fn cut_at(conversation: &Conversation, ord: Ordinal) -> Ordinal {
     round_around(conversation, ord).map_or(ord, |round| round.assistant)
 }
 
-/// Where what follows this message begins: calls and their results stay together.
+/// First position after this message: calls and their results stay together.
 fn after(conversation: &Conversation, ord: Ordinal) -> Ordinal {
     round_around(conversation, ord).map_or(ord, |round| round.last).next()
 }
 
-/// The round that holds this message.
+/// The round that spans this message.
 fn round_around(conversation: &Conversation, ord: Ordinal) -> Option<&Round> {
     let mut newest_first = conversation.transcript().rounds().iter().rev();
     newest_first.find(|round| round.assistant <= ord && ord <= round.last)
 }
 
-/// Messages that leave with this one: a turn with its request, a call with its results.
+/// Messages that are removed with this one: a turn with its request, results with their call.
 fn goes_with(conversation: &Conversation, ord: Ordinal) -> Vec<Ordinal> {
     let Some(at) = conversation.transcript().turn_at(ord) else { return vec![ord] };
     let turn = conversation.transcript().turns().get(at);
@@ -168,15 +167,14 @@ pub(crate) fn update(
     let message = core.find(id)?.clone();
     let body = match &message.body {
         Body::User(_) => {
-            // What was so then stays so, whatever is said now.
+            // Attachments stay as they were, whatever the new text.
             let (said, given) = apart(content);
             let mut all: Vec<Attachment> = message.body.attachments().cloned().collect();
             put(&mut all, given);
             Body::User(said.into_iter().chain(all.into_iter().map(Content::Attachment)).collect())
         }
         Body::Assistant { calls, beside, .. } => {
-            // Thinking and citations belong to the words that they led to; signed, a provider would refuse thinking
-            // beside others.
+            // Thinking and citations belong to the old text; providers refuse signed thinking beside another text.
             let said = content.iter().filter_map(Content::text).map(|text| AssistantPart::Text(text.clone()));
             let beside = Beside { citations: Vec::new(), thought: None, ..beside.clone() };
             Body::Assistant { parts: said.collect(), calls: calls.clone(), beside }
@@ -206,16 +204,16 @@ pub(crate) fn remove(core: &mut Core<'_>, id: &MessageId) -> Result<Done, Refusa
     let ord = core.find(id)?.ord;
     let fork = cut::fork(core);
     core.announce(BreakCause::Remove);
-    // Results first: no call ever stands there without them.
+    // Results first: none ever stands without its call.
     let leave = goes_with(core, ord);
     cut::revise_all(core, leave.into_iter().rev().map(|ord| (ord, None)));
     Ok(rests(core, Accepted { message: Some(id.clone()), session: Some(fork), ..Accepted::default() }))
 }
 
-/// The newest turn runs again.
+/// Lets the newest turn run again.
 fn runs_again(core: &mut Core<'_>, accepted: Accepted) -> Done {
     core.set_turn(core.last_turn(), TurnStatus::Running);
-    // Calls of a conversation that was taken in may have no result; a turn that runs waits for none of them.
+    // An imported conversation may have calls without a result; a running turn waits for none of them.
     let calls = core.unanswered();
     answer_cancelled(core, calls);
     Done { accepted: Accepted { turn: core.turn_id(), ..accepted }, follows: Follows::Answer }
@@ -226,7 +224,7 @@ fn rests(core: &mut Core<'_>, accepted: Accepted) -> Done {
     Done { accepted, follows: Follows::Rest }
 }
 
-/// What was asked or what failed may be gone: the session rests with nothing to say.
+/// Lets the session rest idle: the request or the failure behind its state may be gone.
 pub(super) fn rest(core: &mut Core<'_>) {
     if core.turns().last().is_some_and(|row| row.status != TurnStatus::Completed) {
         core.set_turn(core.last_turn(), TurnStatus::Cancelled);

@@ -1,5 +1,5 @@
-//! What an editor says of its conversation: a history, a round that its loop ran, summaries that it kept. Ours and the
-//! store are brought to the same.
+//! Input from the editor's loop: a history, a round that it ran, summaries that it kept. Transcript and store
+//! follow it.
 
 use super::cut::{cut_off, fork};
 use super::reconcile::{self, Reach};
@@ -16,7 +16,8 @@ use engine::id::{CallId, Ordinal};
 use engine::message::{Body, NewMessage};
 use engine::words::BreakCause;
 
-/// The editor's loop ran a round. The same round again only adds the results that are new.
+/// Appends a round that the editor's loop ran. Of a known round only new results are appended; a second one
+/// for a call is refused.
 pub(crate) fn append_round(core: &mut Core<'_>, round: Vec<NewMessage>) -> Result<Answer, Refusal> {
     if core.transcript().turns().is_empty() {
         let why = "there is no turn that a round could belong to; begin one with turn/start";
@@ -58,13 +59,13 @@ fn source_of(core: &Core<'_>, call: &CallId) -> String {
     core.transcript().source_id(call).unwrap_or_else(|| call.as_str().to_owned())
 }
 
-/// Takes in the history that an editor opens a session with. It may be older than ours.
+/// Takes in the history that an editor opens a session with; it may be older than ours.
 pub(crate) fn take_history(core: &mut Core<'_>, history: Vec<HistoryTurn>, is_idle: bool) -> Report {
     take(core, history, Reach::Older, false, is_idle)
 }
 
-/// Compares a history with ours, and brings both and the store to the same. `names_current`: the last of it is the
-/// running turn; where it is not named, ours stays. The session `is_idle` where nothing ran or what ran was stopped.
+/// Merges a history with ours, in the transcript and the store. `names_current`: its last turn is the running
+/// one; otherwise ours stays. `is_idle`: nothing ran, or what ran was stopped.
 pub(super) fn take(
     core: &mut Core<'_>,
     theirs: Vec<HistoryTurn>,
@@ -119,7 +120,7 @@ pub(super) fn take(
     report
 }
 
-/// The editor's id of a request became known.
+/// Stores the editor's id of a request when it becomes known.
 fn learn(core: &mut Core<'_>, ord: Ordinal, id: &str) {
     core.transcript_mut().learn(ord, id);
     if let Some(message) = core.write_message(ord) {
@@ -127,7 +128,7 @@ fn learn(core: &mut Core<'_>, ord: Ordinal, id: &str) {
     }
 }
 
-/// Turns of a history are over; the last one runs, where it was named as the running one.
+/// Ends the turns of a history, but the last one if that is the running one.
 fn end_all_but(core: &mut Core<'_>, last_runs: bool, is_idle: bool) {
     let turns = core.turns().len();
     for at in 0..turns {
@@ -138,7 +139,7 @@ fn end_all_but(core: &mut Core<'_>, last_runs: bool, is_idle: bool) {
     }
     if !last_runs && turns > 0 && is_idle {
         let last = turns - 1;
-        // How it ended was told, where it was.
+        // Its end may have been recorded already.
         let is_open = core.turns().get(last).is_some_and(|row| row.status == TurnStatus::Running);
         let answered = is_open && core.transcript().rounds_of(last).last().is_some();
         if answered && core.unanswered().is_empty() {
@@ -147,7 +148,7 @@ fn end_all_but(core: &mut Core<'_>, last_runs: bool, is_idle: bool) {
     }
 }
 
-/// Brings summaries back that the editor kept.
+/// Restores the summaries that the editor kept.
 fn take_summaries(core: &mut Core<'_>, first: usize, theirs: Vec<HistoryTurn>, report: &mut Report) {
     let entries: Vec<_> = theirs
         .into_iter()
@@ -157,7 +158,7 @@ fn take_summaries(core: &mut Core<'_>, first: usize, theirs: Vec<HistoryTurn>, r
     report.summaries = bring_back(core, &entries);
 }
 
-/// Makes records of summaries that were kept elsewhere, each with the place of its turn, and stores them.
+/// Makes and stores records of summaries that were kept elsewhere, each with the index of its turn.
 pub(crate) fn bring_back(core: &mut Core<'_>, entries: &[(usize, SummaryEntry)]) -> Vec<Restored> {
     if entries.is_empty() {
         return Vec::new();

@@ -1,14 +1,14 @@
-//! How long an answer may take as a whole. A model that goes on for ever says something before each deadline for a word.
+//! The deadline for a whole answer: a model that never stops still meets the deadline for each piece.
 
 use engine::delta::Delta;
 use engine::id::Time;
 
-/// Times the deadline for a word, which an answer may take as a whole.
+/// Deadline for a whole answer, as a multiple of the permitted silence.
 const WHOLE_ANSWER: u64 = 5;
-/// Bytes of an answer that nobody reads while it is given, with what the model thinks before it.
+/// Bytes of an answer that is not streamed to clients, thinking included, at most.
 const MOST_ANSWERED: usize = 256 * 1024;
 
-/// How much more of an answer is waited for.
+/// Time and bytes left for an answer.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct Deadline {
     until: Time,
@@ -16,25 +16,24 @@ pub(crate) struct Deadline {
 }
 
 impl Deadline {
-    /// From now on, with a model that may say nothing for so many milliseconds.
+    /// Starts now, for a model that may be silent for so many milliseconds.
     pub fn new(now: Time, silence: u64) -> Self {
         Self { until: Time(now.0.saturating_add(silence.saturating_mul(WHOLE_ANSWER))), bytes: MOST_ANSWERED }
     }
 
-    /// The same with signs of life that come without a word: they are no answer, but a model that works is waited for
-    /// longer.
+    /// The same for signs of life between pieces: they are no answer, but a model that works is waited for longer.
     pub fn with_signs(now: Time, silence: u64) -> Self {
         Self::new(now, silence.saturating_mul(WHOLE_ANSWER))
     }
 
-    /// A sign of life came, or the promise of one after a wait: how long the next one may take, in milliseconds; nothing
-    /// where it was enough.
+    /// Milliseconds until the next sign of life is due, after one or after the announcement of a retry;
+    /// `None` if the time is up.
     pub fn after_sign(&self, now: Time, silence: u64) -> Option<u64> {
         let left = self.until.0.checked_sub(now.0).filter(|left| *left > 0)?;
         Some(left.min(silence))
     }
 
-    /// A piece of the answer came: how long the next one may take, in milliseconds; nothing where it was enough.
+    /// Milliseconds until the next piece is due, after one; `None` if time or bytes are used up.
     pub fn after_piece(&mut self, delta: &Delta, now: Time, silence: u64) -> Option<u64> {
         self.bytes = self.bytes.checked_sub(delta.bytes())?;
         self.after_sign(now, silence)

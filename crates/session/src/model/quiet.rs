@@ -1,4 +1,4 @@
-//! A call of a model whose answer nobody reads while it is given: a summary, a title.
+//! A model call whose answer is not streamed to clients: a summary, a title.
 
 use super::deadline::Deadline;
 use crate::core::Core;
@@ -7,7 +7,7 @@ use crate::values::input::{ModelCallId, Timer};
 use crate::values::settings::ModelFacts;
 use engine::delta::{Delta, Draft};
 
-/// The call, with what the model said so far.
+/// The call, with the answer so far.
 #[derive(Debug, Clone, PartialEq)]
 pub(crate) struct QuietCall {
     id: ModelCallId,
@@ -15,11 +15,11 @@ pub(crate) struct QuietCall {
     deadline: Deadline,
 }
 
-/// What a piece of an answer came to.
+/// Outcome of a piece of an answer.
 pub(crate) struct Heard {
-    /// How long the next piece may take, in milliseconds; nothing where the answer does not come to an end.
+    /// Milliseconds until the next piece is due; `None` if the answer does not come to an end.
     pub next: Option<u64>,
-    /// Whether it is a piece of anything.
+    /// `false` if the piece belongs to no known part of the answer.
     pub is_known: bool,
 }
 
@@ -38,14 +38,14 @@ impl QuietCall {
         Heard { next, is_known: self.draft.fold(delta).is_ok() }
     }
 
-    /// A model that works is waited for, for as long again and this much longer, but not for ever: signs of life are no
-    /// answer. In milliseconds; nothing where it was enough.
+    /// Milliseconds until the next sign of life is due, extended by `more_ms`; `None` if the time for the
+    /// whole answer is up.
     pub fn after_sign(&self, core: &Core<'_>, model: &ModelFacts, more_ms: u64) -> Option<u64> {
         let ms = silence(core, model, &self.draft);
         self.deadline.after_sign(core.now(), ms.saturating_add(more_ms))
     }
 
-    /// What came so far is no part of the answer that comes now.
+    /// Drops the answer so far: another one follows.
     pub fn begin_again(&mut self) {
         self.draft = Draft::default();
     }
@@ -54,14 +54,14 @@ impl QuietCall {
         self.draft
     }
 
-    /// The answer is not wanted any more.
+    /// Cancels the model call.
     pub fn cancel(&self, core: &mut Core<'_>) {
         core.push(Effect::CancelModel(self.id));
         core.stop(Timer::Model(self.id));
     }
 }
 
-/// How long this model may say nothing, in milliseconds, where it said this so far.
+/// Milliseconds that this model may be silent, after so much of its answer.
 pub(crate) fn silence(core: &Core<'_>, model: &ModelFacts, draft: &Draft) -> u64 {
     let settings = core.settings();
     if *draft == Draft::default() { settings.first_word_ms(model) } else { settings.model_deadline_ms }

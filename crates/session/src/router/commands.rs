@@ -1,4 +1,4 @@
-//! What each command of a client sets off.
+//! Handlers of client commands.
 
 use super::Step;
 use crate::commands::queue::NewWork;
@@ -95,7 +95,7 @@ impl Step<'_> {
             }
             Command::StoreTask(start) => self.store_task(reply, start),
             Command::RunTask => {
-                // Where another process was faster nothing is left to begin.
+                // If another process was faster, nothing is left to begin.
                 if self.core.head().waits {
                     self.own.queue.release();
                 }
@@ -123,7 +123,7 @@ impl Step<'_> {
             Command::ToolResult(result) => {
                 let call = engine::id::CallId::new(&result.call);
                 let taken = self.take_result(&call, result);
-                // As after a decision; one that is refused changes nothing.
+                // As after a decision; a refused result changes nothing.
                 if taken.is_ok() {
                     self.own.queue.release();
                 }
@@ -143,13 +143,13 @@ impl Step<'_> {
                 let page = ledger::ledger(&self.core, query).map(|page| Answer::Ledger(Box::new(page)));
                 self.core.reply(reply, page);
             }
-            // The index is the store's, and all that was said is stored before this is done.
+            // The index is in the store, and all messages are stored before this effect is performed.
             Command::Search(query) => self.core.push(Effect::Search(reply, query)),
             Command::Subscribe { since, newest } => self.subscribe(reply, since, newest),
         }
     }
 
-    /// The state's refusal of a command.
+    /// Refusal of a command that the state does not accept.
     pub(super) fn invalid(&self) -> Refusal {
         let state = self.own.state.name();
         Refusal::InvalidState { state, accepts: acceptance::accepts(state, self.core.head().driver) }
@@ -160,13 +160,13 @@ impl Step<'_> {
         self.core.reply(reply, Ok(Answer::Done(state)));
     }
 
-    /// The first command in this process: a turn that ran when its process was ended, and that waits for nobody, does not
-    /// run any more.
+    /// Handles the first command in this process: a turn that was running when its process ended, and that
+    /// waits for nobody, has failed.
     fn begin(&mut self) {
         let core = &mut self.core;
         let is_ours = core.head().driver == Driver::Sidecar && self.own.state.is_resting();
         if is_ours && core.is_turn_running() {
-            // No event: whoever opens a session gets all of it.
+            // No event: a client that opens the session gets all of it.
             core.set_turn(core.last_turn(), TurnStatus::Failed);
             let_go(core, TurnStatus::Failed);
             let why = "this turn was cut off: its process ended, or the session was taken over; what was said is kept";
@@ -177,9 +177,9 @@ impl Step<'_> {
         }
     }
 
-    /// Takes in what changes the past, once it is known what it is about.
+    /// Takes a command that changes the past, once its message is resolved.
     fn rewind(&mut self, reply: ReplyTo, key: Option<String>, at: &At, work: impl FnOnce(MessageId) -> Work) {
-        // The first answer stands, also where the message is gone by now.
+        // The first answer stands, even if the message is gone by now.
         if self.own.queue.answered_before(&mut self.core, reply, key.as_deref()) {
             return;
         }
@@ -194,11 +194,11 @@ impl Step<'_> {
         if open.title.is_some() {
             core.set_title(open.title, Some(TitleFrom::Client));
         }
-        // Who only looks at a session says nothing in it.
         if !core.head().waits {
-            // What waits for another process is carried out as it was asked for.
+            // A request that waits for another process keeps the prefix that it was made with.
             take_prefix(core, open.prefix);
         }
+        // Looking at a session does not count as use.
         core.write_head_as_it_was_used();
         let given = open.history.is_some();
         let mut report = match open.history {
@@ -206,7 +206,7 @@ impl Step<'_> {
                 let is_idle = self.is_idle();
                 take_history(&mut self.core, history, is_idle)
             }
-            // What runs now is newer than what an editor that comes back has.
+            // What runs now is newer than the history of an editor that reconnects.
             Some(_) | None => Report::default(),
         };
         report.unreadable = std::mem::take(&mut self.own.unreadable);
@@ -218,8 +218,7 @@ impl Step<'_> {
         self.core.reply(reply, Ok(Answer::Opened(Box::new((snapshot, report)))));
     }
 
-    /// Tells what was gathered of an answer: a snapshot holds all that was said, so all of that must be told before its
-    /// number.
+    /// Emits the gathered deltas: a snapshot holds the answer so far, so its event number must be behind them.
     fn tell_deltas(&mut self) {
         if let State::Streaming(running) = &mut self.own.state {
             running.tell(&mut self.core);
@@ -235,7 +234,7 @@ impl Step<'_> {
         self.core.reply(reply, Ok(Answer::Snapshot(Box::new(snapshot))));
     }
 
-    /// Somebody stops a turn. What the user saw is kept, open calls are answered. One that waits is taken out of the queue.
+    /// Cancels a turn: the answer so far is kept, open calls are answered. A queued one is removed from the queue.
     fn cancel_turn(&mut self, reply: ReplyTo, turn: Option<TurnId>, queued: bool) {
         let newest = self.core.turn_id();
         let is_newest = turn.is_none() || turn == newest;
@@ -257,7 +256,7 @@ impl Step<'_> {
         self.core.reply(reply, Ok(Answer::TurnCancelled(newest, gone)));
     }
 
-    /// Stops what runs, and with it the turn that it is for.
+    /// Stops what runs, and ends its turn.
     fn stop_turn(&mut self) {
         let ran = self.runs_turn();
         self.stop_running();
@@ -266,7 +265,7 @@ impl Step<'_> {
         }
     }
 
-    /// The process is about to end: what a model said so far is kept, for the user saw it. Waits stay as they are.
+    /// Prepares for the end of the process: an answer so far is kept, for the user saw it. Waits stay as they are.
     pub(super) fn ending(&mut self) {
         self.own.renders.refuse(&mut self.core);
         self.own.queue.hold();
@@ -278,7 +277,7 @@ impl Step<'_> {
         }
     }
 
-    /// Nobody waits for this answer any more: what is done for it alone is stopped.
+    /// Stops what is done only for a request whose answer nobody waits for.
     pub(super) fn abandoned(&mut self, reply: ReplyTo) {
         self.own.renders.forget(reply);
         if self.own.state.job().and_then(|job| job.then.reply()) == Some(reply) {
@@ -306,13 +305,13 @@ impl Step<'_> {
         }
     }
 
-    /// A new chat under the same id. What runs is stopped first, and all of it stays in the fork.
+    /// Begins a new chat under the same id. What runs is stopped first, and the fork keeps everything.
     fn reset(&mut self, reply: ReplyTo, keep_queue: bool, key: Option<String>) {
         if self.own.queue.answered_before(&mut self.core, reply, key.as_deref()) {
             return;
         }
         let runs = self.runs_turn();
-        // Renders that wait were for the chat that ends; one that began now would go on in the new one.
+        // Waiting renders are for the old chat; one begun now would go on in the new one.
         self.own.renders.refuse(&mut self.core);
         self.stop_running();
         if runs {
@@ -320,7 +319,7 @@ impl Step<'_> {
         }
         let core = &mut self.core;
         let gone = if keep_queue { Vec::new() } else { self.own.queue.remove(core, |_| true) };
-        // It would name the chat that is gone.
+        // The title would be for the old chat.
         self.own.titler.cancel(core);
         self.own.background.cancel(core);
         let fork = reset(core);
@@ -346,8 +345,8 @@ impl Step<'_> {
         self.core.reply(reply, Ok(Answer::Accepted(Accepted { session, ..Accepted::default() })));
     }
 
-    /// Accepts a request, the first of a session, and does nothing about it: another process carries it out. Who that is,
-    /// and when, is not decided here.
+    /// Accepts the first request of a session without executing it: another process does. Which one and when
+    /// is decided elsewhere.
     fn store_task(&mut self, reply: ReplyTo, start: Box<StartTurn>) {
         if !self.core.transcript().messages().is_empty() || !self.own.queue.is_empty() {
             return self.core.reply(reply, Err(Refusal::NotEmpty));
@@ -357,7 +356,7 @@ impl Step<'_> {
         if let Err(refusal) = self.check(&work) {
             return self.core.reply(reply, Err(refusal));
         }
-        // Whoever sees that it waits sees what for.
+        // A list that shows the waiting session needs its title.
         name_by(&mut self.core, &content);
         self.core.set_waits(true);
         self.own.queue.hold();
@@ -377,7 +376,7 @@ impl Step<'_> {
         self.core.reply(reply, Ok(Answer::TurnEnded { turn, summaries }));
     }
 
-    /// Somebody asks for a compaction, or what it would do.
+    /// Compacts on request, or previews that.
     fn compact_for(&mut self, reply: ReplyTo, compact: Compact) {
         let Compact { focus, redo, keep, preview: is_preview } = compact;
         let counter = self.core.counter();
@@ -408,7 +407,7 @@ impl Step<'_> {
         self.core.reply(reply, Ok(Answer::Configured));
     }
 
-    /// Other settings hold from now on; who shows them is told.
+    /// Applies other settings, and emits the thread.
     pub(super) fn take_settings(&mut self, settings: Settings) {
         let core = &mut self.core;
         let old = core.replace_settings(settings);
@@ -430,15 +429,15 @@ impl Step<'_> {
         core.emit_thread();
     }
 
-    /// What was written could not be stored: nothing goes on that nobody could find again. It is still here, and is
-    /// stored with what comes next.
+    /// Handles a failed write: everything that runs is stopped, since nobody could find its result again. The
+    /// changes stay in memory, and are stored with what comes next.
     pub(super) fn not_written(&mut self, failed: NotWritten) {
         let why = Refusal::NotStored { cause: failed.cause, why: failed.why };
         let ran = self.runs_turn();
         self.own.queue.hold();
-        // Who was to be asked beside the turn may never have been.
+        // The request for a prepared summary may never have been sent.
         self.own.background.cancel(&mut self.core);
-        // A render that is stopped makes room for the next one.
+        // Stopping a render begins the next one that waits.
         while !self.own.state.is_resting() {
             self.stop_running();
         }
@@ -447,7 +446,7 @@ impl Step<'_> {
         }
         self.own.state = State::Resting(Rest::Failed(why.to_string()));
         if failed.ended_turn {
-            // Its end was told, and is taken back: what it said is kept.
+            // Its end was emitted, and is taken back: its messages are kept.
             self.core.set_turn(self.core.last_turn(), TurnStatus::Failed);
         }
         let error =

@@ -1,5 +1,5 @@
-//! The flows that cross components: a request, a prompt, an answer, its tools, and again; a compaction in between; what
-//! waits, as soon as nothing runs.
+//! Flows across components: request, prompt, answer, tools, and again; compactions in between; queued work
+//! once nothing runs.
 
 use super::Step;
 use crate::commands::queue::{NewWork, check_start};
@@ -33,8 +33,8 @@ use engine::message::{NewMessage, ToolResult};
 use engine::prompt::request as model;
 
 impl Step<'_> {
-    /// A user's request, whose ids may have been promised while it waited. It is stored before anything is done about
-    /// it.
+    /// Starts a turn with a user's request, whose ids may have been reserved while it was queued. It is
+    /// stored before anything else is done.
     pub(super) fn start(&mut self, start: StartTurn, promised: Option<(TurnId, MessageId)>) -> Done {
         if !self.own.state.is_resting() {
             return self.inject((start, promised));
@@ -53,7 +53,7 @@ impl Step<'_> {
         Done { accepted: request::accepted(&self.core, ord), follows }
     }
 
-    /// A user's word for the turn that runs. An answer that is being given is broken off; what was said of it stays.
+    /// Adds a user's message to the running turn. A streaming answer is broken off; what there is of it stays.
     fn inject(&mut self, (start, promised): (StartTurn, Option<(TurnId, MessageId)>)) -> Done {
         self.stop_running();
         let new = self.request(start);
@@ -69,7 +69,7 @@ impl Step<'_> {
         request::take(&mut self.core, start)
     }
 
-    /// Asks the model to go on, after a compaction where one is due.
+    /// Asks the model to continue, after a compaction if one is due.
     pub(super) fn generate(&mut self, before: Before) {
         match generate::ask(&mut self.core, before) {
             Generated::Sent(streaming, tokens) => {
@@ -82,7 +82,7 @@ impl Step<'_> {
         }
     }
 
-    /// What a model answered to a turn.
+    /// Handles a model's answer to a turn.
     pub(super) fn answered(&mut self, outcome: Result<model::Answer, Broken>) {
         let running = match std::mem::replace(&mut self.own.state, State::Resting(Rest::Idle)) {
             State::Streaming(running) => *running,
@@ -114,7 +114,7 @@ impl Step<'_> {
         }
     }
 
-    /// All calls have their result: the model goes on, unless it did so often enough.
+    /// Continues the turn when all calls have a result, unless a call ended it or its limits are reached.
     fn round_over(&mut self) {
         if let Some(rest) = round::ends_turn(&mut self.core) {
             return self.end_turn(TurnStatus::Completed, rest);
@@ -128,7 +128,7 @@ impl Step<'_> {
         self.generate(Before::Nothing);
     }
 
-    /// Takes a result of a call that is waited for. Anything else changes nothing.
+    /// Takes the result of a call that runs. Fails for any other call, without a change.
     pub(super) fn take_result(&mut self, call: &CallId, result: ToolResult) -> Result<(), Refusal> {
         let before = self.own.state.name();
         let is_open = match &mut self.own.state {
@@ -146,7 +146,7 @@ impl Step<'_> {
         round::answer(&mut self.core, call, result);
         match &self.own.state {
             State::Calling(calling) if calling.is_over() => self.round_over(),
-            // The editor's calls are done, some of ours are not.
+            // The editor's calls are done, some of our own still run.
             state if state.name() != before => self.core.emit_state(state.name(), None),
             _ => {}
         }
@@ -157,12 +157,12 @@ impl Step<'_> {
     pub(super) fn take_decisions(&mut self, decisions: &[Decision]) -> Result<(), Refusal> {
         let State::Paused(pause) = &mut self.own.state else { return Err(self.invalid()) };
         pause.decide(decisions)?;
-        // Somebody is there again: what waited when the process ended follows this turn.
+        // A client is back: commands queued when the process ended follow this turn.
         self.own.queue.release();
         self.own.approvals.remember(&mut self.core, decisions);
         self.core.note_decided(decisions);
         if !pause.open().is_empty() {
-            // What is acknowledged is stored, also where the rest is not decided.
+            // Acknowledged decisions are stored, even if others are still open.
             self.core.change_last_turn(|_| {});
             let reasons = self.own.approvals.asked(&self.core, pause.open());
             self.core.emit(EventBody::PauseRequired(reasons));
@@ -173,13 +173,13 @@ impl Step<'_> {
         Ok(())
     }
 
-    /// The turn cannot go on.
+    /// Ends the newest turn as failed.
     pub(super) fn fail(&mut self, why: impl Into<Refusal>) {
         let why = why.into();
         self.turn_ended(TurnStatus::Failed, Rest::Failed(why.to_string()), Some(why));
     }
 
-    /// Ends the newest turn and says so.
+    /// Ends the newest turn, and emits that.
     pub(super) fn end_turn(&mut self, status: TurnStatus, rest: Rest) {
         self.turn_ended(status, rest, None);
     }
@@ -192,7 +192,7 @@ impl Step<'_> {
         }
     }
 
-    /// Begins a compaction, with what was prepared for it where that serves.
+    /// Begins a compaction, with the prepared summary if that serves.
     pub(super) fn compact(&mut self, begin: Begin) {
         let job = Job::new(&self.core, begin, self.rest());
         let job = match self.own.background.use_for(&mut self.core, job) {
@@ -207,7 +207,7 @@ impl Step<'_> {
         self.staged(stage);
     }
 
-    /// How the session rests, where it does.
+    /// The rest of the session; idle if it does not rest.
     pub(super) fn rest(&self) -> Rest {
         match &self.own.state {
             State::Resting(rest) => rest.clone(),
@@ -232,7 +232,7 @@ impl Step<'_> {
         }
     }
 
-    /// Takes a state on in which the session stands still, and says so where it did not before.
+    /// Enters a state that waits, and emits it if its name is another one.
     fn stand_still(&mut self, state: State) {
         let was = std::mem::replace(&mut self.own.state, state).name();
         let name = self.own.state.name();
@@ -241,7 +241,7 @@ impl Step<'_> {
         }
     }
 
-    /// A model that was to sum up came to this end.
+    /// Continues a compaction after its summary call.
     pub(super) fn summary_ended(&mut self, ended: Ended) {
         match std::mem::replace(&mut self.own.state, State::Resting(Rest::Idle)) {
             State::Compacting(running) => {
@@ -252,7 +252,7 @@ impl Step<'_> {
         }
     }
 
-    /// The user answered about a compaction; nothing where nobody can.
+    /// Continues with the user's review; `None` if the client cannot ask the user.
     pub(super) fn reviewed(&mut self, review: Option<Review>) {
         match std::mem::replace(&mut self.own.state, State::Resting(Rest::Idle)) {
             State::Reviewing(reviewing) => {
@@ -266,7 +266,7 @@ impl Step<'_> {
         }
     }
 
-    /// The user said nothing about a compaction in time.
+    /// Continues when the deadline of a review has passed.
     pub(super) fn review_expired(&mut self) {
         match std::mem::replace(&mut self.own.state, State::Resting(Rest::Idle)) {
             State::Reviewing(reviewing) => {
@@ -277,7 +277,7 @@ impl Step<'_> {
         }
     }
 
-    /// What follows a compaction. Whoever waits next gets its turn.
+    /// Does what follows a compaction, and begins the render that waits next.
     fn compacted(&mut self, job: Job, end: End) {
         descent::close(&mut self.core, &job, &end);
         if job.then == Then::Generate {
@@ -306,10 +306,10 @@ impl Step<'_> {
         self.rest_again();
     }
 
-    /// A turn goes on after its compaction.
+    /// Continues the turn after its compaction.
     fn goes_on(&mut self, job: Job, end: End) {
         match end {
-            // A word that came meanwhile goes in before the model is asked.
+            // A message that came meanwhile is added before the model is asked.
             End::Made(_) if self.inject_urgent() => self.generate(Before::Nothing),
             End::Made(record) => self.generate(Before::made(&record)),
             End::Nothing(why) => match job.exceeded {
@@ -317,7 +317,7 @@ impl Step<'_> {
                     self.core.trace(why);
                     self.fail(exceeded);
                 }
-                // The prompt goes out as it is.
+                // The prompt is sent as it is.
                 None => self.generate(Before::Tried { failed: job.was_asked }),
             },
             End::CannotFit(_) if goes_beyond(&mut self.core) => self.generate(Before::Nothing),
@@ -325,7 +325,7 @@ impl Step<'_> {
         }
     }
 
-    /// Nothing runs any more: says so, and begins the render that waits longest.
+    /// Emits that the session rests, and begins the renders that wait.
     fn rest_again(&mut self) {
         if !self.own.state.is_resting() {
             return;
@@ -349,13 +349,13 @@ impl Step<'_> {
         }
     }
 
-    /// Whether nothing ran, or what ran was stopped.
+    /// `true` if nothing ran, or what ran was stopped.
     pub(super) fn is_idle(&self) -> bool {
         matches!(self.own.state, State::Resting(Rest::Idle))
     }
 
-    /// Calls back whatever runs and keeps what there is of it. The state is the caller's to set, but where a render or
-    /// a report was under way: those are answered, and the session rests.
+    /// Stops whatever runs, and keeps what there is of it. The caller sets the state, but after a render or a
+    /// reported compaction: those are answered, and the session rests.
     pub(super) fn stop_running(&mut self) {
         let core = &mut self.core;
         match std::mem::replace(&mut self.own.state, State::Resting(Rest::Idle)) {
@@ -380,7 +380,7 @@ impl Step<'_> {
         }
     }
 
-    /// A compaction is given up: nothing of it stays, and who waited for it is told.
+    /// Cancels a compaction: nothing of it stays, and who asked for it is answered.
     fn stopped(&mut self, job: Job, mode: Mode) {
         self.own.state = State::Resting(job.rest.clone());
         descent::tell(&mut self.core, Phase::Cancelled, &job, Some(mode), None);
@@ -392,7 +392,7 @@ impl Step<'_> {
         }
     }
 
-    /// Whether a turn of ours is under way that a word could be put into.
+    /// `true` if a turn of ours runs that could take in a message.
     pub(super) fn runs_turn(&self) -> bool {
         match &self.own.state {
             State::Resting(_) => false,
@@ -403,11 +403,11 @@ impl Step<'_> {
         }
     }
 
-    /// Takes a command in that may have to wait: does it now, or gives it a place. Nothing of it happens where it is
-    /// refused, and nothing twice where its key came before.
+    /// Executes a command now, or queues it. A refused one changes nothing, and one whose key is known is not
+    /// executed again.
     pub(super) fn take_work(&mut self, reply: ReplyTo, key: Option<String>, priority: bool, work: NewWork) {
         if self.own.queue.answered_before(&mut self.core, reply, key.as_deref()) {
-            // Somebody is there again: what waited when the process ended goes on.
+            // A client is back: commands queued when the process ended go on.
             return self.own.queue.release();
         }
         if let Err(refusal) = self.check(&work) {
@@ -436,7 +436,7 @@ impl Step<'_> {
         self.own.queue.enqueue(&mut self.core, reply, key, priority, work);
     }
 
-    /// Whether a command can be carried out, as far as can be said before its turn comes.
+    /// Checks a command as far as possible before its execution.
     pub(super) fn check(&self, work: &NewWork) -> Result<(), Refusal> {
         match work {
             NewWork::Start(start) => check_start(&self.core, start),
@@ -444,7 +444,7 @@ impl Step<'_> {
         }
     }
 
-    /// Carries out a command whose turn has come.
+    /// Executes a command now.
     fn do_work(&mut self, work: Work) -> Result<Done, Refusal> {
         let core = &mut self.core;
         let done = match work {
@@ -469,7 +469,7 @@ impl Step<'_> {
         }
     }
 
-    /// Begins what waits, as long as nothing runs.
+    /// Starts queued commands while nothing runs.
     pub(super) fn next_in_queue(&mut self) {
         while self.own.state.is_resting() && self.own.renders.is_empty() && !self.own.queue.is_held() {
             let Some(item) = self.own.queue.next(&mut self.core) else { return };
@@ -480,7 +480,7 @@ impl Step<'_> {
         }
     }
 
-    /// Puts urgent requests that wait into the running turn, between two rounds; whether there was one.
+    /// Adds queued urgent requests to the running turn, between two rounds; returns `true` if there was one.
     fn inject_urgent(&mut self) -> bool {
         let mut any = false;
         while let Some((start, promised)) = self.own.queue.next_urgent(&mut self.core) {

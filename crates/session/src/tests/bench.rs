@@ -1,5 +1,4 @@
-//! A session with its rows and nobody around it: what it asks for is noted, what it writes becomes rows. Not what must
-//! hold of it; that is in `model`.
+//! A session with its rows and no server: effects are recorded, writes become rows, nothing is checked.
 
 use super::rows::Rows;
 use crate::effect::{Answer, Effect, Purpose, Refusal};
@@ -21,16 +20,16 @@ use engine::search;
 use engine::tokens::QuarterOfChars;
 use std::collections::BTreeSet;
 
-/// A session with its rows, and what it has asked for and told so far.
+/// A session with its rows, the effects so far, and the requests in progress.
 pub struct Bench {
     pub session: Session,
     pub rows: Rows,
     pub driver: Driver,
-    /// Models that are asked now.
+    /// Model calls in progress.
     pub asked: Vec<(ModelCallId, Purpose, Vec<Item>)>,
-    /// Tools that run now.
+    /// Tool calls in progress.
     pub invoked: Vec<CallId>,
-    /// Deadlines that may pass.
+    /// Timers that run.
     pub timers: BTreeSet<Timer>,
     /// Events of this process.
     pub events: Vec<(u64, EventBody)>,
@@ -38,19 +37,19 @@ pub struct Bench {
     pub replies: Vec<(u64, Result<Answer, Refusal>)>,
     /// Effects of the last step.
     pub effects: Vec<Effect>,
-    /// What could not be stored, and goes with what comes next.
+    /// Writes that could not be stored and go with the next step.
     pub unwritten: Vec<Write>,
-    /// Commits that fail from now on.
+    /// The number of next commits that fail.
     pub fails: u8,
-    /// Whether the store took all of the last step.
+    /// `true` if all of the last step was stored.
     pub is_stored: bool,
-    /// What was approved once and for all.
+    /// Standing approvals.
     pub approvals: Vec<Always>,
-    /// Whether that ever was another than nothing.
+    /// `true` if there ever was a standing approval.
     pub was_approved: bool,
-    /// How much later than usual it is, in milliseconds.
+    /// The time added to the clock, in milliseconds.
     pub later: u64,
-    /// What time a message bears; all of them the same.
+    /// The timestamp of all messages.
     pub stamp: &'static str,
     /// The number of the last command.
     next: u64,
@@ -65,7 +64,6 @@ pub fn settings() -> Settings {
     }
 }
 
-/// Its id.
 pub fn id() -> SessionId {
     SessionId::new("s")
 }
@@ -113,7 +111,7 @@ impl Bench {
         Self::with(driver, settings(), tools)
     }
 
-    /// A session under these settings, whose editor has these tools.
+    /// A session with these settings, whose editor has these tools.
     pub fn with(driver: Driver, settings: Settings, tools: Vec<Tool>) -> Self {
         let opening = Opening {
             head: head(driver),
@@ -217,7 +215,7 @@ impl Bench {
             Effect::CancelTool(call) => self.invoked.retain(|invoked| *invoked != call),
             Effect::Start(timer, _) => drop(self.timers.insert(timer)),
             Effect::Stop(timer) => drop(self.timers.remove(&timer)),
-            // The store is asked, and what it finds is answered with the fates of the session's messages.
+            // Stands in for the store's index; every hit must have a fate.
             Effect::Search(to, query) => {
                 let fates = self.session.fates().expect("a prompt");
                 let messages = self.session.transcript().messages().iter().rev();
@@ -262,7 +260,7 @@ impl Bench {
         self.answer(call, if purpose == Purpose::Turn { calls } else { Vec::new() });
     }
 
-    /// The model is done, and asks for these.
+    /// Ends a model call with an answer that makes these tool calls.
     pub fn answer(&mut self, call: ModelCallId, calls: Vec<ToolCall>) {
         let said = Said { parts: None, calls: Some(calls), stop: StopReason::End, usage: None };
         self.step(Input::ModelDone(call, Ok(said)));
@@ -282,23 +280,23 @@ impl Bench {
         self.command(Command::StartTurn(Box::new(StartTurn { content, ..StartTurn::default() })))
     }
 
-    /// The number of the last command.
+    /// Returns the number of the last command.
     pub fn number(&self) -> u64 {
         self.next
     }
 
-    /// What a command was answered.
+    /// Returns the answer to a command.
     pub fn reply(&self, to: u64) -> Option<&Result<Answer, Refusal>> {
         self.replies.iter().find(|(reply, _)| *reply == to).map(|(_, answer)| answer)
     }
 
-    /// The same session in another process.
+    /// Returns the session as another process opens it.
     pub fn reopened(&mut self) -> Session {
         let stream = self.session.stream().to_owned();
         self.opened_as(stream)
     }
 
-    /// How a process opens it that has this of it.
+    /// Returns the data with which a process opens these rows.
     pub fn opening(&self, stored: Stored, stream: String) -> Opening {
         Opening {
             head: stored.head.clone(),
@@ -317,7 +315,7 @@ impl Bench {
         Session::new(self.opening(stored, stream), &QuarterOfChars)
     }
 
-    /// The process is gone, and what it had not stored with it; another one takes the session. Nobody opened it yet.
+    /// Ends the process with its unwritten changes; another one loads the session, not opened yet.
     pub fn another_process(&mut self) {
         self.process += 1;
         self.session = self.opened_as(self.process.to_string());
@@ -331,7 +329,7 @@ impl Bench {
     }
 }
 
-/// Holds what any model can be asked, also one that knows a user and itself alone and cannot be told to use no tools.
+/// Checks that the request suits any model, even one with only users and itself as roles and no tool choice.
 fn can_be_asked(request: &Request, purpose: Purpose) {
     let first = request.items.first().map(|item| item.role);
     assert!(first.is_some_and(|role| role != Role::Assistant), "a user is first");
@@ -340,7 +338,7 @@ fn can_be_asked(request: &Request, purpose: Purpose) {
     assert!(purpose != Purpose::Summary || plain.tools.is_empty(), "it is told of none that it may not use");
 }
 
-/// What is done of a step that was not stored.
+/// Returns `true` for effects performed even if the step was not stored.
 fn is_performed_unstored(effect: &Effect) -> bool {
     matches!(
         effect,

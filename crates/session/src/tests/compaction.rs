@@ -1,4 +1,4 @@
-//! What starts a compaction, what it needs and what comes of it.
+//! Tests of compaction: triggers, conditions and outcomes.
 
 pub mod ahead;
 pub mod asked_for;

@@ -1,4 +1,4 @@
-//! What is said, what is taken back and what stands before it.
+//! Tests of the history: messages, changes to them, and the prefix before them.
 
 pub mod attached;
 pub mod final_only;

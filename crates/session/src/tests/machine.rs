@@ -1,4 +1,4 @@
-//! The machine is driven by anything that can happen to it, and every step is held against a model of what must stay true.
+//! Random inputs drive the session machine, and a model checks its invariants after every step.
 
 pub mod drive;
 pub mod edges;

@@ -1,5 +1,4 @@
-//! Rows of sessions in maps, as a store keeps them: what a step writes, and what another process finds. Writes that
-//! contradict what is there are refused.
+//! Rows of sessions in maps, as a store keeps them. Writes that contradict existing rows are refused.
 
 use crate::part::Claims;
 use crate::queue::{Accepted, QueueItem};
@@ -10,7 +9,6 @@ use engine::message::{Message, Text};
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
-/// Sessions by their ids.
 #[derive(Default)]
 pub struct Rows(BTreeMap<SessionId, Kept>);
 
@@ -19,7 +17,7 @@ pub struct Rows(BTreeMap<SessionId, Kept>);
 struct Kept {
     head: Head,
     turns: BTreeMap<u32, TurnRow>,
-    /// By position and version; each with its turn's place.
+    /// By position and version; each with the index of its turn.
     messages: BTreeMap<(Ordinal, u32), (u32, Arc<Message>)>,
     compactions: Vec<Compaction>,
     /// In the order of acceptance.
@@ -30,7 +28,7 @@ struct Kept {
 }
 
 impl Rows {
-    /// Makes all of these changes, or none.
+    /// Applies all of these changes, or none.
     pub fn commit(&mut self, session: &SessionId, writes: &[Write]) -> Result<(), String> {
         let mut changed = self.0.clone();
         writes.iter().try_for_each(|write| apply(&mut changed, session, write))?;
@@ -38,17 +36,17 @@ impl Rows {
         Ok(())
     }
 
-    /// A session whole, the newest version of each message.
+    /// Loads a whole session, with the newest version of each message.
     pub fn load(&self, session: &SessionId) -> Option<Stored> {
         self.0.get(session).map(Kept::stored)
     }
 
-    /// What a session's next prompt is made of.
+    /// Loads the part that a session's next prompt needs.
     pub fn load_part(&self, session: &SessionId, newest: u32) -> Option<Part> {
         Part::of(&self.load(session)?, newest)
     }
 
-    /// What a part from there on left out.
+    /// Loads what a part from `from` on leaves out.
     pub fn load_rest(&self, session: &SessionId, from: Ordinal) -> Rest {
         self.load(session).map_or_else(Rest::default, |stored| Rest {
             messages: stored.messages.into_iter().filter(|(_, message)| message.ord < from).collect(),
@@ -59,7 +57,7 @@ impl Rows {
         })
     }
 
-    /// Whether one of these was heard before; of requests only those before `from` count.
+    /// Returns `true` if one of these is known; ids of requests count only before `from`.
     pub fn is_known(&self, session: &SessionId, claims: &Claims, from: Ordinal) -> bool {
         let Some(stored) = self.load(session) else { return false };
         let id = claims.external_id.as_deref();
@@ -97,7 +95,7 @@ impl Kept {
         Ok(())
     }
 
-    /// Puts this message in the place of all versions of the one that stands there.
+    /// Replaces all versions of the message at its position.
     fn let_go(&mut self, turn: u32, message: &Arc<Message>) -> Result<(), String> {
         let before = self.messages.len();
         self.messages.retain(|(ord, _), _| *ord != message.ord);
@@ -216,7 +214,7 @@ fn apply(sessions: &mut BTreeMap<SessionId, Kept>, session: &SessionId, write: &
     }
 }
 
-/// Whether both say the same, whatever was found in them since.
+/// Returns `true` if both messages are the same, apart from `found`.
 fn is_same(one: &Message, other: &Message) -> bool {
     let forget = |message: &Message| Message { found: Default::default(), ..message.clone() };
     forget(one) == forget(other)

@@ -1,4 +1,4 @@
-//! A model that is asked for a better title, once the first turn is over.
+//! The model call for a better title, after the first turn.
 
 use super::take_title;
 use super::words::title;
@@ -14,18 +14,18 @@ use engine::prompt::item::{Item, Role};
 use engine::prompt::request::{Answer, Failure, Request, ToolChoice};
 use engine::text;
 
-/// Bytes of the conversation that a model is shown.
+/// Bytes of each message that the model is shown.
 const SHOWN: usize = 2000;
 
 const INSTRUCTION: &str = "Below is the beginning of a conversation. Name it in at most eight words, in its own \
      language. Answer with the name alone: no quotation marks, no full stop.";
 
-/// The call of a model that is to name the session, while one is.
+/// The running call for a title, if there is one.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub(crate) struct Titler(Option<QuietCall>);
 
 impl Titler {
-    /// The first turn is over: a model may find a better name.
+    /// Asks a model for a better title after the first turn, if that is allowed.
     pub fn ask(&mut self, core: &mut Core<'_>) {
         let settings = core.settings();
         let may = settings.titles == Titles::Model && settings.may_ask(&settings.model);
@@ -83,7 +83,7 @@ impl Titler {
         }
     }
 
-    /// A model named the session, or did not: then it keeps the name that it has.
+    /// Takes over the model's title; without one the session keeps its own.
     pub fn done(&mut self, core: &mut Core<'_>, outcome: Result<Answer, Failure>) {
         let Some(quiet) = self.0.take() else { return };
         let Ok(answer) = outcome else { return core.trace("no model named the session") };
@@ -94,12 +94,12 @@ impl Titler {
         }
     }
 
-    /// Nobody waits for a name any more; the model may go on.
+    /// Stops waiting for a title; the model may go on.
     pub fn forget(&mut self) {
         self.0 = None;
     }
 
-    /// The answer is not wanted any more.
+    /// Cancels the model call.
     pub fn cancel(&mut self, core: &mut Core<'_>) {
         if let Some(quiet) = self.0.take() {
             quiet.cancel(core);

@@ -1,11 +1,11 @@
-//! A title in what somebody said.
+//! Makes a title of a text.
 
 use engine::message::Content;
 
-/// Characters of a title.
+/// Characters of a title, at most.
 const LONGEST: usize = 80;
 
-/// A title after what a user asked.
+/// The title for a user's request.
 pub(super) fn asked(content: &[Content]) -> Option<String> {
     content.iter().find_map(|part| match part {
         Content::Text(text) => title(own_words(text)),
@@ -13,11 +13,11 @@ pub(super) fn asked(content: &[Content]) -> Option<String> {
     })
 }
 
-/// Tags in which programs put a user's own words.
+/// Tags in which programs wrap a user's own text.
 const OWN: [&str; 6] = ["userRequest", "user_query", "user_request", "user_message", "user_input", "task"];
 
-/// A user's own words behind what a program put before them: blocks such as `<environment_info>…</environment_info>`, each
-/// on lines of its own.
+/// A user's own text behind what a program put before it: blocks such as
+/// `<environment_info>…</environment_info>`, each on lines of its own.
 fn own_words(said: &str) -> &str {
     let mut rest = said.trim_start();
     while let Some((name, inner, behind)) = block(rest) {
@@ -29,7 +29,7 @@ fn own_words(said: &str) -> &str {
     rest
 }
 
-/// The name of the block that a text begins with, what stands in it, and what stands behind it.
+/// Name and content of the block that a text begins with, and the text behind it.
 fn block(text: &str) -> Option<(&str, &str, &str)> {
     let (head, rest) = text.strip_prefix('<')?.split_once('>')?;
     let name = head.split_whitespace().next()?;
@@ -40,7 +40,7 @@ fn block(text: &str) -> Option<(&str, &str, &str)> {
     (is_name && ends_line).then_some((name, inner, behind.trim_start()))
 }
 
-/// The first line that says something, cut where a word ends.
+/// The first line with a letter or digit, cut at the end of a word.
 pub(super) fn title(said: &str) -> Option<String> {
     let line = said.lines().map(str::trim).find(|line| line.chars().any(char::is_alphanumeric))?;
     let line = line.trim_matches(|c: char| matches!(c, '"' | '#' | '*' | '`') || c.is_whitespace());
@@ -59,7 +59,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_title_is_of_what_the_user_asked_and_not_of_what_a_program_put_before_it() {
+    fn title_skips_blocks_that_programs_put_before_the_request() {
         let cases = [
             (
                 "<environment_info>\nOS: Linux\n</environment_info>\n<workspace_info>a\n</workspace_info>\n",
@@ -81,7 +81,7 @@ mod tests {
     }
 
     #[test]
-    fn a_title_is_the_first_line_that_says_something() {
+    fn title_is_the_first_line_with_text() {
         let long = "word ".repeat(30);
         let cases = [
             ("\n---\n## Fix  the\ttests\nplease", Some("Fix the tests".to_owned())),

@@ -1,4 +1,4 @@
-//! Which calls may run: by the tool's own rules, and by what the user approved once and for all in the workspace.
+//! Approval of calls: by the tool's own rules, and by what the user approved for good in the workspace.
 
 use crate::core::{Conversation, Core};
 use crate::values::decision::{Always, Decision};
@@ -12,7 +12,7 @@ use serde_json::Value;
 use std::collections::BTreeSet;
 use std::sync::Arc;
 
-/// What was approved once and for all.
+/// Calls that the user approved for good in the workspace.
 #[derive(Debug, Clone)]
 pub(crate) struct Approvals(Arc<[Always]>);
 
@@ -27,7 +27,7 @@ impl Approvals {
         self.0 = always;
     }
 
-    /// Whether a call may run, and the rule that says so, where one does.
+    /// Decides about a call; also returns the rule that decided, if one did.
     pub fn decide<'c>(
         &self,
         conversation: &'c Conversation,
@@ -35,7 +35,7 @@ impl Approvals {
         arguments: &str,
     ) -> (Approval, Option<&'c str>) {
         if conversation.is_own(tool) && !is_json(arguments) {
-            // It touches nothing outside, and answers what it cannot read with what it expects.
+            // Own tools touch nothing outside, and answer arguments that they cannot read with what they expect.
             return (Approval::Allow, None);
         }
         let known = conversation.tool(tool);
@@ -49,7 +49,7 @@ impl Approvals {
         approval::decide(policy, rules, arguments, is_approved)
     }
 
-    /// Why a call waits for the user, in words.
+    /// Reason why a call waits for the user, for people.
     fn why_asked(&self, conversation: &Conversation, name: &str, arguments: &str) -> String {
         match self.decide(conversation, name, arguments) {
             (_, Some(rule)) => format!("a rule of the tool asks about {rule}"),
@@ -67,7 +67,7 @@ impl Approvals {
         asked
     }
 
-    /// Those of these calls about which the user is asked first.
+    /// Those of these calls that the user must decide about first.
     pub fn to_ask(&self, conversation: &Conversation, calls: &BTreeSet<CallId>) -> BTreeSet<CallId> {
         let asks = conversation.reasons(calls.iter(), "").into_iter();
         let asks =
@@ -75,7 +75,7 @@ impl Approvals {
         asks.map(|call| call.call).collect()
     }
 
-    /// Calls like these are not asked about again, where the user said so.
+    /// Adds what the user approved for good: such calls are not asked about again.
     pub fn remember(&mut self, core: &mut Core<'_>, decisions: &[Decision]) {
         let always: Vec<Always> = decisions.iter().filter_map(|decision| always(core, decision)).collect();
         for always in always {
@@ -88,8 +88,8 @@ impl Approvals {
     }
 }
 
-/// What a user approves with these words, once and for all: what the client says, or calls like this one. A tool
-/// that runs commands is approved for this command alone.
+/// The approval for good in a decision: the client's pattern, or else every call of the tool. A tool that
+/// runs commands is approved for this command alone.
 fn always(conversation: &Conversation, decision: &Decision) -> Option<Always> {
     let asked = decision.always.as_ref().filter(|_| decision.approved)?;
     let call = conversation.reasons(std::iter::once(&decision.call), "").pop()?;

@@ -1,20 +1,20 @@
-//! Calls that run.
+//! Running tool calls.
 
 use engine::id::CallId;
 use engine::words::StateName;
 use std::collections::BTreeSet;
 
-/// What is waited for while calls of the newest round run.
+/// State while calls of the newest round run.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Calling {
-    /// Those that the editor runs.
+    /// Calls that the editor runs.
     editors: BTreeSet<CallId>,
-    /// Those that we run.
+    /// Calls that the sidecar runs.
     own: BTreeSet<CallId>,
 }
 
 impl Calling {
-    /// A call begins.
+    /// Adds a call that begins to run.
     pub(crate) fn begin(&mut self, call: CallId, is_own: bool) {
         if is_own {
             self.own.insert(call)
@@ -23,27 +23,27 @@ impl Calling {
         };
     }
 
-    /// A call has its result; whether it was waited for.
+    /// Removes a call that has its result; returns `true` if it was running.
     pub(crate) fn end(&mut self, call: &CallId) -> bool {
         self.editors.remove(call) || self.own.remove(call)
     }
 
-    /// Whether nothing runs any more.
+    /// `true` if no call runs any more.
     pub(crate) fn is_over(&self) -> bool {
         self.editors.is_empty() && self.own.is_empty()
     }
 
-    /// Calls that we run.
+    /// Calls that the sidecar runs.
     pub(crate) fn own(&self) -> &BTreeSet<CallId> {
         &self.own
     }
 
-    /// All of them.
+    /// Running calls, whoever runs them.
     pub(crate) fn all(&self) -> BTreeSet<CallId> {
         self.editors.union(&self.own).cloned().collect()
     }
 
-    /// As clients know it.
+    /// The state as clients see it.
     pub(crate) fn state_name(&self) -> StateName {
         if self.editors.is_empty() { StateName::ExecutingTools } else { StateName::WaitingIde }
     }

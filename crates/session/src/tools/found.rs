@@ -1,4 +1,4 @@
-//! Where a session stands when it is opened again: the state that follows from what is stored.
+//! The state of a session that is opened again, as it follows from what is stored.
 
 use super::approvals::Approvals;
 use super::calling::Calling;
@@ -13,14 +13,14 @@ use engine::message::{
 };
 use std::collections::BTreeSet;
 
-/// What a session waits for that is opened again.
+/// State of a session that is opened again.
 pub(crate) enum Found {
     Resting(Rest),
     Paused(Pause),
     Calling(Calling),
 }
 
-/// The state that follows from what is stored.
+/// Finds the state that follows from what is stored.
 pub(crate) fn found(conversation: &Conversation, approvals: &Approvals) -> Found {
     let Some(last) = conversation.turns().last() else { return Found::Resting(Rest::Idle) };
     let rest = match last.status {
@@ -47,11 +47,11 @@ pub(crate) fn found(conversation: &Conversation, approvals: &Approvals) -> Found
         }
         return Found::Calling(calling);
     }
-    // What was decided holds, whatever would be asked today.
+    // Stored decisions hold, whatever would be asked today.
     Found::Paused(Pause::found(asks, &decided, &open))
 }
 
-/// Whether the last thing said is a question to the user.
+/// `true` if the last message, some notices aside, is a question to the user.
 fn asks_the_user(conversation: &Conversation) -> bool {
     let asides = [PROCESS_COMPLETED, REMOVED, NOT_KEPT, COMPACTION_DROPPED, REVIEW_UNUSABLE];
     let is_aside = |body: &&Body| matches!(body, Body::Event { kind, .. } if asides.contains(&kind.as_str()));

@@ -1,16 +1,16 @@
-//! Calls that wait for the user. Nothing of their round runs before all are decided.
+//! Tool calls that wait for the user. No call of their round runs before all are decided.
 
 use crate::values::decision::Decision;
 use crate::values::refusal::Refusal;
 use engine::id::CallId;
 use std::collections::{BTreeMap, BTreeSet};
 
-/// What is waited for while calls wait for the user.
+/// State while calls wait for the user.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct Pause {
-    /// Those that are not decided.
+    /// Undecided calls.
     open: BTreeSet<CallId>,
-    /// Those that are: approved, or the words of who rejected them.
+    /// Decided calls: approved, or rejected with the user's note.
     decided: BTreeMap<CallId, Result<(), Option<String>>>,
 }
 
@@ -19,13 +19,13 @@ impl Pause {
         Self { open, decided: BTreeMap::new() }
     }
 
-    /// The pause that follows from what is stored: calls that are asked about, and decisions about calls that are open.
+    /// Derives the pause from what is stored: calls to ask about, and decisions about open calls.
     pub(crate) fn found(asks: BTreeSet<CallId>, decided: &[&Decision], open: &BTreeSet<CallId>) -> Self {
         let mut pause = Self::new(asks);
         pause.open.extend(decided.iter().map(|decision| decision.call.clone()));
         decided.iter().for_each(|decision| pause.take(decision));
         if pause.open.is_empty() {
-            // Nothing is begun by itself, so somebody is asked: but nobody about what was rejected.
+            // Nothing starts by itself, so the user is asked again, but not about rejected calls.
             let is_rejected = |call: &&CallId| matches!(pause.decided.get(*call), Some(Err(_)));
             pause.open = open.iter().filter(|call| !is_rejected(call)).cloned().collect();
             pause.decided.retain(|_, how| how.is_err());
@@ -33,7 +33,7 @@ impl Pause {
         pause
     }
 
-    /// Calls that are not decided.
+    /// Undecided calls.
     pub(crate) fn open(&self) -> &BTreeSet<CallId> {
         &self.open
     }
@@ -43,7 +43,7 @@ impl Pause {
         self.decided.contains_key(call)
     }
 
-    /// Takes decisions, all of them or none.
+    /// Takes decisions, all of them or none: fails if a call is decided already or unknown.
     pub(crate) fn decide(&mut self, decisions: &[Decision]) -> Result<(), Refusal> {
         for Decision { call, .. } in decisions {
             let id = || call.as_str().to_owned();
@@ -58,7 +58,7 @@ impl Pause {
         Ok(())
     }
 
-    /// Takes a decision about a call that is open.
+    /// Takes a decision about an undecided call.
     fn take(&mut self, decision: &Decision) {
         if self.open.remove(&decision.call) {
             let how = if decision.approved { Ok(()) } else { Err(decision.note.clone()) };
@@ -66,7 +66,7 @@ impl Pause {
         }
     }
 
-    /// Calls that were rejected, with the user's words.
+    /// Rejected calls, with the user's notes.
     pub(crate) fn rejected(&self) -> Vec<(CallId, Option<String>)> {
         let rejected = self.decided.iter().filter_map(|(call, how)| Some((call, how.as_ref().err()?)));
         rejected.map(|(call, note)| (call.clone(), note.clone())).collect()

@@ -1,4 +1,4 @@
-//! The calls of a round: which run, and what becomes of their results. Every call gets exactly one result.
+//! Calls of a round: which run, and their results. Every call gets exactly one result.
 
 use super::approvals::Approvals;
 use super::calling::Calling;
@@ -22,17 +22,17 @@ const CANCELLED: &str = "[cancelled by the user before a result came]";
 /// The result of a call that a user rejected.
 const REJECTED: &str = "[rejected by the user]";
 
-/// What becomes of the calls of a round.
+/// Outcome of starting the calls of a round.
 pub(crate) enum Begun {
-    /// The user is asked about some first.
+    /// The user must decide about some first.
     Paused(Pause),
-    /// They run.
+    /// Some calls run.
     Calling(Calling),
-    /// None runs: all have their result.
+    /// No call runs: all have their result.
     Answered,
 }
 
-/// Begins the calls of the newest round. Nothing of it runs before all that must be decided is.
+/// Starts the calls of the newest round. None runs before the user has decided about all that need it.
 pub(crate) fn begin(core: &mut Core<'_>, approvals: &Approvals) -> Begun {
     let calls = core.unanswered();
     let asks = approvals.to_ask(core, &calls);
@@ -48,7 +48,7 @@ pub(crate) fn begin(core: &mut Core<'_>, approvals: &Approvals) -> Begun {
     Begun::Paused(Pause::new(asks))
 }
 
-/// Runs these calls, all at once. What cannot run is answered here.
+/// Runs these calls, all at once. Those that cannot run are answered here.
 fn run(core: &mut Core<'_>, approvals: &Approvals, calls: BTreeSet<CallId>) -> Begun {
     let Some(turn) = core.turn_id() else { return Begun::Answered };
     let mut calling = Calling::default();
@@ -85,7 +85,7 @@ fn start(core: &mut Core<'_>, call: InvokeTool, is_own: bool) {
     core.push(if is_own { Effect::RunTool(call) } else { Effect::InvokeTool(call) });
 }
 
-/// Runs those of our own calls again that were under way when the process ended: they change nothing outside.
+/// Runs own calls again that were running when the process ended: they change nothing outside.
 pub(crate) fn run_own_again(core: &mut Core<'_>, calling: &Calling) {
     let Some(turn) = core.turn_id() else { return };
     for call in core.reasons(calling.own().iter(), "") {
@@ -93,18 +93,18 @@ pub(crate) fn run_own_again(core: &mut Core<'_>, calling: &Calling) {
     }
 }
 
-/// Remembers that the calls of the newest round were started.
+/// Stores that the calls of the newest round were started.
 fn note_started(core: &mut Core<'_>) {
     let newest = core.transcript().rounds().last().map(|round| round.assistant);
     let calls = core.unanswered();
     core.change_last_turn(|row| {
         row.started = newest;
-        // What was approved is said again with its result.
+        // Approvals stay until the call has its result, which states them again.
         row.decided.retain(|decision| calls.contains(&decision.call));
     });
 }
 
-/// All calls of a pause are decided: what was rejected is answered, and the others run.
+/// Continues after a pause: rejected calls are answered, the others run.
 pub(crate) fn resume(core: &mut Core<'_>, approvals: &Approvals, pause: &Pause) -> Begun {
     core.emit(EventBody::PauseCleared);
     for (call, note) in pause.rejected() {
@@ -115,16 +115,16 @@ pub(crate) fn resume(core: &mut Core<'_>, approvals: &Approvals, pause: &Pause) 
     run(core, approvals, calls)
 }
 
-/// Appends a result. A round's results stand together, whatever else came meanwhile.
+/// Appends a result. Prompts show a round's results together, whatever came between them.
 pub(crate) fn answer(core: &mut Core<'_>, call: &CallId, mut result: ToolResult) {
-    // Our own id: the model may have given two calls of a round the same one.
+    // Our own id: the model may have used one id for two calls of a round.
     result.call = call.as_str().to_owned();
     result.verdict = verdict(core, call);
     let new = core.stamped(Body::Tool(result));
     core.append(new);
 }
 
-/// What the user decided about a call of the running turn, where the user was asked.
+/// The user's decision about a call of the running turn, if there was one.
 fn verdict(core: &Core<'_>, call: &CallId) -> Option<Verdict> {
     let decided = &core.turns().last()?.decided;
     let decision = decided.iter().rfind(|decision| decision.call == *call)?;
@@ -148,7 +148,8 @@ pub(crate) fn error(call: &CallId, text: String) -> ToolResult {
     }
 }
 
-/// All calls have their result: how the turn ends by one of them, where it does. What it asks is shown to the user.
+/// Returns how the session rests if one of the answered calls ends the turn, and shows that call's question
+/// to the user.
 pub(crate) fn ends_turn(core: &mut Core<'_>) -> Option<Rest> {
     let (ends, call) = core.ending_call()?;
     if let Some(question) = question(&call.arguments).filter(|_| ends == EndsTurn::WaitingUserInput) {
@@ -157,7 +158,7 @@ pub(crate) fn ends_turn(core: &mut Core<'_>) -> Option<Rest> {
     Some(rest_after(ends))
 }
 
-/// How a session rests whose turn ended so.
+/// The rest of a session after a turn that ended so.
 pub(super) fn rest_after(ends: EndsTurn) -> Rest {
     match ends {
         EndsTurn::Completed => Rest::Completed,
@@ -165,14 +166,14 @@ pub(super) fn rest_after(ends: EndsTurn) -> Rest {
     }
 }
 
-/// What a call that asks the user asks: its `question` or `questions`, where it has some.
+/// The question in a call's arguments: its `question` or `questions`, if there are any.
 fn question(arguments: &str) -> Option<String> {
     let read: Value = json::read(arguments).ok()?;
     let asked = read.get("questions").or_else(|| read.get("question"))?;
     Some(argument_values(&asked.to_string())).filter(|text| !text.is_empty())
 }
 
-/// Whether the model went on as often as it may in a turn; the user is told so.
+/// `true` if the turn has reached its limit of rounds; the user is notified of that.
 pub(crate) fn is_at_limit(core: &mut Core<'_>) -> bool {
     let turn = core.transcript().turns().len().saturating_sub(1);
     let rounds = core.transcript().rounds_of(turn).len();

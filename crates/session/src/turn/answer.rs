@@ -1,4 +1,4 @@
-//! What an answer came to, whatever ended it. What was streamed is kept: the user saw it.
+//! The outcome of an answer, whatever ended it. What was streamed is kept: the user saw it.
 
 use super::size::{self, Nothing, silent};
 use super::streaming::{Given, Streaming};
@@ -11,24 +11,24 @@ use engine::id::MessageId;
 use engine::message::{AssistantPart, Beside, Body, ToolCall};
 use engine::prompt::request::{self, Failure, Overflow, StopReason};
 
-/// Why a turn has no whole answer.
+/// Failure of a turn's answer.
 pub(crate) struct Broken {
     why: Refusal,
     overflow: Option<Overflow>,
     refuses_thinking: bool,
 }
 
-/// What follows an answer.
+/// Next action after an answer.
 pub(crate) enum CameTo {
-    /// The same is asked again, in another way.
+    /// Ask again with another prompt.
     Again,
-    /// Its provider speaks of a size.
+    /// The provider may have found the request too large.
     TooLarge { overflow: Overflow, asked: Asked, why: Refusal },
-    /// The turn cannot go on.
+    /// Fail the turn.
     Failed(Refusal),
-    /// It asks for tools.
+    /// Run the calls.
     Calls,
-    /// The turn is done.
+    /// End the turn.
     Completed,
 }
 
@@ -40,17 +40,17 @@ impl From<Failure> for Broken {
 }
 
 impl Broken {
-    /// The model said nothing for so many milliseconds.
+    /// The model was silent for so many milliseconds.
     pub fn expired(ms: u64) -> Self {
         let why = format!("the model said nothing for {ms} ms; modelDeadlineMs says how long it may");
         Self { why: Refusal::of_model("timeout", why), overflow: None, refuses_thinking: false }
     }
 }
 
-/// What was said: the parts, the calls that it asks for, and what came beside them.
+/// Parts of an answer, its calls, and the data beside them.
 type Said = (Vec<AssistantPart>, Vec<ToolCall>, Beside);
 
-/// Keeps what was said, and says what follows.
+/// Stores an answer, and returns what follows.
 pub(crate) fn take(
     core: &mut Core<'_>,
     running: Streaming,
@@ -98,8 +98,8 @@ pub(crate) fn take(
     }
 }
 
-/// The overflow in a whole answer that says nothing, where it is one and is believed. What the answer proves of its
-/// provider is learned.
+/// The overflow behind a whole answer without content, if it is one and is believed. What the answer proves
+/// about its provider is learned.
 fn judge(core: &mut Core<'_>, stop: StopReason, said: &Said, asked: Asked) -> Option<Overflow> {
     let (parts, calls, beside) = said;
     let (usage, tokens) = (beside.usage, asked.tokens);
@@ -119,14 +119,15 @@ fn judge(core: &mut Core<'_>, stop: StopReason, said: &Said, asked: Asked) -> Op
     overflow
 }
 
-/// Breaks an answer off; what was said of it stays.
+/// Breaks off an answer; what there is of it stays.
 pub(crate) fn break_off(core: &mut Core<'_>, running: Streaming) {
     core.push(Effect::CancelModel(running.call()));
     let Given { message, draft, .. } = running.end(core);
     keep(core, message, draft.said(), Vec::new(), draft.beside, StopReason::Cancelled);
 }
 
-/// Stores an answer; whether it asks for tools. A call that may be cut is never run, so it is not kept either.
+/// Stores an answer; returns `true` if it has calls. Calls that may be cut are never run, so they are not
+/// kept either.
 fn keep(
     core: &mut Core<'_>,
     message: MessageId,
@@ -135,7 +136,7 @@ fn keep(
     beside: Beside,
     stop: StopReason,
 ) -> bool {
-    // Calls that were streamed are not seen by who reads the answer: without a word of its own it says `end`.
+    // The final answer may not know of streamed calls, and then states `end` as its reason.
     let stop = if stop == StopReason::End && !calls.is_empty() { StopReason::ToolUse } else { stop };
     core.emit(EventBody::StreamFinished { message, stop });
     let whole = matches!(stop, StopReason::End | StopReason::ToolUse);

@@ -1,4 +1,4 @@
-//! How a turn ends, and what then stays of it.
+//! The end of a turn, and what is kept of it.
 
 use crate::context::pins::pins_follow;
 use crate::core::Core;
@@ -9,7 +9,8 @@ use crate::values::stored::{Driver, TurnStatus, Write};
 use engine::transcript::CameTo;
 use engine::words::{BreakCause, StateName};
 
-/// Ends the newest turn and says so, with the summaries that were made in it. Whether it is the first one that was done.
+/// Ends the newest turn and emits that, with the summaries made in it. Returns `true` if it completed and is
+/// the only turn with a request.
 pub(crate) fn end(core: &mut Core<'_>, status: TurnStatus, state: StateName, error: Option<Refusal>) -> bool {
     let last = core.last_turn();
     core.set_turn(last, status);
@@ -22,13 +23,13 @@ pub(crate) fn end(core: &mut Core<'_>, status: TurnStatus, state: StateName, err
     status == TurnStatus::Completed && asked.take(2).count() == 1
 }
 
-/// The tool by which the newest round ended its turn, where one did.
+/// Name of the tool that ended the newest turn in its newest round, if one did.
 fn ended_by(core: &Core<'_>) -> Option<String> {
     let (_, call) = core.ending_call()?;
     Some(call.name.to_string())
 }
 
-/// A turn that was running when another one begins ran no further.
+/// Cancels a running turn when another one begins.
 pub(crate) fn close_running(core: &mut Core<'_>) {
     if core.is_turn_running() {
         core.set_turn(core.last_turn(), TurnStatus::Cancelled);
@@ -36,8 +37,8 @@ pub(crate) fn close_running(core: &mut Core<'_>) {
     }
 }
 
-/// The newest turn is over: what the settings do not keep of it goes in the same step. An editor that runs the loop has
-/// the words itself and brings them again, so nothing goes there.
+/// Drops what the settings do not keep of the newest turn when it ends. An editor that runs the loop has the
+/// messages itself and sends them again, so nothing is dropped then.
 pub(crate) fn let_go(core: &mut Core<'_>, status: TurnStatus) {
     let is_kept = core.settings().transcript == TranscriptKept::Full;
     if is_kept || core.head().driver == Driver::Editor {

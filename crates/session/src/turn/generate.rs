@@ -1,4 +1,4 @@
-//! The next request to the model that answers: sent, or held back until a compaction made room.
+//! The next request to the model that answers: sent, or preceded by a compaction.
 
 use super::size::goes_beyond;
 use super::streaming::Streaming;
@@ -18,31 +18,31 @@ use engine::prompt::Prompt;
 use engine::prompt::request::{Request, ToolChoice};
 use engine::words::StateName;
 
-/// What came before a model is asked to go on.
+/// Event before a model is asked to continue.
 #[derive(Clone, Copy)]
 pub(crate) enum Before {
     /// Nothing that matters.
     Nothing,
-    /// A compaction; whether its summary failed.
+    /// A compaction; `failed` if its summary did.
     Made { failed: bool },
-    /// The attempt at one, which need not have been; whether a model was asked in vain.
+    /// An attempt at an optional compaction; `failed` if a model was asked in vain.
     Tried { failed: bool },
 }
 
-/// What becomes of the next request.
+/// Outcome of the next request.
 pub(crate) enum Generated {
-    /// It was sent; its prompt has so many raw tokens.
+    /// Sent; the prompt has so many raw tokens.
     Sent(Box<Streaming>, u32),
     /// A compaction comes first.
     Compact(Box<Begin>),
-    /// It cannot be made.
+    /// No request can be made.
     Fail(Refusal),
-    /// There is no turn that it could be of.
+    /// There is no turn to answer.
     Nothing,
 }
 
 impl Before {
-    /// This compaction.
+    /// A compaction with this record.
     pub fn made(record: &Compaction) -> Self {
         Self::Made { failed: summary_failed(Some(record)) }
     }
@@ -55,7 +55,7 @@ impl Before {
     }
 }
 
-/// Asks the model to go on, unless a compaction is due before.
+/// Asks the model to continue, unless a compaction is due first.
 pub(crate) fn ask(core: &mut Core<'_>, before: Before) -> Generated {
     loop {
         let model = core.settings().model.clone();
@@ -70,7 +70,7 @@ pub(crate) fn ask(core: &mut Core<'_>, before: Before) -> Generated {
             return Generated::Fail(why.to_owned().into());
         }
         if settle_placement(core, budget).is_some() {
-            // What was known of the last prompt is not known of this one.
+            // Usage reported for the last prompt does not hold for this one.
             continue;
         }
         let next = core.next(core.source(budget), &model);
@@ -99,7 +99,7 @@ fn send(core: &mut Core<'_>, prompt: Prompt, scale: Scale, breakpoints: bool) ->
     let Some(turn) = core.turn_id() else { return Generated::Nothing };
     let message = core.transcript().next_message_id();
     let room = core.room(&model, prompt.tokens);
-    // A provider that was told nothing and asked too much of itself is told from then on.
+    // A provider that was given no maximum and asked too much of itself is given one from then on.
     let learned = core.most_answer(&model, prompt.tokens);
     let most = model.max_output.into_iter().chain(learned).min().map(|most| most.min(room));
     let request = Request {
@@ -124,7 +124,7 @@ fn send(core: &mut Core<'_>, prompt: Prompt, scale: Scale, breakpoints: bool) ->
     Generated::Sent(Box::new(streaming), raw)
 }
 
-/// Whether a model was asked for a summary in vain: then the answer is asked for without breakpoints.
+/// `true` if a model was asked for a summary in vain: the answer is then requested without cache breakpoints.
 pub(crate) fn summary_failed(made: Option<&Compaction>) -> bool {
     let is_summary = |mode: Mode| matches!(mode, Mode::Full | Mode::Simple);
     let in_vain = |fallback: &Fallback| fallback.asked.is_some_and(|asked| asked > 0);

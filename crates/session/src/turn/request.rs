@@ -1,4 +1,4 @@
-//! A user's request as a message: with what it changes for the session, and what is so when it is said.
+//! A user's request as a message: with the settings that it changes, and the context at that time.
 
 use super::size;
 use crate::context::attach::attached;
@@ -11,7 +11,7 @@ use engine::id::Ordinal;
 use engine::message::{Body, NewMessage};
 use serde_json::Value;
 
-/// Takes what a request changes for the session on; the request's message.
+/// Applies what a request changes in the session; returns the request's message.
 pub(crate) fn take(core: &mut Core<'_>, start: StartTurn) -> NewMessage {
     if let Some((model, as_it_came)) = start.model {
         core.set_model(model);
@@ -33,7 +33,7 @@ pub(crate) fn take(core: &mut Core<'_>, start: StartTurn) -> NewMessage {
     NewMessage { external_id: start.external_id, ..core.stamped(Body::User(content)) }
 }
 
-/// What the request at this place is answered with.
+/// The answer to the request at this position.
 pub(crate) fn accepted(core: &Core<'_>, ord: Ordinal) -> Accepted {
     let message = core.transcript().message(ord);
     Accepted {

@@ -1,5 +1,5 @@
-//! A prompt that fitted by our own count and that its provider found too large: told in an error, in the stream, or not
-//! at all. What is believed of it and what is learned stands in `carried::limits`.
+//! Prompts that fit by our own count and that their provider finds too large: reported in an error, in the
+//! stream, or not at all. `carried::limits` decides what is believed and learned.
 
 use crate::carried::limits::{Asked, LimitOrigin, MOST_KEPT, Verdict};
 use crate::compaction::job::{Begin, Then};
@@ -12,40 +12,39 @@ use engine::message::Usage;
 use engine::prompt;
 use engine::prompt::request::{Overflow, StopReason};
 
-/// A reported use over so many thousandths of our own count is no use of this request.
+/// Thousandths of our own count above which reported usage cannot be of this request.
 const PLAUSIBLE: u64 = 2500;
-/// A request of so many thousandths of the limit is near it.
+/// Thousandths of the limit from which on a request is near it.
 const NEAR: u64 = 900;
 
-/// What an answer that says nothing came to.
+/// An answer without content.
 pub(crate) struct Nothing {
-    /// Why it ended.
     pub stop: StopReason,
-    /// What its provider says that it used.
+    /// Usage reported by the provider.
     pub usage: Option<Usage>,
-    /// The request, in raw tokens of our own count.
+    /// Our own count of the request, in raw tokens.
     pub tokens: u32,
-    /// The most that a request may have, in the same measure.
+    /// The limit of a request, in raw tokens.
     pub limit: u32,
     /// The model's window, in tokens.
     pub window: u32,
-    /// Whether the request before it was too large as well.
+    /// `true` if the request before was too large as well.
     pub again: bool,
 }
 
-/// What is done about a prompt that its provider found too large.
+/// Reaction to a prompt that its provider found too large.
 pub(crate) enum Remedy {
-    /// The same is asked again, with less room for the answer.
+    /// Ask again, with less room for the answer.
     Again,
-    /// Room is made.
+    /// Make room.
     Compact(Box<Begin>),
-    /// The turn fails.
+    /// Fail the turn.
     Fail(Refusal),
 }
 
-/// The overflow in an answer that says nothing and does not speak of one: more was read than the window holds, or the
-/// length limit was reached at once by a request of at least half the window, or by the one that was made smaller because
-/// of that, or a request near the limit was answered with nothing by a provider that does not say what it read.
+/// The overflow behind an answer without content that reports none: more was read than the window holds; or
+/// the length limit was reached at once, by a request of at least half the window or by one made smaller
+/// because of that; or a request near the limit got nothing from a provider that does not report usage.
 pub(crate) fn silent(said: Nothing) -> Option<Overflow> {
     let Nothing { stop, usage, tokens, limit, window, again } = said;
     let read = usage.and_then(|usage| usage.input_tokens);
@@ -60,18 +59,19 @@ pub(crate) fn silent(said: Nothing) -> Option<Overflow> {
     })
 }
 
-/// Whether a provider that keeps the newer half of what it cannot hold did so: about half a window was read, and a quarter of
-/// the prompt was not, by our count. Less is the use of a provider that does not count what its cache held.
+/// `true` if a provider that keeps the newer half of a prompt it cannot hold did so: about half a window was
+/// read, and a quarter of the prompt was not, by our count. A smaller figure is that of a provider that does
+/// not count cached tokens.
 fn is_cut_to_half(read: u32, own: u32, window: u32) -> bool {
     let (read, own, window) = (u64::from(read), u64::from(own), u64::from(window));
     (window * 2 / 5..=window * 3 / 5).contains(&read) && read * 4 <= own * 3
 }
 
-/// A provider refused a prompt of this many raw tokens for its size. Where it is believed, room is made once: in the
-/// answer, or by a compaction. Where nothing was said since, or it is not believed, the turn fails.
+/// Handles a provider's refusal of this size. If it is believed, room is made once: in the answer, or by a
+/// compaction. The turn fails if it is not believed, or if nothing was heard since the last one.
 pub(crate) fn refused(core: &mut Core<'_>, overflow: Overflow, asked: Asked, why: Refusal) -> Remedy {
     match core.judge(overflow, asked) {
-        // Behind room that was made it is told as what it came from.
+        // After a compaction for its size, a failure is reported as that overflow.
         Verdict::NotOfSize if core.was_too_large() => Remedy::Fail(why.named("contextOverflow")),
         Verdict::NotOfSize => {
             core.trace("the provider's refusal is not of the prompt's size: nothing is learned from it");
@@ -105,7 +105,7 @@ fn too_large(core: &mut Core<'_>, overflow: Overflow, tokens: u32, why: Refusal)
         Err(error) => return Remedy::Fail(error.into()),
     };
     match prompt::render(core.source(budget)) {
-        // What was learned is obeyed by every prompt, so this one is over it.
+        // The learned limit holds for every prompt, so this one is over it.
         Err(exceeded) => Remedy::Compact(Box::new(Begin {
             exceeded: Some(read_exceeded(exceeded, core.scale_now())),
             ..Begin::new(Trigger::ProviderOverflow, Then::Generate)
@@ -114,7 +114,7 @@ fn too_large(core: &mut Core<'_>, overflow: Overflow, tokens: u32, why: Refusal)
     }
 }
 
-/// No later prompt for the model in force is as large as this one of so many raw tokens.
+/// Keeps later prompts for the model in force below this one of so many raw tokens.
 fn learn(core: &mut Core<'_>, overflow: Overflow, tokens: u32) {
     let Some((tokens, origin)) = core.learn_limit(overflow, tokens) else { return };
     let from = match origin {
@@ -128,7 +128,7 @@ fn learn(core: &mut Core<'_>, overflow: Overflow, tokens: u32) {
     core.write_head_as_it_was_used();
 }
 
-/// A prompt of so many raw tokens was read whole and answered: its provider takes as much.
+/// Records that a prompt of so many raw tokens was read whole and answered.
 pub(crate) fn went_through(core: &mut Core<'_>, tokens: u32) {
     let model = core.settings().model.clone();
     let (limits, trial) = core.limits_mut();
@@ -140,8 +140,8 @@ pub(crate) fn went_through(core: &mut Core<'_>, tokens: u32) {
     core.write_head_as_it_was_used();
 }
 
-/// Nothing brings the prompt under its limit. Where that is a learned one that is not of this very prompt, it is put to
-/// the proof: whether the prompt goes out all the same.
+/// Puts a learned limit to the test if nothing brings the prompt under it. Returns `true` if the prompt is
+/// sent all the same; `false` if no limit was learned, or just from this prompt.
 pub(crate) fn goes_beyond(core: &mut Core<'_>) -> bool {
     let is_learned = core.learned_limit(&core.settings().model).is_some();
     if !is_learned || core.was_too_large() {
@@ -155,7 +155,7 @@ pub(crate) fn goes_beyond(core: &mut Core<'_>) -> bool {
     true
 }
 
-/// The model in force is another one: what was learned holds for its own model and window alone.
+/// Drops what was learned of other models and windows than the one in force.
 pub(crate) fn forget_others(core: &mut Core<'_>) {
     let model = core.settings().model.clone();
     if core.limits_mut().0.forget_others(&model) {
@@ -163,7 +163,7 @@ pub(crate) fn forget_others(core: &mut Core<'_>) {
     }
 }
 
-/// Notes what an answer's request used by the provider's own count, of which `tokens` is ours. Whether all of it was
+/// Notes the usage reported for a request that we count as `tokens`. Returns `false` if not all of it was
 /// read, as far as one can tell.
 pub(crate) fn note_usage(core: &mut Core<'_>, usage: Option<Usage>, tokens: u32) -> bool {
     let read = usage.and_then(|usage| usage.input_tokens);
@@ -175,7 +175,7 @@ pub(crate) fn note_usage(core: &mut Core<'_>, usage: Option<Usage>, tokens: u32)
     core.limits_mut().1.report(reported);
     let window = core.settings().model.window;
     if let Some(needed) = reported.filter(|read| *read > window) {
-        // It was taken, but cut somewhere: the next one is to fit.
+        // The prompt was accepted but cut somewhere: the next one must fit.
         let (limit, needed) = (Some(window), Some(needed));
         learn(core, Overflow { limit, needed, ..Overflow::default() }, tokens);
         return false;
@@ -183,7 +183,7 @@ pub(crate) fn note_usage(core: &mut Core<'_>, usage: Option<Usage>, tokens: u32)
     let own = core.scale_now().read(tokens);
     let wire = core.settings().model.endpoint.as_ref().map(|endpoint| endpoint.wire);
     if wire == Some(Wire::Ollama) && read.is_some_and(|read| is_cut_to_half(read, own, window)) {
-        // It was answered without its beginning, and nobody said so: the next one is to fit.
+        // The prompt was answered without its beginning, silently: the next one must fit.
         learn(core, Overflow::default(), tokens);
         return false;
     }

@@ -1,5 +1,5 @@
-//! An answer that is being given: deltas are folded and told, gathered for a moment so that a fast model costs no storm
-//! of events.
+//! A streaming answer: deltas are folded and emitted, gathered for a moment so that a fast model does not
+//! flood clients with events.
 
 use crate::carried::limits::Asked;
 use crate::core::Core;
@@ -10,23 +10,23 @@ use crate::values::input::{ModelCallId, Timer};
 use engine::delta::{Delta, Draft};
 use engine::id::MessageId;
 
-/// What is waited for while a model answers.
+/// State while a model answers.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Streaming {
     call: ModelCallId,
     asked: Asked,
-    /// The message that it will be.
+    /// Id of the message that the answer becomes.
     message: MessageId,
-    /// What was said so far.
+    /// The answer so far.
     draft: Draft,
-    /// What of it was not told yet; it is, when the time is up.
+    /// Deltas gathered until the interval ends.
     untold: Vec<Delta>,
-    /// Whether something was told a moment ago: what comes now waits a little.
+    /// `true` if deltas were emitted a moment ago: further ones are gathered.
     is_told: bool,
     deadline: Deadline,
 }
 
-/// An answer that is over, whatever ended it.
+/// A finished answer, whatever ended it.
 pub(crate) struct Given {
     pub asked: Asked,
     pub message: MessageId,
@@ -34,7 +34,7 @@ pub(crate) struct Given {
 }
 
 impl Streaming {
-    /// The timer at whose end what was gathered is told, where something was.
+    /// The timer at whose end gathered deltas are emitted, if there are any.
     pub fn gathered(&self) -> Option<Timer> {
         (!self.untold.is_empty()).then_some(Timer::Deltas(self.call))
     }
@@ -61,7 +61,7 @@ impl Streaming {
         &self.draft
     }
 
-    /// Takes a piece of the answer in; whether it is a piece of anything.
+    /// Takes in a piece of the answer; returns `false` if it belongs to no known part of it.
     pub(crate) fn hear(&mut self, core: &mut Core<'_>, delta: Delta) -> bool {
         if self.draft.fold(delta.clone()).is_err() {
             return false;
@@ -77,17 +77,17 @@ impl Streaming {
         true
     }
 
-    /// A sign of life came: how long the next one may take, in milliseconds; nothing where it was enough.
+    /// Milliseconds until the next sign of life is due, after one; `None` if the time is up.
     pub(crate) fn after_sign(&self, core: &Core<'_>, more_ms: u64) -> Option<u64> {
         self.deadline.after_sign(core.now(), self.silence(core).saturating_add(more_ms))
     }
 
-    /// How long the model may say nothing now, in milliseconds.
+    /// Milliseconds that the model may be silent now.
     pub(crate) fn silence(&self, core: &Core<'_>) -> u64 {
         silence(core, &core.settings().model, &self.draft)
     }
 
-    /// Tells what was gathered.
+    /// Emits the gathered deltas.
     pub(crate) fn tell(&mut self, core: &mut Core<'_>) {
         let deltas = std::mem::take(&mut self.untold);
         if !deltas.is_empty() {
@@ -96,7 +96,7 @@ impl Streaming {
         }
     }
 
-    /// What comes within the next moment is told together.
+    /// Starts an interval whose deltas are emitted together.
     fn gather(&mut self, core: &mut Core<'_>) {
         let interval = core.settings().delta_interval_ms;
         if interval > 0 {
@@ -105,7 +105,7 @@ impl Streaming {
         }
     }
 
-    /// The moment is over.
+    /// Ends the interval; starts another one if deltas were gathered.
     pub(crate) fn moment_over(&mut self, core: &mut Core<'_>) {
         self.is_told = false;
         if !self.untold.is_empty() {
@@ -114,7 +114,7 @@ impl Streaming {
         }
     }
 
-    /// Nothing more is said: what was gathered is told, and no timer runs.
+    /// Ends the answer: emits the gathered deltas, and stops the timers.
     pub(crate) fn end(mut self, core: &mut Core<'_>) -> Given {
         core.stop(Timer::Model(self.call));
         if self.is_told {
@@ -125,7 +125,7 @@ impl Streaming {
     }
 }
 
-/// Adds a delta to those that are told together. Text that goes on is one delta.
+/// Adds a delta to the gathered ones; consecutive text is one delta.
 fn join(deltas: &mut Vec<Delta>, delta: Delta) {
     match (deltas.last_mut(), delta) {
         (Some(Delta::AppendContent(text)), Delta::AppendContent(more))

@@ -1,16 +1,16 @@
-//! The turn that comes near its window's end: it is asked to wrap up, and ended some rounds later.
+//! A turn near the end of its window: the model is asked to wrap up, and the turn ends some rounds later.
 
 use crate::core::Core;
 use engine::message::{BUDGET_EXIT, Body, WRAP_UP};
 
-/// Rounds that a turn has left once it was asked to wrap up.
+/// Rounds left after the request to wrap up.
 const GRACE_ROUNDS: usize = 2;
-/// What it is told then.
+/// Text of the request to wrap up.
 const NOTICE: &str = "[The context window is nearly full. Bring this work to a good stopping point: finish \
 what you are doing, begin nothing new, and say within two more rounds what is done and what is left.]";
 
-/// Between two rounds: asks the model to wrap up where its window is nearly full, by what was used last and not by a sum.
-/// Whether the turn ends here, because it was asked long enough ago; the user is told so.
+/// Between two rounds, asks the model to wrap up if its window is nearly full, by the last usage and not by a
+/// sum. Returns `true` if the turn ends here because it was asked long enough ago; the user is notified.
 pub(crate) fn is_over(core: &mut Core<'_>) -> bool {
     let turn = core.transcript().turns().len().saturating_sub(1);
     let first = core.transcript().turns().get(turn).map(|turn| turn.first).unwrap_or_default();

@@ -1,17 +1,17 @@
-//! Which command a session takes in which state, as data: the machine obeys it, refusals are worded by
-//! it, and the protocol's document shows it. What a command does stands elsewhere.
+//! The acceptance table: which command a session takes in which state. The session obeys it, and refusals and
+//! the protocol's documentation are made from it.
 
 use crate::values::input::Command;
 use engine::words::{Driver, StateName};
 
-/// What a state does with a command.
+/// The treatment of a command in a state.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Takes {
-    /// It is carried out now.
+    /// Carried out now.
     Now,
-    /// It waits for its turn; a wait that ends is not seen by who sent it, for it was answered with its place.
+    /// Queued. The command is answered with its position, so a later failure is reported by an event only.
     Queued,
-    /// It is refused, and nothing changes.
+    /// Refused; nothing changes.
     Refused,
 }
 
@@ -24,33 +24,33 @@ enum Column {
     WaitingIde,
 }
 
-/// A command in the table.
+/// A row of the acceptance table.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Row {
-    /// The command, by its name in documents.
+    /// The command's name in documentation.
     pub command: CommandName,
-    /// The method that brings it.
+    /// The method that carries the command.
     pub method: &'static str,
-    /// The driver whose sessions take it; nothing where both do.
+    /// The driver whose sessions take it; `None` if both do.
     pub driver: Option<Driver>,
-    /// What the columns do with it, in their order.
+    /// The treatment in each [`Column`], in order.
     takes: [Takes; 4],
 }
 
 macro_rules! commands {
     ($($(#[$doc:meta])* $name:ident = $method:literal, $driver:expr, $takes:ident;)*) => {
-        /// A command by its name.
+        /// The name of a command in documentation.
         #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
         pub enum CommandName { $($(#[$doc])* $name,)* }
 
         impl CommandName {
-            /// Its name in documents.
+            /// Returns the name as text.
             pub fn name(self) -> &'static str {
                 match self { $(Self::$name => stringify!($name),)* }
             }
         }
 
-        /// The acceptance table: every command, in an order for readers.
+        /// All commands, in the order of the documentation.
         pub const TABLE: &[Row] = &[$(Row {
             command: CommandName::$name,
             method: $method,
@@ -70,74 +70,74 @@ const OF_A_PAUSE: [Takes; 4] = [Takes::Refused, Takes::Refused, Takes::Now, Take
 const OF_A_WAIT: [Takes; 4] = [Takes::Refused, Takes::Refused, Takes::Refused, Takes::Now];
 
 commands! {
-    /// A user asks for something.
+    /// Starts a turn with a user's request.
     UserMessage = "turn/start", None, IN_TURN;
-    /// Everything from a message on is asked again.
+    /// Cuts off everything from a message on and answers again.
     RetryFromIndex = "turn/retry", OURS, IN_TURN;
-    /// The newest answer is given again.
+    /// Answers the newest request again.
     Regenerate = "turn/regenerate", OURS, IN_TURN;
-    /// A message gets other words.
+    /// Replaces the content of a message.
     UpdateMessage = "message/update", OURS, IN_TURN;
-    /// A message leaves.
+    /// Removes a message.
     RemoveMessage = "message/remove", OURS, IN_TURN;
-    /// Everything from a message on leaves.
+    /// Cuts off everything from a message on.
     TruncateMessages = "message/truncate", OURS, IN_TURN;
-    /// The running turn stops.
+    /// Stops a turn.
     Abort = "turn/cancel", None, ALWAYS;
-    /// Calls may run.
+    /// Approves tool calls.
     ApproveTools = "tool/decide", OURS, OF_A_PAUSE;
-    /// Calls may not run.
+    /// Rejects tool calls.
     RejectTools = "tool/decide", OURS, OF_A_PAUSE;
-    /// A tool of the editor is done.
+    /// Hands in the result of a tool call that the editor runs.
     IdeToolResult = "tool/result", OURS, OF_A_WAIT;
-    /// Settings change.
+    /// Changes the session's settings.
     SetParams = "session/configure", None, ALWAYS;
-    /// What the user typed and did not send is kept.
+    /// Stores the text typed but not sent.
     SetDraft = "draft/set", None, ALWAYS;
-    /// It is gone.
+    /// Deletes the stored draft.
     ClearDraft = "draft/clear", None, ALWAYS;
-    /// Another session goes on from here.
+    /// Branches another session off this one.
     BranchFromChat = "session/fork", None, ALWAYS;
-    /// An empty session takes a conversation in.
+    /// Fills an empty session with a conversation.
     RestoreFromTrajectory = "session/import", None, AT_REST;
-    /// A new chat under the same id.
+    /// Starts a new chat under the same id.
     Reset = "session/reset", None, ALWAYS;
-    /// A command waits no longer.
+    /// Takes a command out of the queue.
     CancelQueued = "queue/remove", None, ALWAYS;
-    /// The editor's turn is over.
+    /// Ends the turn of the editor's loop.
     EndTurn = "turn/end", EDITORS, AT_REST;
-    /// The editor's loop ran a round.
+    /// Appends a round of the editor's loop.
     AppendRound = "round/append", EDITORS, AT_REST;
-    /// The editor wants a prompt. Renders wait for each other by themselves.
+    /// Renders a prompt for the editor. Renders have a queue of their own.
     Render = "prompt/render", EDITORS, ALWAYS;
-    /// Somebody wants a compaction.
+    /// Compacts the session.
     Compact = "context/compact", None, AT_REST;
-    /// A compaction goes out of force.
+    /// Undoes a compaction.
     Undo = "context/undo", None, AT_REST;
-    /// A compaction says something else.
+    /// Replaces the narrative of a compaction.
     EditCompaction = "context/edit", None, AT_REST;
-    /// Messages are left out of the context.
+    /// Leaves messages out of all later prompts.
     Exclude = "context/exclude", None, AT_REST;
-    /// Something stays in every prompt.
+    /// Keeps a message or a text in every prompt.
     Pin = "context/pin", None, ALWAYS;
-    /// It need not stay any more.
+    /// Removes a pin.
     Unpin = "context/unpin", None, ALWAYS;
-    /// What the context is made of.
+    /// Returns the composition of the context.
     Inspect = "context/inspect", None, ALWAYS;
-    /// What a message said, byte for byte.
+    /// Returns a message's text, byte for byte.
     Recall = "context/recall", None, ALWAYS;
-    /// What the tools did in what a compaction keeps out of sight.
+    /// Returns the tool activity that the compaction in force hides.
     Ledger = "context/ledger", None, ALWAYS;
-    /// Where words were said.
+    /// Searches the session's text.
     Search = "context/search", None, ALWAYS;
-    /// Events since a point.
+    /// Returns the events since a point.
     Subscribe = "session/subscribe", None, ALWAYS;
-    /// The session is opened, or opened again.
+    /// Opens a session, or opens it again.
     Open = "session/open", None, ALWAYS;
 }
 
 impl Row {
-    /// What this state does with it, in a session of the right driver.
+    /// Returns the treatment of the command in this state, in a session of the right driver.
     pub fn takes(&self, state: StateName) -> Takes {
         let column = match state {
             StateName::Idle | StateName::WaitingUserInput | StateName::Completed | StateName::Error => {
@@ -157,12 +157,12 @@ impl Row {
     }
 }
 
-/// The row of a command.
+/// Returns the row of a command.
 pub fn row(command: CommandName) -> Option<&'static Row> {
     TABLE.iter().find(|row| row.command == command)
 }
 
-/// The methods that sessions of this driver take in this state, at once or in the queue: what a refusal lists.
+/// Returns the methods that sessions of this driver carry out or queue in this state, as refusals list them.
 pub fn accepts(state: StateName, driver: Driver) -> Vec<&'static str> {
     let is_taken =
         |row: &&Row| row.takes(state) != Takes::Refused && row.driver.is_none_or(|of| of == driver);
@@ -171,14 +171,14 @@ pub fn accepts(state: StateName, driver: Driver) -> Vec<&'static str> {
     methods
 }
 
-/// The same without those that are taken in every state: what is worth saying to people.
+/// Returns the methods of [`accepts`] that are not taken in every state, for messages to people.
 pub fn particular(state: StateName, driver: Driver) -> Vec<&'static str> {
     let is_always = |method: &&str| TABLE.iter().any(|row| row.method == *method && row.takes == ALWAYS);
     accepts(state, driver).into_iter().filter(|method| !is_always(method)).collect()
 }
 
 impl Command {
-    /// Its name; nothing for what no client sends.
+    /// Returns the command's name; `None` if no client sends it.
     pub fn name(&self) -> Option<CommandName> {
         Some(match self {
             Command::Open(_) => CommandName::Open,
@@ -215,7 +215,7 @@ impl Command {
             Command::Ledger(_) => CommandName::Ledger,
             Command::Search(_) => CommandName::Search,
             Command::Subscribe { .. } => CommandName::Subscribe,
-            // What begins a session, and what no client sends.
+            // Commands of the server itself.
             Command::StoreTask(_) | Command::RunTask | Command::Notice { .. } | Command::TakeIn(_) => {
                 return None;
             }

@@ -1,26 +1,25 @@
-//! What a part of a session can answer, and what an input claims to be new.
+//! The commands that a partly loaded session can answer, and the ids that an input claims to be new.
 
 use crate::values::input::{Command, Input, Open, Render, Summarize};
 use engine::message::Body;
 
-/// What an input is compared with among all that a session ever heard. A part can say nothing about these: the store is
-/// asked whether one of them is known.
+/// The ids of an input that must be new to the session. A part cannot tell; the store is asked.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Claims {
-    /// The key of a command.
+    /// The idempotency key of a command.
     pub key: Option<String>,
     /// The editor's id of a request.
     pub external_id: Option<String>,
 }
 
 impl Claims {
-    /// What this input claims to be new.
+    /// Returns the ids that this input claims to be new.
     pub fn of(input: &Input) -> Self {
         let Input::Command(_, command) = input else { return Self::default() };
         Self::of_command(command)
     }
 
-    /// The same for a command.
+    /// Returns the ids that this command claims to be new.
     pub fn of_command(command: &Command) -> Self {
         match command {
             Command::StartTurn(start) => Self { key: start.key.clone(), external_id: None },
@@ -33,16 +32,16 @@ impl Claims {
         }
     }
 
-    /// Whether there is nothing to ask.
+    /// Returns `true` if there is no id to look up.
     pub fn is_empty(&self) -> bool {
         *self == Self::default()
     }
 }
 
-/// Messages among which the round is looked for that ends what a compaction covers. It has as many results as calls.
+/// The number of messages searched for the last round that a compaction covers.
 pub const WIDEST_ROUND: usize = 256;
 
-/// How many of the newest messages a part must hold for this command; nothing where no part serves it.
+/// Returns how many of the newest messages a part must hold for this command; `None` if no part can serve it.
 pub fn newest_for(command: &Command) -> Option<u32> {
     match command {
         Command::StartTurn(_) => Some(0),
@@ -53,7 +52,7 @@ pub fn newest_for(command: &Command) -> Option<u32> {
     }
 }
 
-/// Whether the editor relies on our history, and brings no more than a request.
+/// Returns `true` if the editor relies on the session's history and brings at most a request.
 pub(crate) fn is_of_part(render: &Render) -> bool {
     let is_request = render.current.as_ref().is_none_or(|turn| {
         let [request] = &*turn.messages else { return false };
@@ -62,7 +61,7 @@ pub(crate) fn is_of_part(render: &Render) -> bool {
     render.history.is_none() && is_request && render.summarize != Summarize::Force
 }
 
-/// Whether a client wants to see the end of a session, and brings nothing.
+/// Returns `true` if a client reads the end of a session and brings no history.
 pub(crate) fn is_look(open: &Open) -> bool {
     open.history.is_none() && open.newest.is_some()
 }

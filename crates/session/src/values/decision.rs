@@ -1,29 +1,29 @@
-//! What a user decided about calls of tools.
+//! The user's decisions about tool calls.
 
 use engine::id::CallId;
 use serde::{Deserialize, Serialize};
 
-/// A decision about a call.
+/// A decision about a tool call.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct Decision {
-    /// The call.
+    /// The id of the call.
     pub call: CallId,
-    /// Whether it may run.
+    /// `true` if the call may run.
     pub approved: bool,
-    /// The user's words about it.
+    /// The user's note for the model.
     pub note: Option<String>,
-    /// Which later calls run without a question, where it holds for them too.
+    /// The standing approval given along with it, for later calls.
     #[serde(default)]
     pub always: Option<Always>,
 }
 
-/// Which calls of a tool a user approved once and for all, in one workspace.
+/// A standing approval for calls of a tool in one workspace.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct Always {
-    /// The tool.
+    /// The name of the tool.
     pub tool: String,
-    /// Only calls whose arguments look so, see `approval::is_allowed_by`; all of them where there is none.
+    /// The pattern of the arguments, see `engine::approval::is_allowed_by`; `None` covers all calls.
     pub pattern: Option<String>,
 }

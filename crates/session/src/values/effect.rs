@@ -1,5 +1,5 @@
-//! Everything that a session wants done, as values. Whoever performs them keeps their order: what follows a write in
-//! one step happens after it is stored.
+//! Everything that a session wants done, as values. Effects are performed in order; those that follow a write
+//! in one step are performed after it is stored.
 
 pub use super::refusal::{Diagnostic, Reason, Refusal};
 use crate::values::decision::Always;
@@ -24,211 +24,211 @@ use engine::search::Query;
 pub use engine::words::Purpose;
 use engine::words::StateName;
 
-/// Something to do.
+/// An effect of a step.
 #[derive(Debug, Clone, PartialEq)]
 pub enum Effect {
-    /// Store this. All writes of a step are one transaction.
+    /// Stores a change. All writes of a step are one transaction.
     Write(Write),
-    /// Tell whoever shows a list that there is another session.
+    /// Adds a session made by this one to the lists that clients show.
     Made(Box<Made>),
-    /// Tell whoever follows the session.
+    /// Sends an event to the session's subscribers.
     Emit(Event),
-    /// Answer who asked.
+    /// Answers a request.
     Reply(ReplyTo, Box<Result<Answer, Refusal>>),
-    /// Ask the model.
+    /// Starts a model call.
     AskModel(Box<AskModel>),
-    /// The answer is not wanted any more.
+    /// Cancels a model call; its answer is dropped.
     CancelModel(ModelCallId),
-    /// Have a tool run.
+    /// Has the client run a tool.
     InvokeTool(InvokeTool),
-    /// Run a tool of ours.
+    /// Runs a tool of the sidecar.
     RunTool(InvokeTool),
-    /// Its result is not wanted any more.
+    /// Cancels a tool call; its result is dropped.
     CancelTool(CallId),
-    /// Calls like these need no question any more, in this workspace.
+    /// Stores a standing approval for this workspace.
     Remember(Always),
-    /// The workspace remembers this from now on.
+    /// Stores a memory of the workspace.
     Memorize(Box<Memorize>),
-    /// What the session shares changes.
+    /// Changes the scope shared with other sessions.
     ChangeScope(ScopePatch),
-    /// Search in what was said, and answer who asked with what [`Session::fates`](crate::Session::fates) says of it.
+    /// Searches the session's text and answers with the [`fates`](crate::Session::fates) of the hits.
     Search(ReplyTo, Query),
-    /// Ask the user about calls. The session stands in its pause, whoever answers.
+    /// Asks the user to decide about calls. The session stays paused until then, whoever answers.
     AskPermission(Vec<Reason>),
-    /// Ask the user about a compaction before it holds.
+    /// Asks the user to review a compaction before it is applied.
     AskReview(Box<AskReview>),
-    /// The answer about it is not wanted any more.
+    /// Withdraws the review request.
     CancelReview,
-    /// Say so when this many milliseconds have passed; a timer of the same name starts again.
+    /// Starts a timer, in milliseconds. A timer of the same name starts again.
     Start(Timer, u64),
-    /// Forget about it.
+    /// Stops a timer.
     Stop(Timer),
-    /// For the log: something came that is not wanted any more, or told nothing.
+    /// Logs an input that was dropped, or had no meaning.
     Trace(String),
 }
 
-/// A session that another one made of itself, as a list shows it.
+/// A session made by another one, as a list shows it.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Made {
-    /// Its own row.
+    /// The row of the new session.
     pub head: Head,
-    /// Messages in it.
+    /// The number of its messages.
     pub messages: u32,
-    /// Turns in it.
+    /// The number of its turns.
     pub turns: u32,
-    /// The text of the compaction in force.
+    /// The block of the compaction in force.
     pub summary: Option<Text>,
-    /// Messages that the summary stands for.
+    /// The number of messages that the summary covers.
     pub summarized: u32,
 }
 
-/// A call of a model.
+/// A model call to make.
 #[derive(Debug, Clone, PartialEq)]
 pub struct AskModel {
-    /// Its id.
+    /// The id that the call's inputs carry.
     pub call: ModelCallId,
-    /// The turn that it is for.
+    /// The turn that it belongs to, if any.
     pub turn: Option<TurnId>,
-    /// Why it is asked.
+    /// The purpose of the call.
     pub purpose: Purpose,
-    /// Which one.
+    /// The model to ask.
     pub model: ModelFacts,
-    /// What the request weighs by our own count, in tokens.
+    /// The size of the request by the session's own estimate, in tokens.
     pub tokens: u32,
-    /// What to send.
+    /// The request to send.
     pub request: Request,
 }
 
-/// A compaction that the user is asked about.
+/// A compaction for the user to review.
 #[derive(Debug, Clone, PartialEq)]
 pub struct AskReview {
-    /// What would hold.
+    /// The record to be applied.
     pub record: Compaction,
-    /// Messages that no prompt would show any more and that its block does not stand for, with their sizes in bytes.
+    /// Messages that would leave the prompt without being covered by the summary, with their sizes in bytes.
     pub dropped: Vec<(Ordinal, usize)>,
 }
 
-/// What is to be remembered.
+/// A memory to store.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Memorize {
-    /// Under which id.
+    /// The id to store it under.
     pub id: String,
-    /// What.
+    /// The content of the memory.
     pub memory: MemoryPatch,
 }
 
-/// A call of a tool.
+/// A tool call to run.
 #[derive(Debug, Clone, PartialEq)]
 pub struct InvokeTool {
-    /// The call.
+    /// The id of the call.
     pub call: CallId,
-    /// Its turn.
+    /// The turn of the call.
     pub turn: TurnId,
-    /// The tool.
+    /// The name of the tool.
     pub name: Text,
-    /// JSON text, as the model gave it.
+    /// The arguments as JSON text, as the model gave them.
     pub arguments: Text,
 }
 
 impl InvokeTool {
-    /// A call of this turn.
+    /// Creates the invocation of a call in this turn.
     pub(crate) fn of(call: Reason, turn: TurnId) -> Self {
         Self { call: call.call, turn, name: call.name, arguments: call.arguments }
     }
 }
 
-/// What a command is answered with.
+/// The answer to a command.
 #[derive(Debug, Clone, PartialEq)]
 pub enum Answer {
-    /// The session as it is, and what became of the history that was brought.
+    /// The session as it is, and the report about the history that the editor brought.
     Opened(Box<(Snapshot, Report)>),
     /// The session as it is.
     Snapshot(Box<Snapshot>),
-    /// The events that were missed.
+    /// The events that the subscriber missed.
     Events(Vec<Event>),
-    /// A command was accepted: it was carried out, or it waits.
+    /// The command was accepted and is carried out or queued.
     Accepted(Accepted),
-    /// A new chat began; what waits no longer.
+    /// A new chat began; the commands removed from the queue.
     Reset(Accepted, Vec<QueueItem>),
-    /// Commands wait no longer.
+    /// The commands removed from the queue.
     Dequeued(Vec<QueueItem>),
-    /// A turn was stopped, or there was none; what waited and does not any more.
+    /// The turn that was stopped, if one was, and the commands removed from the queue.
     TurnCancelled(Option<TurnId>, Vec<QueueItem>),
-    /// The editor's turn ended; the summaries that were made in it, oldest first.
+    /// The editor's turn ended.
     TurnEnded {
-        /// It.
+        /// The id of the turn.
         turn: TurnId,
-        /// Its summaries.
+        /// The summaries made in it, oldest first.
         summaries: Vec<Persisted>,
     },
-    /// A round was taken in.
+    /// A round was appended.
     RoundAppended {
-        /// The round, where the message is one.
+        /// The newest round, if there is one.
         round: Option<RoundId>,
-        /// Its messages.
+        /// The messages that were new.
         messages: Vec<MessageId>,
     },
-    /// A prompt.
+    /// The rendered prompt.
     Rendered(Box<Rendered>),
-    /// A compaction was made, or there was nothing to do and why.
+    /// The compaction that was made, or the reason why there was nothing to do.
     Compacted(Result<Box<(Compaction, Persisted)>, String>),
-    /// What a compaction would do.
+    /// The preview of a compaction.
     Previewed(Box<Preview>),
-    /// A compaction went out of force.
+    /// A compaction was undone.
     Undone(Box<Undone>),
-    /// Something is pinned, or not any more.
+    /// The pin that was made or removed.
     Pinned(PinId),
-    /// The settings hold from now on.
+    /// The new settings are in effect.
     Configured,
-    /// Done; the state that follows.
+    /// The command was carried out; the state after it.
     Done(StateName),
-    /// What the context is made of.
+    /// The composition of the context.
     Inspected(Box<Inspection>),
-    /// A part of what was said.
+    /// A page of a message's text.
     Recalled(Recalled),
-    /// A page of what the tools did.
+    /// A page of the tool activity that the compaction in force hides.
     Ledger(Box<LedgerPage>),
 }
 
-/// A compaction that went out of force.
+/// A compaction that was undone.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Undone {
-    /// It.
+    /// The id of the compaction.
     pub id: CompactionId,
-    /// The turn that it belonged to.
+    /// The turn in which it was made.
     pub turn: Option<TurnId>,
     /// The summaries that this turn still has, oldest first.
     pub left: Vec<Persisted>,
 }
 
-/// What a compaction would do, as far as that can be said without a model.
+/// A preview of a compaction, as far as one is possible without a model.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Preview {
-    /// The record without the words of a model.
+    /// The record, without a model's narrative.
     pub record: Compaction,
-    /// What the prompt would not show as it was said.
+    /// Parts that the prompt would shorten or leave out.
     pub cuts: Vec<Cut>,
-    /// Whether a model would be asked for a narrative.
+    /// `true` if a model would be asked for a narrative.
     pub asks_model: bool,
 }
 
-/// What a render yields.
+/// The result of a render.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Rendered {
-    /// The prompt.
+    /// The prompt, with its figures as the model counts.
     pub prompt: Prompt,
     /// The window that it was made for, in tokens.
     pub window: u32,
     /// The model that it was made for.
     pub model: ModelFacts,
-    /// Who counted.
+    /// The name of the token estimator.
     pub estimator: String,
-    /// Whether it marks where a provider's cache may keep it.
+    /// `true` if the prompt marks where a provider's cache may keep it.
     pub breakpoints: bool,
-    /// The compaction that was made for it.
+    /// The compaction made for this render.
     pub made: Option<(Compaction, Persisted)>,
-    /// The session that keeps what the editor's history no longer has.
+    /// The session that keeps messages missing from the editor's history.
     pub fork: Option<SessionId>,
-    /// What there is to say about it.
+    /// Diagnostics of the render.
     pub diagnostics: Vec<Diagnostic>,
 }

@@ -1,5 +1,4 @@
-//! What a session tells whoever follows it: numbered events and the ring that keeps the newest of them for a follower
-//! that missed some. Their form on a wire is the protocol's.
+//! Numbered events that a session sends to its subscribers. Their wire format is the protocol's.
 
 use crate::values::input::Retry;
 use crate::values::queue::QueueItem;
@@ -19,159 +18,159 @@ pub use engine::words::Phase;
 use engine::words::{StateName, TurnStatus};
 use std::sync::Arc;
 
-/// Something that happened, with its number: one more than the event before it in the same stream.
+/// A numbered event: one more than the previous event of the same stream.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Event {
-    /// From 1 on.
+    /// The number, from 1.
     pub seq: u64,
-    /// What happened.
+    /// The content of the event.
     pub body: EventBody,
 }
 
-/// What happened.
+/// The content of an event.
 #[derive(Debug, Clone, PartialEq)]
 pub enum EventBody {
-    /// A model begins to answer.
+    /// A model starts to answer.
     StreamStarted {
-        /// The message that it will be.
+        /// The id of the answer's message.
         message: MessageId,
-        /// Its turn.
+        /// The turn of the answer.
         turn: TurnId,
     },
-    /// It said a little more.
+    /// A model added to its answer.
     StreamDelta {
-        /// The message.
+        /// The id of the answer's message.
         message: MessageId,
-        /// What it added, in order.
+        /// The additions, in order.
         deltas: Vec<Delta>,
     },
-    /// It is done.
+    /// A model's answer ended.
     StreamFinished {
-        /// The message.
+        /// The id of the answer's message.
         message: MessageId,
-        /// Why.
+        /// The reason why it ended.
         stop: StopReason,
     },
     /// A message was added.
     MessageAdded(Arc<Message>),
-    /// A message has other words.
+    /// A message's content was replaced.
     MessageUpdated(Arc<Message>),
-    /// A message left.
+    /// A message was removed.
     MessageRemoved {
-        /// It.
+        /// The id of the removed message.
         message: MessageId,
     },
-    /// What waits changed.
+    /// The queue changed.
     QueueUpdated {
-        /// All of it, in the order in which it is carried out.
+        /// The queued commands, in the order of execution.
         items: Vec<QueueItem>,
-        /// What could not be carried out when its turn came, and why.
+        /// A command that failed when its turn came, with the reason.
         failed: Option<(ItemId, Refusal)>,
     },
-    /// Messages left the session; a fork keeps them.
+    /// Messages were cut off; a fork keeps them.
     MessagesTruncated {
-        /// The first that left.
+        /// The first message cut off.
         from: Ordinal,
-        /// Where they are now.
+        /// The session that keeps them.
         fork: Option<SessionId>,
     },
-    /// Title, settings, draft or what is shared changed: all of it as it is from now on.
+    /// Title, settings, draft, scope or pins changed. Holds all of them.
     ThreadUpdated(Box<Thread>),
-    /// The state changed.
+    /// The session's state changed.
     RuntimeUpdated {
-        /// From now on.
+        /// The new state.
         state: StateName,
-        /// The turn that runs or ended.
+        /// The running turn, or the one that ended.
         turn: Option<TurnId>,
-        /// How it ended, where it did.
+        /// The outcome of the turn, if it ended.
         ended: Option<TurnEnd>,
     },
-    /// The model could not answer, and is asked again after a while. The state is as before.
+    /// A model call failed and is repeated after a delay. The state is unchanged.
     Retrying {
-        /// What it is.
+        /// The current state.
         state: StateName,
-        /// The turn that runs.
+        /// The running turn, if any.
         turn: Option<TurnId>,
-        /// When, and why.
+        /// The next attempt, its delay and the reason.
         retry: Retry,
     },
-    /// Calls wait for the user.
+    /// Tool calls wait for the user.
     PauseRequired(Vec<Reason>),
-    /// They wait no longer.
+    /// No tool call waits for the user any more.
     PauseCleared,
-    /// A compaction goes on.
+    /// A compaction made progress.
     CompactionUpdated(Box<CompactionUpdate>),
-    /// What a prompt weighs now, in tokens.
+    /// The size of the prompt changed.
     ContextUpdated {
-        /// The prompt.
+        /// The size of the prompt, in tokens.
         tokens: u32,
-        /// Its limit.
+        /// The prompt's limit, in tokens.
         limit: u32,
-        /// New tokens that fit before a compaction.
+        /// The number of new tokens that fit before a compaction.
         until_compaction: u32,
-        /// Its sections, each with the channel that it comes through.
+        /// The prompt's sections, each with its channel.
         sections: Vec<(Channel, SectionSize)>,
-        /// Who counted.
+        /// The name of the token estimator.
         estimator: String,
     },
-    /// A prompt goes out that does not begin with the one before it.
+    /// A prompt does not begin with the previous one, so the provider's cache is lost from there on.
     PrefixBroken {
-        /// Why.
+        /// The causes of the break.
         causes: Announced,
-        /// Raw tokens from the start on that both share.
+        /// The size of the common prefix, in raw tokens.
         reused: u32,
-        /// Raw tokens that both could have shared, and that are read anew.
+        /// The tokens that could have been common and are read anew, in raw tokens.
         lost: u32,
     },
-    /// What became of a history that an editor brought.
+    /// An editor's history was merged, or stored rows were unreadable.
     RestoreReported(Box<Report>),
 }
 
-/// What a session is, beside its messages and what runs.
+/// The properties of a session apart from its messages and its state.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct Thread {
-    /// Its title.
+    /// The title, if there is one.
     pub title: Option<String>,
-    /// Rises on reset.
+    /// The chat's generation; rises on reset.
     pub generation: Generation,
-    /// What the user typed and did not send.
+    /// The text typed but not sent.
     pub draft: Option<Text>,
-    /// What it shares.
+    /// The scope shared with other sessions.
     pub scope: Arc<Scope>,
-    /// What the user pinned.
+    /// The user's pins.
     pub pins: Vec<Pin>,
 }
 
-/// How a turn ended.
+/// The outcome of a turn.
 #[derive(Debug, Clone, PartialEq)]
 pub struct TurnEnd {
-    /// How.
+    /// The status that the turn ended with.
     pub status: TurnStatus,
-    /// Why it failed.
+    /// The failure, if it failed.
     pub error: Option<Refusal>,
-    /// The tool by which it ended, where one ended it.
+    /// The tool that ended the turn, if one did.
     pub ended_by: Option<String>,
-    /// The summaries that were made in it, oldest first.
+    /// The summaries made in the turn, oldest first.
     pub summaries: Vec<Persisted>,
 }
 
-/// A step of a compaction.
+/// The progress of a compaction.
 #[derive(Debug, Clone, PartialEq)]
 pub struct CompactionUpdate {
-    /// The record that it is about, or that it is to be.
+    /// The id of the record, existing or to be made.
     pub id: CompactionId,
-    /// Which.
+    /// The phase reached.
     pub phase: Phase,
-    /// The rung.
+    /// The rung of the ladder, as its mode.
     pub mode: Option<Mode>,
-    /// What started it.
+    /// The trigger that started it.
     pub trigger: Trigger,
-    /// Why a rung did not serve.
+    /// The reason why a rung was given up.
     pub reason: Option<String>,
-    /// Tokens of the prompt before it, where they are known.
+    /// The prompt's size before the compaction, in tokens, if known.
     pub tokens_before: Option<u32>,
     /// The record, once there is one.
     pub record: Option<(Compaction, Persisted)>,
-    /// Where it was undone: the summaries that its turn still has, oldest first.
+    /// The summaries that the turn still has after an undo, oldest first.
     pub left: Option<Vec<Persisted>>,
 }

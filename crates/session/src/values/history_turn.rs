@@ -1,4 +1,4 @@
-//! A turn as an editor hands it back: what was said, and the metadata of the summaries that hung in it. Values only.
+//! A turn of an editor's history: its messages and the metadata of its summaries.
 
 use engine::compact::metadata::SummaryEntry;
 use engine::message::NewMessage;
@@ -8,10 +8,10 @@ use engine::message::NewMessage;
 pub struct HistoryTurn {
     /// The editor's id of the request.
     pub external_id: Option<String>,
-    /// Whether its rounds were given. Where not, our own stay as they are.
+    /// `true` if the turn's rounds were given; otherwise the session's own stay as they are.
     pub detailed: bool,
-    /// The request first, then what followed. A round's id is its assistant message's external id.
+    /// The request, then the rounds. A round's id is the external id of its assistant message.
     pub messages: Vec<NewMessage>,
-    /// The summaries that the editor kept with it.
+    /// Metadata of the summaries that the editor kept with the turn.
     pub metadata: Vec<SummaryEntry>,
 }

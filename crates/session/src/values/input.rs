@@ -1,5 +1,4 @@
-//! Everything that can happen to a session, as values: commands of a client, what a model and tools did, deadlines.
-//! Where they came from on a wire is not told here.
+//! Input of a session as values, independent of the wire: client commands, model and tool outcomes, timers.
 
 use crate::values::decision::Always;
 pub use crate::values::decision::Decision;
@@ -25,209 +24,208 @@ use serde::{Deserialize, Serialize};
 use serde_json::Value;
 use std::sync::Arc;
 
-/// Who waits for an answer. Opaque; the shell knows what is behind it.
+/// The request that waits for an answer. Opaque; the server maps it to its client.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub struct ReplyTo(pub u64);
 
-/// One call of a model, counted within its session and process.
+/// A model call, numbered within its session and process.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub struct ModelCallId(pub u64);
 
-/// Something that happened.
+/// An input of a session's step.
 #[derive(Debug, Clone, PartialEq)]
 pub enum Input {
-    /// A client asks for something.
+    /// A client's command.
     Command(ReplyTo, Command),
-    /// Nobody waits for this answer any more.
+    /// The requester no longer waits for this answer.
     Abandoned(ReplyTo),
-    /// A model said a little more.
+    /// A piece of a model's answer.
     ModelDelta(ModelCallId, Delta),
-    /// A model is at work, and said nothing that is for us.
+    /// A sign of life from a model, without content.
     ModelAlive(ModelCallId),
-    /// A model could not answer, and is asked the same again after a while.
+    /// A model call failed and is repeated after a delay.
     ModelRetries(ModelCallId, Retry),
-    /// A model is done: its answer, or why there is none.
+    /// A model call ended, with an answer or a failure.
     ModelDone(ModelCallId, Result<Answer, Failure>),
-    /// A tool is done.
+    /// A tool call ended, or its tool is still working.
     ToolDone(CallId, ToolOutcome),
     /// The client answered a request for permission.
     Permitted(Vec<Decision>),
-    /// The client answered what it was asked about a compaction; nothing where it cannot.
+    /// The client's answer to a compaction review; `None` if it cannot review.
     Reviewed(Option<Review>),
-    /// A deadline passed.
+    /// A timer fired.
     Expired(Timer),
-    /// The settings that all sessions share changed.
+    /// The session's settings, after a layer shared with other sessions changed.
     Settings(Box<Settings>),
-    /// What background sessions share changed, or was read for the first time.
+    /// The scope shared with background sessions changed, or was read for the first time.
     Scope(Arc<Scope>),
-    /// Instruction files of the workspace were read: the path of each, and what it holds where there is one.
+    /// Instruction files of the workspace were read: path and content, `None` for a missing file.
     Instructions(Vec<(String, Option<Text>)>),
-    /// Something is so from now on that the next request is to tell, such as a changed instruction file.
+    /// Volatile context for the next request, such as a changed instruction file.
     Attach(Vec<Attachment>),
-    /// What was approved once and for all in this workspace.
+    /// The standing approvals of this workspace.
     Approvals(Arc<[Always]>),
-    /// What the workspace remembers changed.
+    /// The memories of the workspace changed.
     Memories(Arc<[Memory]>),
-    /// The process is about to end. What waits for a user or an editor goes on waiting when it is opened again.
+    /// The process is about to end. Calls that wait for a user or an editor stay open.
     Ending,
-    /// What a step wrote could not be stored.
+    /// The writes of a step could not be stored.
     NotWritten(NotWritten),
 }
 
-/// A step that could not be stored. What it wrote is stored with what comes next.
+/// A step whose writes could not be stored. They are stored with the next step.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct NotWritten {
-    /// For programs: a word.
+    /// The cause, a word for programs.
     pub cause: &'static str,
-    /// For people.
+    /// The cause, in words for people.
     pub why: String,
-    /// Whether it told that a turn ended well.
+    /// `true` if the step announced that a turn completed.
     pub ended_turn: bool,
 }
 
-/// A call of a model that is made again. Nothing of an answer was there before.
+/// A model call that is repeated. In a turn, nothing of its answer had arrived.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Retry {
-    /// Which attempt comes next; the first one is 1.
+    /// The number of the next attempt, counted from 1.
     pub attempt: u32,
-    /// After how long, in milliseconds.
+    /// The delay before it, in milliseconds.
     pub delay_ms: u64,
-    /// Why the one before came to nothing, for people.
+    /// The failure of the previous attempt, in words for people.
     pub reason: String,
 }
 
-/// What a client can ask a session for.
+/// A client's command to a session.
 #[derive(Debug, Clone, PartialEq)]
 pub enum Command {
-    /// It opens the session, perhaps with a history of its own; the answer is a snapshot.
+    /// Opens the session, perhaps with the editor's history. Answered with a snapshot.
     Open(Box<Open>),
-    /// A user asks for something.
+    /// Starts a turn with a user's request.
     StartTurn(Box<StartTurn>),
-    /// Everything from a message on is cut off, and the model answers again.
+    /// Cuts off everything from a message on and has the model answer again.
     Retry {
-        /// The message.
+        /// The first message cut off.
         from: At,
-        /// The request's new words; the same where there are none.
+        /// The new content of the request; `None` keeps it.
         content: Option<Vec<Content>>,
         /// See [`StartTurn::key`].
         key: Option<String>,
     },
-    /// The newest answer is cut off, and the model answers again.
+    /// Cuts off the newest answer and has the model answer again.
     Regenerate {
         /// See [`StartTurn::key`].
         key: Option<String>,
     },
-    /// A message gets other words.
+    /// Replaces the content of a message.
     Update {
-        /// The message.
+        /// The message to change.
         message: At,
-        /// Its words from now on.
+        /// The new content.
         content: Vec<Content>,
-        /// Whether what follows it is cut off and the model answers again.
+        /// `true` if everything after it is cut off and the model answers again.
         regenerate: bool,
         /// See [`StartTurn::key`].
         key: Option<String>,
     },
-    /// A message leaves, with what belongs to it.
+    /// Removes a message and those that belong to it: a turn with its request, results with their call.
     Remove {
-        /// The message.
+        /// The message to remove.
         message: At,
         /// See [`StartTurn::key`].
         key: Option<String>,
     },
-    /// Everything from a message on is cut off.
+    /// Cuts off everything from a message on.
     Truncate {
-        /// The message.
+        /// The first message cut off.
         from: At,
         /// See [`StartTurn::key`].
         key: Option<String>,
     },
-    /// A turn is to stop.
+    /// Stops a turn.
     CancelTurn {
-        /// Which, running or waiting; the running one where nobody says.
+        /// The running or a queued turn; `None` means the running one.
         turn: Option<TurnId>,
-        /// Whether what waits is not done either.
+        /// `true` if the queue is emptied, too.
         queued: bool,
     },
-    /// Another session goes on from here.
+    /// Branches another session off this one.
     Branch {
-        /// Its id.
+        /// The id of the new session.
         to: SessionId,
-        /// The last message that it takes along; all of them where nobody says.
+        /// The last message that it copies; `None` copies all of them.
         up_to: Option<At>,
-        /// Its title; this one's where nobody says.
+        /// The title of the new session; `None` keeps this one's.
         title: Option<String>,
         /// See [`StartTurn::key`].
         key: Option<String>,
     },
-    /// A conversation from elsewhere, for a session that has none.
+    /// Fills an empty session with a conversation from elsewhere.
     Restore(Box<Restore>),
-    /// The conversation was changed in a copy of it that others may change.
+    /// Merges a copy of the conversation that was changed outside, such as a trajectory file.
     TakeIn(Box<TakeIn>),
-    /// A new chat under the same id.
+    /// Starts a new chat under the same id.
     Reset {
-        /// Whether what waits goes on in the new chat.
+        /// `true` if queued commands are carried out in the new chat.
         keep_queue: bool,
         /// See [`StartTurn::key`].
         key: Option<String>,
     },
-    /// A command waits no longer.
+    /// Takes a command out of the queue.
     CancelQueued(ItemId),
-    /// What the user typed and did not send; nothing where that is gone.
+    /// Stores the text typed but not sent; `None` deletes it.
     SetDraft(Option<Text>),
-    /// Something happened that the user is to see and no model.
+    /// Shows the user a notice that no model sees.
     Notice {
-        /// What, for programs.
+        /// The kind, for programs.
         kind: &'static str,
-        /// In words, or JSON.
+        /// The text, in words or as JSON.
         text: String,
     },
-    /// A request is accepted and not carried out: it waits for a process that serves the session's folder.
+    /// Queues a request, the first of its session, for a process that serves the session's folder.
     StoreTask(Box<StartTurn>),
-    /// This process serves the folder: what waited for one begins.
+    /// Starts the request queued by [`Command::StoreTask`]. Sent in the process that serves the folder.
     RunTask,
-    /// The editor's loop is done with its turn.
+    /// Ends the turn of the editor's loop.
     EndTurn(TurnStatus),
-    /// The editor's loop ran a round.
-    ///
-    /// The assistant message first, which bears the editor's id of the round (`toolCallRoundId`). Then its results.
+    /// Appends a round of the editor's loop: the assistant message, which bears the editor's id of the round
+    /// (`toolCallRoundId`), then its results.
     AppendRound(Vec<NewMessage>),
-    /// The editor wants a prompt.
+    /// Renders a prompt for the editor.
     Render(Box<Render>),
-    /// Somebody wants a compaction now.
+    /// Compacts the session now.
     Compact(Compact),
-    /// A compaction goes out of force; the newest where nobody says which.
+    /// Undoes a compaction; `None` means the newest.
     Undo(Option<CompactionId>),
-    /// A compaction gets another narrative.
+    /// Replaces the narrative of a compaction.
     Edit {
         /// The compaction.
         compaction: CompactionId,
-        /// What it says from now on.
+        /// The new narrative.
         narrative: String,
     },
-    /// Messages are left out of the context.
+    /// Leaves messages out of all later prompts.
     Exclude(Vec<MessageId>),
-    /// Something stays in every prompt.
+    /// Keeps a message or a text in every prompt.
     Pin(Pinned),
-    /// It need not stay any more.
+    /// Removes a pin.
     Unpin(PinId),
-    /// Calls are approved or rejected.
+    /// Approves or rejects tool calls.
     Decide(Vec<Decision>),
-    /// The editor hands in a tool's result.
+    /// Hands in the result of a tool call that the editor runs.
     ToolResult(ToolResult),
-    /// Settings change.
+    /// Replaces the session's settings.
     Configure(Box<Configure>),
-    /// What the context is made of.
+    /// Asks for the composition of the context, as figures.
     Inspect,
-    /// What was said, byte for byte.
+    /// Asks for a page of a message's text, byte for byte.
     Recall(Recall),
-    /// What the tools did in what the compaction in force keeps out of sight.
+    /// Asks for a page of the tool activity that the compaction in force hides.
     Ledger(LedgerQuery),
-    /// Where words were said.
+    /// Searches all text of the session.
     Search(Query),
-    /// Events since a point, or a snapshot.
+    /// Asks for the events since a point, or for a snapshot if some of them are no longer kept.
     Subscribe {
-        /// The stream and the last event that is known.
+        /// The stream and the number of the last event known to the client.
         since: Option<(String, u64)>,
         /// See [`Open::newest`].
         newest: Option<u32>,
@@ -237,30 +235,30 @@ pub enum Command {
 /// See [`Command::Compact`].
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct Compact {
-    /// What the summary is to keep in view.
+    /// A topic that the summary should keep in detail.
     pub focus: Option<String>,
-    /// The compaction that is made again, from the originals.
+    /// The compaction to replace, made again from the original messages.
     pub redo: Option<CompactionId>,
-    /// Messages that are pinned with it.
+    /// Messages to pin along with it.
     pub keep: Vec<MessageId>,
-    /// Whether it is only asked what would be done, as far as that can be said without a model.
+    /// `true` if nothing is compacted and the answer says what would be, as far as possible without a model.
     pub preview: bool,
 }
 
 /// See [`Command::Open`].
 #[derive(Debug, Clone, PartialEq, Default)]
 pub struct Open {
-    /// The editor's copy, oldest turn first; nothing where it has none.
+    /// The editor's copy, oldest turn first; `None` if it brings none.
     pub history: Option<Vec<HistoryTurn>>,
-    /// What stands before the messages, where it is given.
+    /// Sections and tools that precede the messages.
     pub prefix: GivenPrefix,
-    /// A title for it.
+    /// A title for the session.
     pub title: Option<String>,
-    /// How many of the newest messages the answer holds; nothing where it holds all.
+    /// The number of newest messages in the answer; `None` means all.
     pub newest: Option<u32>,
 }
 
-/// Tools and sections, where a command gives them. What is not given stays.
+/// Tools and sections that a command brings. A field that is `None` leaves the current ones.
 #[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct GivenPrefix {
@@ -270,28 +268,28 @@ pub struct GivenPrefix {
     pub tools: Option<Vec<Tool>>,
 }
 
-/// A message by its id, or by its place among those that a client sees.
+/// A message by id, or by position among those that a client sees.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum At {
-    /// Its id.
+    /// The message's id.
     Id(MessageId),
-    /// Its place, from 0.
+    /// The position, from 0.
     Index(u32),
 }
 
 /// See [`Command::Restore`].
 #[derive(Debug, Clone, PartialEq, Default)]
 pub struct Restore {
-    /// A title for it.
+    /// A title for the session.
     pub title: Option<String>,
-    /// Its messages in order.
+    /// The messages in order.
     pub messages: Vec<Taken>,
-    /// Compactions that were in force where it comes from, oldest first; what each stands for must be here unchanged.
+    /// Compactions in force at the origin, oldest first. The messages covered must be here unchanged.
     pub summaries: Vec<SummaryEntry>,
 }
 
 impl Restore {
-    /// A conversation of which no more is known than what was said.
+    /// A conversation of which only the messages are known.
     pub fn of(messages: Vec<NewMessage>) -> Self {
         Self { messages: messages.into_iter().map(Taken::new).collect(), ..Self::default() }
     }
@@ -300,16 +298,16 @@ impl Restore {
 /// A message of a conversation from elsewhere.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Taken {
-    /// Its id there, which may be ours.
+    /// The id at the origin, which may be one of this session's.
     pub id: Option<String>,
-    /// Whether it begins a turn, where that is said; else its place says so.
+    /// `true` if it begins a turn; `None` leaves that to its position.
     pub begins: Option<bool>,
-    /// What was said.
+    /// The message itself.
     pub message: NewMessage,
 }
 
 impl Taken {
-    /// A message of which no more is known.
+    /// A message of which nothing else is known.
     pub fn new(message: NewMessage) -> Self {
         Self { id: None, begins: None, message }
     }
@@ -318,11 +316,11 @@ impl Taken {
 /// See [`Command::TakeIn`].
 #[derive(Debug, Clone, PartialEq, Default)]
 pub struct TakeIn {
-    /// The title that it has there.
+    /// The title in the copy.
     pub title: Option<String>,
-    /// Its messages in order.
+    /// The copy's messages in order.
     pub messages: Vec<Taken>,
-    /// How many of our messages were there when they were last brought there: what came later is not missing there.
+    /// The number of this session's messages that the copy last held. Later ones are not missing from it.
     pub known: u32,
 }
 
@@ -330,21 +328,21 @@ pub struct TakeIn {
 #[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct StartTurn {
-    /// What the user said, with what was put beside it.
+    /// The user's text and the parts beside it.
     pub content: Vec<Content>,
-    /// What was so when it was said.
+    /// Volatile context of the request, such as open files.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub attachments: Vec<Attachment>,
     /// The client's id of the request.
     pub external_id: Option<String>,
-    /// What stands before the messages, where it is given.
+    /// Sections and tools that precede the messages.
     pub prefix: GivenPrefix,
-    /// The model, where another one is chosen, and the same as it came, to be kept.
+    /// The model to use from this request on, with its JSON as received, to be stored.
     pub model: Option<(ModelFacts, Value)>,
-    /// Whether it goes before what waits already, and into the turn that runs.
+    /// `true` to go ahead of commands that are not urgent, and into the running turn.
     #[serde(default)]
     pub priority: bool,
-    /// The client's key: a command with a key that was accepted before is not carried out again.
+    /// An idempotency key. A command whose key was accepted before is not carried out again.
     #[serde(skip)]
     pub key: Option<String>,
 }
@@ -352,86 +350,86 @@ pub struct StartTurn {
 /// See [`Command::Render`].
 #[derive(Debug, Clone, PartialEq, Default)]
 pub struct Render {
-    /// Earlier turns as the editor has them; nothing where it relies on ours.
+    /// Earlier turns as the editor has them; `None` uses the session's own.
     pub history: Option<Vec<HistoryTurn>>,
-    /// The running turn: request, rounds, results. Nothing where it was handed in before.
+    /// The running turn: request, rounds and results. `None` if the session already has it.
     pub current: Option<HistoryTurn>,
-    /// What is so now.
+    /// Volatile context at the time of the render.
     pub attachments: Vec<Attachment>,
-    /// What stands before the messages, where it is given.
+    /// Sections and tools that precede the messages.
     pub prefix: GivenPrefix,
-    /// The model, where this render is for another one.
+    /// The model to render for, if not the session's.
     pub model: Option<ModelFacts>,
-    /// A ceiling below the model's window, in tokens.
+    /// An upper bound on the prompt below the model's window, in tokens.
     pub ceiling: Option<u32>,
-    /// Another limit for the results that it brings, in tokens.
+    /// A limit for each tool result that it brings, in tokens, in place of the setting.
     pub max_result: Option<u32>,
-    /// Whether it may be compacted.
+    /// When it may compact.
     pub summarize: Summarize,
-    /// Whether the prompt marks where a provider's cache may keep it.
+    /// `true` if the prompt marks where a provider's cache may keep it.
     pub breakpoints: bool,
-    /// What of the request could not be taken in.
+    /// Diagnostics about parts of the request that were ignored.
     pub left_out: Vec<Diagnostic>,
 }
 
-/// Whether a render may compact.
+/// The condition under which a render compacts.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub enum Summarize {
-    /// Where the prompt is over its limit.
+    /// Only if the prompt is over its limit.
     #[default]
     Auto,
-    /// Also where it is not.
+    /// Even if the prompt is within its limit.
     Force,
-    /// Not at all: an overflow is an error.
+    /// Never; a prompt over its limit is an error.
     Never,
 }
 
 /// See [`Command::Configure`].
 #[derive(Debug, Clone, PartialEq)]
 pub struct Configure {
-    /// What holds from now on, all layers merged.
+    /// The settings from now on, all layers merged.
     pub settings: Settings,
-    /// The session's own layer as it came, to be kept.
+    /// The session's own layer as received, to be stored.
     pub own: Value,
-    /// Another title.
+    /// A new title.
     pub title: Option<String>,
 }
 
-/// What a tool did.
+/// The outcome of a tool call.
 #[derive(Debug, Clone, PartialEq)]
 pub enum ToolOutcome {
-    /// It answered.
+    /// The tool's result.
     Answered(ToolResult),
-    /// It answers later, by [`Command::ToolResult`].
+    /// The result follows in a [`Command::ToolResult`].
     Pending,
-    /// It could not be asked; why.
+    /// The tool could not be run; the reason.
     Failed(String),
 }
 
-/// A deadline.
+/// A timer of a session.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Timer {
-    /// A model may say nothing for this long.
+    /// The deadline for a sign of life from a model.
     Model(ModelCallId),
-    /// A tool may run for this long.
+    /// The deadline for a tool's result.
     Tool(CallId),
-    /// What a model said since the last event is told.
+    /// The end of the interval in which a model's deltas are gathered into one event.
     Deltas(ModelCallId),
-    /// A user may think about a compaction for this long.
+    /// The deadline for a user's answer about a compaction.
     Review,
-    /// So long nothing was said.
+    /// The time without activity after which an idle session may be compacted.
     Idle,
 }
 
-/// What a user says about a compaction.
+/// A user's answer about a compaction.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Review {
-    /// As it is.
+    /// Accepts it as shown.
     Accept,
-    /// With these words in the place of the narrative.
+    /// Accepts it with this text as the narrative.
     Edit(String),
-    /// Not at all.
+    /// Refuses it.
     Refuse,
-    /// Something that cannot be read; why not.
+    /// An unreadable answer; the reason.
     Unusable(String),
 }

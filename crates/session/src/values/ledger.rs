@@ -1,4 +1,4 @@
-//! The ledger of a compaction, as it is asked for and given: pages, and cursors between them.
+//! Requests for pages of a compaction's ledger, the pages, and the cursors between them.
 
 use engine::compact::ledger::report::Page;
 use engine::compact::record::Span;
@@ -7,37 +7,37 @@ use std::fmt;
 use std::str::FromStr;
 use thiserror::Error;
 
-/// What is asked for.
+/// A request for a page of the ledger.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct LedgerQuery {
-    /// Where the page begins; nothing: at the first entry.
+    /// The start of the page; `None` means the first entry.
     pub from: Option<Cursor>,
-    /// The most entries of a page.
+    /// The largest number of entries in the page.
     pub limit: usize,
 }
 
-/// A place in the ledger of one compaction.
+/// A position in the ledger of one compaction.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Cursor {
     compaction: CompactionId,
     skip: usize,
 }
 
-/// No text of a [`Cursor`].
+/// The error for a text that is no [`Cursor`].
 #[derive(Debug, Clone, PartialEq, Eq, Error)]
 #[error("`{0}` is no cursor of a ledger")]
 pub struct NoCursor(String);
 
-/// A page of a ledger.
+/// A page of a compaction's ledger.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct LedgerPage {
-    /// The compaction in force; nothing where there is none.
+    /// The compaction in force, if there is one.
     pub compaction: Option<CompactionId>,
-    /// What it keeps out of sight.
+    /// The messages that it hides from prompts.
     pub span: Option<Span>,
-    /// The entries.
+    /// The entries of the page.
     pub page: Page,
-    /// Where the next page begins, where there is one.
+    /// The start of the next page, if there is one.
     pub next: Option<Cursor>,
 }
 
@@ -50,7 +50,7 @@ impl Cursor {
         &self.compaction
     }
 
-    /// Entries before it.
+    /// Returns the number of entries before the cursor.
     pub(crate) fn skip(&self) -> usize {
         self.skip
     }

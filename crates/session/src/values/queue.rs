@@ -1,86 +1,86 @@
-//! Commands that wait, as values: what is stored of them and what a client is answered.
+//! Queued commands as they are stored, and the answers to accepted commands.
 
 use crate::values::input::StartTurn;
 use engine::id::{ItemId, MessageId, SessionId, TurnId};
 use engine::message::Content;
 use serde::{Deserialize, Serialize};
 
-/// Commands that may wait in a session.
+/// The largest number of commands in a session's queue.
 pub const MOST_QUEUED: usize = 100;
 
 /// A command that was accepted and waits.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct QueueItem {
-    /// Its id.
+    /// The id with which the item can be removed.
     pub id: ItemId,
-    /// Whether it goes before those that are not urgent.
+    /// `true` if it goes ahead of items that are not urgent.
     pub priority: bool,
-    /// What it does.
+    /// The command's work.
     pub work: Work,
 }
 
-/// What a command that can wait does.
+/// The work of a command that can wait.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase", rename_all_fields = "camelCase")]
 pub enum Work {
-    /// A user asks for something.
+    /// Start a turn with a user's request.
     Start {
-        /// The turn that it will be.
+        /// The id of the turn to be.
         turn: TurnId,
-        /// The request's message.
+        /// The id of the request's message.
         message: MessageId,
-        /// What is asked.
+        /// The request.
         start: Box<StartTurn>,
     },
-    /// Everything from a message on is cut off, and the model answers again.
+    /// Cut off everything from a message on and have the model answer again.
     Retry {
-        /// The message.
+        /// The first message cut off.
         from: MessageId,
-        /// The request's new words; the same where there are none.
+        /// The new content of the request; `None` keeps it.
         content: Option<Vec<Content>>,
     },
-    /// The newest answer is cut off, and the model answers again.
+    /// Cut off the newest answer and have the model answer again.
     Regenerate,
-    /// A message gets other words.
+    /// Replace the content of a message.
     Update {
-        /// The message.
+        /// The message to change.
         message: MessageId,
-        /// Its words from now on.
+        /// The new content.
         content: Vec<Content>,
-        /// Whether what follows it is cut off and the model answers again.
+        /// `true` if everything after it is cut off and the model answers again.
         regenerate: bool,
     },
-    /// A message leaves, with what belongs to it.
+    /// Remove a message and those that belong to it.
     Remove {
-        /// The message.
+        /// The message to remove.
         message: MessageId,
     },
-    /// Everything from a message on is cut off.
+    /// Cut off everything from a message on.
     Truncate {
-        /// The message.
+        /// The first message cut off.
         from: MessageId,
     },
 }
 
-/// What an accepted command is answered with; given again where its key comes again.
+/// The answer to an accepted command, repeated when its key is sent again.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct Accepted {
-    /// The turn that it runs, or will.
+    /// The turn that runs, or will run.
     pub turn: Option<TurnId>,
-    /// The message that it is about.
+    /// The message that the command is about.
     pub message: Option<MessageId>,
-    /// Where it waits.
+    /// The queue item, if the command waits.
     pub item: Option<ItemId>,
-    /// Its place in the queue, from 1.
+    /// The position in the queue, from 1.
     pub position: Option<u32>,
-    /// The session that it made.
+    /// The session that the command made: a fork or a branch.
     pub session: Option<SessionId>,
 }
 
 impl QueueItem {
-    /// About as many bytes as its text has.
+    /// Returns the approximate size of its text, in bytes.
     pub fn weight(&self) -> usize {
         let texts =
             |content: &[Content]| content.iter().filter_map(Content::text).map(|text| text.len()).sum();
@@ -94,7 +94,7 @@ impl QueueItem {
         }
     }
 
-    /// Whether it is this turn.
+    /// Returns `true` if the item starts this turn.
     pub(crate) fn is_turn(&self, id: &TurnId) -> bool {
         matches!(&self.work, Work::Start { turn, .. } if turn == id)
     }

@@ -1,34 +1,34 @@
-//! What was said, as it is asked for and given: byte for byte, in pages.
+//! Requests for the text of a message, byte for byte and in pages, and their answers.
 
-/// The name of the tool with which a model fetches what it does not see.
+/// The name of the tool with which a model fetches text that its prompt does not show.
 pub const RECALL: &str = "recall";
-/// How the references of a caller's own sections begin.
+/// The prefix of references to the caller's own sections.
 pub const SECTION: &str = "section:";
 
-/// What is asked for.
+/// A request for a page of text.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Recall {
-    /// A message's id, the id of a call for its result, or [`SECTION`] and the name of a section of the caller's.
+    /// A message id, a call id for the call's result, or [`SECTION`] and the name of a caller's section.
     pub reference: String,
-    /// Where to begin, in bytes; inside a character it is that character's start.
+    /// The start, in bytes. Inside a character it is moved back to the character's first byte.
     pub offset: usize,
-    /// The most to give, in bytes; a single character that is longer is given all the same.
+    /// The longest page, in bytes. A longer single character is returned whole.
     pub limit: usize,
 }
 
-/// A part of what was said.
+/// A page of text.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Recalled {
-    /// What was asked for.
+    /// The reference of the request.
     pub reference: String,
-    /// The bytes.
+    /// The text of the page.
     pub text: String,
-    /// Where they begin.
+    /// The start of the page, in bytes.
     pub offset: usize,
-    /// Bytes of all of it.
+    /// The size of the whole text, in bytes.
     pub total: usize,
-    /// Where it goes on, where it does.
+    /// The start of the next page, if there is one.
     pub next: Option<usize>,
-    /// SHA-256 of all of it, in lower-case hexadecimal.
+    /// The SHA-256 of the whole text, in lower-case hexadecimal.
     pub sha256: String,
 }

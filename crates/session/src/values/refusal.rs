@@ -1,4 +1,4 @@
-//! Why something was not done, or what a caller should know of what was: values for programs and for people.
+//! Refusals of commands, and diagnostics: each for programs and for people.
 
 use crate::values::undo::CannotUndo;
 use engine::compact::ladder::CannotFit;
@@ -11,140 +11,140 @@ use engine::settings::SettingsError;
 use engine::words::{Driver, StateName};
 use thiserror::Error;
 
-/// Why a call waits for the user.
+/// A tool call that waits for the user, with the reason.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Reason {
-    /// The call.
+    /// The id of the call.
     pub call: CallId,
-    /// The tool.
+    /// The name of the tool.
     pub name: Text,
-    /// JSON text, as the model gave it.
+    /// The arguments as JSON text, as the model gave them.
     pub arguments: Text,
-    /// In words.
+    /// The reason, in words.
     pub reason: String,
 }
 
-/// Something that a caller should know and that stops nothing.
+/// A message to a caller that stops nothing.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Diagnostic {
-    /// For programs.
+    /// The kind, for programs.
     pub kind: &'static str,
-    /// For people.
+    /// The text, for people.
     pub message: String,
 }
 
-/// Why a command was not carried out. Nothing changed.
+/// A reason not to carry out a command. The session is unchanged.
 #[derive(Debug, Clone, PartialEq, Error)]
 pub enum Refusal {
-    /// The session's state does not take it.
+    /// The session's state does not take the command.
     #[error("the session is {}; it takes {} now", .state.name(), .accepts.join(", "))]
     InvalidState {
-        /// The state.
+        /// The state of the session.
         state: StateName,
-        /// The methods that it takes.
+        /// The methods taken in that state.
         accepts: Vec<&'static str>,
     },
-    /// As many commands wait as may.
+    /// The queue is full.
     #[error("{limit} commands wait already, which is the most; nothing was done")]
     QueueFull {
-        /// The most that may wait.
+        /// The size of a full queue.
         limit: u32,
     },
-    /// A conversation is here already.
+    /// The session has messages; only an empty one can be filled.
     #[error("the session has messages already; only an empty one takes a conversation in")]
     NotEmpty,
     /// The command belongs to the other driver.
     #[error("the session is driven by the {}; this command is for the other driver", match .0 { Driver::Sidecar => "sidecar", Driver::Editor => "editor" })]
     OtherDriver(Driver),
-    /// Something that is named is not there, or not any more.
+    /// No such thing exists in the session, or it was removed.
     #[error("there is no {what} {id:?} that this could be about")]
     Unknown {
-        /// What is meant.
+        /// The kind of thing, often the name of the field.
         what: &'static str,
-        /// Its id as it was given.
+        /// The id as it was given.
         id: String,
     },
-    /// It was said, and went with the end of its turn.
+    /// The text existed and was dropped at the end of its turn.
     #[error("{id:?} was said and is not kept: the setting transcript is finalOnly")]
     NotKept {
         /// The field that names it.
         what: &'static str,
-        /// Its id as it was given.
+        /// The id as it was given.
         id: String,
     },
-    /// It was answered or decided before.
+    /// The item was answered or decided before.
     #[error("{what} {id:?} was settled before; nothing changed")]
     Settled {
-        /// What is meant.
+        /// The kind of item, often the name of the field.
         what: &'static str,
-        /// Its id.
+        /// The id of the item.
         id: String,
     },
-    /// There is nothing in what was given.
+    /// The command is empty or cannot apply; the reason, in words.
     #[error("{0}")]
     Empty(&'static str),
-    /// Something that is named cannot be used for this.
+    /// A field's value cannot be used for this command.
     #[error("{field}: {why}")]
     Unusable {
-        /// The field that names it.
+        /// The name of the field.
         field: &'static str,
-        /// What is wrong with it, in words.
+        /// The problem, in words.
         why: &'static str,
     },
-    /// There is no room for it.
+    /// The addition does not fit the budget.
     #[error("{what} would weigh {needed} tokens, and at most {limit} are accepted")]
     NoRoom {
-        /// What, in words.
+        /// The addition, in words.
         what: &'static str,
-        /// The most, in tokens.
+        /// The largest size allowed, in tokens.
         limit: u32,
-        /// What it would weigh, in tokens.
+        /// The size needed, in tokens.
         needed: u32,
-        /// What it is made of.
+        /// The parts of the size needed.
         sections: Vec<SectionSize>,
     },
-    /// A compaction stays in force.
+    /// A compaction cannot be undone.
     #[error(transparent)]
     CannotUndo(#[from] Box<CannotUndo>),
-    /// The prompt is over its limit, and may not be compacted.
+    /// The prompt is over its limit and may not be compacted.
     #[error(transparent)]
     BudgetExceeded(#[from] BudgetExceeded),
-    /// Nothing brings the prompt under its limit.
+    /// No compaction brings the prompt under its limit.
     #[error(transparent)]
     CannotFit(#[from] CannotFit),
-    /// A setting cannot be used.
+    /// A setting is invalid.
     #[error(transparent)]
     Settings(#[from] SettingsError),
-    /// It was cancelled.
+    /// The request was cancelled.
     #[error("cancelled; what was said is kept")]
     Cancelled,
-    /// What happened could not be stored.
+    /// The step's writes could not be stored.
     #[error("{why}")]
     NotStored {
-        /// For programs.
+        /// The cause, for programs.
         cause: &'static str,
-        /// For people.
+        /// The cause, for people.
         why: String,
     },
-    /// The model, or the client that asks it for us, failed.
+    /// The model failed, or the client that calls it.
     #[error("{why}")]
     Provider {
-        /// For programs.
+        /// The cause, for programs.
         cause: Box<Cause>,
-        /// For people, without secrets.
+        /// The cause, for people; it holds no secrets.
         why: String,
     },
 }
 
 impl Refusal {
-    /// A model that failed, of which no more is known for programs than this word.
+    /// Creates the refusal for a model failure of which only this word for programs is known.
     pub fn of_model(word: &'static str, why: impl Into<String>) -> Self {
         Self::Provider { cause: Box::new(Cause::of(word)), why: why.into() }
     }
 }
 
 impl From<String> for Refusal {
-    /// What a client says about its model.
+    /// Wraps the client's message about its model.
     fn from(why: String) -> Self {
         Self::Provider { cause: Box::default(), why }
     }
@@ -157,7 +157,7 @@ impl From<Failure> for Refusal {
 }
 
 impl Refusal {
-    /// The same under another word for programs.
+    /// Replaces the word for programs.
     pub(crate) fn named(self, word: &'static str) -> Self {
         match self {
             Self::Provider { cause, why } => {
@@ -167,7 +167,7 @@ impl Refusal {
         }
     }
 
-    /// The same where a refusal that sounds like an overflow is none: in the provider's own words.
+    /// Turns a supposed overflow into a plain provider error, in the provider's own words.
     pub(crate) fn not_of_size(self) -> Self {
         match self {
             Self::Provider { cause, why } if cause.word == "contextOverflow" => {

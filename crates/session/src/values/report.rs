@@ -1,25 +1,25 @@
-//! What became of a history that an editor brought.
+//! The outcome of merging an editor's history.
 
 use engine::compact::restore::Restored;
 use engine::id::{CompactionId, SessionId};
 
-/// What became of a history that an editor brought.
+/// The outcome of merging an editor's history into the session.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Report {
-    /// Turns that were given.
+    /// The number of turns that the editor brought.
     pub given: u32,
-    /// Messages that were taken in.
+    /// The number of messages appended.
     pub appended: u32,
-    /// Messages that left the session.
+    /// The number of messages cut off.
     pub truncated: u32,
-    /// The session that keeps them.
+    /// The session that keeps the messages cut off.
     pub fork: Option<SessionId>,
-    /// Compactions that went out of force because of it.
+    /// Compactions that the merge put out of force.
     pub void: Vec<CompactionId>,
-    /// What became of each summary.
+    /// The outcome for each summary that the editor brought.
     pub summaries: Vec<Restored>,
-    /// Results that answer no call, by the id that they name.
+    /// The call ids of results that answer no call.
     pub strays: Vec<String>,
-    /// Rows of the store that could not be read.
+    /// Unreadable rows of the store.
     pub unreadable: Vec<String>,
 }

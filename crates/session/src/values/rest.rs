@@ -1,22 +1,22 @@
-//! How a session rests.
+//! The states in which a session rests.
 
 use engine::words::StateName;
 
 /// A state in which nothing runs.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Rest {
-    /// Nothing ran, or what ran was stopped.
+    /// Nothing ran yet, or the running turn was stopped.
     Idle,
-    /// The last turn is done.
+    /// The last turn completed.
     Completed,
-    /// The last turn goes on when the user says so.
+    /// The last turn waits for the user: it asked a question or reached the round limit.
     WaitingUserInput,
-    /// The last turn could not go on; why.
+    /// The last turn failed; the reason.
     Failed(String),
 }
 
 impl Rest {
-    /// As clients know it.
+    /// Returns the state as clients know it.
     pub fn name(&self) -> StateName {
         match self {
             Self::Idle => StateName::Idle,

@@ -1,5 +1,4 @@
-//! The validated settings that a session runs under. Where they came from, and how layers of them are merged, is the
-//! shell's.
+//! The validated settings of a session. Reading and merging their layers is the server's task.
 
 use engine::compact::policy::{self, Policy};
 use engine::endpoint::{DEFAULT_WINDOW, Endpoint};
@@ -10,88 +9,88 @@ use engine::settings::{Budget, BudgetSettings, SettingsError};
 pub use engine::words::{Titles, Trajectory, TranscriptKept};
 use serde::{Deserialize, Serialize};
 
-/// How a session behaves. Built at the edge; every value in it is possible.
+/// The settings of a session, valid by construction: they are checked where they are read.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Settings {
     /// The model that answers.
     pub model: ModelFacts,
     /// Reserves and margins.
     pub budget: BudgetSettings,
-    /// How it is compacted.
+    /// The compaction policy.
     pub policy: Policy,
-    /// The file that says so, by its path, where one does.
+    /// The path of the file that holds the policy, if it is from one.
     pub policy_file: Option<String>,
-    /// What the named sections of the system text say; what is read from elsewhere is the session's.
+    /// The named sections of the system text. Instruction files and memories are kept by the session.
     pub system: SystemText,
-    /// When that goes into prompts.
+    /// When changed system text goes into prompts.
     pub system_prompt: SystemPrompt,
-    /// Which thinking of earlier answers prompts show.
+    /// The thinking of earlier answers that prompts show.
     pub thinking: ThinkingInPrompt,
-    /// Rounds of a turn before the user is asked whether to go on.
+    /// The number of rounds in a turn before the user is asked whether to go on.
     pub round_limit: u32,
-    /// Tokens above which a tool's result is shown by its head and its tail; [`most_result`] says what comes of it.
+    /// The size in tokens above which a tool result is shown by head and tail, capped by [`most_result`].
     pub max_tool_result_tokens: u32,
-    /// The tools of the sidecar itself that the model is told of. Filled at the edge, where they are known.
+    /// The sidecar's own tools that the model is offered. Filled in by the server.
     pub own_tools: Vec<Tool>,
-    /// How long a model may say nothing, in milliseconds.
+    /// The time without a sign of life after which a model call is given up, in milliseconds.
     pub model_deadline_ms: u64,
-    /// How long a user may think about a compaction, in milliseconds; then it holds, marked as not reviewed.
+    /// The deadline for a compaction review, in milliseconds; then it is applied as unreviewed.
     pub review_deadline_ms: u64,
-    /// How long a tool may run, in milliseconds.
+    /// The deadline for a tool's result, in milliseconds.
     pub tool_deadline_ms: u64,
-    /// How long what a model says is gathered before it is told, in milliseconds; 0 tells each piece by itself.
+    /// The interval over which deltas are gathered into one event, in milliseconds; 0 sends each at once.
     pub delta_interval_ms: u64,
-    /// Who names a session that the client does not.
+    /// The source of titles for sessions that the client does not name.
     pub titles: Titles,
-    /// What memories may do in it.
+    /// The use of memories in the session.
     pub memory: MemorySettings,
-    /// Instruction files of the workspace, by their paths below its folder, where somebody said which.
+    /// Paths of instruction files below the workspace folder; `None` means the default ones.
     pub instruction_files: Option<Vec<String>>,
-    /// Whether the session is also written into a file of its workspace.
+    /// The setting for writing the session into a file of its workspace.
     pub trajectory: Trajectory,
-    /// What of a turn is kept when it is over.
+    /// The messages of a turn that are kept once it is over.
     pub transcript: TranscriptKept,
-    /// The model that writes summaries, where it is not the one that answers. Where it fails, that one does.
+    /// The model that writes summaries, if not `model`. If it fails, `model` is asked.
     pub summary_model: Option<ModelFacts>,
-    /// What the client can be asked for.
+    /// The requests that the client can answer.
     pub client: Client,
 }
 
-/// What is known of a model.
+/// Capabilities and limits of a model.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct ModelFacts {
-    /// Its name, where the client has one for it.
+    /// The client's name for the model.
     pub name: Option<String>,
-    /// Its window, in tokens.
+    /// The context window, in tokens.
     pub window: u32,
-    /// The most that a prompt may have, in tokens, where that is less than the window.
+    /// The largest prompt, in tokens, if smaller than the window.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub input: Option<u32>,
-    /// Tokens that it counts for a thousand of ours before it reported any, where that is known.
+    /// The model's tokens per thousand estimated ones, if known; used until it reports its usage.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub per_thousand: Option<u32>,
-    /// The most that it is to answer, in tokens, where somebody said so.
+    /// The longest answer, in tokens, if limited.
     pub max_output: Option<u32>,
-    /// Whether it can be told of tools and told to use none.
+    /// `true` if the model accepts tools together with a tool choice of "none".
     pub tool_choice_none: bool,
-    /// Whether it takes a system message.
+    /// `true` if the model accepts a system message.
     pub system_role: bool,
-    /// Whether it takes a tool's result as a message of its own role.
+    /// `true` if the model accepts tool results as messages of the role "tool".
     pub tool_role: bool,
-    /// Whether it sees pictures.
+    /// `true` if the model accepts images.
     pub images: bool,
-    /// Whether the client is asked to count a request, because its provider does not say what one used.
+    /// `true` if the client is asked to count requests, because the provider reports no usage.
     pub counts_tokens: bool,
-    /// Whether it takes thinking back only while everything before that is unchanged.
+    /// `true` if the model accepts earlier thinking only after an unchanged prefix.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub binds_thinking: bool,
-    /// Where it is asked; nothing where the client asks it.
+    /// The endpoint to call; `None` if the client calls the model.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub endpoint: Option<Endpoint>,
 }
 
-/// What a client said that it can do. It is never asked for anything else.
+/// Capabilities announced by the client. The session sends no other requests.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct Client {
     /// Answers `model/complete`.
@@ -151,57 +150,57 @@ impl Default for Settings {
     }
 }
 
-/// Times the deadline for a word, for the first one of a model that is asked over its own wire.
+/// The factor on the model deadline before the first delta of a model called at its own endpoint.
 const BEFORE_FIRST_WORD: u64 = 5;
 
 impl Settings {
-    /// The budget of a prompt.
+    /// Returns the budget of a prompt; fails if the model's window leaves no room for one.
     pub fn budget(&self) -> Result<Budget, SettingsError> {
         self.budget.budget(self.model.window)
     }
 
-    /// How long this model may say nothing before its first word, in milliseconds. One that is asked over its own wire may
-    /// read and think for long, and nothing comes meanwhile.
+    /// Returns the deadline for the first delta of this model, in milliseconds. At its own endpoint a model
+    /// may read and think for long without sending anything.
     pub fn first_word_ms(&self, model: &ModelFacts) -> u64 {
         let times = if model.endpoint.is_some() { BEFORE_FIRST_WORD } else { 1 };
         self.model_deadline_ms.saturating_mul(times)
     }
 
-    /// What this model's window has left for an answer to so many tokens, with the estimator's margin kept back.
+    /// Returns the tokens left for the answer to a prompt of this size, less the margin; at least 1.
     pub fn room(&self, model: &ModelFacts, tokens: u32) -> u32 {
         let kept_back = tokens.saturating_add(self.budget.margin.of(model.window));
         model.window.saturating_sub(kept_back).max(1)
     }
 
-    /// Whether this model can be asked: over its own wire, or by the client.
+    /// Returns `true` if the model can be called, at its own endpoint or by the client.
     pub fn may_ask(&self, model: &ModelFacts) -> bool {
         model.endpoint.is_some() || self.client.completes
     }
 
-    /// Tokens above which a result that comes now is shown by its head and its tail.
+    /// Returns the size in tokens above which a new tool result is shown by head and tail.
     pub fn most_result(&self) -> u32 {
         most_result(self.max_tool_result_tokens, self.model.window)
     }
 }
 
-/// What a limit for results, in tokens, means in this window: a quarter of it at most, so that one result never fills it.
+/// Caps a limit for tool results, in tokens, at a quarter of the window, so that one result never fills it.
 pub fn most_result(setting: u32, window: u32) -> u32 {
     setting.min(window / 4).max(1)
 }
 
-/// What memories may do in a session.
+/// The use of memories in a session.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct MemorySettings {
-    /// Tokens of core memories in the prompt; nothing where they are off.
+    /// The budget for core memories in the prompt, in tokens; `None` if they are off.
     pub core: Option<u32>,
-    /// Tokens of what stands with a message; nothing where it is off.
+    /// The budget for memories attached to a request, in tokens; `None` if they are off.
     pub knowledge: Option<u32>,
-    /// Whether the workspace remembers what compactions sum up.
+    /// `true` if narratives of compactions are stored as memories.
     pub summaries: bool,
 }
 
 impl ModelFacts {
-    /// The name under which is kept what was learned of it.
+    /// Returns the name under which calibration of this model is kept.
     pub fn key(&self) -> &str {
         self.name.as_deref().unwrap_or("unnamed")
     }

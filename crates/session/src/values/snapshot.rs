@@ -1,5 +1,4 @@
-//! A session as a whole, for a follower that begins or has missed something, and its context as figures. Values, and
-//! how they are taken; their form on a wire is the protocol's.
+//! A session as a whole, for a new subscriber or one that missed events, and its context as figures.
 
 use crate::values::event::Thread;
 use crate::values::queue::QueueItem;
@@ -20,113 +19,113 @@ pub use engine::words::Measure;
 use engine::words::{StateName, TurnStatus};
 use std::sync::Arc;
 
-/// A session as it is.
+/// A session at one point of its event stream.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Snapshot {
-    /// The stream of its events.
+    /// The name of the event stream.
     pub stream: String,
-    /// The last event that it includes.
+    /// The number of the last event included.
     pub seq: u64,
-    /// Its state.
+    /// The session's state.
     pub state: StateName,
-    /// Why it failed, where it did.
+    /// The reason of a failed last turn.
     pub error: Option<String>,
-    /// Its own row.
+    /// The row of the session.
     pub head: Head,
-    /// Its messages in order.
+    /// The messages, in order; removed ones are left out.
     pub messages: Vec<Arc<Message>>,
-    /// How many stand before them, where only the newest are here. Turns are left out then, and so are records that are
-    /// not in force.
+    /// The number of messages before those, if only the newest are included. Turns and records out of force
+    /// are left out then.
     pub earlier: Option<u32>,
-    /// Its turns in order.
+    /// The turns, in order.
     pub turns: Vec<TurnSnapshot>,
-    /// Its compaction records, oldest first, with their metadata.
+    /// The compaction records, oldest first, with their metadata.
     pub compactions: Vec<(Compaction, Persisted)>,
-    /// The rung that is asking a model, while one is, and why a compaction goes on.
+    /// The mode of the running compaction, from its model call to its review, and the reason for it.
     pub compacting: Option<(Mode, String)>,
-    /// The answer that is being given.
+    /// The answer in progress: its message and the draft so far.
     pub streaming: Option<(MessageId, Draft)>,
-    /// Calls that wait for the user.
+    /// Tool calls that wait for the user.
     pub pause: Vec<Reason>,
-    /// Calls that wait for a result.
+    /// Tool calls that wait for a result.
     pub pending: Vec<Reason>,
-    /// What waits, in the order in which it is carried out.
+    /// The queued commands, in the order of execution.
     pub queue: Vec<QueueItem>,
-    /// Title, draft and what it shares.
+    /// Title, draft, scope and pins.
     pub thread: Thread,
-    /// What it runs under.
+    /// The settings in effect.
     pub settings: Settings,
 }
 
-/// A turn of a snapshot.
+/// A turn in a snapshot.
 #[derive(Debug, Clone, PartialEq)]
 pub struct TurnSnapshot {
-    /// Its id.
+    /// The id of the turn.
     pub id: String,
-    /// The editor's id of its request.
+    /// The editor's id of the turn's request.
     pub external_id: Option<String>,
-    /// How it ended.
+    /// The status of the turn.
     pub status: TurnStatus,
-    /// Its rounds, each with its summary.
+    /// The rounds, each with its summary.
     pub rounds: Vec<(Round, Option<String>)>,
-    /// The summaries that were made in it.
+    /// The summaries made in the turn.
     pub summaries: Vec<Persisted>,
 }
 
-/// The context as figures.
+/// The composition of the context, as figures.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Inspection {
-    /// Tokens of the prompt as it would be sent now.
+    /// The size of the prompt if it were sent now, in tokens.
     pub tokens: u32,
-    /// Its limit.
+    /// The prompt's limit, in tokens.
     pub limit: u32,
-    /// New tokens that fit before the nearest compaction that sizes set off.
+    /// The number of new tokens that fit before the next compaction triggered by size.
     pub until_compaction: u32,
-    /// The window.
+    /// The model's window, in tokens.
     pub window: u32,
-    /// Who counted.
+    /// The name of the token estimator.
     pub estimator: String,
-    /// How well that is known.
+    /// The calibration of the estimate.
     pub estimate: Estimate,
-    /// Channel, name and tokens of its sections.
+    /// The prompt's sections: channel, name and size in tokens.
     pub sections: Vec<(Channel, String, u32)>,
-    /// What became of each message.
+    /// The fate of each message in the prompt.
     pub coverage: Coverage,
-    /// What is not in it as it was said.
+    /// Parts that the prompt shortens or leaves out.
     pub cuts: Vec<Cut>,
-    /// Its compaction records, oldest first.
+    /// The compaction records, oldest first, with their metadata.
     pub compactions: Vec<(Compaction, Persisted)>,
-    /// What starts a compaction.
+    /// The distance to each trigger of a compaction.
     pub triggers: Vec<Nearness>,
-    /// What the model reported for its last answer.
+    /// The usage reported for the last answer.
     pub usage: Option<Usage>,
-    /// The most that the model's provider turned out to take, in tokens, where it found a prompt too large.
+    /// The prompt limit learned from a provider's refusals, in tokens.
     pub learned_limit: Option<u32>,
 }
 
-/// How near a trigger is.
+/// The distance to a compaction trigger.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Nearness {
-    /// The trigger.
+    /// The trigger's kind.
     pub trigger: Trigger,
-    /// What it counts.
+    /// The measure that it counts.
     pub measure: Measure,
-    /// How much there is.
+    /// The current value.
     pub now: u64,
-    /// How much it starts at; nothing where it is switched off.
+    /// The value at which it starts a compaction; `None` if it is off.
     pub at: Option<u64>,
-    /// New tokens that are missing before it may start anything, however much there is: too little is new since the last
-    /// compaction, or since an attempt at one came to nothing, was refused or undone.
+    /// New tokens needed before the trigger may start a compaction, whatever its value: too few are new since
+    /// the last one, or since an attempt that gained nothing, was refused or was undone.
     pub held_back: u32,
 }
 
-/// How well the session's counts are known.
+/// The calibration of the session's token counts.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Estimate {
-    /// Thousandths that raw counts are taken times.
+    /// The factor applied to raw counts, in thousandths.
     pub factor: u32,
-    /// Thousandths of the window that are kept back for the error.
+    /// The margin kept back for errors, in thousandths of the window.
     pub margin: u32,
-    /// The last report that still holds.
+    /// The last usage report that still holds.
     pub last: Option<Report>,
 }

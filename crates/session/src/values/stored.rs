@@ -1,5 +1,5 @@
-//! What a session leaves behind: the writes that a store commits, and what it gives back when the session is opened
-//! again. Values only; tables, files and leases are the store's.
+//! Data that a session leaves in the store: the writes of its steps, and the rows that it is opened with.
+//! Tables, files and leases belong to the store.
 
 pub use crate::carried::Carried;
 pub use crate::values::decision::{Always, Decision};
@@ -18,164 +18,164 @@ use serde_json::Value;
 use std::collections::BTreeSet;
 use std::sync::Arc;
 
-/// One change of a session. The writes of a step are committed together or not at all.
+/// A change of a session. The writes of a step are committed together or not at all.
 #[derive(Debug, Clone, PartialEq)]
 pub enum Write {
-    /// The session's own row, whole: a new one, or in the place of the old one.
+    /// Inserts or replaces the session's row.
     Head(Box<Head>),
-    /// A message at the end, or a newer version of one that stands where it says.
+    /// Inserts a message at the end, or a newer version at its ordinal.
     Message {
-        /// Its turn's place in the session, from 0.
+        /// The index of its turn, from 0.
         turn: u32,
-        /// The message, counted and hashed.
+        /// The message, with token count and hash.
         message: Arc<Message>,
     },
-    /// A turn, whole: a new one, or in the place of the old one.
+    /// Inserts or replaces a turn's row.
     Turn(TurnRow),
-    /// A compaction record. Summary and count of the session change with it, in the same transaction.
+    /// Inserts a compaction record. The session's summary and count change in the same transaction.
     Compaction(Box<Compaction>),
-    /// A record came into force or went out of it.
+    /// Changes the status of a compaction record.
     CompactionStatus {
-        /// The record.
+        /// The id of the record.
         id: CompactionId,
-        /// What it is from now on.
+        /// The new status.
         status: Status,
     },
-    /// The whole session as it stands is copied under another id: nothing that was said is lost by what follows. The
-    /// copy's origin is [`Origin::Rewind`]; queue, keys and draft are not copied, so it waits for nobody.
+    /// Copies the whole session under another id before later writes change it. The copy's origin is
+    /// [`Origin::Rewind`]. Queue, keys and draft are not copied, so the copy waits for nobody.
     Fork {
         /// The id of the copy.
         to: SessionId,
     },
-    /// Another session is made, whole, with these writes.
+    /// Creates another session with these writes.
     Branch {
-        /// Its id.
+        /// The id of the new session.
         to: SessionId,
-        /// Its head first.
+        /// The writes, the head first.
         writes: Vec<Write>,
     },
-    /// A command was accepted and waits.
+    /// Inserts a queued command.
     Enqueue(Box<QueueItem>),
-    /// It does not wait any more.
+    /// Removes a queued command.
     Dequeue(ItemId),
-    /// A command with this key was accepted and answered so. A store keeps the newest [`KEPT_KEYS`] of a session.
+    /// Stores an idempotency key with its answer. A store keeps the newest [`KEPT_KEYS`] of a session.
     Key {
-        /// The client's key for it.
+        /// The client's key.
         key: String,
-        /// The answer.
+        /// The answer to the command.
         accepted: Accepted,
     },
-    /// What the user typed and did not send; nothing where that is gone.
+    /// Stores the text typed but not sent; `None` deletes it.
     Draft(Option<Text>),
-    /// Of messages that are over only so much stays: each takes the place of all versions of the one that stood there, whose
-    /// bytes go.
+    /// Replaces every version of these messages by a reduced one and deletes the old bytes. Written at the
+    /// end of a turn of which only the final answer is kept.
     LetGo {
-        /// Their turn's place in the session.
+        /// The index of their turn.
         turn: u32,
-        /// What stands there from now on, with the hashes of what was said: anchors fall to ordinal and hash.
+        /// The reduced messages, with the original hashes, so that anchors resolve by ordinal and hash.
         messages: Vec<Arc<Message>>,
     },
-    /// Messages from here on, and turns that begin with them, leave the session.
+    /// Deletes the messages from this ordinal on, and the turns that begin with them.
     Truncate {
-        /// The first one that goes.
+        /// The first message deleted.
         from: Ordinal,
-        /// Turns that stay.
+        /// The number of turns that stay.
         turns: u32,
     },
 }
 
-/// Keys of accepted commands that a session remembers.
+/// The number of idempotency keys kept per session.
 pub const KEPT_KEYS: usize = 1000;
 
-/// What a session is, beside what was said in it.
+/// The row of a session: everything about it but its messages, turns and compactions.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct Head {
-    /// Its id.
+    /// The id of the session.
     pub id: SessionId,
-    /// The folder that it belongs to, as the editor names it.
+    /// The workspace folder, as the editor names it.
     pub workspace: String,
-    /// Its title, where it has one.
+    /// The title, if there is one.
     pub title: Option<String>,
-    /// Who gave it; nothing where there is none.
+    /// The source of the title; `None` if there is none.
     #[serde(default)]
     pub title_from: Option<TitleFrom>,
-    /// How it came to be.
+    /// The way in which the session was created.
     #[serde(default)]
     pub origin: Origin,
-    /// Who runs the loop; fixed when the session is made.
+    /// The side that runs the loop; fixed at creation.
     pub driver: Driver,
-    /// What it is for, in the client's words.
+    /// The purpose of the session, in the client's words.
     pub kind: Option<String>,
-    /// The session that it was started or forked from.
+    /// The session that started it or that it was forked from.
     pub parent: Option<SessionId>,
-    /// What background sessions share.
+    /// The name of the scope shared with background sessions; `None` for a scope of its own.
     pub work_scope: Option<String>,
-    /// Rises on reset.
+    /// The chat's generation; rises on reset.
     pub generation: Generation,
-    /// How often its end was cut off; the version of messages that came after.
+    /// The number of cuts at its end, which versions later messages.
     pub cuts: u32,
-    /// Commands that were accepted so far; ids are made of it.
+    /// The number of commands queued so far; ids are made from it.
     #[serde(default)]
     pub accepted: u32,
-    /// System text, sections and tools, frozen.
+    /// The frozen sections, tools, pins and instruction files.
     pub prefix: Prefix,
-    /// Whether what is in its queue waits for a process that serves its folder.
+    /// `true` if the queue waits for a process that serves the session's folder.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub waits: bool,
-    /// What it carries from one request to the next.
+    /// State carried from one request to the next.
     #[serde(default)]
     pub carried: Carried,
-    /// The settings that were made for this session alone, as they came over the wire.
+    /// The session's own settings, as received.
     pub settings: Value,
-    /// When it was made.
+    /// The time of creation.
     pub created_at: Time,
-    /// When something was last said in it.
+    /// The time of the last message.
     pub updated_at: Time,
 }
 
 impl Head {
-    /// The name of the scope of a session that shares none: its own id. It goes with the session.
+    /// Returns the name of an unshared scope, the session's id. The scope is deleted with the session.
     pub fn own_scope(id: &SessionId) -> String {
         id.as_str().to_owned()
     }
 
-    /// Whether a rewind of its parent made it and nothing was said in it since: it goes with its parent.
+    /// Returns `true` for a copy made by a rewind and not continued. It is deleted with its parent.
     pub fn is_left_behind(&self) -> bool {
         self.origin == Origin::Rewind && !self.carried.continued
     }
 }
 
-/// Who gave a session its title.
+/// The source of a session's title.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub enum TitleFrom {
-    /// It is made of the first request.
+    /// The first request.
     Request,
-    /// A model was asked.
+    /// A model.
     Model,
-    /// The client; it stays.
+    /// The client; the session never replaces such a title.
     Client,
 }
 
-/// What stands before the messages, as it was given and pinned.
+/// The parts of a prompt before the messages, as they were given and frozen.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct Prefix {
-    /// The caller's sections, in their order.
+    /// The caller's sections, in order.
     pub sections: Vec<CallerSection>,
-    /// The tools that the model is told of.
+    /// The tools that the model is offered.
     pub tools: Vec<Tool>,
-    /// What the user pinned.
+    /// The user's pins.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub pins: Vec<Pin>,
-    /// Pins that were made so far; ids are made of it.
+    /// The number of pins made; ids are made from it.
     #[serde(default)]
     pub pinned: u32,
-    /// Instruction files of the workspace, as they were when the chat began.
+    /// The workspace's instruction files, as of the start of the chat.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub instructions: Vec<Instructions>,
-    /// What its prompts show of the workspace's memories.
+    /// The workspace's memories shown in prompts.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub remembered: Option<Remembered>,
 }
@@ -184,38 +184,38 @@ pub struct Prefix {
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct Instructions {
-    /// Its path below the folder.
+    /// The path below the workspace folder.
     pub name: String,
-    /// What stands in the system text; empty where there was no file.
+    /// The text in the system text; empty if there was no file.
     pub text: Text,
-    /// What the model was told since, where it is another one; empty where the file is gone.
+    /// A newer text that the model was told since; empty if the file was deleted.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub newer: Option<Text>,
 }
 
-/// Causes of breaks of a prompt's beginning that wait to be told.
+/// Causes of prefix breaks that are still to be announced.
 pub type Announced = BTreeSet<BreakCause>;
 
-/// A turn, beside its messages.
+/// The row of a turn: everything about it but its messages.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct TurnRow {
-    /// Its place in the session, from 0.
+    /// The index in the session, from 0.
     pub index: u32,
-    /// Its id.
+    /// The id of the turn.
     pub id: TurnId,
-    /// How it ended, or that it runs.
+    /// The status, running or ended.
     pub status: TurnStatus,
-    /// The assistant message whose calls were started last: what was started is never started again by itself.
+    /// The assistant message whose calls were started last. Only the sidecar's own are started again.
     #[serde(default)]
     pub started: Option<Ordinal>,
-    /// What was decided about calls of the newest round that have no result yet.
+    /// Decisions about calls of the newest round that have no result yet.
     #[serde(default)]
     pub decided: Vec<Decision>,
 }
 
 impl TurnRow {
-    /// In the places of so many that are not here: they are over.
+    /// Returns placeholders for this many turns that are not loaded. They count as completed.
     pub(crate) fn left_out(many: u32) -> impl Iterator<Item = Self> {
         let id = TurnId::new("");
         (0..many).map(move |index| {
@@ -225,50 +225,49 @@ impl TurnRow {
     }
 }
 
-/// A session as a store gives it back.
+/// A session as read from a store.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Stored {
-    /// Its own row.
+    /// The row of the session.
     pub head: Head,
-    /// Its turns, in order.
+    /// The turns, in order.
     pub turns: Vec<TurnRow>,
-    /// Its messages in order, each with its turn's place.
+    /// The messages in order, each with the index of its turn.
     pub messages: Vec<(u32, Arc<Message>)>,
-    /// Its compaction records, oldest first, with their status.
+    /// The compaction records, oldest first, with their status.
     pub compactions: Vec<Compaction>,
-    /// Commands that wait, in the order in which they are carried out.
+    /// The queued commands, in the order of execution.
     pub queue: Vec<QueueItem>,
-    /// Keys of accepted commands with their answers, oldest first.
+    /// The idempotency keys with their answers, oldest first.
     pub keys: Vec<(String, Accepted)>,
-    /// What the user typed and did not send.
+    /// The text typed but not sent.
     pub draft: Option<Text>,
-    /// Rows that cannot be read: where they stood, and why. The rest is here.
+    /// The places of unreadable rows, with the reasons. All other rows are included.
     pub unreadable: Vec<String>,
 }
 
-/// What a session's next prompt is made of, as a store gives it: whatever else there is comes as a [`Rest`].
+/// The stored data of a session's next prompt. Everything else is read later, as a [`Rest`].
 #[derive(Debug, Clone, PartialEq)]
 pub struct Part {
-    /// The head, all that waits, the compaction in force, which is the newest record; every message from one on, with the
-    /// round before what that compaction covers; of those before it what that compaction keeps or leaves out by
-    /// name, and what is pinned. The
-    /// turns from that round on. No keys.
+    /// Head, queue, draft and the compaction in force, the newest record. All messages and turns from `from`
+    /// on, including the last round that the compaction covers; of earlier messages, those that it keeps or
+    /// leaves out by name and those that are pinned. No keys.
     pub stored: Stored,
-    /// That one. There is something before it.
+    /// The first message from which on all are included; never the first of the session.
     pub from: Ordinal,
 }
 
-/// What a [`Part`] left out.
+/// The data that a [`Part`] left out.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct Rest {
-    /// The messages before it, each with its turn's place.
+    /// The messages before the part, each with the index of its turn.
     pub messages: Vec<(u32, Arc<Message>)>,
     /// All turns.
     pub turns: Vec<TurnRow>,
     /// All compaction records.
     pub compactions: Vec<Compaction>,
-    /// All keys.
+    /// All idempotency keys.
     pub keys: Vec<(String, Accepted)>,
-    /// Rows of all these that cannot be read.
+    /// Unreadable rows among these.
     pub unreadable: Vec<String>,
 }

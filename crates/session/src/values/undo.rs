@@ -1,39 +1,39 @@
-//! Why a compaction cannot be undone, and what can be done in the place of that.
+//! The refusal to undo a compaction, and its alternatives.
 
 use engine::id::{CompactionId, MessageId};
 use engine::prompt::item::SectionSize;
 use thiserror::Error;
 
-/// Why a compaction stays in force, and what can be done in the place of undoing it.
+/// The refusal to undo a compaction, with what can be done instead.
 #[derive(Debug, Clone, PartialEq, Eq, Error)]
 #[error("compaction {compaction} stays in force; nothing was changed")]
 pub struct CannotUndo {
-    /// The compaction.
+    /// The compaction that stays in force.
     pub compaction: CompactionId,
-    /// The most that a prompt may weigh, in tokens.
+    /// The prompt's limit, in tokens; 0 if size was not the reason.
     pub limit: u32,
-    /// What it would weigh without the compaction, in tokens; 0 where that was not the reason.
+    /// The prompt's size without the compaction, in tokens; 0 if size was not the reason.
     pub needed: u32,
-    /// What it would be made of.
+    /// The sections of that prompt, with their sizes.
     pub sections: Vec<SectionSize>,
-    /// What can be done, the least change first.
+    /// The alternatives, the least change first.
     pub ways: Vec<Way>,
 }
 
-/// Something that can be done in the place of an undo.
+/// An alternative to an undo.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Way {
-    /// A newer compaction hides it: undo that one first.
+    /// Undo this newer compaction first; it hides the older one.
     UndoFirst(CompactionId),
-    /// Compact again from the originals, with a focus, and messages to keep.
+    /// Compact again from the original messages, with a focus and messages to keep.
     Redo(CompactionId),
-    /// Bring messages back as pins.
+    /// Pin messages of the compacted part.
     Pin {
-        /// Those that would fit, the newest first.
+        /// Messages that would fit, newest first.
         messages: Vec<MessageId>,
-        /// Tokens that new pins may have together.
+        /// The budget for new pins, in tokens.
         most: u32,
     },
-    /// A model with a window of so many tokens.
+    /// Switch to a model with a window of at least this many tokens.
     Window(u32),
 }

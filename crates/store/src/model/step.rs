@@ -1,5 +1,5 @@
-//! What a memory store keeps of a session, and how a step changes it: on copies, which take the places of what was there
-//! when the whole step was made.
+//! The model store's sessions, and steps that change them: on copies, which replace the originals once the
+//! whole step has succeeded.
 
 use crate::error::StoreError;
 use crate::list::SessionRow;
@@ -13,13 +13,13 @@ use std::collections::BTreeMap;
 use std::collections::btree_map::Entry;
 use std::sync::Arc;
 
-/// A session.
+/// The state of a session.
 #[derive(Debug, Clone)]
 pub(super) struct Kept {
-    /// Its own row.
+    /// The session's own row.
     pub head: Head,
     pub turns: BTreeMap<u32, TurnRow>,
-    /// By position and version; each with its turn's place.
+    /// By position and version, with the index of the turn.
     pub messages: BTreeMap<(Ordinal, u32), (u32, Arc<Message>)>,
     pub compactions: Vec<Compaction>,
     /// In the order of acceptance.
@@ -32,7 +32,7 @@ pub(super) struct Kept {
     pub rewrites: u64,
 }
 
-/// A step that is under way: sessions as it leaves them, over those that are there.
+/// A step in progress: the changed sessions, over those that exist.
 pub(super) struct Step<'a> {
     sessions: &'a BTreeMap<SessionId, Kept>,
     changed: BTreeMap<SessionId, Kept>,
@@ -72,7 +72,7 @@ impl Kept {
         Ok(())
     }
 
-    /// Puts this message in the place of all versions of the one that stands there.
+    /// Replaces all versions of the message at this position.
     fn let_go(&mut self, turn: u32, message: &Arc<Message>) -> Result<(), String> {
         let before = self.messages.len();
         self.messages.retain(|(ord, _), _| *ord != message.ord);
@@ -133,7 +133,7 @@ impl Kept {
             Write::Dequeue(item) => self.queue.retain(|there| there.id != *item),
             Write::Key { key, accepted } => self.remember(key, accepted),
             Write::Draft(draft) => self.draft.clone_from(draft),
-            // Changes of more than one session.
+            // Handled by `Step`: these concern more than one session.
             Write::Head(_) | Write::Fork { .. } | Write::Branch { .. } => {}
         }
         Ok(())
@@ -144,7 +144,7 @@ impl Kept {
         self.messages.iter().map(|((ord, _), message)| (*ord, message)).collect()
     }
 
-    /// It whole, but for messages before `from`.
+    /// The session as stored, without messages before `from`.
     pub fn stored(&self, from: Ordinal) -> Stored {
         let mut queue = self.queue.clone();
         queue.sort_by_key(|item| !item.priority);
@@ -161,7 +161,7 @@ impl Kept {
         }
     }
 
-    /// It as lists show it.
+    /// The session's row in lists.
     pub fn row(&self) -> SessionRow {
         let count = |n: usize| u32::try_from(n).unwrap_or(u32::MAX);
         let in_force = self.compactions.iter().rev().find(|record| record.status == Status::InForce);
@@ -187,7 +187,7 @@ impl Kept {
 }
 
 impl<'a> Step<'a> {
-    /// The sessions as these writes leave them.
+    /// Applies these writes; returns the changed sessions.
     pub fn make(
         sessions: &'a BTreeMap<SessionId, Kept>,
         session: &SessionId,
@@ -202,7 +202,7 @@ impl<'a> Step<'a> {
         self.changed.contains_key(session) || self.sessions.contains_key(session)
     }
 
-    /// A session, to be changed.
+    /// A copy of a session to change.
     fn kept(&mut self, session: &SessionId) -> Result<&mut Kept, StoreError> {
         match self.changed.entry(session.clone()) {
             Entry::Occupied(changed) => Ok(changed.into_mut()),
@@ -213,7 +213,7 @@ impl<'a> Step<'a> {
         }
     }
 
-    /// Refuses to make a session over another one.
+    /// Fails if the session `to` exists already.
     fn free(&self, session: &SessionId, to: &SessionId) -> Result<(), StoreError> {
         let taken = || Err(refused(session, format!("there is a session {to} already")));
         if self.is_there(to) { taken() } else { Ok(()) }
@@ -261,7 +261,7 @@ fn refused(session: &SessionId, reason: impl Into<String>) -> StoreError {
     StoreError::Refused { session: session.clone(), reason: reason.into() }
 }
 
-/// Whether both say the same, whatever was found in them since.
+/// `true` if both are equal apart from `found`.
 fn is_same(one: &Message, other: &Message) -> bool {
     let forget = |message: &Message| Message { found: Default::default(), ..message.clone() };
     forget(one) == forget(other)

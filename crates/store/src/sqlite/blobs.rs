@@ -1,4 +1,4 @@
-//! Contents stored by their hash, and who refers to them.
+//! Contents stored under their hash, and the rows that refer to them.
 
 use super::Done;
 use crate::Deleted;
@@ -10,7 +10,7 @@ use std::ops::RangeInclusive;
 
 pub(super) const BLOB: &str = "SELECT bytes FROM blobs WHERE hash = ?1";
 
-/// The content under this hash.
+/// Reads a content and checks its hash.
 pub(super) fn content(tx: &Transaction<'_>, hash: &str) -> Result<String, String> {
     let found = tx
         .prepare_cached(BLOB)
@@ -26,13 +26,13 @@ pub(super) fn content(tx: &Transaction<'_>, hash: &str) -> Result<String, String
 pub(super) const PUT_BLOB: &str =
     "INSERT INTO blobs (hash, size, bytes) VALUES (?1, ?2, ?3) ON CONFLICT (hash) DO NOTHING";
 
-/// Stores a content unless it is there.
+/// Stores a content unless it exists.
 pub(super) fn put(tx: &Transaction<'_>, blob: &Blob) -> rusqlite::Result<()> {
     let bytes = blob.text.as_bytes();
     tx.prepare_cached(PUT_BLOB)?.execute(params![blob.hash, bytes.len(), bytes]).map(drop)
 }
 
-/// Stores contents with those who refer to them.
+/// Stores contents with references from their owner.
 pub(super) fn put_for(
     tx: &Transaction<'_>,
     session: &SessionId,
@@ -53,12 +53,12 @@ pub(super) const DROP_BLOB: &str = "DELETE FROM blobs WHERE hash = ?1
      AND NOT EXISTS (SELECT 1 FROM blob_refs WHERE blob_refs.hash = ?1)
      AND NOT EXISTS (SELECT 1 FROM chat_sessions WHERE prefix = ?1) RETURNING size";
 
-/// Removes a content if nobody refers to it. Gives its bytes then.
+/// Removes a content if nothing refers to it; returns its size in bytes then.
 pub(super) fn drop_blob(tx: &Transaction<'_>, hash: &str) -> rusqlite::Result<Option<u64>> {
     tx.prepare_cached(DROP_BLOB)?.query_row([hash], |row| row.get(0)).optional()
 }
 
-/// Removes what these owners refer to and nobody else does.
+/// Removes the references of these owners, and contents that nothing else refers to.
 pub(super) fn drop_refs(
     tx: &Transaction<'_>,
     session: &SessionId,

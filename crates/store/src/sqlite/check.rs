@@ -1,7 +1,7 @@
-//! What is wrong with a file, and what of it can be put right: what SQLite says of its pages and indexes, rows that
-//! belong to nothing, contents and rows that changed since they were written, figures that do not fit what they count.
-//! A check changes nothing. A repair loses no word: it takes out what nobody refers to and makes anew what follows from
-//! the rest, after a copy was made. What cannot be read stays where it is; those who load it set it aside.
+//! Checks a file and repairs it: pages and indexes, orphaned rows, contents and rows that changed since they
+//! were written, and wrong counts. A check changes nothing. A repair loses no message: after a backup, it
+//! removes what nothing refers to and rebuilds what follows from the rest. Unreadable rows stay; loading a
+//! session leaves them out.
 
 use super::columns::{MESSAGE_COLUMNS, next, place, text};
 use super::read::{self, message};
@@ -16,48 +16,48 @@ use rusqlite::{Connection, ErrorCode, OpenFlags, Transaction, TransactionBehavio
 use std::fs;
 use std::path::{Path, PathBuf};
 
-/// What a check found.
+/// The result of a check.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Checked {
-    /// The file.
+    /// The checked file.
     pub path: PathBuf,
-    /// Its schema.
+    /// The file's schema version.
     pub schema: u32,
-    /// Whether that is older than this program's: then only what SQLite knows is looked at.
+    /// `true` if the schema is older than this program's: then only SQLite's own check runs.
     pub is_older: bool,
-    /// Sessions in it.
+    /// The number of sessions.
     pub sessions: u64,
-    /// Messages in it, all versions.
+    /// The number of messages, all versions.
     pub messages: u64,
-    /// What is wrong, in the order in which it was found.
+    /// The damage, in the order in which it was found.
     pub faults: Vec<Damage>,
 }
 
-/// Something that is wrong.
+/// A damage of the file.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Damage {
-    /// What, in words.
+    /// A description for people.
     pub what: String,
-    /// What would put it right; nothing where nothing here can.
+    /// The repair, if there is one.
     pub repair: Option<Repair>,
 }
 
-/// What puts something right. None of them takes a word that somebody could still read.
+/// A repair. None removes a message that could still be read.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Repair {
-    /// Indexes are made anew from their tables.
+    /// Rebuilds indexes from their tables.
     Reindex,
-    /// Rows of sessions that are not there are taken out.
+    /// Removes rows of missing sessions.
     DropOrphans,
-    /// Contents that nobody refers to are taken out.
+    /// Removes contents that nothing refers to.
     DropContents,
-    /// Figures of a session are counted anew.
+    /// Recounts a session's counts and summary.
     Recount,
-    /// What is searched is emptied; the next search fills it.
+    /// Empties the search index; the next search fills it.
     EmptySearch,
 }
 
-/// The most lines that SQLite's own check gives.
+/// The most lines of SQLite's own check.
 const MOST_FAULTS: u32 = 100;
 
 /// Tables whose rows belong to a session.
@@ -73,7 +73,7 @@ const OF_A_SESSION: [&str; 9] = [
     "search_sessions",
 ];
 
-/// What a session's figures are.
+/// Selects sessions whose counts or summary differ from their rows.
 const FIGURES: &str = "SELECT s.id FROM chat_sessions AS s LEFT JOIN chat_activity AS a ON a.session = s.id
      WHERE a.session IS NULL
         OR a.messages <> (SELECT count(DISTINCT ord) FROM chat_messages WHERE session = s.id)
@@ -84,10 +84,10 @@ const FIGURES: &str = "SELECT s.id FROM chat_sessions AS s LEFT JOIN chat_activi
                WHERE session = s.id AND status = 'inForce' ORDER BY n DESC LIMIT 1)
      ORDER BY s.id";
 
-/// Looks at the file in a folder, and changes nothing.
+/// Checks the file in a folder without changing it.
 ///
 /// # Errors
-/// Where there is no file, or it cannot be opened as a store of this program.
+/// Fails if there is no file, or it cannot be opened as a store of this program.
 pub fn check(options: &Options) -> Result<Checked, StoreError> {
     let path = file_of(options)?;
     let flags = OpenFlags::SQLITE_OPEN_READ_ONLY | OpenFlags::SQLITE_OPEN_NO_MUTEX;
@@ -98,10 +98,11 @@ pub fn check(options: &Options) -> Result<Checked, StoreError> {
     look(&tx, &path).map_err(|fault| fault.in_file(&path))
 }
 
-/// Puts right what can be, after a copy of the file as it is; what is wrong after that. Nobody else may use the file.
+/// Repairs the file after a backup of it. Returns the damage that is left, and the backup's path. No other
+/// process may use the file.
 ///
 /// # Errors
-/// [`StoreError::Held`] where a process holds a session of it; those of [`check`]; the file's own.
+/// [`StoreError::Held`] if a process holds a session of the file; errors of [`check`] and of the file.
 pub fn repair(options: &Options) -> Result<(Checked, PathBuf), StoreError> {
     let found = check(options)?;
     let path = file_of(options)?;
@@ -117,7 +118,7 @@ pub fn repair(options: &Options) -> Result<(Checked, PathBuf), StoreError> {
     repairs.dedup();
     let work = |tx: Transaction<'_>| -> Result<(), Fault> {
         is_free(&tx, &Holders::Folder(options.folder.clone()))?;
-        // Nobody writes while it is made, and what others move out of the log meanwhile is in both parts.
+        // The transaction keeps others from writing. Pages that they checkpoint meanwhile are in both copies.
         copy_bytes(&path, &copy)?;
         repairs.iter().try_for_each(|repair| repair.make(&tx))?;
         tx.commit()?;
@@ -129,7 +130,7 @@ pub fn repair(options: &Options) -> Result<(Checked, PathBuf), StoreError> {
     Ok((check(options)?, copy))
 }
 
-/// The file that is there, of a schema that is known.
+/// The existing file, of a known schema.
 fn file_of(options: &Options) -> Result<PathBuf, StoreError> {
     let path = options.folder.join(schema::FILE);
     fs::metadata(&path).map_err(|error| from_io(&error, &path))?;
@@ -137,7 +138,7 @@ fn file_of(options: &Options) -> Result<PathBuf, StoreError> {
     Ok(path)
 }
 
-/// The file and its log, byte for byte: in a damaged file nothing else is sure.
+/// Copies the file and its log byte for byte: with damage, no other copy is reliable.
 fn copy_bytes(path: &Path, copy: &Path) -> Result<(), StoreError> {
     let put = |from: &Path, to: &Path| -> Result<(), StoreError> {
         schema::make_file(to)?;
@@ -171,7 +172,7 @@ fn look(tx: &Transaction<'_>, path: &Path) -> Result<Checked, Fault> {
     Ok(checked)
 }
 
-/// Where a damaged part of the file ends one kind of look, the others still say what they see.
+/// Runs one check. If a damaged part of the file ends it, the others still run.
 fn around<T: Default>(
     tx: &Transaction<'_>,
     faults: &mut Vec<Damage>,
@@ -192,10 +193,10 @@ impl Damage {
     }
 }
 
-/// What SQLite says of its pages and indexes.
+/// Runs SQLite's own check of pages and indexes.
 fn pages(tx: &Transaction<'_>, faults: &mut Vec<Damage>) -> Result<(), Fault> {
     let mut statement = tx.prepare(&format!("PRAGMA integrity_check({MOST_FAULTS})"))?;
-    // One by one: what was said before a damaged part ended the look counts too.
+    // Line by line: those before a damaged part count too.
     for line in statement.query_map([], |row| row.get::<_, String>(0))? {
         let line = line?;
         if line == "ok" {
@@ -209,7 +210,7 @@ fn pages(tx: &Transaction<'_>, faults: &mut Vec<Damage>) -> Result<(), Fault> {
     Ok(())
 }
 
-/// Rows that name others which are not there.
+/// Finds rows that refer to missing rows.
 fn references(tx: &Transaction<'_>, faults: &mut Vec<Damage>) -> Result<(), Fault> {
     let mut statement = tx.prepare(
         "SELECT \"table\", parent, count(*) FROM pragma_foreign_key_check GROUP BY 1, 2 ORDER BY 1, 2",
@@ -219,7 +220,7 @@ fn references(tx: &Transaction<'_>, faults: &mut Vec<Damage>) -> Result<(), Faul
     while let Some(row) = next(&mut rows, "references", &mut none)? {
         found.push((row.get::<_, String>(0)?, row.get::<_, String>(1)?, row.get::<_, u64>(2)?));
     }
-    // Words of a session whose own row is lost are words all the same.
+    // Messages are kept even if their session's own row is lost.
     let has_words =
         found.iter().any(|(table, parent, _)| table == "chat_messages" && parent == "chat_sessions");
     for (table, parent, count) in found {
@@ -233,7 +234,7 @@ fn references(tx: &Transaction<'_>, faults: &mut Vec<Damage>) -> Result<(), Faul
 const GAPS: &str = "SELECT session, max(ord) + 1 - count(DISTINCT ord) FROM chat_messages
      GROUP BY session HAVING max(ord) + 1 > count(DISTINCT ord) ORDER BY session";
 
-/// Messages that are gone from between others.
+/// Finds gaps between messages.
 fn gaps(tx: &Transaction<'_>, faults: &mut Vec<Damage>) -> Result<(), Fault> {
     let mut statement = tx.prepare(GAPS)?;
     let mut rows = statement.query([])?;
@@ -246,7 +247,7 @@ fn gaps(tx: &Transaction<'_>, faults: &mut Vec<Damage>) -> Result<(), Fault> {
     Ok(())
 }
 
-/// Contents that nothing refers to.
+/// Finds contents that nothing refers to.
 fn unused(tx: &Transaction<'_>, faults: &mut Vec<Damage>) -> Result<(), Fault> {
     let (contents, bytes): (u64, u64) = tx.query_row(
         &format!("SELECT count(*), coalesce(sum(size), 0) FROM blobs WHERE {UNUSED}"),
@@ -263,7 +264,7 @@ fn unused(tx: &Transaction<'_>, faults: &mut Vec<Damage>) -> Result<(), Fault> {
 const UNUSED: &str = "NOT EXISTS (SELECT 1 FROM blob_refs WHERE blob_refs.hash = blobs.hash)
      AND NOT EXISTS (SELECT 1 FROM chat_sessions WHERE chat_sessions.prefix = blobs.hash)";
 
-/// Contents that are not what their names say.
+/// Finds contents that do not match their hash.
 fn contents(tx: &Transaction<'_>, faults: &mut Vec<Damage>) -> Result<(), Fault> {
     let mut statement = tx.prepare("SELECT hash, bytes FROM blobs")?;
     let mut rows = statement.query([])?;
@@ -280,7 +281,7 @@ fn contents(tx: &Transaction<'_>, faults: &mut Vec<Damage>) -> Result<(), Fault>
     Ok(())
 }
 
-/// Messages, all versions, that cannot be read; how many there are.
+/// Finds unreadable messages; returns the number of messages, all versions.
 fn rows(tx: &Transaction<'_>, faults: &mut Vec<Damage>) -> Result<u64, Fault> {
     let sql = format!("SELECT {MESSAGE_COLUMNS}, session FROM chat_messages ORDER BY session, ord, rev");
     let mut statement = tx.prepare(&sql)?;
@@ -298,7 +299,7 @@ fn rows(tx: &Transaction<'_>, faults: &mut Vec<Damage>) -> Result<u64, Fault> {
     Ok(many)
 }
 
-/// What else hangs on each session and cannot be read; how many there are.
+/// Finds other unreadable rows of each session; returns the number of sessions.
 fn sessions(tx: &Transaction<'_>, faults: &mut Vec<Damage>) -> Result<u64, Fault> {
     let mut statement = tx.prepare("SELECT id FROM chat_sessions ORDER BY id")?;
     let mut rows = statement.query([])?;
@@ -321,7 +322,7 @@ fn sessions(tx: &Transaction<'_>, faults: &mut Vec<Damage>) -> Result<u64, Fault
     Ok(many)
 }
 
-/// Sessions whose figures are not those of their rows.
+/// Finds sessions whose counts or summary differ from their rows.
 fn figures(tx: &Transaction<'_>, faults: &mut Vec<Damage>) -> Result<(), Fault> {
     let mut statement = tx.prepare(FIGURES)?;
     let mut rows = statement.query([])?;
@@ -337,7 +338,7 @@ fn figures(tx: &Transaction<'_>, faults: &mut Vec<Damage>) -> Result<(), Fault> 
 }
 
 impl Repair {
-    /// What it does, in words.
+    /// The effect, in words.
     pub fn name(self) -> &'static str {
         match self {
             Repair::Reindex => "the indexes are made anew",
@@ -358,7 +359,7 @@ impl Repair {
                         [],
                     )?;
                 }
-                // What only they referred to.
+                // Contents that only these rows referred to.
                 Repair::DropContents.make(tx)?;
             }
             Repair::DropContents => drop(tx.execute(&format!("DELETE FROM blobs WHERE {UNUSED}"), [])?),

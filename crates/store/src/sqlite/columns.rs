@@ -1,5 +1,5 @@
-//! What the columns of a row hold: times, words, a message's row and its check sum. Shared by those who write and those
-//! who read; no statement is here.
+//! Conversions between values and columns, for writing and reading: times, enum names, message rows, check
+//! sums.
 
 use crate::blob::{Blob, check_sum, split};
 use crate::role_of;
@@ -14,17 +14,15 @@ use serde::de::DeserializeOwned;
 use serde_json::Value;
 use std::borrow::Cow;
 
-/// A time as a column holds it.
 pub(super) fn millis(time: Time) -> i64 {
     i64::try_from(time.0).unwrap_or(i64::MAX)
 }
 
-/// A time that a column held.
 pub(super) fn time(millis: i64) -> Time {
     Time(u64::try_from(millis).unwrap_or_default())
 }
 
-/// A plain variant as the word under which it is written.
+/// The serialized name of a variant without fields.
 pub(super) fn word(variant: &impl Serialize) -> String {
     match serde_json::to_value(variant) {
         Ok(Value::String(word)) => word,
@@ -32,12 +30,11 @@ pub(super) fn word(variant: &impl Serialize) -> String {
     }
 }
 
-/// The variant of a word.
 pub(super) fn variant<T: DeserializeOwned>(word: &str) -> Result<T, String> {
     serde_json::from_value(Value::String(word.to_owned())).map_err(|error| error.to_string())
 }
 
-/// A row of `chat_messages`, beside its session and its check sum.
+/// A row of `chat_messages`, without its session and check sum.
 pub(super) struct MessageRow<'a> {
     pub ord: u32,
     pub rev: u32,
@@ -54,11 +51,11 @@ pub(super) struct MessageRow<'a> {
     pub shown: Option<Cow<'a, str>>,
 }
 
-/// The columns of [`MessageRow::read`] in their order.
+/// The columns that [`MessageRow::read`] expects, in order.
 pub(super) const MESSAGE_COLUMNS: &str = "ord, rev, turn, role, external_id, message_id, turn_id, visible, created_at, tokens, hash, body, check_sum, shown";
 
 impl<'a> MessageRow<'a> {
-    /// The row of a message whose body is this text.
+    /// The row of a message with this serialized body.
     pub fn of(turn: u32, message: &'a Message, body: &'a str) -> Self {
         Self {
             ord: message.ord.0,
@@ -77,7 +74,7 @@ impl<'a> MessageRow<'a> {
         }
     }
 
-    /// A row as it was found, if it says what was written.
+    /// Reads a row and verifies its check sum.
     pub fn read(row: &'a Row<'_>) -> Result<Self, String> {
         let found = Self {
             ord: number(row, 0)?,
@@ -98,7 +95,7 @@ impl<'a> MessageRow<'a> {
         if found.check_sum() == sum { Ok(found) } else { Err(CHANGED.to_owned()) }
     }
 
-    /// The sum over all its columns.
+    /// The check sum over all columns.
     pub(crate) fn check_sum(&self) -> i64 {
         let number = |number: u32| number.to_le_bytes();
         let optional =
@@ -120,35 +117,34 @@ impl<'a> MessageRow<'a> {
             self.hash.as_bytes(),
             self.body.as_bytes(),
         ];
-        // Rows from before this column have the sum of the others.
+        // Older rows lack this column, and their sum covers the others alone.
         match &self.shown {
             None => check_sum(&columns),
             Some(shown) => check_sum(&[&columns[..], &[shown.as_bytes()]].concat()),
         }
     }
 
-    /// How a large result is shown.
+    /// The cut with which a large result is shown.
     pub fn cut(&self) -> Result<Option<Cut>, String> {
         let cut = self.shown.as_deref().map(serde_json::from_str).transpose();
         cut.map_err(|error| error.to_string())
     }
 }
 
-/// Why a row is set aside whose check sum is not that of its columns.
+/// The reason for a wrong check sum.
 pub(super) const CHANGED: &str = "its bytes changed since they were written";
 
-/// A row of `compactions`, beside its session, place, status and times.
+/// The serialized part of a row of `compactions`.
 pub(super) struct CompactionRow {
-    /// Everything but block and status.
+    /// The record without block and status.
     pub record: String,
-    /// What was taken out of the record.
+    /// Large strings taken out of the record.
     pub blobs: Vec<Blob>,
-    /// The sum over block and record.
+    /// The check sum over block and record.
     pub check_sum: i64,
 }
 
 impl CompactionRow {
-    /// The row of a record.
     pub fn of(compaction: &Compaction) -> serde_json::Result<Self> {
         let rest = Compaction { block: "".into(), status: Status::InForce, ..compaction.clone() };
         let (record, blobs) = split(&rest)?;
@@ -157,24 +153,20 @@ impl CompactionRow {
     }
 }
 
-/// The sum of a compaction's row.
 pub(super) fn compaction_sum(block: &str, record: &str) -> i64 {
     check_sum(&[block.as_bytes(), record.as_bytes()])
 }
 
-/// The text of a column.
 pub(super) fn text<'a>(row: &'a Row<'_>, column: usize) -> Result<&'a str, String> {
     let value = row.get_ref(column).map_err(|error| error.to_string())?;
     value.as_str().map_err(|error| reason(&error, column))
 }
 
-/// The text of a column, if there is one.
 pub(super) fn text_or_null<'a>(row: &'a Row<'_>, column: usize) -> Result<Option<&'a str>, String> {
     let value = row.get_ref(column).map_err(|error| error.to_string())?;
     value.as_str_or_null().map_err(|error| reason(&error, column))
 }
 
-/// The number of a column.
 pub(super) fn number<T: TryFrom<i64>>(row: &Row<'_>, column: usize) -> Result<T, String> {
     let value = row.get_ref(column).map_err(|error| error.to_string())?;
     let number = value.as_i64().map_err(|error| reason(&error, column))?;
@@ -185,17 +177,16 @@ fn reason(error: &FromSqlError, column: usize) -> String {
     format!("column {column}: {error}")
 }
 
-/// The value of a text.
 pub(super) fn json<T: DeserializeOwned>(text: &str) -> Result<T, String> {
     serde_json::from_str(text).map_err(|error| error.to_string())
 }
 
-/// What stands in the first column, for people.
+/// The first column, for messages to people.
 pub(super) fn place(row: &Row<'_>) -> String {
     number::<i64>(row, 0).map_or_else(|_| "at an unknown place".to_owned(), |n| n.to_string())
 }
 
-/// The next row. Where the file is damaged the rows end, and the damage is set aside.
+/// Fetches the next row. A damaged page ends the rows and is added to `unreadable`.
 pub(super) fn next<'r, 's>(
     rows: &'r mut rusqlite::Rows<'s>,
     what: &str,

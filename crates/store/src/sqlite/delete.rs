@@ -1,5 +1,5 @@
-//! Deletions: a session with all that hangs on it, and the copies that rewinds of it left behind. What is overwritten in
-//! the file after that is the store's.
+//! Deletion of a session with all its rows, and of the copies left by its rewinds. The store overwrites the
+//! bytes afterwards.
 
 use super::blobs::{drop_blob, drop_refs};
 use super::columns::word;
@@ -10,9 +10,9 @@ use engine::id::{Ordinal, SessionId};
 use rusqlite::{OptionalExtension, Transaction, params};
 use session::stored::Origin;
 
-/// The copies that rewinds of a session left behind, and those of rewinds of these. One that somebody went on in is none.
+/// The copies left by rewinds of a session, and those of rewinds of these. A copy that was continued is none.
 pub(super) fn copies(tx: &Transaction<'_>, session: &SessionId) -> Done<Vec<SessionId>> {
-    // Ids that a client gave may come again, so what is a copy of what need not end.
+    // Clients may reuse ids, so parents can form a cycle; UNION ends it.
     let mut statement = tx.prepare_cached(
         "WITH RECURSIVE gone (id) AS (
              SELECT ?1 UNION
@@ -28,8 +28,8 @@ pub(super) fn copies(tx: &Transaction<'_>, session: &SessionId) -> Done<Vec<Sess
     Ok(rows.collect::<Result<_, _>>()?)
 }
 
-/// Removes a session and these copies of it. `scrubbed` says whether nothing is left that they were made of or that was
-/// made of them: it may say the same words.
+/// Deletes a session and these copies. `scrubbed` is `false` if a parent or child stays, which may hold the
+/// same messages.
 pub(super) fn delete_all(
     tx: &Transaction<'_>,
     session: &SessionId,
@@ -55,7 +55,7 @@ pub(super) fn delete_all(
     Ok(Some(Deleted { copies, ..all }))
 }
 
-/// Removes a session with all that hangs on it, its lease too.
+/// Deletes a session with all its rows and its lease.
 fn delete(tx: &Transaction<'_>, session: &SessionId) -> Done<Option<Deleted>> {
     let id = [session.as_str()];
     let row: Option<(String, String, Option<String>)> = tx

@@ -1,18 +1,17 @@
-//! Failures of one piece of work on a connection, before the file's name is put to them.
+//! Errors inside a transaction, before the file's path is added.
 
 use crate::error::{StoreError, from_sqlite};
 use engine::id::SessionId;
 use std::path::Path;
 
-/// The result of a piece of work.
 pub(super) type Done<T = ()> = Result<T, Fault>;
 
-/// Undoes the step: it cannot be carried out on this session.
+/// The error for a write that contradicts the stored rows; rolls the step back.
 pub(super) fn refused(session: &SessionId, reason: String) -> Fault {
     StoreError::Refused { session: session.clone(), reason }.into()
 }
 
-/// A failure without the file that it is about.
+/// An error without the file's path.
 #[derive(Debug)]
 pub(super) enum Fault {
     Sqlite(rusqlite::Error),

@@ -1,5 +1,5 @@
-//! The rows of `leases`: who holds a session, how it is taken, taken over, given back. Whether a process lives is told by
-//! `store::lease`.
+//! Rows of `leases`: acquiring, taking over and releasing sessions. `crate::lease` tells whether a holder is
+//! alive.
 
 use super::Fault;
 use super::columns::{millis, time};
@@ -30,11 +30,11 @@ pub(super) fn lease_of(tx: &Transaction<'_>, session: &SessionId) -> rusqlite::R
     statement.query_row([session.as_str()], row).optional()
 }
 
-/// The store that asks, as a holder.
+/// The calling store, as a holder.
 pub(super) struct Me(pub Arc<Registered>);
 
 impl Me {
-    /// Another one that holds this lease, and lives.
+    /// The lease's holder, if it is another one that is alive.
     pub fn other(&self, lease: &Lease) -> Option<Holder> {
         let is_other = lease.holder.as_deref().is_some_and(|holder| self.0.is_other(holder));
         is_other.then_some(Holder { pid: lease.pid, since: lease.since })
@@ -45,7 +45,7 @@ impl Me {
     }
 }
 
-/// Refuses while another holder lives. Gives the lease as it stands.
+/// Fails with `Held` while another live holder has the session; otherwise returns the lease.
 pub(super) fn free_for(tx: &Transaction<'_>, session: &SessionId, me: &Me) -> Result<Option<Lease>, Fault> {
     let lease = lease_of(tx, session)?;
     if let Some(Holder { pid, since }) = lease.as_ref().and_then(|lease| me.other(lease)) {
@@ -54,7 +54,7 @@ pub(super) fn free_for(tx: &Transaction<'_>, session: &SessionId, me: &Me) -> Re
     Ok(lease)
 }
 
-/// Refuses where the session is not held under this fence.
+/// Fails with `FenceLost` unless the session is held under this fence.
 pub(super) fn held(tx: &Transaction<'_>, session: &SessionId, fence: Fence, me: &Me) -> Result<(), Fault> {
     let lease = lease_of(tx, session)?;
     if lease.as_ref().is_some_and(|lease| lease.fence == fence.0 && me.holds(lease)) {
@@ -64,7 +64,7 @@ pub(super) fn held(tx: &Transaction<'_>, session: &SessionId, fence: Fence, me: 
     Err(StoreError::FenceLost { session: session.clone(), holder }.into())
 }
 
-/// Makes me the holder after this lease, under a fence that nobody had.
+/// Makes this store the holder, under a new fence, or returns the fence that it has.
 pub(super) fn take(
     tx: &Transaction<'_>,
     session: &SessionId,
@@ -85,7 +85,7 @@ pub(super) fn take(
     Ok(Fence(fence))
 }
 
-/// Gives a session back. One that was never written leaves no lease.
+/// Releases a session. A session without a row leaves no lease.
 pub(super) fn release(
     tx: &Transaction<'_>,
     session: &SessionId,
@@ -102,7 +102,7 @@ pub(super) fn release(
         .map(drop)
 }
 
-/// Frees what this holder holds. A session that was never written leaves no lease.
+/// Releases all sessions of this holder. A session without a row leaves no lease.
 pub(super) fn let_go(tx: &Connection, holder: &str) -> rusqlite::Result<()> {
     tx.execute(
         "DELETE FROM leases WHERE holder = ?1 AND session NOT IN (SELECT id FROM chat_sessions)",

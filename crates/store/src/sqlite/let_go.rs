@@ -1,5 +1,5 @@
-//! Messages of which only so much stays: their rows, with all versions and what only these referred to, go in the
-//! transaction that puts something in their places. What stays is the session's to say.
+//! Replacement of messages by shortened ones: all versions and their contents are deleted in the same
+//! transaction. The session decides what is kept.
 
 use super::blobs::drop_refs;
 use super::write::{MESSAGE, append, count_rewrite, follow_requests};
@@ -8,7 +8,7 @@ use engine::id::SessionId;
 use engine::message::Message;
 use rusqlite::{Transaction, params};
 
-/// Puts this message in the place of all versions of the one that stands there.
+/// Replaces all versions of the message at this position.
 pub(super) fn replace(
     tx: &Transaction<'_>,
     session: &SessionId,
@@ -23,7 +23,7 @@ pub(super) fn replace(
     if gone == 0 {
         return Err(refused(session, format!("no message stands at {ord}")));
     }
-    // The new one is counted in the old one's place.
+    // `append` counts the new message.
     tx.prepare_cached("UPDATE chat_activity SET messages = messages - 1 WHERE session = ?1")?
         .execute([session.as_str()])?;
     append(tx, session, turn, message)?;

@@ -1,4 +1,4 @@
-//! Memories of a workspace as rows, and the index that says where a word may stand in them.
+//! Rows of a workspace's memories, and their search index.
 
 use super::Fault;
 use super::columns::{CHANGED, json, number, text};
@@ -15,7 +15,7 @@ fn sum(workspace: &str, memory: &Memory, row: &str) -> i64 {
     check_sum(&[workspace.as_bytes(), memory.id.as_bytes(), memory.area.as_bytes(), &active, row.as_bytes()])
 }
 
-/// One that cannot be read is none.
+/// Reads a memory; an unreadable one is logged and left out.
 fn memory(workspace: &str, row: &Row<'_>) -> Option<Memory> {
     let read = || -> Result<Memory, String> {
         let whole = text(row, 2)?;
@@ -105,7 +105,7 @@ pub(super) fn delete(tx: &Transaction<'_>, workspace: &str, id: &str) -> rusqlit
         .optional()?;
     if let Some(n) = n {
         tx.prepare_cached("DELETE FROM search_memories WHERE rowid = ?1")?.execute([n])?;
-        // They are few, so the index is written anew without it.
+        // Optimizing removes the deleted entry's bytes; memories are few.
         tx.execute("INSERT INTO search_memories (search_memories) VALUES ('optimize')", [])?;
     }
     Ok(n.is_some())

@@ -1,5 +1,6 @@
-//! What a session's next prompt is made of, in as many rows however long the session is, and the rest of it. A part is
-//! given where it is exact: what it leaves out is what the newest compaction stands for, and every row is readable.
+//! Partial loading: the rows of a session's next prompt, in a number that does not grow with the session. A
+//! part is exact, or it is not returned: the newest compaction covers what it leaves out, and every row is
+//! readable.
 
 use super::columns::{MESSAGE_COLUMNS, next};
 use super::{Fault, read, waiting};
@@ -71,7 +72,7 @@ pub(super) fn load(tx: &Transaction<'_>, session: &SessionId, newest: u32) -> Re
     Ok(is_exact.then_some(Part { stored, from }))
 }
 
-/// The newest record, if it is in force.
+/// The newest compaction, if it is in force and readable.
 fn in_force(
     tx: &Transaction<'_>,
     session: &SessionId,
@@ -84,7 +85,7 @@ fn in_force(
     Ok(record.filter(|record| record.status == Status::InForce))
 }
 
-/// Where the last round before this message begins; nothing where none does, or its results are too many.
+/// The beginning of the last round before this message; `None` if there is none, or it has too many results.
 fn round_before(
     tx: &Transaction<'_>,
     session: &SessionId,
@@ -96,7 +97,7 @@ fn round_before(
     for _ in 0..WIDEST_ROUND {
         let Some(row) = rows.next()? else { break };
         let Ok((_, message)) = read::message(tx, row) else { break };
-        // An older version of the same: what counts is the newest, which came first.
+        // An older version of the same message; the newest comes first.
         if newest.replace(message.ord) == Some(message.ord) {
             continue;
         }
@@ -111,7 +112,7 @@ fn opens_round(message: &Message) -> bool {
     matches!(message.body, Body::Assistant { .. }) && !message.is_hidden()
 }
 
-/// The newest version of the message at this place, with its turn's; nothing where it is not there or cannot be read.
+/// The newest version of a message, with the index of its turn; `None` if missing or unreadable.
 fn message_at(
     tx: &Transaction<'_>,
     session: &SessionId,
@@ -122,7 +123,7 @@ fn message_at(
     Ok(statement.query_row(params![session.as_str(), ord.0], read).optional()?.flatten())
 }
 
-/// Places of pinned messages, which their ids tell where they were given here; nothing where one does not.
+/// Positions of pinned messages, parsed from their ids; `None` if an id was not assigned by this session.
 fn pinned(session: &SessionId, pins: &[Pin]) -> Option<BTreeMap<Ordinal, MessageId>> {
     let place = |id: &MessageId| {
         let counter = id.as_str().strip_prefix(session.as_str())?.strip_prefix("/m")?;

@@ -1,4 +1,5 @@
-//! Rows as sessions again. What cannot be read is set aside with its place and the reason; it never stops the rest.
+//! Reads sessions from rows. Unreadable rows are reported with position and reason, and the rest is still
+//! read.
 
 use super::blobs::content;
 use super::columns::{
@@ -26,7 +27,7 @@ pub(super) const HEAD: &str = "SELECT s.workspace, s.title, s.driver, s.kind, s.
 pub(super) const PULSE: &str = "SELECT a.commits, a.rewrites, l.fence, l.holder, l.pid, l.since
      FROM chat_activity a LEFT JOIN leases l ON l.session = a.session WHERE a.session = ?1";
 
-/// Commits of a session, those that rewrote something, and its lease.
+/// The session's commits, its rewriting commits, and its lease.
 pub(super) fn pulse(
     tx: &Transaction<'_>,
     session: &SessionId,
@@ -41,7 +42,7 @@ pub(super) fn pulse(
     tx.prepare_cached(PULSE)?.query_row([session.as_str()], row).optional()
 }
 
-/// A session whole, but for messages before `from`.
+/// Loads a session without messages before `from`.
 pub(super) fn load(
     tx: &Transaction<'_>,
     session: &SessionId,
@@ -52,7 +53,7 @@ pub(super) fn load(
     let turns = turns(tx, session, 0, &mut unreadable)?;
     let told = unreadable.len();
     let messages = messages(tx, session, from, &mut unreadable)?;
-    // A damaged page can end a table early, and nothing in the rows that are left says so.
+    // A damaged page can end a table early without a trace in the rows that are read.
     let counted: Option<u32> =
         tx.prepare_cached(COUNTED)?.query_row([session.as_str()], |row| row.get(0)).optional()?;
     let here = u32::try_from(messages.len()).unwrap_or(u32::MAX).saturating_add(from.0);
@@ -69,10 +70,10 @@ pub(super) fn load(
     Ok(Some(Stored { head, turns, messages, compactions, queue, keys, draft, unreadable }))
 }
 
-/// How many messages a session has, by the figures that are kept of it.
+/// The session's stored count of messages.
 pub(super) const COUNTED: &str = "SELECT messages FROM chat_activity WHERE session = ?1";
 
-/// The session's own row.
+/// Reads the session's own row.
 pub(super) fn head_of(
     tx: &Transaction<'_>,
     session: &SessionId,
@@ -83,7 +84,7 @@ pub(super) fn head_of(
     statement.query_row([session.as_str()], read).optional()
 }
 
-/// The head, with a default in the place of each part that cannot be read.
+/// The head, with defaults for unreadable parts.
 fn head(tx: &Transaction<'_>, session: &SessionId, row: &Row<'_>, unreadable: &mut Vec<String>) -> Head {
     let mut parts = Parts { unreadable };
     Head {
@@ -109,7 +110,7 @@ fn head(tx: &Transaction<'_>, session: &SessionId, row: &Row<'_>, unreadable: &m
     }
 }
 
-/// Takes parts of a head, and sets aside what they cannot be read for.
+/// Collects the reasons of unreadable parts.
 struct Parts<'a> {
     unreadable: &'a mut Vec<String>,
 }
@@ -126,7 +127,7 @@ impl Parts<'_> {
 pub(super) const TURNS: &str =
     "SELECT idx, id, status, started, decided FROM chat_turns WHERE session = ?1 AND idx >= ?2 ORDER BY idx";
 
-/// The turns from this place on.
+/// Turns from this index on.
 pub(super) fn turns(
     tx: &Transaction<'_>,
     session: &SessionId,
@@ -154,10 +155,10 @@ pub(super) fn turns(
     Ok(found)
 }
 
-/// A message with its turn's place, or why it cannot be read.
+/// A message with the index of its turn, or the reason why it is unreadable.
 type Found = Result<(u32, Arc<Message>), String>;
 
-/// The newest version of each message, from one on.
+/// The newest version of each message from `from` on.
 pub(super) fn messages(
     tx: &Transaction<'_>,
     session: &SessionId,
@@ -167,7 +168,7 @@ pub(super) fn messages(
     messages_between(tx, session, from..Ordinal(u32::MAX), unreadable)
 }
 
-/// The newest version of each message of a range. Behind a damaged part of the file reading goes on from the other end.
+/// The newest version of each message in a range. After a damaged page, the rest is read from the other end.
 pub(super) fn messages_between(
     tx: &Transaction<'_>,
     session: &SessionId,
@@ -216,7 +217,7 @@ fn collect(
     Ok(())
 }
 
-/// The message of a row with [`MESSAGE_COLUMNS`].
+/// Reads a message from a row with [`MESSAGE_COLUMNS`].
 pub(super) fn message(tx: &Transaction<'_>, row: &Row<'_>) -> Found {
     let row = MessageRow::read(row)?;
     let body = join(row.body, &mut |hash| content(tx, hash))?;
@@ -256,7 +257,7 @@ pub(super) fn compactions(
     Ok(found)
 }
 
-/// The record of a row of place, status, block, record and check sum.
+/// Reads a compaction from a row with n, status, block, record and check sum.
 pub(super) fn compaction(tx: &Transaction<'_>, row: &Row<'_>) -> Result<Compaction, String> {
     let (block, record) = (text(row, 2)?, text(row, 3)?);
     if compaction_sum(block, record) != number::<i64>(row, 4)? {
@@ -297,7 +298,7 @@ pub(super) fn find(
     Ok(best.map(|(.., Reverse(session))| SessionId::new(session)))
 }
 
-/// Sessions of a workspace in the order of a list, from a place on.
+/// Selects a workspace's sessions after a cursor, in the order of a list.
 pub(super) const LIST: &str =
     "SELECT a.session, a.updated_at, a.messages, a.turns, s.title, s.driver, s.kind, s.parent, s.created_at,
          s.first_request, s.summary, s.summarized_count, a.workspace, s.origin, s.work_scope
@@ -305,7 +306,7 @@ pub(super) const LIST: &str =
      WHERE a.workspace = ?3 AND a.updated_at <= ?1 AND (a.updated_at < ?1 OR a.session > ?2)
      ORDER BY a.updated_at DESC, a.session";
 
-/// The first workspace, and the one that comes after another one.
+/// Select workspaces in order, one at a time.
 pub(super) const FIRST_WORKSPACE: &str = "SELECT min(workspace) FROM chat_activity";
 pub(super) const NEXT_WORKSPACE: &str = "SELECT min(workspace) FROM chat_activity WHERE workspace > ?1";
 
@@ -314,8 +315,8 @@ pub(super) fn list(tx: &Transaction<'_>, query: &ListQuery) -> rusqlite::Result<
     if let Some(workspace) = &query.workspace {
         return list_of(tx, query, workspace);
     }
-    // A file is one workspace's as a rule. An order over all of them would be sorted anew each time, or kept with every
-    // commit.
+    // A file usually has one workspace. An order over several would need a sort per list, or an index that
+    // each commit maintains.
     let mut all = Page::default();
     let mut workspace: Option<String> =
         tx.prepare_cached(FIRST_WORKSPACE)?.query_row([], |row| row.get(0))?;
@@ -334,7 +335,7 @@ pub(super) fn list(tx: &Transaction<'_>, query: &ListQuery) -> rusqlite::Result<
     Ok(all)
 }
 
-/// The same for one workspace.
+/// Lists the sessions of one workspace.
 fn list_of(tx: &Transaction<'_>, query: &ListQuery, workspace: &str) -> rusqlite::Result<Page> {
     let (time, id) = match &query.after {
         Some(after) => (millis(after.updated_at), after.id.as_str()),

@@ -1,13 +1,12 @@
-//! The full-text index: which messages may hold the words of a query. It is derived from the messages, filled by those who
-//! search, and never the last word: what it names is read and looked at, what it has not taken in yet is looked at all the
-//! same. What holds a word is decided in `engine::search`.
+//! The full-text index of messages. Searches fill it and treat its hits as candidates: each is read and
+//! checked by `engine::search`, and messages that are not indexed yet are checked without it.
 //!
-//! A commit adds nothing to it. What an index costs to keep grows with what is in it, whichever way its parts are merged,
-//! and a commit must cost the same in a long session as in a short one; most sessions are never searched at all.
+//! Commits do not add to it. The cost of an index grows with its size however its segments are merged, but a
+//! commit must cost the same in long and short sessions; most sessions are never searched.
 //!
-//! It is made of all runs of three characters, because identifiers are asked for by parts that no other cutting of words
-//! foresees: measured in `tests/search.rs` against a cutting at everything but letters, digits and what stands
-//! inside names, which did not find half of them.
+//! Its tokens are all runs of three characters, because identifiers are searched by parts that no tokenizer
+//! of words foresees: measured in `tests/search.rs` against one that splits at everything except letters,
+//! digits and characters inside names, which missed half of them.
 
 use super::read::message;
 use super::{Fault, columns};
@@ -19,18 +18,18 @@ use rusqlite::{OptionalExtension, Row, Transaction, params};
 use std::collections::BTreeSet;
 use std::ops::ControlFlow;
 
-/// Bits of an ordinal in the index's row ids.
+/// Bits of the ordinal in a row id.
 const ORD_BITS: u32 = 32;
-/// Runs of a query that the index is asked for. More would find less than nothing: each hit is looked at anyway.
+/// The most runs of a query. More would not change the result: each hit is checked anyway.
 const MOST_RUNS: usize = 24;
-/// Pages of the index that are merged at a time, beside one for each page of messages that it takes in. More would make
-/// small steps heavy, less would leave more segments to search.
+/// Index pages merged at a time, plus one per page of added messages. More makes small steps slow; fewer
+/// leave more segments to search.
 const MERGED_PAGES: i64 = 4;
-/// Bytes of messages that one search takes into the index.
+/// Message bytes that one search adds to the index.
 const SLICE_BYTES: usize = 1 << 20;
 
-/// A message was written. Where the index has an older version of it, this one takes its place: what was edited away must
-/// not stay. Any other waits until somebody searches.
+/// Replaces an indexed older version of a written message, so that edited text does not stay. Other messages
+/// wait for a search.
 pub(super) fn replace(tx: &Transaction<'_>, session: &SessionId, message: &Message) -> rusqlite::Result<()> {
     let Some(n) = number_if_any(tx, session)? else { return Ok(()) };
     if message.ord >= indexed(tx, session)? {
@@ -43,11 +42,11 @@ pub(super) fn replace(tx: &Transaction<'_>, session: &SessionId, message: &Messa
     tidy(tx, said.len())
 }
 
-/// Forgets messages from here on.
+/// Removes messages from `from` on.
 pub(super) fn forget(tx: &Transaction<'_>, session: &SessionId, from: Ordinal) -> rusqlite::Result<()> {
     let indexed = indexed(tx, session)?;
     let Some(n) = number_if_any(tx, session)?.filter(|_| from < indexed) else { return Ok(()) };
-    // The index has no order of its own by which a range could be taken out of it.
+    // A full-text table cannot delete a range.
     let mut statement = tx.prepare_cached("DELETE FROM search_messages WHERE rowid = ?1")?;
     for ord in from.0..indexed.0 {
         statement.execute([row_id(n, Ordinal(ord))])?;
@@ -55,13 +54,13 @@ pub(super) fn forget(tx: &Transaction<'_>, session: &SessionId, from: Ordinal) -
     set_indexed(tx, session, from)
 }
 
-/// Forgets a session that is about to go, with its number.
+/// Removes a session that is being deleted, and its number.
 pub(super) fn forget_all(tx: &Transaction<'_>, session: &SessionId) -> rusqlite::Result<()> {
     forget(tx, session, Ordinal(0))?;
     tx.execute("DELETE FROM search_sessions WHERE session = ?1", [session.as_str()]).map(drop)
 }
 
-/// Writes the index anew, without what was deleted.
+/// Rewrites the indexes without deleted entries.
 pub(super) fn purge(tx: &Transaction<'_>) -> rusqlite::Result<()> {
     for table in ["search_messages", "search_memories"] {
         tx.execute(&format!("INSERT INTO {table} ({table}) VALUES ('optimize')"), [])?;
@@ -69,7 +68,7 @@ pub(super) fn purge(tx: &Transaction<'_>) -> rusqlite::Result<()> {
     Ok(())
 }
 
-/// Merges a little of what is there. `added` is how many bytes of messages were taken in since the last time.
+/// Merges some segments. `added`: bytes of messages added since the last time.
 fn tidy(tx: &Transaction<'_>, added: usize) -> rusqlite::Result<()> {
     let pages = MERGED_PAGES + i64::try_from(added / 4096).unwrap_or(i64::MAX / 2);
     tx.prepare_cached("INSERT INTO search_messages (search_messages, rank) VALUES ('merge', ?1)")?
@@ -77,7 +76,7 @@ fn tidy(tx: &Transaction<'_>, added: usize) -> rusqlite::Result<()> {
         .map(drop)
 }
 
-/// Whether there are messages that the index has not.
+/// `true` if some messages are not indexed yet.
 pub(super) fn lags(tx: &Transaction<'_>, session: &SessionId) -> rusqlite::Result<bool> {
     tx.prepare_cached(
         "SELECT 1 FROM chat_activity AS a WHERE session = ?1 AND EXISTS
@@ -86,7 +85,7 @@ pub(super) fn lags(tx: &Transaction<'_>, session: &SessionId) -> rusqlite::Resul
     .exists([session.as_str()])
 }
 
-/// Takes the next messages in that the index has not, as many as are not too much at once.
+/// Indexes the next messages, up to `SLICE_BYTES`.
 pub(super) fn catch_up(tx: &Transaction<'_>, session: &SessionId) -> Result<(), Fault> {
     let n = number(tx, session)?;
     let mut next = indexed(tx, session)?;
@@ -102,7 +101,7 @@ pub(super) fn catch_up(tx: &Transaction<'_>, session: &SessionId) -> Result<(), 
         && bytes < SLICE_BYTES
     {
         next = Ordinal(row.get::<_, u32>(0)?).next();
-        // What cannot be read cannot be found.
+        // An unreadable message cannot be found.
         if let Ok((_, message)) = message(tx, row) {
             let said = message.body.said();
             bytes += said.len();
@@ -139,11 +138,11 @@ pub(super) fn search(tx: &Transaction<'_>, session: &SessionId, query: &Query) -
     Ok(finder.finish())
 }
 
-/// Rows that may hold words, the newest first.
+/// Selects rows that may match, newest first.
 pub(super) const PLACES: &str = "SELECT rowid FROM search_messages
      WHERE search_messages MATCH ?1 AND rowid >= ?2 AND rowid < ?3 ORDER BY rowid DESC";
 
-/// Shows the newest versions of these messages, the newest message first, for as long as more are wanted.
+/// Passes the newest versions of these messages to `take`, newest message first, until it returns `false`.
 fn each(
     tx: &Transaction<'_>,
     session: &SessionId,
@@ -170,12 +169,12 @@ fn each(
     Ok(ControlFlow::Continue(()))
 }
 
-/// What the index is asked for: runs that every text with these words has. Nothing where the words are too short for it.
+/// The index query: runs that every match contains. `None` if all words are too short.
 pub(super) fn asked(words: &Words) -> Option<String> {
     let mut runs: BTreeSet<String> = BTreeSet::new();
     for word in words.iter() {
         let chars: Vec<char> = word.chars().collect();
-        // Runs that do not overlap say as much with fewer; the last one reaches the word's end.
+        // Every second run covers the word; the last one reaches its end.
         let starts = (0..chars.len().saturating_sub(2)).step_by(2).chain(chars.len().checked_sub(3));
         runs.extend(starts.filter_map(|at| chars.get(at..at + 3)).map(|run| run.iter().collect()));
     }
@@ -214,7 +213,7 @@ fn number_if_any(tx: &Transaction<'_>, session: &SessionId) -> rusqlite::Result<
         .optional()
 }
 
-/// The session's number; it gets one where it has none.
+/// The session's number, assigned if it has none.
 fn number(tx: &Transaction<'_>, session: &SessionId) -> rusqlite::Result<u32> {
     if let Some(n) = number_if_any(tx, session)? {
         return Ok(n);

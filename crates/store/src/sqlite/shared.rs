@@ -1,5 +1,4 @@
-//! What belongs to a workspace and to no session of it: scopes, and approvals that were given once and for all. Written
-//! and read here.
+//! Rows of a workspace that belong to no session: scopes and standing approvals.
 
 use super::Fault;
 use super::columns::{CHANGED, json, number, text, text_or_null};
@@ -14,7 +13,7 @@ fn scope_sum(workspace: &str, name: &str, revision: u64, scope: &str) -> i64 {
     check_sum(&[workspace.as_bytes(), name.as_bytes(), &revision.to_le_bytes(), scope.as_bytes()])
 }
 
-/// What is shared under a name. Where it cannot be read it is empty, at the revision that it had.
+/// Reads a scope. An unreadable one is empty, at its revision.
 pub(super) fn scope(tx: &Transaction<'_>, workspace: &str, name: &str) -> rusqlite::Result<Scope> {
     let read = |row: &Row<'_>| -> Result<Scope, String> {
         let (revision, scope) = (number(row, 0)?, text(row, 2)?);
@@ -59,7 +58,7 @@ pub(super) fn put_scope(
     Ok(scope)
 }
 
-/// Gives a copy of a session's own scope to a session that is made of it.
+/// Copies a session's own scope to its fork or branch.
 pub(super) fn copy_scope(tx: &Transaction<'_>, session: &str, to: &str) -> Result<(), Fault> {
     let workspace: Option<String> = tx
         .prepare_cached("SELECT workspace FROM chat_sessions WHERE id = ?1")?
@@ -79,7 +78,7 @@ pub(super) fn copy_scope(tx: &Transaction<'_>, session: &str, to: &str) -> Resul
     Ok(())
 }
 
-/// Removes those of these scopes that no session is in.
+/// Removes those of these scopes that no session uses.
 pub(super) fn drop_scopes(
     tx: &Transaction<'_>,
     workspace: &str,
@@ -100,7 +99,7 @@ fn approval_sum(workspace: &str, always: &Always) -> i64 {
     check_sum(&[workspace.as_bytes(), always.tool.as_bytes(), &pattern])
 }
 
-/// See [`crate::Store::approvals`]. One that cannot be read is none: its user is asked again.
+/// See [`crate::Store::approvals`]. An unreadable approval does not count: the user is asked again.
 pub(super) fn approvals(tx: &Transaction<'_>, workspace: &str) -> rusqlite::Result<Vec<Always>> {
     let read = |row: &Row<'_>| -> Result<Always, String> {
         let pattern = text_or_null(row, 1)?.map(str::to_owned);
@@ -124,7 +123,7 @@ pub(super) fn approvals(tx: &Transaction<'_>, workspace: &str) -> rusqlite::Resu
 
 /// See [`crate::Store::approve`].
 pub(super) fn approve(tx: &Transaction<'_>, workspace: &str, always: &Always) -> rusqlite::Result<()> {
-    // One that is there and cannot be read is given anew.
+    // Replaces an unreadable one.
     revoke(tx, workspace, always)?;
     tx.prepare_cached("INSERT INTO approvals (workspace, tool, pattern, check_sum) VALUES (?1, ?2, ?3, ?4)")?
         .execute(params![workspace, always.tool, always.pattern, approval_sum(workspace, always)])

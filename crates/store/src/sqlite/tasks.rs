@@ -1,4 +1,5 @@
-//! Sessions that run for others: which wait, and how each stands. Written with every other session, in `write`.
+//! Queries for background sessions: those that wait, and the state of each. Their rows are written in
+//! `write`.
 
 use super::columns::{json, number, text, text_or_null, time, variant};
 use crate::task::{Task, TaskState, Waiting};
@@ -10,7 +11,7 @@ pub(super) const WAITING: &str = "SELECT s.id, s.settings, l.holder
      FROM chat_sessions s LEFT JOIN leases l ON l.session = s.id
      WHERE s.waits = 1 AND s.workspace = ?1 ORDER BY s.created_at, s.id";
 
-/// See [`crate::Store::waiting`]. Settings that cannot be read count as none, as in the session's head.
+/// See [`crate::Store::waiting`]. Unreadable settings count as empty, as in the session's head.
 pub(super) fn waiting(
     tx: &Transaction<'_>,
     workspace: &str,
@@ -46,7 +47,7 @@ pub(super) fn tasks(
     collect(tx, TASKS, parent.as_str(), read)
 }
 
-/// What of these rows is meant and can be read.
+/// Reads the matching rows; unreadable ones are logged.
 fn collect<T>(
     tx: &Transaction<'_>,
     sql: &str,

@@ -1,5 +1,5 @@
-//! What only the inside of the backend can show: plans of its statements, migrations, a full disk, a file in which bits
-//! flipped. What every backend does is in `crate::tests`.
+//! Tests of the backend's internals: query plans, migrations, a full disk, changed rows. Tests of every
+//! backend are in `crate::tests`.
 
 use super::columns::MESSAGE_COLUMNS;
 use super::*;
@@ -12,7 +12,7 @@ use std::env;
 use std::fmt::Write as _;
 use uuid::Uuid;
 
-/// A folder that goes with the value.
+/// A folder that is removed on drop.
 struct Folder(PathBuf);
 
 impl Folder {
@@ -58,7 +58,7 @@ fn head() -> Write {
     }))
 }
 
-/// User messages of these texts, from an ordinal on.
+/// Assistant messages of these texts.
 fn messages(texts: &[String]) -> Vec<Write> {
     let mut transcript = Transcript::new(session());
     for text in texts {
@@ -71,7 +71,7 @@ fn messages(texts: &[String]) -> Vec<Write> {
         .collect()
 }
 
-/// A store with one session of these texts, and its fence.
+/// Opens a store with one session of these texts; returns its fence too.
 fn store_with(folder: &Folder, texts: &[String]) -> (SqliteStore, Fence) {
     let mut store = SqliteStore::open(folder.options()).unwrap();
     let fence = store.acquire(&session(), Time(1)).unwrap();
@@ -129,10 +129,10 @@ fn hot_statements_search_by_an_index_and_sort_nothing() {
     }
 }
 
-/// A page costs as much among ten thousand sessions as among a thousand, and whoever looks for a word goes through the same
-/// index row by row: nothing is sorted, so nothing is held but the page.
+/// A page costs the same among ten thousand sessions as among a thousand. A text search walks the same index
+/// row by row: nothing is sorted, so only the page is in memory.
 #[test]
-fn a_list_among_ten_thousand_sessions_goes_as_far_as_its_page() {
+fn list_cost_depends_on_the_page_alone() {
     const LAST: u64 = 1_000_000;
     let [few, many] = [1_000, 10_000].map(|sessions: u64| {
         let folder = Folder::new();
@@ -145,11 +145,11 @@ fn a_list_among_ten_thousand_sessions_goes_as_far_as_its_page() {
              INSERT INTO chat_activity (session, workspace, updated_at)
              SELECT id, workspace, {LAST} - created_at FROM chat_sessions WHERE id <> 's'"
         );
-        // What was noted of a small file when it was closed is no figure for a large one.
+        // Reopened, so that no statistics of the small file are left.
         store.close().unwrap();
         let mut store = SqliteStore::open(folder.options()).unwrap();
         store.connection.as_ref().unwrap().execute_batch(&others).unwrap();
-        // The steps that were taken since somebody last asked.
+        // Virtual machine steps since the last call.
         let steps = |store: &SqliteStore| {
             [read::LIST, read::NEXT_WORKSPACE].map(|sql| {
                 let statement = store.connection.as_ref().unwrap().prepare_cached(sql).unwrap();
@@ -178,9 +178,9 @@ fn a_list_among_ten_thousand_sessions_goes_as_far_as_its_page() {
     assert_eq!(few, many);
 }
 
-/// Also what no plan tells: how far a statement really goes.
+/// Steps show what no query plan does: how many rows a statement visits.
 #[test]
-fn the_steps_to_a_first_prompt_do_not_grow_with_the_session() {
+fn first_prompt_steps_do_not_grow_with_the_session() {
     let steps = [50_u32, 500, 5_000].map(|rounds| {
         let folder = Folder::new();
         let texts: Vec<String> = (0..rounds).map(|round| format!("answer {round}")).collect();
@@ -218,7 +218,7 @@ fn the_steps_to_a_first_prompt_do_not_grow_with_the_session() {
 }
 
 #[test]
-fn an_older_schema_is_migrated_in_one_piece_with_a_copy_before() {
+fn migration_is_atomic_and_leaves_a_backup() {
     let folder = Folder::new();
     drop(store_with(&folder, &["a".to_owned()]));
     let path = folder.0.join(schema::FILE);
@@ -236,14 +236,14 @@ fn an_older_schema_is_migrated_in_one_piece_with_a_copy_before() {
     assert_eq!(schema::version(&copy), Ok(known));
     let sessions: i64 = copy.query_row("SELECT count(*) FROM chat_sessions", [], |row| row.get(0)).unwrap();
     assert_eq!(sessions, 1);
-    // The version that does not know it now refuses.
+    // The current version refuses the newer schema.
     let refused = SqliteStore::open(folder.options()).unwrap_err();
     let is_newer = matches!(refused, StoreError::NewerSchema { found, known: here, .. } if (found, here) == (known + 1, known));
     assert!(is_newer, "{refused}");
 }
 
 #[test]
-fn a_full_disk_stops_a_step_whole_and_the_next_write_tries_again() {
+fn full_disk_rolls_a_step_back_until_retried() {
     let folder = Folder::new();
     let (mut store, fence) = store_with(&folder, &["a".to_owned()]);
     let before = store.load(&session()).unwrap();
@@ -263,7 +263,7 @@ fn a_full_disk_stops_a_step_whole_and_the_next_write_tries_again() {
 }
 
 #[test]
-fn a_row_in_which_a_bit_flipped_is_set_aside_and_the_rest_loads() {
+fn changed_row_is_left_out_and_the_rest_loads() {
     let folder = Folder::new();
     let texts: Vec<String> = (0..5).map(|n| format!("message number {n}")).collect();
     let (mut store, _) = store_with(&folder, &texts);
@@ -286,7 +286,7 @@ fn a_row_in_which_a_bit_flipped_is_set_aside_and_the_rest_loads() {
 }
 
 #[test]
-fn the_file_and_its_connection_are_set_as_promised() {
+fn pragmas_are_set_on_file_and_connection() {
     let folder = Folder::new();
     let normal = Options { synchronous: Synchronous::Normal, ..folder.options() };
     for (options, synchronous) in [(folder.options(), 2), (normal, 1)] {
@@ -301,7 +301,7 @@ fn the_file_and_its_connection_are_set_as_promised() {
     }
 }
 
-/// A file that is another one by now, and one that a newer version brought to its own schema, are not written any more.
+/// A replaced file, and one that a newer version has migrated, are not written any more.
 #[test]
 fn a_store_writes_only_the_file_that_it_opened() {
     let folder = Folder::new();
@@ -323,9 +323,9 @@ fn a_store_writes_only_the_file_that_it_opened() {
     store.commit(&session(), fence, &[head()]).unwrap();
 }
 
-/// A large file is written anew once for all deletions, when nobody waits.
+/// A large file is rewritten once for all deletions, when the store is idle.
 #[test]
-fn what_is_deleted_from_a_large_file_is_overwritten_when_the_store_is_at_rest() {
+fn large_file_is_scrubbed_when_idle() {
     let folder = Folder::new();
     let (mut store, _) = store_with(&folder, &["a secret that nobody may find".to_owned()]);
     let filler =
@@ -333,7 +333,7 @@ fn what_is_deleted_from_a_large_file_is_overwritten_when_the_store_is_at_rest() 
     store.connection.as_ref().unwrap().execute_batch(&filler).unwrap();
     let deleted = store.delete(&session()).unwrap().unwrap();
     assert!(!deleted.scrubbed && store.needs_scrub);
-    // Between two jobs there is no time for it.
+    // Not between two jobs.
     store.tidy(true).unwrap();
     assert!(store.needs_scrub);
     store.tidy(false).unwrap();

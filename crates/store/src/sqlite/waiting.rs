@@ -1,5 +1,5 @@
-//! What a session keeps beside what was said in it: commands that wait, keys of accepted ones, a draft. Written and
-//! read here. What a command does, and how many may wait, is the engine's.
+//! Rows of a session beside its transcript: queued commands, keys of accepted commands, the draft. The
+//! session decides what a command does, and how many may wait.
 
 use super::blobs::{content, drop_refs, put_for};
 use super::columns::{CHANGED, json, next, number, place, text};
@@ -12,7 +12,7 @@ use rusqlite::{OptionalExtension, Row, Transaction, params};
 use session::queue::{Accepted, QueueItem};
 use session::stored::KEPT_KEYS;
 
-/// The owner of a waiting command's contents, as `blob_refs` names it; n is the command's n.
+/// The `blob_refs` owner of a queued command's contents; `n` is the command's.
 pub(super) const QUEUED: &str = "queued";
 
 fn sum(name: &str, value: &str) -> i64 {
@@ -22,7 +22,7 @@ fn sum(name: &str, value: &str) -> i64 {
 pub(super) const QUEUED_BY_ID: &str = "SELECT check_sum FROM chat_queue WHERE session = ?1 AND id = ?2";
 pub(super) const NEXT_QUEUED: &str = "SELECT coalesce(max(n) + 1, 0) FROM chat_queue WHERE session = ?1";
 
-/// A command waits behind those that were accepted before.
+/// Appends a command to the queue.
 pub(super) fn enqueue(tx: &Transaction<'_>, session: &SessionId, item: &QueueItem) -> Result<(), Fault> {
     let (id, name) = (session.as_str(), item.id.as_str());
     let (row, blobs) = split(item).map_err(|error| refused(session, error.to_string()))?;
@@ -41,7 +41,7 @@ pub(super) fn enqueue(tx: &Transaction<'_>, session: &SessionId, item: &QueueIte
     Ok(put_for(tx, session, (QUEUED, n, 0), &blobs)?)
 }
 
-/// A command does not wait any more, if it did.
+/// Removes a command from the queue, if it is there.
 pub(super) fn dequeue(tx: &Transaction<'_>, session: &SessionId, item: &ItemId) -> Result<(), Fault> {
     let mut statement =
         tx.prepare_cached("DELETE FROM chat_queue WHERE session = ?1 AND id = ?2 RETURNING n")?;
@@ -58,7 +58,7 @@ pub(super) const SAME_KEY: &str =
 pub(super) const OLD_KEYS: &str = "DELETE FROM chat_keys WHERE session = ?1 AND n <=
      (SELECT n FROM chat_keys WHERE session = ?1 ORDER BY n DESC LIMIT 1 OFFSET ?2)";
 
-/// Remembers an answer, and forgets the oldest. An answer that cannot be read any more may be given anew.
+/// Stores the answer to a key, and removes the oldest keys. An unreadable answer may be replaced.
 pub(super) fn remember(
     tx: &Transaction<'_>,
     session: &SessionId,
@@ -81,7 +81,7 @@ pub(super) fn remember(
     Ok(())
 }
 
-/// Keeps a draft in the place of the one before, or none.
+/// Stores or removes the draft.
 pub(super) fn keep_draft(
     tx: &Transaction<'_>,
     session: &SessionId,
@@ -101,7 +101,7 @@ pub(super) fn keep_draft(
     Ok(())
 }
 
-/// Removes all of it. Gives the contents that went.
+/// Deletes all of these rows; returns the deleted contents.
 pub(super) fn delete(tx: &Transaction<'_>, session: &SessionId) -> Result<Deleted, Fault> {
     let deleted = drop_refs(tx, session, QUEUED, 0..=u32::MAX)?;
     for table in ["chat_queue", "chat_keys", "chat_drafts"] {
@@ -110,7 +110,7 @@ pub(super) fn delete(tx: &Transaction<'_>, session: &SessionId) -> Result<Delete
     Ok(deleted)
 }
 
-/// Commands that wait: those that are urgent first, each kind in the order of acceptance.
+/// Queued commands: urgent ones first, otherwise in order of acceptance.
 pub(super) fn queue(
     tx: &Transaction<'_>,
     session: &SessionId,
@@ -137,7 +137,7 @@ pub(super) fn keys(
     collect(tx, session, sql, "accepted command", key, unreadable)
 }
 
-/// What the user typed and did not send.
+/// The unsent text of the user.
 pub(super) fn draft(
     tx: &Transaction<'_>,
     session: &SessionId,
@@ -148,13 +148,13 @@ pub(super) fn draft(
     Ok(collect(tx, session, sql, "draft", draft, unreadable)?.pop())
 }
 
-/// Name and value of a row whose check sum is right; they stand second and last.
+/// Name and value of a row (columns 1 and 3), if its check sum is right.
 fn checked<'a>(row: &'a Row<'_>) -> Result<(&'a str, &'a str), String> {
     let (name, value) = (text(row, 1)?, text(row, 3)?);
     if sum(name, value) == number::<i64>(row, 2)? { Ok((name, value)) } else { Err(CHANGED.to_owned()) }
 }
 
-/// What can be read of these rows; the rest is set aside under this name.
+/// Reads these rows; unreadable ones are reported under `what`.
 fn collect<T>(
     tx: &Transaction<'_>,
     session: &SessionId,

@@ -1,4 +1,4 @@
-//! Writes as rows. Every function here runs inside the transaction of one step, and what it refuses undoes the step.
+//! Applies writes to rows, within the transaction of a step: an error rolls the step back.
 
 use super::blobs::{drop_blob, drop_refs, put, put_for};
 use super::columns::{CompactionRow, MESSAGE_COLUMNS, MessageRow, millis, word};
@@ -15,7 +15,6 @@ use session::stored::{Head, Origin, TurnRow, Write};
 pub(super) const MESSAGE: &str = "message";
 pub(super) const COMPACTION: &str = "compaction";
 
-/// Makes one change.
 pub(super) fn apply(tx: &Transaction<'_>, session: &SessionId, write: &Write) -> Done {
     if let Write::Head(head) = write {
         return if head.id == *session {
@@ -46,14 +45,14 @@ pub(super) fn apply(tx: &Transaction<'_>, session: &SessionId, write: &Write) ->
     }
 }
 
-/// Counts a commit, for those who follow the session.
+/// Counts a commit, for followers of the session.
 pub(super) fn count_commit(tx: &Transaction<'_>, session: &SessionId) -> Done {
     tx.prepare_cached("UPDATE chat_activity SET commits = commits + 1 WHERE session = ?1")?
         .execute([session.as_str()])?;
     Ok(())
 }
 
-/// Counts a change of a message that was there: who follows the session must read all of it again.
+/// Counts a change of an existing message: followers must read the session again.
 pub(super) fn count_rewrite(tx: &Transaction<'_>, session: &SessionId) -> rusqlite::Result<()> {
     tx.prepare_cached("UPDATE chat_activity SET rewrites = rewrites + 1 WHERE session = ?1")?
         .execute([session.as_str()])
@@ -188,7 +187,7 @@ pub(super) fn append(tx: &Transaction<'_>, session: &SessionId, turn: u32, messa
     Ok(())
 }
 
-/// Keeps the beginning of the session's first request, as its newest version says it.
+/// Updates the beginning of the first request, from its newest version.
 pub(super) fn follow_requests(
     tx: &Transaction<'_>,
     session: &SessionId,
@@ -217,7 +216,7 @@ pub(super) fn follow_requests(
     while let Some(row) = rows.next()?
         && first.is_none()
     {
-        // What cannot be read is no request that could be shown.
+        // An unreadable message cannot be shown.
         first = read::message(tx, row).ok().and_then(|(_, later)| Some((request_of(&later)?, later.ord.0)));
     }
     let (request, ord) = first.unzip();
@@ -226,7 +225,7 @@ pub(super) fn follow_requests(
     Ok(())
 }
 
-/// The newest versions of requests behind a place, in order.
+/// Selects the newest versions of requests after a position.
 pub(super) fn later_requests() -> String {
     format!(
         "SELECT {MESSAGE_COLUMNS} FROM chat_messages AS m
@@ -302,7 +301,7 @@ fn set_status(tx: &Transaction<'_>, session: &SessionId, record: &CompactionId, 
     Ok(sum_up(tx, session)?)
 }
 
-/// Summary and count of the session, from the newest compaction in force.
+/// Updates the session's summary and its count, from the newest compaction in force.
 pub(super) fn sum_up(tx: &Transaction<'_>, session: &SessionId) -> rusqlite::Result<()> {
     tx.prepare_cached(
         "UPDATE chat_sessions SET
@@ -317,7 +316,7 @@ pub(super) fn sum_up(tx: &Transaction<'_>, session: &SessionId) -> rusqlite::Res
     .map(drop)
 }
 
-/// The tables that hang on a session, with their columns beside it: a fork copies them row by row.
+/// Tables of a session with their other columns, which a fork copies row by row.
 const HANGING: [(&str, &str); 5] = [
     ("chat_activity", "workspace, updated_at, messages, turns, accepted"),
     (
@@ -347,7 +346,7 @@ fn fork(tx: &Transaction<'_>, session: &SessionId, to: &SessionId) -> Done {
         );
         tx.prepare_cached(&copy)?.execute(ids)?;
     }
-    // What waits stays with the original.
+    // Queued commands stay with the original.
     tx.prepare_cached("DELETE FROM blob_refs WHERE session = ?1 AND owner = ?2")?
         .execute([to.as_str(), waiting::QUEUED])?;
     shared::copy_scope(tx, session.as_str(), to.as_str())
@@ -364,7 +363,7 @@ fn branch(tx: &Transaction<'_>, session: &SessionId, to: &SessionId, writes: &[W
     shared::copy_scope(tx, session.as_str(), to.as_str())
 }
 
-/// Removes messages from here on and turns from there on. Gives what went.
+/// Deletes messages from `from` on and turns from `turns` on; returns what was deleted.
 pub(super) fn truncate(
     tx: &Transaction<'_>,
     session: &SessionId,

@@ -1,5 +1,5 @@
-//! Files that are not as they should be: of a newer schema, no database, damaged, locked, not writable. Each gets its
-//! typed error, and nobody's bytes are touched.
+//! Unusable files: of a newer schema, not a database, damaged, locked, not writable. Each gives its typed
+//! error and is left unchanged.
 
 use crate::Store;
 use crate::error::StoreError;
@@ -14,7 +14,7 @@ use std::fs;
 use std::path::Path;
 use std::time::Duration;
 
-/// A folder with a store in it that was closed.
+/// A folder with a closed store.
 fn filled(messages: u32) -> Folder {
     let folder = Folder::new();
     let mut store = folder.open();
@@ -24,7 +24,7 @@ fn filled(messages: u32) -> Folder {
     folder
 }
 
-/// What opening says, with a proof that it changed nothing.
+/// The error of opening the store, which must not change the file.
 fn refused(folder: &Folder) -> StoreError {
     let before = fs::read(folder.file()).unwrap();
     let error = SqliteStore::open(folder.options()).unwrap_err();
@@ -85,7 +85,7 @@ fn an_empty_file_is_a_new_store() {
     assert_eq!(folder.open().diagnostics().unwrap().sessions, 0);
 }
 
-/// Pages of the file that hold this text.
+/// Indexes of the pages with this text.
 fn pages_with(bytes: &[u8], text: &str) -> Vec<usize> {
     let holds = |page: &[u8]| page.windows(text.len()).any(|window| window == text.as_bytes());
     bytes.chunks(4096).enumerate().filter(|(_, page)| holds(page)).map(|(n, _)| n).collect()
@@ -110,7 +110,7 @@ fn behind_a_damaged_page_the_rest_loads() {
 }
 
 #[test]
-fn a_content_that_changed_is_set_aside_with_its_message() {
+fn changed_content_leaves_its_message_out() {
     let folder = filled(2);
     let mut store = folder.open();
     let fence = store.acquire(&session("s"), Time(1)).unwrap();
@@ -153,7 +153,7 @@ fn unreadable_words_and_numbers_are_set_aside() {
     let found = store.load(&session("s")).unwrap().unwrap();
     assert_eq!((found.messages.len(), found.turns.len()), (2, 1));
     assert_eq!(found.unreadable.len(), 6, "{:#?}", found.unreadable);
-    // A list leaves out what it cannot show and goes on.
+    // A list leaves unreadable sessions out.
     let fence = store.acquire(&session("t"), Time(1)).unwrap();
     store.commit(&session("t"), fence, &[Write::Head(Box::new(head("t")))]).unwrap();
     let list = store.list(&ListQuery { limit: 9, ..ListQuery::default() }).unwrap();
@@ -199,7 +199,7 @@ fn unreadable_queue_item_is_set_aside_and_the_rest_loads() {
         "{:#?}",
         found.unreadable
     );
-    // What could not be read can still go, and be said again.
+    // Unreadable rows can be removed and written again.
     let again = [
         Write::Dequeue(whole.queue[2].id.clone()),
         Write::Dequeue(whole.queue[3].id.clone()),
@@ -218,7 +218,7 @@ fn unreadable_queue_item_is_set_aside_and_the_rest_loads() {
 }
 
 #[test]
-fn what_a_workspace_shares_and_cannot_be_read_is_none() {
+fn unreadable_scopes_and_approvals_count_as_none() {
     let folder = filled(1);
     let mut store = folder.open();
     let plan = ScopePatch { plan: Some("plan".into()), ..ScopePatch::default() };
@@ -232,7 +232,7 @@ fn what_a_workspace_shares_and_cannot_be_read_is_none() {
     let other = Connection::open(folder.file()).unwrap();
     other.execute("UPDATE scopes SET scope = replace(scope, 'plan', 'PLAN')", []).unwrap();
     other.execute("UPDATE approvals SET pattern = '*' WHERE pattern = 'a'", []).unwrap();
-    // Damage approves nothing.
+    // A damaged approval approves nothing.
     assert_eq!(store.approvals("w").unwrap(), [always("b")]);
     store.approve("w", &always("*")).unwrap();
     assert_eq!(store.approvals("w").unwrap(), [always("*"), always("b")]);
@@ -253,7 +253,7 @@ fn long_lock_stops_one_write_and_not_the_next() {
     other.execute_batch("BEGIN IMMEDIATE").unwrap();
     let error = store.commit(&session("s"), fence, &step("s", 2, 1)).unwrap_err();
     assert_eq!(error, StoreError::Locked { path: folder.file() });
-    // Readers do not mind, and neither does who opens.
+    // The lock affects neither readers nor opening.
     assert_eq!(store.load(&session("s")).unwrap().unwrap().messages.len(), 2);
     assert!(SqliteStore::open(options).is_ok());
     other.execute_batch("ROLLBACK").unwrap();
@@ -261,7 +261,7 @@ fn long_lock_stops_one_write_and_not_the_next() {
     assert_eq!(store.load(&session("s")).unwrap().unwrap().messages.len(), 3);
 }
 
-/// A path below a file can be made by nobody, whatever rights the tests run with.
+/// A path below a file cannot be created with any permissions.
 #[test]
 fn a_place_that_cannot_be_written_is_named() {
     let folder = Folder::new();

@@ -1,5 +1,5 @@
-//! A store that follows a session which another one writes: it reads what is new, all of it where something was changed,
-//! nothing where nothing was, and knows who writes.
+//! Following a session that another store writes: only new rows are read, everything after a rewrite, nothing
+//! without a commit; the writer is known.
 
 use crate::Store;
 use crate::follow::{Change, Mark, News};
@@ -13,7 +13,7 @@ fn follow(store: &mut dyn Store, known: Option<&Mark>) -> News {
     store.follow(&session("s"), known).unwrap().expect("it is there")
 }
 
-/// The change since a mark, which moves on.
+/// The change since a mark; advances the mark.
 fn changed(store: &mut dyn Store, mark: &mut Mark) -> Option<Change> {
     let news = follow(store, Some(mark));
     *mark = news.mark;
@@ -36,7 +36,7 @@ fn a_follower_reads_what_is_new() {
         let mut mark = first.mark;
         assert_eq!(changed(&mut *other, &mut mark), None);
 
-        // Rows at the end are read alone, beside what is small.
+        // Appended messages are read alone, with the small tables.
         bench.write("s", &step("s", 4, 2));
         let change = changed(&mut *other, &mut mark).expect("two messages");
         assert_eq!((change.from, change.stored.messages.len()), (Ordinal(4), 2));
@@ -45,7 +45,7 @@ fn a_follower_reads_what_is_new() {
         assert_eq!(change.stored.turns, bench.load("s").unwrap().turns);
         assert_eq!(changed(&mut *other, &mut mark), None);
 
-        // What is no message is seen too.
+        // Changes other than messages are seen too.
         let mut turn = change.stored.turns.last().unwrap().clone();
         turn.status = TurnStatus::Failed;
         bench.write("s", &[Write::Turn(turn.clone())]);
@@ -61,7 +61,7 @@ fn a_follower_reads_what_is_new() {
 }
 
 #[test]
-fn a_follower_reads_all_where_a_message_changed_or_went() {
+fn follower_rereads_all_after_an_edit_or_removal() {
     on_each(|bench| {
         let mut other = bench.another();
         let mut writes = step("s", 0, 6);
@@ -79,7 +79,7 @@ fn a_follower_reads_all_where_a_message_changed_or_went() {
             vec![Write::Message { turn: 1, message: Arc::new(edited) }],
             vec![Write::Message { turn, message: Arc::new(learned) }],
             vec![Write::Truncate { from: Ordinal(3), turns: 2 }],
-            // As much as was there before, and other than that.
+            // The same number of messages as before, with other content.
             [vec![Write::Truncate { from: Ordinal(2), turns: 1 }], step("s", 2, 1)].concat(),
         ];
         for writes in rewrites {
@@ -92,7 +92,7 @@ fn a_follower_reads_all_where_a_message_changed_or_went() {
 }
 
 #[test]
-fn a_follower_knows_who_writes_and_when_it_is_gone() {
+fn follower_knows_the_live_writer() {
     on_each(|bench| {
         let mut other = bench.another();
         bench.write("s", &step("s", 0, 2));
@@ -104,10 +104,10 @@ fn a_follower_knows_who_writes_and_when_it_is_gone() {
         assert!(!held(&mut *other, &mark));
         bench.store().acquire(&session("s"), Time(5)).unwrap();
         assert!(held(&mut *other, &mark));
-        // Its process ends without a word.
+        // The process ends without closing the store.
         bench.reopen();
         assert!(!held(&mut *other, &mark));
-        // Who writes itself follows nobody.
+        // A store does not report itself as the holder.
         other.acquire(&session("s"), Time(6)).unwrap();
         assert!(!held(&mut *other, &mark));
         assert!(bench.store().follow(&session("s"), None).unwrap().unwrap().holder.is_some());

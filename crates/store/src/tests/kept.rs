@@ -1,4 +1,5 @@
-//! Messages of which only so much stays: rows, contents and what is found go, on every backend.
+//! Shortened messages: the rows, contents and index entries of the old versions are deleted, on every
+//! backend.
 
 use crate::error::StoreError;
 use crate::testing::{Backend, Bench, head, message, on_each, session, step, user};
@@ -9,7 +10,7 @@ use rusqlite::Connection;
 use session::stored::Write;
 use std::sync::Arc;
 
-/// A result of this text at a position, and what takes its place.
+/// A tool result with this text, and the message that replaces it.
 fn result(ord: u32, text: &str) -> (Write, Arc<Message>) {
     let said = message(ord, Body::result("c", text));
     let body = Body::Event { kind: NOT_KEPT.into(), text: "c".into() };
@@ -24,11 +25,9 @@ fn found(bench: &mut Bench, words: &str) -> usize {
     bench.store().search(&session("s"), &query).unwrap().hits.len()
 }
 
-/// What another store on the same ground has of it is the same, the row keeps its place and its hash, and a step that is
-/// tried again changes nothing.
-///
+/// The row keeps its position and hash, and a repeated step changes nothing.
 #[test]
-fn what_is_let_go_leaves_its_place_and_nothing_else() {
+fn shortened_message_keeps_its_position_and_nothing_else() {
     on_each(|bench| {
         let large = "a planted needle ".repeat(10_000);
         let (said, gone) = result(2, &large);
@@ -65,7 +64,6 @@ fn what_is_let_go_leaves_its_place_and_nothing_else() {
     });
 }
 
-/// The first request is another one's when it is let go.
 #[test]
 fn a_list_shows_the_first_request_that_is_left() {
     on_each(|bench| {

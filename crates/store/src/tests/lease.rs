@@ -1,4 +1,5 @@
-//! One writer per session, across processes: a killed holder holds nothing, and what it had acknowledged is there.
+//! One writer per session across processes: a killed process holds nothing, and its acknowledged writes are
+//! kept.
 
 use crate::Store;
 use crate::error::StoreError;
@@ -13,12 +14,11 @@ use std::process::{Child, Command, Stdio};
 use std::thread;
 use std::time::{Duration, Instant};
 
-/// Names the folder to whoever is the other process.
+/// The variable that tells the other process the folder.
 const FOLDER: &str = "THREADHOLD_TEST_STORE";
 const NAME: &str = "tests::lease::a_killed_holder_holds_nothing_and_lost_nothing";
 
-/// Runs twice: as the test, and as the process that the test kills.
-///
+/// Runs as the test and as the process that the test kills.
 #[test]
 fn a_killed_holder_holds_nothing_and_lost_nothing() {
     match std::env::var_os(FOLDER) {
@@ -27,7 +27,7 @@ fn a_killed_holder_holds_nothing_and_lost_nothing() {
     }
 }
 
-/// Writes steps, one after the other, says after each that it is acknowledged, and waits to be killed.
+/// Writes steps, reports each as acknowledged, and waits to be killed.
 fn hold(folder: &Path) {
     let mut store = SqliteStore::open(Options::in_folder(folder)).unwrap();
     let fence = store.acquire(&session("s"), Time(77)).unwrap();
@@ -36,7 +36,7 @@ fn hold(folder: &Path) {
         fs::write(folder.join("acknowledged"), n.to_string()).unwrap();
     }
     fs::write(folder.join("ready"), "").unwrap();
-    // Ends with the test, whatever becomes of it.
+    // Returns at the latest when the test ends.
     let _ = std::io::stdin().read(&mut [0]);
 }
 
@@ -80,7 +80,7 @@ fn kill_a_holder() {
     store.commit(&session("s"), fence, &step("s", 20, 1)).unwrap();
 }
 
-/// The names of the holders' files.
+/// The number of holder files.
 fn holders(folder: &Folder) -> usize {
     let entries = fs::read_dir(folder.0.join("holders")).unwrap().flatten();
     entries.filter(|entry| entry.path().extension().is_some_and(|ending| ending == "lock")).count()
@@ -95,7 +95,7 @@ fn holder_files_go_with_holders_or_at_next_opening() {
     one.close().unwrap();
     drop((one, two));
     assert_eq!(holders(&folder), 0);
-    // As a killed process leaves it.
+    // A file left by a killed process.
     fs::write(folder.0.join("holders/dead.lock"), "pid 1\n").unwrap();
     let store = folder.open();
     assert_eq!(holders(&folder), 1);
@@ -118,7 +118,7 @@ fn a_session_that_was_never_written_leaves_no_lease() {
     assert_eq!(leases(), 0);
 }
 
-/// Two windows that start at once: one makes the file, both have it.
+/// Several windows may start at once: one creates the file, all open it.
 #[test]
 fn many_open_a_new_store_at_once() {
     let folder = Folder::new();

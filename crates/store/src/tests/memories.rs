@@ -1,4 +1,4 @@
-//! Memories of a workspace, over each backend: areas, order, words, what comes back in a new process.
+//! Memories of a workspace on each backend: areas, order, search, and reloading in a new process.
 
 use crate::testing::on_each;
 use engine::id::Time;
@@ -57,7 +57,7 @@ fn memories_come_back_by_area_importance_and_words() {
         let words = MemoryQuery { words: Some(Words::of("parser")), ..all() };
         assert_eq!(store.memories("w", &words).unwrap().memories.len(), 1);
         assert_eq!(store.memories("v", &words).unwrap().memories.len(), 1);
-        // A change of its words is found by the new ones alone.
+        // Changed text is found by its new words alone.
         store.put_memory("w", "b", patch("Mondays", "team", 5), Time(9)).unwrap();
         let found = |store: &mut dyn crate::Store, text: &str| {
             let query = MemoryQuery { words: Some(Words::of(text)), ..all() };

@@ -1,5 +1,5 @@
-//! The rows that a session's next prompt is made of: as many however long it is, and with the rest all of it. Counts of
-//! rows and bytes, never times.
+//! Partial loading: the number of rows does not depend on the session's length, and part and rest make the
+//! whole. Counts rows and bytes, never time.
 
 #![allow(clippy::print_stdout, reason = "what was measured is told")]
 
@@ -11,12 +11,12 @@ use session::part::Claims;
 use session::stored::{Part, Stored, Write};
 use std::fs;
 
-/// A session of so many rounds, ten to a turn, whose compaction stands for all but its newest turn and two rounds before.
+/// See [`long_with`], for session `s`.
 pub fn long(rounds: u32) -> Vec<Write> {
     long_with(rounds, head("s"))
 }
 
-/// Whatever a store gives as a part is one of this session, and with the rest it is the session.
+/// Checks that a part equals the session's own, and that part and rest make the session.
 pub fn is_of(store: &mut dyn Store, stored: &Stored) {
     let id = stored.head.id.clone();
     for newest in [0, 3] {
@@ -40,11 +40,12 @@ fn part_and_rest_make_the_whole_session() {
         let stored = bench.load("s").unwrap();
         is_of(bench.store(), &stored);
         let part = bench.store().load_part(&session("s"), 0).unwrap().unwrap();
-        // Ten rounds with their request, two before them, the round before those, three requests and the open one.
+        // Ten rounds with their request, two before them, the round before those, three kept requests and the
+        // open one.
         assert_eq!(part.stored.messages.len(), 21 + 4 + 2 + 3 + 1);
         let more = bench.store().load_part(&session("s"), 60).unwrap().unwrap();
         assert_eq!(more.stored.messages.len(), 60 + 3);
-        // All of it is no part.
+        // The whole session is not a part.
         assert_eq!(bench.store().load_part(&session("s"), 105).unwrap(), None);
     });
 }
@@ -66,7 +67,7 @@ fn no_part_where_the_newest_record_is_undone() {
 }
 
 #[test]
-fn what_was_heard_before_a_part_is_known() {
+fn keys_and_requests_before_a_part_are_known() {
     on_each(|empty| {
         let mut bench = bench(empty.kind(), 50);
         bench.write("s", &[crate::testing::key("k1", "t")]);
@@ -77,7 +78,7 @@ fn what_was_heard_before_a_part_is_known() {
         };
         assert!(known(Some("k1"), None) && known(None, Some("request-0")));
         assert!(!known(Some("k2"), None) && !known(None, Some("request-9")) && !known(None, None));
-        // It is in the part.
+        // It is inside the part.
         assert!(!known(None, Some("request-4")));
     });
 }
@@ -102,7 +103,7 @@ fn messages_are_paged_from_the_end() {
     });
 }
 
-/// Bytes that this thread has read from files.
+/// The bytes that this thread has read so far.
 #[cfg(target_os = "linux")]
 fn read_so_far() -> u64 {
     let io = fs::read_to_string("/proc/thread-self/io").unwrap();
@@ -133,6 +134,6 @@ fn first_prompt_reads_the_same_however_long_the_session() {
     };
     let all = [50, 500, 5_000].map(measure);
     assert!(all.iter().all(|(rows, _)| *rows == all[0].0), "{all:?}");
-    // A tree that is deeper by one costs a page for each place that is looked up.
+    // A tree one level deeper costs one page per lookup.
     assert!(all.iter().all(|(_, bytes)| *bytes <= all[0].1 * 6 / 5 + 8 * 4096), "{all:?}");
 }

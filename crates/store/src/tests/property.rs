@@ -1,4 +1,4 @@
-//! Any steps, in any order, leave the same on every backend, after a crash too; and what is refused, is refused by all.
+//! Any steps in any order give equal state and equal errors on every backend, also after a crash.
 
 use crate::list::{ListQuery, SessionRow};
 use crate::task::{Task, Waiting};
@@ -14,21 +14,21 @@ use session::stored::{Always, Origin, Stored, TitleFrom, TurnRow, TurnStatus, Wr
 use std::mem::discriminant;
 use std::sync::Arc;
 
-/// Few, so that steps meet.
+/// Few, so that steps affect the same sessions.
 const SESSIONS: [&str; 3] = ["a", "b", "c"];
 const WORKSPACES: [&str; 2] = ["w", "v"];
-/// Of scopes; one is a session's.
+/// Scope names; one is a session's id.
 const NAMES: [&str; 2] = ["a", "scope"];
 
-/// What is done to a bench.
+/// An operation on a bench.
 #[derive(Debug, Clone)]
 enum Act {
     Step(&'static str, Vec<Write>),
     Delete(&'static str),
     Crash,
-    /// Workspace and name, a change, the revision that it is made for.
+    /// Workspace and name, a change, the expected revision.
     Share((&'static str, &'static str), ScopePatch, Option<u64>),
-    /// A workspace, a pattern, whether it is approved or taken back.
+    /// A workspace, a pattern, and `true` to approve or `false` to revoke.
     Approve(&'static str, Option<String>, bool),
 }
 
@@ -112,7 +112,7 @@ fn write(own: &'static str) -> impl Strategy<Value = Write> {
     ]
 }
 
-/// Writes, some of them into a branch.
+/// Writes, some of them in a branch.
 fn writes(own: &'static str) -> impl Strategy<Value = Vec<Write>> {
     let branch = select(&SESSIONS[..]).prop_flat_map(|to| {
         let begin = Write::Head(Box::new(head(to)));
@@ -137,7 +137,7 @@ fn share() -> impl Strategy<Value = Act> {
 fn act() -> impl Strategy<Value = Act> {
     let step =
         select(&SESSIONS[..]).prop_flat_map(|id| writes(id).prop_map(move |writes| Act::Step(id, writes)));
-    // Most sessions are made early, or nothing else would find one.
+    // Sessions are often created early, so that other steps find them.
     let make = select(&SESSIONS[..]).prop_map(|id| Act::Step(id, vec![Write::Head(Box::new(head(id)))]));
     prop_oneof![
         12 => step,
@@ -148,16 +148,17 @@ fn act() -> impl Strategy<Value = Act> {
     ]
 }
 
-/// What waits in each workspace, and what runs for each session.
+/// Waiting sessions of each workspace, and tasks of each session.
 type Tasks = ([Vec<Waiting>; 2], Vec<Vec<Task>>);
 
-/// What each workspace shares.
+/// Scopes and approvals of each workspace.
 type Shared = [([Scope; 2], Vec<Always>); 2];
 
-/// What is there: sessions, rows of lists, which session is found, what is found in them, what is shared.
+/// The observable state: sessions, list rows, sessions found by external ids, search results, shared values,
+/// tasks.
 type Everything = (Vec<Option<Stored>>, Vec<SessionRow>, Vec<Option<String>>, Vec<Found>, Shared, Tasks);
 
-/// Everything that a bench gives back.
+/// Reads the observable state.
 fn everything(bench: &mut Bench) -> Everything {
     let stored = SESSIONS.map(|id| bench.load(id)).to_vec();
     stored.iter().flatten().for_each(|stored| super::part::is_of(bench.store(), stored));
@@ -192,14 +193,14 @@ fn everything(bench: &mut Bench) -> Everything {
     (stored, rows, found, searched, shared, (waiting, tasks))
 }
 
-/// Does the same on each; what comes of it must be the same kind of thing.
+/// Applies an operation to each bench; the outcomes must be of the same kind.
 fn each(benches: &mut [Bench; 3], act: &Act) {
     let outcomes = benches.each_mut().map(|bench| match act {
         Act::Step(id, writes) => {
             bench.try_write(id, writes).map(|()| None).map_err(|error| discriminant(&error))
         }
         Act::Delete(id) => {
-            // What it was made of and what was made of it may hold the words.
+            // The parent and children may hold the same messages.
             let rows = bench.list(&ListQuery { limit: 9, ..ListQuery::default() }).sessions;
             let deleted = bench.delete(id);
             if let Some(deleted) = &deleted {
@@ -249,7 +250,7 @@ proptest! {
         });
         prop_assert_eq!(&again[0], &again[2]);
         prop_assert_eq!(&again[1], &again[2]);
-        // Who ran what ran is gone. All else is as it was.
+        // The process of the running turns has ended; all else is unchanged.
         let ([_, _, mut again], [kept, _, _]) = (again, kept);
         again.5.1.clone_from(&kept.5.1);
         prop_assert_eq!(again, kept);

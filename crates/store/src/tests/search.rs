@@ -1,5 +1,5 @@
-//! Search in what was said, over each backend: what is found, in which order, and what is found no more. How the index
-//! lies in a file is here too, and why it cuts words as it does.
+//! Search over each backend: hits, their order, and words that are no longer found. Also the index in a file,
+//! and the reason for its tokenizer.
 
 use crate::Store;
 use crate::testing::{Bench, Folder, bodies, head, message, on_each, session, step, texts, user};
@@ -19,7 +19,7 @@ fn search(bench: &mut Bench, id: &str, words: &str) -> Found {
     bench.store().search(&session(id), &query(words)).expect("a search")
 }
 
-/// The positions of what is found, in the order of the answer.
+/// The ordinals of the hits, in order.
 fn places(bench: &mut Bench, id: &str, words: &str) -> Vec<u32> {
     search(bench, id, words).hits.into_iter().map(|hit| hit.ord.0).collect()
 }
@@ -102,7 +102,7 @@ fn messages_of_one_time_stamp_keep_their_order() {
 }
 
 #[test]
-fn pages_are_the_whole_together() {
+fn pages_add_up_to_the_whole() {
     on_each(|bench| {
         bench.write("s", &step("s", 0, 57));
         for words in ["says", "s", "sa ys"] {
@@ -123,7 +123,7 @@ fn pages_are_the_whole_together() {
 }
 
 #[test]
-fn whatever_a_query_holds_it_is_words() {
+fn any_query_is_plain_words() {
     on_each(|bench| {
         let mut writes = vec![Write::Head(Box::new(head("s")))];
         let hostile = "say \"it's\" NEAR(a b) col:x* ^y -z {a} + AND OR NOT (\" \\ ; DROP TABLE 'x' --";
@@ -135,18 +135,18 @@ fn whatever_a_query_holds_it_is_words() {
         }
         assert_eq!(places(bench, "s", hostile), [0]);
         for text in texts() {
-            // Nothing but words, whatever is in it; all of it is found where it is.
+            // Any text is a query of plain words, and is found where it occurs.
             let found = places(bench, "s", &text);
             assert_eq!(found.is_empty(), Words::of(&text).is_empty(), "{text:.40}");
         }
         assert_eq!(places(bench, "s", &"nobody said this ".repeat(60_000)), Vec::<u32>::new());
         assert_eq!(places(bench, "s", &"\"".repeat(1 << 20)), Vec::<u32>::new());
-        assert_eq!(places(bench, "s", &"x".repeat(16 * 1024)).len(), 8, "both long texts, whoever says them");
+        assert_eq!(places(bench, "s", &"x".repeat(16 * 1024)).len(), 8, "both long texts, in every role");
     });
 }
 
 #[test]
-fn removed_and_edited_words_are_found_no_more() {
+fn removed_and_edited_words_are_not_found() {
     on_each(|bench| {
         bench.write("s", &session_of(&["first words", "second words", "third words"]));
         assert_eq!(places(bench, "s", "second"), [1]);
@@ -156,7 +156,7 @@ fn removed_and_edited_words_are_found_no_more() {
         bench.write("s", &[fork, Write::Message { turn: 0, message: Arc::new(edit) }]);
         assert_eq!(places(bench, "s", "second"), Vec::<u32>::new());
         assert_eq!((places(bench, "s", "changed"), places(bench, "s", "words")), (vec![1], vec![2, 1, 0]));
-        assert_eq!(places(bench, "fork", "second"), [1], "the fork keeps what was said");
+        assert_eq!(places(bench, "fork", "second"), [1], "the fork keeps the old text");
         bench.write("s", &[Write::Truncate { from: Ordinal(1), turns: 1 }]);
         assert_eq!(places(bench, "s", "words"), [0]);
         bench.write("s", &[said(1, user("fourth words"))]);
@@ -165,7 +165,7 @@ fn removed_and_edited_words_are_found_no_more() {
         assert_eq!(places(bench, "fork", "words"), [2, 1, 0]);
         bench.delete("s");
         assert_eq!(places(bench, "s", "words"), Vec::<u32>::new());
-        assert_eq!(places(bench, "fork", "words"), Vec::<u32>::new(), "it goes with its origin");
+        assert_eq!(places(bench, "fork", "words"), Vec::<u32>::new(), "the fork is deleted with its origin");
     });
 }
 
@@ -189,14 +189,14 @@ fn a_deleted_session_leaves_no_entry() {
     for table in ["search_messages_docsize", "search_messages_idx", "search_sessions"] {
         assert_eq!(numbers(&folder, &format!("SELECT count(*) FROM {table}")), 0, "{table}");
     }
-    // Another session gets another number.
+    // The number is not used again.
     let fence = store.acquire(&session("s"), Time(1)).unwrap();
     store.commit(&session("s"), fence, &step("s", 0, 1)).unwrap();
     store.search(&session("s"), &query("says")).unwrap();
     assert_eq!(numbers(&folder, "SELECT n FROM search_sessions"), 2);
 }
 
-/// A file whose messages no index knows: nobody searched it, or an older version of this program wrote it.
+/// A file with unindexed messages: it was never searched, or an older version wrote it.
 fn unindexed(messages: u32) -> Folder {
     let folder = Folder::new();
     let mut store = folder.open();
@@ -217,7 +217,7 @@ fn unindexed_messages_are_found_and_indexed_by_parts() {
     };
     let indexed = || numbers(&folder, "SELECT indexed FROM chat_activity");
     assert_eq!(indexed(), 0, "opening fills nothing");
-    // What is written meanwhile does not wait for the rest.
+    // New messages are searched before older ones are indexed.
     let fence = store.acquire(&session("s"), Time(1)).unwrap();
     store.commit(&session("s"), fence, &[said(200, user("word200"))]).unwrap();
     assert_eq!(find(&mut store, "word17"), (170..180).rev().chain([17]).collect::<Vec<_>>());
@@ -235,10 +235,10 @@ fn unindexed_messages_are_found_and_indexed_by_parts() {
     assert_eq!((find(&mut store, "word201"), indexed()), (vec![201], 202));
 }
 
-/// Why the index is made of runs of three characters: names as the calls of a session use them, asked for whole, by a
-/// part between capitals, by the end of a path, by a part that nobody foresees.
+/// The reason for trigrams: identifiers from tool calls, searched whole, by a part between capitals, by the
+/// end of a path, and by an arbitrary part.
 #[test]
-fn runs_of_three_characters_find_parts_that_words_do_not() {
+fn trigrams_find_parts_that_word_tokens_do_not() {
     const NAMES: [&str; 5] = [
         "updatePendingMessagesDisplay",
         "packages/coding-agent/src/modes/interactive-mode.ts",

@@ -1,4 +1,4 @@
-//! What a workspace shares outside of its sessions: scopes and approvals. On each backend.
+//! Scopes and standing approvals of a workspace, on each backend.
 
 use crate::Store;
 use crate::error::StoreError;
@@ -12,13 +12,12 @@ fn todos(content: &str) -> ScopePatch {
     ScopePatch { todos: Some(vec![todo]), ..ScopePatch::default() }
 }
 
-/// A second stage reads what the first one wrote, whatever store it has.
-///
+/// A second stage reads what the first one wrote, through any store.
 #[test]
-fn a_scope_is_one_for_all_who_name_it() {
+fn scope_is_shared_by_its_name() {
     on_each(|bench| {
         assert_eq!(bench.store().scope("w", "loop"), Ok(Scope::default()));
-        // Nothing is said: nothing is there.
+        // An empty change creates nothing.
         assert_eq!(
             bench.store().put_scope("w", "loop", &ScopePatch::default(), Some(0)),
             Ok(Scope::default())
@@ -44,7 +43,7 @@ fn a_scope_is_one_for_all_who_name_it() {
         assert_eq!(bench.store().put_scope("w", "loop", &more, None), Ok(second.clone()), "nothing new");
         bench.reopen();
         assert_eq!(bench.store().scope("w", "loop"), Ok(second.clone()));
-        // Another name and another folder are something else.
+        // Other names and workspaces are separate.
         assert_eq!(bench.store().scope("w", "LOOP"), Ok(Scope::default()));
         assert_eq!(bench.store().scope("v", "loop"), Ok(Scope::default()));
         let patch = ScopePatch { artifacts: Some(vec![artifact("a", "again")]), ..ScopePatch::default() };
@@ -57,7 +56,7 @@ fn a_scope_is_one_for_all_who_name_it() {
 }
 
 #[test]
-fn a_change_of_what_nobody_saw_is_refused() {
+fn stale_scope_change_is_refused() {
     on_each(|bench| {
         let put = |bench: &mut Bench, text: &str, revision| {
             bench.store().put_scope("w", "s", &todos(text), revision).map(|scope| scope.revision)
@@ -153,10 +152,9 @@ fn a_closed_store_shares_nothing() {
     });
 }
 
-/// What was to do is not lost by a rewind, nor by a branch: each copy has its own from then on.
-///
+/// Rewinds and branches keep the to-do list: each copy has its own from then on.
 #[test]
-fn a_copy_of_a_session_takes_its_own_scope_along() {
+fn copied_session_copies_its_own_scope() {
     on_each(|bench| {
         bench.write("s", &[Write::Head(Box::new(head("s")))]);
         let workspace = head("s").workspace;

@@ -1,11 +1,12 @@
-//! Sessions that run for others: which wait for a process, and how each stands, whoever holds it. On each backend.
+//! Background sessions: those that wait for a process, and the state of each, whichever store holds it. On
+//! each backend.
 
 use crate::task::TaskState;
 use crate::testing::{head, on_each, session};
 use engine::id::{Time, TurnId};
 use session::stored::{Head, Origin, TurnRow, TurnStatus, Write};
 
-/// A background session of `s` that was made at this time.
+/// A background session of `s`, created at this time.
 fn task(id: &str, made: u64, waits: bool) -> Head {
     let (parent, origin) = (Some(session("s")), Origin::Background);
     Head { parent, origin, waits, created_at: Time(made), ..head(id) }
@@ -37,14 +38,14 @@ fn waiting_tasks_are_found_unless_another_process_holds_them() {
         assert_eq!(found(bench.store().waiting("w").unwrap()), ["early", "late"]);
         assert_eq!(found(bench.store().waiting("v").unwrap()), ["elsewhere"]);
         bench.reopen();
-        assert_eq!(found(other.waiting("w").unwrap()), ["early", "late"], "who held them is gone");
+        assert_eq!(found(other.waiting("w").unwrap()), ["early", "late"], "their holder has ended");
         let fence = other.acquire(&session("early"), Time(1)).unwrap();
         assert_eq!(found(bench.store().waiting("w").unwrap()), ["late"]);
-        // It is begun: the same commit says so.
+        // Running it clears `waits` in the same commit.
         other.commit(&session("early"), fence, &[put(task("early", 2, false))]).unwrap();
         other.release(&session("early"), fence).unwrap();
         assert_eq!(found(bench.store().waiting("w").unwrap()), ["late"]);
-        // A copy of what waits waits for nobody.
+        // A copy of a waiting session does not wait.
         bench.write("late", &[Write::Fork { to: session("copy") }]);
         assert_eq!(found(bench.store().waiting("w").unwrap()), ["late"]);
     });

@@ -1,4 +1,4 @@
-//! Files of older schemas: what an earlier version of this program left is taken over whole, by whoever comes first.
+//! Files of older schemas are upgraded whole, by the process that comes first.
 
 use crate::Store;
 use crate::list::ListQuery;
@@ -13,18 +13,18 @@ use std::path::Path;
 use std::process::{Command, Stdio};
 use std::sync::Arc;
 
-/// The tables as the first version made them.
+/// The tables of the first version.
 const FIRST: &str = include_str!("../migrations/0001.sql");
 
-/// A folder with a file of the first schema: a session with a title, a copy of it, one that runs for it, and an empty
-/// one with a parent. Messages are taken from a file of today, where their rows are the same.
+/// A folder with a file of the first schema: a session with a title, a copy of it, a background session of
+/// it, and an empty one with a parent. Messages are copied from a current file, where their rows are equal.
 fn of_the_first_schema() -> Folder {
     let donor = Folder::new();
     let mut store = donor.open();
     let fence = store.acquire(&session("s"), Time(1)).unwrap();
     let mut writes = step("s", 0, 4);
     for write in &mut writes {
-        // The first schema knew of no results that are shown in part.
+        // The first schema has no shortened results.
         if let Write::Message { message, .. } = write {
             Arc::make_mut(message).shown = None;
         }
@@ -97,21 +97,21 @@ fn first_schema_is_upgraded_in_place() {
     assert_eq!((before.queue.len(), before.keys.len(), before.draft), (0, 0, None));
     assert_eq!(before.head.title_from, Some(TitleFrom::Client));
     assert_eq!(store.load(&session("runs")).unwrap().unwrap().head.title_from, None);
-    // It goes on as a new one would.
+    // The upgraded session can be continued.
     let fence = store.acquire(&session("s"), Time(1)).unwrap();
     let more =
         [step("s", 4, 1), vec![enqueue("a", false, "a"), key("k", "t"), Write::Draft(Some("d".into()))]];
     store.commit(&session("s"), fence, &more.concat()).unwrap();
     let after = store.load(&session("s")).unwrap().unwrap();
     assert_eq!((after.messages.len(), after.queue.len(), after.keys.len()), (5, 1, 1));
-    // What it was lies beside it.
+    // The backup has the old schema.
     let copy = Connection::open(folder.0.join("threadhold.db.schema-1.bak")).unwrap();
     let version: u32 = copy.pragma_query_value(None, "user_version", |row| row.get(0)).unwrap();
     let messages: u32 = copy.query_row("SELECT count(*) FROM chat_messages", [], |row| row.get(0)).unwrap();
     assert_eq!((version, messages), (1, 12));
 }
 
-/// Names the folder to the other processes.
+/// The variable that tells the other processes the folder.
 const FOLDER: &str = "THREADHOLD_TEST_UPGRADE";
 const NAME: &str = "tests::upgrade::processes_opening_an_older_file_at_once_all_succeed";
 
@@ -124,7 +124,7 @@ fn processes_opening_an_older_file_at_once_all_succeed() {
     }
 }
 
-/// A session of this process's own.
+/// Writes a session of this process's own.
 fn open_and_write(folder: &Path) {
     let mut store = SqliteStore::open(Options::in_folder(folder)).unwrap();
     let id = format!("of {}", std::process::id());
@@ -147,7 +147,7 @@ fn start_three() {
     };
     let children = [start(), start(), start()];
     let ids = children.each_ref().map(|child| format!("of {}", child.id()));
-    // All have ended before anything is said about one.
+    // Waits for all before the first assertion.
     for output in children.map(|child| child.wait_with_output().unwrap()) {
         assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
     }

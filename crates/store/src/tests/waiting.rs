@@ -1,5 +1,4 @@
-//! What a session keeps beside what was said: commands that wait, keys, a draft, branches, edits as lists see them. On
-//! each backend.
+//! Rows beside the transcript: queued commands, keys, drafts, branches, and edits in lists. On each backend.
 
 use crate::error::StoreError;
 use crate::testing::{
@@ -15,7 +14,7 @@ fn dequeue(id: &str) -> Write {
     Write::Dequeue(ItemId::new(id))
 }
 
-/// The ids of the commands that wait.
+/// The ids of the queued commands.
 fn waiting(queue: &[QueueItem]) -> Vec<&str> {
     queue.iter().map(|item| item.id.as_str()).collect()
 }
@@ -31,7 +30,7 @@ fn urgent_commands_come_first_each_lane_in_order() {
         let queue = bench.load("s").unwrap().queue;
         assert_eq!(waiting(&queue), ["b", "d", "a", "c", "e"]);
         assert_eq!(queue[0], queued("b", true, "b"));
-        // The last one of all goes and others come: the order of acceptance holds.
+        // The order of acceptance holds even after the last command was removed.
         bench.write("s", &[dequeue("b"), dequeue("e"), enqueue("f", false, "f"), enqueue("g", true, "g")]);
         bench.reopen();
         assert_eq!(waiting(&bench.load("s").unwrap().queue), ["d", "g", "a", "c", "f"]);
@@ -67,7 +66,7 @@ fn every_kind_of_work_waits_with_whatever_text() {
         bench.write("s", &[step("s", 0, 0), writes.clone()].concat());
         bench.reopen();
         assert_eq!(bench.load("s").unwrap().queue, items);
-        // Tried again after an error it waits once.
+        // A repeated step queues each command once.
         bench.write("s", &writes);
         assert_eq!(bench.load("s").unwrap().queue, items);
         let other = QueueItem { work: Work::Regenerate, ..items[4].clone() };
@@ -93,7 +92,7 @@ fn the_newest_keys_are_kept_with_their_answers() {
         bench.reopen();
         let first = [("k0".to_owned(), accepted("t0")), ("\u{0}".to_owned(), accepted("t1"))];
         assert_eq!(bench.load("s").unwrap().keys, first);
-        // Tried again, it stays where it is.
+        // A repeated key keeps its position.
         bench.write("s", &[key("k0", "t0")]);
         assert_eq!(bench.load("s").unwrap().keys, first);
         let many: Vec<Write> = (2..=KEPT_KEYS).map(|n| key(&format!("k{n}"), &format!("t{n}"))).collect();
@@ -103,7 +102,7 @@ fn the_newest_keys_are_kept_with_their_answers() {
         assert_eq!(keys.len(), KEPT_KEYS);
         assert_eq!(keys[0].0, "\u{0}");
         assert_eq!(keys.last().unwrap(), &(format!("k{KEPT_KEYS}"), accepted(&format!("t{KEPT_KEYS}"))));
-        // A forgotten key may come again, and one that is there with another answer is the newest then.
+        // A dropped key may return, and a key with a new answer becomes the newest.
         bench.write("s", &[key("k0", "again"), key("k3", "anew")]);
         let keys = bench.load("s").unwrap().keys;
         assert_eq!(keys.len(), KEPT_KEYS);
@@ -136,7 +135,7 @@ fn deletion_is_refused_while_a_copy_is_held_elsewhere() {
 }
 
 #[test]
-fn a_fork_takes_nothing_with_it_that_waits() {
+fn fork_copies_no_queue_keys_or_draft() {
     on_each(|bench| {
         let large = "large 漢 ".repeat(10_000);
         let waits = vec![enqueue("a", true, &large), key("k", "t"), Write::Draft(Some("draft".into()))];
@@ -147,7 +146,7 @@ fn a_fork_takes_nothing_with_it_that_waits() {
         assert_eq!((fork.head.origin, fork.messages), (Origin::Rewind, origin.messages.clone()));
         assert_eq!((origin.queue.len(), origin.keys.len(), origin.draft.as_deref()), (1, 1, Some("draft")));
         assert_eq!(origin.head.origin, Origin::New);
-        // The content of what waits is the original's alone.
+        // The queued command's content belongs to the original alone.
         bench.delete("f");
         assert_eq!(bench.load("s").unwrap(), origin);
         bench.write("s", &[dequeue("a"), Write::Truncate { from: Ordinal(0), turns: 0 }]);
@@ -200,7 +199,7 @@ fn branch_is_made_whole_or_not_at_all() {
         let row = bench.row("b");
         assert_eq!((row.origin, row.work_scope.as_deref()), (Origin::Branch, Some("scope")));
         assert_eq!((row.messages, row.turns, row.summarized_count), (4, 2, 2));
-        // It is there now, and outlives its parent.
+        // The branch exists now, and outlives its parent.
         assert!(bench.try_write("s", &[branch(inside[..1].to_vec())]).is_err());
         bench.delete("s");
         assert_eq!(bench.load("b").unwrap().messages.len(), 4);
@@ -226,7 +225,7 @@ fn a_list_shows_the_first_request_as_it_stands_now() {
         assert_eq!(bench.row("s").first_request.as_deref(), Some("edited"));
         bench.write("s", &[version(0, 2, removed())]);
         assert!(bench.row("s").first_request.unwrap().starts_with("large 漢漢"));
-        // A version that is not the newest changes nothing.
+        // An older version changes nothing.
         bench.write("s", &[version(2, 3, user("newer")), version(2, 2, removed())]);
         assert_eq!(bench.row("s").first_request.as_deref(), Some("newer"));
         bench.write("s", &[version(4, 1, user("edited, too")), version(2, 4, removed())]);
@@ -236,7 +235,7 @@ fn a_list_shows_the_first_request_as_it_stands_now() {
         assert_eq!(ours.messages.len(), 6);
         let places: Vec<_> = ours.messages.iter().map(|(_, m)| (m.ord.0, m.rev)).collect();
         assert_eq!(places, [(0, 2), (1, 1), (2, 4), (3, 0), (4, 1), (5, 0)]);
-        // A removed message is a place in the session as before.
+        // A removed message keeps its position.
         assert_eq!(bench.row("s").messages, 6);
         bench.write("s", &[version(4, 2, removed())]);
         assert_eq!(bench.row("s").first_request, None);

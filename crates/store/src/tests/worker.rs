@@ -1,5 +1,5 @@
-//! The thread that owns a store: order, answers, breakdowns, the end. On a store that fails on purpose where the real
-//! ones do not.
+//! The thread that owns a store: order, answers, panics, the end. Some tests use an opener that fails on
+//! purpose.
 
 use crate::Store;
 use crate::error::StoreError;
@@ -11,7 +11,7 @@ use engine::id::Time;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, mpsc};
 
-/// A worker on a file.
+/// A worker with a store in a file.
 fn on_file(folder: &Folder) -> Handle {
     let mut opener = Opener::new(folder.options());
     Handle::start(Box::new(move || Ok(Box::new(opener.open()?)))).unwrap()
@@ -54,7 +54,7 @@ fn jobs_run_in_order_and_before_the_close() {
     }
     assert_eq!(handle.call(|store| store.diagnostics()), Err(StoreError::Closed));
     assert_eq!(handle.close_and_wait(), Err(StoreError::Closed));
-    // The close let go of everything and left no log.
+    // Closing released the sessions and kept every commit.
     let mut store = folder.open();
     assert_eq!(store.load(&session("s")).unwrap().unwrap().messages.len(), 100);
     store.acquire(&session("s"), Time(1)).unwrap();
@@ -119,9 +119,9 @@ fn thread_ends_with_its_last_handle_and_closes_the_store() {
     SqliteStore::in_memory(&memory).unwrap().acquire(&session("s"), Time(1)).unwrap();
 }
 
-/// How much is in the file itself rises only when the log moves there.
+/// The file itself grows only at a checkpoint.
 #[test]
-fn a_store_that_nobody_asks_is_tidied() {
+fn idle_store_is_checkpointed() {
     let folder = Folder::new();
     let handle = on_file(&folder);
     let fence = handle.call(|store| store.acquire(&session("s"), Time(1))).unwrap();
@@ -132,7 +132,7 @@ fn a_store_that_nobody_asks_is_tidied() {
     }
     let deadline = std::time::Instant::now() + std::time::Duration::from_secs(60);
     while size() == before {
-        assert!(std::time::Instant::now() < deadline, "it was never tidied");
+        assert!(std::time::Instant::now() < deadline, "no checkpoint ran");
         std::thread::sleep(std::time::Duration::from_millis(20));
     }
     handle.close_and_wait().unwrap();

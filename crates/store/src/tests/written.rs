@@ -1,5 +1,5 @@
-//! What reaches the disk: how much a commit writes, that large contents are there once, that what was deleted is gone.
-//! Counts of bytes, never times.
+//! Bytes on disk: the size of a commit, large contents stored once, deleted content erased. Counts bytes,
+//! never time.
 
 use crate::sqlite::SqliteStore;
 use crate::testing::{Folder, compaction, enqueue, head, key, message, session, step, user};
@@ -16,7 +16,7 @@ use std::fs;
 use std::path::Path;
 use std::sync::Arc;
 
-/// A head with a large prefix, as an editor with many tools gives it.
+/// A head with a large prefix, as of an editor with many tools.
 fn heavy(updated_at: u64) -> Head {
     let mut heavy = head("s");
     heavy.updated_at = Time(updated_at);
@@ -35,7 +35,7 @@ fn words(words: &str) -> Query {
     Query { words: Words::of(words), before: None, limit: 10, hidden: true }
 }
 
-/// Bytes that this step writes into the log.
+/// The bytes that this step writes into the log.
 fn written(folder: &Folder, store: &mut SqliteStore, fence: Fence, writes: &[Write]) -> u64 {
     let other = Connection::open(folder.file()).unwrap();
     other.query_row("PRAGMA wal_checkpoint(TRUNCATE)", [], |_| Ok(())).unwrap();
@@ -45,7 +45,7 @@ fn written(folder: &Folder, store: &mut SqliteStore, fence: Fence, writes: &[Wri
     fs::metadata(&log).unwrap().len()
 }
 
-/// A message with its turn and the head, as a step of a session writes them.
+/// A message with its turn and the head, as a session's step writes them.
 fn one(ord: u32) -> Vec<Write> {
     let mut writes = step("s", ord, 1);
     writes[0] = Write::Head(Box::new(heavy(u64::from(ord) + 100)));
@@ -53,7 +53,7 @@ fn one(ord: u32) -> Vec<Write> {
 }
 
 #[test]
-fn what_a_commit_writes_does_not_grow_with_the_session() {
+fn commit_size_does_not_grow_with_the_session() {
     let folder = Folder::new();
     let mut store = folder.open();
     let fence = store.acquire(&session("s"), Time(1)).unwrap();
@@ -70,11 +70,11 @@ fn what_a_commit_writes_does_not_grow_with_the_session() {
     let (late, most_late) = fill(&mut store, 210, 1000);
     let page = 4096 + 24;
     assert!(late <= early + page, "{early} bytes at 10 messages, {late} at 1,000");
-    // Also where pages are split, in the most trees at once that a step touches.
+    // Also when pages split in as many trees at once as a step touches.
     assert!(most_early.max(most_late) <= 64 * 1024, "{most_early} and {most_late} bytes at most");
 }
 
-/// A turn waits for its commits, so none of them does what can wait.
+/// A turn waits for its commits, so checkpoints run outside of them.
 #[test]
 fn log_is_checkpointed_between_commits() {
     let folder = Folder::new();
@@ -99,12 +99,12 @@ fn log_is_checkpointed_between_commits() {
     assert_eq!(fs::read(folder.file()).unwrap(), moved);
 }
 
-/// However large a message is, its commit writes 64 KiB and eight times its bytes at most. Its place in the index, which
-/// the next search fills in, and a change of both stay within the same in the mean: parts of an index are merged by and by,
-/// and what was merged is wiped when the last of it is done.
+/// A commit writes at most 64 KiB and eight times the message's bytes. Indexing it in the next search, and an
+/// edit, stay within that on average: index segments are merged gradually, and merged ones are wiped when the
+/// merge is complete.
 #[test]
 fn bytes_written_are_bounded_by_the_message() {
-    // Words as code and prose have them: many, most of them more than once.
+    // Many words, most of them repeated, as in code and prose.
     let text = |bytes: usize, seed: u64| {
         let mut text = format!("seed{seed} ");
         for n in seed.. {
@@ -118,7 +118,7 @@ fn bytes_written_are_bounded_by_the_message() {
     let folder = Folder::new();
     let mut store = folder.open();
     let fence = store.acquire(&session("s"), Time(1)).unwrap();
-    // The session's own beginning, its tools and its system text, is no part of a message.
+    // The first commit has the session's prefix, which is not part of a message.
     store.commit(&session("s"), fence, &one(0)).unwrap();
     let mut all: BTreeMap<usize, Vec<u64>> = BTreeMap::new();
     for (ord, bytes) in (1..).zip([10, 1_000, 20_000, 100_000, 600_000].repeat(6)) {
@@ -146,8 +146,8 @@ fn bytes_written_are_bounded_by_the_message() {
     }
 }
 
-/// A step as a queue makes them: a command is accepted under a key, another one is taken out, an early message is
-/// edited and the draft goes.
+/// A step of a queue: a command is accepted under a key, another one is removed, an early message is edited,
+/// the draft changes.
 fn accepted(n: u32) -> Vec<Write> {
     let mut heavy = heavy(u64::from(n) + 100);
     heavy.accepted = n;
@@ -164,7 +164,7 @@ fn accepted(n: u32) -> Vec<Write> {
 }
 
 #[test]
-fn what_an_accepted_command_writes_does_not_grow_either() {
+fn command_size_does_not_grow_with_the_session() {
     let folder = Folder::new();
     let mut store = folder.open();
     let fence = store.acquire(&session("s"), Time(1)).unwrap();
@@ -174,7 +174,7 @@ fn what_an_accepted_command_writes_does_not_grow_either() {
     let mean = |store: &mut SqliteStore, from: u32| {
         (from..from + 100).map(|n| written(&folder, store, fence, &accepted(n))).sum::<u64>() / 100
     };
-    // The index has the message that is edited, so each edit changes that too.
+    // The edited message is indexed, so each edit changes the index too.
     let found = |store: &mut SqliteStore| store.search(&session("s"), &words("better 1")).unwrap().hits.len();
     assert_eq!(found(&mut store), 0);
     let early = mean(&mut store, 1);
@@ -206,7 +206,7 @@ fn large_content_is_stored_once_until_its_last_reference() {
     assert!(bytes > large.len() as u64 && bytes < 3 * large.len() as u64);
     let in_rows = count(&folder, "SELECT count(*), sum(length(body)) FROM chat_messages");
     assert!(in_rows.1 < 2000, "{in_rows:?}");
-    // The prefix of before goes with the change, unless a fork has it.
+    // The change deletes the old prefix, unless a fork uses it.
     store.commit(&session("s"), fence, &[Write::Head(Box::new(head("s")))]).unwrap();
     assert_eq!(blobs(&folder).0, 2);
     store.commit(&session("s"), fence, &[Write::Truncate { from: Ordinal(1), turns: 1 }]).unwrap();
@@ -223,7 +223,7 @@ fn large_content_is_stored_once_until_its_last_reference() {
     assert_eq!(count(&folder, "SELECT count(*), 0 FROM blobs").0, 0);
 }
 
-/// Every file of a folder, those below it too, as one.
+/// The bytes of all files in a folder and below it.
 fn everything(folder: &Path) -> Vec<u8> {
     let mut bytes = Vec::new();
     for entry in fs::read_dir(folder).unwrap().flatten() {
@@ -241,7 +241,7 @@ fn holds(folder: &Folder, text: &str) -> bool {
 }
 
 #[test]
-fn what_is_deleted_is_in_no_file() {
+fn deleted_content_is_in_no_file() {
     const SECRET: &str = "hunter2-secret";
     let folder = Folder::new();
     let mut store = folder.open();
@@ -252,7 +252,7 @@ fn what_is_deleted_is_in_no_file() {
     first.settings = serde_json::json!({ "key": SECRET });
     store.commit(&gone, fences[0], &[Write::Head(Box::new(first))]).unwrap();
     store.commit(&stays, fences[1], &step("stays", 0, 0)).unwrap();
-    // In turn and of many sizes, so that rows share pages and are moved between them.
+    // In turn and of many sizes, so that rows share pages and move between them.
     for n in 0..300_u32 {
         let size = [1, 30, 150, 3000][n as usize % 4];
         let text = format!("{SECRET} {n} ").repeat(size);
@@ -281,7 +281,7 @@ fn what_is_deleted_is_in_no_file() {
     let mut record = compaction(SECRET, 3);
     record.narrative = Some(SECRET.repeat(2000).into());
     store.commit(&gone, fences[0], &[Write::Compaction(Box::new(record))]).unwrap();
-    // The index has all of it; each search takes in a part.
+    // Each search indexes a slice, until all are indexed.
     for id in [&gone, &stays].repeat(9) {
         store.search(id, &words("harmless")).unwrap();
     }
@@ -294,7 +294,7 @@ fn what_is_deleted_is_in_no_file() {
     assert!(holds(&folder, "harmless"));
     let stored = store.load(&stays).unwrap().unwrap();
     assert_eq!((stored.messages.len(), stored.queue.len(), stored.unreadable.len()), (300, 20, 0));
-    // Its writer learns that it is gone.
+    // The writer of a deleted session gets an error.
     assert!(store.commit(&gone, fences[0], &step(SECRET, 0, 1)).is_err());
 }
 

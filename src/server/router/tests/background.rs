@@ -1,11 +1,10 @@
-//! A session that runs for another and breaks: the other one is told and goes on.
+//! A background session that panics: its parent is notified and goes on.
 
 use super::*;
 
-/// In the middle of its turn, by what its model says; its parent runs a turn of its own meanwhile.
-///
+/// The panic comes in the middle of a turn, by a model's answer, while the parent runs a turn of its own.
 #[test]
-fn a_background_session_that_panics_tells_its_parent_which_goes_on() {
+fn panicking_background_session_notifies_its_parent() {
     let mut rig = Rig::new();
     rig.open("parent").unwrap();
     let child =
@@ -17,7 +16,7 @@ fn a_background_session_that_panics_tells_its_parent_which_goes_on() {
     let asked = rig.frame("model/complete");
 
     rig.respond(&asked, json!({ "content": "BOOM" }));
-    // An answer is being given: what the parent is told has its place behind it.
+    // The notice has its place behind the answer that is being streamed.
     rig.respond(&parents, json!({ "content": "I wait." }));
     rig.state("parent", "completed");
     let told = rig.until(|frames| {
@@ -34,14 +33,12 @@ fn a_background_session_that_panics_tells_its_parent_which_goes_on() {
 
     rig.turn("parent", "And now?");
     assert_eq!(rig.stored("parent").len(), 5);
-    // What the child acknowledged is there, and it can be opened again.
+    // The messages that the child acknowledged are there, and it can be opened again.
     let opened = rig.open("child").unwrap();
     assert_eq!(opened["snapshot"]["messages"].as_array().map(Vec::len), Some(1));
     assert_eq!(opened["snapshot"]["parentId"], "parent");
 }
 
-/// A stage that breaks ends its loop, and nothing else.
-///
 #[test]
 fn a_stage_that_panics_ends_its_loop() {
     let mut rig = Rig::new();

@@ -1,5 +1,4 @@
-//! A store and a counter that fail when a test tells them to, and say how much they did. What is to follow from that stands
-//! in the tests.
+//! A store and a counter that fail on demand, and report how much they did.
 
 use super::*;
 use engine::id::{Ordinal, Time};
@@ -13,22 +12,22 @@ use store::list::{ListQuery, Page};
 use store::task::{Task, Waiting};
 use store::{Deleted, Fence, MessagePage, Store, StoreDiagnostics};
 
-/// What the tests do to a store and a counter, and read from them.
+/// Controls of the store and the counter, and their figures.
 #[derive(Debug, Default)]
 pub(super) struct Works {
     /// Errors of the next commits, in their order.
     pub(super) fails: Mutex<Vec<StoreError>>,
-    /// Rows that were committed.
+    /// Number of committed rows.
     pub(super) rows: AtomicUsize,
-    /// Bytes that were counted.
+    /// Number of counted bytes.
     pub(super) counted: AtomicUsize,
-    /// Whether every count panics.
+    /// `true` if every count panics.
     pub(super) is_broken: AtomicBool,
-    /// Whether every deletion fails.
+    /// `true` if every deletion fails.
     pub(super) is_undeletable: AtomicBool,
 }
 
-/// Counts, unless the text holds `BOOM`.
+/// Counts tokens; panics if the text contains `BOOM`.
 pub(super) struct Counter(pub(super) Arc<Works>);
 
 impl TokenCount for Counter {

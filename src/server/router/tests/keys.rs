@@ -1,4 +1,4 @@
-//! A panic while a key is held and a call with it is under way: what it leaves behind does not hold the key.
+//! A panic while a key is held and a call with it is under way: no trace of the key is left.
 
 use super::*;
 use crate::server::log;
@@ -9,7 +9,7 @@ use tracing_subscriber::fmt::MakeWriter;
 
 const KEY: &str = "sk-planted-panic-3f0a9c17";
 
-/// What was logged on this thread.
+/// The log of this thread.
 #[derive(Debug, Clone, Default)]
 struct Logged(Arc<Mutex<Vec<u8>>>);
 
@@ -33,7 +33,7 @@ impl<'a> MakeWriter<'a> for Logged {
 }
 
 impl Logged {
-    /// All that this thread logs from now on, its panics as the server logs them.
+    /// Captures what this thread logs from now on, with panics as the server logs them.
     fn start(&self) -> (tracing::subscriber::DefaultGuard, tracing::Dispatch) {
         let subscriber = tracing_subscriber::fmt()
             .with_max_level(tracing::Level::TRACE)
@@ -45,10 +45,10 @@ impl Logged {
             if std::thread::current().id() == this {
                 log::note(panic);
             }
-            // Who runs the tests sees why one failed.
+            // The usual hook shows why a test failed.
             usual(panic);
         }));
-        // With one subscriber alone, a line that another test's thread logs first is taken for one that nobody reads.
+        // With one subscriber alone, a line that another test's thread logs first counts as disabled.
         let second = tracing::Dispatch::new(tracing::subscriber::NoSubscriber::new());
         (tracing::subscriber::set_default(subscriber), second)
     }
@@ -59,7 +59,7 @@ impl Logged {
 }
 
 #[test]
-fn a_panic_while_a_key_is_held_leaves_no_trace_of_it() {
+fn panic_leaves_no_trace_of_a_held_key() {
     let logged = Logged::default();
     let _guard = logged.start();
     let mut rig = Rig::new();
@@ -78,7 +78,7 @@ fn a_panic_while_a_key_is_held_leaves_no_trace_of_it() {
         while !asked.windows(6).any(|bytes| bytes == b"Hello.") {
             assert_ne!(socket.read_buf(&mut asked).await.unwrap(), 0);
         }
-        // What the session breaks on, while its provider still holds the connection.
+        // The session panics on this, while its provider still holds the connection.
         let said = json!({ "choices": [{ "delta": { "content": "BOOM" }, "finish_reason": "stop" }] });
         let head = "HTTP/1.1 200 OK\r\ncontent-type: text/event-stream\r\n\r\n";
         let answer = format!("{head}data: {said}\n\ndata: [DONE]\n\n");
@@ -88,7 +88,7 @@ fn a_panic_while_a_key_is_held_leaves_no_trace_of_it() {
     assert!(asked.0.contains(&format!("Bearer {KEY}")), "it was sent");
     let told = rig.frame("window/logMessage");
     assert!(told["params"]["message"].as_str().unwrap().contains("session s"), "{told}");
-    // Nor does a text that holds it, as a defect of ours might have it.
+    // Nor does a panic whose text contains it, as a bug of ours might have it.
     let text = format!("a defect at {KEY}");
     std::panic::catch_unwind(|| std::panic::panic_any(text)).unwrap_err();
 

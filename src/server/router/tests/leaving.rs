@@ -1,4 +1,4 @@
-//! What is asked of a session that is on its way in or out, and what a store's refusal leaves of one.
+//! Requests to a session that is being opened or closed, and the effects of a store's refusal.
 
 use super::*;
 use crate::server::host::SessionHost;
@@ -12,9 +12,9 @@ fn opens(session: &str) -> Value {
     json!({ "workspaceFolder": "", "sessionId": session })
 }
 
-/// What comes in one write is done as if each had waited for the one before.
+/// Requests that arrive at once run as if each had waited for the one before.
 #[test]
-fn what_stands_behind_a_close_is_done_after_it() {
+fn requests_behind_a_close_run_after_it() {
     let mut rig = Rig::new();
     rig.open("s").unwrap();
     rig.start("s", "Hello.").unwrap();
@@ -35,7 +35,7 @@ fn what_stands_behind_a_close_is_done_after_it() {
 }
 
 #[test]
-fn what_stands_around_an_open_waits_for_it() {
+fn requests_around_an_open_wait_for_it() {
     let mut rig = Rig::new();
     let subscribed = rig.begin::<methods::SessionSubscribe>(of("s"));
     let opened = rig.begin::<methods::SessionOpen>(opens("s"));
@@ -55,9 +55,9 @@ fn what_stands_around_an_open_waits_for_it() {
     assert!(rig.main.sessions.is_empty());
 }
 
-/// The first answer leaves nothing to be stored; the others are on their way to the session all the same.
+/// The first answer leaves nothing to be stored; the other requests are still on their way to the session.
 #[test]
-fn the_end_waits_for_all_that_was_asked_of_a_session_on_its_way_in() {
+fn end_waits_for_requests_to_an_opening_session() {
     let mut rig = Rig::new();
     rig.open("s").unwrap();
     rig.ask::<methods::SessionClose>(of("s")).unwrap();
@@ -72,7 +72,7 @@ fn the_end_waits_for_all_that_was_asked_of_a_session_on_its_way_in() {
 }
 
 #[test]
-fn an_open_that_was_taken_back_leaves_nothing() {
+fn cancelled_open_leaves_nothing() {
     let mut rig = Rig::new();
     drop(rig.begin::<methods::SessionOpen>(opens("s")));
     rig.event(Event::Abandoned(ReplyTo(rig.asked)));
@@ -88,9 +88,9 @@ fn an_open_that_was_taken_back_leaves_nothing() {
     );
 }
 
-/// The words are not stored, and nobody is told that they were.
+/// The message is not stored, and no answer says that it was.
 #[test]
-fn a_close_that_leaves_something_unstored_says_so() {
+fn close_reports_failed_writes() {
     let mut rig = Rig::new();
     rig.open("s").unwrap();
     *rig.works.fails.lock().unwrap() = vec![full(); 9];
@@ -103,7 +103,7 @@ fn a_close_that_leaves_something_unstored_says_so() {
 }
 
 #[test]
-fn a_write_that_the_store_refuses_is_not_tried_for_ever() {
+fn refused_write_is_not_retried_forever() {
     let mut rig = Rig::new();
     rig.open("s").unwrap();
     rig.turn("s", "First.");
@@ -116,7 +116,7 @@ fn a_write_that_the_store_refuses_is_not_tried_for_ever() {
 }
 
 #[test]
-fn a_deletion_is_told_when_it_is_done() {
+fn deletion_is_reported_once_done() {
     let mut rig = Rig::new();
     rig.open("s").unwrap();
     rig.turn("s", "First.");
@@ -138,7 +138,7 @@ fn a_deletion_is_told_when_it_is_done() {
 }
 
 #[test]
-fn a_permission_that_is_not_wanted_any_more_is_called_back() {
+fn obsolete_permission_request_is_cancelled() {
     let mut rig = Rig::new();
     rig.main.config.set_client(ClientCapabilities { request_permission: true, ..capabilities() });
     let tools = json!([{ "name": "rm", "description": "Removes.", "policy": "ask" }]);
@@ -155,7 +155,7 @@ fn a_permission_that_is_not_wanted_any_more_is_called_back() {
 }
 
 #[test]
-fn settings_that_cannot_be_used_are_told_where_no_session_is_open() {
+fn invalid_settings_are_reported_without_an_open_session() {
     let mut rig = Rig::new();
     let bad = json!({ "policy": "no such policy" });
     rig.event(Event::Configured(bad.clone()));
@@ -166,7 +166,7 @@ fn settings_that_cannot_be_used_are_told_where_no_session_is_open() {
     rig.open("s").unwrap();
 }
 
-/// What a session is asked that goes through a thread of its own: the store's, or that of the files.
+/// The jobs run on threads of their own: the store's, or that of the files.
 #[test]
 fn a_close_behind_a_job_of_its_session_is_answered() {
     let mut rig = Rig::new();
@@ -191,7 +191,7 @@ fn a_close_behind_a_job_of_its_session_is_answered() {
     rig.ask::<methods::SessionDelete>(of("s")).unwrap();
 }
 
-/// A request that nobody has: no handler makes one, so the test does.
+/// A request without a handler.
 fn nobodys(rig: &mut Rig, session: Option<&str>) -> (ReplyTo, oneshot::Receiver<Answered>) {
     let (reply, answer) = oneshot::channel();
     let to = ReplyTo(u64::MAX - 1);
@@ -213,12 +213,12 @@ fn a_job_that_is_dropped_answers_its_request() {
 }
 
 #[test]
-fn a_request_that_nothing_will_answer_is_answered_and_its_session_freed() {
+fn stuck_request_is_answered_and_its_session_freed() {
     let mut rig = Rig::new();
     rig.open("s").unwrap();
     let (_, answer) = nobodys(&mut rig, Some("s"));
     let closed = rig.begin::<methods::SessionClose>(of("s"));
-    // Behind all that the store had to do for the session.
+    // Behind all jobs of the store for the session.
     rig.ask::<methods::SessionList>(json!({})).unwrap();
     assert_eq!(rig.main.replies.len(), 2);
     rig.event(Event::Watch);
@@ -229,17 +229,17 @@ fn a_request_that_nothing_will_answer_is_answered_and_its_session_freed() {
     rig.open("s").unwrap();
 }
 
-/// The session "s", which is open.
+/// The open session `s`.
 fn host(rig: &mut Rig) -> &mut SessionHost {
     rig.main.sessions.host_mut(&SessionId::new("s")).unwrap()
 }
 
 #[test]
-fn a_close_that_nothing_would_end_frees_its_session() {
+fn stuck_close_frees_its_session() {
     let mut rig = Rig::new();
     rig.open("s").unwrap();
     let (to, answer) = nobodys(&mut rig, Some("s"));
-    // Parked behind an end that was never begun.
+    // Queued behind an end that was never begun.
     host(&mut rig).push_after(Queued::Close(to));
     let opened = rig.begin::<methods::SessionOpen>(opens("s"));
     rig.answered(opened).unwrap();
@@ -255,7 +255,7 @@ fn forgotten_close_is_answered_by_the_close_itself() {
     let mut rig = Rig::new();
     rig.open("s").unwrap();
     let (to, answer) = nobodys(&mut rig, Some("s"));
-    // Begun, and nothing that happens later ends it.
+    // Begun, and no later event ends it.
     host(&mut rig).begin_close(to);
     rig.event(Event::Watch);
     assert_eq!(rig.main.replies.len(), 1, "one look is not enough");

@@ -1,5 +1,5 @@
-//! A session and its file, side by side: which of the two has something that the other has not. Nothing is done about it
-//! here.
+//! Compares a session with its file: which of the two has something that the other lacks. Changes neither
+//! session nor file on disk.
 
 use crate::convert::iso;
 use engine::compact::record::Status;
@@ -7,28 +7,28 @@ use engine::message::{Message, NewMessage};
 use import::trajectory::{Kept, Trajectory};
 use session::Session;
 
-/// Who has the newer state.
+/// The newer side.
 #[derive(Debug, PartialEq, Eq)]
 pub(in crate::server) enum Whose {
-    /// The session: the file says nothing that it does not.
+    /// The session: the file has nothing that it lacks.
     Ours,
-    /// The file; so many messages of the session were in it once, and what is more came later.
+    /// The file, which once held this many messages of the session; later ones are newer than it.
     Theirs(u32),
-    /// Each has something that the other has not.
+    /// Neither: each has something that the other lacks.
     Both,
 }
 
-/// Messages of a session that stand in its file.
+/// The messages of a session that belong in its file.
 pub(super) fn said(session: &Session) -> Vec<&Message> {
     session.transcript().messages().iter().map(|m| &**m).filter(|m| !m.is_source_keys()).collect()
 }
 
-/// Returns whether they say the same. What a session let go of keeps its old hash for those who speak of it, so it is made anew.
+/// `true` if both are equal. Hashes anew: a message whose content was dropped keeps its old hash.
 fn is_alike(theirs: &NewMessage, ours: &Message) -> bool {
     theirs.visible_to_model == ours.visible_to_model && theirs.body.hash() == ours.body.hash()
 }
 
-/// Compares a whole session with a file. `known` says how many of its messages this process last knew to be there.
+/// Compares a whole session with a file. `known` is the number of its messages last known to be in the file.
 pub(super) fn whose(session: &Session, theirs: &Trajectory, known: Option<u32>) -> Whose {
     let count = |n: usize| u32::try_from(n).unwrap_or(u32::MAX);
     let ours = said(session);
@@ -36,7 +36,7 @@ pub(super) fn whose(session: &Session, theirs: &Trajectory, known: Option<u32>) 
     let same = pairs.take_while(|(theirs, ours)| is_alike(&theirs.message, ours)).count();
     let is_newer = || theirs.updated_at.as_deref() > Some(iso(session.head().updated_at).as_str());
     let later = |known: u32| usize::try_from(known).unwrap_or(usize::MAX);
-    // What both said since they last were the same is not to be had in one session.
+    // Both sides added messages since they were last equal; one session cannot hold both.
     let parted = known.is_some_and(|known| {
         let known = later(known);
         theirs.messages.len() > known && ours.len() > known && same < theirs.messages.len().min(ours.len())
@@ -47,7 +47,7 @@ pub(super) fn whose(session: &Session, theirs: &Trajectory, known: Option<u32>) 
     if !theirs.is_as_written {
         return Whose::Theirs(known.or(theirs.saved).unwrap_or(u32::MAX));
     }
-    // A sidecar wrote it, and nobody changed it since: it is older, or from a process with another store.
+    // Unchanged since a sidecar wrote it: it is older, or from a process with another store.
     if same == theirs.messages.len() {
         return match same == ours.len() && is_newer() {
             true => Whose::Theirs(count(same)),
@@ -60,7 +60,7 @@ pub(super) fn whose(session: &Session, theirs: &Trajectory, known: Option<u32>) 
     }
 }
 
-/// Returns whether a file that says nothing new says less than its session.
+/// `true` if a file without news lacks something of its session.
 pub(super) fn is_behind(session: &Session, theirs: &Trajectory) -> bool {
     let in_force =
         session.transcript().compactions().iter().filter(|record| record.status == Status::InForce);
@@ -69,7 +69,7 @@ pub(super) fn is_behind(session: &Session, theirs: &Trajectory) -> bool {
         || theirs.summaries.len() != in_force.count()
 }
 
-/// Puts the session's own messages where the file has some that cannot be read, if those around them are the same ones.
+/// Fills unreadable messages of the file from the session, if the messages around them are equal.
 pub(super) fn fill_gaps(session: &Session, theirs: &mut Trajectory) {
     let ours = said(session);
     let is_it = |kept: &Kept, ours: Option<&&Message>| {
@@ -77,7 +77,7 @@ pub(super) fn fill_gaps(session: &Session, theirs: &mut Trajectory) {
     };
     let gaps = std::mem::take(&mut theirs.gaps);
     let mut filled = 0;
-    // Several that stand side by side are one.
+    // Adjacent gaps are filled as one.
     for gap in gaps.chunk_by(|one, next| one == next) {
         let Some(at) = gap.first().map(|at| at + filled) else { continue };
         let end = at + gap.len();
@@ -86,7 +86,7 @@ pub(super) fn fill_gaps(session: &Session, theirs: &mut Trajectory) {
         });
         let is_ended = match theirs.messages.get(at) {
             Some(next) => is_it(next, ours.get(end)),
-            // What the session said since stands behind all that was written.
+            // Newer messages of the session follow all that were written.
             None => ours.len() == end || theirs.saved.and_then(|n| usize::try_from(n).ok()) == Some(end),
         };
         if is_begun

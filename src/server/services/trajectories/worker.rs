@@ -1,6 +1,6 @@
-//! The thread that has the trajectories: it writes them, reads them, and is told by the system when others did. All of it
-//! in one order, so that what it wrote itself is never news: a file is known by the hash of what it holds, never by its
-//! time. What is done about news is the owner loop's.
+//! The worker thread for trajectories: writes them, reads them and receives the system's change events. All
+//! in one order, so that its own writes are never reported: a file is identified by the hash of its content,
+//! never by its time. The router acts on the reports.
 
 mod replaced;
 
@@ -16,50 +16,50 @@ use std::path::{Path, PathBuf};
 use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender, channel};
 use std::time::SystemTime;
 
-/// What became of a file.
+/// A report of the worker.
 #[derive(Debug)]
 pub(in crate::server) enum Done {
-    /// A session was written, so many messages of it; or not, and why.
+    /// A session was written, with its number of messages; or not, and why.
     Written(String, Result<u32, Refused>),
-    /// A file is another one than this process knows.
+    /// A file differs from the one that this process knows.
     News(News),
-    /// A session's file was to be looked at, and there is none.
+    /// A session's file was looked for, and there is none.
     Missing(Folder, String),
 }
 
-/// Why a session was not written. Its file is as it was.
+/// The reason that a session was not written. Its file is as it was.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(in crate::server) enum Refused {
-    /// Somebody changed the file; that is told as news.
+    /// Somebody else changed the file; reported as news.
     Changed,
-    /// It cannot be, or must not be.
+    /// The file cannot be written, or must not be.
     File(FileError),
 }
 
 /// A file that others wrote, changed or removed.
 #[derive(Debug, Clone)]
 pub(in crate::server) struct News {
-    /// Where it lies.
+    /// The folder of the file.
     pub folder: Folder,
-    /// Whose it is, by its name.
+    /// Session id in the file name.
     pub id: String,
-    /// What it holds; nothing where it is gone.
+    /// The content; `None` if the file was removed.
     pub found: Option<Found>,
 }
 
-/// What a file holds.
+/// Content of a file.
 #[derive(Debug, Clone)]
 pub(in crate::server) struct Found {
-    /// Its hash; empty where it could not be read.
+    /// SHA-256 of the content; empty if it could not be read.
     pub hash: String,
-    /// Its size.
+    /// Size of the content.
     pub bytes: u64,
-    /// It, or why it cannot be used.
+    /// The parsed content, or why it cannot be used.
     pub trajectory: Result<Box<Trajectory>, FileError>,
 }
 
 impl Found {
-    /// What a reading came to; nothing where there is no file.
+    /// Converts a read; `None` if there is no file.
     pub fn of(id: &str, read: Result<Option<Held>, FileError>) -> Option<Self> {
         match read.transpose()? {
             Ok(held) => Some(Self {
@@ -75,43 +75,43 @@ impl Found {
 type Call = Box<dyn FnOnce() + Send>;
 
 enum Job {
-    /// What happens in this folder is told from now on.
+    /// Reports changes in this folder from now on.
     Follow(Folder),
-    /// A session is written, unless somebody changed its file.
+    /// Writes a session, unless somebody changed its file.
     Write(Folder, Box<Content>),
-    /// What the session has of its file is looked at; it is told as news where it was not seen before.
+    /// Reads a session's file, and reports it unless the session has its content.
     Look(Folder, String),
-    /// It is looked whether a file is another one, though no word of that came.
+    /// Checks a file for a change that the system may not have reported.
     Check(Folder, String),
-    /// What the file of this hash says is in the session: it may be written over.
+    /// Allows overwriting the file while it has this hash: its content is in the session.
     Accept(Folder, String, String),
-    /// A session's file goes with it; who is told.
+    /// Removes a session's file, and reports the outcome.
     Remove(Folder, String, Box<dyn FnOnce(Result<(), FileError>) + Send>),
-    /// Something else that waits for the disk.
+    /// Runs another job that blocks on the disk.
     Run(Call),
-    /// Something happened at these places; anywhere, where there is none.
+    /// Paths that changed; empty if the system cannot name them.
     Stirred(Vec<PathBuf>),
-    /// It ends, and says so.
+    /// Ends the thread, and reports that.
     End(Call),
 }
 
-/// The way to the thread.
+/// Handle of the worker thread.
 #[derive(Debug)]
 pub(in crate::server) struct Worker {
     jobs: Sender<Job>,
 }
 
 impl Worker {
-    /// Starts the thread. `tell` is called on it.
+    /// Starts the thread, on which `tell` is called.
     ///
     /// # Errors
-    /// When there can be no thread.
+    /// Fails if the thread cannot be spawned.
     pub fn start(tell: impl Fn(Done) + Send + 'static) -> std::io::Result<Self> {
         let (jobs, heard) = channel();
         let stirs = jobs.clone();
         let watcher = notify::recommended_watcher(move |event: notify::Result<notify::Event>| {
             let places = match event {
-                // Reading changes nothing; our own reading would stir us again.
+                // Reads change nothing, and our own would trigger another look.
                 Ok(event) if matches!(event.kind, EventKind::Access(_)) => return,
                 Ok(event) => event.paths,
                 Err(_) => Vec::new(),
@@ -145,8 +145,8 @@ impl Worker {
         drop(self.jobs.send(Job::Look(folder, id.to_owned())));
     }
 
-    /// Looks at a file whose change the system may have told nobody. It is read only where its size, its time or its
-    /// identity is another one.
+    /// Checks a file for a change that the system may not have reported. It is read only if its size, time or
+    /// inode differs.
     pub fn check(&self, folder: Folder, id: &str) {
         drop(self.jobs.send(Job::Check(folder, id.to_owned())));
     }
@@ -155,7 +155,7 @@ impl Worker {
         drop(self.jobs.send(Job::Accept(folder, id.to_owned(), hash)));
     }
 
-    /// Removes a session's file with all that was left of its writing. Who tells of it is called on the thread.
+    /// Removes a session's file and its temporary files. `tell` is called on the thread.
     pub fn remove(
         &self,
         folder: Folder,
@@ -165,30 +165,30 @@ impl Worker {
         drop(self.jobs.send(Job::Remove(folder, id.to_owned(), Box::new(tell))));
     }
 
-    /// Does something that waits for the disk, after all that was asked before.
+    /// Runs a job that blocks on the disk, after all jobs queued before.
     pub fn run(&self, job: impl FnOnce() + Send + 'static) {
         drop(self.jobs.send(Job::Run(Box::new(job))));
     }
 
-    /// Ends it once all that was asked is done.
+    /// Ends the thread after its queued jobs, then calls `done`.
     pub fn finish(self, done: impl FnOnce() + Send + 'static) {
         if let Err(unsent) = self.jobs.send(Job::End(Box::new(done)))
             && let Job::End(done) = unsent.0
         {
-            // The thread is gone already.
+            // The thread has ended already.
             done();
         }
     }
 }
 
-/// What tells that a file may be another one, before it is read.
+/// Metadata that shows a change of a file before it is read.
 #[derive(Debug, Clone, PartialEq, Eq)]
 struct Seen {
     bytes: u64,
     modified: Option<SystemTime>,
-    /// Its number in its file system, where files have one.
+    /// 0 where files have none.
     inode: u64,
-    /// What it held, where it was read; empty where it could not be.
+    /// Hash of the content; `None` if it was not read, empty if it could not be.
     hash: Option<String>,
 }
 
@@ -206,26 +206,26 @@ impl Seen {
     }
 }
 
-/// A file of ours that is written and not in its place.
+/// A file of ours that is staged and not in its place.
 struct Prepared {
     file: PathBuf,
     staged: Staged,
-    /// The hash of the file that it replaces, where there is one.
+    /// Hash of the file to replace, if there is one.
     before: Option<String>,
-    /// The hash of the new one.
+    /// Hash of the new file.
     hash: String,
-    /// Messages in it.
+    /// Number of messages in it.
     said: u32,
 }
 
 struct Files<T> {
     watcher: Option<RecommendedWatcher>,
     followed: BTreeSet<Folder>,
-    /// Files as they were told last.
+    /// Last known state of each file.
     seen: BTreeMap<PathBuf, Seen>,
-    /// Files whose content is in their session, by its hash: these may be written over.
+    /// Hashes of the files whose content is in their session: these may be overwritten.
     ours: BTreeMap<PathBuf, String>,
-    /// The files that our own took the place of: somebody may have had one open and written into it.
+    /// Files that ours replaced: another process may have one open and write into it.
     replaced: BTreeMap<PathBuf, Replaced>,
     tell: T,
 }
@@ -235,7 +235,7 @@ impl<T: Fn(Done)> Files<T> {
         let mut stirred: Option<Vec<PathBuf>> = None;
         loop {
             let next = match stirred {
-                // What comes at once is looked at once.
+                // Changes are gathered until it is quiet.
                 Some(_) => jobs.recv_timeout(QUIET),
                 None => jobs.recv().map_err(|_| RecvTimeoutError::Disconnected),
             };
@@ -243,7 +243,7 @@ impl<T: Fn(Done)> Files<T> {
                 Ok(Job::Stirred(places)) => {
                     if self.is_about(&places) {
                         let known = stirred.get_or_insert_default();
-                        // Where nobody can say where, it is everywhere.
+                        // An event without a path may concern any.
                         known.extend(if places.is_empty() { vec![PathBuf::new()] } else { places });
                     }
                     if stirred.as_ref().is_some_and(|places| places.len() > MOST_GATHERED) {
@@ -263,7 +263,8 @@ impl<T: Fn(Done)> Files<T> {
                     self.ours.extend(folder.file(&id).ok().map(|file| (file, hash)));
                 }
                 Ok(Job::Remove(folder, id, tell)) => tell(self.remove(&folder, &id)),
-                // Whoever waits for a job that panics is told by what the job held; the others still need this thread.
+                // A job that panics answers its request when what it holds is dropped; other jobs still need
+                // the thread.
                 Ok(Job::Run(job)) => drop(catch_unwind(AssertUnwindSafe(job))),
                 Ok(Job::End(done)) => return done(),
                 Err(RecvTimeoutError::Timeout) => self.look(&stirred.take().unwrap_or_default()),
@@ -274,7 +275,7 @@ impl<T: Fn(Done)> Files<T> {
 
     fn write(&mut self, folder: &Folder, content: &Content) {
         let id = &content.id;
-        // What somebody wrote into a file that was replaced comes before what is written now.
+        // What somebody wrote into a replaced file comes before this write.
         self.put_back(folder, id, Unchanged::Kept);
         let prepared = self.prepare(folder, content);
         let written = match prepared.and_then(|prepared| self.put(folder, id, prepared)) {
@@ -287,7 +288,7 @@ impl<T: Fn(Done)> Files<T> {
         (self.tell)(Done::Written(id.clone(), written));
     }
 
-    /// Writes what a file is to be, where it may be written over.
+    /// Stages the new content of a file that may be overwritten.
     fn prepare(&self, folder: &Folder, content: &Content) -> Result<Prepared, Refused> {
         let id = &content.id;
         let file = folder.file(id).map_err(Refused::File)?;
@@ -299,7 +300,7 @@ impl<T: Fn(Done)> Files<T> {
                 Some(held.trajectory(id).map_err(Refused::File)?)
             }
             Some(held) => {
-                // What is no session's is not changed by one.
+                // A file that is no session's is left alone.
                 held.trajectory(id).map_err(Refused::File)?;
                 return Err(Refused::Changed);
             }
@@ -311,16 +312,16 @@ impl<T: Fn(Done)> Files<T> {
         Ok(Prepared { file, staged, before, hash: new.hash, said })
     }
 
-    /// Puts what was prepared in its place.
+    /// Moves a staged file into place.
     fn put(&mut self, folder: &Folder, id: &str, prepared: Prepared) -> Result<u32, Refused> {
         let Prepared { file, staged, before, hash, said } = prepared;
-        // A busy disk takes its time for a write: what somebody put there meanwhile is not written over.
+        // A write takes long on a busy disk: a change made meanwhile is not overwritten.
         let now = folder.read(id).map_err(Refused::File)?.map(|held| held.hash);
         if now != before {
             return Err(Refused::Changed);
         }
         let old = fs::File::open(&file).ok().zip(before);
-        // Before it is in its place: what is seen of it there may be somebody else's already.
+        // Taken before the move: afterwards the path may be somebody else's file.
         let seen = staged.about().map(|about| Seen { hash: Some(hash.clone()), ..Seen::of(&about) });
         staged.place().map_err(Refused::File)?;
         self.ours.insert(file.clone(), hash.clone());
@@ -331,7 +332,7 @@ impl<T: Fn(Done)> Files<T> {
         Ok(said)
     }
 
-    /// Puts back what somebody wrote into a file while ours took its place: who writes in place has the old one open.
+    /// Restores what somebody wrote into a replaced file: whoever writes in place still has the old one open.
     fn put_back(&mut self, folder: &Folder, id: &str, unchanged: Unchanged) {
         let Ok(file) = folder.file(id) else { return };
         let Some(replaced) = self.replaced.get_mut(&file) else { return };
@@ -352,13 +353,13 @@ impl<T: Fn(Done)> Files<T> {
     }
 
     fn remove(&mut self, folder: &Folder, id: &str) -> Result<(), FileError> {
-        // Where no file can be named after it there is none.
+        // An id that cannot be a file name has no file.
         let Ok(file) = folder.file(id) else { return Ok(()) };
         self.seen.remove(&file);
         self.ours.remove(&file);
         self.replaced.remove(&file);
         match folder.remove(id) {
-            // What lies there is not this session's.
+            // The file there is another session's.
             Ok(_) | Err(FileError::OtherId { .. }) => Ok(()),
             Err(error) => Err(error),
         }
@@ -369,7 +370,7 @@ impl<T: Fn(Done)> Files<T> {
             return;
         }
         self.watch(&folder);
-        // What is there now is no news.
+        // Existing files are not reported.
         for id in folder.ids().unwrap_or_default() {
             if let Ok(file) = folder.file(&id)
                 && !self.seen.contains_key(&file)
@@ -381,12 +382,12 @@ impl<T: Fn(Done)> Files<T> {
 
     fn watch(&mut self, folder: &Folder) {
         if let Some(watcher) = &mut self.watcher {
-            // Anew each time: a folder may have come, or be another one of the same name.
+            // Each time: a folder may be new, or another one of the same name.
             folder.way().iter().for_each(|folder| watch(watcher, folder));
         }
     }
 
-    /// Returns whether what happened there may have changed a file of ours, or a folder on the way to one.
+    /// `true` if a change there may concern a session's file or a folder above it.
     fn is_about(&self, places: &[PathBuf]) -> bool {
         places.is_empty() || places.iter().any(|place| self.named(place).is_some() || self.is_on_way(place))
     }
@@ -395,7 +396,7 @@ impl<T: Fn(Done)> Files<T> {
         place.as_os_str().is_empty() || self.followed.iter().any(|folder| folder.way().contains(place))
     }
 
-    /// The file that a place is.
+    /// The session's file at a path.
     fn named(&self, place: &Path) -> Option<(Folder, String)> {
         self.followed.iter().find_map(|folder| Some((folder.clone(), folder.id_of(place)?)))
     }
@@ -404,7 +405,7 @@ impl<T: Fn(Done)> Files<T> {
         let named: BTreeSet<(Folder, String)> = places.iter().filter_map(|place| self.named(place)).collect();
         let is_any = places.iter().any(|place| self.is_on_way(place));
         for folder in self.followed.clone() {
-            // Before it is looked: nothing can happen between the two unseen.
+            // Watched before the look, so that no change between them is missed.
             self.watch(&folder);
             if is_any {
                 let known = self.seen.keys().filter_map(|file| folder.id_of(file));
@@ -415,7 +416,7 @@ impl<T: Fn(Done)> Files<T> {
         named.iter().for_each(|(folder, id)| self.look_at(folder, id, true));
     }
 
-    /// Looks at a file that may have been told before, to somebody else.
+    /// Looks at a file and reports it even if it was reported before.
     fn look_again(&mut self, folder: &Folder, id: &str) {
         if let Some(seen) = folder.file(id).ok().and_then(|file| self.seen.get_mut(&file)) {
             seen.hash = None;
@@ -423,8 +424,7 @@ impl<T: Fn(Done)> Files<T> {
         self.look_at(folder, id, true);
     }
 
-    /// Looks whether a file is another one than before, and tells it. One that nobody named is not read where its size,
-    /// its time and its identity are the same.
+    /// Reports a file that changed. One that no event named is read only if its size, time or inode differs.
     fn look_at(&mut self, folder: &Folder, id: &str, is_named: bool) {
         let Ok(file) = folder.file(id) else { return };
         self.put_back(folder, id, Unchanged::LetGo);
@@ -452,10 +452,10 @@ impl<T: Fn(Done)> Files<T> {
     }
 }
 
-/// Places that are gathered at most before it is looked all the same.
+/// Number of gathered paths that triggers a look before it is quiet.
 const MOST_GATHERED: usize = 1000;
 
-/// What can be seen of a file without reading it.
+/// Metadata of a file; `None` if there is none.
 fn stamp(file: &PathBuf) -> Option<Seen> {
     fs::symlink_metadata(file).ok().as_ref().map(Seen::of)
 }

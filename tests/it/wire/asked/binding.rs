@@ -1,4 +1,5 @@
-//! The built program before a provider that binds thinking to its prompt and refuses any other with 400.
+//! The built binary with a provider that binds thinking to its prompt and rejects other thinking with status
+//! 400.
 
 use super::{settings, turn};
 use crate::binding::{bound, reply};
@@ -6,8 +7,8 @@ use crate::wire::script::{Editor, Folder};
 use models::testing::Server;
 use serde_json::json;
 
-/// The thinking in each request of three turns, the first message being reworded before the last; nothing where the
-/// provider refused.
+/// The number of thinking blocks in each request of three turns, with the first message edited before the
+/// last; `None` for a rejected request.
 fn thought(model: &str) -> Vec<Option<usize>> {
     let server = Server::start(|_, asked| reply(&asked.body, "It works."));
     let folder = Folder::new(&format!("asked-binding-{model}"));
@@ -31,6 +32,6 @@ fn known_model_is_never_sent_thinking_behind_a_change() {
 }
 
 #[test]
-fn refusal_of_thinking_is_met_by_one_request_without_it() {
+fn rejected_thinking_is_left_out_of_one_retry() {
     assert_eq!(thought("claude-opus-5"), [Some(0), Some(1), None, Some(0), Some(1)]);
 }

@@ -1,4 +1,4 @@
-//! Why a turn failed, for programs: the class, the status and the hint that a provider gave reach the client.
+//! Machine-readable causes of a failed turn: class, status and retry hint of the provider reach the client.
 
 use super::{settings, turn};
 use crate::wire::client::{Start, Wire};
@@ -6,7 +6,7 @@ use crate::wire::script::{Editor, Folder};
 use models::testing::{Act, Reply, Server, event};
 use serde_json::{Value, json};
 
-/// The data of the error in which a turn over this wire ends.
+/// The error data of a turn that fails over this wire.
 fn data(name: &str, wire: &str, reply: Reply) -> Value {
     let server = Server::replies(vec![reply]);
     let folder = Folder::new(&format!("asked-cause-{name}"));
@@ -16,7 +16,7 @@ fn data(name: &str, wire: &str, reply: Reply) -> Value {
 }
 
 #[test]
-fn a_provider_that_failed_is_named_with_its_class_and_its_hint() {
+fn provider_error_has_class_status_and_hint() {
     let limited = Reply::body(429, "{\"error\": {\"message\": \"slow down\"}}").with("retry-after", "120");
     assert_eq!(
         data("rate", "openai-chat", limited),
@@ -34,7 +34,7 @@ fn a_provider_that_failed_is_named_with_its_class_and_its_hint() {
     assert_eq!((&inside["cause"], &inside["status"]), (&json!("auth"), &Value::Null), "{inside}");
 }
 
-/// Gateways repeat the credentials of whoever stands behind them, and providers a masked or cut key.
+/// Gateways repeat the upstream's credentials, and providers a masked or cut key.
 #[test]
 fn excerpt_of_a_provider_error_shows_no_credential() {
     const KEY: &str = "qk7Rmz4w-Tp9xLc2v-Hn5yBd8s";
@@ -61,7 +61,7 @@ fn excerpt_of_a_provider_error_shows_no_credential() {
         editor.open("s", None);
         let data = turn(&mut editor, "What is it?")["error"]["data"].take();
         let found = data["excerpt"].as_str().expect("an excerpt");
-        // An event is shown by its beginning.
+        // An event's excerpt is its beginning.
         let shown = found.trim_end_matches('…');
         assert!(if found == shown { excerpt == shown } else { excerpt.starts_with(shown) }, "{found}");
         let frames: String = editor.client.frames().iter().map(ToString::to_string).collect();

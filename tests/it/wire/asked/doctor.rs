@@ -1,5 +1,5 @@
-//! `threadhold doctor` against providers on loopback: what is wrong is named by its class, with what to do, and the exit
-//! code tells whether anything is.
+//! `threadhold doctor` with providers on loopback: an error is named by its class, with advice, and the exit
+//! code shows whether there is one.
 
 use super::{WIRES, answer};
 use models::testing::{Act, Reply, Server};
@@ -7,7 +7,7 @@ use std::process::Command;
 
 const KEY: &str = "sk-planted-doctor-9911";
 
-/// Runs it; the exit code and what it printed.
+/// Runs the doctor; returns the exit code and the output.
 fn doctor(model: &str, url: &str, has_key: bool) -> (Option<i32>, String) {
     let mut command = Command::new(env!("CARGO_BIN_EXE_threadhold"));
     command.args(["doctor", "--model", model, "--base-url", url, "--key-env", "PLANTED_KEY"]);
@@ -21,7 +21,7 @@ fn doctor(model: &str, url: &str, has_key: bool) -> (Option<i32>, String) {
 }
 
 #[test]
-fn a_doctor_finds_nothing_where_all_is_well() {
+fn working_provider_passes_all_checks() {
     for wire in WIRES {
         let server = Server::replies(vec![answer(wire, "ready", &[])]);
         let (code, said) = doctor(&format!("{wire}:m"), &server.url(), true);
@@ -37,7 +37,7 @@ fn a_doctor_finds_nothing_where_all_is_well() {
 }
 
 #[test]
-fn a_doctor_names_what_is_wrong_and_what_to_do() {
+fn doctor_names_the_error_and_advice() {
     let repeats = format!("{{\"error\": {{\"message\": \"Incorrect API key provided: {KEY}\"}}}}");
     let plain = |status| Reply::body(status, "{\"error\": {\"message\": \"no\"}}");
     let page = Reply::stream(vec![Act::Send(b"<html>Welcome</html>".to_vec())]);
@@ -59,12 +59,12 @@ fn a_doctor_names_what_is_wrong_and_what_to_do() {
         assert_eq!(server.asked().len(), 1, "{class}: it is asked once");
         assert!(!said.contains(KEY), "{said}");
     }
-    // It speaks no TLS.
+    // The server has no TLS.
     let server = Server::replies(vec![plain(200)]);
     let (code, said) = doctor("openai-chat:m", &server.url().replace("http:", "https:"), true);
     assert_eq!(code, Some(1), "{said}");
     assert!(said.contains("failed   network: ") && said.contains("http or https"), "{said}");
-    // A fixture that is none.
+    // A missing fixture.
     let (code, said) = doctor("scripted:nowhere.json", "http://127.0.0.1:1", false);
     assert_eq!(code, Some(1), "{said}");
     assert!(said.contains("nowhere.json: ") && said.contains("Check that the file exists"), "{said}");
@@ -77,9 +77,9 @@ fn a_doctor_names_what_is_wrong_and_what_to_do() {
     assert!(said.contains("failed   network: ") && said.contains("Nothing listens there"), "{said}");
 }
 
-/// What a secret may stand in is refused and not repeated.
+/// Arguments that may contain a secret are rejected and not repeated.
 #[test]
-fn a_doctor_takes_no_address_and_no_name_with_a_key_in_it() {
+fn doctor_rejects_keys_in_addresses_and_names() {
     for (url, named) in [
         (&*format!("http://me:{KEY}@127.0.0.1:1/v1"), "PLANTED_KEY"),
         (&format!("http://127.0.0.1:1/v1?key={KEY}"), "PLANTED_KEY"),
@@ -95,9 +95,9 @@ fn a_doctor_takes_no_address_and_no_name_with_a_key_in_it() {
     }
 }
 
-/// The usual key is its provider's, and a proxy is for what is elsewhere.
+/// The provider's usual key is not sent to another address, and a proxy is not used for this machine.
 #[test]
-fn a_doctor_sends_the_usual_key_to_its_provider_alone_and_asks_this_machine_itself() {
+fn doctor_sends_no_key_or_proxy_request_to_loopback() {
     let server = Server::replies(vec![answer("openai-chat", "ready", &[])]);
     let run = |url: &str| {
         let mut command = Command::new(env!("CARGO_BIN_EXE_threadhold"));
@@ -108,7 +108,7 @@ fn a_doctor_sends_the_usual_key_to_its_provider_alone_and_asks_this_machine_itse
         let said = String::from_utf8_lossy(&output.stdout) + String::from_utf8_lossy(&output.stderr);
         (output.status.code(), said.into_owned())
     };
-    // With what the wire puts there itself.
+    // The address already has the wire's path.
     let (code, said) = run(&format!("{}/v1/chat/completions/", server.url()));
     assert_eq!(code, Some(0), "{said}");
     let asked = server.asked();
@@ -120,7 +120,7 @@ fn a_doctor_sends_the_usual_key_to_its_provider_alone_and_asks_this_machine_itse
 }
 
 #[test]
-fn a_doctor_that_cannot_ask_says_how_it_is_asked() {
+fn unusable_model_argument_gets_advice() {
     for (model, why) in [
         ("gpt-4o", "expected WIRE:NAME"),
         ("openai-chat:", "the model's name is missing: openai-chat:NAME"),

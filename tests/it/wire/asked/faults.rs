@@ -1,5 +1,5 @@
-//! Providers that fail, as a session sees them: what is asked again is shown, what is cancelled closes its connection, what
-//! does not pass ends the turn with its class, and the user's text is there in each case.
+//! Failing providers as a session sees them: retries are shown, a cancel closes the connection, a permanent
+//! error ends the turn with its class, and the user's text is kept.
 
 use super::{answer, settings, turn};
 use crate::wire::script::{Editor, Folder};
@@ -17,7 +17,7 @@ fn start(name: &str, server: &Server) -> (Folder, Editor) {
     (folder, editor)
 }
 
-/// The texts of the session, as it is stored.
+/// The stored session as text.
 fn said(editor: &mut Editor) -> String {
     editor.call("session/subscribe", json!({ "sessionId": "s" })).to_string()
 }
@@ -28,14 +28,14 @@ fn retrying(editor: &mut Editor) -> Value {
 }
 
 #[test]
-fn a_call_that_is_made_again_is_shown() {
+fn retry_is_shown() {
     let server = Server::replies(vec![limited("3"), limited("4"), answer("openai-chat", "Well.", &[])]);
     let (_folder, mut editor) = start("again", &server);
     let ended = turn(&mut editor, "What is it?");
     assert_eq!(ended["status"], "completed", "{ended}");
     for (attempt, delay) in [(2, 3), (3, 4)] {
         let told = retrying(&mut editor);
-        // A tenth of so little is nothing.
+        // A tenth of so short a delay rounds to zero.
         assert_eq!((&told["attempt"], &told["delayMs"]), (&json!(attempt), &json!(delay)), "{told}");
         assert!(told["reason"].as_str().is_some_and(|reason| reason.contains("slow down")), "{told}");
     }
@@ -45,7 +45,7 @@ fn a_call_that_is_made_again_is_shown() {
 }
 
 #[test]
-fn a_cancel_while_a_call_waits_to_be_made_again_ends_the_turn() {
+fn cancel_during_a_retry_delay_ends_the_turn() {
     let server = Server::replies(vec![limited("50000")]);
     let (_folder, mut editor) = start("cancel-wait", &server);
     let begun = editor.call("turn/start", json!({ "sessionId": "s", "content": "What is it?" }));
@@ -58,7 +58,7 @@ fn a_cancel_while_a_call_waits_to_be_made_again_ends_the_turn() {
 }
 
 #[tokio::test]
-async fn a_cancel_closes_the_connection_and_keeps_what_was_said() {
+async fn cancel_closes_the_connection_and_keeps_streamed_text() {
     let half = chunk(&json!({ "content": "Half of" }), None);
     let server = Server::replies(vec![Reply::stream(vec![half, Act::Hold])]);
     let (_folder, mut editor) = start("cancel", &server);
@@ -71,9 +71,9 @@ async fn a_cancel_closes_the_connection_and_keeps_what_was_said() {
     assert!(said.contains("What is it?") && said.contains("Half of"), "{said}");
 }
 
-/// Each of these ends the turn with what is wrong in its error; what the user said stays, and what was heard.
+/// Each of these ends the turn with its error; the user's text and the streamed text are kept.
 #[test]
-fn what_does_not_pass_ends_the_turn_with_its_class() {
+fn permanent_error_ends_the_turn_with_its_class() {
     let plain =
         |status| Reply::body(status, "{\"error\": {\"message\": \"no\"}}").with("retry-after-ms", "1");
     let half = chunk(&json!({ "content": "Half of" }), None);
@@ -101,7 +101,7 @@ fn what_does_not_pass_ends_the_turn_with_its_class() {
     }
 }
 
-/// A model that ends a piece within a surrogate pair, in its words and in the arguments of a call.
+/// A model that cuts a piece within a surrogate pair, in text and in a call's arguments.
 #[test]
 fn unpaired_surrogate_in_a_stream_costs_one_character() {
     let raw = |data: &str| Act::Send(format!("data: {data}\n\n").into_bytes());

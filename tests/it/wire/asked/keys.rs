@@ -1,5 +1,5 @@
-//! Keys never leave memory: one that a client gives and one of the environment are planted, all goes wrong that can, and
-//! nothing that stays behind holds them.
+//! Keys stay in memory: one from the client and one from the environment are planted, everything fails that
+//! can, and no file, log or message has them.
 
 use super::{answer, settings, turn};
 use crate::wire::client::{Start, Wire};
@@ -28,7 +28,7 @@ fn holders(folder: &Path, found: &mut Vec<String>) {
 }
 
 #[test]
-fn a_key_is_in_no_file_no_log_no_error_and_no_recording() {
+fn keys_are_in_no_file_log_error_or_recording() {
     for (key, is_given) in [(GIVEN, true), (SET, false)] {
         let repeats = format!("{{\"error\": {{\"message\": \"Incorrect API key provided: {key}\"}}}}");
         let server = Server::replies(vec![
@@ -55,7 +55,7 @@ fn a_key_is_in_no_file_no_log_no_error_and_no_recording() {
         let mut editor = Editor::over(start.start(), &folder, settings);
         if is_given {
             editor.call("model/key", json!({ "name": "PLANTED_KEY", "value": GIVEN }));
-            // Of a wrong shape: it is refused, and not repeated.
+            // Malformed key messages are rejected and not repeated.
             let refused = editor.refused("model/key", json!({ "name": 7, "value": GIVEN }));
             assert_eq!(refused["code"], -32_602);
             drop(editor.client.call("model/key", json!([GIVEN])));
@@ -71,7 +71,7 @@ fn a_key_is_in_no_file_no_log_no_error_and_no_recording() {
         assert!(asked.iter().all(|asked| asked.header("authorization") == Some(&*bearer)), "{is_given}");
         assert!(asked.iter().all(|asked| !asked.body.to_string().contains("planted")));
         if is_given {
-            // Forgotten: the environment's is left.
+            // After the client's key is removed, the environment's is used.
             editor.call("model/key", json!({ "name": "PLANTED_KEY" }));
             turn(&mut editor, "What is it?");
             let last = server.asked().pop().expect("it was asked");

@@ -1,5 +1,5 @@
-//! Refusals that speak of size: which of them are believed, what is learned from them, and how it is given up again. The
-//! built binary before a provider on loopback.
+//! Errors about size: which are believed, the limits learned from them, and when these are dropped. The built
+//! binary with a provider on loopback.
 
 use super::{accepted, answer, is_summary, settings, turn};
 use crate::wire::script::{Editor, Folder, prose};
@@ -16,18 +16,18 @@ fn inspected(editor: &mut Editor) -> Value {
     editor.call("context/inspect", json!({ "sessionId": "s" }))
 }
 
-/// The causes of an ended turn, for programs.
+/// Cause and status of a failed turn.
 fn cause(ended: &Value) -> (Value, Value) {
     let data = &ended["error"]["data"];
     (data["cause"].clone(), data["status"].clone())
 }
 
-/// What a request says, without the limit of its answer.
+/// The messages of a request, without the answer limit.
 fn messages(asked: &Asked) -> String {
     asked.body["messages"].to_string()
 }
 
-/// A proxy's refusal of a short request says nothing of the model's window.
+/// A proxy's rejection of a short request does not state the model's window.
 #[test]
 fn refusal_of_a_short_request_teaches_no_limit() {
     let server = Server::replies(vec![
@@ -55,9 +55,9 @@ fn refusal_of_a_short_request_teaches_no_limit() {
     assert_eq!(messages(&asked[3]).matches("Hello.").count(), 4, "nothing was left out");
 }
 
-/// What the window has left is asked for the answer, and no more than its model gives.
+/// The answer limit is the rest of the window, and at most the model's maximum.
 #[test]
-fn newer_claude_is_asked_for_as_much_as_it_answers() {
+fn newer_claude_gets_its_full_answer_limit() {
     for (name, window, most) in [
         ("claude-opus-6", None::<u32>, 128_000),
         ("us.anthropic.claude-sonnet-5-5-v1:0", None, 128_000),
@@ -98,7 +98,7 @@ fn openrouter(limit: u32, input: u32, output: u32) -> String {
     .to_string()
 }
 
-/// The conversation is not what was too large.
+/// The conversation was not too large.
 #[test]
 fn refusals_of_the_answers_length_shrink_nothing() {
     let mut requests = 0;
@@ -131,15 +131,15 @@ fn refusals_of_the_answers_length_shrink_nothing() {
     assert!(!asked.iter().any(is_summary));
 }
 
-/// What the answer may have is lowered, and the same is asked again.
+/// The answer limit is lowered, and the same request is repeated.
 #[test]
-fn an_answer_that_may_be_too_long_is_asked_for_again_with_less() {
+fn answer_limit_is_lowered_and_the_request_repeated() {
     let anthropic = |message: &str| {
         json!({ "type": "error", "error": { "type": "invalid_request_error", "message": message } })
             .to_string()
     };
     for (wire, words, lowered) in [
-        // The window that was told, less the prompt that was counted and a margin of three hundredths.
+        // The stated window, less the stated prompt and a margin of 3 %.
         ("openai-chat", openrouter(20_000, 180, 31_000), 20_000 - 180 - 600),
         (
             "anthropic",
@@ -174,7 +174,7 @@ fn an_answer_that_may_be_too_long_is_asked_for_again_with_less() {
         assert_eq!(messages(&asked[0]), messages(&asked[1]), "{wire}: the same was asked");
         assert_eq!(asked[1].body["max_tokens"], lowered, "{words}");
         assert!(asked[2].body["max_tokens"].as_u64() <= Some(lowered), "{wire}: it stays lower");
-        // The next process knows it too.
+        // The next process knows the limit, too.
         editor.kill();
         let mut editor = Editor::start(&folder, set);
         editor.open("s", None);

@@ -1,4 +1,5 @@
-//! Who sums up: a model of its own at a second address, the main one where that fails. And overflows of which nobody speaks.
+//! Models for summaries: a separate one at a second address, with the main one as fallback. Also overflows
+//! that no provider reports.
 
 use super::{WIRES, accepted, answer, in_turn, is_summary, settings, summary, turn, unused, used};
 use crate::wire::client::{Start, Wire};
@@ -6,7 +7,7 @@ use crate::wire::script::{Editor, Folder, prose};
 use models::testing::{Reply, Server, event};
 use serde_json::{Value, json};
 
-/// A main model that runs over a window of 8,000 tokens, and sums up well.
+/// A main model with a window of 8,000 tokens that can also summarize.
 fn main_model() -> Server {
     in_turn("openai-chat", move |request, _| match request {
         1 => answer("openai-chat", &prose("first answer", 130), &["c1"]),
@@ -25,9 +26,8 @@ fn with_summaries(main: &Server, other: &Server) -> Value {
     settings
 }
 
-/// The model for summaries gets these alone, and the main one none: by its name, without chance, told of the tools and to
-/// use none.
-///
+/// The model for summaries gets all of them and nothing else: with its own name, temperature 0, the tools,
+/// and the instruction to use none.
 #[test]
 fn a_model_for_summaries_gets_these_alone() {
     let (main, other) = (main_model(), Server::replies(vec![summary("openai-chat")]));
@@ -49,10 +49,9 @@ fn a_model_for_summaries_gets_these_alone() {
     assert_eq!(main.asked().len(), 4);
 }
 
-/// Where it fails the main one is asked the same, once.
-///
+/// If it fails, the main model gets the same request once.
 #[test]
-fn where_the_model_for_summaries_fails_the_main_one_sums_up() {
+fn main_model_summarizes_if_the_summary_model_fails() {
     let (main, other) =
         (main_model(), Server::replies(vec![Reply::body(401, "{\"error\": {\"message\": \"no\"}}")]));
     let folder = Folder::new("asked-spare");
@@ -68,10 +67,9 @@ fn where_the_model_for_summaries_fails_the_main_one_sums_up() {
     assert_eq!(a, b, "it is asked the same");
 }
 
-/// A summary that breaks in the middle of its words is asked for again: nobody read them, and none of them is in it.
-///
+/// A summary that breaks in the middle is requested again: no user saw it, and nothing of it is kept.
 #[test]
-fn a_summary_that_breaks_in_its_middle_is_asked_for_again() {
+fn broken_summary_is_requested_again() {
     let half =
         json!({ "choices": [{ "index": 0, "delta": { "content": "<summary>\nA broken beginning" } }] });
     let broken = json!({ "error": { "code": 529, "message": "Overloaded, retry after 1ms" } });
@@ -92,10 +90,9 @@ fn a_summary_that_breaks_in_its_middle_is_asked_for_again() {
     );
 }
 
-/// No key leaves for another place than the one it is named for, and what is wrong there says so.
-///
+/// A key is sent only to the address it is configured for, and the provider's error is reported.
 #[test]
-fn a_key_goes_where_it_is_named_for() {
+fn key_is_sent_only_to_its_own_address() {
     for named in [None, Some("OTHER_KEY")] {
         let (main, other) = (main_model(), Server::replies(vec![summary("openai-chat")]));
         let folder = Folder::new(&format!("asked-key-{}", named.is_some()));
@@ -116,9 +113,9 @@ fn a_key_goes_where_it_is_named_for() {
     }
 }
 
-/// What a provider cannot say is said by us: where the address ends, and that no key was sent.
+/// Errors get an explanation that the provider cannot give: the address, or the missing key.
 #[test]
-fn a_page_that_is_not_there_and_a_key_that_nobody_named_are_explained() {
+fn missing_page_and_missing_key_are_explained() {
     for (status, told) in [(404, "it ends before /chat/completions"), (401, "No key was sent")] {
         let server = Server::replies(vec![Reply::body(status, "{\"error\": {\"message\": \"no\"}}")]);
         let folder = Folder::new(&format!("asked-told-{status}"));
@@ -129,10 +126,9 @@ fn a_page_that_is_not_there_and_a_key_that_nobody_named_are_explained() {
     }
 }
 
-/// An answer that is none, to a prompt of which more was read than the window holds, is an overflow like any other. And half
-/// a window that was read of a prompt that filled it, over Ollama, makes the next one smaller.
+/// An empty answer whose reported input exceeds the window counts as an overflow.
 #[test]
-fn an_overflow_that_nobody_speaks_of_goes_to_the_ladder() {
+fn unreported_overflow_starts_compaction() {
     for wire in WIRES {
         let server = in_turn(wire, move |request, _| match request {
             1 => answer(wire, &prose("first answer", 130), &["c1"]),
@@ -152,10 +148,10 @@ fn an_overflow_that_nobody_speaks_of_goes_to_the_ladder() {
     }
 }
 
-/// An answer that is none and says nothing of what it used, to a prompt near the limit, is an overflow too; to a short one
-/// it is the end of the turn. Where it is given to the smaller prompt as well, it stays the end.
+/// An empty answer without usage counts as an overflow if the prompt is near the limit, and ends the turn if
+/// it is short. If the smaller prompt gets one too, it ends the turn.
 #[test]
-fn an_empty_answer_near_the_limit_goes_to_the_ladder() {
+fn empty_answer_near_the_limit_starts_compaction() {
     for wire in WIRES {
         for (lines, compactions) in [(160, 1), (40, 0)] {
             let server = in_turn(wire, move |request, _| match request {
@@ -183,16 +179,16 @@ fn an_empty_answer_near_the_limit_goes_to_the_ladder() {
     }
 }
 
-/// No summary is made before it is needed.
+/// No summary before it is needed.
 fn without_haste(wire: &str, server: &Server) -> Value {
     let mut settings = settings(wire, &server.url(), 8000);
     settings["policy"] = json!("rounds");
     settings
 }
 
-/// Ollama drops the beginning of what it cannot hold and answers all the same: the next prompt is smaller.
+/// Ollama silently drops the beginning of a prompt that is too long: the next prompt is made smaller.
 #[test]
-fn a_prompt_that_ollama_cut_in_silence_makes_the_next_one_smaller() {
+fn prompt_that_ollama_cut_makes_the_next_smaller() {
     for (input, compactions) in [(8100, 1), (1000, 0), (11_500, 0)] {
         let server = in_turn("ollama", move |request, asked| {
             let all = u32::try_from(asked.body.to_string().len() / 4).expect("a small number");

@@ -1,4 +1,4 @@
-//! Two processes on one folder: a session has one writer, and its end, however it comes, frees it at once.
+//! Two processes on one folder: a session has one writer, and any end of that process frees it at once.
 
 use super::super::client::{Client, Start, Wire};
 use super::super::ground::{Folder, said, wait_state};
@@ -9,7 +9,7 @@ fn open(client: &mut Client, session: &str) -> Result<Value, Value> {
 }
 
 #[test]
-fn a_session_has_one_writer_and_is_free_when_that_one_ends() {
+fn session_has_one_writer_until_that_process_ends() {
     let folder = Folder::new();
     let mut first = folder.serve(Start::new(Wire::Pipes));
     let mut second = folder.serve(Start::new(Wire::Pipes));
@@ -30,7 +30,7 @@ fn a_session_has_one_writer_and_is_free_when_that_one_ends() {
         let error = second.call(method, params).expect_err("the first one holds it");
         assert_eq!(error["data"]["kind"], "SessionHeldElsewhere", "{method}");
     }
-    // Both work beside each other on sessions of their own.
+    // Both processes work on sessions of their own.
     open(&mut second, "t").expect("it is nobody's");
     first.respond(&asked["id"], said("Hello."));
     wait_state(&mut first, "s", "completed");

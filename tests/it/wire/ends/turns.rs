@@ -1,5 +1,6 @@
-//! Each way to end, at each moment of a turn, over pipes and sockets: the exit code, nothing lost that was acknowledged,
-//! nobody left, and the session goes on in the next process. The table of it is left in the tests' folder.
+//! Each end of a process at each moment of a turn, over pipes and sockets: the exit code, nothing
+//! acknowledged lost, no process left, and the session continues in the next process. Leaves a table in the
+//! tests' folder.
 
 use super::super::client::{Client, Start, Wire};
 use super::super::ground::{Folder, SUMMARY, calls, is_event, long_history, said, stream, wait_state};
@@ -8,7 +9,7 @@ use serde_json::{Value, json};
 use std::collections::BTreeSet;
 use std::fmt::Write as _;
 
-/// Where the process is when it ends.
+/// The moment of the end.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Moment {
     Idle,
@@ -17,7 +18,7 @@ enum Moment {
     Summary,
 }
 
-/// How it ends.
+/// The cause of the end.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Way {
     ShutdownAndExit,
@@ -55,10 +56,10 @@ impl Way {
     }
 }
 
-/// What was shown of an answer when its process ended.
+/// Streamed text of an answer when its process ended.
 const SHOWN: &str = "This is what you saw";
 
-/// Opens session `s`, and one turn of it runs up to the moment.
+/// Opens session `s` and runs a turn up to the moment.
 fn reach(client: &mut Client, moment: Moment) {
     let history = if moment == Moment::Summary { long_history("h", true) } else { json!([]) };
     let opened = json!({ "workspaceFolder": "/w", "sessionId": "s", "tools": [{ "name": "read" }],
@@ -84,7 +85,7 @@ fn reach(client: &mut Client, moment: Moment) {
     }
 }
 
-/// The ids of messages that a client knows to be stored: those that it was told of, and those of answers.
+/// Ids of messages that a client knows to be stored, from events and responses.
 fn acknowledged(frames: &[Value]) -> BTreeSet<String> {
     let told = frames.iter().filter(|frame| is_event(frame, "messageAdded"));
     let told = told.map(|frame| &frame["params"]["message"]["id"]);
@@ -92,7 +93,7 @@ fn acknowledged(frames: &[Value]) -> BTreeSet<String> {
     told.chain(answered).filter_map(|id| id.as_str().map(str::to_owned)).collect()
 }
 
-/// Ends a process and looks at what the next one has. A line of the table.
+/// Ends a process and checks the next one; returns a line of the table.
 fn one(wire: Wire, moment: Moment, way: Way) -> String {
     let case = format!("{moment:?} {way:?} {wire:?}");
     let folder = Folder::new();
@@ -128,7 +129,7 @@ fn one(wire: Wire, moment: Moment, way: Way) -> String {
             let found = (&snapshot["state"], &status, newest);
             assert_eq!(found, (&json!("error"), &json!("failed"), request), "{case}");
         }
-        // An end in order keeps what the user saw.
+        // An orderly end keeps what was streamed.
         Moment::Streaming => {
             assert_eq!(newest["parts"][0]["text"], SHOWN, "{case}");
             assert_eq!((&snapshot["state"], &status), (&json!("idle"), &json!("cancelled")), "{case}");
@@ -155,7 +156,7 @@ fn one(wire: Wire, moment: Moment, way: Way) -> String {
     )
 }
 
-/// The open call takes its result, and the turn goes on with it; else the next turn runs to its end.
+/// Sends the result of a pending call, which continues the turn; otherwise runs the next turn.
 fn goes_on(client: &mut Client, moment: Moment) {
     if moment == Moment::ToolRuns {
         let result = json!({ "sessionId": "s", "toolCallId": "c1", "content": "late, but there" });
@@ -179,11 +180,11 @@ fn goes_on(client: &mut Client, moment: Moment) {
 }
 
 #[test]
-fn nothing_acknowledged_is_lost_however_and_whenever_it_ends() {
+fn no_end_of_a_process_loses_acknowledged_messages() {
     let mut table =
         String::from("| moment | end | wire | exit code | acknowledged and there | state then | turn |\n");
     table.push_str("|---|---|---|---|---|---|---|\n");
-    // The ways beside each other: the death of a parent is noticed after a second.
+    // In parallel: a parent's death is noticed after a second.
     let of_way = |way: Way| {
         let mut lines = String::new();
         for moment in [Moment::Idle, Moment::Streaming, Moment::ToolRuns, Moment::Summary] {
@@ -194,11 +195,11 @@ fn nothing_acknowledged_is_lost_however_and_whenever_it_ends() {
         lines
     };
     std::thread::scope(|scope| {
-        // Elsewhere a parent is not watched: the end of input tells that it is gone.
+        // Only Linux watches the parent; elsewhere the end of input shows that it is gone.
         let ways = Way::ALL.into_iter().filter(|way| cfg!(target_os = "linux") || *way != Way::ParentDeath);
         let ways: Vec<_> = ways.map(|way| (way, scope.spawn(move || of_way(way)))).collect();
         for (way, lines) in ways {
-            let lines = lines.join().unwrap_or_else(|_| panic!("{way:?}: its own message stands above"));
+            let lines = lines.join().unwrap_or_else(|_| panic!("{way:?}: see the message above"));
             table.push_str(&lines);
         }
     });

@@ -1,5 +1,5 @@
-//! What clients write as settings: values that cannot be used beside good ones, names that no setting has, other names and
-//! forms. Each good value holds, and each other one is said.
+//! Settings as clients write them: unusable values beside good ones, unknown names, other names and forms.
+//! Each good value takes effect, and each other one is reported.
 
 use super::super::client::{Start, Wire};
 use super::{Ground, in_force, wait_message, write};
@@ -40,7 +40,7 @@ fn a_bad_value_never_costs_the_good_ones() {
     );
     wait_message(&mut client, &["the new configuration: titles: "]);
     super::wait_round_limit(&mut client, 9);
-    // What it was before stays, value by value.
+    // The previous value stays, for each value alone.
     client.notify(
         "workspace/didChangeConfiguration",
         configuration(json!({ "roundLimit": "many", "mostFailures": 5 })),
@@ -53,7 +53,7 @@ fn a_bad_value_never_costs_the_good_ones() {
         wait_message(&mut client, &["the new configuration: settings: must be an object"]);
     }
 
-    // What is asked for one session is refused as a whole, and the field is named.
+    // Settings for one session are rejected as a whole, and the field is named.
     for (settings, field) in [
         (json!({ "roundLimit": 3, "threshold": "x" }), "settings.threshold"),
         (json!({ "roundLimit": 3, "retention": { "messages": 3, "userTurns": 4 } }), "settings.retention"),
@@ -68,7 +68,7 @@ fn a_bad_value_never_costs_the_good_ones() {
 }
 
 #[test]
-fn a_name_that_no_setting_has_is_said_with_the_nearest_and_refuses_nothing() {
+fn unknown_setting_is_reported_with_the_nearest_name() {
     let ground = Ground::new("given-names");
     let named = ground.at("not-there.toml");
     let start = Start::new(Wire::Pipes)
@@ -108,17 +108,16 @@ fn a_name_that_no_setting_has_is_said_with_the_nearest_and_refuses_nothing() {
     ] {
         assert_eq!(in_force(&mut client, "s", name)["value"], value, "{name}");
     }
-    // A file that is named before it is there counts once it is.
+    // A named file that does not exist yet is used once it does.
     write(&named, "mostFailures = 9\ntitles = \"model\"\n");
     client.wait_notification("the file's value", |frame| {
         frame["params"]["type"] == "threadUpdated" && frame["params"]["settings"]["titles"] == "model"
     });
 }
 
-/// As VS Code's `getConfiguration` gives settings, and as policy files call them.
-///
+/// The forms of VS Code's `getConfiguration` and of policy files.
 #[test]
-fn settings_are_taken_nested_dotted_and_under_the_names_of_policy_files() {
+fn nested_dotted_and_policy_file_names_are_accepted() {
     let ground = Ground::new("given-forms");
     let mut client = ground.start().start();
     client.initialize(ground.hello(json!({})));
@@ -167,8 +166,7 @@ fn settings_are_taken_nested_dotted_and_under_the_names_of_policy_files() {
     }
 }
 
-/// What `threadhold policy` prints can be set, each value under its name.
-///
+/// The output of `threadhold policy` can be set, each value under its name.
 #[test]
 fn a_printed_policy_is_made_of_settings() {
     let ground = Ground::new("given-printed");
@@ -177,7 +175,7 @@ fn a_printed_policy_is_made_of_settings() {
     let text = String::from_utf8(command.expect("the binary runs").stdout).expect("a text");
     let mut printed: Value = toml::from_str(&text).expect("TOML");
     let all = printed.as_object_mut().expect("a table");
-    // What only a file of a policy can say.
+    // Values that only a policy file can have.
     for name in ["name", "toolKinds", "shortenTo", "order"] {
         all.remove(name).expect(name);
     }
@@ -192,7 +190,7 @@ fn a_printed_policy_is_made_of_settings() {
 }
 
 #[test]
-fn a_policys_file_is_followed_and_what_is_shown_of_it_can_be_handed_back() {
+fn policy_file_is_followed_and_its_path_is_accepted() {
     let ground = Ground::new("given-policy-file");
     let policy = ground.at("home/threadhold/mine.toml");
     let text = |messages: u32| {
@@ -216,7 +214,7 @@ fn a_policys_file_is_followed_and_what_is_shown_of_it_can_be_handed_back() {
     wait_message(&mut client, &["mine.toml", "not TOML at line 1: ", "stays"]);
     std::fs::remove_file(&policy).expect("it is removed");
     wait_message(&mut client, &["mine.toml", "there is none", "stays"]);
-    // Other settings go on to change meanwhile.
+    // Other settings still change meanwhile.
     client.notify("workspace/didChangeConfiguration", configuration(json!({ "roundLimit": 9 })));
     super::wait_round_limit(&mut client, 9);
     assert_eq!(messages(&mut client), 70);
@@ -225,7 +223,7 @@ fn a_policys_file_is_followed_and_what_is_shown_of_it_can_be_handed_back() {
         frame["params"]["settings"]["triggers"]["messages"] == 80
     });
 
-    // Another process, without the file: nobody is kept from the session, and what holds is said.
+    // In another process without the file, the default policy applies, and this is reported.
     drop(client);
     std::fs::remove_file(&policy).expect("it is removed");
     let mut client = ground.start().start();

@@ -1,10 +1,10 @@
-//! What a workspace's own file of settings can do: lower two limits, and nothing else.
+//! A workspace's settings file: it can lower two limits, and nothing else.
 
 use super::{Ground, in_force, wait_message, write};
 use serde_json::{Value, json};
 use std::fs;
 
-/// A workspace's file comes with the code that somebody cloned.
+/// The file comes with code that was cloned from elsewhere.
 #[test]
 fn workspace_file_can_only_tighten() {
     let ground = Ground::new("settings-tighten");
@@ -53,7 +53,7 @@ fn workspace_file_can_only_tighten() {
     assert_eq!(in_force(&mut client, "s", "roundLimit")["source"], "builtIn");
 }
 
-/// Stricter than what stands below it; what stands above it is the user's own.
+/// The file must be stricter than the layers below; the layers above are the user's own.
 #[test]
 fn workspace_file_is_compared_with_the_layers_below_it() {
     let ground = Ground::new("settings-strictest");

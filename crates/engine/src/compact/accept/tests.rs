@@ -1,9 +1,9 @@
-//! Answers as models give them, each with the narrative that comes of it, and the few that are refused.
+//! Shapes of model answers, each with the narrative read from it, and the answers that are refused.
 
 use super::*;
 use crate::tokens::QuarterOfChars;
 
-/// A narrative as the instruction asks for it.
+/// A narrative in the requested form.
 const AS_ASKED: &str = "## Goal\nMake the parser work.\n## Decisions\nA table, for it is short.\n## State\nHalf of it is \
                         done.\n## Next steps\n1. Write the other half.\n## Open questions\nNone.";
 
@@ -15,7 +15,7 @@ fn judged(answer: &Completion) -> Result<String, Refusal> {
     accept(answer, 1000, 1000, &QuarterOfChars).map_err(|(refusal, _)| refusal)
 }
 
-/// What comes of an answer: a name for the shape, the answer, the narrative.
+/// The name of a shape, an answer of that shape, the expected narrative.
 type Shape = (&'static str, String, String);
 
 fn shapes() -> Vec<Shape> {
@@ -192,7 +192,7 @@ fn answer_is_refused_for_its_size() {
     assert_eq!(
         sized(most, tokens),
         Err((Refusal::TooLarge { tokens, most }, Some(AS_ASKED.to_owned()))),
-        "it may be asked for once more, shorter"
+        "returned, so that a shorter one can be requested"
     );
     assert_eq!(sized(tokens, most), Err((Refusal::NoGain { tokens, covered: most }, None)));
 }

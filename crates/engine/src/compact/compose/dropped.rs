@@ -1,5 +1,4 @@
-//! A record under which whole rounds are gone, from the oldest on, without a summary of them: how many, and what is said
-//! of them. When that is the way is `ladder`'s.
+//! Records that drop whole rounds from the oldest on, without a summary. `ladder` decides when.
 
 use super::{Desk, Ingredients};
 use crate::compact::record::{Compaction, Mode, Strength};
@@ -12,9 +11,9 @@ use crate::tokens::PER_MESSAGE;
 use std::collections::BTreeMap;
 
 impl Desk<'_> {
-    /// Rung 4's first step: whole rounds dropped from the oldest on, until the prompt reaches the target; all of the
-    /// slice, where it does not. The block says so, names the user messages that went, and holds the ledger of what did,
-    /// where the target leaves room for it; where not even the first two fit, there is none.
+    /// Rung 4's first step: drops whole rounds from the oldest on until the prompt reaches the target, or all of the
+    /// slice. The block says so, names the dropped user messages and holds the ledger as far as the target allows; if
+    /// not even the first two fit, there is no block. `None` if the limit is exceeded even so.
     pub fn dropped(&self, mode: Mode, slice: Slice, with: &Ingredients) -> Option<Compaction> {
         let transcript = self.source.transcript;
         let limit = self.source.budget.limit;
@@ -56,7 +55,7 @@ impl Desk<'_> {
         let of_all = ledger.clone().of(&without_block(slice.through.next()));
         let lists = of_all.shown(most, |line| self.counter.count(line));
         let for_ledger = self.counter.count(&ledger_text(&lists, &BTreeMap::new())) + PER_MESSAGE;
-        // The more is dropped, the smaller the prompt: the first start that fits is found by halving.
+        // Each dropped round makes the prompt smaller, so binary search finds the first start that fits.
         let first_with = |free: u32| {
             let most = room.target.saturating_sub(free);
             let at = starts.partition_point(|start| self.sized(bare(*start), most).is_none());

@@ -1,5 +1,5 @@
-//! What a model's answer is worth: the next piece, the one request to shorten, a record, the next rung. And a summary
-//! that was made ahead of time, until it is needed.
+//! Handling of a model's outcome: the next piece, the one request to shorten, a record, the next rung. Also summaries
+//! that were made ahead of time, until they are needed.
 
 use super::asking::{after_full, ask_model, ask_piece, ask_shorter};
 use super::last::without_model;
@@ -32,34 +32,34 @@ impl Fingerprint {
 }
 
 impl Waiting {
-    /// Why earlier rungs did not serve.
+    /// Rungs that failed so far, with reasons.
     pub fn fallbacks(&self) -> &[Fallback] {
         &self.way.fallbacks
     }
 
-    /// The same was asked once more, of another model.
+    /// Counts that the request was repeated to another model.
     pub fn asked_again(&mut self) {
         self.way.asked += 1;
     }
 
-    /// Whether the model is asked to shorten what it wrote.
+    /// `true` if the request is to shorten a summary.
     pub fn is_shortening(&self) -> bool {
         self.is_shortening
     }
 
-    /// What was prepared beside a running turn is needed now, for room or for a trigger that need not be obeyed. Where no
-    /// summary comes of it, the ladder goes on with what the session holds by then.
+    /// Continues a request that was made ahead of time as one that is needed now, for an overflow (`must_fit`) or
+    /// another trigger. If it yields no summary, the ladder goes on with the session as it is then.
     pub fn needed(mut self, must_fit: bool) -> Self {
         self.way.reach = if must_fit { Reach::Whole } else { Reach::Model };
         self
     }
 
-    /// Whether what it stands for is as it was.
+    /// `true` if its slice and the compaction in force are unchanged.
     pub fn is_fresh(&self, desk: Desk<'_>) -> bool {
         Fingerprint::of(desk, self.way.slice) == self.source
     }
 
-    /// Goes on with what the model did. An answer for a source that changed meanwhile is discarded.
+    /// Continues with the model's outcome, which is discarded if the source changed meanwhile.
     pub fn answer(self, desk: Desk<'_>, model: &str, outcome: Outcome) -> Step {
         if !self.is_fresh(desk) {
             return Step::Stale;
@@ -99,7 +99,7 @@ impl Waiting {
     }
 }
 
-/// Tokens of what a summary of this slice stands for, an earlier one with it.
+/// Tokens that a summary of this slice replaces, the block in force included.
 fn covered_tokens(desk: Desk<'_>, slice: Slice) -> u32 {
     let transcript = desk.source.transcript;
     let previous = transcript.in_force();
@@ -111,12 +111,12 @@ fn covered_tokens(desk: Desk<'_>, slice: Slice) -> u32 {
 }
 
 impl Way {
-    /// Whether it was begun ahead of time, and is needed now.
+    /// `true` if begun ahead of time and needed now.
     fn is_behind(&self) -> bool {
         self.is_ahead && self.reach != Reach::Beside
     }
 
-    /// The same for what the session holds now, where it was begun ahead of time and is needed now.
+    /// Takes a new slice of the session as it is now, if `is_behind`.
     fn caught_up(mut self, desk: Desk<'_>) -> Self {
         if self.is_behind() {
             self.slice = slice::slice(desk.source, desk.policy).unwrap_or(self.slice);
@@ -128,8 +128,8 @@ impl Way {
 }
 
 impl Prepared {
-    /// It is here: kept where it was made ahead of time, else applied, else the next rung. A summary of what was there
-    /// earlier that leaves too much raw is no reason to do without one: then a model sums up what there is now.
+    /// Keeps the summary if it was made ahead of time, else applies it, else goes to the next rung. If one made ahead
+    /// of time leaves too much raw, a model is asked again, for the session as it is now.
     fn arrived(self, desk: Desk<'_>) -> Step {
         if self.way.reach == Reach::Beside {
             return Step::Prepared(Box::new(self));
@@ -147,20 +147,20 @@ impl Prepared {
         }
     }
 
-    /// The record of it under what the session holds now. Nothing where its source changed, or where it would not bring
-    /// the prompt to its target.
+    /// Returns its record for the session as it is now; `None` if its source changed or the prompt would not reach its
+    /// target.
     pub fn applied(&self, desk: Desk<'_>) -> Option<Compaction> {
         self.is_fresh(desk).then(|| self.record(desk)).flatten()
     }
 
-    /// Whether what it stands for is as it was.
+    /// `true` if its slice and the compaction in force are unchanged.
     pub fn is_fresh(&self, desk: Desk<'_>) -> bool {
         Fingerprint::of(desk, self.way.slice) == self.source
     }
 
     fn record(&self, desk: Desk<'_>) -> Option<Compaction> {
         let with = Ingredients { narrative: Some(self.narrative.clone()), ..Ingredients::default() };
-        // What came since counts, too: else the next compaction would be near. It takes the tail's place.
+        // Later messages count as the tail: ignored, they would soon start the next compaction.
         let told = self.way.slice.through;
         let now = slice::slice(desk.source, desk.policy).ok().filter(|now| now.through >= told);
         let mut record = desk.with_block_until(self.mode, now.unwrap_or(self.way.slice), told, &with)?;

@@ -1,4 +1,4 @@
-//! Rungs 1 and 2: what a model is asked for. Not what its answer is worth; that is `answer`'s.
+//! Rungs 1 and 2: the requests to a model. `answer` handles their outcomes.
 
 use super::answer::Fingerprint;
 use super::last::without_model;
@@ -17,10 +17,10 @@ use crate::tokens::{PER_MESSAGE, TokenCount};
 use std::collections::VecDeque;
 use std::sync::Arc;
 
-/// Pieces of a conversation that a model is asked to sum up one after the other: each is a call that the user waits for.
+/// Maximum number of pieces of a simple summary: the user waits for one call after the other.
 const MOST_PIECES: usize = 16;
 
-/// The first rung that asks a model.
+/// Starts the first rung that asks a model.
 pub(super) fn ask_model(desk: Desk<'_>, way: Way) -> Step {
     match desk.policy.summary_mode {
         ModeRequested::Simple => ask_simple(desk, way),
@@ -29,7 +29,7 @@ pub(super) fn ask_model(desk: Desk<'_>, way: Way) -> Step {
 }
 
 /// Rung 1: the conversation as it was sent, up to the slice's end, and one instruction. The request extends the live
-/// prefix, so a provider's cache serves it. Where that is over the limit by itself, rung 2.
+/// prefix, so that a provider's cache applies. If it exceeds the limit, rung 2.
 fn ask_full(desk: Desk<'_>, mut way: Way) -> Step {
     let slice = way.slice;
     let live = prompt::draft(desk.source, desk.source.transcript.in_force());
@@ -59,7 +59,7 @@ fn ask_full(desk: Desk<'_>, mut way: Way) -> Step {
     ask(desk, way, request, Rung::Full, truncated)
 }
 
-/// After a full summary failed: simple, unless full was forced.
+/// Continues after a failed full summary: simple, unless the policy forces full.
 pub(super) fn after_full(desk: Desk<'_>, way: Way) -> Step {
     match desk.policy.summary_mode {
         ModeRequested::Full => without_model(desk, way),
@@ -67,7 +67,8 @@ pub(super) fn after_full(desk: Desk<'_>, way: Way) -> Step {
     }
 }
 
-/// Rung 2: a text transcript of what is not covered yet, in pieces that fit, each with the narrative so far, uncut.
+/// Rung 2: a text transcript of the messages not covered yet, in pieces that fit, each with the narrative so far,
+/// uncut.
 fn ask_simple(desk: Desk<'_>, mut way: Way) -> Step {
     let slice = way.slice;
     let transcript = desk.source.transcript;
@@ -105,7 +106,7 @@ fn ask_simple(desk: Desk<'_>, mut way: Way) -> Step {
     ask_piece(desk, way, pieces, narrative.as_deref(), truncated)
 }
 
-/// An entry whole, or halved until each part weighs `most` tokens at most.
+/// Halves an entry until each part has at most `most` tokens.
 fn parts_within<'t>(entry: &'t str, most: u32, counter: &dyn TokenCount) -> Vec<&'t str> {
     let first = head(entry, entry.len() / 2);
     if counter.count(entry) + 2 <= most || first.is_empty() {
@@ -117,7 +118,7 @@ fn parts_within<'t>(entry: &'t str, most: u32, counter: &dyn TokenCount) -> Vec<
     parts
 }
 
-/// Whether an entry says less than its message.
+/// `true` if an entry is shorter than its message.
 fn shortens(body: &Body, entry: &str) -> bool {
     match body {
         Body::User(parts) => joined(parts).len() > entry.len(),
@@ -140,7 +141,7 @@ pub(super) fn ask_piece(
     ask(desk, way, request, Rung::Simple(pieces), input_truncated)
 }
 
-/// The one request to shorten a summary that is too long. Nothing where that would not fit a request.
+/// Asks once to shorten a summary that is too long; `None` if that was done or the request would not fit.
 pub(super) fn ask_shorter(
     desk: Desk<'_>,
     way: &Way,
@@ -177,7 +178,7 @@ fn summary_request(desk: Desk<'_>) -> Request {
         tool_choice: ToolChoice::Auto,
         temperature_zero: true,
         max_output: Some(desk.source.budget.max_summary_tokens),
-        // Who asks knows which model it is.
+        // The caller knows the model.
         room: None,
         cache_breakpoints: Vec::new(),
     }

@@ -1,5 +1,5 @@
 //! Rungs 3, 4 and 5, which need no model: ledger and identifiers alone, whole rounds dropped, the newest results
-//! shortened, and the sizes of what cannot be given up.
+//! shortened, and the sizes of the parts that cannot be dropped.
 
 use super::{CannotFit, NOTHING_GAINED, Reach, Step, Way, fallback};
 use crate::compact::compose::{Desk, Ingredients};
@@ -17,8 +17,7 @@ fn accepted(mut record: Compaction, fallbacks: Vec<Fallback>) -> Step {
     Step::Accepted(Box::new(record))
 }
 
-/// Rungs 3 and 4, which need no model. A retention that leaves too much is no reason to give up: then the slice rule
-/// of document 003 says how far they may go.
+/// Rungs 3 and 4. If the policy's retention keeps too much, they use the widest slice.
 pub(super) fn without_model(desk: Desk<'_>, mut way: Way) -> Step {
     if way.reach != Reach::Whole {
         return Step::Refused(way.fallbacks);
@@ -26,7 +25,7 @@ pub(super) fn without_model(desk: Desk<'_>, mut way: Way) -> Step {
     let slice = way.slice;
     let plain = Ingredients::default();
     let widest = slice::widest(desk.source.transcript, desk.policy).unwrap_or(slice);
-    // A summary that could not be renewed stays as it was, where there is room for it.
+    // The narrative in force is kept if there is room for it.
     let narrative = desk.source.transcript.in_force().and_then(|record| record.narrative.as_deref());
     let with_old = Ingredients { narrative: narrative.map(str::to_owned), ..Ingredients::default() };
     let record = desk
@@ -45,7 +44,7 @@ pub(super) fn without_model(desk: Desk<'_>, mut way: Way) -> Step {
     by_dropping(desk, way)
 }
 
-/// Rung 4.
+/// Rung 4: drops whole rounds, then tries its last steps.
 pub(super) fn by_dropping(desk: Desk<'_>, way: Way) -> Step {
     let widest = slice::widest(desk.source.transcript, desk.policy).unwrap_or(way.slice);
     match desk.dropped(Mode::Dropped, widest, &Ingredients::default()) {
@@ -63,8 +62,8 @@ pub(super) fn without_slice(desk: Desk<'_>, nothing: NothingToSummarize, reach: 
     }
 }
 
-/// Rung 4's last steps: the newest round's results shortened by rule, then everything given up but the current request
-/// and what is left of the newest round; rung 5.
+/// Rung 4's last steps: shortens the newest round's results, then drops everything but the current request and the rest
+/// of that round; else rung 5.
 fn last_steps(desk: Desk<'_>, fallbacks: Vec<Fallback>) -> Step {
     let slice = slice::widest(desk.source.transcript, desk.policy).ok();
     let half = Ingredients { newest: shortened_newest(desk, slice, true), ..Ingredients::default() };
@@ -87,8 +86,8 @@ fn last_steps(desk: Desk<'_>, fallbacks: Vec<Fallback>) -> Step {
     }
 }
 
-/// The results of the newest round, the largest cut to a common size: so that the round takes half of what tools,
-/// system and request leave, or as small as they may become.
+/// Cuts the largest results of the newest round to a common size: so that the round takes half of what tools, system
+/// and request leave (`to_half`), or as small as possible.
 fn shortened_newest(desk: Desk<'_>, slice: Option<Slice>, to_half: bool) -> BTreeMap<Ordinal, Action> {
     let transcript = desk.source.transcript;
     let is_after = |round: &&Round| slice.is_none_or(|slice| round.assistant > slice.through);
@@ -106,10 +105,10 @@ fn shortened_newest(desk: Desk<'_>, slice: Option<Slice>, to_half: bool) -> BTre
     })
 }
 
-/// Bytes below which a newest result is not shortened any further.
+/// Minimum bytes of a shortened result of the newest round.
 const LEAST_RESULT: usize = 400;
 
-/// The sizes of the smallest prompt that would still be one: nothing in it but what is never given up.
+/// Returns the sizes of the smallest possible prompt, which holds only parts that are never dropped.
 fn cannot_fit(desk: Desk<'_>, newest: &BTreeMap<Ordinal, Action>) -> CannotFit {
     let transcript = desk.source.transcript;
     let running = transcript.turns().len().saturating_sub(1);

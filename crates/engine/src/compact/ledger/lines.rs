@@ -1,48 +1,48 @@
-//! The ledger as lines for a reader: which list a line stands in, how it is worded, and which lines stay where there is
-//! no room for all. What a list leaves out is counted, always.
+//! The ledger as lines of text: their lists, their wording, and which of them are kept if tokens are short. Each list
+//! counts the lines that it leaves out.
 
 use super::{CellLine, CommandLine, DecisionLine, FileLine, ImageLine, Ledger, TestRun, UnreadableLine};
 use crate::compact::identifiers::Place;
 use crate::compact::secrets::masked;
 use crate::text::{head, one_line};
 
-/// Bytes of a command, a todo, a note or a path that a line shows.
+/// Bytes shown of a command, a todo, a note or a path.
 const COMMAND_BYTES: usize = 100;
 const TODO_BYTES: usize = 120;
 const NOTE_BYTES: usize = 120;
 const PATH_BYTES: usize = 200;
-/// Hexadecimal digits of a hash that a line shows.
+/// Hexadecimal digits shown of a hash.
 const HASH_DIGITS: usize = 12;
-/// Failing tests that a line names.
+/// Maximum number of failing tests in a line.
 const MOST_FAILING: usize = 6;
-/// No line is lighter, in tokens.
+/// Lower bound of the tokens of a line.
 const LEAST_LINE: u32 = 4;
 
-/// The lists of a ledger, in the order in which a reader needs them.
+/// The lists of a ledger, in display order.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub enum ListName {
-    /// What is to do.
+    /// Open todos.
     Todos,
-    /// What the user approved and rejected.
+    /// Approvals and rejections by the user.
     Decisions,
     /// Files that were changed.
     Changed,
-    /// The last run of tests.
+    /// The last test run.
     LastTest,
     /// Files that were read, or named in commands.
     Read,
-    /// Commands.
+    /// Commands that were run.
     Commands,
-    /// Cells of notebooks.
+    /// Notebook cells that were run.
     Cells,
-    /// Calls that nobody could read.
+    /// Calls whose arguments could not be read.
     Unreadable,
-    /// Pictures that are out of sight.
+    /// Images that are no longer shown.
     Images,
 }
 
 impl ListName {
-    /// All of them, in their order.
+    /// All lists in display order.
     pub const ALL: [Self; 9] = [
         Self::Todos,
         Self::Decisions,
@@ -55,7 +55,7 @@ impl ListName {
         Self::Images,
     ];
 
-    /// What its lines are.
+    /// The title in its heading.
     pub fn what(self) -> &'static str {
         match self {
             Self::Todos => "Open todos",
@@ -70,7 +70,7 @@ impl ListName {
         }
     }
 
-    /// What follows it in its heading.
+    /// The suffix of its heading: the order of its lines.
     pub fn order(self) -> &'static str {
         match self {
             Self::Changed | Self::Read => ", newest first, with names from them",
@@ -83,31 +83,31 @@ impl ListName {
 /// A line of a list.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Line {
-    /// As it is shown.
+    /// The text as shown.
     pub text: String,
-    /// The file that it is about, whose names can stand behind it.
+    /// The file of the line; identifiers from it may follow the text.
     pub place: Option<Place>,
-    /// Which lines stay: those of the lowest rank first.
+    /// Lines of the lowest rank are kept first.
     rank: Rank,
 }
 
-/// Why a line stays. The earlier, the longer.
+/// Priority of a line. Earlier variants are kept first.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 enum Rank {
-    /// Work that is open, and how the tests stand.
+    /// Open work and the state of the tests.
     Open,
     /// A file that was changed.
     Changed,
-    /// What went wrong, what the user said about a call, the last runs.
+    /// Failures, rejections and notes of the user, the last runs, cells, unreadable calls.
     Telling,
     /// A file that was read.
     Read,
-    /// All else.
+    /// Everything else.
     Rest,
 }
 
 impl Rank {
-    /// What lines of this rank and of those before it may take of the space, in fifths: some of it is for the rest.
+    /// Fifths of the tokens that lines up to this rank may take together; the others are for later ranks.
     fn fifths(self) -> u32 {
         match self {
             Rank::Open => 2,
@@ -117,22 +117,23 @@ impl Rank {
     }
 }
 
-/// A list as far as it is shown.
+/// The shown part of a list.
 #[derive(Debug, Clone, PartialEq)]
 pub struct List {
-    /// Which one.
+    /// The list.
     pub name: ListName,
-    /// Its lines in their order.
+    /// The shown lines in order.
     pub lines: Vec<Line>,
-    /// Lines that are not there.
+    /// Number of lines that are not shown.
     pub left_out: usize,
 }
 
-/// The newest runs of commands that stay before older ones, whatever came of them.
+/// Number of newest command runs that outrank older ones, whatever their outcome.
 const LAST_RUNS: usize = 5;
 
 impl Ledger {
-    /// Its lists with as many lines as `tokens` allow, by the weight of each. Empty lists are not there.
+    /// Returns the lists with as many lines as `tokens` allow, `weigh` counting each. Lists without entries are
+    /// omitted.
     pub fn shown(&self, tokens: u32, weigh: impl Fn(&str) -> u32) -> Vec<List> {
         let mut all: Vec<(ListName, usize, Line)> = Vec::new();
         for name in ListName::ALL {
@@ -169,7 +170,7 @@ impl Ledger {
         lists
     }
 
-    /// All lines of a list, newest first.
+    /// All lines of a list, newest first if it has an order of time.
     fn lines(&self, name: ListName) -> Vec<Line> {
         let plain = |rank: Rank, text: String| Line { text, place: None, rank };
         let files = |is_changed: bool, rank: Rank| {
@@ -216,7 +217,7 @@ impl Ledger {
     }
 }
 
-/// A text as a line may show it: one line, without control characters and without what looks like a secret.
+/// Returns a text on one line, cut to `bytes`, without control characters, with secrets masked.
 pub fn shown(text: &str, bytes: usize) -> String {
     let text: String = head(text, bytes * 4).chars().map(|c| if c.is_control() { ' ' } else { c }).collect();
     one_line(&masked(&text), bytes)

@@ -1,24 +1,24 @@
-//! How calls ended, and what runs of tests said: read from results by phrases that tools use, which are data. What no
-//! phrase tells stays unknown.
+//! Outcomes of calls and reports of test runs, read from results by a table of phrases that tools use. Without a phrase
+//! there is no exit code.
 
 use crate::message::{Content, ToolResult};
 use crate::text::{head, one_line, tail};
 use std::collections::BTreeSet;
 
-/// How a call ended.
+/// Outcome of a call.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Outcome {
-    /// The tool stated an exit code.
+    /// The exit code that the tool stated.
     Exit(i32),
-    /// It answered, and did not say that it failed.
+    /// A result that states no failure.
     Ok,
-    /// It said that it failed.
+    /// A result that is marked as an error.
     Error,
     /// No result was recorded.
     Unknown,
 }
 
-/// What stands before an exit code in a result's last line or first line, in lower case, the longer first.
+/// Phrases before an exit code at the end or start of a result, in lower case, the longer of a kind first.
 const EXIT_PHRASES: &[&str] = &[
     "\"exit_code\":",
     "exit_code=",
@@ -35,12 +35,12 @@ const EXIT_PHRASES: &[&str] = &[
     "exit:",
     "[exit",
 ];
-/// Bytes at the end of a result in which an exit code may stand.
+/// Bytes at the end of a result that are searched for an exit code.
 const AT_END: usize = 120;
-/// Bytes of a result's first line in which one may stand, where that begins with the phrase.
+/// Bytes at the start of a result that may hold one, if the result begins with the phrase.
 const AT_START: usize = 40;
 
-/// Commands that run tests, by what they contain.
+/// Substrings of commands that run tests.
 const TEST_RUNNERS: &[&str] = &[
     "bun test",
     "cargo nextest",
@@ -72,7 +72,7 @@ const TEST_RUNNERS: &[&str] = &[
     "yarn test",
 ];
 
-/// How a line that names a failing test begins and ends; the name stands between.
+/// Prefix and suffix of a line that names a failing test.
 const FAILING: &[(&str, &str)] = &[
     ("test ", " ... FAILED"),
     ("--- FAIL: ", ""),
@@ -86,15 +86,15 @@ const FAILING: &[(&str, &str)] = &[
     ("✕ ", ""),
     ("× ", ""),
 ];
-/// Lines that are shown of a run that names none.
+/// Number of last lines kept of a run that names none.
 const LAST_LINES: usize = 2;
-/// Bytes by which a name or a line is known.
+/// Bytes kept of a name or a line.
 const LINE_BYTES: usize = 400;
-/// Bytes of an output that are looked through for them.
+/// Bytes at the end of an output that are searched for them.
 const LOOKED_THROUGH: usize = 200_000;
 
 impl Outcome {
-    /// A stated exit code, else whether the tool said that it failed, else unknown.
+    /// Returns the stated exit code, else `Error` or `Ok` by the error flag; `Unknown` without a result.
     pub fn of(result: Option<&ToolResult>) -> Self {
         let Some(result) = result else { return Outcome::Unknown };
         if let Some(code) = result.exit_code.or_else(|| exit_code(said(result))) {
@@ -103,12 +103,12 @@ impl Outcome {
         if result.is_error { Outcome::Error } else { Outcome::Ok }
     }
 
-    /// Whether it is known to have gone well.
+    /// `true` if the call is known to have succeeded.
     pub(crate) fn is_good(self) -> bool {
         matches!(self, Outcome::Ok | Outcome::Exit(0))
     }
 
-    /// As the ledger says it.
+    /// The wording in the ledger.
     pub fn words(self) -> String {
         match self {
             Outcome::Exit(code) => format!("exit {code}"),
@@ -134,7 +134,7 @@ fn exit_code(text: &str) -> Option<i32> {
     })
 }
 
-/// The number of three digits at most with which a text begins.
+/// The number of at most three digits at the start of a text.
 fn code_after(text: &str) -> Option<i32> {
     let text = text.trim_start_matches([' ', ':', '=', '"']);
     let digits = text.bytes().take_while(u8::is_ascii_digit).count();
@@ -144,17 +144,17 @@ pub(crate) fn runs_tests(command: &str) -> bool {
     TEST_RUNNERS.iter().any(|runner| command.contains(runner))
 }
 
-/// What a run of tests said.
+/// Report of a test run.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct TestReport {
-    /// The failing tests that lines of it name, each once.
+    /// Names of the failing tests, each once.
     pub failing: Vec<String>,
-    /// Its last lines, where no line names a failing test.
+    /// The last lines of output, if no line names a failing test.
     pub last_lines: Vec<String>,
 }
 
 impl TestReport {
-    /// Reads it from a result.
+    /// Reads the report from the last text of a result.
     pub fn of(result: Option<&ToolResult>) -> Self {
         let text = tail(result.map_or("", said), LOOKED_THROUGH);
         let name = |line: &str| {
@@ -216,7 +216,7 @@ mod tests {
     }
 
     #[test]
-    fn a_run_of_tests_names_what_fails_else_its_last_lines() {
+    fn test_report_names_failures_else_last_lines() {
         for (text, failing) in [
             ("test a::b ... ok\ntest a::c ... FAILED\n\ntest result: FAILED. 1 passed", "a::c"),
             ("FAILED tests/x.py::test_y - boom", "tests/x.py::test_y - boom"),

@@ -1,25 +1,25 @@
-//! The ledger as a report for people: all of it, one entry for each thing, in pages. A block counts what it has no room
-//! for; here it has its name. What looks like a secret is masked as in a block.
+//! The ledger as a report for people, in pages: every entry is named, also those that a block only counts. Secrets are
+//! masked as in a block.
 
 use super::lines::shown;
 use super::{CellLine, CommandLine, DecisionLine, FileLine, ImageLine, Ledger, TestRun, UnreadableLine};
 
-/// Bytes of a text that an entry shows: more than a path, a command or a note has, so that a page has an end.
+/// Bytes shown of a text in an entry: more than usual paths, commands and notes have, but a bound for a page.
 const TEXT_BYTES: usize = 4096;
 
-/// A part of a ledger.
+/// A page of a ledger.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct Page {
-    /// Its entries: the lists one after the other, in the order of [`Ledger`]'s fields, each with the newest first.
+    /// Entries of the page, list by list in the order of [`Ledger`]'s fields, each newest first.
     pub entries: Ledger,
-    /// Entries of the whole ledger.
+    /// Number of entries in the whole ledger.
     pub total: usize,
-    /// How many entries stand before the next page, where there is one.
+    /// Index of the next page's first entry, if there is a next page.
     pub next: Option<usize>,
 }
 
 impl Ledger {
-    /// At most `limit` entries from the one at `skip` on.
+    /// Returns at most `limit` entries from index `skip` on.
     pub fn page(self, skip: usize, limit: usize) -> Page {
         let total = self.entries();
         let mut window = Window { skip, left: limit };
@@ -37,7 +37,7 @@ impl Ledger {
         Page { entries, total, next: (end < total && limit > 0).then_some(end) }
     }
 
-    /// How many entries there are in all lists.
+    /// Number of entries in all lists.
     fn entries(&self) -> usize {
         let Self { files, commands, last_test, todos, decisions, cells, unreadable, images } = self;
         files.len()
@@ -51,7 +51,7 @@ impl Ledger {
     }
 }
 
-/// What of the entries to come a page holds.
+/// Numbers of entries still to skip and to take for a page.
 struct Window {
     skip: usize,
     left: usize,
@@ -125,7 +125,7 @@ mod tests {
     use crate::id::{MessageId, Ordinal};
     use crate::message::Verdict;
 
-    /// Two of each list, one of them with what looks like a secret.
+    /// Two entries per list, one of them with a secret.
     fn full() -> Ledger {
         let (last, times) = (Ordinal(1), 1);
         let of = |n: u32| if n == 0 { "first".to_owned() } else { "login --password hunter2".to_owned() };
@@ -199,6 +199,6 @@ mod tests {
             }
             assert_eq!(all, whole.entries, "{limit} a page");
         }
-        assert_eq!(full().page(99, 5), Page { total: 15, ..Page::default() }, "behind the end");
+        assert_eq!(full().page(99, 5), Page { total: 15, ..Page::default() }, "past the end");
     }
 }

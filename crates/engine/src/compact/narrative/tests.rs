@@ -1,15 +1,15 @@
-//! Thinking before a summary: what is left of an answer, and how much of it is looked at.
+//! Removal of thinking before a summary: the result, and the number of positions inspected.
 
 use super::*;
 use proptest::prelude::*;
 use std::cell::Cell;
 
 thread_local! {
-    /// Places that were looked at because a tag may begin there.
+    /// Positions that were inspected because a tag may start there.
     pub(super) static LOOKS: Cell<usize> = const { Cell::new(0) };
 }
 
-/// The same by its definition: the first element of thinking is taken out until there is none before the summary.
+/// Reference for `without_thinking`: removes the first thinking element until none precedes the summary.
 fn one_at_a_time(answer: &str) -> String {
     let mut kept = String::new();
     let mut rest = answer;
@@ -37,7 +37,7 @@ fn first_thought(text: &str) -> Option<(&str, &str)> {
 }
 
 #[test]
-fn each_tag_of_thinking_is_looked_at_once() {
+fn each_thinking_tag_is_inspected_once() {
     let summary = "<summary>\nIt is done.\n</summary>";
     for thought in ["<think></think>", "<think>\n</think>\n", "</think>\n", "<think <think", "x<think>\n"] {
         let answer = format!("{}{summary}", thought.repeat(500));
@@ -50,7 +50,7 @@ fn each_tag_of_thinking_is_looked_at_once() {
 
 proptest! {
     #[test]
-    fn one_pass_leaves_what_one_at_a_time_does(
+    fn single_pass_matches_the_reference(
         pieces in prop::collection::vec(
             prop::sample::select(vec![
                 "<think>", "</think>", "<analysis>", "</analysis>", "<THINK a=1>", "<summary>", "</summary>",

@@ -1,6 +1,6 @@
-//! The built-in policies under descriptive names, with the documents' names as aliases and the documents' defaults. Of
-//! what a document has no word for, each keeps what the default has: user words, ledger and identifiers are no matter of
-//! taste. The numbers of the default were chosen by `threadhold measure`.
+//! The built-in policies under descriptive names, with aliases. Those that follow another tool have its defaults;
+//! settings that it lacks, such as user messages, ledger and identifiers, are those of the default policy. The numbers
+//! of the default were chosen by `threadhold measure`.
 
 use super::{Consent, Policy, Retention, Stage, Triggers};
 use crate::compact::record::{ModeRequested, Placement};
@@ -8,18 +8,18 @@ use crate::prompt::order::Order;
 use crate::settings::{PerMille, SettingsError};
 use std::borrow::Cow;
 
-/// A built-in policy, as people look for it.
+/// A built-in policy with its aliases.
 #[derive(Debug, Clone)]
 pub struct Preset {
     /// The policy.
     pub policy: Policy,
     /// Other names for it.
     pub aliases: &'static [&'static str],
-    /// What it does, in one line.
+    /// One line on its effect.
     pub about: &'static str,
 }
 
-/// What a session gets that says nothing else.
+/// The policy of a session that names none.
 pub const DEFAULT: Policy = Policy {
     name: Cow::Borrowed("default"),
     retention: Retention::Rounds,
@@ -52,10 +52,10 @@ pub const DEFAULT: Policy = Policy {
     tool_kinds: Cow::Borrowed(&[]),
 };
 
-/// No trigger but an overflow, a smaller window and a word of the user.
+/// No triggers but an overflow, a smaller window and a request of the user.
 const ON_OVERFLOW: Triggers = Triggers { pre_turn: None, background: None, ..DEFAULT.triggers };
 
-/// All rounds but the newest are summed up, when a prompt does not fit.
+/// Summarizes all rounds but the newest when a prompt does not fit.
 pub const ROUNDS: Policy = Policy {
     name: Cow::Borrowed("rounds"),
     triggers: ON_OVERFLOW,
@@ -64,7 +64,7 @@ pub const ROUNDS: Policy = Policy {
     ..DEFAULT
 };
 
-/// The last 15 user turns stay as they are, everything before them is summed up.
+/// Keeps the last 15 user turns and summarizes everything before them.
 pub const LAST_TURNS: Policy = Policy {
     name: Cow::Borrowed("lastTurns"),
     retention: Retention::UserTurns(15),
@@ -75,8 +75,8 @@ pub const LAST_TURNS: Policy = Policy {
     ..DEFAULT
 };
 
-/// Above 40 messages all but the newest 12 are summed up, in a system message. What is counted is what is
-/// shown, and the next summary waits for new tokens as everywhere, so it is not made with each message.
+/// Above 40 shown messages, summarizes all but the newest 12 in a system message. The next summary waits for new tokens
+/// as usual, so that there is not one per message.
 pub const LAST_MESSAGES: Policy = Policy {
     name: Cow::Borrowed("lastMessages"),
     retention: Retention::Messages(12),
@@ -86,20 +86,20 @@ pub const LAST_MESSAGES: Policy = Policy {
     ..DEFAULT
 };
 
-/// Half of the limit stays as it is, the summary of the rest ends the system text; also after 15 idle minutes
+/// Keeps half of the limit raw; the summary of the rest ends the system text. Also runs after 15 idle minutes.
 pub const SYSTEM_TAIL: Policy = Policy {
     name: Cow::Borrowed("systemTail"),
     retention: Retention::TokenTail(PerMille::new(500)),
     placement: Placement::SystemPromptTail,
     order: Order::FILES_FIRST,
     triggers: Triggers { idle_secs: Some(15 * 60), ..ON_OVERFLOW },
-    // An idle session is archived however little came since.
+    // An idle session is summarized however little is new.
     min_new_tokens: Some(0),
     limit_history: Stage::Off,
     ..DEFAULT
 };
 
-/// The history limiter with all of its stages, so that no model is asked.
+/// All stages of the history limiter, which together need no model.
 pub const FOUR_STAGE: Policy = Policy {
     name: Cow::Borrowed("fourStage"),
     triggers: ON_OVERFLOW,
@@ -107,7 +107,7 @@ pub const FOUR_STAGE: Policy = Policy {
     ..DEFAULT
 };
 
-/// For comparison: user words, ledger, and the newest rounds; no identifiers.
+/// For comparison: user messages, ledger and the newest rounds; no identifiers.
 pub const WORDS_AND_LEDGER: Policy = Policy {
     name: Cow::Borrowed("wordsAndLedger"),
     limit_history: Stage::Off,

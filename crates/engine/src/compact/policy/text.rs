@@ -1,5 +1,6 @@
-//! A policy as a TOML file, and how settings change one. Serde reads the values (`values` has their forms); here stand what
-//! each key means and may be, so that an error names both. What a file does not say is as in the policy that it builds on.
+//! Policies as TOML files, and changes of single keys by settings. Serde reads the values, in the forms of `values`;
+//! this module knows what each key means and may be, so that errors name both. Omitted keys are as in the base
+//! policy.
 
 use super::presets::known;
 use super::values::{own_name, usual};
@@ -8,18 +9,18 @@ use std::fmt::Write;
 use thiserror::Error;
 use toml::{Table, Value};
 
-/// A text that is no policy, and what it would have to be.
+/// Error in the text of a policy, with what would be possible.
 #[derive(Debug, Clone, PartialEq, Eq, Error)]
 pub enum PolicyError {
-    /// It is no TOML.
+    /// The text is not valid TOML.
     #[error("line {line}: {reason}")]
     Syntax {
         /// The line, from 1.
         line: usize,
-        /// What is wrong with it.
+        /// The error of the TOML parser.
         reason: String,
     },
-    /// A key that no policy has.
+    /// No policy has this key.
     #[error("there is no key {key:?}; known: {known}")]
     Key {
         /// The key, with its table.
@@ -27,25 +28,25 @@ pub enum PolicyError {
         /// The keys that exist there.
         known: String,
     },
-    /// A value that its key cannot have.
+    /// The key cannot have this value.
     #[error("{key} = {value} cannot be used; possible: {possible}")]
     Value {
         /// The key, with its table.
         key: String,
         /// The value as it was written.
         value: String,
-        /// What would be possible.
+        /// The possible values.
         possible: String,
     },
 }
 
 /// A key of the file.
 struct Key {
-    /// Its table and its name, with a point between; a name alone at the top.
+    /// `table.name`, or a name alone at the top level.
     path: &'static str,
-    /// What it means, with its unit.
+    /// Meaning with unit; the comment in a written file.
     about: &'static str,
-    /// What it may be.
+    /// The possible values, for errors.
     possible: &'static str,
 }
 
@@ -53,7 +54,7 @@ const fn key(path: &'static str, about: &'static str, possible: &'static str) ->
     Key { path, about, possible }
 }
 
-/// The key that names the policy which a file builds on.
+/// The key that names the base policy of a file.
 const BASE: &str = "base";
 const SWITCH: &str = "true or false";
 const SHARE: &str = "a share from 0 to 1";
@@ -157,8 +158,8 @@ const KEYS: &[Key] = &[
     key("triggers.idleSeconds", "seconds without a word", COUNT_OR_OFF),
 ];
 
-/// Reads a policy. `base` names a built-in one that it builds on; the default where it names none. One without a name of
-/// its own is called `custom`.
+/// Reads a policy. The key `base` names the built-in policy that it builds on, else the default. Without a name it is
+/// called `custom`.
 pub fn read(text: &str) -> Result<Policy, PolicyError> {
     let table: Table = text.parse().map_err(|error: toml::de::Error| syntax(text, &error))?;
     let mut policy = match table.get(BASE) {
@@ -178,14 +179,14 @@ pub fn read(text: &str) -> Result<Policy, PolicyError> {
             value => each.push((name.clone(), value)),
         }
     }
-    // A key wins over another name of it.
+    // A key wins over its older names: it is put last.
     each.sort_by_key(|(name, _)| own_name(name).is_none());
     each.iter().try_for_each(|(name, value)| put(&mut policy, name, value))?;
     fits_together(&policy)?;
     Ok(policy)
 }
 
-/// The policy as a file that [`read`] takes, each key with a word on what it means.
+/// Returns the policy as a file for [`read`], each key with a comment on its meaning.
 pub fn write(policy: &Policy) -> String {
     let values = values(policy);
     let mut text = String::new();
@@ -206,10 +207,10 @@ fn is_table(name: &str) -> bool {
     KEYS.iter().any(|key| key.path.split_once('.').is_some_and(|(table, _)| table == name))
 }
 
-/// Sets what a key says, under any of its names.
+/// Sets a key, by its own or an older name.
 ///
 /// # Errors
-/// There is no such key, or it cannot have this value; the error calls it as it was called here.
+/// Fails if there is no such key or it cannot have this value; the error uses `name` as given.
 pub fn put(policy: &mut Policy, name: &str, value: &Value) -> Result<(), PolicyError> {
     let path = own_name(name).unwrap_or(name);
     let key = KEYS.iter().find(|key| key.path == path).ok_or_else(|| {
@@ -225,7 +226,7 @@ pub fn put(policy: &mut Policy, name: &str, value: &Value) -> Result<(), PolicyE
     let mut all = values(policy);
     let place = place_of(&mut all, path).ok_or_else(impossible)?;
     *place = match usual(path).filter(|_| value.as_bool() == Some(true)) {
-        // Switched on: what the policy has stays.
+        // `true` switches a key on: a value that the policy has stays.
         Some(usual) if place.as_str() == Some("off") => usual,
         Some(_) => return Ok(()),
         None => value.clone(),
@@ -234,7 +235,7 @@ pub fn put(policy: &mut Policy, name: &str, value: &Value) -> Result<(), PolicyE
     Ok(())
 }
 
-/// The policy as the table that its file is; empty where a value has no form in TOML, which none has.
+/// The policy as a TOML table; empty if a value had no form in TOML, which does not occur.
 fn values(policy: &Policy) -> Table {
     Table::try_from(policy).unwrap_or_default()
 }
@@ -253,12 +254,12 @@ fn place_of<'a>(values: &'a mut Table, path: &str) -> Option<&'a mut Value> {
     }
 }
 
-/// The keys by their own names, with what each may be.
+/// Returns the keys by their own names, with the possible values of each.
 pub fn keys() -> impl Iterator<Item = (&'static str, &'static str)> {
     KEYS.iter().map(|key| (key.path, key.possible))
 }
 
-/// What no key can know by itself.
+/// Checks what involves several keys or a whole list.
 fn fits_together(policy: &Policy) -> Result<(), PolicyError> {
     let wrong = |path: &str, possible: String| {
         let values = values(policy);
@@ -362,7 +363,7 @@ mod tests {
     }
 
     #[test]
-    fn what_a_file_does_not_say_is_as_in_its_base() {
+    fn omitted_keys_are_as_in_the_base() {
         let policy =
             read("base = \"manifold\"\nname = \"mine\"\n[triggers]\nmessages = 60").expect("a policy");
         let triggers = Triggers { messages: Some(60), ..presets::LAST_MESSAGES.triggers };
@@ -373,7 +374,7 @@ mod tests {
     }
 
     #[test]
-    fn what_cannot_be_is_named_with_what_could() {
+    fn errors_name_the_fault_and_the_possible_values() {
         let error = |text: &str| read(text).expect_err(text).to_string();
         for (text, wanted) in [
             ("targetRatoi = 0.5", "there is no key \"targetRatoi\"; known: name, summarize, "),
@@ -405,9 +406,8 @@ mod tests {
             assert!(error(text).contains(wanted), "{text}: {}", error(text));
         }
     }
-    /// Policies of before the names of settings, and the forms that settings have, are taken as well.
     #[test]
-    fn a_key_has_other_names_and_a_value_other_forms() {
+    fn older_key_names_and_setting_forms_are_accepted() {
         for (one, other) in [
             ("enabled = false", "summarize = \"off\""),
             ("consent = \"ask\"", "compaction = \"ask\""),

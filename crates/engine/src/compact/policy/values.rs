@@ -1,5 +1,4 @@
-//! The forms that values have in a policy file, for serde, and the other names under which keys and settings are taken.
-//! Which keys there are and what they mean stands in `text`.
+//! Serde forms of the values in a policy file, and older names of keys. The keys and their meaning are in `text`.
 
 use super::super::known_tools::ToolKinds;
 use crate::prompt::item::ToolKind;
@@ -10,7 +9,7 @@ use std::borrow::Cow;
 use std::collections::BTreeMap;
 use toml::{Table, Value};
 
-/// Other names of keys, with the keys. Policies were written with them before settings had names for the same.
+/// Older names of keys, with the keys. Policies were written with them before settings had names for the same.
 pub const OTHER_NAMES: &[(&str, &str)] = &[
     ("enabled", "summarize"),
     ("consent", "compaction"),
@@ -23,7 +22,7 @@ pub const OTHER_NAMES: &[(&str, &str)] = &[
     ("triggers.idleSecs", "triggers.idleSeconds"),
 ];
 
-/// The key that this is another name of.
+/// Returns the key that has this older name.
 pub fn own_name(name: &str) -> Option<&'static str> {
     OTHER_NAMES.iter().find(|(other, _)| *other == name).map(|(_, own)| *own)
 }
@@ -34,7 +33,7 @@ pub fn name<'de, D: Deserializer<'de>>(from: D) -> Result<Cow<'static, str>, D::
     if name.trim().is_empty() { Err(D::Error::custom("not possible")) } else { Ok(name.into()) }
 }
 
-/// The value of a key that is switched on where the policy has it off; `None` for a key that is no switch.
+/// The value that `true` sets if the policy has the key off; `None` for a key that has no switch.
 pub fn usual(path: &str) -> Option<Value> {
     Some(match path {
         "budgetExit" => Value::from(0.85),
@@ -47,7 +46,7 @@ pub fn usual(path: &str) -> Option<Value> {
     })
 }
 
-/// Forms of values in a file, for `#[serde(with)]`: how each is written, and how it is read where it is possible.
+/// Modules for `#[serde(with)]`, one per form of a value: how it is written, and how it is read if possible.
 macro_rules! forms {
     ($($name:ident: $of:ty = $write:expr, $read:expr;)*) => {$(
         pub mod $name {
@@ -60,7 +59,7 @@ macro_rules! forms {
 
             pub fn deserialize<'de, D: Deserializer<'de>>(from: D) -> Result<$of, D::Error> {
                 let read: fn(&Value) -> Option<$of> = $read;
-                // What would be possible is said by the key.
+                // `text::put` replaces this error by one with the key's possible values.
                 read(&Value::deserialize(from)?).ok_or_else(|| D::Error::custom("not possible"))
             }
         }
@@ -84,7 +83,7 @@ forms! {
         let parts = [("headBytes", *head), ("tailBytes", *tail)];
         Value::Table(parts.map(|(name, bytes)| (name.to_owned(), Value::from(bytes))).into_iter().collect())
     }, |value| {
-        // Head and tail are added up.
+        // Head and tail are added up: their sum must not overflow.
         let bytes = |name| at_least(value.get(name)?, 0).filter(|bytes| *bytes <= u32::MAX / 2);
         Some((bytes("headBytes")?, bytes("tailBytes")?))
     };
@@ -105,7 +104,7 @@ fn written(share: &PerMille) -> Value {
 
 fn ratio(value: &Value) -> Option<PerMille> {
     let ratio = value.as_float().or_else(|| value.as_integer().map(|whole| whole as f64))?;
-    // To the nearest thousandth: a third is a share, too.
+    // Rounded to thousandths, so that a third can be given.
     (0.0..=1.0).contains(&ratio).then(|| PerMille::new((ratio * 1000.0).round() as u32))
 }
 

@@ -1,4 +1,4 @@
-//! Bounds of compaction: how many follow from how many new tokens, how much each tokenises, how often a model is asked.
+//! Bounds of compaction: compactions per new tokens, bytes tokenised, requests to a model.
 
 use crate::compact::compose::Desk;
 use crate::compact::ladder::{self, Outcome, Step};
@@ -12,7 +12,7 @@ use crate::tokens::{QuarterOfChars, TokenCount};
 use proptest::prelude::*;
 use std::cell::Cell;
 
-/// What a session does before each call of its model; the distance between limit and target, where it compacted.
+/// Compacts before a model call, if that is due; returns the distance between limit and target if it did.
 fn before_a_call(session: &mut Session, attempts: &mut Attempts, is_well: bool) -> Option<u32> {
     let next = trigger::next(session.source(), &session.policy, false);
     let (trigger, must_fit) = match next {
@@ -76,7 +76,7 @@ proptest! {
     }
 }
 
-/// A trigger that fires again before enough is new fires in vain: the same session with and without the rule.
+/// Compares a session with and without a minimum of new tokens.
 #[test]
 fn prompt_near_its_limit_is_not_compacted_each_turn() {
     let run = |min_new: Option<u32>| {
@@ -94,7 +94,7 @@ fn prompt_near_its_limit_is_not_compacted_each_turn() {
     assert!(run(None) < run(Some(0)), "{} and {}", run(None), run(Some(0)));
 }
 
-/// Counts what is tokenised, in bytes.
+/// Counts the bytes that are tokenised.
 #[derive(Default)]
 struct Metered(Cell<usize>);
 
@@ -109,7 +109,6 @@ impl TokenCount for Metered {
     }
 }
 
-/// What a compaction tokenises follows its prompt, not the session behind it.
 #[test]
 fn tokenising_follows_the_prompt_not_the_session() {
     for policy in [presets::DEFAULT, presets::ROUNDS, presets::SYSTEM_TAIL] {
@@ -149,7 +148,7 @@ fn too_long_summary_is_asked_for_once_more() {
     let Step::Accepted(record) = step else { panic!("accepted") };
     assert_eq!((record.mode, record.fallbacks.len(), asked), (Mode::Full, 0, vec![false, true]));
     assert_eq!((record.asked(), record.asked_again), (2, 1));
-    // One that stays too long is not asked for a third time.
+    // A summary that stays too long is not requested a third time.
     let mut asked = 0;
     let step = session.descend(Some(&mut |ask| {
         asked += u32::from(ask.waiting.is_shortening());
@@ -202,7 +201,7 @@ fn optional_compaction_ends_with_the_last_model() {
     assert!(!prepared.is_fresh(other.desk()) && prepared.applied(other.desk()).is_none());
 }
 
-/// Each piece is a call that somebody waits for.
+/// The user waits for one call per piece.
 #[test]
 fn too_many_pieces_are_not_summarized_piece_by_piece() {
     let asked = |request: u32| {

@@ -1,4 +1,4 @@
-//! Known failures of other chat clients, each shown by the smallest session that could have it.
+//! Known failures of other chat clients, each tested with the smallest session that could have it.
 
 use crate::compact::ladder::{Outcome, Step};
 use crate::compact::policy::presets::{self, DEFAULT};
@@ -11,7 +11,7 @@ use crate::testing::{SUMMARY, Session, answered, filler, overflowing};
 use crate::tokens::QuarterOfChars;
 use serde_json::json;
 
-/// Everything is summed up by a model when it does not fit, nothing is shortened before.
+/// A model summarizes everything on overflow; nothing is shortened before.
 const BY_MODEL: Policy = Policy {
     limit_history: Stage::Off,
     triggers: Triggers { pre_turn: None, background: None, ..DEFAULT.triggers },
@@ -22,7 +22,7 @@ fn text(size: usize) -> String {
     "word é ".chars().cycle().take(size + 1).collect()
 }
 
-/// A conversation of so many messages: turns of several rounds, calls at once, some without a result, notices.
+/// A conversation of `length` messages: turns of several rounds, parallel calls, some without a result, notices.
 fn conversation(length: usize) -> Vec<NewMessage> {
     let mut all = Vec::new();
     for n in 0..length {
@@ -34,7 +34,7 @@ fn conversation(length: usize) -> Vec<NewMessage> {
                 let call = |at: usize| ToolCall::new(&format!("c{n}-{at}"), "read", r#"{"path":"a.rs"}"#);
                 NewMessage::new(Body::assistant(&said("reads", 20), (0..=n % 3).map(call).collect()))
             }
-            // Of two or three calls the first alone has a result, now and then.
+            // Sometimes only the first of two or three calls has a result.
             2 | 5 | 10 => NewMessage::new(Body::result(&format!("c{}-0", n - 1), &said("result", 900))),
             3 | 11 => NewMessage::new(Body::result(&format!("c{}-1", n - 2), &said("second", 500))),
             7 => NewMessage::new(Body::Event { kind: "notice".into(), text: "so".into() }),
@@ -44,8 +44,7 @@ fn conversation(length: usize) -> Vec<NewMessage> {
     all
 }
 
-/// At every length, under every built-in policy, with a model that sums up and with one that fails: each
-/// message is shown once, or the compaction in force stands for it, or the prompt's report names it.
+/// Checked at every length, under every built-in policy, with a model that summarizes and with one that fails.
 #[test]
 fn every_message_is_shown_or_covered_or_named() {
     for policy in presets::ALL.map(|preset| preset.policy).into_iter().filter(|policy| policy.enabled) {
@@ -85,7 +84,7 @@ fn every_message_is_shown_or_covered_or_named() {
     }
 }
 
-/// A text of characters of two to four bytes is cut at each of its offsets, in results and in the ledger.
+/// Cuts a text of characters of two to four bytes at each offset, in results and in the ledger.
 #[test]
 fn multibyte_text_is_cut_at_every_offset() {
     let signs = "é漢🙂e\u{301}字".repeat(90);
@@ -115,8 +114,7 @@ fn multibyte_text_is_cut_at_every_offset() {
     }
 }
 
-/// What is no summary is refused, and what would make the prompt larger than it was.
-///
+/// Also refused: a summary that would make the prompt larger.
 #[test]
 fn useless_summary_is_refused() {
     let said = |text: &str, stop, calls| {
@@ -142,7 +140,7 @@ fn useless_summary_is_refused() {
         };
         assert_eq!((record.mode, record.narrative), (Mode::Ledger, None), "{what}");
     }
-    // As long as it may be, and longer than all that it stands for.
+    // Within the limit of a summary, but longer than the messages that it covers.
     let mut session = Session::new(8000);
     session.policy = BY_MODEL;
     session.user("Look.").reads("a.rs", 600).reads("b.rs", 600).says("Seen.").user("Go on.");

@@ -1,5 +1,5 @@
-//! What the ledger keeps as a user of the engine sees it: over several compactions, of any calls, beside hostile output.
-//! How single calls are read is tested beside the code.
+//! Contents of the ledger over several compactions, with arbitrary calls and with hostile output. The reading of single
+//! calls is tested beside the code.
 
 use crate::compact::policy::Stage;
 use crate::compact::record::Compaction;
@@ -14,7 +14,7 @@ use serde_json::json;
 use std::borrow::Cow;
 use std::collections::BTreeSet;
 
-/// A session that is summed up and not only shortened.
+/// A session whose compactions make a block and do not only shorten.
 fn session(window: u32) -> Session {
     let mut session = Session::new(window);
     session.policy.limit_history = Stage::Off;
@@ -22,13 +22,13 @@ fn session(window: u32) -> Session {
     session
 }
 
-/// Compacts now, whatever the size.
+/// Compacts whatever the size of the prompt.
 fn compacted(session: &mut Session) -> Compaction {
     session.budget.limit = session.desk().tokens_before - 1;
     session.compact(None)
 }
 
-/// Puts a round of one call and its result into the session.
+/// Appends a round of one call and its result.
 fn round(session: &mut Session, tool: &str, arguments: &str, result: ToolResult) {
     let id = format!("call_{}", session.transcript.messages().len());
     let call = ToolCall::new(&id, tool, arguments);
@@ -41,7 +41,7 @@ fn said(text: &str) -> ToolResult {
     ToolResult { content: vec![Content::Text(text.into())], ..ToolResult::default() }
 }
 
-/// How many entries of a list the block says are left out.
+/// The number of left-out entries that the block states for a list.
 fn left_out(block: &str, list: &str) -> usize {
     let number =
         |text: &str| text.chars().take_while(char::is_ascii_digit).collect::<String>().parse().unwrap_or(0);
@@ -54,7 +54,7 @@ fn left_out(block: &str, list: &str) -> usize {
     whole.map(number).or(some).unwrap_or(0)
 }
 
-/// All that the prompt shows.
+/// All texts and arguments in the prompt.
 fn shown(session: &Session) -> String {
     let prompt = session.render().expect("fits");
     let texts = prompt.items.iter().flat_map(|item| {
@@ -147,19 +147,19 @@ proptest! {
             let open = (0..todos).filter(|n| !shown.contains(&format!("todo {n}"))).count();
             prop_assert!(open <= left_out(block, "Open todos"), "{open} todos: {block}");
             if left_out(block, "Files changed") > 0 {
-                prop_assert!(!block.contains("# Files read"), "a read file stays before a changed one: {block}");
+                prop_assert!(!block.contains("# Files read"), "a read file was kept before a changed one: {block}");
             }
         }
     }
 }
 
-/// Whether a command stands raw behind the covered span.
+/// `true` if a command is raw after the covered span.
 fn is_after(session: &Session, covered: usize, command: &str) -> bool {
     let after = session.transcript.messages().iter().skip(covered + 1);
     after.flat_map(|message| message.body.texts()).any(|text| text.contains(&format!("{command}\"")))
 }
 
-/// Fills the session so that what came before is covered.
+/// Fills the session so that everything before is covered.
 fn fill(session: &mut Session) {
     for n in 0..12 {
         session.reads(&format!("fill_{n}.txt"), 3000);
@@ -189,7 +189,7 @@ fn notebook_cells_and_unreadable_calls_are_lines() {
         block.contains("# Calls whose arguments could not be read\n- run_notebook_cell → ok, 2 times so\n"),
         "{block}"
     );
-    // A picture that no message shows any more can be recalled by its message.
+    // An image that is no longer shown can be recalled by its message.
     let id = &session.transcript.messages()[4].id;
     assert!(block.contains(&format!("- image/png sha256 63c1dd951ffe, in message {id}\n")), "{block}");
 }
@@ -306,5 +306,5 @@ fn hostile_output_neither_closes_nor_pollutes_the_block() {
     {
         assert!(!block.contains(secret), "{secret}: {block}");
     }
-    assert!(block.lines().all(|line| line.len() < 4000), "no line is a list nobody could read");
+    assert!(block.lines().all(|line| line.len() < 4000), "no line is too long to read");
 }

@@ -1,4 +1,4 @@
-//! The built-in policies on one session: a golden prompt each, and what must hold of every retention and every placement.
+//! The built-in policies on one session: a golden prompt each, and invariants of every retention and placement.
 
 use crate::compact::compose::Ingredients;
 use crate::compact::ladder::{self, Step};
@@ -37,7 +37,7 @@ fn tool(name: &str, guidelines: &str) -> Tool {
     }
 }
 
-/// Every named section, a section of the caller in each channel, two tools.
+/// Fixed parts with every named section, a section of the caller in each channel, and two tools.
 fn fixed(policy: &Policy) -> Fixed {
     let text = SystemText {
         system: None,
@@ -71,7 +71,7 @@ fn under(policy: Policy) -> Session {
     session
 }
 
-/// Two dozen turns, over the limit.
+/// A session of two dozen turns, over the limit.
 fn long(policy: Policy) -> Session {
     let mut session = under(policy);
     for turn in 0..24 {
@@ -82,9 +82,7 @@ fn long(policy: Policy) -> Session {
     session
 }
 
-/// A golden per policy: sections and their order, headings, placement, what stays. The prompt of one that compacts
-/// nothing is all that was said.
-///
+/// Compares sections, order, headings, placement and kept messages. A policy that compacts nothing shows all messages.
 #[test]
 fn every_preset_has_its_prompt() {
     for preset in ALL {
@@ -134,11 +132,10 @@ fn plan_names_a_channel_for_each_section() {
     assert_eq!(prompt.tokens, prompt.plan.sections.iter().map(|section| section.tokens).sum::<u32>());
 }
 
-/// Guidelines are text, schemas are not; a budget of rounds is said only where there is one; what is remembered is called
-/// background, and where it stands is a setting.
-///
+/// Also: guidelines are text and schemas are not; memories are labelled as background, in the channel that the policy
+/// sets.
 #[test]
-fn what_is_not_given_has_no_section() {
+fn section_without_content_is_omitted() {
     let bare = Fixed::new(&SystemText::default(), &LAST_TURNS.order, &[], Vec::new(), &QuarterOfChars);
     assert_eq!(bare.tokens(), 0);
     let mut session = under(LAST_TURNS);
@@ -173,8 +170,6 @@ fn what_is_not_given_has_no_section() {
     assert_eq!(of_memory(DEFAULT), Some((Channel::Memory, true)));
 }
 
-/// A summary in each place: once, weighed, in one piece with what a strict wire takes.
-///
 #[test]
 fn summary_stands_once_wherever_it_is_placed() {
     for placement in PLACEMENTS {
@@ -206,7 +201,7 @@ fn summary_stands_once_wherever_it_is_placed() {
     }
 }
 
-/// What a prompt of any placement is.
+/// Asserts the invariants of a prompt of any placement.
 fn sound(prompt: &Prompt, placement: Placement) {
     assert_eq!(prompt.tokens, prompt.plan.sections.iter().map(|section| section.tokens).sum::<u32>());
     let items: u32 = prompt.items.iter().map(|item| item.tokens).sum();
@@ -218,14 +213,13 @@ fn sound(prompt: &Prompt, placement: Placement) {
     let joined = join_neighbours(&prompt.items);
     assert!(
         joined.windows(2).all(|two| two[0].role != two[1].role || two[0].role == Role::Tool),
-        "N3 {placement:?}"
+        "{placement:?}: neighbours of one role are joined"
     );
     let systems = joined.iter().filter(|item| item.role == Role::System).count();
     assert_eq!(systems, 1, "one system message, at the beginning");
 }
 
-/// A block that is moved says the same, once, and nothing of its old place is left.
-///
+/// A moved block equals one that was made at that placement.
 #[test]
 fn block_moves_between_any_two_places() {
     for from in PLACEMENTS {
@@ -247,14 +241,14 @@ fn block_moves_between_any_two_places() {
             assert_eq!((moved.covers, &moved.previous), (record.covers, &Some(record.id.clone())));
             session.transcript.record(moved.clone());
             sound(&session.render().expect("fits"), to);
-            assert_eq!(placing::replaced(session.source(), to, &QuarterOfChars), None, "once");
+            assert_eq!(placing::replaced(session.source(), to, &QuarterOfChars), None, "already moved");
             let back = placing::replaced(session.source(), from, &QuarterOfChars).expect("a block");
             assert_eq!(back.block, record.block, "{to:?} and back to {from:?}");
         }
     }
 }
 
-/// A session of so many turns: requests of many bytes per character, rounds of several calls at once.
+/// A session of `many` turns: requests of many bytes per character, rounds of parallel calls.
 fn turns(many: usize) -> Session {
     let mut session = Session::new(4_000_000);
     for turn in 0..many {
@@ -279,10 +273,8 @@ fn cut(session: &Session) -> Option<Compaction> {
     session.desk().with_block(Mode::Ledger, slice, &Ingredients::default())
 }
 
-/// Coqui's rule at every length: exactly so many user turns after the boundary, nothing before it but the user's words.
-///
 #[test]
-fn exactly_so_many_user_turns_stay_at_every_length() {
+fn retention_keeps_exactly_its_user_turns_at_every_length() {
     let whole = turns(200);
     for many in 0..=200_usize {
         let mut session = Session { transcript: Transcript::new(SessionId::new("s")), ..turns(0) };
@@ -332,11 +324,11 @@ fn last_messages_covers_29_of_41() {
     let prompt = session.render().expect("fits");
     let raw = prompt.items.iter().flat_map(|item| &item.sources).filter(|source| source.shown == Shown::Raw);
     assert_eq!(raw.map(|source| source.ord.0).collect::<Vec<_>>(), (29..41).collect::<Vec<_>>());
-    assert_eq!(prompt.items[1].role, Role::System, "M11");
+    assert_eq!(prompt.items[1].role, Role::System, "the summary is a system message");
 }
 
-/// A cut in the middle of parallel calls moves before them; one that would take the newest round or the request stops
-/// there; one that keeps nearly everything is none.
+/// A cut in the middle of parallel calls moves before them; one that would cover the newest round or the request stops
+/// there; one that keeps nearly everything is not made.
 #[test]
 fn every_retention_keeps_pairs_and_the_newest_round() {
     for keep in 1..40 {
@@ -366,8 +358,7 @@ fn every_retention_keeps_pairs_and_the_newest_round() {
     }
 }
 
-/// The four guarantees of document 000 for each retention in each place, also after a reload.
-///
+/// Checked for each retention in each placement, also after a reload.
 #[test]
 fn summary_is_first_input_last_covered_messages_hidden() {
     let retentions = [ROUNDS, LAST_TURNS, LAST_MESSAGES, SYSTEM_TAIL];
@@ -396,14 +387,14 @@ fn summary_is_first_input_last_covered_messages_hidden() {
         for message in session.transcript.range(resume, Ordinal(u32::MAX)) {
             assert!(
                 prompt.items.iter().any(|item| item.sources.iter().any(|s| s.ord == message.ord)),
-                "recent stays"
+                "recent messages stay"
             );
         }
         assert_eq!(at("And now sum it up."), Some(prompt.items.len() - 1), "the input is last");
         let hidden = prompt.items.iter().filter(|item| item.role == Role::Tool);
         assert!(
             hidden.flat_map(|item| &item.sources).all(|source| source.ord >= resume),
-            "M24: no covered chatter"
+            "no covered tool result is shown"
         );
         let counts = coverage(&session.transcript, Some(&record), &prompt);
         assert_eq!((counts.unaccounted, counts.dropped), (0, 0));
@@ -411,10 +402,9 @@ fn summary_is_first_input_last_covered_messages_hidden() {
     }
 }
 
-/// What is exempt is whole on every rung: the current request, the first one, the newest round.
-///
+/// Exempt are the current request, the first one and the newest round.
 #[test]
-fn what_is_exempt_survives_every_rung() {
+fn exempt_messages_survive_every_rung() {
     let rungs: [(Mode, Policy, bool); 5] = [
         (Mode::LimitHistory, Policy { target_ratio: crate::settings::PerMille::new(900), ..DEFAULT }, true),
         (Mode::Full, Policy { limit_history: Stage::Off, ..DEFAULT }, true),

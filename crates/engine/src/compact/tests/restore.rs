@@ -1,4 +1,4 @@
-//! Summaries that an editor kept: restored under other ids, reported and not obeyed where they cannot be true.
+//! Summaries that an editor kept: restored under other ids, reported and not applied if they are invalid.
 
 use crate::compact::metadata::{Persisted, SummaryEntry, metadata};
 use crate::compact::plan;
@@ -12,10 +12,9 @@ use crate::tokens::QuarterOfChars;
 use crate::transcript::Transcript;
 use serde_json::{Value, json};
 
-/// What an editor kept, spoilt in each of its fields: it is reported, and nothing of it is obeyed that does
-/// not fit what was said.
+/// Corrupts a persisted summary in each of its fields.
 #[test]
-fn impossible_summary_is_reported_and_not_obeyed() {
+fn invalid_summary_is_reported_and_not_applied() {
     let mut session = overflowing();
     let record = session.compact(Some(answered(SUMMARY)));
     let Persisted::Summary(good) = metadata(&session.transcript, &record) else {
@@ -60,9 +59,8 @@ fn impossible_summary_is_reported_and_not_obeyed() {
     }
 }
 
-/// A turn without rounds has no round to hang a summary at. Under another session's and another turn's id it is found by
-/// its place and its words; a summary that names no more than the old id is reported.
-///
+/// A turn without rounds has no round as an anchor. Under another session's and turn's id it is found by position and
+/// hash; a summary that only names the old id is reported.
 #[test]
 fn summary_without_rounds_survives_a_new_turn_id() {
     let talked = |session: &str| {

@@ -1,4 +1,4 @@
-//! Compaction as a user of the engine sees it, scenario by scenario. Invariants over many sessions are elsewhere.
+//! Scenarios of compaction, one session each. Invariants over many sessions are in the modules beside this one.
 
 use crate::compact::compose::Ingredients;
 use crate::compact::ladder::{CannotFit, Outcome, Step};
@@ -93,7 +93,7 @@ fn the_block_is_framed_as_background_and_holds_no_clock() {
         late.transcript.append(NewMessage { created_at: at, ..NewMessage::new(note) }, &QuarterOfChars);
     }
     late.compact(Some(answered(SUMMARY)));
-    assert_eq!(early.render().map(|p| p.items), late.render().map(|p| p.items), "the clock moved");
+    assert_eq!(early.render().map(|p| p.items), late.render().map(|p| p.items), "no time is shown");
 }
 
 #[test]
@@ -174,7 +174,7 @@ fn metadata_names_round_and_text_and_restores_the_record() {
 }
 
 #[test]
-fn what_a_summarizer_did_not_see_is_said() {
+fn truncated_summary_input_is_recorded() {
     let mut session = overflowing();
     session.policy.summary_mode = ModeRequested::Simple;
     let mut seen = String::new();
@@ -185,8 +185,8 @@ fn what_a_summarizer_did_not_see_is_said() {
     }));
     let Step::Accepted(record) = step else { panic!("accepted") };
     assert!(record.input_truncated);
-    assert!(seen.contains("bytes left out"), "the cut stands where it was made");
-    // The start and the end of a long result stay, and so does what came of it.
+    assert!(seen.contains("bytes left out"), "the cut is marked");
+    // Head and tail of a long result stay, and so do the calls and answers after it.
     for (start, end) in
         [("src/parser.rs line 0 ", "src/parser.rs line 12"), ("Cargo.toml line 0 ", "Cargo.toml line 11")]
     {
@@ -384,7 +384,7 @@ fn limiter_drops_whole_rounds_last_and_reports_them() {
     let target = session.desk().target(slice, &Ingredients::default());
     let record = session.compact(None);
     assert_eq!((record.mode, record.strength), (Mode::LimitHistory, Strength::High));
-    // What was dropped leaves its ledger, open todos before all.
+    // The dropped rounds leave a ledger, open todos first.
     let ledger = "# Open todos\n- Mend it (pending)\n# Calls whose arguments could not be read\n- write";
     assert!(record.block.contains(ledger), "{}", record.block);
     assert!(record.tokens_after <= target, "{} of {target}", record.tokens_after);

@@ -1,4 +1,4 @@
-//! The stream of Messages: its events become what the model says. The body is in the file above.
+//! Parser of the Messages stream. The request body is in the parent module.
 
 use crate::error::Refusal;
 use crate::wire::calls::Calls;
@@ -11,10 +11,10 @@ use engine::text::json;
 use serde_json::{Map, Value, json};
 use std::collections::BTreeMap;
 
-/// An answer that is being read.
+/// An answer being parsed.
 #[derive(Debug, Default)]
 pub(in crate::wire) struct Messages {
-    /// The blocks that are not whole yet, by their index.
+    /// Incomplete blocks, by index.
     open: BTreeMap<u64, Block>,
     calls: Calls,
     used: Used,
@@ -22,17 +22,17 @@ pub(in crate::wire) struct Messages {
     is_over: bool,
 }
 
-/// What a block is, as far as its pieces must know.
+/// The kind of an incomplete block.
 #[derive(Debug)]
 enum Block {
-    /// Text, or thinking: its pieces say all of it.
+    /// Text or thinking; its deltas hold all of it.
     Words,
-    /// A call.
+    /// A tool call.
     Call,
-    /// A block that the provider makes by itself; it is told of when it is whole.
+    /// A block that the provider makes on its own; handed on once complete.
     Servers {
         block: Map<String, Value>,
-        /// Its arguments as JSON text.
+        /// The arguments, as JSON text.
         input: String,
     },
 }
@@ -63,7 +63,7 @@ impl Reader for Messages {
                 }
                 self.is_over = true;
             }
-            // Some put an error where an event is due, and say no type.
+            // Some servers send an error without a type in place of an event.
             _ if event.get("error").is_some_and(|error| !error.is_null()) => {
                 return Err(Refusal::in_stream(&event).class());
             }
@@ -83,11 +83,11 @@ impl Reader for Messages {
         }
         let stop = match self.stop.as_deref() {
             Some("tool_use") => StopReason::ToolUse,
-            // The window ended in the middle of the answer: like any other length.
+            // The window filled up during the answer: the same as an output limit.
             Some("max_tokens" | "model_context_window_exceeded") => StopReason::Length,
             Some("refusal") => StopReason::Refused,
             None if !self.calls.is_empty() => StopReason::ToolUse,
-            // What the provider broke off by itself (`pause_turn`) was said, and can be gone on with.
+            // An answer that the provider paused (`pause_turn`) counts and can be continued.
             _ => StopReason::End,
         };
         Ok(Answer { parts: None, calls: None, stop, usage: self.used.usage() })
@@ -117,7 +117,7 @@ impl Messages {
             "tool_use" => {
                 let (id, name) = (text("id"), text("name"));
                 let id = Some(&*id).filter(|id| !id.is_empty());
-                // An empty one is a beginning.
+                // An empty object only opens the call.
                 let input =
                     block.get("input").filter(|input| input.as_object().is_some_and(|of| !of.is_empty()));
                 self.calls.add(Some(index), id, Some(&name), input, hear);
@@ -197,7 +197,7 @@ fn extra(key: &str, value: Value, hear: Hear<'_>) {
     hear(Said::Delta(Delta::MergeExtra(Map::from_iter([(key.to_owned(), value)]))));
 }
 
-/// A piece of a block that the provider makes by itself: text goes on, anything else takes its place.
+/// Merges a delta into a provider's block: strings are appended, other values replaced.
 fn grow(block: &mut Map<String, Value>, delta: &Value) {
     let pieces = delta.as_object().into_iter().flatten().filter(|(key, _)| *key != "type");
     for (key, piece) in pieces {
@@ -212,8 +212,8 @@ fn index(event: &Value) -> Result<u64, ModelError> {
     event.get("index").and_then(Value::as_u64).ok_or_else(|| cannot_be_read(&event.to_string()))
 }
 
-/// The counters as they were reported last. What was read from a cache and what was written to it is no part of this
-/// wire's input, but it is one of the prompt.
+/// The last reported counters. `input` excludes tokens read from and written to the cache; the prompt
+/// includes them.
 #[derive(Debug, Default, Clone, Copy)]
 struct Used {
     input: Option<u32>,
@@ -224,8 +224,8 @@ struct Used {
 }
 
 impl Used {
-    /// Takes a report in. A provider that compacts by itself asks its model more than once and reports each: the prompt
-    /// that was sent is the largest of theirs, and the answer is what all of them wrote.
+    /// Merges a report. When the provider compacts on its own, the model runs several times, each reported in
+    /// `iterations`: the prompt is the largest of them, the output their sum.
     fn take(&mut self, usage: &Value) {
         let later = Self::of(usage);
         *self = Self {

@@ -1,5 +1,5 @@
-//! The stream of Chat Completions: its chunks become deltas. Servers differ in much, so nothing is expected that one of
-//! them leaves out: ids, indexes, usage in a chunk of its own, `[DONE]`. What is posted is not here.
+//! Parser of the Chat Completions stream. Servers differ, so everything that one of them omits is optional:
+//! ids, indexes, a separate chunk for usage, `[DONE]`.
 
 use super::super::calls::Calls;
 use super::super::{Reader, append, cannot_be_read, count_of, ended_early, list_of, number_of, text_of};
@@ -11,12 +11,12 @@ use engine::prompt::request::{Answer, StopReason};
 use engine::text::json;
 use serde_json::{Map, Value};
 
-/// Types of the blocks under `reasoning_details` begin with it.
+/// Prefix of the block types under `reasoning_details`.
 pub(super) const DETAIL: &str = "reasoning.";
-/// The type of those whose `text` is what was thought.
+/// The type of blocks whose `text` is the thinking.
 pub(super) const DETAIL_TEXT: &str = "reasoning.text";
 
-/// Reasons of an end, with what they mean. What is not here is a normal end.
+/// Finish reasons; one that is not listed is a normal end.
 const STOPS: &[(&str, StopReason)] = &[
     ("length", StopReason::Length),
     ("max_tokens", StopReason::Length),
@@ -26,16 +26,16 @@ const STOPS: &[(&str, StopReason)] = &[
     ("content_filter", StopReason::Refused),
     ("sensitive", StopReason::Refused),
 ];
-/// Reasons of an end that are failures of the server.
+/// Finish reasons that are server failures.
 const FAILURES: &[&str] = &["error", "network_error", "insufficient_system_resource"];
 
-/// Reads a stream of Chat Completions.
+/// Parser of the Chat Completions stream.
 #[derive(Debug, Default)]
 pub struct Chat {
     calls: Calls,
-    /// Blocks of thinking so far.
+    /// Thinking blocks so far.
     details: Vec<Map<String, Value>>,
-    /// Whether there is something of them that was not said.
+    /// `true` if `details` has changes that were not handed on.
     has_news: bool,
     citations: Vec<Value>,
     is_refused: bool,
@@ -55,14 +55,14 @@ impl Reader for Chat {
             return Ok(());
         }
         let chunk: Value = json::read(event).map_err(|_| cannot_be_read(event))?;
-        // Some put the object into a list.
+        // Some servers wrap the object in a list.
         if is_error(chunk.get(0).unwrap_or(&chunk)) {
             return Err(Refusal::in_stream(&chunk).class());
         }
         if !chunk.is_object() {
             return Err(cannot_be_read(event));
         }
-        // Beside the answer: a list that every chunk repeats.
+        // A list beside the answer that every chunk repeats.
         for citation in list_of(&chunk, "citations") {
             self.cite(citation, hear);
         }
@@ -100,7 +100,7 @@ impl Chat {
         if is_error(choice) {
             return Err(Refusal::in_stream(choice).class());
         }
-        // A server that does not stream sends a whole message.
+        // A server that does not stream sends a whole `message`.
         let said = choice.get("delta").filter(|delta| delta.is_object()).or_else(|| choice.get("message"));
         if let Some(said) = said {
             self.thought(said, hear);
@@ -130,7 +130,7 @@ impl Chat {
     }
 
     fn thought(&mut self, said: &Value, hear: Hear<'_>) {
-        // Some servers say the same under both names.
+        // Some servers send the same text under both names.
         let mut thought =
             text(said, "reasoning").or_else(|| text(said, "reasoning_content")).map(str::to_owned);
         for detail in list_of(said, "reasoning_details").iter().filter_map(Value::as_object) {
@@ -200,8 +200,8 @@ impl Chat {
         }
     }
 
-    /// Tells the blocks of thinking as they are now. Where the text of one came before, the block takes it over; told at
-    /// turns of the stream and not at each piece, so that long thinking costs its length.
+    /// Hands on the thinking blocks as they are now; a block replaces its text that was streamed before.
+    /// Called where other content begins and not for each piece, so that long thinking costs linear time.
     fn tell_details(&mut self, hear: Hear<'_>) {
         if std::mem::take(&mut self.has_news) {
             hear(Said::Delta(Delta::SetThinkingBlocks(self.details.clone())));
@@ -209,8 +209,8 @@ impl Chat {
     }
 }
 
-/// Adds a piece of a block to the block it belongs to: that of its type and index. Texts go on, of the rest the later
-/// value holds.
+/// Merges a piece into the block of its type and index. Text is appended; of other fields the later value
+/// counts.
 fn add_detail(details: &mut Vec<Map<String, Value>>, piece: &Map<String, Value>) {
     let key = |detail: &Map<String, Value>| (detail.get("type").cloned(), detail.get("index").cloned());
     let Some(known) = details.iter_mut().find(|known| key(known) == key(piece)) else {
@@ -228,7 +228,7 @@ fn add_detail(details: &mut Vec<Map<String, Value>>, piece: &Map<String, Value>)
     }
 }
 
-/// Servers state errors in their own forms, whatever the status is.
+/// `true` for the error forms of the various servers, whatever the status is.
 fn is_error(value: &Value) -> bool {
     let says = |key: &str| text(value, key) == Some("error");
     value.get("error").is_some_and(|error| !error.is_null()) || says("object") || says("type")
@@ -239,7 +239,7 @@ fn used(usage: &Value) -> Usage {
     Usage {
         input_tokens: number_of(usage, "prompt_tokens"),
         output_tokens: number_of(usage, "completion_tokens"),
-        // The same number under three names; it is a part of the prompt's.
+        // One number under three names; the prompt's count includes it.
         cached_input_tokens: within("prompt_tokens_details", "cached_tokens")
             .or_else(|| number_of(usage, "prompt_cache_hit_tokens"))
             .or_else(|| number_of(usage, "cached_tokens")),
@@ -248,7 +248,7 @@ fn used(usage: &Value) -> Usage {
     }
 }
 
-/// A text that is not empty.
+/// The string under a key, unless it is empty.
 fn text<'a>(value: &'a Value, key: &str) -> Option<&'a str> {
     text_of(value, key).filter(|text| !text.is_empty())
 }

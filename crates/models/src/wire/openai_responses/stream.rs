@@ -1,4 +1,4 @@
-//! The stream of Responses: its events become what the model says. The body is in the file above.
+//! Parser of the Responses stream. The request body is in the parent module.
 
 use super::CALLS_BEFORE;
 use crate::error::Refusal;
@@ -11,10 +11,10 @@ use engine::prompt::request::{Answer, StopReason};
 use serde_json::{Map, Value, json};
 use std::collections::BTreeMap;
 
-/// An answer that is being read.
+/// An answer being parsed.
 #[derive(Debug, Default)]
 pub(in crate::wire) struct Responses {
-    /// The items so far, by their place in the answer.
+    /// Items so far, by `output_index`.
     items: BTreeMap<u64, Item>,
     calls: Calls,
     is_refusal: bool,
@@ -22,26 +22,26 @@ pub(in crate::wire) struct Responses {
     ended: Option<Ended>,
 }
 
-/// An item that is not whole yet.
+/// An incomplete item.
 #[derive(Debug)]
 enum Item {
     /// Text of the answer.
     Message {
-        /// Whether any of it came in pieces.
+        /// `true` if some of it was streamed.
         is_heard: bool,
     },
     /// Thinking.
     Thought {
-        /// Whether any of it came in pieces.
+        /// `true` if some of it was streamed.
         is_heard: bool,
     },
-    /// A call.
+    /// A tool call.
     Call,
-    /// One that the provider makes by itself; it is told of when it is whole.
+    /// An item that the provider makes on its own; handed on once complete.
     Servers,
 }
 
-/// How the provider says that the answer is over.
+/// The provider's end marker.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Ended {
     Whole,
@@ -66,7 +66,7 @@ impl Reader for Responses {
                     hear(Said::Delta(Delta::AddCitation(annotation.clone())));
                 }
             }
-            // A part after the first begins a paragraph.
+            // Each part after the first begins a paragraph.
             "response.reasoning_summary_part.added"
                 if number_of(&event, "summary_index").is_some_and(|at| at > 0) =>
             {
@@ -89,9 +89,9 @@ impl Reader for Responses {
                 self.over(&event, if is_filtered { Ended::Filtered } else { Ended::Cut }, hear);
             }
             "response.failed" | "error" => return Err(refused(&event)),
-            // Some put an error where an event is due, and say no type.
+            // Some servers send an error without a type in place of an event.
             _ if event.get("error").is_some_and(|error| !error.is_null()) => return Err(refused(&event)),
-            // What only says what is known already, or an event of a later version.
+            // Events that repeat what is known, or of a later version.
             _ => {}
         }
         Ok(())
@@ -119,7 +119,7 @@ impl Responses {
         let begun = match text("type") {
             "message" => Item::Message { is_heard: false },
             "reasoning" => {
-                // What is encrypted comes once more, and then it is whole.
+                // The encrypted content is complete only in the final event.
                 let known = item.iter().filter(|(key, _)| matches!(key.as_str(), "type" | "id"));
                 let mut block: Map<String, Value> =
                     known.map(|(key, value)| (key.clone(), value.clone())).collect();
@@ -141,7 +141,7 @@ impl Responses {
         self.items.insert(at, begun);
     }
 
-    /// An item is whole. It holds all of itself, so what did not come in pieces is taken from here.
+    /// Completes an item. It is repeated in full, so what was not streamed is taken from it.
     fn whole(&mut self, at: u64, item: &Map<String, Value>, hear: Hear<'_>) {
         if !self.items.contains_key(&at) {
             self.begin(at, item, hear);
@@ -200,7 +200,7 @@ impl Responses {
     }
 }
 
-/// An error in place of an event. Over a socket it brings the status that a post would have had.
+/// An error event. Over a socket, its `status` is the HTTP status that a POST would have had.
 fn refused(event: &Value) -> ModelError {
     let status = event.get("status").and_then(Value::as_u64).and_then(|status| u16::try_from(status).ok());
     Refusal { status: status.unwrap_or(200), ..Refusal::in_stream(event) }.class()

@@ -1,5 +1,4 @@
-//! A summary that is made beside a turn serves the compaction that follows, and no answer that nobody reads goes on for
-//! ever.
+//! Summaries prepared beside a turn serve the next compaction, and endless answers are cut off.
 
 use crate::effect::{Effect, Purpose};
 use crate::input::{Input, Timer};
@@ -12,7 +11,7 @@ use engine::compact::record::{Mode, Trigger};
 use engine::delta::Delta;
 use engine::settings::PerMille;
 
-/// A turn in which these results came, whose prompt has come to the share at which a summary is prepared.
+/// A turn with results of these sizes, whose prompt is large enough to prepare a summary.
 fn preparing(results: &[u16], change: fn(&mut Policy)) -> Bench {
     let mut bench = bench(|policy| {
         policy.triggers.background = Some(PerMille::new(750));
@@ -25,7 +24,7 @@ fn preparing(results: &[u16], change: fn(&mut Policy)) -> Bench {
     bench
 }
 
-/// Rounds until room is needed; how many.
+/// Runs rounds until a compaction is needed; returns their number.
 fn until_compacted(bench: &mut Bench, size: u16) -> usize {
     for n in 0..40 {
         let is_waiting = matches!(bench.session.state(), State::Compacting(_));
@@ -37,10 +36,9 @@ fn until_compacted(bench: &mut Bench, size: u16) -> usize {
     panic!("no room was needed")
 }
 
-/// What came between takes the tail's place: the summary is of use however much of the room it takes.
-///
+/// Messages added since then take the place of the kept tail, so the summary still serves.
 #[test]
-fn a_summary_made_ahead_of_time_serves_after_more_rounds_ready_or_still_under_way() {
+fn prepared_summary_serves_after_more_rounds() {
     for is_ready in [true, false] {
         let mut bench = preparing(&[2900, 2900, 900, 900, 900, 900], |_| ());
         let call = asked(&bench, Purpose::Summary);
@@ -62,9 +60,9 @@ fn a_summary_made_ahead_of_time_serves_after_more_rounds_ready_or_still_under_wa
     }
 }
 
-/// Half of what a compaction waits for must be new before the next summary is prepared, so it is there in time.
+/// Half of the new tokens that a compaction waits for start the next summary, so it is ready in time.
 #[test]
-fn also_the_second_compaction_has_its_summary_ready() {
+fn second_compaction_has_its_summary_ready() {
     let mut bench = preparing(&[2900, 2900, 900, 900, 900], |_| ());
     let mut made = Vec::new();
     for n in 0..40 {
@@ -80,10 +78,10 @@ fn also_the_second_compaction_has_its_summary_ready() {
     assert_eq!(made, [Trigger::Background; 3]);
 }
 
-/// A summary of what was there earlier may leave too much: then the ladder goes on with what is there now, and not
-/// without a model.
+/// A summary prepared earlier may leave too much; then the ladder continues from the current messages
+/// and still asks a model.
 #[test]
-fn a_summary_made_ahead_of_time_that_leaves_too_much_is_made_again() {
+fn prepared_summary_that_leaves_too_much_is_made_again() {
     for is_ready in [true, false] {
         let mut bench = preparing(&[2900, 1900, 3990], |_| ());
         assert_eq!(asked(&bench, Purpose::Summary).len(), 1);
@@ -100,9 +98,9 @@ fn a_summary_made_ahead_of_time_that_leaves_too_much_is_made_again() {
     }
 }
 
-/// Rung 0 comes first, as it does without a background: where it would do, nobody is asked and nobody waits.
+/// Rung 0 comes first, as without a background: if it suffices, no model is asked.
 #[test]
-fn where_old_results_can_be_shortened_no_summary_is_made_ahead_of_time() {
+fn no_summary_is_prepared_if_shortening_results_suffices() {
     let mut bench = preparing(&[2900, 2900, 2900], |policy| policy.limit_history = Stage::ShortenResults);
     assert_eq!(asked(&bench, Purpose::Summary), []);
     until_compacted(&mut bench, 2900);
@@ -115,10 +113,9 @@ fn goes_on(bench: &mut Bench, purpose: Purpose, bytes: usize) {
     bench.step(Input::ModelDelta(call, Delta::AppendContent("x".repeat(bytes))));
 }
 
-/// Each piece comes before its deadline, and the answer has no end.
-///
+/// Every delta comes before its deadline, but the answer has no end.
 #[test]
-fn an_answer_that_nobody_reads_has_an_end_in_time_and_in_size() {
+fn endless_answer_is_cut_off_by_time_and_size() {
     for is_slow in [true, false] {
         let mut bench = bench(|_| ());
         bench.asks("work");
@@ -140,7 +137,7 @@ fn an_answer_that_nobody_reads_has_an_end_in_time_and_in_size() {
         assert_eq!((record.mode, record.fallbacks.len()), (Mode::Simple, 1));
         assert!(record.fallbacks[0].reason.contains("did not come to an end"));
     }
-    // Beside a turn, and for a title.
+    // Also beside a turn, and for a title.
     let mut beside = preparing(&[2900, 2900, 2900], |_| ());
     for _ in 0..30 {
         if asked(&beside, Purpose::Summary).len() == 1 {

@@ -1,5 +1,5 @@
-//! Compactions that no overflow needs: what somebody asks for, what is counted, what was refused. They cover what their
-//! retention does not keep, and what comes to nothing is not begun over and over.
+//! Compactions without an overflow: requested, started by a count, or refused. They cover all messages
+//! outside their retention, and fruitless ones are not repeated.
 
 use crate::effect::{Answer, Purpose};
 use crate::input::{Command, Compact, Input, Review, Timer};
@@ -13,7 +13,7 @@ use engine::compact::trigger;
 use engine::id::{CompactionId, MessageId};
 use engine::settings::PerMille;
 
-/// A session in a large window, in which these turns were.
+/// A session in a large window after this many turns.
 fn talked(turns: usize, change: impl FnOnce(&mut Policy)) -> Bench {
     let mut bench = bench(change);
     let settings = bench.session.settings().clone();
@@ -25,7 +25,7 @@ fn talked(turns: usize, change: impl FnOnce(&mut Policy)) -> Bench {
     bench
 }
 
-/// What a command that compacts was answered, after a model summed up where it was asked.
+/// Runs a compaction command, and the summary if a model is asked for one.
 fn compacts(bench: &mut Bench, compact: Compact) -> Result<Compaction, String> {
     let number = bench.command(Command::Compact(compact));
     if !asked(bench, Purpose::Summary).is_empty() {
@@ -50,10 +50,9 @@ fn held_back(bench: &mut Bench, trigger: Trigger) -> u32 {
     inspect(bench).triggers.iter().find(|near| near.trigger == trigger).expect("a row").held_back
 }
 
-/// A prompt far below its limit, too, becomes shorter by what may go.
-///
+/// Even a prompt far below its limit is shortened.
 #[test]
-fn what_is_asked_for_covers_all_that_its_retention_does_not_keep() {
+fn requested_compaction_covers_everything_outside_its_retention() {
     let mut asked_for = talked(16, |_| ());
     let record = compacts(&mut asked_for, Compact::default()).expect("a record");
     assert_eq!((record.trigger, record.mode), (Trigger::Manual, Mode::Full));
@@ -81,10 +80,9 @@ fn what_is_asked_for_covers_all_that_its_retention_does_not_keep() {
     assert!(record.tokens_after * 10 < record.tokens_before * 7, "{record:?}");
 }
 
-/// The default policy with a trigger that counts: one summary, which makes what is counted fewer.
-///
+/// The default policy with a count trigger makes one summary, which lowers the count.
 #[test]
-fn a_count_starts_one_compaction_that_makes_it_smaller() {
+fn count_trigger_starts_one_compaction_that_lowers_the_count() {
     for is_messages in [true, false] {
         let mut bench = talked(10, |policy| {
             policy.limit_history = Stage::ShortenResults;
@@ -102,7 +100,7 @@ fn a_count_starts_one_compaction_that_makes_it_smaller() {
         assert!(trigger::shown_messages(bench.session.transcript()) <= 12, "{record:?}");
         assert!(trigger::shown_turns(bench.session.transcript()) <= 6, "{record:?}");
         assert_eq!(told(&bench, from).iter().filter(|word| word.starts_with("Started")).count(), 1);
-        // The next one waits for what is new, and that is said.
+        // The next one waits for new tokens, and `held_back` says so.
         let trigger = if is_messages { Trigger::Messages } else { Trigger::UserTurns };
         let missing = held_back(&mut bench, trigger);
         assert!(missing > 20_000, "{missing}");
@@ -116,9 +114,9 @@ fn a_count_starts_one_compaction_that_makes_it_smaller() {
 }
 
 #[test]
-fn a_trigger_that_comes_to_nothing_is_told_once_and_waits_for_what_is_new() {
+fn fruitless_trigger_starts_once_until_enough_is_new() {
     let mut bench = talked(3, |_| ());
-    // No model may be asked, so no summary comes of it.
+    // No model may be asked, so no summary is made.
     let mut settings = bench.session.settings().clone();
     settings.policy.most_failures = 0;
     settings.policy.triggers.messages = Some(2);
@@ -131,7 +129,7 @@ fn a_trigger_that_comes_to_nothing_is_told_once_and_waits_for_what_is_new() {
     }
     assert_eq!(started, [1, 0, 0, 0, 0, 0]);
     assert!(records(&bench).is_empty() && held_back(&mut bench, Trigger::Messages) > 0);
-    // Another process knows of it, and a new chat does not.
+    // Another process knows it; a new chat does not.
     bench.another_process();
     assert!(held_back(&mut bench, Trigger::Messages) > 0);
     bench.command(Command::Reset { keep_queue: false, key: None });
@@ -139,7 +137,7 @@ fn a_trigger_that_comes_to_nothing_is_told_once_and_waits_for_what_is_new() {
 }
 
 #[test]
-fn what_the_user_refused_is_not_asked_about_again_before_enough_is_new() {
+fn refused_compaction_is_not_proposed_again_until_enough_is_new() {
     let mut bench = crate::tests::compaction::triggers::bench(|policy| {
         policy.consent = Consent::Ask;
         policy.triggers.pre_turn = Some(PerMille::new(500));
@@ -160,7 +158,7 @@ fn what_the_user_refused_is_not_asked_about_again_before_enough_is_new() {
     bench.another_process();
     turn(&mut bench, "go on", "so");
     assert!(held_back(&mut bench, Trigger::PreTurnTokens) > 0);
-    // Room that is needed is asked about all the same.
+    // A compaction that the limit needs is still proposed.
     turn(&mut bench, "more", &text(3000));
     turn(&mut bench, "more", &text(3000));
     bench.asks("and now?");
@@ -168,7 +166,7 @@ fn what_the_user_refused_is_not_asked_about_again_before_enough_is_new() {
 }
 
 #[test]
-fn a_second_compaction_right_after_one_names_redo_also_in_a_preview() {
+fn immediate_second_compaction_names_redo_even_in_a_preview() {
     let mut bench = talked(16, |_| ());
     let first = compacts(&mut bench, Compact::default()).expect("a record");
     let why = compacts(&mut bench, Compact { focus: Some("other".into()), ..Compact::default() });
@@ -177,14 +175,14 @@ fn a_second_compaction_right_after_one_names_redo_also_in_a_preview() {
     let preview = compacts(&mut bench, Compact { preview: true, ..Compact::default() });
     assert_eq!(preview.expect_err("the same"), why);
     assert!(bench.asked.is_empty());
-    // Redo is the way, also with messages to keep.
+    // `redo` makes it again, also with messages to keep.
     let keep = vec![MessageId::new("s/m3")];
     let redo = Some(first.id.clone());
     let again = compacts(&mut bench, Compact { redo, keep, focus: Some("other".into()), preview: false });
     let again = again.expect("it is made again");
     assert_eq!(again.replaces, Some(first.id.clone()));
     assert_eq!(bench.session.pins().len(), 1);
-    // One that is out of force already: it is said that it is, and which one may be made again.
+    // The refusal of a record out of force says so and names the one to redo.
     let redo = Some(first.id.clone());
     let why = compacts(&mut bench, Compact { redo, ..Compact::default() }).expect_err("out of force");
     assert!(

@@ -1,5 +1,5 @@
-//! Byte extension over the session machine: what breaks a prompt's beginning is told once, with its cost, and nothing
-//! else ever does. That it holds whatever happens is shown in `model`; here it is shown cause by cause.
+//! Prompts extend the previous one byte for byte: each break is reported once, with its cost. `model` checks
+//! it after every step; here it is shown cause by cause.
 
 use crate::breaks::BreakCause;
 use crate::effect::Answer;
@@ -15,7 +15,7 @@ use engine::message::{Content, NewMessage};
 use engine::prompt::item::Approval;
 use std::collections::BTreeSet;
 
-/// The breaks that were told since, with what was reused and what was lost.
+/// Returns the breaks reported since an event, with the tokens reused and lost.
 fn told(model: &Model, since: usize) -> Vec<(Vec<BreakCause>, u32, u32)> {
     let events = model.bench.events.iter().skip(since);
     let told = events.filter_map(|(_, body)| match body {
@@ -44,14 +44,14 @@ fn talk() -> Model {
     model
 }
 
-/// What is told of this and with the next request after it, also where a new process sends that.
+/// Returns the breaks reported for a change and the next requests, which a new process sends if `restart`.
 fn breaks(restart: bool, change: impl FnOnce(&mut Model)) -> Vec<(Vec<BreakCause>, u32, u32)> {
     let mut model = talk();
     let mut since = model.bench.events.len();
     change(&mut model);
     let mut all = Vec::new();
     if restart {
-        // A process that ends takes along what it told.
+        // A process that ends takes its events along.
         all = told(&model, since);
         model.another_process(true);
         since = 0;
@@ -68,7 +68,7 @@ fn words(text: &str) -> Vec<Content> {
 }
 
 #[test]
-fn what_breaks_the_prefix_is_told_with_its_cause_and_cost_once_also_after_a_restart() {
+fn prefix_break_is_reported_once_with_cause_and_cost() {
     for restart in [false, true] {
         assert_eq!(breaks(restart, |_| {}), [], "nothing happened");
         let one = |name: &str, cause: BreakCause, change: &dyn Fn(&mut Model)| {
@@ -103,7 +103,7 @@ fn what_breaks_the_prefix_is_told_with_its_cause_and_cost_once_also_after_a_rest
                 crate::settings::Settings { model: other.clone(), ..model.bench.session.settings().clone() };
             model.input(Input::Settings(Box::new(settings)));
         });
-        assert_eq!(reused.0, 0, "another model's cache is another one");
+        assert_eq!(reused.0, 0, "nothing of another model's cache is reused");
         let reused = one("tools", BreakCause::Tools, &|model| {
             let tools = Some(vec![tool("only", Approval::Allow)]);
             let prefix = GivenPrefix { tools, sections: None };
@@ -122,7 +122,7 @@ fn what_breaks_the_prefix_is_told_with_its_cause_and_cost_once_also_after_a_rest
 }
 
 #[test]
-fn breakpoints_are_marks_and_change_nothing_that_is_sent() {
+fn breakpoints_change_nothing_that_is_sent() {
     let mut model = drive::model(Driver::Editor);
     let mut render = |n: u8, breakpoints: bool| {
         let id = format!("e{n}");

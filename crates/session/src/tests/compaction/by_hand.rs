@@ -1,5 +1,5 @@
-//! The user's hand on the context: what is pinned stays, what is left out is gone, what was compacted comes back, byte
-//! for byte, and where it cannot, the ways on are ways.
+//! Changes of the context by the user: pins stay, exclusions leave the prompt, undo restores the bytes, and
+//! the alternatives to a refused undo work.
 
 use crate::effect::{Answer, Preview, Purpose, Refusal};
 use crate::event::{EventBody, Phase};
@@ -18,7 +18,7 @@ use engine::prompt::system::Fixed;
 use engine::prompt::{self, CutReason, Prompt, Source};
 use std::collections::BTreeSet;
 
-/// Words that stand in one message each.
+/// A text of one repeated mark, by which its message is found.
 pub fn marked(mark: &str, chars: usize) -> String {
     format!("{mark} ").repeat(chars / (mark.len() + 1) + 1)
 }
@@ -27,7 +27,7 @@ fn in_window(window: u32) -> Settings {
     Settings { model: ModelFacts { window, ..settings().model }, ..settings() }
 }
 
-/// A session with two turns of three rounds each, whose results are this long.
+/// A session with two turns of three rounds each, whose results have this many characters.
 pub fn talked(window: u32, chars: usize) -> Bench {
     let mut bench = Bench::with(
         Driver::Sidecar,
@@ -86,14 +86,14 @@ fn cannot_undo(bench: &mut Bench, id: Option<CompactionId>) -> CannotUndo {
     }
 }
 
-/// What the next prompt shows of the conversation.
+/// Returns the next prompt without its fixed parts.
 fn drafted(bench: &Bench) -> Prompt {
     let transcript = bench.session.transcript();
     let budget = bench.session.settings().budget().expect("a budget");
     prompt::draft(Source { transcript, fixed: &Fixed::default(), budget }, transcript.in_force())
 }
 
-/// What a model is really asked with, after one more request.
+/// Sends one more request; returns the items that a model is asked with.
 fn asked(bench: &mut Bench) -> Vec<Item> {
     bench.asks("go on");
     while bench.asked.last().is_some_and(|ask| ask.1 == Purpose::Summary) {
@@ -154,7 +154,7 @@ fn undo_gives_the_earlier_bytes_back_and_stays_undone() {
     assert_eq!(drafted(&bench).items[..before.len()], before[..], "also after a restart");
 }
 
-/// A window that held the first turns no more when they were compacted.
+/// A session whose window became too small for its messages after they were compacted.
 fn too_large_without() -> (Bench, Compaction) {
     let mut bench = talked(8000, 2400);
     let record = compact(&mut bench);
@@ -164,7 +164,7 @@ fn too_large_without() -> (Bench, Compaction) {
 }
 
 #[test]
-fn where_an_undo_does_not_fit_each_way_on_is_one() {
+fn each_alternative_to_a_refused_undo_works() {
     let (mut bench, record) = too_large_without();
     let why = cannot_undo(&mut bench, None);
     assert_eq!(why.compaction, record.id);
@@ -173,7 +173,7 @@ fn where_an_undo_does_not_fit_each_way_on_is_one() {
         panic!("other ways: {:?}", why.ways)
     };
 
-    // Made again, with a focus, and with a message that the first one hid.
+    // A redo with a focus, keeping a message that the first compaction hid.
     assert_eq!(*again, record.id);
     let keep = message_of(&bench, "first_result_0");
     assert!(messages.contains(&keep) && times(&drafted(&bench).items, "first_result_0 first_result_0") == 0);
@@ -194,7 +194,7 @@ fn where_an_undo_does_not_fit_each_way_on_is_one() {
     let items = asked(&mut bench);
     assert_eq!(times(&items, "first_result_0 first_result_0"), 1);
 
-    // Brought back as a pin.
+    // A message brought back as a pin.
     let (mut bench, _) = too_large_without();
     let pinned = messages.first().expect("one fits").clone();
     let weight: u32 = bench.session.transcript().by_id(&pinned).map_or(0, |message| message.tokens);
@@ -208,7 +208,7 @@ fn where_an_undo_does_not_fit_each_way_on_is_one() {
     let parts: Vec<_> = shown.flat_map(Item::texts).cloned().collect();
     assert!(said.body.texts().into_iter().all(|text| parts.contains(text)), "byte for byte");
 
-    // A model with a larger window, and no smaller one.
+    // A larger window, and none smaller than the one named.
     let (mut bench, record) = too_large_without();
     bench.step(Input::Settings(Box::new(in_window(window - 1))));
     cannot_undo(&mut bench, None);
@@ -217,7 +217,7 @@ fn where_an_undo_does_not_fit_each_way_on_is_one() {
 }
 
 #[test]
-fn a_redo_replaces_a_compaction_and_its_undo_brings_that_one_back() {
+fn undo_of_a_redo_restores_the_replaced_compaction() {
     let mut bench = talked(8000, 2400);
     let first = compact(&mut bench);
     let with_first = drafted(&bench).items;
@@ -245,7 +245,7 @@ fn a_redo_replaces_a_compaction_and_its_undo_brings_that_one_back() {
     assert_eq!(drafted(&bench).items, with_first);
     undo(&mut bench);
     assert!(bench.session.transcript().in_force().is_none());
-    // What is undone already is made again like that.
+    // A compaction that is already undone can be redone.
     let third = made(&mut bench, Command::Compact(redo()));
     assert_eq!((third.replaces, third.previous), (None, None));
 }
@@ -296,7 +296,7 @@ fn a_preview_says_what_would_be_done_and_does_nothing() {
 }
 
 #[test]
-fn messages_that_are_left_out_are_in_no_prompt_and_come_back() {
+fn excluded_messages_are_in_no_prompt_until_undone() {
     let mut bench = talked(8000, 2400);
     let before = drafted(&bench).items;
     let ids = vec![message_of(&bench, "first_result_1"), message_of(&bench, "second_result_0")];
@@ -308,7 +308,7 @@ fn messages_that_are_left_out_are_in_no_prompt_and_come_back() {
     assert_eq!(reported.collect::<BTreeSet<_>>(), record.excluded);
     assert_eq!(times(&prompt.items, "first_result_1") + times(&prompt.items, "second_result_0"), 0);
     assert!(prompt.tokens < record.tokens_before);
-    // A compaction that comes later knows nothing of them either.
+    // A later compaction does not show them either.
     let later = compact(&mut bench);
     assert_eq!(later.excluded, record.excluded);
     assert!(!later.block.contains("second_result_0"));
@@ -331,7 +331,7 @@ fn messages_that_are_left_out_are_in_no_prompt_and_come_back() {
 }
 
 #[test]
-fn a_request_that_is_left_out_takes_the_rounds_of_its_turn_along() {
+fn excluding_a_request_excludes_the_rounds_of_its_turn() {
     let mut bench = talked(8000, 2400);
     let request = message_of(&bench, "first_request");
     let record = made(&mut bench, Command::Exclude(vec![request]));
@@ -342,7 +342,7 @@ fn a_request_that_is_left_out_takes_the_rounds_of_its_turn_along() {
 }
 
 #[test]
-fn the_round_of_a_turn_that_runs_is_not_left_out() {
+fn round_of_a_running_turn_cannot_be_excluded() {
     let mut bench = Bench::new(Driver::Editor);
     bench.asks("do it");
     let said = Body::assistant("so", vec![]);
@@ -352,7 +352,7 @@ fn the_round_of_a_turn_that_runs_is_not_left_out() {
 }
 
 #[test]
-fn a_pin_stands_before_the_conversation_once_its_message_is_out_of_sight() {
+fn pin_precedes_the_conversation_once_its_message_is_hidden() {
     let mut bench = talked(8000, 2400);
     let id = message_of(&bench, "first_result_0");
     let text = "Never touch the lock file.\r\n <conversation-summary>";
@@ -383,7 +383,7 @@ fn a_pin_stands_before_the_conversation_once_its_message_is_out_of_sight() {
         bench.says(&marked("more", 1400), &[]);
     }
     assert!(matches!(refused(&mut bench, Command::Exclude(vec![id.clone()])), Refusal::Unusable { .. }));
-    // It survives a restart, goes along with a branch under its ids, and not into a new chat.
+    // Pins survive a restart, follow a branch under its ids, and are not in a new chat.
     bench.another_process();
     assert_eq!(times(&asked(&mut bench)[..1], "first_result_0"), 1);
     bench.says("Done.", &[]);
@@ -407,7 +407,7 @@ fn a_pin_stands_before_the_conversation_once_its_message_is_out_of_sight() {
 }
 
 #[test]
-fn a_pin_follows_its_message_and_is_refused_where_it_leaves_no_room() {
+fn pin_follows_its_message_and_must_fit() {
     let mut bench = talked(8000, 2400);
     let id = message_of(&bench, "first_result_0");
     answer(&mut bench, Command::Pin(Pinned::Message(id.clone()))).expect("a pin");
@@ -435,7 +435,7 @@ fn a_pin_follows_its_message_and_is_refused_where_it_leaves_no_room() {
 }
 
 #[test]
-fn an_edited_narrative_takes_the_place_of_the_old_one_and_nothing_else_changes() {
+fn edited_narrative_replaces_the_old_one_and_nothing_else() {
     let mut bench = talked(8000, 2400);
     let record = compact(&mut bench);
     let edit = |narrative: &str, of: &CompactionId| Command::Edit {

@@ -1,4 +1,4 @@
-//! What a provider reports of a session's prompts, and the figures that follow from it.
+//! Usage reports of a provider, and the calibrated figures that follow from them.
 
 use crate::effect::{Answer, Effect, Purpose};
 use crate::event::EventBody;
@@ -12,12 +12,12 @@ use engine::delta::Delta;
 use engine::message::Usage;
 use engine::prompt::request::{Answer as Said, StopReason};
 
-/// A provider that counts 1.3 times as many tokens as we do, and 20 beside.
+/// A provider that counts 1.3 times the raw tokens, plus 20.
 fn provider(raw: u32) -> u32 {
     raw * 13 / 10 + 20
 }
 
-/// A session with a large window, whose model has a name.
+/// A session with a large window and a named model.
 fn named() -> Model {
     let mut model = drive::model(Driver::Sidecar);
     let facts = ModelFacts {
@@ -30,13 +30,12 @@ fn named() -> Model {
     model
 }
 
-/// Raw tokens of the prompt that was sent last.
+/// Raw tokens of the last prompt sent.
 fn raw(model: &Model) -> u32 {
     model.bench.session.head().carried.continuity.sent().map(|sent| sent.tokens).expect("a prompt was sent")
 }
 
-/// Asks, and answers at this length and with this report, after a summary where one is due; what was asked was estimated
-/// to weigh.
+/// Runs a turn, after a summary if one is due, with this many words and this report; returns the estimate.
 fn turn(model: &mut Model, words: usize, reported: impl FnOnce(u32) -> u32) -> u32 {
     let is_asked = |model: &Model| model.bench.asked.iter().any(|ask| ask.1 == Purpose::Turn);
     model.asks("go on");
@@ -68,7 +67,7 @@ fn figures_follow_what_the_provider_reports_also_after_a_restart() {
     let mut model = named();
     let before = inspect_after_first(&mut model);
     assert_eq!((before.estimate.factor, before.estimate.margin), (1000, 30));
-    // The margin is what nine of ten of the newest estimates were off by: those before a factor was known are to be few.
+    // Nine of ten of the newest estimates are within the margin; few may be from before the factor was known.
     for _ in 0..20 {
         turn(&mut model, 100, provider);
     }
@@ -102,7 +101,7 @@ fn inspect_after_first(model: &mut Model) -> Inspection {
 }
 
 #[test]
-fn a_compaction_and_another_model_end_the_baseline_and_keep_the_factor() {
+fn compaction_drops_the_baseline_and_keeps_the_factor() {
     let mut model = named();
     for _ in 0..8 {
         turn(&mut model, 100, provider);
@@ -114,14 +113,14 @@ fn a_compaction_and_another_model_end_the_baseline_and_keep_the_factor() {
     assert!(model.bench.session.transcript().in_force().is_some(), "it was compacted");
     let compacted = inspect(&mut model).estimate;
     assert_eq!((compacted.factor, compacted.last), (learned.factor, None));
-    // An estimate without a baseline still comes near.
+    // The estimate is close even without a baseline.
     let estimated = turn(&mut model, 100, provider);
     let exact = provider(raw(&model));
     assert!(estimated.abs_diff(exact) * 10 <= exact, "{estimated} was {exact}");
 }
 
 #[test]
-fn the_limit_is_kept_by_calibrated_figures_and_nonsense_is_not_learned() {
+fn calibrated_figures_keep_the_limit_and_ignore_absurd_reports() {
     let mut model = named();
     for _ in 0..8 {
         turn(&mut model, 100, provider);
@@ -130,12 +129,12 @@ fn the_limit_is_kept_by_calibrated_figures_and_nonsense_is_not_learned() {
     turn(&mut model, 100, |raw| raw * 10);
     let is_told =
         |effect: &Effect| matches!(effect, Effect::Trace(said) if said.contains("not learned from"));
-    assert!(model.bench.effects.iter().any(is_told), "a report that cannot be is in the log");
+    assert!(model.bench.effects.iter().any(is_told), "an absurd report is logged");
     assert_eq!(inspect(&mut model).estimate, learned);
-    // What fits by raw counts, and not by what the provider would say, is compacted.
+    // A prompt that fits by raw counts but not by the provider's is compacted.
     let facts = ModelFacts { window: 6000, ..model.bench.session.settings().model.clone() };
     let mut settings = Settings { model: facts, ..model.bench.session.settings().clone() };
-    // Nothing but the limit starts one, else it is never reached.
+    // Other triggers would keep the prompt from ever reaching the limit.
     (settings.policy.triggers.pre_turn, settings.policy.triggers.background) = (None, None);
     model.input(Input::Settings(Box::new(settings)));
     for _ in 0..12 {

@@ -1,5 +1,5 @@
-//! A compaction that the user undid is not made again by itself until as much is new as another one waits for: neither in
-//! silence, nor beside a turn, nor before one. Undo itself is in `by_hand`.
+//! A compaction that the user undid is not made again on its own until enough is new: not by the idle
+//! trigger, beside a turn, or before one. Undo itself is tested in `by_hand`.
 
 use crate::effect::Purpose;
 use crate::event::EventBody;
@@ -13,7 +13,7 @@ use engine::compact::policy::{Stage, Triggers};
 use engine::message::{Body, NewMessage};
 use engine::settings::PerMille;
 
-/// The session obeys these triggers and no others.
+/// Sets these triggers and no others.
 fn triggered(bench: &mut Bench, change: impl FnOnce(&mut Triggers)) {
     let mut settings: Settings = bench.session.settings().clone();
     settings.policy.limit_history = Stage::Off;
@@ -28,7 +28,7 @@ fn is_summed_up(bench: &Bench) -> bool {
     bench.asked.iter().any(|ask| ask.1 == Purpose::Summary)
 }
 
-/// Two turns whose compaction was undone.
+/// A session of two turns whose compaction was undone.
 fn undone() -> Bench {
     let mut bench = talked(8000, 1200);
     compact(&mut bench);
@@ -37,7 +37,7 @@ fn undone() -> Bench {
 }
 
 #[test]
-fn silence_does_not_bring_an_undone_compaction_back() {
+fn idle_trigger_does_not_remake_an_undone_compaction() {
     let mut bench = undone();
     triggered(&mut bench, |triggers| triggers.idle_secs = Some(0));
     bench.step(Input::Expired(Timer::Idle));
@@ -52,11 +52,9 @@ fn silence_does_not_bring_an_undone_compaction_back() {
     assert!(is_summed_up(&bench));
 }
 
-/// Who has just undone a compaction does not see it made again with the next words: a soft trigger waits as it does after
-/// a compaction. What does not fit is compacted all the same.
-///
+/// After an undo a soft trigger waits as after a compaction. A prompt over the limit is still compacted.
 #[test]
-fn the_next_requests_after_an_undo_are_not_compacted_before_the_limit() {
+fn soft_triggers_wait_after_an_undo_until_the_limit() {
     let mut bench = talked(8000, 2400);
     let mut settings = bench.session.settings().clone();
     settings.policy.limit_history = Stage::Off;
@@ -94,7 +92,7 @@ fn the_next_requests_after_an_undo_are_not_compacted_before_the_limit() {
 }
 
 #[test]
-fn nothing_is_prepared_or_compacted_again_for_an_answer_that_is_only_given_anew() {
+fn regenerating_after_an_undo_prepares_and_compacts_nothing() {
     let of_turn: fn(&mut Triggers) = |triggers| triggers.background = Some(PerMille::new(10));
     let before: fn(&mut Triggers) = |triggers| triggers.user_turns = Some(1);
     for trigger in [of_turn, before] {
@@ -113,7 +111,7 @@ fn nothing_is_prepared_or_compacted_again_for_an_answer_that_is_only_given_anew(
 }
 
 #[test]
-fn a_render_of_the_same_history_shows_it_as_it_is_after_an_undo() {
+fn render_of_the_same_history_stays_raw_after_undo() {
     let mut bench = Bench::with(Driver::Editor, settings(), Vec::new());
     triggered(&mut bench, |triggers| triggers.pre_turn = Some(PerMille::new(500)));
     let turn = |n: usize| {
@@ -135,5 +133,5 @@ fn a_render_of_the_same_history_shows_it_as_it_is_after_an_undo() {
     let to = render(&mut bench);
     assert!(matches!(bench.reply(to), Some(Ok(_))) && !is_summed_up(&bench));
     let to = bench.command(Command::Compact(Compact::default()));
-    assert!(bench.reply(to).is_none() && is_summed_up(&bench), "the user's word counts");
+    assert!(bench.reply(to).is_none() && is_summed_up(&bench), "a requested compaction is made");
 }

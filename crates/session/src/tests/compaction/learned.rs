@@ -1,4 +1,4 @@
-//! What a session learns from a provider that refuses a prompt for its size, and how it gives that up again.
+//! Limits learned from a provider that refuses a prompt for its size, and how they are dropped.
 
 use crate::Session;
 use crate::carried::limits::{LearnedLimit, LimitOrigin};
@@ -23,7 +23,7 @@ fn ask(bench: &Bench) -> &AskModel {
     asks.next_back().expect("a model is asked")
 }
 
-/// Messages of users and tools, and of the model.
+/// Counts the messages of users and of the model.
 fn words(bench: &Bench) -> usize {
     let messages = bench.session.transcript().messages().iter();
     messages.filter(|message| matches!(message.body, Body::User(_) | Body::Assistant { .. })).count()
@@ -39,7 +39,7 @@ fn working() -> Bench {
     bench
 }
 
-/// A session in a window of 4,000 tokens whose provider refused a prompt of more than half of it, and gave no number.
+/// A session in a window of 4,000 tokens whose provider refused more than half of it without numbers.
 fn guessed() -> Bench {
     let mut bench = working();
     done(&mut bench, Purpose::Turn, overflow(None, None));
@@ -66,7 +66,7 @@ fn refusal_without_numbers_is_believed_near_the_window_alone() {
     assert_eq!((limit(&far), words(&far)), (None, 7));
 }
 
-/// Figures that cannot be of this prompt teach nothing about it.
+/// Numbers that cannot be of this prompt teach nothing about it.
 #[test]
 fn stated_numbers_of_another_prompt_are_not_believed() {
     for (limit_told, needed) in [(200_000, Some(208_310)), (131_072, None), (8, Some(9))] {
@@ -79,11 +79,11 @@ fn stated_numbers_of_another_prompt_are_not_believed() {
 }
 
 #[test]
-fn learned_limit_is_given_up_once_a_larger_prompt_went_through() {
+fn learned_limit_is_dropped_once_a_larger_prompt_succeeds() {
     let mut bench = guessed();
     let learned = limit(&bench).expect("a limit").tokens;
     bench.another_process();
-    // What a user says is kept as it is: this prompt fits the window and not the limit.
+    // A user's text is never shortened: this prompt fits the window but not the limit.
     bench.asks(&text(9600));
     while !asked(&bench, Purpose::Summary).is_empty() {
         sums_up(&mut bench);
@@ -100,7 +100,7 @@ fn learned_limit_is_given_up_once_a_larger_prompt_went_through() {
 #[test]
 fn learned_limit_is_given_up_after_enough_prompts_went_through() {
     let mut bench = guessed();
-    // The prompt behind the compaction was the first.
+    // The prompt after the compaction counts as the first.
     for kept in 1..31 {
         assert_eq!(limit(&bench).map(|limit| limit.kept), Some(kept));
         turn(&mut bench, "go", "on");
@@ -124,7 +124,7 @@ fn guess_never_falls_under_a_prompt_that_just_went_through() {
     );
 }
 
-/// The server was started again with a smaller window under the same name.
+/// The server was restarted with a smaller window under the same name.
 #[test]
 fn stated_limit_is_believed_under_a_prompt_that_went_through() {
     let mut bench = working();
@@ -140,9 +140,9 @@ fn stated_limit_is_believed_under_a_prompt_that_went_through() {
     assert_eq!(bench.session.state().name(), StateName::Completed);
 }
 
-/// The host of a model may hold less than its maker says.
+/// A host may serve a model with a smaller window than its maker states.
 #[test]
-fn refusal_of_a_large_prompt_is_believed_far_from_a_large_window() {
+fn refusal_far_below_a_large_window_is_believed() {
     let mut settings = settings();
     settings.model.window = 1_000_000;
     let mut bench = Bench::with(Driver::Sidecar, settings, Vec::new());
@@ -158,7 +158,7 @@ fn refusal_of_a_large_prompt_is_believed_far_from_a_large_window() {
     assert!(learned.tokens < sent);
 }
 
-/// Older versions believed every refusal and wrote no origin.
+/// Older versions believed every refusal and stored no origin.
 #[test]
 fn absurd_limit_of_an_older_version_is_not_obeyed() {
     let mut bench = bench(|_| ());
@@ -174,7 +174,7 @@ fn absurd_limit_of_an_older_version_is_not_obeyed() {
     assert_eq!((bench.session.state().name(), records(&bench).len()), (StateName::Completed, 0));
 }
 
-/// The conversation is not what was too large; a provider that says the same again is not asked again.
+/// The conversation is not too large, and a provider that repeats its refusal is not asked again.
 #[test]
 fn room_for_the_answer_is_lowered_and_the_prompt_stays() {
     let refused = |part, limit, needed| {
@@ -189,7 +189,7 @@ fn room_for_the_answer_is_lowered_and_the_prompt_stays() {
         let (tokens, items) = (ask(&bench).tokens, ask(&bench).request.items.clone());
         done(&mut bench, Purpose::Turn, refused(Part::Both, Some(3800), Some(tokens + 50)));
         if n == 1 {
-            // Three hundredths of what both may have are kept back.
+            // Three hundredths of the shared limit are kept back.
             assert_eq!(ask(&bench).request.max_output, Some(3800 - 114 - (tokens + 50)));
             assert_eq!(ask(&bench).request.items, items);
             done(&mut bench, Purpose::Turn, refused(Part::Both, Some(3800), Some(tokens + 50)));
@@ -197,7 +197,7 @@ fn room_for_the_answer_is_lowered_and_the_prompt_stays() {
         assert_eq!((bench.session.state().name(), words(&bench)), (StateName::Error, before + 1));
         assert_eq!((limit(&bench), records(&bench).len()), (None, 0));
     }
-    // The answer's own limit is another one.
+    // A limit on the answer alone is separate.
     bench.asks("more");
     done(&mut bench, Purpose::Turn, refused(Part::Answer, Some(512), Some(1000)));
     assert_eq!(ask(&bench).request.max_output, Some(512));

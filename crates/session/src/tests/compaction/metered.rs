@@ -1,5 +1,5 @@
-//! What shows how full the context is: each change of it by the user tells once what the next prompt weighs, and it is
-//! what `context/inspect` says. What a prompt weighs that goes out is in `triggers`.
+//! The meter of the context: each change by the user reports once the next prompt's size, as
+//! `context/inspect` gives it. The sizes of prompts that are sent are tested in `triggers`.
 
 use crate::effect::Answer;
 use crate::event::EventBody;
@@ -9,7 +9,7 @@ use crate::tests::compaction::by_hand::{compact, marked, talked, undo};
 use engine::id::{CompactionId, MessageId, PinId};
 use engine::prompt::pins::Pinned;
 
-/// Tokens, limit and what fits before a compaction, as they were told since the nth event.
+/// Tokens, limit and room before a compaction, as reported since the nth event.
 fn told(bench: &Bench, from: usize) -> Vec<(u32, u32, u32)> {
     let figures = bench.events.iter().skip(from).filter_map(|(_, body)| match body {
         EventBody::ContextUpdated { tokens, limit, until_compaction, .. } => {
@@ -20,7 +20,7 @@ fn told(bench: &Bench, from: usize) -> Vec<(u32, u32, u32)> {
     figures.collect()
 }
 
-/// Does this, which must tell once what the next prompt weighs. What it weighs.
+/// Runs a change that must report the next prompt's size once; returns that size.
 fn tells<T>(bench: &mut Bench, what: &str, work: impl FnOnce(&mut Bench) -> T) -> (u32, T) {
     let from = bench.events.len();
     let done = work(bench);
@@ -38,7 +38,7 @@ fn accepted(bench: &mut Bench, command: Command) -> Answer {
 }
 
 #[test]
-fn each_change_of_the_context_by_the_user_is_told_once_with_what_the_next_prompt_weighs() {
+fn each_context_change_reports_the_next_prompt_size_once() {
     let mut bench = talked(8000, 1200);
     let whole = tells(&mut bench, "pin", |bench| {
         accepted(bench, Command::Pin(Pinned::Text(marked("Mind the tests.", 400).into())))

@@ -1,4 +1,4 @@
-//! What was decided stays decided: rejections, approvals once and for all, ids of calls that are gone.
+//! Decisions stay decided: rejections, standing approvals, ids of ended calls.
 
 use crate::input::{Command, Decision, Input, ToolOutcome};
 use crate::state::StateName;
@@ -27,8 +27,7 @@ fn asks_for(bench: &mut Bench, calls: &[(&str, &str, &str)]) {
     bench.answer(call, calls);
 }
 
-/// The user rejects a call and approves its tool for all others; the process ends before the last call is decided.
-///
+/// A call is rejected and its tool approved for all others; the process ends before the last call is decided.
 #[test]
 fn a_rejection_outlives_a_restart_whatever_was_approved_meanwhile() {
     let mut bench = Bench::with(Driver::Sidecar, settings(), tools());
@@ -62,10 +61,9 @@ fn what_runs_commands_is_approved_for_these_arguments_alone() {
     assert_eq!(waits, [CallId::new("c")], "the same values under other keys are another command");
 }
 
-/// A job of the editor's goes on after its turn was stopped, and the model uses the id of its call again.
-///
+/// The editor's job goes on after its turn was stopped, and the model reuses the id of its call.
 #[test]
-fn a_late_result_never_answers_a_call_that_bears_its_id_by_chance() {
+fn late_result_never_answers_a_call_reusing_its_id() {
     let mut bench = Bench::with(Driver::Sidecar, settings(), vec![tool("read", Approval::Allow)]);
     bench.asks("go on");
     asks_for(&mut bench, &[("call_0", "read", "{}")]);
@@ -87,7 +85,7 @@ fn a_late_result_never_answers_a_call_that_bears_its_id_by_chance() {
 }
 
 #[test]
-fn where_the_last_request_was_removed_the_one_before_is_answered_again() {
+fn regenerate_answers_the_previous_request_after_a_removal() {
     let mut bench = Bench::with(Driver::Sidecar, settings(), Vec::new());
     for text in ["first", "second"] {
         bench.asks(text);

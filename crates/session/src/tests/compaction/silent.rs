@@ -1,4 +1,4 @@
-//! How long a model may say nothing, and how much it may say: what a session asks with, and when it gives up.
+//! Deadlines for a silent model, and the room for its answer.
 
 use crate::effect::{AskModel, Effect, Purpose};
 use crate::input::{Input, ModelCallId, Timer};
@@ -10,7 +10,7 @@ use crate::tests::compaction::triggers::{asked, bench, done, round, said};
 use engine::delta::Delta;
 use engine::endpoint::{Endpoint, Wire};
 
-/// What was started for a call in the last step, in milliseconds.
+/// The timeout started for a call in the last step, in milliseconds.
 fn started(bench: &Bench, call: ModelCallId) -> Option<u64> {
     bench.effects.iter().find_map(|effect| match effect {
         Effect::Start(timer, ms) if *timer == Timer::Model(call) => Some(*ms),
@@ -30,7 +30,7 @@ fn with_model(model: ModelFacts) -> Bench {
     Bench::with(Driver::Sidecar, Settings { model, ..settings() }, Vec::new())
 }
 
-/// Signs of life without a word; how long until it was given up, in milliseconds.
+/// Sends signs of life without content; returns the time until the call was given up, in milliseconds.
 fn lives_on(bench: &mut Bench, purpose: Purpose) -> u64 {
     let [call] = asked(bench, purpose)[..] else { panic!("asked for: {:?}", bench.asked) };
     let begun = bench.later;
@@ -42,10 +42,10 @@ fn lives_on(bench: &mut Bench, purpose: Purpose) -> u64 {
             return bench.later - begun;
         }
     }
-    panic!("it is waited for for ever")
+    panic!("the call was never given up")
 }
 
-/// A stream of comments is no answer.
+/// Comments in a stream are no answer.
 #[test]
 fn signs_of_life_without_a_word_come_to_an_end() {
     let mut turn = bench(|_| ());
@@ -68,9 +68,9 @@ fn signs_of_life_without_a_word_come_to_an_end() {
     assert!((300_000..=330_000).contains(&lives_on(&mut titled, Purpose::Title)));
 }
 
-/// A word gives it as long again.
+/// A delta restarts the time allowed.
 #[test]
-fn a_word_between_signs_of_life_gives_as_long_again() {
+fn delta_between_signs_of_life_restarts_the_limit() {
     let mut bench = bench(|_| ());
     bench.asks("work");
     let [call] = asked(&bench, Purpose::Turn)[..] else { panic!("a turn") };
@@ -85,7 +85,7 @@ fn a_word_between_signs_of_life_gives_as_long_again() {
 }
 
 #[test]
-fn the_first_word_of_a_model_over_its_own_wire_may_take_longer() {
+fn first_delta_from_an_own_endpoint_may_take_longer() {
     let own = ModelFacts { endpoint: Some(Endpoint::of(Wire::OpenaiChat)), ..settings().model };
     for (model, first) in [(own, 300_000), (settings().model, 60_000)] {
         let mut bench = with_model(model);
@@ -107,7 +107,7 @@ fn no_answer_is_given_more_than_its_window_has_left() {
         let mut bench = with_model(ModelFacts { window: 20_000, max_output, ..settings().model });
         bench.asks("work");
         let AskModel { request, tokens, .. } = ask(&bench);
-        // Three hundredths are the estimator's error.
+        // Three hundredths are the estimator's margin.
         let room = 20_000 - 600 - tokens;
         assert_eq!(request.room, Some(room));
         assert_eq!(request.max_output, if is_cut { Some(room) } else { max_output });

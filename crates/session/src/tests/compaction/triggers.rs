@@ -1,5 +1,4 @@
-//! What starts a compaction in a session, who is asked about it, and what follows where it fails. Each scenario by
-//! itself; what holds of all of them stands in `model`.
+//! Triggers of compactions, reviews, and failures, each by itself. Invariants of all of them are in `model`.
 
 use crate::effect::{Effect, Purpose, Refusal};
 use crate::event::{EventBody, Phase};
@@ -16,7 +15,7 @@ use engine::prompt::item::{Approval, Shown};
 use engine::prompt::request::{Answer, Failure, Overflow, StopReason};
 use engine::settings::PerMille;
 
-/// A session of our own loop under this policy, in which nothing but an overflow starts a compaction unless it says so.
+/// A session of the sidecar's loop under this policy, which by default compacts at an overflow only.
 pub fn bench(change: impl FnOnce(&mut Policy)) -> Bench {
     let mut settings = settings();
     settings.policy.limit_history = Stage::Off;
@@ -30,7 +29,7 @@ pub fn asked(bench: &Bench, purpose: Purpose) -> Vec<ModelCallId> {
     bench.asked.iter().filter(|ask| ask.1 == purpose).map(|ask| ask.0).collect()
 }
 
-/// The model that is asked for this is done.
+/// Ends the model call of this purpose.
 pub fn done(bench: &mut Bench, purpose: Purpose, outcome: Result<Answer, Failure>) {
     let [call] = asked(bench, purpose)[..] else { panic!("asked for: {:?}", bench.asked) };
     bench.asked.retain(|ask| ask.0 != call);
@@ -47,13 +46,13 @@ pub fn said(text: &str, calls: &[&str], used: Option<u32>) -> Answer {
     }
 }
 
-/// A turn of one answer.
+/// Runs a turn of one answer.
 pub fn turn(bench: &mut Bench, request: &str, answer: &str) {
     bench.asks(request);
     done(bench, Purpose::Turn, Ok(said(answer, &[], None)));
 }
 
-/// A round of one call, whose result has this size.
+/// Runs a round of one call, whose result has this size.
 pub fn round(bench: &mut Bench, id: &str, size: u16, used: Option<u32>) {
     done(bench, Purpose::Turn, Ok(said("on", &[id], used)));
     bench.tool_answers(&text(size));
@@ -67,7 +66,7 @@ pub fn records(bench: &Bench) -> &[Compaction] {
     bench.session.transcript().compactions()
 }
 
-/// What was told since the nth event, in words.
+/// Returns the compaction phases and stream starts since the nth event, as text.
 pub fn told(bench: &Bench, from: usize) -> Vec<String> {
     let words = bench.events.iter().skip(from).filter_map(|(_, body)| match body {
         EventBody::CompactionUpdated(update) => Some(format!("{:?} {:?}", update.phase, update.trigger)),
@@ -81,10 +80,9 @@ pub fn fails(bench: &mut Bench, purpose: Purpose) {
     done(bench, purpose, Err("out of order".into()));
 }
 
-/// Whoever groups tools by what the prompt holds hears of the compaction before the next answer begins.
-///
+/// Clients that group tools by the prompt's contents learn of the compaction before the next answer starts.
 #[test]
-fn a_turn_that_begins_near_the_limit_is_compacted_before_its_model_is_asked() {
+fn turn_near_the_limit_is_compacted_before_its_first_call() {
     let mut bench = bench(|policy| policy.triggers.pre_turn = Some(PerMille::new(800)));
     turn(&mut bench, "first", &text(5000));
     turn(&mut bench, "second", &text(4400));
@@ -97,7 +95,7 @@ fn a_turn_that_begins_near_the_limit_is_compacted_before_its_model_is_asked() {
     let phases = ["Started", "Summarizing", "Accepted"].map(|phase| format!("{phase} {trigger}"));
     assert_eq!(told(&bench, from), [&phases[..], &["streamStarted".to_owned()]].concat());
     assert_eq!(asked(&bench, Purpose::Turn).len(), 1);
-    // Switched off it starts nothing below the limit.
+    // Switched off, it starts nothing below the limit.
     let mut off = self::bench(|_| ());
     turn(&mut off, "first", &text(5000));
     turn(&mut off, "second", &text(4400));
@@ -106,7 +104,7 @@ fn a_turn_that_begins_near_the_limit_is_compacted_before_its_model_is_asked() {
 }
 
 #[test]
-fn more_turns_or_messages_than_a_policy_shows_start_one_summary() {
+fn too_many_turns_or_messages_start_one_summary() {
     let mut turns = bench(|policy| {
         policy.triggers.user_turns = Some(5);
         policy.retention = Retention::UserTurns(3);
@@ -132,7 +130,7 @@ fn more_turns_or_messages_than_a_policy_shows_start_one_summary() {
     let record = records(&messages).last().expect("a record").clone();
     assert_eq!((record.trigger, record.resume_at().0), (Trigger::Messages, 29), "12 stay");
     done(&mut messages, Purpose::Turn, Ok(said("went", &[], None)));
-    // The next one holds the summary before it, uncut.
+    // The next request for a summary holds the previous one uncut.
     for _ in 0..15 {
         messages.asks(&text(100));
         if !asked(&messages, Purpose::Summary).is_empty() {
@@ -146,7 +144,7 @@ fn more_turns_or_messages_than_a_policy_shows_start_one_summary() {
 }
 
 #[test]
-fn a_trigger_that_fails_leaves_the_prompt_as_it_is_and_is_not_tried_for_ever() {
+fn failing_trigger_keeps_the_prompt_and_stops_retrying() {
     let mut bench = bench(|policy| policy.triggers.pre_turn = Some(PerMille::new(500)));
     turn(&mut bench, "first", &text(3000));
     turn(&mut bench, "second", &text(3000));
@@ -161,17 +159,17 @@ fn a_trigger_that_fails_leaves_the_prompt_as_it_is_and_is_not_tried_for_ever() {
         assert_eq!(bench.session.head().carried.restraint.failures(), n + 1);
         done(&mut bench, Purpose::Turn, Ok(said("so", &[], None)));
     }
-    // Another process knows of them.
+    // Another process knows of the failures.
     bench.another_process();
     let from = bench.events.len();
     bench.asks("once more");
     assert_eq!((asked(&bench, Purpose::Turn).len(), asked(&bench, Purpose::Summary).len()), (1, 0));
     assert!(!told(&bench, from).iter().any(|word| word.starts_with("Summarizing")));
-    // What is new arms it again; the hard limit does not wait for it.
+    // New messages arm it again; the hard limit does not wait for them.
     done(&mut bench, Purpose::Turn, Ok(said(&text(5800), &[], None)));
     bench.asks("and now");
     assert_eq!(asked(&bench, Purpose::Summary).len(), 1);
-    // What is larger than a request is summed up in pieces.
+    // A source larger than a request is summarized in pieces.
     while !asked(&bench, Purpose::Summary).is_empty() {
         sums_up(&mut bench);
     }
@@ -179,12 +177,12 @@ fn a_trigger_that_fails_leaves_the_prompt_as_it_is_and_is_not_tried_for_ever() {
 }
 
 #[test]
-fn a_turn_near_its_windows_end_is_asked_to_wrap_up_and_ends_after_two_more_rounds() {
+fn turn_near_the_window_end_wraps_up_in_two_rounds() {
     let exit = |policy: &mut Policy| policy.budget_exit = Some(PerMille::new(850));
     let limit = 2880;
     let mut bench = bench(exit);
     bench.asks("work");
-    // Many rounds whose sum is large are no reason, and neither is a figure that cannot be.
+    // Neither a large sum over many rounds nor an absurd report is a reason.
     for n in 0..4 {
         round(&mut bench, &format!("a{n}"), 500, Some(600));
     }
@@ -205,7 +203,7 @@ fn a_turn_near_its_windows_end_is_asked_to_wrap_up_and_ends_after_two_more_round
     let last = bench.session.transcript().messages().last().map(|message| message.body.clone());
     assert!(matches!(last, Some(Body::Event { kind, .. }) if kind == BUDGET_EXIT));
     assert_eq!(bench.reopened().state().name(), StateName::WaitingUserInput);
-    // The round limit holds beside it.
+    // The round limit applies as well.
     let mut limited = self::bench(exit);
     let settings = Settings { round_limit: 2, ..limited.session.settings().clone() };
     limited.step(Input::Settings(Box::new(settings)));
@@ -221,7 +219,7 @@ pub fn overflow(limit: Option<u32>, needed: Option<u32>) -> Result<Answer, Failu
 }
 
 #[test]
-fn what_a_provider_finds_too_large_is_compacted_once_and_no_tool_runs_twice() {
+fn provider_overflow_compacts_once_and_reruns_no_tool() {
     let silent = || Ok(Answer { parts: None, calls: None, stop: StopReason::Length, usage: None });
     for (name, too_large) in [("told", overflow(Some(3500), Some(4400))), ("silent", silent())] {
         let mut bench = bench(|_| ());
@@ -238,7 +236,7 @@ fn what_a_provider_finds_too_large_is_compacted_once_and_no_tool_runs_twice() {
         assert!(learned < record.tokens_before && record.tokens_after < learned, "{name}");
         assert_eq!(bench.session.transcript().messages().len(), results, "{name}: nothing ran again");
         assert!(bench.invoked.is_empty());
-        // A second time with nothing new: an error that says so.
+        // A second refusal with nothing new is an error.
         done(&mut bench, Purpose::Turn, too_large);
         let error = bench.events.iter().rev().find_map(|(_, body)| match body {
             EventBody::RuntimeUpdated { ended: Some(ended), .. } => ended.error.clone(),
@@ -252,7 +250,7 @@ fn what_a_provider_finds_too_large_is_compacted_once_and_no_tool_runs_twice() {
         let again = bench.reopened();
         assert_eq!(again.head().carried.limits.learned().map(|limit| limit.tokens < 2880), Some(true));
     }
-    // Switched off it is an error at once.
+    // Switched off, it is an error at once.
     let mut off = bench(|policy| policy.triggers.provider_overflow = false);
     off.asks("work");
     done(&mut off, Purpose::Turn, overflow(None, None));
@@ -260,7 +258,7 @@ fn what_a_provider_finds_too_large_is_compacted_once_and_no_tool_runs_twice() {
 }
 
 #[test]
-fn before_a_model_with_a_smaller_window_answers_the_old_one_sums_up() {
+fn old_model_summarizes_before_a_smaller_window_answers() {
     let mut bench = bench(|_| ());
     for _ in 0..3 {
         turn(&mut bench, "work", &text(2600));
@@ -283,7 +281,7 @@ fn before_a_model_with_a_smaller_window_answers_the_old_one_sums_up() {
     assert_eq!(asked(&bench, Purpose::Turn).len(), 1);
 }
 
-/// A session whose prompt has come to the share at which a summary is prepared.
+/// A session whose prompt is large enough to prepare a summary.
 fn preparing() -> Bench {
     let mut bench = bench(|policy| policy.triggers.background = Some(PerMille::new(750)));
     bench.asks("work");
@@ -296,7 +294,7 @@ fn preparing() -> Bench {
 }
 
 #[test]
-fn a_summary_prepared_beside_a_turn_is_applied_when_it_is_needed() {
+fn prepared_summary_is_applied_when_needed() {
     let mut ready = preparing();
     sums_up(&mut ready);
     assert!(records(&ready).is_empty(), "nothing is applied before it is needed");
@@ -306,7 +304,7 @@ fn a_summary_prepared_beside_a_turn_is_applied_when_it_is_needed() {
     let newest = ready.session.transcript().messages().len() as u32 - 4;
     assert!(record.resume_at().0 <= newest, "what came after it stays raw");
 
-    // Needed before it is there: it is waited for, and nobody is asked twice.
+    // Needed before it is ready, it is waited for and no second model is asked.
     let mut late = preparing();
     let call = asked(&late, Purpose::Summary);
     round(&mut late, "b", 2900, None);
@@ -315,7 +313,7 @@ fn a_summary_prepared_beside_a_turn_is_applied_when_it_is_needed() {
     sums_up(&mut late);
     assert_eq!(records(&late).len(), 1);
 
-    // A reset, another model: it is not wanted any more.
+    // A reset or another model cancels it.
     let mut gone = preparing();
     gone.command(Command::Reset { keep_queue: false, key: None });
     assert!(gone.asked.is_empty(), "{:?}", gone.asked);
@@ -326,7 +324,7 @@ fn a_summary_prepared_beside_a_turn_is_applied_when_it_is_needed() {
     assert!(asked(&other, Purpose::Summary).is_empty());
 }
 
-/// A session that has just asked its user about a compaction.
+/// A session that has just asked its user to review a compaction.
 fn reviewing() -> Bench {
     let mut bench = bench(|policy| policy.consent = Consent::Ask);
     bench.asks("work");
@@ -341,7 +339,7 @@ fn reviewing() -> Bench {
 }
 
 #[test]
-fn a_user_may_accept_edit_or_refuse_a_compaction_and_silence_accepts_it() {
+fn review_accepts_edits_or_refuses_and_silence_accepts() {
     let mut accepted = reviewing();
     accepted.step(Input::Reviewed(Some(Review::Accept)));
     let first = records(&accepted)[0].clone();
@@ -371,7 +369,7 @@ fn a_user_may_accept_edit_or_refuse_a_compaction_and_silence_accepts_it() {
         assert!(!bench.timers.contains(&Timer::Review));
     }
 
-    // Where the prompt fits, what is refused leaves it raw; and nobody is asked who cannot answer.
+    // A prompt that fits stays raw after a refusal, and a client that cannot review is not asked.
     let optional = |policy: &mut Policy| {
         policy.consent = Consent::Ask;
         policy.triggers.pre_turn = Some(PerMille::new(500));
@@ -394,7 +392,7 @@ fn a_user_may_accept_edit_or_refuse_a_compaction_and_silence_accepts_it() {
 }
 
 #[test]
-fn with_consent_off_no_model_sums_up_and_the_limit_is_kept_all_the_same() {
+fn consent_off_keeps_the_limit_without_a_model() {
     let mut bench = bench(|policy| {
         policy.consent = Consent::Off;
         policy.triggers.pre_turn = Some(PerMille::new(300));
@@ -410,7 +408,7 @@ fn with_consent_off_no_model_sums_up_and_the_limit_is_kept_all_the_same() {
 }
 
 #[test]
-fn a_session_that_nobody_speaks_in_is_compacted_and_a_busy_one_is_not() {
+fn idle_session_is_compacted_and_a_busy_one_is_not() {
     let idle = |policy: &mut Policy| policy.triggers.idle_secs = Some(0);
     let mut bench = bench(idle);
     turn(&mut bench, "first", &text(3000));
@@ -422,10 +420,10 @@ fn a_session_that_nobody_speaks_in_is_compacted_and_a_busy_one_is_not() {
     assert_eq!(records(&bench).last().map(|record| record.trigger), Some(Trigger::Idle));
     assert_eq!(bench.session.head().updated_at, spoken, "nobody said anything");
     assert_eq!(bench.session.state().name(), StateName::Completed, "it stands where it stood");
-    // Nothing is new: there is nothing to do.
+    // Nothing is new, so nothing is done.
     bench.step(Input::Expired(Timer::Idle));
     assert!(asked(&bench, Purpose::Summary).is_empty());
-    // One that is opened later than that counts.
+    // A busy session is skipped, and a later process still watches the time.
     bench.asks("third");
     bench.step(Input::Expired(Timer::Idle));
     assert!(asked(&bench, Purpose::Summary).is_empty(), "it is busy");
@@ -453,7 +451,7 @@ fn compacting_again_with_nothing_new_says_so_and_asks_nobody() {
 }
 
 #[test]
-fn the_nearest_trigger_is_told_with_what_a_prompt_weighs() {
+fn context_update_reports_the_room_before_the_nearest_trigger() {
     let until = |policy: fn(&mut Policy)| {
         let mut bench = bench(policy);
         bench.asks("work");

@@ -1,5 +1,4 @@
-//! What a user is told beside a compaction's record: what was left out, that it lasts, that an answer about it was of no
-//! use; and what a provider turned out to take.
+//! Notices about compactions: messages left out, how long that lasts, unusable reviews, and learned limits.
 
 use crate::effect::{Answer, Effect, Purpose, Rendered};
 use crate::history_turn::HistoryTurn;
@@ -25,7 +24,7 @@ fn notices(bench: &Bench, kind: &str) -> Vec<String> {
     messages.filter_map(|message| text(&message.body)).collect()
 }
 
-/// A render under this ceiling; calls of a model for summaries.
+/// Renders under this ceiling; returns the result and the number of model calls for summaries.
 fn rendered(bench: &mut Bench, ceiling: Option<u32>) -> (Rendered, usize) {
     let render = Render { ceiling, ..Render::default() };
     let number = bench.command(Command::Render(Box::new(render)));
@@ -44,7 +43,7 @@ fn kinds(rendered: &Rendered) -> Vec<&str> {
     rendered.diagnostics.iter().map(|diagnostic| diagnostic.kind).collect()
 }
 
-/// A session of an editor's loop in a large window, over which small ceilings are put.
+/// A session of an editor's loop in a large window, rendered under small ceilings.
 fn edited() -> Bench {
     let mut settings = crate::tests::bench::settings();
     settings.policy.limit_history = Stage::Off;
@@ -67,9 +66,9 @@ fn edited() -> Bench {
     bench
 }
 
-/// A ceiling is of the prompt that is made; what a model may read of a summary's source is its window's.
+/// A ceiling limits the prompt; the source that a model reads for a summary is limited by its window.
 #[test]
-fn a_small_ceiling_costs_no_more_calls_and_what_it_leaves_out_and_that_it_lasts_is_said() {
+fn small_ceiling_costs_one_call_and_reports_what_it_drops() {
     for ceiling in [100, 300, 2500] {
         let mut bench = edited();
         let (rendered, calls) = rendered(&mut bench, Some(ceiling));
@@ -90,7 +89,7 @@ fn a_small_ceiling_costs_no_more_calls_and_what_it_leaves_out_and_that_it_lasts_
 }
 
 #[test]
-fn a_turn_whose_oldest_rounds_were_dropped_says_what_went() {
+fn turn_whose_oldest_rounds_were_dropped_says_so() {
     // A request and a round that leave no room for a block.
     let crowded = |request: u16| {
         let mut bench = bench(|policy| policy.consent = Consent::Off);
@@ -110,7 +109,7 @@ fn a_turn_whose_oldest_rounds_were_dropped_says_what_went() {
     assert!(notice.contains("left out of the prompt") && notice.contains("context/undo"), "{notice}");
 }
 
-/// A session that asks its user about a compaction.
+/// A session that asks its user to review a compaction.
 fn reviewing(limit: Stage) -> Bench {
     let mut bench = bench(|policy| {
         policy.consent = Consent::Ask;
@@ -128,7 +127,7 @@ fn reviewing(limit: Stage) -> Bench {
 }
 
 #[test]
-fn what_cannot_be_used_of_a_review_is_told_and_nothing_is_covered_that_was_not_shown() {
+fn unusable_review_is_reported_and_applies_only_what_was_shown() {
     let shown = |bench: &Bench| {
         bench.effects.iter().find_map(|effect| match effect {
             Effect::AskReview(ask) => Some(ask.record.clone()),
@@ -151,7 +150,7 @@ fn what_cannot_be_used_of_a_review_is_told_and_nothing_is_covered_that_was_not_s
         let [notice] = &notices(bench, REVIEW_UNUSABLE)[..] else { panic!("one notice") };
         assert!(notice.contains(why), "{notice}");
     }
-    // Longer words than the model's cover what was shown all the same.
+    // An edit longer than the model's narrative covers the same messages.
     let mut longer = reviewing(Stage::Off);
     let record = shown(&longer).expect("a question");
     longer.step(Input::Reviewed(Some(Review::Edit(text(300)))));
@@ -160,9 +159,9 @@ fn what_cannot_be_used_of_a_review_is_told_and_nothing_is_covered_that_was_not_s
     assert!(held.block.contains(head(&text(300), 200)));
 }
 
-/// What one model's provider refused says nothing of another one, nor of a new chat.
+/// A limit learned in one window says nothing of another one, nor of a new chat.
 #[test]
-fn a_learned_limit_is_shown_and_goes_with_its_model_its_window_and_its_chat() {
+fn learned_limit_is_shown_and_dropped_with_window_or_chat() {
     let learned = |bench: &mut Bench| {
         let number = bench.command(Command::Inspect);
         match bench.reply(number) {

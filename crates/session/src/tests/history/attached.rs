@@ -1,4 +1,4 @@
-//! Volatile context: captured with the request that it first appears in, told once, never changed there.
+//! Volatile context: captured with the next request, sent once, and never changed there.
 
 use crate::effect::{Answer, Purpose};
 use crate::history_turn::HistoryTurn;
@@ -15,7 +15,7 @@ fn notice(name: &str, text: &str) -> Attachment {
     Attachment::new(name, text)
 }
 
-/// What the items of a prompt have attached, item by item.
+/// Returns the attachments of a prompt's user items, item by item.
 fn attached(items: &[Item]) -> Vec<Vec<String>> {
     let users = items.iter().filter(|item| item.role.name() == "user");
     let texts = |item: &Item| {
@@ -42,7 +42,7 @@ fn says(model: &mut Model, text: &str, attachments: Vec<Attachment>) -> Vec<Item
 }
 
 #[test]
-fn a_notice_is_told_with_the_next_request_and_never_again_also_after_a_restart() {
+fn attachment_is_sent_once_with_the_next_request() {
     let mut model = drive::model(Driver::Sidecar);
     let first = says(&mut model, "one", vec![]);
     model.input(Input::Attach(vec![notice("AGENTS.md", "old"), notice("date", "Monday")]));
@@ -52,7 +52,7 @@ fn a_notice_is_told_with_the_next_request_and_never_again_also_after_a_restart()
     let told = vec!["AGENTS.md=new".to_owned(), "date=Monday".to_owned(), "openFiles=a.rs".to_owned()];
     assert_eq!(attached(&first), [Vec::<String>::new()]);
     assert_eq!(attached(&second), [vec![], told.clone()]);
-    // The user's words stand first, a part of their own.
+    // The user's words come first, as a part of their own.
     let words = second.iter().rfind(|item| item.role.name() == "user").map(|item| item.parts[0].clone());
     assert_eq!(words, Some(ItemPart::text("two")));
     model.another_process(true);
@@ -62,9 +62,9 @@ fn a_notice_is_told_with_the_next_request_and_never_again_also_after_a_restart()
     assert_eq!(second[..], third[..second.len()]);
 }
 
-/// An editor tells with each render what is so. What a request was rendered with first stays with it.
+/// An editor sends volatile context with each render. A request keeps the context of its first one.
 #[test]
-fn a_request_that_is_here_takes_nothing_any_more_and_what_differs_waits() {
+fn known_request_keeps_its_attachments_and_changed_ones_wait() {
     let mut model = drive::model(Driver::Editor);
     let render = |model: &mut Model, id: &str, text: &str| {
         let request = NewMessage { external_id: Some(id.into()), ..NewMessage::user(id) };
@@ -95,9 +95,9 @@ fn a_request_that_is_here_takes_nothing_any_more_and_what_differs_waits() {
     assert_eq!(first[..], next[..first.len()]);
 }
 
-/// What was so when a request was first made stays with it, whatever words it gets.
+/// The attachments of a request stay with it when it is edited or retried.
 #[test]
-fn other_words_and_a_retry_keep_what_was_attached() {
+fn edits_and_retries_keep_attachments() {
     let mut model = drive::model(Driver::Sidecar);
     says(&mut model, "one", vec![notice("date", "Monday")]);
     let at = At::Index(0);

@@ -1,5 +1,4 @@
-//! `transcript: finalOnly`: what goes when a turn is over, and what stands after it. What a store does with it is in
-//! `store::kept`.
+//! `transcript: finalOnly`: messages dropped when a turn ends, and those kept. Stores are in `store::kept`.
 
 use crate::effect::{Answer, Purpose, Refusal};
 use crate::event::EventBody;
@@ -18,7 +17,7 @@ fn bench(transcript: TranscriptKept, window: u32) -> Bench {
     Bench::with(Driver::Sidecar, settings, vec![tool("read", Approval::Allow)])
 }
 
-/// What the store has, but for places of what is gone.
+/// Returns the stored messages, without the places of dropped ones.
 fn kept(bench: &mut Bench) -> Vec<(&'static str, String)> {
     let stored = bench.rows.load(&crate::tests::bench::id()).expect("a session");
     let said = stored.messages.iter().filter(|(_, message)| !message.is_removed());
@@ -45,7 +44,7 @@ fn recall(bench: &mut Bench, reference: &str) -> Result<String, Refusal> {
     }
 }
 
-/// The prompt that a model is asked with now.
+/// Returns the items that a model is asked with now.
 fn asked(bench: &Bench) -> Vec<Item> {
     bench.asked.last().expect("a model is asked").2.clone()
 }
@@ -54,7 +53,7 @@ fn owned(who: &'static str, said: &str) -> (&'static str, String) {
     (who, said.to_owned())
 }
 
-/// A turn of two rounds and an answer; the id of its first call.
+/// Runs a turn of two rounds and an answer; returns the id of its first call.
 fn turn(bench: &mut Bench) -> String {
     bench.asks("look at it");
     bench.says("let me look", &["read"]);
@@ -67,11 +66,10 @@ fn turn(bench: &mut Bench) -> String {
     call
 }
 
-/// While a turn runs all of it is there; in the step that ends it all goes but the request and the answer, from prompts,
-/// from the snapshot and from the store, and what is recalled is said to be gone.
-///
+/// All of a running turn is kept. The step that ends it drops all but request and answer from prompts,
+/// snapshot and store, and a recall says so.
 #[test]
-fn what_led_to_an_answer_goes_with_its_turn() {
+fn rounds_are_dropped_when_their_turn_ends() {
     let mut bench = bench(TranscriptKept::FinalOnly, 40_000);
     bench.asks("look at it");
     bench.says("let me look", &["read"]);
@@ -91,7 +89,7 @@ fn what_led_to_an_answer_goes_with_its_turn() {
         assert!(bench.session.recall_for_model(reference).is_some_and(|said| said.contains("not kept")));
     }
     assert!(matches!(recall(&mut bench, "nothing"), Err(Refusal::Unknown { .. })));
-    // The next prompt is made of what is there, in this process and in another one, and the break is told.
+    // The next prompt is the same in this process and in another one, and the break is reported.
     bench.asks("and now?");
     let here = asked(&bench);
     assert!(here.iter().all(|item| item.calls.is_empty() && item.call_id.is_none()));
@@ -109,17 +107,16 @@ fn what_led_to_an_answer_goes_with_its_turn() {
     other.asks("go on");
     let said = |items: &[Item]| format!("{:?}", items.iter().map(|item| &item.parts).collect::<Vec<_>>());
     assert_eq!(said(&here), said(&asked(&other)));
-    // All of it is kept where nobody says otherwise.
+    // By default all of it is kept.
     let mut full = self::bench(TranscriptKept::Full, 40_000);
     let call = turn(&mut full);
     assert_eq!(kept(&mut full).len(), 6);
     assert_eq!(recall(&mut full, &call), Ok("the first secret".to_owned()));
 }
 
-/// A turn that is cancelled in the middle of an answer, that fails, or whose process is gone, came to no answer.
-///
+/// A turn that is cancelled in mid-answer, that fails, or whose process ends, has no answer to keep.
 #[test]
-fn of_a_turn_that_came_to_nothing_its_request_stays() {
+fn unfinished_turn_keeps_only_its_request() {
     for ends in ["cancelled", "failed", "gone", "gone, and asked again"] {
         let mut bench = bench(TranscriptKept::FinalOnly, 40_000);
         bench.asks("look at it");
@@ -148,10 +145,9 @@ fn of_a_turn_that_came_to_nothing_its_request_stays() {
     }
 }
 
-/// A summary that was made while the turn ran still stands for what is gone: its anchors fall to ordinal and hash.
-///
+/// A summary made during the turn still covers the dropped messages: its anchors resolve by ordinal and hash.
 #[test]
-fn a_summary_of_what_is_gone_holds() {
+fn summary_of_dropped_messages_stays_in_force() {
     let mut bench = bench(TranscriptKept::FinalOnly, 4000);
     bench.asks("look at all of it");
     let summed_up = |bench: &Bench| {
@@ -188,11 +184,9 @@ fn a_summary_of_what_is_gone_holds() {
     assert!(shown.contains("conversation-summary") && shown.contains("it is fine"), "{shown}");
 }
 
-/// A call that ended the turn is what the turn came to: the next prompt has it with its result, and nothing else of its
-/// round.
-///
+/// The call that ended a turn is its outcome: the next prompt has its text and result, and no other call.
 #[test]
-fn what_the_user_was_asked_stays_with_the_answer_to_it() {
+fn call_that_ended_a_turn_stays_with_its_result() {
     let model = ModelFacts { window: 40_000, ..settings().model };
     let settings = Settings { transcript: TranscriptKept::FinalOnly, model, ..settings() };
     let ask = Tool { ends_turn: Some(EndsTurn::WaitingUserInput), ..tool("ask", Approval::Allow) };

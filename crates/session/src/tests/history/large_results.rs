@@ -1,4 +1,4 @@
-//! Results that are larger than their limit: a model sees head and tail from the first prompt on, whatever settings and
+//! Results larger than their limit: prompts show head and tail from the first one on, whatever settings and
 //! processes follow, and every byte can be recalled.
 
 use crate::effect::{Answer, Purpose, Refusal};
@@ -17,7 +17,7 @@ use engine::text::sha256_hex;
 use expect_test::expect;
 use proptest::prelude::*;
 
-/// A window in which nothing is compacted, and this limit for results.
+/// Settings with a window in which nothing is compacted, and this limit for results.
 fn limited(tokens: u32) -> Settings {
     let model = ModelFacts { window: 400_000, ..settings().model };
     Settings { max_tool_result_tokens: tokens, model, ..settings() }
@@ -27,12 +27,12 @@ fn set(bench: &mut Bench, tokens: u32) {
     bench.step(Input::Settings(Box::new(limited(tokens))));
 }
 
-/// The prompt that a model is asked with now.
+/// Returns the items that a model is asked with now.
 fn asked(bench: &Bench) -> Vec<Item> {
     bench.asked.last().expect("a model is asked").2.clone()
 }
 
-/// Whether one prompt begins with all of the other.
+/// Returns `true` if a prompt begins with all of an earlier one.
 fn extends(after: &[Item], before: &[Item]) -> bool {
     let same = |(a, b): (&Item, &Item)| {
         (a.role, &a.parts, &a.calls, &a.call_id, a.tokens)
@@ -51,7 +51,7 @@ fn recall(bench: &mut Bench, reference: &str, offset: usize, limit: usize) -> Re
     }
 }
 
-/// All of it, page by page.
+/// Recalls the whole text, page by page.
 fn recall_all(bench: &mut Bench, reference: &str, limit: usize) -> String {
     let (mut at, mut whole) = (Some(0), String::new());
     while let Some(offset) = at {
@@ -67,7 +67,7 @@ fn recall_all(bench: &mut Bench, reference: &str, limit: usize) -> String {
 }
 
 #[test]
-fn a_large_result_stands_in_the_prompt_by_head_and_tail_with_its_reference() {
+fn large_result_is_shown_by_head_tail_and_reference() {
     let mut bench = Bench::new(Driver::Sidecar);
     set(&mut bench, 40);
     bench.asks("Look.");
@@ -138,10 +138,9 @@ fn text() -> impl Strategy<Value = String> {
 proptest! {
     #![proptest_config(ProptestConfig { cases: 60, failure_persistence: None, ..ProptestConfig::default() })]
 
-    /// Results that are cut: other limits and another process change nothing that was sent.
-    ///
+    /// Neither other limits nor another process change the results that were sent.
     #[test]
-    fn what_was_sent_stays_whatever_limit_and_process_follow(
+    fn sent_results_stay_unchanged_under_other_limits_and_processes(
         turns in prop::collection::vec((1..300_u32, text(), any::<bool>()), 1..6)
     ) {
         let mut bench = Bench::new(Driver::Sidecar);
@@ -170,7 +169,7 @@ proptest! {
     }
 }
 
-/// The bytes of head and tail are the original's, no character is split, and a recall gives what is between.
+/// Checks that head and tail are original bytes, no character is split, and a recall returns what is between.
 fn holds(
     bench: &mut Bench,
     message: &Message,
@@ -240,7 +239,7 @@ fn every_message_is_recalled_in_every_state_under_both_drivers() {
     for state in [StateName::Generating, StateName::Paused, StateName::WaitingIde, StateName::Completed] {
         assert!(states.contains(&state), "{states:?}");
     }
-    // What a model may not see, it does not get.
+    // A model recalls visible messages only.
     let session = &bench.session;
     assert_eq!(session.recall_for_model("c1-0").as_deref(), Some("é漢"));
     assert_eq!(session.recall_for_model("nobody"), None);
@@ -257,7 +256,7 @@ fn every_message_is_recalled_in_every_state_under_both_drivers() {
 }
 
 #[test]
-fn a_cut_result_can_be_compacted_and_recalled_all_the_same() {
+fn cut_result_can_be_compacted_and_recalled() {
     let mut bench = Bench::new(Driver::Sidecar);
     let narrow = Settings { max_tool_result_tokens: 300, ..settings() };
     bench.step(Input::Settings(Box::new(narrow)));
@@ -284,7 +283,7 @@ fn a_cut_result_can_be_compacted_and_recalled_all_the_same() {
     assert_eq!(bench.reopened().transcript().messages(), &all[..]);
 }
 
-/// A render's own limit holds for what it brings, and for nothing before or after.
+/// A render's own limit holds for the results that it brings, and for none before or after.
 #[test]
 fn a_render_has_a_limit_of_its_own() {
     let mut bench = Bench::new(Driver::Editor);

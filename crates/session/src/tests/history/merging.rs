@@ -1,5 +1,5 @@
-//! What an editor brings against what a session has: rounds in part, ids that come late or again, requests without
-//! ids. Every case was met by somebody; each names what must not be lost.
+//! An editor's history merged into a session's: partial rounds, late or repeated ids, requests without ids.
+//! Each case occurred in practice; its test says what must not be lost.
 
 use crate::effect::{Answer, Rendered};
 use crate::history_turn::HistoryTurn;
@@ -12,7 +12,7 @@ use engine::id::CallId;
 use engine::message::{Body, Content, NewMessage, ToolCall};
 use engine::prompt::item::Role;
 
-/// A turn as an editor has it.
+/// A turn of an editor's history.
 fn turn(id: Option<&str>, words: &str, rounds: Vec<Vec<NewMessage>>) -> HistoryTurn {
     let id = id.map(str::to_owned);
     let mut messages = vec![NewMessage { external_id: id.clone(), ..NewMessage::user(words) }];
@@ -21,7 +21,7 @@ fn turn(id: Option<&str>, words: &str, rounds: Vec<Vec<NewMessage>>) -> HistoryT
     HistoryTurn { external_id: id, detailed, messages, metadata: Vec::new() }
 }
 
-/// A round of these calls, with the results of some.
+/// A round of these calls, with results for some of them.
 fn round(id: &str, calls: &[&str], results: &[&str]) -> Vec<NewMessage> {
     let asked = calls.iter().map(|call| ToolCall::new(call, "read", "{}")).collect();
     let assistant =
@@ -46,7 +46,7 @@ fn render(bench: &mut Bench, history: Option<Vec<HistoryTurn>>, current: Option<
     }
 }
 
-/// What a prompt says, in short.
+/// Returns the texts of a prompt's items, without the system text.
 fn said(rendered: &Rendered) -> Vec<String> {
     let items = rendered.prompt.items.iter().filter(|item| item.role != Role::System);
     items.map(|item| item.texts().map(|text| text.to_string()).collect::<Vec<_>>().join("|")).collect()
@@ -57,7 +57,7 @@ fn kinds(rendered: &Rendered) -> Vec<&str> {
 }
 
 #[test]
-fn results_find_their_calls_though_a_model_gave_two_the_same_id() {
+fn results_match_calls_with_duplicate_ids() {
     let mut bench = Bench::new(Driver::Sidecar);
     bench.asks("two at once");
     let (call, ..) = bench.asked.pop().expect("the model is asked");
@@ -82,12 +82,12 @@ fn results_find_their_calls_though_a_model_gave_two_the_same_id() {
 }
 
 #[test]
-fn a_running_turn_may_bring_what_is_new_alone() {
+fn running_turn_may_bring_only_new_messages() {
     let mut bench = Bench::new(Driver::Editor);
     let first =
         render(&mut bench, None, Some(turn(Some("q"), "do it", vec![round("k1", &["a", "b"], &["a"])])));
     assert_eq!(first.prompt.items.len(), 4, "the missing result has a stand-in");
-    // A result without its round, then a round without the ones before it.
+    // A result without its round, then a round without the earlier ones.
     let mut results = turn(Some("q"), "do it", Vec::new());
     results.messages.push(NewMessage::new(Body::Tool(result("b", "of b"))));
     results.detailed = true;
@@ -97,7 +97,7 @@ fn a_running_turn_may_bring_what_is_new_alone() {
     assert_eq!(said(&third), ["do it", "k1|{}|{}", "of a", "of b", "k2|{}", "of c"]);
     assert_eq!(kinds(&third), [""; 0]);
     assert_eq!(third.fork, None);
-    // All of them, with a result that came in another wording.
+    // All rounds, with one result in other words.
     let mut all = vec![round("k1", &["a", "b"], &["a", "b"]), round("k2", &["c"], &["c"])];
     all[0][1] = NewMessage::new(Body::Tool(result("a", "of a ")));
     let fourth = render(&mut bench, None, Some(turn(Some("q"), "do it", all)));
@@ -105,14 +105,14 @@ fn a_running_turn_may_bring_what_is_new_alone() {
 }
 
 #[test]
-fn the_same_words_are_a_new_request_once_the_turn_is_over() {
+fn repeated_request_is_new_once_its_turn_is_over() {
     let mut bench = Bench::new(Driver::Editor);
     render(&mut bench, Some(vec![]), Some(turn(None, "again", vec![round("k", &["a"], &["a"])])));
     bench.command(Command::EndTurn(TurnStatus::Completed));
     let next = render(&mut bench, None, Some(turn(None, "again", Vec::new())));
     assert_eq!(said(&next), ["again", "k|{}", "of a", "again"]);
     bench.command(Command::EndTurn(TurnStatus::Completed));
-    // A retry: the editor dropped the second one and sends it again.
+    // A retry: the editor dropped the second turn and sends its request again.
     let earlier = turn(None, "again", vec![round("k", &["a"], &["a"])]);
     let retried = render(&mut bench, Some(vec![earlier]), Some(turn(None, "again", Vec::new())));
     assert_eq!(said(&retried).last().map(String::as_str), Some("again"));
@@ -140,7 +140,7 @@ fn an_id_that_comes_late_is_learned_and_stored() {
 }
 
 #[test]
-fn what_stands_beside_a_running_request_may_change_and_loses_nothing() {
+fn parts_beside_a_running_request_may_change_without_loss() {
     let beside = |value: &str| {
         let mut turn = turn(None, "do", Vec::new());
         if let Body::User(parts) = &mut turn.messages[0].body {
@@ -159,7 +159,7 @@ fn what_stands_beside_a_running_request_may_change_and_loses_nothing() {
 }
 
 #[test]
-fn a_round_id_that_comes_again_means_the_round_of_its_own_turn() {
+fn repeated_round_id_means_the_round_of_its_turn() {
     let mut bench = Bench::new(Driver::Editor);
     let rounds = || vec![round("round_0", &[], &[]), round("round_1", &[], &[])];
     let mut history: Vec<HistoryTurn> =
@@ -183,7 +183,7 @@ fn a_round_id_that_comes_again_means_the_round_of_its_own_turn() {
 }
 
 #[test]
-fn a_history_that_begins_before_ours_keeps_the_rounds_that_only_we_have() {
+fn longer_editor_history_keeps_rounds_known_only_here() {
     let mut bench = Bench::new(Driver::Editor);
     render(&mut bench, Some(vec![]), Some(turn(Some("e2"), "second", vec![round("k", &["a"], &["a"])])));
     bench.command(Command::EndTurn(TurnStatus::Completed));
@@ -193,7 +193,7 @@ fn a_history_that_begins_before_ours_keeps_the_rounds_that_only_we_have() {
 }
 
 #[test]
-fn what_was_decided_about_a_part_of_a_pause_survives() {
+fn partial_decisions_of_a_pause_survive_a_restart() {
     let mut bench = Bench::new(Driver::Sidecar);
     bench.asks("remove two");
     bench.says("", &["rm", "rm"]);
@@ -210,7 +210,7 @@ fn what_was_decided_about_a_part_of_a_pause_survives() {
 }
 
 #[test]
-fn a_turn_that_a_crash_ended_is_said_to_have_failed_and_the_next_one_goes_on() {
+fn turn_ended_by_a_crash_fails_and_the_next_runs() {
     let mut bench = Bench::new(Driver::Sidecar);
     bench.asks("answer me");
     bench.session = bench.reopened();

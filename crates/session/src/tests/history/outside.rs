@@ -1,5 +1,5 @@
-//! A copy of a session that somebody changed comes back: other words in their place, a cut where the two part, and a fork
-//! wherever something is taken away. The rest is drawn at random.
+//! A changed copy of a session is merged: edits in place, a cut where the two diverge, and a fork wherever
+//! something is removed. Random changes are drawn in `happening`.
 
 use crate::effect::{Answer, Effect};
 use crate::input::{Command, Restore, TakeIn, Taken};
@@ -12,7 +12,7 @@ use engine::message::{AssistantPart, Body, Content, NewMessage, ToolCall};
 use engine::transcript::Transcript;
 use std::collections::BTreeSet;
 
-/// A copy of what was said.
+/// Returns a copy of the messages.
 pub fn copy(transcript: &Transcript) -> Vec<Taken> {
     let said = transcript.messages().iter().filter(|message| !message.is_source_keys());
     let mut turn = None;
@@ -24,7 +24,7 @@ pub fn copy(transcript: &Transcript) -> Vec<Taken> {
     .collect()
 }
 
-/// A copy that is changed at one of its messages, in one of five ways.
+/// Returns the command that brings a copy changed at its nth message, in one of five ways.
 pub fn changed_copy(transcript: &Transcript, nth: u8, how: u8) -> Command {
     let mut messages = copy(transcript);
     let known = messages.len() as u32;
@@ -42,7 +42,7 @@ pub fn changed_copy(transcript: &Transcript, nth: u8, how: u8) -> Command {
     Command::TakeIn(Box::new(TakeIn { title: None, messages, known }))
 }
 
-/// Calls that have no result in what is taken in.
+/// Returns the calls that have no result in the command's messages.
 pub fn unanswered(command: &Command) -> BTreeSet<CallId> {
     let messages = match command {
         Command::Restore(given) => &given.messages,
@@ -60,8 +60,8 @@ pub fn unanswered(command: &Command) -> BTreeSet<CallId> {
     open
 }
 
-/// Whether the call is one of these: by the id that it has here, or by the one that it came with. A copy of a session
-/// names a call as the session does, which may be another name than its provider gave.
+/// Returns `true` if the call has one of these ids, here or at its origin. A copy names a call as the session
+/// does, which may differ from its provider's name.
 pub fn is_of(call: &ToolCall, ids: &BTreeSet<CallId>) -> bool {
     ids.contains(&call.id) || call.source_id.clone().is_some_and(|id| ids.contains(&CallId::new(id)))
 }
@@ -86,7 +86,7 @@ fn spoken() -> Model {
     model
 }
 
-/// Takes a changed copy in; whether a fork was made, and what the session says then.
+/// Takes in a changed copy; returns `true` if a fork was made, and the session's texts.
 fn taken(model: &mut Model, messages: Vec<Taken>, known: u32) -> (bool, Vec<String>) {
     let given = TakeIn { title: None, messages, known };
     let answer = model.command(Command::TakeIn(Box::new(given)));
@@ -102,7 +102,7 @@ fn said(model: &Model) -> Vec<String> {
 }
 
 #[test]
-fn what_somebody_made_of_a_copy_is_taken_in_and_what_that_takes_away_stays_in_a_fork() {
+fn changed_copy_is_merged_and_a_fork_keeps_the_rest() {
     let mut model = spoken();
     let before = said(&model);
     assert_eq!(before.len(), 4);
@@ -113,7 +113,7 @@ fn what_somebody_made_of_a_copy_is_taken_in_and_what_that_takes_away_stays_in_a_
     let whole = copy(model.bench.session.transcript());
 
     assert_eq!(taken(&mut model, whole.clone(), 4), (false, before.clone()), "nothing changed");
-    assert_eq!(taken(&mut model, whole[..2].to_vec(), 2), (false, before.clone()), "it came later");
+    assert_eq!(taken(&mut model, whole[..2].to_vec(), 2), (false, before.clone()), "later ones stay");
 
     let mut changed = whole.clone();
     other_words(&mut changed[1].message.body);
@@ -129,7 +129,7 @@ fn what_somebody_made_of_a_copy_is_taken_in_and_what_that_takes_away_stays_in_a_
     assert_eq!(model.bench.session.transcript().turns().len(), 3);
 
     let (forked, now) = taken(&mut model, whole[..1].to_vec(), 5);
-    assert_eq!((forked, now), (true, before[..1].to_vec()), "what was taken out goes");
+    assert_eq!((forked, now), (true, before[..1].to_vec()), "removed messages are cut off");
     assert!(model.bench.session.is_at_rest());
 }
 
@@ -144,10 +144,9 @@ fn a_changed_copy_waits_until_nothing_runs() {
     assert_eq!(said(&model)[4], "The third.");
 }
 
-/// A session goes out with its compactions and comes in again, as an empty one with another id's messages.
-///
+/// The messages of a session, restored into an empty one, have the same turns, rounds and ids.
 #[test]
-fn turns_come_in_as_they_went_out() {
+fn restored_copy_has_the_same_turns_and_rounds() {
     let model = spoken();
     let transcript = model.bench.session.transcript();
     let mut other = drive::model(Driver::Sidecar);

@@ -1,4 +1,4 @@
-//! What stands before the messages of a session: when it is taken on, and what it costs nothing.
+//! The prefix of prompts: when changes to system text, memories and placement take effect.
 
 use crate::input::Input;
 use crate::memories::MemorySettings;
@@ -21,7 +21,7 @@ fn role(role: &str) -> SystemText {
     SystemText { role: Some(role.into()), ..SystemText::default() }
 }
 
-/// What the model is asked with now.
+/// Returns the items that a model is asked with now.
 fn items(bench: &Bench) -> &[Item] {
     &bench.asked.last().expect("a model is asked").2
 }
@@ -40,10 +40,9 @@ fn each_session_has_its_own_role() {
     }
 }
 
-/// What a user sets holds from the next prompt on, and nothing of it stays when it is taken back.
-///
+/// A setting applies from the next prompt on, and leaves nothing behind when it is withdrawn.
 #[test]
-fn a_setting_of_the_system_text_holds_from_the_next_prompt_on() {
+fn system_text_setting_applies_from_the_next_prompt() {
     let mut bench = Bench::with(Driver::Sidecar, with(role("You review.")), Vec::new());
     bench.asks("go");
     bench.says("done", &[]);
@@ -59,10 +58,9 @@ fn a_setting_of_the_system_text_holds_from_the_next_prompt_on() {
     assert_eq!(of_system(&bench), Vec::<Text>::new());
 }
 
-/// What is read from elsewhere goes into a running session with the next turn, or waits, as the setting says.
-///
+/// Memories read during a session go into its next turn or wait, as the setting says.
 #[test]
-fn what_is_read_from_elsewhere_waits_where_the_prefix_is_frozen() {
+fn changed_memories_wait_while_the_prefix_is_frozen() {
     for (when, shown) in [(SystemPrompt::Frozen, "one"), (SystemPrompt::PerTurn, "two")] {
         let memory = MemorySettings { core: Some(500), ..MemorySettings::default() };
         let settings = Settings { system_prompt: when, policy: LAST_TURNS, memory, ..settings() };
@@ -81,8 +79,7 @@ fn what_is_read_from_elsewhere_waits_where_the_prefix_is_frozen() {
     }
 }
 
-/// The block in force is put into its new place once, and a new process shows the same.
-///
+/// The block in force moves to its new place once, and a new process shows the same.
 #[test]
 fn a_switched_placement_moves_the_block_once() {
     let mut bench = Bench::new(Driver::Sidecar);

@@ -1,5 +1,5 @@
-//! What changes the past of a session that was compacted. A record that speaks of what is changed is obeyed no more, and
-//! the fork keeps both. The rest is drawn at random.
+//! Changes to the past of a compacted session. A record that speaks of changed messages goes out of force,
+//! and the fork keeps both. Random changes are drawn in `happening`.
 
 use crate::effect::{Answer, Effect};
 use crate::event::{EventBody, Phase};
@@ -15,7 +15,7 @@ use engine::compact::record::Status;
 use engine::id::Ordinal;
 use engine::message::{Body, Content};
 
-/// A session at rest with a compaction in force that covers something.
+/// A session at rest with a compaction in force that covers messages.
 fn compacted() -> Model {
     let mut model = drive::model(Driver::Sidecar);
     let settings = Settings { round_limit: 64, ..model.bench.session.settings().clone() };
@@ -39,12 +39,12 @@ fn compacted() -> Model {
     panic!("nothing was compacted");
 }
 
-/// Sends a command that must put the compaction out of force; whether the fork has it in force.
+/// Sends a command that must put the compaction out of force, and checks that the fork keeps it.
 fn voids(name: &str, command: impl FnOnce(At) -> Command) {
     let mut model = compacted();
     let newest = model.bench.session.transcript().in_force().cloned().expect("a record in force");
     let covered = newest.covers.expect("a covered span").to;
-    // An older one, whose source stands, may be obeyed again.
+    // An older record whose source is unchanged may come back into force.
     let is_obeyed = |model: &Model| {
         let mut records = model.bench.session.transcript().compactions().iter();
         records.any(|record| record.id == newest.id && record.status == Status::InForce)
@@ -59,7 +59,7 @@ fn voids(name: &str, command: impl FnOnce(At) -> Command) {
     let is_told = model.bench.events.iter().any(
         |(_, body)| matches!(body, EventBody::CompactionUpdated(update) if update.phase == Phase::Voided),
     );
-    assert!(is_told, "{name} tells that the summary is obeyed no more");
+    assert!(is_told, "{name}: an event reports the void summary");
     let forks = model.bench.effects.iter().find_map(|effect| match effect {
         Effect::Write(Write::Fork { to }) => Some(to.clone()),
         _ => None,
@@ -72,7 +72,7 @@ fn voids(name: &str, command: impl FnOnce(At) -> Command) {
 }
 
 #[test]
-fn a_summary_of_what_is_changed_or_cut_off_is_obeyed_no_more_and_the_fork_keeps_it() {
+fn changing_covered_messages_voids_their_summary_outside_the_fork() {
     let key = None::<String>;
     let content = vec![Content::Text("other words".into())];
     voids("an edit", |message| Command::Update {
@@ -93,7 +93,7 @@ fn a_summary_of_what_is_changed_or_cut_off_is_obeyed_no_more_and_the_fork_keeps_
     voids("a new chat", |_| Command::Reset { keep_queue: false, key: key.clone() });
 }
 
-/// What is not covered may change, and the summary goes on.
+/// Messages that are not covered may change while the summary stays in force.
 #[test]
 fn a_change_behind_the_summary_leaves_it_in_force() {
     let mut model = compacted();
@@ -105,10 +105,9 @@ fn a_change_behind_the_summary_leaves_it_in_force() {
     assert!(model.bench.session.transcript().in_force().is_some());
 }
 
-/// What an editor keeps of a compaction names a hash of what was said behind it: other words there are told with it.
-///
+/// Metadata kept by clients hashes the messages behind the span; when these change, it is sent again.
 #[test]
-fn what_clients_keep_of_a_compaction_that_holds_is_told_when_it_changes() {
+fn changed_metadata_of_a_record_in_force_is_reported() {
     let mut bench = talked(8000, 1200);
     let id_of = |bench: &Bench, ord: Option<Ordinal>| {
         let message = ord.and_then(|ord| bench.session.transcript().message(ord));
@@ -130,7 +129,7 @@ fn what_clients_keep_of_a_compaction_that_holds_is_told_when_it_changes() {
         _ => None,
     });
     assert_eq!(told.collect::<Vec<_>>(), [(Phase::Accepted, Some(after))]);
-    // What stands behind all that it speaks of changes nothing of it.
+    // A change after all messages that the record names leaves its metadata unchanged.
     let (from, newest) = (bench.events.len(), bench.session.transcript().messages().last().map(|m| m.ord));
     let newest = id_of(&bench, newest);
     let content = vec![Content::Text("So it is done.".into())];

@@ -1,4 +1,4 @@
-//! A request that waits for another process: nothing of it happens before it is begun, and it is begun once.
+//! A request that waits for another process: nothing happens before it is begun, and it is begun once.
 
 use crate::effect::Refusal;
 use crate::input::{Command, StartTurn};
@@ -13,7 +13,7 @@ fn task(words: &str) -> Command {
 }
 
 #[test]
-fn a_task_waits_through_any_number_of_processes_and_is_begun_once() {
+fn task_survives_processes_and_begins_once() {
     let mut bench = Bench::new(Driver::Sidecar);
     bench.command(task("Count."));
     for _ in 0..2 {
@@ -26,7 +26,7 @@ fn a_task_waits_through_any_number_of_processes_and_is_begun_once() {
     bench.command(Command::RunTask);
     assert_eq!(bench.asked.len(), 1);
     assert!(!bench.session.head().waits && bench.session.snapshot().queue.is_empty());
-    // The process ends in the middle: what was begun is not begun again by itself.
+    // The process ends in the middle: a task that was begun is not begun again.
     bench.another_process();
     bench.command(Command::RunTask);
     assert!(bench.asked.is_empty());
@@ -35,7 +35,7 @@ fn a_task_waits_through_any_number_of_processes_and_is_begun_once() {
 }
 
 #[test]
-fn a_task_that_is_taken_back_waits_no_longer_and_a_session_that_is_no_new_one_takes_none() {
+fn cancelled_task_never_runs_and_used_sessions_take_none() {
     let mut bench = Bench::new(Driver::Sidecar);
     let empty = bench.command(task(""));
     assert!(matches!(bench.replies.last(), Some((_, Err(Refusal::Empty(_))))), "{empty:?}");

@@ -1,4 +1,4 @@
-//! Which thinking of earlier answers stands in prompts. What a provider's blocks are, and how they are sent, is the wires'.
+//! Thinking of earlier answers in prompts. The wires' tests show how a provider's blocks are sent.
 
 use crate::breaks::BreakCause;
 use crate::event::EventBody;
@@ -16,7 +16,7 @@ fn bench(thinking: ThinkingInPrompt) -> Bench {
     Bench::with(Driver::Sidecar, Settings { thinking, ..settings() }, vec![tool("read", Approval::Allow)])
 }
 
-/// Thinks, and says so much.
+/// Answers with thinking and this text.
 fn thinks(bench: &mut Bench, text: &str) {
     let call = bench.asked.last().expect("a model is asked").0;
     bench.step(Input::ModelDelta(call, Delta::AppendReasoning("let me see".repeat(40))));
@@ -30,10 +30,9 @@ fn thoughts(items: &[Item]) -> usize {
     parts.filter(|part| matches!(part, ItemPart::Reasoning { .. })).count()
 }
 
-/// With `strip` no prompt has thinking, each goes on with the one before it, and all of it is stored, also after a restart.
-///
+/// With `strip` no prompt has thinking, none breaks the prefix, and all of it stays stored.
 #[test]
-fn what_is_stripped_stands_in_no_prompt_and_stays_stored() {
+fn stripped_thinking_is_in_no_prompt_and_stays_stored() {
     for (thinking, shown) in [
         (ThinkingInPrompt::Keep, [0, 1, 2]),
         (ThinkingInPrompt::Strip, [0, 0, 0]),
@@ -69,15 +68,14 @@ fn what_is_stripped_stands_in_no_prompt_and_stays_stored() {
                 _ => None,
             })
             .collect();
-        // The thinking of an answer was in no prompt yet when its turn ended.
+        // No prompt held the thinking of an answer yet when its turn ended.
         assert_eq!(broken, Vec::<std::collections::BTreeSet<BreakCause>>::new(), "{thinking:?}");
     }
 }
 
-/// Within a turn the thinking stays; when the next one begins it is gone, and that is told.
-///
+/// Within a turn thinking stays; the next turn drops it and reports the break.
 #[test]
-fn thinking_of_a_completed_turn_goes_when_the_next_one_begins() {
+fn next_turn_drops_the_thinking_of_a_completed_one() {
     let mut bench = bench(ThinkingInPrompt::StripCompletedTurns);
     bench.asks("look at it");
     let call = bench.asked.last().expect("a model is asked").0;

@@ -1,5 +1,4 @@
-//! What waits: a full queue, what goes before it, what is injected and when, and keys that come again. Cases with a
-//! name, beside the random ones.
+//! The queue: limits, urgent requests, injection, and repeated keys, as named cases beside the random ones.
 
 use crate::effect::{Answer, Refusal};
 use crate::input::{Command, Input, StartTurn};
@@ -21,7 +20,7 @@ fn keyed(said: &str, key: &str) -> Command {
     Command::StartTurn(Box::new(StartTurn { key: Some(key.into()), ..start(said) }))
 }
 
-/// What was said, a word for each message.
+/// Returns the session's texts, one for each message.
 fn said(model: &Model) -> Vec<String> {
     let messages = model.bench.session.snapshot().messages;
     let said = messages.iter().map(|message| match &message.body {
@@ -32,7 +31,7 @@ fn said(model: &Model) -> Vec<String> {
 }
 
 #[test]
-fn a_full_queue_refuses_what_would_wait_and_lets_pass_what_ends_the_wait() {
+fn full_queue_refuses_new_work_but_not_cancels_or_decisions() {
     for state in [StateName::Generating, StateName::ExecutingTools, StateName::Paused, StateName::WaitingIde]
     {
         let mut model = standing(Driver::Sidecar, state).expect("a session in this state");
@@ -65,7 +64,7 @@ fn a_full_queue_refuses_what_would_wait_and_lets_pass_what_ends_the_wait() {
 }
 
 #[test]
-fn an_urgent_word_breaks_an_answer_off_and_joins_its_turn() {
+fn urgent_request_interrupts_an_answer_and_joins_its_turn() {
     let mut model = drive::model(Driver::Sidecar);
     model.asks("first");
     let (call, ..) = model.bench.asked[0].clone();
@@ -81,7 +80,7 @@ fn an_urgent_word_breaks_an_answer_off_and_joins_its_turn() {
 }
 
 #[test]
-fn an_urgent_word_goes_in_between_two_rounds_and_never_into_one() {
+fn urgent_request_is_injected_only_between_rounds() {
     for state in [StateName::ExecutingTools, StateName::Paused, StateName::WaitingIde] {
         let mut model = standing(Driver::Sidecar, state).expect("a session in this state");
         let before = said(&model);
@@ -106,7 +105,7 @@ fn an_urgent_word_goes_in_between_two_rounds_and_never_into_one() {
 }
 
 #[test]
-fn what_is_urgent_goes_before_what_is_not_and_each_in_its_order() {
+fn urgent_requests_precede_others_each_in_order() {
     let mut model = standing(Driver::Sidecar, StateName::Paused).expect("a pause");
     for (said, is_urgent) in [("a", false), ("B", true), ("c", false), ("D", true)] {
         model.command(Command::StartTurn(Box::new(StartTurn { priority: is_urgent, ..start(said) })));
@@ -115,7 +114,7 @@ fn what_is_urgent_goes_before_what_is_not_and_each_in_its_order() {
     let decision = model.decide(false);
     model.command(decision);
     model.comes_to_rest();
-    // In a new process what is not urgent waits for a command that begins something.
+    // In a new process, requests that are not urgent wait for a command that begins something.
     model.asks("more");
     model.comes_to_rest();
     let order: Vec<String> = said(&model).into_iter().filter(|said| said.len() == 1).collect();
@@ -123,7 +122,7 @@ fn what_is_urgent_goes_before_what_is_not_and_each_in_its_order() {
 }
 
 #[test]
-fn a_key_is_answered_as_the_first_time_whatever_happened_since() {
+fn repeated_key_gets_its_first_answer() {
     let mut model = standing(Driver::Sidecar, StateName::Generating).expect("an answer that is given");
     let first = model.command(keyed("waits", "k"));
     model.another_process(false);
@@ -138,7 +137,7 @@ fn a_key_is_answered_as_the_first_time_whatever_happened_since() {
 }
 
 #[test]
-fn a_tool_that_asks_the_user_ends_the_turn_with_its_question_and_the_next_request_answers_it() {
+fn question_tool_ends_the_turn_and_the_next_request_answers() {
     let mut model = standing(Driver::Sidecar, StateName::Generating).expect("an answer that is given");
     let (call, ..) = model.bench.asked[0];
     let asks = ToolCall::new("which", "ask", r#"{"question": "Which file?"}"#);
@@ -159,7 +158,7 @@ fn a_tool_that_asks_the_user_ends_the_turn_with_its_question_and_the_next_reques
 }
 
 #[test]
-fn a_follower_that_missed_more_than_is_kept_gets_all_of_it_anew() {
+fn subscriber_that_missed_too_many_events_gets_a_snapshot() {
     let mut model = standing(Driver::Sidecar, StateName::Generating).expect("an answer that is given");
     model.misses = 1100;
     for n in 0..1100 {

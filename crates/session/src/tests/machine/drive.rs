@@ -1,4 +1,4 @@
-//! How what happens is done to a session: numbers become messages, calls and turns that are there.
+//! Applies random happenings to a session: numbers become messages, calls and turns that exist.
 
 use crate::effect::{Answer, Purpose};
 use crate::history_turn::HistoryTurn;
@@ -29,10 +29,10 @@ use engine::scope::Scope;
 use engine::search::{Query, Words};
 use std::sync::Arc;
 
-/// Tools by number; the fourth is nobody's.
+/// Tools by number; the fourth does not exist.
 const TOOLS: [&str; 8] = ["read", "rm", "no", "unknown", "note", "done", "ask", "run"];
 
-/// A session in which everything can happen.
+/// A session in which every happening is possible.
 pub fn model(driver: Driver) -> Model {
     Model::new(Bench::with(driver, base(), editors_tools(true)))
 }
@@ -51,7 +51,7 @@ impl Model {
         messages.get(usize::from(nth).checked_rem(messages.len())?).map(|message| message.id.clone())
     }
 
-    /// A compaction, counted from the newest one; 0 is the one in force, where one is.
+    /// Returns the compaction in force for most numbers, any record for the others.
     fn nth_compaction(&self, nth: u8) -> Option<CompactionId> {
         let transcript = self.bench.session.transcript();
         match (nth, transcript.in_force()) {
@@ -68,13 +68,13 @@ impl Model {
         let nobody = || MessageId::new("nobody");
         match at {
             At::Id(nth) => input::At::Id(self.nth_message(nth).unwrap_or_else(nobody)),
-            // One too far now and then.
+            // Sometimes one past the end.
             At::Index(nth) => input::At::Index(u32::from(nth) % (messages as u32 + 1)),
             At::Nobody => input::At::Id(nobody()),
         }
     }
 
-    /// A call that is waited for; nobody's where there is none.
+    /// Returns a call that is waited for, or an unknown one if there is none.
     fn nth_call(&self, nth: u8) -> CallId {
         let calls: Vec<CallId> = match self.bench.session.state() {
             State::Calling(calling) => calling.all().into_iter().collect(),
@@ -85,7 +85,7 @@ impl Model {
         at.and_then(|at| calls.get(at).cloned()).unwrap_or_else(|| CallId::new("nobody"))
     }
 
-    /// The model that a turn or a summary waits for, else the one that is to find a title.
+    /// Returns the call that a turn or a summary waits for, else the one for a title.
     fn asked(&self) -> Option<(ModelCallId, Purpose)> {
         let of_turn = self.bench.asked.iter().find(|ask| ask.1 != Purpose::Title);
         of_turn.or(self.bench.asked.first()).map(|ask| (ask.0, ask.1))
@@ -155,7 +155,7 @@ impl Model {
             }
             Happening::Abandons => {
                 if let Some(open) = self.bench.open_replies.last().copied() {
-                    // What is abandoned may be answered with a cancellation, or not at all.
+                    // An abandoned request may be answered with a cancellation, or not at all.
                     self.input(Input::Abandoned(ReplyTo(open)));
                     self.bench.open_replies.remove(&open);
                 }
@@ -373,7 +373,7 @@ impl Model {
             self.input(Input::ModelDelta(call, Delta::AppendContent(said.into())));
         }
         let asked = calls.iter().enumerate().filter(|_| is_turn).map(|(n, name)| {
-            // An id that a model gives twice is nobody's mistake.
+            // A model may give two calls the same id.
             let id = if *name == 0 { "same".to_owned() } else { format!("c{}-{n}", call.0) };
             let arguments = if *name == 1 && n == 2 { "{broken" } else { "{\"path\": \"a.rs\"}" };
             ToolCall::new(&id, TOOLS[usize::from(*name)], arguments)
@@ -389,13 +389,13 @@ impl Model {
         self.done(call, Ok(said));
     }
 
-    /// A model is done.
+    /// Ends a model call.
     pub fn done(&mut self, call: ModelCallId, outcome: Result<Answered, Failure>) {
         self.bench.asked.retain(|ask| ask.0 != call);
         self.input(Input::ModelDone(call, outcome));
     }
 
-    /// Something of a call that is over, or never was.
+    /// Sends an input for a call that is over or never existed.
     fn comes_late(&mut self, nth: u8) {
         let call = ModelCallId(u64::from(nth % 16));
         if self.bench.asked.iter().any(|ask| ask.0 == call) {
@@ -470,13 +470,13 @@ impl Model {
     }
 }
 
-/// What an editor says is so: nothing often, and not always the same.
+/// Volatile context of an editor: often none, and not always the same.
 fn attachments(size: u16) -> Vec<Attachment> {
     let named = |name: &str| Attachment::new(name, &format!("it is {}", size / 5));
     ["openFiles", "date"].into_iter().take(usize::from(size % 4 % 3)).map(named).collect()
 }
 
-/// An editor's copy: turns by number, so that the same number is the same turn.
+/// An editor's history: turns by number, so that the same number is the same turn.
 fn editors(turns: u8, resent: bool, rounds: u8, size: u16) -> Vec<HistoryTurn> {
     let turn = |n: u8| {
         let id = if resent && n + 1 == turns { format!("again{n}") } else { format!("t{n}") };
@@ -493,7 +493,7 @@ fn editors(turns: u8, resent: bool, rounds: u8, size: u16) -> Vec<HistoryTurn> {
     (0..turns).map(turn).collect()
 }
 
-/// A search for a word that most requests hold.
+/// A query for a word that most requests hold.
 pub fn searched() -> Query {
     Query { words: Words::of("word"), before: None, limit: 3, hidden: true }
 }

@@ -1,10 +1,10 @@
-//! Which state follows which, as the design's table of states says it, and what beside that table is seen, with why.
+//! The transitions between states: those of the specified table, and further ones with their reasons.
 
 use crate::state::StateName::{
     self, Completed, Error, ExecutingTools, Generating, Idle, Paused, WaitingIde, WaitingUserInput,
 };
 
-/// What a state leaves to.
+/// The specified transitions from each state.
 pub const TABLE: &[(StateName, &[StateName])] = &[
     (Idle, &[Generating]),
     (Generating, &[ExecutingTools, Idle, Completed, WaitingUserInput, WaitingIde, Paused, Error]),
@@ -16,11 +16,11 @@ pub const TABLE: &[(StateName, &[StateName])] = &[
     (Error, &[Generating, Idle]),
 ];
 
-/// An edge that is in the table and that nothing takes: calls of one round are started together, so a round that waits
-/// for the editor does so from its start.
+/// A transition of the table that never occurs: calls of one round are started together, so a round that
+/// waits for the editor does so from its start.
 pub const NOT_TAKEN: (StateName, StateName) = (ExecutingTools, WaitingIde);
 
-/// Edges beside the table, each with its reason.
+/// Transitions beside the table, each with its reason.
 const BESIDE: &[(&[StateName], StateName, &str)] = &[
     (
         &[Idle, Paused, WaitingIde, WaitingUserInput, Completed],
@@ -45,13 +45,13 @@ const BESIDE: &[(&[StateName], StateName, &str)] = &[
     ),
 ];
 
-/// Whether one may follow the other.
+/// Returns `true` if one state may follow the other.
 pub fn may_follow(from: StateName, to: StateName) -> bool {
     let in_table = TABLE.iter().any(|(state, leaves_to)| *state == from && leaves_to.contains(&to));
     in_table || from == to || BESIDE.iter().any(|(states, next, _)| states.contains(&from) && *next == to)
 }
 
-/// An edge in words.
+/// Returns a transition as text.
 pub fn named(from: StateName, to: StateName) -> String {
     format!("{} → {}", from.name(), to.name())
 }

@@ -1,9 +1,8 @@
-//! Everything that can happen to a session, for the tests that draw it at random. Numbers stand for whichever of the
-//! things there are then: the nth message, the nth call.
+//! Everything that can happen to a session, drawn at random. Numbers stand for things that exist at the time:
+//! the nth message, the nth call.
 
 use proptest::prelude::*;
 
-/// Something that happens.
 #[derive(Debug, Clone)]
 pub enum Happening {
     Starts {
@@ -26,13 +25,13 @@ pub enum Happening {
     Restores {
         calls: bool,
     },
-    /// A copy that somebody changed: where, and how.
+    /// A changed copy: the message that differs, and the kind of change.
     TakesIn(u8, u8),
     Drafts(u8),
     Notices,
-    /// A request is left to another process.
+    /// A request for another process.
     LeavesTask(u16),
-    /// This process serves the folder.
+    /// The process serves the session's folder.
     RunsTask,
     Configures(Set),
     SharedSettings(Set),
@@ -58,14 +57,14 @@ pub enum Happening {
     Unpins(u8),
     Inspects,
     Recalls(u8),
-    /// So many entries of the ledger, from the next page on where there is one.
+    /// This many entries of the ledger, from the next page on if there is one.
     AsksForLedger(u8),
     Searches,
     Subscribes(u8),
     Abandons,
-    /// Something is so that the next request is to tell.
+    /// Volatile context for the next request.
     Attaches(u8),
-    /// Instruction files were read: each fourth time there is none.
+    /// Instruction files that were read; every fourth time there is none.
     Instructs(u8),
     Renders {
         turns: u8,
@@ -97,14 +96,14 @@ pub enum Happening {
     Ends,
     Dies,
     StoreFails(u8),
-    /// The second follower does not hear so many events.
+    /// The second follower misses this many events.
     Misses(u8),
 }
 
-/// A key of a command: few, so that they come again.
+/// The key of a command; few exist, so that they repeat.
 pub type Key = Option<u8>;
 
-/// What comes with a request.
+/// An addition to a request.
 #[derive(Debug, Clone, Copy)]
 pub enum Beside {
     Nothing,
@@ -113,7 +112,7 @@ pub enum Beside {
     Empty,
 }
 
-/// What changes the past.
+/// A change of the past.
 #[derive(Debug, Clone, Copy)]
 pub enum Rewind {
     Retry { words: bool },
@@ -123,7 +122,6 @@ pub enum Rewind {
     Truncate,
 }
 
-/// A message.
 #[derive(Debug, Clone, Copy)]
 pub enum At {
     Id(u8),
@@ -131,7 +129,7 @@ pub enum At {
     Nobody,
 }
 
-/// A turn that is cancelled.
+/// The turn to cancel.
 #[derive(Debug, Clone, Copy)]
 pub enum Which {
     Running,
@@ -140,7 +138,6 @@ pub enum Which {
     Nobody,
 }
 
-/// Settings that change.
 #[derive(Debug, Clone, Copy)]
 pub enum Set {
     Same,
@@ -159,7 +156,7 @@ pub enum Set {
     OwnTools(bool),
 }
 
-/// What a model says.
+/// A delta of a model.
 #[derive(Debug, Clone, Copy)]
 pub enum Said {
     Content,
@@ -174,7 +171,6 @@ pub enum Said {
     Unknown,
 }
 
-/// How an answer ends.
 #[derive(Debug, Clone, Copy)]
 pub enum Stop {
     End,
@@ -184,20 +180,19 @@ pub enum Stop {
     Cancelled,
 }
 
-/// What a tool does.
+/// The outcome of a tool call.
 #[derive(Debug, Clone, Copy)]
 pub enum Tool {
     Answers,
     Fails,
     SaysError,
     Pending,
-    /// By `tool/result`.
+    /// Answers by `tool/result`.
     Hands,
     Twice,
     Unknown,
 }
 
-/// What a user decides.
 #[derive(Debug, Clone, Copy)]
 pub enum Decided {
     Approve,
@@ -296,7 +291,7 @@ fn decided() -> impl Strategy<Value = Decided> {
     ]
 }
 
-/// What a user and an editor ask for.
+/// A command of a user or an editor.
 fn command() -> BoxedStrategy<Happening> {
     let beside = prop_oneof![
         20 => Just(Beside::Nothing), 1 => Just(Beside::Model), 1 => Just(Beside::Tools), 1 => Just(Beside::Empty),
@@ -350,7 +345,6 @@ fn command() -> BoxedStrategy<Happening> {
     .boxed()
 }
 
-/// Anything.
 pub fn happening() -> BoxedStrategy<Happening> {
     prop_oneof![
         16 => command(),

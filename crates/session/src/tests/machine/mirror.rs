@@ -1,5 +1,5 @@
-//! A follower of a session: it begins with a snapshot and folds event after event, as a client does. What
-//! it has is then compared with the session itself; so what an event leaves out is found here.
+//! A follower of a session: starts with a snapshot and folds event after event, as a client does. Comparing
+//! it with the session finds whatever events leave out.
 
 use crate::Session;
 use crate::effect::Reason;
@@ -17,7 +17,7 @@ use engine::message::{Body, Message};
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
-/// What a client knows of a session.
+/// The state of a session as a client knows it.
 #[derive(Debug, Clone, PartialEq)]
 pub struct View {
     pub stream: String,
@@ -32,13 +32,13 @@ pub struct View {
     pub pending: BTreeSet<CallId>,
     pub streaming: Option<(MessageId, Draft)>,
     pub compactions: Vec<Compaction>,
-    /// What it keeps of those in force.
+    /// The metadata of compactions in force.
     pub kept: BTreeMap<CompactionId, Persisted>,
     pub compacting: Option<Mode>,
 }
 
 impl View {
-    /// A snapshot as a client takes it.
+    /// Returns a client's view of a snapshot.
     pub fn of(snapshot: &Snapshot) -> Self {
         Self {
             stream: snapshot.stream.clone(),
@@ -66,20 +66,20 @@ impl View {
 #[derive(Debug, Clone)]
 pub struct Mirror {
     pub view: View,
-    /// How turns ended, where an event said so last.
+    /// The last reported end of each turn.
     ended: BTreeMap<TurnId, TurnStatus>,
-    /// An answer that is whole and is to be a message.
+    /// An answer that ended, and whose message is still to come.
     finished: Option<(MessageId, Draft)>,
 }
 
-/// What became of an event.
+/// The outcome of hearing an event.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Heard {
-    /// It was the next one.
+    /// The next event.
     Next,
-    /// It was known.
+    /// An event heard before.
     Known,
-    /// Others before it were missed.
+    /// An event after a gap.
     Gap,
 }
 
@@ -88,7 +88,7 @@ impl Mirror {
         Self { view: View::of(snapshot), ended: BTreeMap::new(), finished: None }
     }
 
-    /// Takes an event as the rule of document 001 says. Settings come beside the event that tells of them.
+    /// Takes an event by the protocol's numbering. Settings come with the event that reports their change.
     pub fn hear(&mut self, seq: u64, body: &EventBody, settings: &Settings) -> Heard {
         if seq <= self.view.seq {
             return Heard::Known;
@@ -178,7 +178,7 @@ impl Mirror {
         }
     }
 
-    /// Compares with the session. What was said and is to be told in a moment is added first.
+    /// Compares with the session, after adding the deltas that are gathered and not sent yet.
     pub fn agrees(&self, session: &Session, snapshot: &Snapshot) -> Result<(), String> {
         let mut ours = self.view.clone();
         if let (Some((_, draft)), State::Streaming(running)) = (&mut ours.streaming, session.state()) {
@@ -198,7 +198,7 @@ impl Mirror {
     }
 }
 
-/// Where two texts part, with a few lines around it.
+/// Returns the lines around the first difference of two texts.
 fn parting(ours: &str, theirs: &str) -> String {
     let at = ours.lines().zip(theirs.lines()).take_while(|(ours, theirs)| ours == theirs).count();
     let around = |text: &str| text.lines().skip(at.saturating_sub(3)).take(8).collect::<Vec<_>>().join("\n");
@@ -209,7 +209,7 @@ fn fold(draft: &mut Draft, deltas: &[Delta]) {
     deltas.iter().for_each(|delta| draft.fold(delta.clone()).expect("a delta that was folded before"));
 }
 
-/// Calls of the newest answer that have no result, while calls run.
+/// Returns the calls of the newest answer that have no result, while calls run.
 fn pending(view: &View) -> BTreeSet<CallId> {
     let mut open = BTreeSet::new();
     if !matches!(view.state, StateName::ExecutingTools | StateName::WaitingIde) {

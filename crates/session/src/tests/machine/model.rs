@@ -1,4 +1,4 @@
-//! What must hold of a session after every step, whatever happened: a bench, two followers, and what they remember.
+//! The invariants of a session after every step: a bench, two followers, and their notes.
 
 mod queued;
 mod stored;
@@ -23,34 +23,34 @@ use engine::prompt::request::Request;
 use queued::accepted;
 use std::collections::{BTreeMap, BTreeSet};
 
-/// A session under watch.
+/// A session whose every step is checked.
 pub struct Model {
     pub bench: Bench,
-    /// A follower that hears everything.
+    /// A follower that hears every event.
     mirror: Mirror,
-    /// One that misses some of it, and asks again.
+    /// A follower that misses some events and catches up.
     second: Mirror,
-    /// Events that the second one is not to hear.
+    /// The number of next events that `second` misses.
     pub misses: u32,
     is_lagging: bool,
-    /// Events that were looked at.
+    /// The number of events checked.
     heard: usize,
-    /// First answers to acknowledged commands that had a key.
+    /// The first answers to acknowledged commands with a key.
     keys: BTreeMap<String, Accepted>,
-    /// Commands that waited and do not any more.
+    /// Items that have left the queue.
     left: BTreeSet<ItemId>,
     /// Calls that a conversation from elsewhere left open.
     elsewhere: BTreeSet<CallId>,
-    /// Where each message stands that ever was.
+    /// The position of every message that ever existed.
     ids: BTreeMap<MessageId, Ordinal>,
-    /// What compactions in force were made from.
+    /// The sources of the compactions in force.
     sources: BTreeMap<CompactionId, Vec<(Ordinal, String)>>,
-    /// What the prompt shows of the conversation.
+    /// The conversation as the prompt shows it.
     shown: Shown,
-    /// The prompt that was sent last, and the causes of a break that was told since.
+    /// The last prompt sent, and the causes of a break reported since.
     sent: Option<Request>,
     told: Option<Announced>,
-    /// What was seen: state changes, events, answers.
+    /// Outcomes seen: state changes, events, answers.
     pub seen: BTreeSet<String>,
 }
 
@@ -76,7 +76,7 @@ impl Model {
         }
     }
 
-    /// Sends a command; what it was answered, where it was.
+    /// Sends a command; returns the answer, if there is one yet.
     pub fn command(&mut self, command: Command) -> Option<Result<Answer, Refusal>> {
         let answer = self.watched(command);
         self.catch_up();
@@ -120,7 +120,7 @@ impl Model {
                     self.second = self.mirror.clone();
                 }
             }
-            // Who could not open it opens it again.
+            // A client that could not open the session opens it again.
             Some(Err(_)) if is_open => {
                 self.mirror = Mirror::new(&self.bench.session.snapshot());
                 self.second = self.mirror.clone();
@@ -131,7 +131,7 @@ impl Model {
         answer
     }
 
-    /// Something else happens.
+    /// Sends any other input.
     pub fn input(&mut self, input: Input) {
         let before = self.bench.session.snapshot();
         self.bench.step(input);
@@ -139,7 +139,7 @@ impl Model {
         self.catch_up();
     }
 
-    /// Something comes that nobody waits for any more: it is noted in the log, and that is all.
+    /// Sends an input that nothing waits for: it may be logged, and that is all.
     pub fn late(&mut self, input: Input) {
         let before = self.bench.session.snapshot();
         self.bench.step(input);
@@ -147,7 +147,7 @@ impl Model {
         self.look(&before, None);
     }
 
-    /// The process ends, or dies, and the next one opens the session.
+    /// Ends or kills the process, and opens the session in the next one.
     pub fn another_process(&mut self, is_ended: bool) {
         if is_ended {
             self.input(Input::Ending);
@@ -158,7 +158,7 @@ impl Model {
         self.heard = 0;
         self.mirror = Mirror::new(&self.bench.session.snapshot());
         if !is_whole {
-            // What was never stored is forgotten, and its ids are free again.
+            // Messages that were never stored are lost, and their ids are free again.
             let stored = self.bench.session.snapshot().messages;
             self.ids = stored.iter().map(|message| (message.id.clone(), message.ord)).collect();
             self.left.clear();
@@ -172,12 +172,12 @@ impl Model {
             let queue = self.bench.session.snapshot().queue;
             assert_eq!(queue, before.queue, "what waits goes on waiting");
         }
-        // The second follower knows the old numbering alone.
+        // The second follower knows the old numbering only.
         self.is_lagging = true;
         self.catch_up();
     }
 
-    /// The second follower asks for what it missed.
+    /// Has the second follower ask for the events that it missed.
     pub fn catch_up(&mut self) {
         if !std::mem::take(&mut self.is_lagging) {
             return;
@@ -200,14 +200,14 @@ impl Model {
         self.is_lagging = false;
     }
 
-    /// The last event may be one of those that were missed.
+    /// Catches up once more, as the last event may be one of those missed.
     pub fn finish(&mut self) {
         self.misses = 0;
         self.is_lagging = true;
         self.catch_up();
     }
 
-    /// Looks at a step.
+    /// Checks a step.
     fn look(&mut self, before: &Snapshot, command: Option<&Command>) {
         let events = self.bench.events.split_off(self.heard);
         let settings = self.bench.session.settings().clone();
@@ -262,13 +262,13 @@ impl Model {
         }
     }
 
-    /// Each prompt begins with the one before it, or says why not and what that costs.
+    /// Checks that each prompt begins with the previous one, or that the break is reported with its cost.
     fn what_is_sent(&mut self) {
         for effect in std::mem::take(&mut self.bench.effects) {
             let request = match &effect {
                 Effect::Emit(event) => {
                     if let EventBody::PrefixBroken { causes, reused, lost } = &event.body {
-                        assert!(!causes.contains(&BreakCause::Unknown), "nobody said why: {causes:?}");
+                        assert!(!causes.contains(&BreakCause::Unknown), "a break has no cause: {causes:?}");
                         self.seen.extend(causes.iter().map(|cause| format!("broken by {cause:?}")));
                         assert!(reused + lost > 0);
                         self.told = Some(causes.clone());
@@ -297,7 +297,7 @@ impl Model {
                 };
                 let shared = before.items.iter().zip(&request.items).take_while(|pair| is_same(*pair));
                 let extends = before.tools == request.tools && shared.count() == before.items.len();
-                assert!(extends || told.is_some(), "a prefix broke in silence");
+                assert!(extends || told.is_some(), "a prefix break was not reported");
                 let is_other_model = told.as_ref().is_some_and(|causes| causes.contains(&BreakCause::Model));
                 assert!(
                     !extends || told.is_none() || is_other_model,
@@ -316,7 +316,7 @@ impl Model {
         }
     }
 
-    /// What was asked for is what the state waits for, and nothing else.
+    /// Checks that what was asked for is what the state waits for, and nothing else.
     fn what_runs(&self) {
         let session = &self.bench.session;
         let of_turn: Vec<ModelCallId> =
@@ -368,7 +368,7 @@ impl Model {
         assert!(is_answered || !must, "a call has no result and nobody waits for it");
     }
 
-    /// A compaction is obeyed only as long as all that it speaks of is there and says what it said.
+    /// Checks that a compaction is in force only while all messages that it speaks of are unchanged.
     fn what_is_summed_up(&mut self, after: &Snapshot) {
         let messages = self.bench.session.transcript().messages();
         let records = after.compactions.iter().map(|(record, _)| record);
@@ -388,11 +388,11 @@ impl Model {
         );
         let is_held = rests && !before.queue.is_empty();
         if is_held {
-            // Somebody is there again: what waited when the process ended goes on.
+            // A command resumes the queue that was held since the process began.
             return;
         }
         for effect in &self.bench.effects {
-            // A key that comes again is stored again, which changes nothing.
+            // A repeated key is stored again, unchanged.
             let is_word = matches!(
                 effect,
                 Effect::Reply(..) | Effect::Search(..) | Effect::Trace(_) | Effect::Write(Write::Key { .. })
@@ -403,12 +403,12 @@ impl Model {
     }
 }
 
-/// The first word of a value: its variant.
+/// Returns the name of a value's variant.
 fn word(value: &impl std::fmt::Debug) -> String {
     format!("{value:?}").split(|c: char| !c.is_alphanumeric()).next().unwrap_or_default().to_owned()
 }
 
-/// What an event is, in a word; of a compaction, how far it is.
+/// Returns the kind of an event; of a compaction, its phase.
 fn kind(body: &EventBody) -> String {
     match body {
         EventBody::CompactionUpdated(update) => word(&update.phase),
@@ -417,7 +417,7 @@ fn kind(body: &EventBody) -> String {
     }
 }
 
-/// A render takes its history in and a compaction says that it begins before either of them fails.
+/// Renders merge their history and compactions announce their start before they can fail.
 fn is_begun_before_it_fails(command: &Command) -> bool {
     matches!(command, Command::Render(_) | Command::Compact(_))
 }

@@ -1,5 +1,5 @@
-//! A session that is opened with its newest part does what the whole one does, or says that it cannot: replies, events,
-//! writes and prompts are the same, and so is all that it is when the rest has come.
+//! A session opened with its newest part does what the whole one does, or declines: replies, events, writes
+//! and prompts are equal, and so is the session once the rest is loaded.
 
 use crate::effect::Effect;
 use crate::history_turn::HistoryTurn;
@@ -18,10 +18,10 @@ fn around() -> Around<'static> {
     Around { now: Time(1_000_000), stamp: "2026-01-01T00:00:00.000Z", counter: &QuarterOfChars }
 }
 
-/// Opens the session as it is stored in both ways, looks at its end, and does this with it. What was served from the part.
+/// Opens the stored session both ways and runs the command in each; returns what the part served.
 pub fn compare(bench: &mut Bench, command: &Command) -> Vec<String> {
     let mut served = Vec::new();
-    // What is not stored yet is nowhere else.
+    // Unstored changes exist in the bench's session only.
     if !bench.unwritten.is_empty() {
         return served;
     }
@@ -34,7 +34,7 @@ pub fn compare(bench: &mut Bench, command: &Command) -> Vec<String> {
         vec![render()],
         vec![look(3), command.clone()],
         vec![see(3), command.clone()],
-        // More than a part has is not made up.
+        // A part does not make up what it does not hold.
         vec![look(3), look(10_000)],
         vec![look(3), see(10_000)],
     ];
@@ -86,7 +86,7 @@ fn word(command: &Command) -> &'static str {
     }
 }
 
-/// Where a summary stands for what lies before, the newest part is enough for what an editor asks first.
+/// With a summary of all earlier messages, the newest part serves an editor's first requests.
 #[test]
 fn a_part_is_enough_for_the_first_prompt() {
     let mut served = BTreeSet::new();
@@ -100,7 +100,7 @@ fn a_part_is_enough_for_the_first_prompt() {
             if is_summed_up(&model) {
                 break;
             }
-            // What the editor is shown tells each request that did not fit, so it has none.
+            // A render reports requests that did not fit, which needs the whole session.
             let request = if driver == Driver::Editor { String::new() } else { text(1500) };
             model.asks(&format!("{n} {request}"));
             if driver == Driver::Editor {

@@ -1,4 +1,4 @@
-//! What the sessions of the random test run under, and the settings that may change in them.
+//! Settings of the random test, and the changes made to them.
 
 use crate::settings::{Client, ModelFacts, Settings, Titles};
 use crate::tests::bench::{settings, tool};

@@ -1,5 +1,5 @@
-//! What the prompt of a session shows of the conversation, step after step: nothing is lost without a word, pairs stay
-//! together, and an undo gives back what was shown before.
+//! The conversation as prompts show it, step by step: nothing is lost unreported, pairs stay together, and an
+//! undo restores what was shown before.
 
 use crate::event::Phase;
 use engine::id::CompactionId;
@@ -12,16 +12,16 @@ use engine::settings::BudgetSettings;
 use engine::transcript::Transcript;
 use std::collections::BTreeMap;
 
-/// What was shown after the last step, and before each compaction that may be undone.
+/// The prompts after the last step, and before each compaction that may be undone.
 #[derive(Default)]
 pub struct Shown {
     last: Prompt,
     before: BTreeMap<CompactionId, Prompt>,
-    /// How often the past changed.
+    /// The number of changes to the past.
     cuts: u32,
 }
 
-/// What was shown when the session held so many messages.
+/// A prompt, and the number of messages in the session at the time.
 #[derive(Default, Clone)]
 struct Prompt {
     items: Vec<Item>,
@@ -29,8 +29,8 @@ struct Prompt {
 }
 
 impl Prompt {
-    /// Whether all of it stands at the beginning of these. In the place of a stand-in may be the result that came since:
-    /// nobody was asked with the stand-in.
+    /// Returns `true` if these items begin with all of it. A result that came since may replace its stand-in:
+    /// no model was asked with the stand-in.
     fn begins(&self, now: &[Item]) -> bool {
         let came_since = |before: &Item, now: &Item| {
             let is_stand_in = before.role == Role::Tool && before.sources.is_empty();
@@ -44,7 +44,7 @@ impl Prompt {
 }
 
 impl Shown {
-    /// Looks at a step that told this of compactions; whether one was undone and compared.
+    /// Checks a step with these compaction updates; returns `true` if one was undone and compared.
     pub fn look(&mut self, transcript: &Transcript, updates: &[(Phase, CompactionId)]) -> bool {
         let budget = BudgetSettings::default().budget(400_000).expect("a budget");
         let source = Source { transcript, fixed: &Fixed::default(), budget };
@@ -52,7 +52,7 @@ impl Shown {
         let lost = coverage(transcript, transcript.in_force(), &prompt).unaccounted;
         assert_eq!(lost, 0, "a message is neither shown nor reported");
         assert_eq!(pair_faults(&prompt.items), []);
-        // What changed the past changed what an undo gives back.
+        // A change of the past changes what an undo restores.
         let is_cut = std::mem::replace(&mut self.cuts, transcript.cuts()) != transcript.cuts();
         if is_cut {
             self.before.clear();
@@ -60,11 +60,11 @@ impl Shown {
         let mut is_compared = false;
         for (phase, id) in updates {
             match phase {
-                // What was shown between a cut and a compaction of one step is not known here.
+                // The prompt between a cut and a compaction in the same step is not known here.
                 Phase::Accepted if is_cut => {}
                 Phase::Accepted => drop(self.before.entry(id.clone()).or_insert_with(|| self.last.clone())),
                 Phase::Undone => {
-                    // One that another takes the place of may come back, and what stood before it with it.
+                    // A replaced record may come back, and with it the prompt before that one.
                     if updates.len() != 1 {
                         continue;
                     }

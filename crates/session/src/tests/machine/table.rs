@@ -1,5 +1,5 @@
-//! Every command in every state under either driver, sent to a session that stands there: the acceptance table says what
-//! must become of it. A command without an arm here does not compile.
+//! Every command in every state under either driver: the outcome must be that of the acceptance table. A
+//! command without an arm here does not compile.
 
 use crate::acceptance::{CommandName, Row, TABLE, Takes, accepts};
 use crate::effect::{Answer, Purpose, Refusal};
@@ -22,10 +22,10 @@ use engine::prompt::pins::Pinned;
 use engine::prompt::request::{Answer as Said, StopReason};
 use std::collections::BTreeSet;
 
-/// What is put in the place of other words.
+/// The text of updates and edits.
 const OTHER_WORDS: &str = "other words";
 
-/// What document 001 names.
+/// Commands that the table must have.
 const FOURTEEN: [&str; 14] = [
     "UserMessage",
     "SetParams",
@@ -55,7 +55,7 @@ impl Model {
         }
     }
 
-    /// The model that is asked answers, and calls these tools; a summary where one is wanted.
+    /// Answers the model call in progress, with these tool calls or with a summary.
     pub fn answers(&mut self, calls: &[&str]) {
         let (call, purpose, _) = self.bench.asked[0].clone();
         let said = if purpose == Purpose::Summary { SUMMARY } else { "an answer" };
@@ -66,7 +66,7 @@ impl Model {
         self.done(call, Ok(answer));
     }
 
-    /// Calls that wait for a result or a decision.
+    /// Returns the calls that wait for a result or a decision.
     pub fn open_calls(&self) -> Vec<CallId> {
         match self.bench.session.state() {
             State::Calling(calling) => calling.all().into_iter().collect(),
@@ -90,7 +90,7 @@ impl Model {
         Command::Decide(calls.into_iter().map(decide).collect())
     }
 
-    /// Lets everything that runs or waits come to its end.
+    /// Lets everything that runs or waits end.
     pub fn comes_to_rest(&mut self) {
         for _ in 0..50 {
             match self.bench.session.state() {
@@ -111,7 +111,7 @@ impl Model {
         self.bench.session.state().name()
     }
 
-    /// The editor's loop ran a round with one call.
+    /// Returns a round of the editor's loop with one call.
     fn appends(&mut self, tool: &str, size: u16) -> Command {
         let call = format!("a{}", self.bench.number());
         let said = Body::assistant("so", vec![ToolCall::new(&call, tool, "{}")]);
@@ -127,7 +127,7 @@ impl Model {
     }
 }
 
-/// A session of this driver in this state, after a turn that is done; nothing where none ever stands there.
+/// A session of this driver in this state, after a completed turn; `None` if it is never in this state.
 pub fn standing(driver: Driver, state: StateName) -> Option<Model> {
     let mut model = drive::model(driver);
     model.asks("first");
@@ -168,7 +168,7 @@ fn editors(model: &mut Model, state: StateName) -> Option<()> {
         StateName::Completed => model.appends_and_ends("read", TurnStatus::Completed),
         StateName::Idle => model.appends_and_ends("read", TurnStatus::Cancelled),
         StateName::Error => model.appends_and_ends("read", TurnStatus::Failed),
-        // Who runs the loop knows what its tools asked; a process that begins reads it from the round.
+        // The editor knows what its tools asked; a process that begins reads it from the round.
         StateName::WaitingUserInput => {
             model.appends_and_ends("ask", TurnStatus::Completed);
             model.another_process(true);
@@ -184,13 +184,13 @@ fn editors(model: &mut Model, state: StateName) -> Option<()> {
                 "a model is asked for a summary"
             );
         }
-        // The editor runs its tools and asks its user by itself.
+        // The editor runs its tools and asks its user on its own.
         StateName::ExecutingTools | StateName::Paused | StateName::WaitingIde => return None,
     }
     Some(())
 }
 
-/// A command by its name, about things that are there.
+/// Returns a command by its name, about things that exist.
 fn command(model: &mut Model, name: CommandName) -> Command {
     let key = None;
     let messages = model.bench.session.snapshot().messages;
@@ -260,7 +260,7 @@ fn command(model: &mut Model, name: CommandName) -> Command {
     }
 }
 
-/// Sends a command to a session in a state, and looks at what becomes of it.
+/// Sends a command to a session in a state, and checks the outcome.
 fn check(row: &Row, driver: Driver, state: StateName, model: &mut Model) {
     let cell = format!("{} while {} in a session of the {driver:?}", row.command.name(), state.name());
     let is_of_other = row.driver.is_some_and(|of| of != driver);
@@ -268,7 +268,7 @@ fn check(row: &Row, driver: Driver, state: StateName, model: &mut Model) {
     let earlier = (!is_of_other && takes == Takes::Queued).then(|| model.asks("earlier").item);
     let command = command(model, row.command);
     let before = model.bench.session.snapshot();
-    // What a refusal leaves as it was is looked at in `Model::command`.
+    // `Model::command` checks that a refusal changes nothing.
     let answer = model.command(command);
     match (takes, answer) {
         (_, answer) if is_of_other => {
@@ -292,10 +292,10 @@ fn check(row: &Row, driver: Driver, state: StateName, model: &mut Model) {
             let is_typed = match row.command {
                 CommandName::RestoreFromTrajectory => refusal == Refusal::NotEmpty,
                 CommandName::CancelQueued => matches!(refusal, Refusal::Unknown { .. }),
-                // No compaction is in force; those that are have tests of their own.
+                // No compaction is in force; other tests have one.
                 CommandName::Undo => matches!(refusal, Refusal::Unusable { .. }),
                 CommandName::EditCompaction => matches!(refusal, Refusal::Unknown { .. }),
-                // A round of a turn that runs stays.
+                // The newest round of a running turn cannot be excluded.
                 CommandName::Exclude => matches!(refusal, Refusal::Unusable { .. }),
                 _ => false,
             };
@@ -313,7 +313,7 @@ fn check(row: &Row, driver: Driver, state: StateName, model: &mut Model) {
     }
 }
 
-/// What waited was done when its turn came.
+/// Checks that a queued command was carried out.
 fn is_carried_out(command: CommandName, accepted: &Accepted, model: &Model, cell: &str) {
     let now = model.bench.session.snapshot();
     assert!(now.queue.is_empty(), "{cell}");
@@ -335,7 +335,7 @@ fn is_carried_out(command: CommandName, accepted: &Accepted, model: &Model, cell
 }
 
 #[test]
-fn every_command_in_every_state_does_what_the_acceptance_table_says() {
+fn every_command_obeys_the_acceptance_table_in_every_state() {
     let (mut cells, mut nowhere) = (0, BTreeSet::new());
     for driver in [Driver::Sidecar, Driver::Editor] {
         for state in StateName::ALL {
@@ -357,7 +357,7 @@ fn every_command_in_every_state_does_what_the_acceptance_table_says() {
     );
 }
 
-/// A session that has messages takes no conversation in; so this stands beside the table.
+/// A session that has messages refuses a conversation, so this case is not in the table.
 #[test]
 fn a_conversation_is_taken_into_an_empty_session() {
     for driver in [Driver::Sidecar, Driver::Editor] {
@@ -373,7 +373,7 @@ fn a_conversation_is_taken_into_an_empty_session() {
 }
 
 #[test]
-fn the_table_has_the_fourteen_commands_of_document_001() {
+fn table_has_the_fourteen_required_commands() {
     for name in FOURTEEN {
         assert!(TABLE.iter().any(|row| row.command.name() == name), "{name}");
     }

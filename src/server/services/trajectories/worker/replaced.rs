@@ -1,39 +1,39 @@
-//! Files that our own took the place of. Who writes in place has such a file open, and its words are in no folder.
+//! Files that ours replaced. A process that writes in place has such a file open, where no path leads to it.
 
 use crate::trajectory::{FileError, Folder, Held};
 use std::fs::File;
 use std::io::{Read, Seek};
 
-/// Looks at a file that was replaced. A writer that takes longer is taken for one that never ends.
+/// Looks at a replaced file before it is dropped. A writer that takes longer counts as one that never ends.
 const MOST_LOOKS: u32 = 20;
 
-/// The files that were replaced at one place, since somebody else last put one there.
+/// The files replaced at one path since somebody else last put one there.
 pub(super) struct Replaced {
-    /// The oldest first.
+    /// Oldest first.
     old: Vec<Old>,
-    /// The hash of our file that took the place of the newest.
+    /// Hash of our file that replaced the newest.
     new: String,
 }
 
 struct Old {
     file: File,
-    /// What it held when it was replaced.
+    /// Hash of the content when it was replaced.
     hash: String,
     looks: u32,
 }
 
-/// What a look does with the files that nobody wrote into since.
+/// Treatment of replaced files that are unchanged.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Unchanged {
     LetGo,
-    /// Before our next write, which may come within moments of the last one.
+    /// Used before our next write, which may follow the last one within moments.
     Kept,
 }
 
-/// What a look at a file that was replaced found.
+/// State of a replaced file.
 enum Now {
     Unchanged,
-    /// It is another one, and not whole: its writer may be halfway.
+    /// Changed, but incomplete: its writer may be halfway.
     Unfinished,
     Whole(Held),
 }
@@ -53,9 +53,9 @@ impl Old {
 }
 
 impl Replaced {
-    /// With one more: our own file of the hash `new` took the place of `file`, which held what has the hash `before`.
+    /// Adds `file`, with the content hash `before`, which our file with the hash `new` replaced.
     pub fn add(known: Option<Self>, file: File, before: String, new: String) -> Self {
-        // What is behind somebody else's file is older than that.
+        // Files replaced before somebody else's version are older than that one.
         let mut old = known.filter(|known| known.new == before).map_or_else(Vec::new, |known| known.old);
         old.push(Old { file, hash: before, looks: 0 });
         Self { old, new }
@@ -65,7 +65,7 @@ impl Replaced {
         self.old.is_empty()
     }
 
-    /// What was written into one of them since; the newest, where there are several.
+    /// Takes what was written into a replaced file; the newest, if there are several.
     pub fn look(&mut self, id: &str, unchanged: Unchanged) -> Option<Held> {
         let mut found = None;
         self.old.retain_mut(|old| {
@@ -87,13 +87,13 @@ impl Replaced {
         found
     }
 
-    /// Puts what was found in the place of our own file; whether that was still there.
+    /// Puts `held` in place of our file. Returns `false` if ours is not there any more.
     ///
     /// # Errors
-    /// When a file cannot be read or written.
+    /// Fails if a file cannot be read or written.
     pub fn put_back(&self, folder: &Folder, id: &str, held: &Held) -> Result<bool, FileError> {
         let staged = folder.stage(id, &held.bytes)?;
-        // A third version was put there later than this one was opened.
+        // A third version there is newer than this one.
         let is_ours = folder.read(id)?.is_some_and(|now| now.hash == self.new);
         if is_ours {
             staged.place()?;

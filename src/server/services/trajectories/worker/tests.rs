@@ -1,4 +1,4 @@
-//! A write of our own and one of somebody else that come close together: neither is lost.
+//! Concurrent writes of ours and of others: none is lost.
 
 use super::*;
 use std::cell::RefCell;
@@ -6,7 +6,7 @@ use std::io::{Seek, Write};
 use std::rc::Rc;
 use uuid::Uuid;
 
-/// What was told: the sessions whose file is another one, with its title.
+/// Reported sessions, each with the title in its file.
 type Told = Rc<RefCell<Vec<(String, Option<String>)>>>;
 
 struct Ground {
@@ -22,7 +22,7 @@ impl Ground {
         Self { workspace, folder, told: Told::default() }
     }
 
-    /// The thread's own work, without a system that tells of changes, after a first write.
+    /// The worker's state after a first write, without a watcher.
     fn files(&self) -> Files<impl Fn(Done)> {
         let told = self.told.clone();
         let tell = move |done| {
@@ -46,12 +46,12 @@ impl Ground {
         self.folder.file("s").unwrap()
     }
 
-    /// The title that the file says.
+    /// The title in the file.
     fn title(&self) -> Option<String> {
         self.folder.read("s").unwrap().unwrap().trajectory("s").unwrap().title
     }
 
-    /// The work after a second write, and the file that it replaced, as somebody has it open who writes in place.
+    /// The state after a second write, and the replaced file, open for writing.
     fn replaced(&self) -> (Files<impl Fn(Done)>, fs::File) {
         let mut files = self.files();
         let old = fs::OpenOptions::new().write(true).open(self.file()).unwrap();
@@ -100,14 +100,14 @@ fn a_change_during_our_own_write_is_not_written_over() {
     fs::write(ground.file(), THEIRS).unwrap();
     assert_eq!(files.put(&ground.folder, "s", prepared), Err(Refused::Changed));
     assert_eq!(ground.title(), Some("theirs".to_owned()));
-    // Nothing of what was prepared is left.
+    // The staged file is removed.
     assert_eq!(fs::read_dir(ground.folder.path()).unwrap().count(), 1);
     files.write(&ground.folder, &content("second"));
     assert_eq!((ground.told(), ground.title()), (theirs(), Some("theirs".to_owned())));
 }
 
 #[test]
-fn a_file_that_is_new_during_our_own_first_write_is_kept() {
+fn file_created_during_our_first_write_is_kept() {
     let ground = Ground::new();
     let mut files = ground.files();
     fs::remove_file(ground.file()).unwrap();
@@ -118,14 +118,14 @@ fn a_file_that_is_new_during_our_own_first_write_is_kept() {
 }
 
 #[test]
-fn words_written_into_the_replaced_file_are_put_back_and_told() {
+fn write_into_the_replaced_file_is_restored_and_reported() {
     let ground = Ground::new();
     let (mut files, old) = ground.replaced();
     assert_eq!(ground.title(), Some("second".to_owned()));
     overwrite(&old, THEIRS);
     files.look_at(&ground.folder, "s", false);
     assert_eq!((ground.told(), ground.title()), (theirs(), Some("theirs".to_owned())));
-    // Nothing else is: neither that again nor our own writes.
+    // Neither that again nor our own writes are reported.
     files.look_at(&ground.folder, "s", false);
     assert_eq!(ground.told(), []);
 }
@@ -189,12 +189,12 @@ fn write_into_the_replaced_file_stops_our_next_write() {
 }
 
 #[test]
-fn a_change_that_the_system_did_not_tell_is_seen_by_a_check() {
+fn unreported_change_is_found_by_a_check() {
     let ground = Ground::new();
     let mut files = ground.files();
     files.look_at(&ground.folder, "s", false);
     assert_eq!(ground.told(), []);
-    // As long and as old as ours: only its identity tells it apart.
+    // Same size and time as ours: only the inode differs.
     let (ours, about) = (fs::read(ground.file()).unwrap(), fs::metadata(ground.file()).unwrap());
     let text = String::from_utf8(ours).unwrap().replace("first", "other");
     let beside = ground.workspace.join("beside.json");

@@ -1,4 +1,4 @@
-//! The queue after a step: items keep their lanes and their order, come once and leave once.
+//! The queue after a step: items keep their lanes and their order, enter once and leave once.
 
 use super::Model;
 use crate::effect::{Answer, Effect};
@@ -7,8 +7,8 @@ use engine::id::{ItemId, MessageId};
 use std::collections::BTreeSet;
 
 impl Model {
-    /// What waits changed: one came at the end of its lane, one was begun and stood in front, or some were taken out. The
-    /// messages that those which were begun will be.
+    /// Checks a change of the queue: one item was added at the end of its lane, the first one was begun, or
+    /// some were removed. Returns the messages of the requests begun.
     pub(super) fn queue_goes_to(&mut self, items: &[QueueItem]) -> Vec<MessageId> {
         assert!(items.len() <= MOST_QUEUED);
         let was = &self.mirror.view.queue;
@@ -43,7 +43,7 @@ impl Model {
         begun
     }
 
-    /// The answers of the last step, also those that were never sent.
+    /// Returns the answers of the last step, also those that were never sent.
     fn answered(&self) -> impl Iterator<Item = &Answer> {
         self.bench.effects.iter().filter_map(|effect| match effect {
             Effect::Reply(_, answer) => answer.as_ref().as_ref().ok(),
@@ -51,14 +51,14 @@ impl Model {
         })
     }
 
-    /// Where a command waits that came in the last step.
+    /// Returns the queue position answered for an item of the last step.
     fn promised_place(&self, item: &ItemId) -> Option<usize> {
         let accepted =
             self.answered().filter_map(accepted).find(|accepted| accepted.item.as_ref() == Some(item))?;
         accepted.position.map(|position| position as usize - 1)
     }
 
-    /// What somebody took out of the queue in the last step.
+    /// Returns the items that a command of the last step removed.
     fn taken_out(&self) -> BTreeSet<ItemId> {
         let gone = self.answered().filter_map(|answer| match answer {
             Answer::Reset(_, gone) | Answer::Dequeued(gone) | Answer::TurnCancelled(_, gone) => Some(gone),

@@ -1,5 +1,5 @@
-//! What a store must have after every step: another process would find the same, nothing that was said is lost, and a
-//! branch says what its parent says.
+//! The store after every step: another process would find the same, nothing that was said is lost, and a
+//! branch has its parent's messages.
 
 use super::Model;
 use crate::effect::Effect;
@@ -13,7 +13,7 @@ use engine::message::Message;
 use std::collections::BTreeSet;
 
 impl Model {
-    /// Another process would find the same.
+    /// Checks that another process would find the same.
     pub(super) fn is_stored(&mut self, before: &Snapshot, after: &Snapshot) {
         let again = self.bench.reopened().snapshot();
         assert_eq!(after.messages, again.messages);
@@ -21,13 +21,13 @@ impl Model {
         assert_eq!(after.compactions, again.compactions);
         assert_eq!(after.head, again.head);
         assert_eq!(after.queue, again.queue);
-        assert!(!after.head.waits || !after.queue.is_empty(), "who waits for a process waits with something");
+        assert!(!after.head.waits || !after.queue.is_empty(), "a session that waits has a queue");
         assert_eq!(after.thread.draft, again.thread.draft);
-        // A wait survives, and nothing is asked again by itself; about a call that asks, the user is asked again.
+        // Waits survive; nothing is asked again on its own but what needs approval.
         let waits = |snapshot: &Snapshot| -> BTreeSet<_> {
             snapshot.pending.iter().chain(&snapshot.pause).map(|reason| reason.call.clone()).collect()
         };
-        // What was approved or taken back since, in another session, changes what is asked about.
+        // Approvals that changed in another session change which calls need one.
         if !self.bench.was_approved {
             assert_eq!(waits(after), waits(&again));
             assert_eq!(
@@ -56,7 +56,7 @@ impl Model {
         self.bench.effects = effects;
     }
 
-    /// What is not here any more as it was is in a fork as it was.
+    /// Checks that messages that were removed or changed are in a fork as they were.
     fn nothing_is_lost(&mut self, before: &Snapshot, after: &Snapshot, forks: &[SessionId]) {
         let is_here = |message: &Message| {
             after.messages.iter().any(|now| now.id == message.id && now.body == message.body)
@@ -80,7 +80,7 @@ impl Model {
         }
     }
 
-    /// A branch says what its parent says, under ids of its own, with the summaries of what it has.
+    /// Checks that a branch has its parent's messages under ids of its own, with the summaries of these.
     fn is_branch(&mut self, after: &Snapshot, branch: &SessionId) {
         let stored = self.bench.rows.load(branch).expect("a branch that is stored");
         assert_eq!((&stored.head.parent, stored.head.origin), (&Some(id()), Origin::Branch));
