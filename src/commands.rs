@@ -98,6 +98,9 @@ enum Failure {
     /// A setting cannot be used.
     #[error(transparent)]
     Settings(#[from] engine::settings::SettingsError),
+    /// The session of a replay refused to render.
+    #[error(transparent)]
+    Refused(#[from] session::effect::Refusal),
     /// A flag that changes a setting cannot be used.
     #[error(transparent)]
     Flag(#[from] crate::server::outside::FlagError),

@@ -145,7 +145,8 @@ impl Report {
                 .map(|(render, unfit)| CannotFitLine::new(*render, unfit))
                 .collect(),
             compactions: replayed
-                .own_compactions()
+                .compactions
+                .iter()
                 .map(|at| CompactionLine::new(at.render, &at.record))
                 .collect(),
             coverage: replayed.coverage,

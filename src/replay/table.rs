@@ -119,7 +119,7 @@ fn totals(out: &mut String, import: &Import, replayed: &Replayed, style: Style) 
         out,
         "\n{} prompts, {} compactions, {} over the limit, {} that could not fit",
         replayed.renders,
-        replayed.own_compactions().count(),
+        replayed.compactions.len(),
         replayed.over_budget,
         replayed.unfit.len()
     );

@@ -39,7 +39,7 @@ pub(crate) enum Check {
     Order,
     /// A prompt does not extend the one before it.
     Extension,
-    /// Not exactly one system message at the start, not the source's, or tools that were not offered.
+    /// A system message anywhere but at the start, not the source's, or tools that were not offered.
     System,
     /// A compaction block that is missing, repeated, of another compaction, or contains tool text of covered
     /// rounds.
@@ -213,10 +213,11 @@ impl<'a> Checker<'a> {
         }
     }
 
-    /// Checks for one system message, the first, with the text of the source's first system row, if any.
+    /// Checks that the source's first system row, if any, is the first message and the only system message.
     fn system(&mut self, view: &View<'_>, prompt: &Value) {
         let systems: Vec<usize> = places(view.items, "system").collect();
-        if systems != [0] {
+        let wanted: &[usize] = if self.source.system().is_some() { &[0] } else { &[] };
+        if systems != wanted {
             self.fault(Check::System, view.render, format!("system messages at {systems:?}"));
         }
         if let Some(words) = self.source.system()

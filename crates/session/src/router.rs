@@ -12,6 +12,7 @@ use crate::compaction::summarizing::Ended;
 use crate::context::attach::attach_later;
 use crate::context::instructions::take_instructions;
 use crate::core::{Around, Conversation, Core};
+use crate::history::take;
 use crate::state::State;
 use crate::title::titler::Titler;
 use crate::tools::approvals::Approvals;
@@ -141,6 +142,7 @@ impl Step<'_> {
             Input::Approvals(approvals) => self.own.approvals.set(approvals),
             Input::Memories(memories) => self.core.set_memories(memories),
             Input::Ending => self.ending(),
+            Input::Recorded(message) => take::append_recorded(&mut self.core, *message),
             Input::NotWritten(failed) => self.not_written(failed),
         }
     }

@@ -19,6 +19,7 @@ use engine::id::{Ordinal, PinId, SessionId};
 use engine::memory::Memory;
 use engine::prompt::coverage::Fate;
 use engine::prompt::pins::Pin;
+use engine::prompt::system::Fixed;
 use engine::scope::Scope;
 use engine::settings::SettingsError;
 use engine::tokens::TokenCount;
@@ -133,6 +134,11 @@ impl Session {
     /// Tokens of a pin; 0 if there is no such pin.
     pub fn pin_tokens(&self, id: &PinId) -> u32 {
         self.kept.fixed().pins.tokens_of(id)
+    }
+
+    /// System text, sections and tools, counted: the part of each prompt before the messages.
+    pub fn fixed(&self) -> &Fixed {
+        self.kept.fixed()
     }
 
     /// `true` if nothing runs and no command is queued.

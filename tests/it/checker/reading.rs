@@ -57,9 +57,15 @@ pub(super) fn is_part(content: &Value, said: &Said) -> bool {
     let Some((head, rest)) = content.as_str().and_then(|words| words.rsplit_once("\n[… ")) else {
         return false;
     };
-    let Some((mark, tail)) = rest.split_once(" bytes not shown …]\n") else { return false };
+    let Some((mark, rest)) = rest.split_once(" bytes not shown") else { return false };
+    let Some((recalled, tail)) = rest.split_once(" …]\n") else { return false };
+    let from = format!("\" from byte {}", head.len());
+    let is_recalled = recalled.starts_with("; they can be recalled as \"") && recalled.ends_with(&from);
     let left_out = whole.len().saturating_sub(head.len() + tail.len());
-    mark == format!("{left_out} of {}", whole.len()) && whole.starts_with(head) && whole.ends_with(tail)
+    (recalled.is_empty() || is_recalled)
+        && mark == format!("{left_out} of {}", whole.len())
+        && whole.starts_with(head)
+        && whole.ends_with(tail)
 }
 
 /// The entries of a list; empty for other values.

@@ -43,7 +43,7 @@ pub(crate) struct Source {
 }
 
 impl Said {
-    fn new(speaker: Speaker, parts: Vec<Value>) -> Self {
+    pub(crate) fn new(speaker: Speaker, parts: Vec<Value>) -> Self {
         Self { speaker, parts, calls: Vec::new(), answers: String::new() }
     }
 

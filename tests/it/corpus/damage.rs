@@ -4,7 +4,7 @@
 use super::{Folder, dumps, threadhold};
 use crate::checker::Check::{self, *};
 use crate::checker::Checker;
-use crate::checker::source::{Said, Source};
+use crate::checker::source::{Said, Source, Speaker};
 use serde_json::{Value, json};
 use std::collections::BTreeSet;
 
@@ -274,7 +274,15 @@ const TO_THE_REST: [Damage; 15] = [
         },
         &[Account, System],
     ),
-    ("no system message", |bad| drop(bad.items().remove(0)), &[Extension, System]),
+    (
+        "no system message",
+        |bad| {
+            let text = json!({"type": "text", "text": "Be brief."});
+            // Behind all others, so that these keep their ordinals.
+            bad.source.messages.push(Said::new(Speaker::System, vec![text]));
+        },
+        &[System],
+    ),
     (
         "a tool that was not offered",
         |bad| {

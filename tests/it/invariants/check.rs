@@ -19,7 +19,7 @@ use models::scripted::Scripted;
 use models::{Answering, Hear, Model};
 use std::collections::BTreeMap;
 use std::sync::mpsc::{Receiver, Sender, channel};
-use threadhold::replay::{DEFAULT_SYSTEM, Options, Render, Replayed, Unfit, Watch, replay};
+use threadhold::replay::{Options, Render, Replayed, Unfit, Watch, replay};
 
 /// A model that puts a word of its own into each of its summaries and tells what it was asked.
 struct Marked {
@@ -107,17 +107,11 @@ pub fn hold(case: &Case, counter: &dyn TokenCount) -> (Replayed, Seen) {
 impl<'a> Watcher<'a> {
     /// A watcher, and where the model tells it what it was asked.
     pub fn new(case: &'a Case, counter: &'a dyn TokenCount) -> (Self, Sender<Request>) {
-        let system = case.import.system.as_deref().unwrap_or(DEFAULT_SYSTEM);
+        let system = case.import.system.as_deref().map(SystemText::whole).unwrap_or_default();
         let (sender, asked) = channel();
         let watcher = Watcher {
             counter,
-            fixed: Fixed::new(
-                &SystemText::whole(system),
-                &case.policy.order,
-                &[],
-                case.import.tools.clone(),
-                counter,
-            ),
+            fixed: Fixed::new(&system, &case.policy.order, &[], case.import.tools.clone(), counter),
             budget: BudgetSettings::default().budget(case.window).expect("a window that leaves room"),
             case,
             asked,

@@ -11,6 +11,7 @@ use engine::compact::plan::Aim;
 use engine::compact::record::Compaction;
 use engine::id::{Ordinal, SessionId};
 use engine::message::NewMessage;
+use engine::prompt::item::{Item, Role};
 use engine::prompt::system::Fixed;
 use engine::prompt::{self, Prompt, Source};
 use engine::settings::{Budget, BudgetSettings};
@@ -127,7 +128,9 @@ pub struct Whole;
 impl Watch for Whole {
     fn rendered(&mut self, render: &Render<'_>) {
         let Ok(prompt) = render.outcome else { return };
-        let found: Vec<expect::Said> = prompt.items.iter().skip(1).map(expect::Said::from).collect();
+        let is_system_text = |item: &&Item| item.role == Role::System && item.sources.is_empty();
+        let messages = prompt.items.iter().skip_while(is_system_text);
+        let found: Vec<expect::Said> = messages.map(expect::Said::from).collect();
         assert_eq!(found, expect::from_on(render.transcript, Ordinal(0), None));
     }
 }

@@ -47,18 +47,28 @@ pub fn pairs(prompt: &Prompt) {
     }
 }
 
+/// Items before the messages: one where there is a system text, or a block at its end.
+fn head(record: Option<&Compaction>, prompt: &Prompt) -> usize {
+    let ends_system = record.is_some_and(|record| record.placement == Placement::SystemPromptTail);
+    let is_head = |section: &&Section| {
+        section.channel == Channel::System || section.channel == Channel::Summary && ends_system
+    };
+    usize::from(prompt.plan.sections.iter().filter(is_head).any(|section| section.items == (0..1)))
+}
+
 /// Kept words, block, open requests; then everything from the cut on, byte for byte or as a
 /// recorded action says; the newest round raw unless the ladder came to its fourth rung.
 pub fn sections_and_order(transcript: &Transcript, record: Option<&Compaction>, prompt: &Prompt) {
-    let mut next = 0;
-    let in_system = |section: &&Section| section.channel == Channel::System || section.items == (0..1);
+    let head = head(record, prompt);
+    let mut next = head;
+    let in_system = |section: &&Section| section.channel == Channel::System || section.items.end <= head;
     for section in prompt.plan.sections.iter().filter(|section| !in_system(section)) {
-        assert_eq!(section.items.start, next.max(1), "sections cover the items in their order");
+        assert_eq!(section.items.start, next, "sections cover the items in their order");
         next = section.items.end;
         let tokens: u32 = prompt.items[section.items.clone()].iter().map(|item| item.tokens).sum();
         assert_eq!(section.tokens, tokens);
     }
-    assert_eq!(next.max(1), prompt.items.len());
+    assert_eq!(next, prompt.items.len());
     assert!(prompt.plan.sections.iter().filter(|section| section.cache_breakpoint).count() <= 4);
 
     let users = |ords: &[Ordinal]| -> Vec<Said> {
@@ -81,9 +91,9 @@ pub fn sections_and_order(transcript: &Transcript, record: Option<&Compaction>, 
     }
     let resume = record.map_or(Ordinal(0), Compaction::resume_at);
     wanted.extend(expect::from_on(transcript, resume, record));
-    let found: Vec<Said> = prompt.items.iter().skip(1).map(Said::from).collect();
+    let found: Vec<Said> = prompt.items.iter().skip(head).map(Said::from).collect();
     for (n, (found, wanted)) in found.iter().zip(&wanted).enumerate() {
-        assert_eq!(found, wanted, "C25: item {} of the messages", n + 1);
+        assert_eq!(found, wanted, "item {} of the messages", n + head);
     }
     assert_eq!(found.len(), wanted.len(), "C25");
 
@@ -105,7 +115,7 @@ pub fn the_block(transcript: &Transcript, record: Option<&Compaction>, prompt: &
     let made: Vec<_> = prompt
         .items
         .iter()
-        .skip(1)
+        .skip(head(record, prompt))
         .filter(|item| item.sources.is_empty() && item.role != Role::Tool)
         .collect();
     let block = record.map(|record| &record.block).filter(|block| !block.is_empty());

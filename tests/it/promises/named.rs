@@ -229,7 +229,9 @@ fn pairs_stand(prompt: &Prompt, name: &str) {
             Role::User | Role::Assistant => item.clone(),
         })
         .collect();
-    for (items, first) in [(joined, Role::System), (join_neighbours(&in_two_roles), Role::User)] {
+    let has_system = prompt.items[0].role == Role::System;
+    let head = if has_system { Role::System } else { Role::User };
+    for (items, first) in [(joined, head), (join_neighbours(&in_two_roles), Role::User)] {
         assert_eq!(items[0].role, first, "{name}");
         for pair in items.windows(2) {
             let [one, next] = pair else { continue };

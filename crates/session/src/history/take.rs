@@ -55,6 +55,15 @@ pub(crate) fn append_round(core: &mut Core<'_>, round: Vec<NewMessage>) -> Resul
     Ok(Answer::RoundAppended { round, messages })
 }
 
+/// Appends a message of a recorded conversation. A turn is over where the next one begins.
+pub(crate) fn append_recorded(core: &mut Core<'_>, message: NewMessage) {
+    let turns = core.turns().len();
+    core.append(message);
+    if let Some(before) = turns.checked_sub(1).filter(|_| core.turns().len() > turns) {
+        core.set_turn(before, TurnStatus::Completed);
+    }
+}
+
 fn source_of(core: &Core<'_>, call: &CallId) -> String {
     core.transcript().source_id(call).unwrap_or_else(|| call.as_str().to_owned())
 }

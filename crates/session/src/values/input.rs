@@ -69,6 +69,9 @@ pub enum Input {
     Memories(Arc<[Memory]>),
     /// The process is about to end. Calls that wait for a user or an editor stay open.
     Ending,
+    /// A message of a recorded conversation is played back, as if it came now. A request begins a turn and ends the one
+    /// before it.
+    Recorded(Box<NewMessage>),
     /// The writes of a step could not be stored.
     NotWritten(NotWritten),
 }
