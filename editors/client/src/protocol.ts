@@ -234,14 +234,15 @@ export interface SidecarNotifications {
   "model/usage": { params: ModelUsageParams };
 }
 
-/** Calls of a tool that a user approved once and for all. */
+/** Calls of a tool that a user always approves. */
 export interface Approved {
-  /** The tool. */
+  /** Name of the tool. */
   tool: string;
   /**
-   * Which calls: `command=git *` are those whose argument `command` looks like `git *`, where `*` stands
-   * for any characters but those with which a shell begins another command, and `\` takes the next one as
-   * it is; `=` and arguments as JSON are those with these arguments exactly. All calls where it is missing.
+   * Calls that are approved; absent for all calls. `command=git *` matches calls whose argument `command`
+   * matches `git *`, where `*` stands for any characters except those with which a shell begins another
+   * command, and `\` escapes the next one. `=` and arguments as JSON match calls with exactly these
+   * arguments.
    */
   pattern?: string;
 }
@@ -252,64 +253,63 @@ export interface Approved {
  */
 export type Arguments = string | { [key: string]: unknown };
 
-/** Something that a session made. */
+/** A result of a session, such as a report. */
 export interface Artifact {
-  /** Its id. */
+  /** Id of the artifact. */
   id: string;
-  /** Its name, for people. */
+  /** Name, for people. */
   name: string;
-  /** What it is, in the client's words. */
+  /** Kind of the artifact, in the client's words. */
   kind: string;
-  /** Where its content is, such as a path or an address. */
+  /** Place of the content, such as a path or a URL. */
   contentRef: string;
 }
 
 /**
- * What a model answered, as a client gives it within a round. A whole message of role `assistant` is one
+ * A model's answer within a round, as a client gives it. A whole message of role `assistant` is accepted
  * too.
  */
 export interface AssistantInput {
-  /** The id that the editor uses for it. */
+  /** Id that the editor uses for the answer. */
   externalId?: string;
-  /** Text, thinking and tool calls in their order. `content` is taken as its name too. */
+  /** Text, thinking and tool calls in their order. `content` is accepted as its name too. */
   parts: Content;
-  /** When it was said, ISO-8601, UTC. */
+  /** Time of the answer, ISO-8601, UTC. */
   createdAt?: string;
-  /** What the model's answer used. */
+  /** Tokens that the model used for this answer. */
   usage?: Usage;
-  /** Where the model's answer has its words from, each in the form of the provider's own wire. */
+  /** Sources of the answer, each in the form of the provider's wire. */
   citations?: unknown[];
-  /** What the client keeps with the model's answer. No model sees it. */
+  /** Data that the client keeps with the answer. No model sees it. */
   extra?: { [key: string]: unknown };
 }
 
 /**
- * What is so when a request is made, such as the open files or the date: background, captured with the
- * message that it first appears in and never changed there. What differs later travels with a later
- * message.
+ * Background of a request, such as the open files or the date. Captured with the message in which it first
+ * appears and never changed there; later changes come with a later message.
  */
 export interface Attachment {
-  /** What it is. Of several that wait under one name the newest is shown. */
+  /** Name of the attachment. Of several pending ones with one name, only the newest is shown. */
   name: string;
-  /** Its text. */
+  /** Text of the attachment. */
   text: string;
 }
 
-/** The word for what is found out. */
+/** The word for a value that is determined automatically. */
 export type Auto =
-  /** It is found out. */
+  /** Determined automatically. */
   | "auto";
 
-/** How a call ended. */
+/** The outcome of a call. */
 export type CallOutcome =
-  /** It answered, and did not say that it failed. */
+  /** A result without a failure. */
   | "ok"
-  /** It said that it failed, or its exit code was not 0. */
+  /** A failure, or an exit code other than 0. */
   | "error"
   /** No result was recorded. */
   | "unknown";
 
-/** The five channels through which anything reaches a model. */
+/** The five channels through which content reaches a model. */
 export type Channel =
   /** System text and tools. */
   | "system"
@@ -317,244 +317,239 @@ export type Channel =
   | "memory"
   /** The block of a compaction. */
   | "summary"
-  /** Messages of the past, and user messages kept of what was compacted. */
+  /** Past messages, and user messages kept from a compacted span. */
   | "history"
   /** The current request and its rounds. */
   | "input";
 
-/** What a client can be asked for. It is never asked for anything else. */
+/** The requests that a client answers. The sidecar sends no others. */
 export interface ClientCapabilities {
-  /** `model/complete`. */
+  /** `true` if the client answers `model/complete`. */
   modelComplete?: boolean;
-  /** `model/countTokens`. */
+  /** `true` if the client answers `model/countTokens`. */
   countTokens?: boolean;
-  /** `tool/invoke`. */
+  /** `true` if the client answers `tool/invoke`. */
   toolInvoke?: boolean;
-  /** `tool/requestPermission`. */
+  /** `true` if the client answers `tool/requestPermission`. */
   requestPermission?: boolean;
-  /** `compaction/review`. */
+  /** `true` if the client answers `compaction/review`. */
   compactionReview?: boolean;
 }
 
-/** Who a client is. */
+/** The name and version of a client. */
 export interface ClientInfo {
-  /** Its name. */
+  /** Name of the client. */
   name: string;
-  /** Its version. */
+  /** Version of the client. */
   version?: string;
 }
 
-/** How a compaction was made. */
+/** Method of a compaction. */
 export type CompactionMode =
   /** Old tool results were shortened. No model is asked for that. */
   | "limitHistory"
-  /** A model summed up the conversation as it was sent. */
+  /** A model summarized the conversation as it was sent. */
   | "full"
-  /** A model summed up a text made of the conversation. */
+  /** A model summarized a text made of the conversation. */
   | "simple"
-  /** What was done and which names were used, without a model. */
+  /** A list of tool effects and names was made, without a model. */
   | "ledger"
   /** Whole old rounds were dropped, without a model. */
   | "dropped"
-  /** The user left messages out. */
+  /** The user excluded messages. */
   | "excluded"
-  /** The user changed the summary of an accepted one. */
+  /** The user edited the summary of an accepted compaction. */
   | "edited";
 
-/** How far a compaction is. */
+/** The phase of a compaction. */
 export type CompactionPhase =
-  /** A prompt is too large, or somebody asked. */
+  /** A prompt is too large, or a compaction was requested. */
   | "started"
-  /** A model is asked for a summary. */
+  /** A model is writing a summary. */
   | "summarizing"
-  /** It is done, on disk, and the prompt obeys it. */
+  /** The compaction is stored and in force. */
   | "accepted"
-  /** A model's summary was refused. */
+  /** A model's summary was rejected. */
   | "refused"
-  /** The next way is tried. */
+  /** A fallback mode is tried next. */
   | "fellBack"
-  /** The user is asked about it. */
+  /** The user is reviewing the compaction. */
   | "reviewing"
-  /** It was cancelled; everything is as before. */
+  /** The compaction was cancelled; nothing changed. */
   | "cancelled"
-  /** Nothing makes the prompt fit; everything is as before. */
+  /** No compaction makes the prompt fit; nothing changed. */
   | "cannotFit"
-  /** What it stands for was changed or cut off: the prompt obeys it no longer. */
+  /** Messages that the compaction replaces were changed or truncated: it is no longer in force. */
   | "voided"
-  /** The user took it out of force, or put another one in its place. */
+  /** The user undid the compaction, or replaced it by another one. */
   | "undone";
 
-/** A compaction that was not made. */
+/** The expected outcome of a compaction. */
 export interface CompactionPreview {
-  /** How it would be made if no model could be asked. */
+  /** Mode of the compaction if no model could be asked. */
   mode: CompactionMode;
-  /** Whether a model would be asked for a summary, whose words would stand in the block too. */
+  /** `true` if a model would be asked for a summary, which the block would then contain too. */
   asksModel: boolean;
-  /** The text that would stand in the prompt. */
+  /** Text that would stand in the prompt. */
   block: string;
-  /** The first message that it would stand for. */
+  /** Position of the first message that the block would stand for. */
   coversFromOrd?: number;
-  /** The last message that it would stand for. */
+  /** Position of the last message that the block would stand for. */
   coversToOrd?: number;
-  /** Rounds that it would stand for. */
+  /** Number of rounds that the block would stand for. */
   numRounds: number;
-  /** User messages of them that would stay, byte for byte, by id. */
+  /** Ids of the user messages among them that would stay, byte for byte. */
   keptUserIds: string[];
-  /** What else the prompt would not show as it was said. */
+  /** Other things that the prompt would not show verbatim. */
   cuts: Cut[];
-  /** Tokens of the prompt now. */
+  /** Size of the prompt now, in tokens. */
   tokensBefore: number;
-  /** Tokens of the same prompt afterwards. */
+  /** Size of the same prompt afterwards, in tokens. */
   tokensAfter: number;
-  /** Who counted. */
+  /** Token counter. */
   estimator: string;
 }
 
 /**
- * Parameters of `compaction/review`. The compaction does not hold yet; without an answer in time it will,
- * marked as unreviewed.
+ * Parameters of `compaction/review`. The compaction is not in force yet; without an answer in time it is
+ * accepted, marked as unreviewed.
  */
 export interface CompactionReviewParams {
-  /** The session. */
+  /** Id of the session. */
   sessionId: string;
-  /** What would hold. */
+  /** The proposed compaction. */
   compaction: CompactionView;
-  /** Messages that no prompt would show any more, and that its block does not stand for. */
+  /** Messages that no prompt would show any more and that the block does not stand for. */
   dropped: DroppedMessage[];
 }
 
-/**
- * Result of `compaction/review`. A client that has no answer sends null: it holds, marked as unreviewed.
- */
+/** Result of `compaction/review`. Null, for no answer, accepts the compaction, marked as unreviewed. */
 export interface CompactionReviewResult {
-  /** What the user says. */
+  /** The user's decision. */
   decision: ReviewDecision;
-  /** The narrative's new words, with `edit`. Its size has the same limit as a model's. */
+  /** New narrative, required with `edit`. Its size has the same limit as a model's. */
   text?: string;
 }
 
-/** Whether a compaction is obeyed. */
+/** Validity of a compaction. */
 export type CompactionStatus =
-  /** The prompt obeys it, unless a newer one is in force. */
+  /** Prompts apply it, unless a newer one is in force. */
   | "inForce"
-  /** What it stands for is no longer in the session. */
+  /** The covered messages are no longer in the session. */
   | "void"
   /** The user took it out of force. */
   | "undone"
-  /** It was found in an import; the prompt starts from the originals. */
+  /** Found in an import; prompts show the original messages. */
   | "recorded";
 
-/** What started a compaction. */
+/** Trigger of a compaction. */
 export type CompactionTrigger =
   /** A prompt was over its limit. */
   | "budgetExceeded"
-  /** A provider said that a prompt was too large. */
+  /** A provider rejected a prompt as too large. */
   | "providerOverflow"
   /** A prompt was near its limit when a turn began. */
   | "preTurnTokens"
-  /** It was prepared beside a running turn, and then needed. */
+  /** A summary prepared beside a running turn was needed. */
   | "background"
   /** The next model's window was smaller. */
   | "modelChanged"
-  /** So many user turns were shown. */
+  /** The limit of shown user turns was exceeded. */
   | "userTurns"
-  /** So many messages were shown. */
+  /** The limit of shown messages was exceeded. */
   | "messages"
-  /** Nothing was said for so long. */
+  /** The session was idle for the configured time. */
   | "idle"
-  /** Somebody asked for it. */
+  /** The compaction was requested. */
   | "manual"
-  /** A client's history brought a summary that says no more than a round and a text. */
+  /** A client's history had a summary with only a round and a text. */
   | "restored"
-  /** The source of an import had compacted here. */
+  /** The source of an import had compacted at this point. */
   | "recorded";
 
 /** A compaction. */
 export interface CompactionView {
-  /** Its id. */
+  /** Id of the compaction. */
   id: string;
-  /** Whether it is obeyed. */
+  /** Status of the compaction. */
   status: CompactionStatus;
-  /** How it was made. */
+  /** Mode in which it was made. */
   mode: CompactionMode;
-  /** What was asked for. */
+  /** Kind of summary that was requested. */
   modeRequested: SummaryMode;
-  /** What started it. */
+  /** Cause of the compaction. */
   trigger: CompactionTrigger;
-  /** The round that carries it as its `summary`. */
+  /** Id of the round that has the compaction as its `summary`. */
   anchorRoundId: string;
-  /** The first message that its block stands for. */
+  /** Position of the first message that the block stands for. */
   coversFromOrd?: number;
-  /** The last message that its block stands for. */
+  /** Position of the last message that the block stands for. */
   coversToOrd?: number;
-  /** Where its block stands. */
+  /** Place of the block in the prompt. */
   placement: Placement;
-  /** The exact text that stands in the prompt; may be empty where results were only shortened. */
+  /** Exact text in the prompt; may be empty if results were only shortened. */
   block: string;
-  /** Tokens of the prompt before. */
+  /** Size of the prompt before the compaction, in tokens. */
   tokensBefore: number;
-  /** Tokens of the same prompt afterwards. */
+  /** Size of the same prompt afterwards, in tokens. */
   tokensAfter: number;
-  /** Who counted. */
+  /** Token counter. */
   estimator: string;
-  /** Rounds that its block stands for. */
+  /** Number of rounds that the block stands for. */
   numRounds: number;
-  /** What the summary was to keep in view. */
+  /** User's words about what the summary must keep. */
   focus?: string;
-  /** Whether the user was asked about it and said nothing in time. Missing: no. */
+  /** `true` if the user was asked to review it and did not answer in time. Default: false. */
   unreviewed?: boolean;
-  /** The model that wrote the summary. */
+  /** Name of the model that wrote the summary; absent if none did. */
   model?: string;
   /**
-   * How often a model was asked once more for that summary, beside what `fallbacks` say: for another piece,
-   * for a shorter one, or in the place of another model. Missing: not once.
+   * Number of further requests to a model for this summary, not counted in `fallbacks`: for another piece,
+   * a shorter summary, or by another model. Default: 0.
    */
   askedAgain?: number;
-  /** Messages that the user left out, by id. Newer compactions carry them on. */
+  /** Ids of messages that the user excluded. Newer compactions carry them over. */
   excludedIds?: string[];
-  /** The compaction that this one was put in the place of; undoing this one brings it back. */
+  /** Id of the compaction that this one replaced; undoing this one brings it back. */
   replaces?: string;
-  /** Ways that did not serve, in their order. */
+  /** Modes that failed, in the order in which they were tried. */
   fallbacks: Fallback[];
-  /** How far the deterministic steps went. */
+  /** Extent of the deterministic steps. */
   strength: Strength;
-  /** When it was made, ISO-8601, UTC. */
+  /** Time of the compaction, ISO-8601, UTC. */
   createdAt?: string;
-  /** From the overflow to the acceptance, in milliseconds. */
+  /** Time from the overflow to the acceptance, in milliseconds. */
   durationMs?: number;
-  /** The turn that ran when it was made; its metadata belongs to that turn. */
+  /** Id of the turn that ran when it was made, to whose metadata it belongs. */
   turnId?: string;
   /**
-   * What a client persists of it among the `summaries` of its turn. Missing where it stands for nothing by
-   * itself: it only shortened results, or dropped rounds. Then it annotates no round.
+   * Entry to persist in `summaries` of its turn's metadata. Absent if it annotates no round, because it
+   * only shortened results or dropped rounds.
    */
   metadata?: SummaryMetadata;
-  /**
-   * What a client persists of it where it annotates no round: an entry of `threadhold` in the metadata of
-   * its turn.
-   */
+  /** Entry to persist in the list `threadhold` of its turn's metadata, if it annotates no round. */
   threadhold?: string;
 }
 
-/** Whether a session is being compacted. */
+/** The compaction in progress, if any. */
 export interface Compression {
-  /** Whether it is. */
+  /** `true` while a compaction is in progress. */
   running: boolean;
-  /** How far it is. */
+  /** Phase of the compaction. */
   phase?: CompactionPhase;
-  /** The kind of compaction that is tried. */
+  /** Mode that is tried. */
   mode?: CompactionMode;
-  /** Why it was begun, for people. */
+  /** Reason why the compaction started, for people. */
   reason?: string;
 }
 
-/** Who decides about a compaction that nobody asked for. */
+/** Consent needed for a compaction that was not requested. */
 export type Consent =
-  /** Nobody: it is made. */
+  /** None: the compaction is made. */
   | "auto"
   /** The user, by `compaction/review`; no answer in time accepts it. */
   | "ask"
-  /** It is not made: at the hard limit the steps that need no model act. */
+  /** No such compaction is made; at the hard limit the steps without a model run. */
   | "off";
 
 /** What a client gives as content: a text, or a list of parts. It is always given back as a list. */
@@ -562,167 +557,172 @@ export type Content = string | Part[];
 
 /** Parameters of `context/compact`. */
 export interface ContextCompactParams {
-  /** The session. */
+  /** Id of the session. */
   sessionId: string;
-  /** What the summary should not lose, in the user's words. */
+  /** User's words about what the summary must keep. */
   focus?: string;
   /**
-   * The newest compaction in force, to be made again from the originals. It goes out of force when the new
-   * one is made, and stays where none is.
+   * Id of the newest compaction in force, to be made again from the originals. It stays in force if no new
+   * one is made.
    */
   redo?: string;
-  /** Messages that the new one must not hide: they are pinned with it. */
+  /** Ids of messages that the new compaction must not hide; they are pinned. */
   keep?: string[];
-  /** Only says what would be done, without asking a model; nothing changes. Default: false. */
+  /** `true` only reports the outcome: no model is asked and nothing changes. Default: false. */
   preview?: boolean;
-  /** Reports progress with `$/progress`. */
+  /** Token for `$/progress` reports. */
   workDoneToken?: ProgressToken;
 }
 
 /** Result of `context/compact`, `context/exclude` and `context/edit`. */
 export interface ContextCompactResult {
-  /** The compaction that was made. */
+  /** The new compaction; absent if none was made. */
   compaction?: CompactionView;
-  /** The metadata that is new: persist it with the turn and hand it back unchanged. */
+  /** New metadata: persist it with the turn and hand it back unchanged. */
   metadata?: TurnMetadata;
-  /** What would be done, where only that was asked. */
+  /** Expected outcome, if `preview` was requested. */
   preview?: CompactionPreview;
-  /** Why nothing was compacted. */
+  /** Reason why nothing was compacted. */
   reason?: string;
 }
 
 /** Parameters of `context/edit`. */
 export interface ContextEditParams {
-  /** The session. */
+  /** Id of the session. */
   sessionId: string;
-  /** The newest compaction in force. */
+  /** Id of the newest compaction in force. */
   compactionId: string;
-  /** What stands in the place of the model's words. Everything else of the block stays. */
+  /**
+   * Text that replaces the model's words; the rest stays. Fails with `BudgetExceeded` beyond
+   * `maxSummaryTokens`.
+   */
   narrative: string;
 }
 
 /** Parameters of `context/exclude`. */
 export interface ContextExcludeParams {
-  /** The session. */
+  /** Id of the session. */
   sessionId: string;
-  /** Messages that no prompt shows from now on; calls and their results go together. */
+  /** Ids of messages to hide from every prompt. A call and its results are hidden together. */
   messageIds: string[];
 }
 
 /** A file given as context. */
 export interface ContextFile {
-  /** Its path, as the editor names it. */
+  /** Path of the file, as the editor names it. */
   path: string;
-  /** Its text. */
+  /** Text of the file. */
   text: string;
 }
 
 /** Parameters of `context/inspect`. */
 export interface ContextInspectParams {
-  /** The session. */
+  /** Id of the session. */
   sessionId: string;
 }
 
 /** Result of `context/inspect`. */
 export interface ContextInspectResult {
-  /** The prompt's size in tokens. */
+  /** Size of the prompt, in tokens. */
   tokens: number;
-  /** The most it may weigh, in tokens. */
+  /** Largest size of a prompt, in tokens. */
   limit: number;
-  /** The model's window in tokens. */
+  /** Window of the model, in tokens. */
   window: number;
   /**
-   * Who counted: the vocabulary, `×` the factor of the model where one is known, behind `reported+` where
-   * the last report of its provider is in it.
+   * Token counter: the vocabulary (`o200k`), then a factor learned for the model, if any (`o200k×1.20
+   * name`), all behind `reported+` if the count builds on the provider's last report.
    */
   estimator: string;
-  /** How well that is known. */
+  /** Accuracy of the counts. */
   estimate: Estimate;
-  /** What it is made of, in order. */
+  /** Sections of the prompt, in order. */
   sections: SectionTokens[];
-  /** New tokens that fit before the nearest compaction that sizes set off, as in `contextUpdated`. */
+  /** New tokens that fit before the nearest compaction triggered by size, as in `contextUpdated`. */
   tokensUntilCompaction: number;
   /** All compactions, oldest first. */
   compactions: CompactionView[];
-  /** What became of the session's messages. */
+  /** Numbers of messages by how the prompt shows them. */
   coverage: Coverage;
-  /** What is not in the prompt as it was said. */
+  /** Everything that the prompt does not show verbatim. */
   cuts: Cut[];
-  /** What the user pinned, in the order in which it was. */
+  /** Pins of the user, in the order in which they were added. */
   pins: Pin2[];
-  /** What starts a compaction, and how near it is. */
+  /** Triggers of compactions. */
   triggers: TriggerState[];
-  /** What the model reported for its last answer. */
+  /** Tokens that the model reported for its last answer. */
   usage?: Usage;
   /**
-   * The most that the model's provider turned out to take, in tokens, where it found a prompt too large. It
-   * binds `limit` until the model, its window or the chat is another one.
+   * Largest prompt that the provider accepts, in tokens, learned when it rejected one as too large. It
+   * lowers `limit` until the model, its window or the chat changes.
    */
   learnedLimit?: number;
-  /** Each setting with its value and who set it. */
+  /** All settings, each with its value and source. */
   settings: SettingInForce[];
 }
 
 /** Parameters of `context/ledger`. */
 export interface ContextLedgerParams {
-  /** The session. */
+  /** Id of the session. */
   sessionId: string;
-  /**
-   * Where the page begins: `nextCursor` of the one before. It holds while the same compaction is in force.
-   */
+  /** `nextCursor` of the previous page. Fails with `InvalidParams` once another compaction is in force. */
   cursor?: string;
-  /** The most entries to answer, from 1 to 1,000. Default: 200. */
+  /** Largest number of entries on the page, at most 1,000. Default: 200. */
   limit?: number;
 }
 
 /**
- * Result of `context/ledger`: all that the tools did in what the compaction in force covers or has dropped,
- * by name, also what its block only counts. It is read from the conversation itself, by code. A page fills
- * the lists in the order in which they stand here, each with the newest first; what looks like a secret is
- * masked. User messages that are not shown whole are among `cuts` of `context/inspect`.
+ * Result of `context/ledger`: everything that the tools did in the messages that the compaction in force
+ * covers or drops, by name, including what its block only counts. Code reads it from the conversation; no
+ * model is involved. A page fills the lists in the order of these fields, each with the newest first. Text
+ * that looks like a secret is masked. User messages that are not shown whole are in `cuts` of
+ * `context/inspect`.
  */
 export interface ContextLedgerResult {
-  /** The compaction in force; missing where there is none, and then all lists are empty. */
+  /** Id of the compaction in force; absent if there is none, and then all lists are empty. */
   compactionId?: string;
-  /** The first message that it covers or has dropped. */
+  /** Position of the first message that the compaction covers, or drops if it drops any. */
   fromOrd?: number;
-  /** The last one. */
+  /** Position of the last such message. */
   toOrd?: number;
-  /** Entries on all pages together. */
+  /** Number of entries on all pages. */
   entries: number;
-  /** Files that were changed, read, or named in a command. */
+  /** Files changed, read, or named in a command. */
   files: LedgerFile[];
-  /** Commands that were run. */
+  /** Commands run. */
   commands: LedgerCommand[];
-  /** The last run of tests. */
+  /** Last test run; absent if there is none or it is on another page. */
   lastTest?: LedgerTest;
-  /** Todos that are open, from the newest list, in its order. */
+  /** Open todos of the newest todo list, in its order. */
   todos: LedgerTodo[];
-  /** What the user decided about calls. */
+  /** User's decisions about calls. */
   decisions: LedgerDecision[];
-  /** Notebook cells that were run. */
+  /** Notebook cells run. */
   cells: LedgerCell[];
-  /** Calls of tools that change or run something, whose arguments could not be read. */
+  /** Calls of tools that change or run something, if their arguments could not be read. */
   unreadable: LedgerUnreadable[];
   /** Pictures that no kept message shows. */
   images: LedgerImage[];
-  /** Where the next page begins; missing where this is the last. */
+  /** `cursor` of the next page; absent on the last page. */
   nextCursor?: string;
 }
 
-/** Parameters of `context/pin`: a message or a text. */
+/**
+ * Parameters of `context/pin`. Requires exactly one of `messageId` and `text`. Pins may take half of the
+ * room beside tools, system text and memories; beyond that it fails with `BudgetExceeded`.
+ */
 export interface ContextPinParams {
-  /** The session. */
+  /** Id of the session. */
   sessionId: string;
-  /** The message. */
+  /** Id of the message to pin. */
   messageId?: string;
-  /** The text. */
+  /** Text to pin. */
   text?: string;
 }
 
-/** Result of `context/pin`. */
+/** Result of `context/pin` and `context/unpin`. */
 export interface ContextPinResult {
-  /** The pin, new or known. */
+  /** Id of the pin. Pinning something twice returns the first pin. */
   pinId: string;
   /** All pins. */
   pins: Pin2[];
@@ -730,108 +730,110 @@ export interface ContextPinResult {
 
 /** Parameters of `context/recall`. */
 export interface ContextRecallParams {
-  /** The session. */
+  /** Id of the session. */
   sessionId: string;
-  /** A message's id, or a tool call's id for its result. */
-  ref: string;
   /**
-   * Where to begin, in bytes of the message's text; an offset inside a character is that character's start.
-   * Default: 0.
+   * Id of a message, id of a tool call for its result, or `section:` and a section's name. Else
+   * `StaleReference`.
    */
+  ref: string;
+  /** Start in bytes of the text, rounded down to the start of a character. Default: 0. */
   offset?: number;
   /**
-   * The most to answer, in bytes, above 0; a single character that is longer comes whole. Default: 262,144.
+   * Largest number of bytes to return, above 0. A single longer character is returned whole. Default:
+   * 262,144.
    */
   limit?: number;
 }
 
 /**
  * Result of `context/recall`: a part of a message's text, byte for byte. The text of a user message or a
- * result is its parts, a line break between them, files behind their name, pictures named in their place;
- * that of a model's answer is what it said and thought, then a line for each call with its tool and its
- * arguments.
+ * result is that of its parts, separated by line breaks, with files after their name and pictures named in
+ * their place. The text of a model's answer is its text and thinking, then a line for each call with its
+ * tool and arguments.
  */
 export interface ContextRecallResult {
-  /** What was asked for. */
+  /** The requested reference. */
   ref: string;
-  /** The part. */
+  /** Text of the part. */
   text: string;
-  /** Where it begins, in bytes. */
+  /** Start of the part, in bytes. */
   offset: number;
-  /** Bytes of the whole text. */
+  /** Size of the whole text, in bytes. */
   totalBytes: number;
-  /** Where the next part begins; missing where this is the last. */
+  /** `offset` of the next part; absent in the last part. */
   nextOffset?: number;
-  /** SHA-256 of the whole text, lower-case hexadecimal. */
+  /** SHA-256 of the whole text, in lower-case hexadecimal. */
   sha256: string;
 }
 
 /** Parameters of `context/search`. */
 export interface ContextSearchParams {
-  /** The session. */
+  /** Id of the session. */
   sessionId: string;
   /**
-   * Words that a message must hold, each of them, in any case, also as a part of something longer. There
-   * are no operators. Of more than 32 different words the first 32 count.
+   * Words that a message must contain, each of them, in any case and also inside longer words. There are no
+   * operators. Only the first 32 different words count; a query without words finds nothing.
    */
   query: string;
-  /** Where the page begins: `nextCursor` of the one before. */
+  /** `nextCursor` of the previous page. */
   cursor?: string;
-  /** The most messages to answer, from 1 to 100. Default: 20. */
+  /** Largest number of messages on the page, at most 100. Default: 20. */
   limit?: number;
 }
 
 /** Result of `context/search`. */
 export interface ContextSearchResult {
-  /** What was found, the newest first. */
+  /** Messages found, the newest first. */
   hits: SearchHit[];
-  /** Where the next page begins; missing where this is the last. */
+  /** `cursor` of the next page; absent on the last page. */
   nextCursor?: string;
 }
 
 /** Parameters of `context/undo`. */
 export interface ContextUndoParams {
-  /** The session. */
+  /** Id of the session. */
   sessionId: string;
-  /** The newest compaction in force. Default: that one. */
+  /**
+   * Newest compaction in force, the default. Fails with `CannotUndo` if the prompt would not fit without
+   * it.
+   */
   compactionId?: string;
 }
 
 /** Result of `context/undo`. */
 export interface ContextUndoResult {
-  /** The compaction that the prompt obeys no longer. */
+  /** Id of the compaction that is out of force now. */
   compactionId: string;
-  /** The one that it obeys now. */
+  /** Id of the compaction that is in force now; absent if there is none. */
   inForceId?: string;
-  /** The turn whose metadata the compaction was part of. */
+  /** Id of the turn whose metadata the compaction was part of. */
   turnId?: string;
-  /** All of that turn's metadata as it is now: put it in the place of what was persisted. */
+  /** All metadata of that turn, which replaces the persisted one. */
   metadata: TurnMetadata;
 }
 
 /** Parameters of `context/unpin`. */
 export interface ContextUnpinParams {
-  /** The session. */
+  /** Id of the session. */
   sessionId: string;
-  /** The pin. */
+  /** Id of the pin. Fails with `StaleReference` if there is no such pin. */
   pinId: string;
 }
 
-/** A number, or that it is found out. */
+/** A number, or `auto`. */
 export type CountOrAuto = Auto | number;
 
-/** A number, at least 1, or whether there is one; `"off"` is taken as false. */
+/** A number, at least 1, or a switch. `"off"` is accepted as false. */
 export type CountOrOff = boolean | number;
 
-/**
- * Numbers of messages by what became of them in the prompt. Together they are all messages of the session.
- */
+/** Numbers of messages by how the prompt shows them. Their sum is the number of messages of the session. */
 export interface Coverage {
   /** Shown whole. */
   raw: number;
   /** Shown in part. */
   shortened: number;
-  /** The block of the compaction in force stands for them. */
+  /** Replaced by the block of the compaction in force. */
   covered: number;
   /** Left out and reported. */
   dropped: number;
@@ -839,192 +841,191 @@ export interface Coverage {
   hidden: number;
 }
 
-/** Something that the session or the caller has and the prompt has not, or not whole. */
+/** Content of the session or the client that the prompt does not show, or not whole. */
 export interface Cut {
-  /** The position of the message, if it is one. */
+  /** Position of the message; absent if it is not a message. */
   ord?: number;
-  /** Under which `context/recall` gives all of it, where it belongs to a session that is kept. */
+  /** Reference for `context/recall`, if a stored session has the content. */
   ref?: string;
-  /** SHA-256 of what that gives, lower-case hexadecimal. */
+  /** SHA-256 of what `context/recall` returns for it, in lower-case hexadecimal. */
   sha256?: string;
-  /** Why. */
+  /** Reason of the cut. */
   reason: CutReason;
-  /** Bytes of the original. */
+  /** Size of the original, in bytes. */
   originalBytes: number;
-  /** Bytes of it that the prompt still shows. */
+  /** Size of what the prompt still shows of it, in bytes. */
   keptBytes: number;
 }
 
-/** Why something was cut. */
+/** The reason for a cut. */
 export type CutReason =
-  /** A system message of the history; a prompt has one system message only. */
+  /** A system message within the history; a prompt has only one system message. */
   | "systemInHistory"
   /** A tool result that answers no call of its round. */
   | "strayResult"
-  /** A tool result, shortened to its beginning and its end. */
+  /** A tool result, shortened to its head and tail. */
   | "shortened"
-  /** A file's content that a newer result shows again. */
+  /** Content that a newer message repeats. */
   | "repeated"
-  /** A round that was dropped without a summary. */
+  /** A message dropped without a summary. */
   | "dropped"
-  /** The user left it out. */
+  /** A message left out by the user. */
   | "excluded"
   /** A user message over the budget for user messages. */
   | "userMessage"
-  /** A call without a result; a stand-in that says so answers it. */
+  /** A call without a result; a placeholder answers it. */
   | "unansweredCall"
-  /** A section of the caller over its own ceiling. */
+  /** A caller's section over its own limit. */
   | "section"
-  /**
-   * Thinking of an answer: the model takes it back only behind the prompt that it followed, and this is
-   * another one.
-   */
+  /** Thinking that its model accepts only after the prompt it followed, which this one is not. */
   | "thinking";
 
-/** The user's decision about one call. */
+/** The user's decision about a call. */
 export interface Decision {
-  /** The call. */
+  /** Id of the call. Fails with `StaleReference` if it does not wait for a decision. */
   toolCallId: string;
-  /** What was decided. */
+  /** The decision. */
   decision: Verdict;
-  /** The user's words, which the model is told. */
+  /** User's words, which the model receives with a rejection. */
   note?: string;
   /**
-   * With `approveAlways`: which later calls, by one argument: its name, `=`, and how it looks as in a
-   * tool's rule that allows, such as `command=git *`.
+   * Later calls that `approveAlways` covers, by one argument: its name, `=`, and a pattern as in a rule
+   * that allows, such as `command=git *`.
    */
   pattern?: string;
 }
 
-/** A change of an answer that is being written. Operations that a receiver does not know are ignored. */
+/** A change of an answer in progress. Ignore unknown operations. */
 export type DeltaOp =
-  /** Text goes on. */
+  /** Appends text. */
   | {
       op: "appendContent";
-      /** What is added. */
+      /** Text to append. */
       text: string;
     }
-  /** Thinking goes on. */
+  /** Appends thinking. */
   | {
       op: "appendReasoning";
-      /** What is added. */
+      /** Thinking to append. */
       text: string;
     }
-  /** These are the calls, in the place of those before. */
+  /** Replaces the tool calls. */
   | {
       op: "setToolCalls";
       /** All calls so far. */
       toolCalls: ToolCall[];
     }
-  /** The arguments of a call go on. */
+  /** Appends to the arguments of a call. */
   | {
       op: "appendToolArguments";
-      /** The call; it must have been set before. */
+      /** Id of the call, which an earlier `setToolCalls` must have set. */
       callId: string;
-      /** What is added. */
+      /** JSON text to append. */
       text: string;
     }
   /**
-   * What the provider says of its thinking so far: blocks in its own form, such as `{type, index, thinking,
-   * signature}`. A block is the one before it with its type and index, else type and id, else type and
-   * signature; else it is the first unsigned thinking without any of these whose text it repeats or goes on
-   * with; else it is new. Its text takes the place of the text that it begins with, and stands behind any
-   * other.
+   * Adds or updates the provider's blocks of thinking, in its own form, such as `{type, index, thinking,
+   * signature}`. A block updates the earlier one with its type and index, else with its type and id, else
+   * with its type and signature; else the first unsigned thinking without any of these whose text it
+   * repeats or continues; else it is new. Text that begins with the earlier text replaces it; any other
+   * text is appended.
    */
   | {
       op: "setThinkingBlocks";
-      /** Blocks, those that were set before or others. */
+      /** Blocks of thinking, known or new. */
       blocks: { [key: string]: unknown }[];
     }
-  /** Says where words of the answer are from. */
+  /** Adds a source of the answer. */
   | {
       op: "addCitation";
-      /** In the form of the provider's own wire. */
+      /** Citation in the form of the provider's wire. */
       citation: unknown;
     }
-  /** A block that the provider made by itself comes next, such as the result of a search. */
+  /** Appends a block that the provider made itself, such as a search result. */
   | {
       op: "addServerContentBlock";
-      /** In the form of the provider's own wire. */
+      /** Block in the form of the provider's wire. */
       block: unknown;
     }
-  /** Says what was used so far. A counter never goes back. */
+  /** Reports the tokens used so far. A counter never decreases. */
   | {
       op: "setUsage";
-      /** What the provider reports. */
+      /** Counters as the provider reports them. */
       usage: Usage;
     }
   /**
-   * Keeps something with the answer that no model sees. Objects are merged key by key, 64 levels deep; any
-   * other value, null and lists too, takes the place of the one before.
+   * Keeps data with the answer that no model sees. Objects are merged key by key, 64 levels deep; any other
+   * value, including null and lists, replaces the earlier one.
    */
   | {
       op: "mergeExtra";
-      /** What is to be kept. */
+      /** Data to keep. */
       extra: { [key: string]: unknown };
     };
 
-/** Something that went otherwise than asked, and is no error. */
+/** A deviation from the request that is not an error. */
 export interface Diagnostic {
-  /** A word for programs, such as `ignoredPart`. */
+  /** Identifier for programs, such as `ignoredPart`. */
   kind: string;
-  /** What happened, for people. */
+  /** Explanation for people. */
   message: string;
 }
 
 /** Parameters of `draft/clear`. */
 export interface DraftClearParams {
-  /** The session. */
+  /** Id of the session. */
   sessionId: string;
 }
 
-/** Result of `draft/set` and `draft/clear`: it is on disk. */
+/** Result of `draft/set` and `draft/clear`, sent once the change is on disk. */
 export type DraftResult = Record<string, never>;
 
 /** Parameters of `draft/set`. */
 export interface DraftSetParams {
-  /** The session. */
+  /** Id of the session. */
   sessionId: string;
-  /** What the user typed and did not send; it is kept across restarts. */
+  /** User's unsent text, kept across restarts. An empty text clears the draft. */
   text: string;
 }
 
-/** Who runs the loop of a session. A session keeps its driver for life. */
+/** The side that runs the loop of a session. Fixed for the session's life. */
 export type Driver =
-  /** The sidecar: it asks the model and has the tools run. */
+  /** The sidecar: it sends requests to the model and has the tools run. */
   | "sidecar"
-  /** The editor: it asks the sidecar for prompts only. */
+  /** The editor: it requests only prompts from the sidecar. */
   | "editor";
 
-/** A message that would be left out. */
+/** A message that a compaction would drop. */
 export interface DroppedMessage {
-  /** Its id. */
+  /** Id of the message. */
   messageId: string;
-  /** Its place in the session. */
+  /** Position of the message in the session. */
   ord: number;
-  /** Its size in bytes. */
+  /** Size of the message, in bytes. */
   bytes: number;
 }
 
-/** Result of a command that is carried out at once, or waits while something runs. */
+/** Result of a command that is carried out at once, or queued while a turn runs. */
 export interface EditResult {
-  /** The turn that runs now. */
+  /** Id of the turn that runs now; absent if none was started. */
   turnId?: string;
-  /** The message that it is about. */
+  /** Id of the message that the command concerns. */
   messageId?: string;
-  /** The session that keeps everything as it stood. */
+  /**
+   * Id of the session that keeps the previous state; absent if the command is queued or cut nothing off.
+   */
   fork?: string;
-  /** Where it has to wait: its id in the queue. */
+  /** Id in the queue; absent if the command is not queued. */
   itemId?: string;
-  /** Its place in the queue, from 1. */
+  /** Position in the queue, from 1; absent if the command is not queued. */
   queuedPosition?: number;
 }
 
 /** A file that a tool changed. */
 export interface Effect {
-  /** Its path. */
+  /** Path of the file. */
   path: string;
-  /** SHA-256 of its content after the change, lower-case hexadecimal. */
+  /** SHA-256 of the content after the change, in lower-case hexadecimal. */
   sha256: string;
 }
 
@@ -1032,368 +1033,377 @@ export interface Effect {
 export type EndsTurn =
   /** The work is done. */
   | "completed"
-  /** The user has to say something. */
+  /** The user must reply. */
   | "waitingUserInput";
 
-/** The `data` of an error: its kind, with what belongs to that kind. */
+/** The `data` of an error: its kind and the fields of that kind. */
 export type ErrorData =
-  /** The body is no JSON. It is answered with the id null, and the stream goes on with the next message. */
+  /** The body is not JSON. The response has the id null, and the stream continues with the next message. */
   | {
       kind: "ParseError";
     }
-  /** The body is JSON and no request. */
+  /** The body is JSON but not a request. */
   | {
       kind: "InvalidRequest";
     }
   /** No method has this name. */
   | {
       kind: "MethodNotFound";
-      /** What was asked for. */
+      /** Requested method. */
       method: string;
     }
-  /** A field is missing, of the wrong type, or not possible. */
+  /** A field is missing, of the wrong type, or has an impossible value. */
   | {
       kind: "InvalidParams";
-      /** Where, such as `history[2].rounds[0].assistant.parts`; empty for the whole. */
+      /**
+       * Path of the field, such as `history[2].rounds[0].assistant.parts`; empty for the parameters as a
+       * whole.
+       */
       field: string;
-      /** What is wrong with it. */
+      /** Reason why it cannot be used. */
       reason: string;
     }
-  /** A defect of the sidecar. The session that it struck is closed; others go on. */
+  /** A defect of the sidecar. The affected session is closed; others continue. */
   | {
       kind: "InternalError";
     }
-  /** `initialize` comes first. */
+  /** A request arrived before `initialize`. */
   | {
       kind: "NotInitialized";
     }
-  /** The client took the request back. */
+  /** The client cancelled the request. */
   | {
       kind: "Cancelled";
     }
-  /** The client speaks a version of the protocol that is not known. */
+  /** The client's protocol version is not supported. */
   | {
       kind: "UnsupportedVersion";
-      /** What it speaks. */
+      /** Version of the client. */
       asked: number;
-      /** The versions that are known. */
+      /** Supported versions. */
       supported: number[];
     }
-  /** There is no session of this id. */
+  /** No session has this id, or the command needs an open session and this one is not open here. */
   | {
       kind: "UnknownSession";
-      /** The id. */
+      /** Id of the session. */
       sessionId: string;
     }
-  /** A turn, a call or a stream of this id is not there, or no longer. */
+  /**
+   * A turn, call, message or other object of this id does not exist, or no longer; or a revision is not
+   * current.
+   */
   | {
       kind: "StaleReference";
-      /** The field that names it. */
+      /** Field that names it. */
       field: string;
-      /** The id. */
+      /** Id in that field. */
       id: string;
     }
-  /** The session's state, or its driver, does not take this. */
+  /** The command is not accepted in the session's state, or by its driver. */
   | {
       kind: "InvalidState";
-      /** The state. */
+      /** State of the session. */
       state: State;
-      /** The methods that it takes. */
+      /** Methods that are accepted now. */
       accepts: string[];
     }
-  /** Too many requests wait in the session. */
+  /** The session's queue is full. */
   | {
       kind: "QueueFull";
-      /** The most that may wait. */
+      /** Largest number of queued items. */
       limit: number;
     }
-  /** The prompt is over its limit, and compaction is off or was not asked for. */
+  /** The prompt exceeds its limit and may not be compacted; or pins or a narrative exceed theirs. */
   | {
       kind: "BudgetExceeded";
-      /** The most it may weigh, in tokens. */
+      /** Largest size, in tokens. */
       limit: number;
-      /** What it would weigh, in tokens. */
+      /** Required size, in tokens. */
       needed: number;
-      /** What it is made of. */
+      /** Sections of the content, with their sizes. */
       sections: SectionSize[];
     }
-  /** Nothing makes the prompt fit. Nothing was sent, nothing was lost. */
+  /** No compaction makes the prompt fit. Nothing was sent and nothing is lost. */
   | {
       kind: "CannotFit";
-      /** The model's window in tokens. */
+      /** Window of the model, in tokens. */
       window: number;
-      /** The most it may weigh, in tokens. */
+      /** Largest size of a prompt, in tokens. */
       limit: number;
-      /** The least it would weigh, in tokens. */
+      /** Smallest size that the prompt can have, in tokens. */
       needed: number;
-      /** What cannot be given up, with its size. */
+      /** Sections that cannot be given up, with their sizes. */
       sections: SectionSize[];
     }
   /** The model failed. */
   | {
       kind: "ProviderError";
-      /** Who: the wire's name, or `editor` where the client asks it. */
+      /** Name of the wire, or `editor` if the client asks the model. */
       provider: string;
-      /** The status of HTTP, where there is one. */
+      /** HTTP status, if there is one. */
       status?: number;
       /**
-       * Why, as a word for programs: the class of a provider's error (`rateLimited`, `quota`, `overloaded`,
-       * `auth`, `network`, `refused`, `corruptStream`, `badRequest`, `contextOverflow`), `timeout`,
-       * `length`, or `client` where the client's model failed.
+       * Cause for programs: the class of a provider's error (`rateLimited`, `quota`, `overloaded`, `auth`,
+       * `network`, `refused`, `corruptStream`, `badRequest`, `contextOverflow`), `timeout`, `length`, or
+       * `client` if the client's model failed.
        */
       cause: string;
-      /** Milliseconds after which it is worth trying again. */
+      /** Milliseconds after which a retry is worthwhile, if the provider stated them. */
       retryAfterMs?: number;
-      /** The beginning of what it said, without secrets. */
+      /** Beginning of the provider's message, without secrets. */
       excerpt?: string;
     }
   /**
-   * Another process writes the session. It can be followed here: `session/subscribe`, or `session/open`
-   * with `follow`; or taken over: `session/takeOver`. Nothing of what was asked is stored.
+   * Another process writes the session. Follow it with `session/subscribe`, or `session/open` with
+   * `follow`; or take it over with `session/takeOver`. Nothing of the request was stored.
    */
   | {
       kind: "SessionHeldElsewhere";
-      /** The session. */
+      /** Id of the session. */
       sessionId: string;
-      /** That process. */
+      /** Id of that process. */
       pid: number;
-      /** Since when, ISO-8601, UTC. */
+      /** Time since when it writes the session, ISO-8601, UTC. */
       since: string;
     }
-  /** The store cannot be read or written. What it has is untouched. */
+  /** The store cannot be read or written. Its content is unchanged. */
   | {
       kind: "StorageError";
-      /** Why. */
+      /** Cause of the failure. */
       cause: StorageCause;
-      /** The file or folder. */
+      /** File or folder of the failure, if known. */
       path?: string;
     }
-  /** The format is not known. */
+  /** The format of an import or the kind of store is not supported. */
   | {
       kind: "UnsupportedFormat";
-      /** What was asked for. */
+      /** Requested format. */
       format: string;
-      /** What is known. */
+      /** Supported formats. */
       known: string[];
     }
-  /** Something is over a fixed limit. */
+  /** Something exceeds a fixed limit. */
   | {
       kind: "TooLarge";
-      /** What, such as `body`. */
+      /** Name of it: `body` or `export`. */
       what: string;
-      /** The most that is taken, in bytes. */
+      /** Largest size, in bytes. */
       limit: number;
-      /** Its size in bytes. */
+      /** Actual size, in bytes. */
       actual: number;
     }
   /**
-   * A compaction cannot be undone as things are: a newer one hides it, or the prompt would not fit without
-   * it. Nothing changed.
+   * The compaction cannot be undone now: a newer one hides it, or the prompt would not fit without it.
+   * Nothing changed.
    */
   | {
       kind: "CannotUndo";
-      /** The compaction. */
+      /** Id of the compaction. */
       compactionId: string;
-      /** The most that a prompt may weigh, in tokens; 0 where size is not the reason. */
+      /** Largest size of a prompt, in tokens; 0 if size is not the reason. */
       limit: number;
-      /** What it would weigh without the compaction, in tokens; 0 where size is not the reason. */
+      /** Size of the prompt without the compaction, in tokens; 0 if size is not the reason. */
       needed: number;
-      /** What it would be made of. */
+      /** Sections of that prompt, with their sizes. */
       sections: SectionSize[];
-      /** What can be done, the least change first. */
+      /** Alternatives, the smallest change first. */
       ways: WayOn[];
     }
-  /** Too many requests have no answer yet. Send it again when one of them has. */
+  /** Too many requests have no response yet. Retry once one of them has. */
   | {
       kind: "Overloaded";
-      /** The most that there may be. */
+      /** Largest number of requests without a response. */
       limit: number;
     };
 
-/** How well tokens are known, beside what a provider says of them. */
+/** The accuracy of token counts, beside the provider's reports. */
 export interface Estimate {
-  /** What counts are taken times for this model, learned from its reports; 1 before. */
+  /**
+   * Factor of counts for this model: learned from its reports, before that known from its name, otherwise
+   * 1.
+   */
   factor: number;
-  /** The share of the window that is kept back for the error; it follows the measured one. */
+  /** Share of the window kept back for the error of the estimate; follows the measured error. */
   margin: number;
-  /** The last report of the model's provider, while the prompt begins with the one that it was about. */
+  /** Last report of the model's provider; absent once the prompt no longer begins with the reported one. */
   lastReport?: UsageReport;
 }
 
-/** The error that ended a turn. */
+/** An error that ended a turn or a queued item. */
 export interface EventError {
-  /** Its number. */
+  /** Error code. */
   code: number;
-  /** What happened, what was kept, what to do. */
+  /** Message for people: what happened, what was kept, what to do. */
   message: string;
-  /** Its kind, with what belongs to that kind. */
+  /** Error data, with the error's kind. */
   data: ErrorData;
 }
 
-/** What a session is written as. */
+/** The format of an export. */
 export type ExportFormat =
-  /** Our own, a line for each message. */
+  /** JSON lines, one per message. `session/import` reads them. */
   | "jsonl"
-  /** One JSON object, with what another program that wrote it keeps there. */
+  /** One JSON object, with the keys that other programs keep in it. */
   | "trajectory"
-  /** Text for people. Nothing reads it back. */
+  /** Markdown for people. Cannot be imported. */
   | "markdown";
 
-/** A way of compacting that did not serve. */
+/** A mode of compaction that was tried and failed. */
 export interface Fallback {
-  /** The way. */
+  /** The mode. */
   mode: CompactionMode;
-  /** Why, for people and logs. */
+  /** Reason of the failure, for people and logs. */
   reason: string;
-  /** How often a model was asked for it, in vain. Missing where an older version made the compaction. */
+  /** Number of failed requests to a model; absent if an older version made the compaction. */
   asked?: number;
 }
 
 /** A process that writes a session. */
 export interface HeldBy {
-  /** The process. */
+  /** Id of the process. */
   pid: number;
-  /** Since when, ISO-8601, UTC. */
+  /** Time at which it began to write the session, ISO-8601, UTC. */
   since: string;
 }
 
-/** What a client puts into `initializationOptions.threadhold` of `initialize`. */
+/** A client's `initializationOptions.threadhold` of `initialize`. */
 export interface InitializeOptions {
-  /** The version of the protocol that the client speaks: 1. */
+  /** Protocol version that the client speaks: 1. Any other fails with `UnsupportedVersion`. */
   protocolVersion: number;
-  /** Where sessions are kept. Default: the platform's folder for data. */
+  /** Place where sessions are stored. Default: the platform's data folder. */
   storage?: StorageOptions;
-  /** Who the client is. */
+  /** Name and version of the client. */
   client?: ClientInfo;
-  /** What the client can be asked for. Default: nothing. */
+  /** Requests that the client answers. Default: none. */
   capabilities?: ClientCapabilities;
-  /** Settings of all sessions. */
+  /** Settings of all sessions. Invalid values are left out and logged. */
   settings?: Settings;
 }
 
 /** The user's current request. */
 export interface Input {
-  /** The client's id of the request. */
+  /** Client's id of the request. */
   externalId?: string;
-  /** What the user asks. */
+  /** Content of the request. */
   content: Content;
 }
 
-/** A key. It is never shown, logged or stored. */
+/** A model's key. Never shown, logged or stored. */
 export type Key = string;
 
-/** A notebook's cell. */
+/** A notebook cell in the ledger. */
 export interface LedgerCell {
-  /** The cell. */
+  /** Name of the cell. */
   cell: string;
-  /** The notebook, where the call named it. */
+  /** Name of the notebook, if the call had it. */
   notebook?: string;
-  /** How its last run ended. */
+  /** Outcome of the last run. */
   outcome: CallOutcome;
-  /** The exit code that the tool stated. */
+  /** Exit code that the tool stated. */
   exitCode?: number;
-  /** What that put out: `text`, `image`, `file`. */
+  /** Kinds of output of the last run: `text`, `image`, `file`. */
   output: string[];
-  /** How often it ran. */
+  /** Number of runs. */
   times: number;
-  /** The message with the last run, for `context/recall`. */
+  /** Id of the message with the last run, for `context/recall`. */
   messageId: string;
 }
 
-/** A command, once for each way in which it ended. */
+/** A command in the ledger. Runs with different outcomes are separate entries. */
 export interface LedgerCommand {
-  /** The command on one line, cut behind 400 bytes. */
+  /** Command on one line, cut after 400 bytes. */
   command: string;
-  /** How it ended. */
+  /** Outcome of these runs. */
   outcome: CallOutcome;
-  /** The exit code that the tool stated. */
+  /** Exit code that the tool stated. */
   exitCode?: number;
-  /** How often it ran and ended so. */
+  /** Number of runs with this outcome. */
   times: number;
-  /** The message with the last such run, for `context/recall`. */
+  /** Id of the message with the last of these runs, for `context/recall`. */
   messageId: string;
 }
 
-/** What the user decided about calls. */
+/** A user's decision about calls. */
 export interface LedgerDecision {
-  /** The tool and what it was to do it with. */
+  /** Tool, with the subject of the call. */
   call: string;
-  /** Whether it was allowed. */
+  /** `true` if the calls were approved. */
   approved: boolean;
-  /** What the user said about it. */
+  /** User's words about the decision. */
   note?: string;
-  /** How often. */
+  /** Number of such decisions. */
   times: number;
-  /** The message with the last such call, for `context/recall`. */
+  /** Id of the message with the last such call, for `context/recall`. */
   messageId: string;
 }
 
-/** A file. */
+/** A file in the ledger. */
 export interface LedgerFile {
-  /** Its path as the calls named it. */
+  /** Path, as the calls named it. */
   path: string;
-  /** How often it was changed; 0 for one that was only read or named. */
+  /** Number of changes; 0 if the file was only read or named. */
   changed: number;
   /**
-   * SHA-256 of what it held after the last change, lower-case hexadecimal: where a tool reported it, or
-   * wrote the file as a whole.
+   * SHA-256 of the content after the last change, in lower-case hexadecimal; absent unless a tool reported
+   * it or wrote the whole file.
    */
   sha256?: string;
-  /** The message with the last call about it, for `context/recall`. */
+  /** Id of the message with the last call that concerns the file, for `context/recall`. */
   messageId: string;
 }
 
-/** A picture. */
+/** A picture in the ledger. */
 export interface LedgerImage {
-  /** Such as `image/png`. */
+  /** Media type, such as `image/png`. */
   mediaType: string;
-  /** SHA-256 of its data as it was given, lower-case hexadecimal. */
+  /** SHA-256 of the data as given, in lower-case hexadecimal. */
   sha256: string;
-  /** The message that holds it, for `context/recall`. */
+  /** Id of the message that holds the picture, for `context/recall`. */
   messageId: string;
 }
 
-/** A run of tests. */
+/** A test run in the ledger. */
 export interface LedgerTest {
-  /** The command on one line, cut behind 400 bytes. */
+  /** Command on one line, cut after 400 bytes. */
   command: string;
-  /** How it ended. */
+  /** Outcome of the run. */
   outcome: CallOutcome;
-  /** The exit code that the tool stated. */
+  /** Exit code that the tool stated. */
   exitCode?: number;
-  /** The failing tests that its output names. */
+  /** Names of the failing tests in the output. */
   failing: string[];
-  /** The last lines of an output that names none. */
+  /** Last lines of the output, if it names no failing test. */
   lastLines: string[];
-  /** The message with the run, for `context/recall`. */
+  /** Id of the message with the run, for `context/recall`. */
   messageId: string;
 }
 
-/** An open todo. */
+/** An open todo in the ledger. */
 export interface LedgerTodo {
-  /** What is to do. */
+  /** Text of the todo. */
   text: string;
-  /** How it stands, in the words of the tool. */
+  /** Status, in the tool's words. */
   status: string;
 }
 
-/** Calls that could not be read. */
+/** Calls of a tool whose arguments could not be read. */
 export interface LedgerUnreadable {
-  /** The tool. */
+  /** Name of the tool. */
   tool: string;
-  /** How they ended. */
+  /** Outcome of these calls. */
   outcome: CallOutcome;
-  /** The exit code that the tool stated. */
+  /** Exit code that the tool stated. */
   exitCode?: number;
-  /** How many. */
+  /** Number of these calls. */
   times: number;
-  /** The message with the last of them, for `context/recall`. */
+  /** Id of the message with the last of them, for `context/recall`. */
   messageId: string;
 }
 
-/** How far history is made shorter before a model is asked, each step with all before it. */
+/** Stages of shortening history before a model is asked. Each includes those before it. */
 export type LimitHistory =
-  /** Nothing is. */
+  /** History stays as it is. */
   | "off"
   /** Repeated content is folded into its newest copy. */
   | "foldRepeats"
@@ -1404,979 +1414,993 @@ export type LimitHistory =
 
 /** Parameters of `loop/start`. */
 export interface LoopStartParams {
-  /** The folder that the stages belong to, as a path or a `file:` address. */
+  /** Folder of the stages, as a path or a `file:` URL. */
   workspaceFolder: string;
-  /** The stages in their order. Each run of one is a session of its own. */
+  /** Stages in order, at least one. Each run of a stage is a session of its own. */
   stages: Stage[];
   /**
-   * The session that the stages run for; it is told of each end by a message of the kind
-   * `process_completed`.
+   * Session that the stages run for. It gets a message of kind `process_completed` whenever one comes to
+   * rest.
    */
   parentId?: string;
-  /** The name of what the stages share. Default: the loop's id. */
+  /** Name of the scope that the stages share. Default: the loop's id. */
   workScope?: string;
-  /** When it is over. */
+  /** Conditions that end the loop. Default: the default of each. */
   until?: LoopUntil;
 }
 
-/** Result of `loop/start`. What becomes of it comes as `loop/updated`. */
+/** Result of `loop/start`. Progress follows as `loop/updated`. */
 export interface LoopStartResult {
-  /** The loop. It lives as long as this process does; its sessions are kept. */
+  /** Id of the loop, which lasts as long as this process. Its sessions are kept. */
   loopId: string;
-  /** The name of what the stages share. */
+  /** Name of the scope that the stages share. */
   workScope: string;
 }
 
-/** How a loop stands. */
+/** The status of a loop. */
 export type LoopStatus =
   /** A stage runs. */
   | "running"
-  /** A stage asks the user, and goes on when there is an answer. */
+  /** A stage asks the user and continues with the answer. */
   | "waiting"
-  /** It is over: a stage called the tool that ends it. */
+  /** Ended: a stage called the tool named in `until`. */
   | "endedByTool"
-  /** It is over: all that was to do is done. */
+  /** Ended: all todos are completed. */
   | "todosDone"
-  /** It is over: all stages ran as often as they may. */
+  /** Ended: all passes are done. */
   | "passesDone"
-  /** It is over: somebody stopped it, or one of its stages. */
+  /** Ended: the loop or one of its stages was cancelled. */
   | "cancelled"
-  /** It is over: a stage could not go on. */
+  /** Ended: a stage failed. */
   | "failed";
 
 /** Parameters of `loop/stop`. */
 export interface LoopStopParams {
-  /** The loop. */
+  /** Id of the loop. Fails with `StaleReference` if it does not run here. */
   loopId: string;
 }
 
-/** Result of `loop/stop`: the stage that ran was stopped. */
+/** Result of `loop/stop`: the running stage is cancelled. */
 export type LoopStopResult = Record<string, never>;
 
 /**
- * When a loop is over. A stage that fails or is stopped ends it too; one that asks the user is waited for.
+ * The conditions that end a loop. A stage that fails or is cancelled ends it too; one that asks the user
+ * pauses it.
  */
 export interface LoopUntil {
-  /**
-   * A tool that ends a turn and by which a stage ends the loop. Default: `agent_finish`; an empty name is
-   * none.
-   */
+  /** Tool that ends a turn and with it the loop. Default: `agent_finish`; an empty name stands for none. */
   tool?: string;
-  /** Whether it is over when something was to do and all of it is done. Default: true. */
+  /** `true` ends the loop when there are todos and all are completed. Default: true. */
   todosDone?: boolean;
-  /** How often all stages run at most. Default: 1. */
+  /** Largest number of passes over all stages. Default: 1. */
   passes?: number;
 }
 
 /** Parameters of `loop/updated`. */
 export interface LoopUpdatedParams {
-  /** The loop. */
+  /** Id of the loop. */
   loopId: string;
-  /** How it stands. */
+  /** Status of the loop. */
   status: LoopStatus;
-  /** The stage that runs or ran last, from 0. */
+  /** Index of the stage that runs or ran last, from 0. */
   stage: number;
-  /** The pass that it belongs to, from 1. */
+  /** Number of its pass, from 1. */
   pass: number;
-  /** The session of that stage. */
+  /** Id of the stage's session. */
   sessionId: string;
 }
 
-/** Something that is remembered. */
+/** A memory of a folder. */
 export interface Memory {
-  /** Its id, one of its folder. */
+  /** Id, unique in the folder. */
   id: string;
-  /** What it belongs to. Summaries of sessions are in `session_summary`. */
+  /** Area of the memory, such as `session_summary` for summaries of sessions. */
   area: string;
-  /** What is remembered. */
+  /** Text of the memory. */
   text: string;
-  /** From 1 to 5, the most important. */
+  /** Importance from 1 to 5, the highest. */
   importance: number;
-  /** Words to find it by. */
+  /** Words that `memory/search` finds it by. */
   tags: string[];
-  /** Whether prompts may show it. */
+  /** `true` if prompts may show it. */
   active: boolean;
-  /** What it was made of, such as a compaction's id. */
+  /** Origin of the memory, such as a compaction's id. */
   source?: string;
-  /** When it was made, ISO-8601, UTC. */
+  /** Time of creation, ISO-8601, UTC. */
   createdAt: string;
-  /** When it was last changed, ISO-8601, UTC. */
+  /** Time of the last change, ISO-8601, UTC. */
   updatedAt: string;
 }
 
 /** Parameters of `memory/delete`. */
 export interface MemoryDeleteParams {
-  /** Which one. */
+  /** Id of the memory. */
   id: string;
-  /** The folder. Default: the first one that is open. */
+  /**
+   * Folder of the memory. Default: the client's first folder, otherwise that of the first opened session.
+   */
   workspaceFolder?: string;
 }
 
 /** Result of `memory/delete`. */
 export interface MemoryDeleteResult {
-  /** Whether there was one. */
+  /** `true` if there was such a memory. */
   deleted: boolean;
 }
 
 /** Parameters of `memory/list`. */
 export interface MemoryListParams {
-  /** The folder. Default: the first one that is open. */
+  /**
+   * Folder of the memories. Default: the client's first folder, otherwise that of the first opened session.
+   */
   workspaceFolder?: string;
-  /** Of this area only. */
+  /** Lists only memories of this area. */
   area?: string;
-  /** Active ones only, or only those that are not. Default: all. */
+  /** Lists only active memories, or with false only inactive ones. Default: all. */
   active?: boolean;
-  /** Where the page begins: `nextCursor` of the one before. */
+  /** `nextCursor` of the previous page. */
   cursor?: string;
-  /** The most memories to answer, from 1 to 500. Default: 50. */
+  /** Largest number of memories on the page, at most 500. Default: 50. */
   limit?: number;
 }
 
 /** Result of `memory/list` and `memory/search`. */
 export interface MemoryListResult {
-  /** The most important first, among equals the one that was changed last. */
+  /** Memories by importance, the highest first, then by the last change, the newest first. */
   memories: Memory[];
-  /** Where the next page begins; missing where this is the last. */
+  /** `cursor` of the next page; absent on the last page. */
   nextCursor?: string;
 }
 
-/** Parameters of `memory/put`. What is not given stays as it is. */
+/** Parameters of `memory/put`. Absent fields of an existing memory stay unchanged. */
 export interface MemoryPutParams {
-  /** The folder. Default: the first one that is open. */
+  /**
+   * Folder of the memory. Default: the client's first folder, otherwise that of the first opened session.
+   */
   workspaceFolder?: string;
-  /** Which one; it is made where there is none of this id. Default: a new one. */
+  /** Id of the memory, which is created if it does not exist. Default: a new id. */
   id?: string;
-  /** What it belongs to. Default for a new one: `general`. */
+  /** Area of the memory. Default for a new one: `general`. */
   area?: string;
-  /** What is to be remembered. A new one needs it. */
+  /** Text of the memory. Fails with `InvalidParams` if a new one has none. */
   text?: string;
-  /** From 1 to 5, the most important. Default for a new one: 3. */
+  /** Importance from 1 to 5, the highest. Default for a new one: 3. */
   importance?: number;
-  /** Words to find it by. */
+  /** Words that `memory/search` finds it by. */
   tags?: string[];
-  /** Whether prompts may show it. Default for a new one: true. */
+  /** `true` if prompts may show it. Default for a new one: true. */
   active?: boolean;
 }
 
 /** Result of `memory/put`. */
 export interface MemoryPutResult {
-  /** It as it is now. */
+  /** The memory after the change. */
   memory: Memory;
 }
 
 /** Parameters of `memory/search`. */
 export interface MemorySearchParams {
-  /** Words that a memory must hold in its text, its area or its tags, as in `context/search`. */
+  /** Words that a memory's text, area and tags must contain, each of them, as in `context/search`. */
   query: string;
-  /** The folder. Default: the first one that is open. */
+  /**
+   * Folder of the memories. Default: the client's first folder, otherwise that of the first opened session.
+   */
   workspaceFolder?: string;
-  /** Of this area only. */
+  /** Searches only memories of this area. */
   area?: string;
-  /** Active ones only, or only those that are not. Default: all. */
+  /** Searches only active memories, or with false only inactive ones. Default: all. */
   active?: boolean;
-  /** Where the page begins: `nextCursor` of the one before. */
+  /** `nextCursor` of the previous page. */
   cursor?: string;
-  /** The most memories to answer, from 1 to 500. Default: 50. */
+  /** Largest number of memories on the page, at most 500. Default: 50. */
   limit?: number;
 }
 
-/** A message of a session, as the sidecar shows it. */
+/** A message of a session, as the sidecar sends it. */
 export interface Message {
-  /** Its id, made by the sidecar. */
+  /** Id, assigned by the sidecar and unique in the session. */
   id: string;
-  /** The id that the editor or the source uses for it. */
+  /** Id that the editor or the source of an import uses. */
   externalId?: string;
-  /** Its position in the session, from 0; never used again for another message. */
+  /**
+   * Position in the session, from 0. Removed messages keep theirs; positions freed by a cut are assigned
+   * again.
+   */
   ord: number;
-  /** Its version; a change makes a new one. */
+  /** Version of the message, which grows with each change. */
   rev: number;
-  /** The turn it belongs to. */
+  /** Id of the turn. */
   turnId: string;
-  /** Who says it. */
+  /** Author of the message. */
   role: Role;
-  /** What it says. A tool message holds exactly one `toolResult`. */
+  /** Content. A tool message holds exactly one `toolResult`. */
   parts: Part[];
-  /** What a message of role `event` records, such as `system`. */
+  /** Subject of a message of role `event`, such as `system`; absent for other roles. */
   kind?: string;
-  /** Whether a model may ever see it. */
+  /** `true` if a model may see the message. Default: true. */
   visibleToModel?: boolean;
-  /** When it was said, ISO-8601, UTC. */
+  /** Time of the message, ISO-8601, UTC. */
   createdAt?: string;
   /**
-   * How much of a large result the model sees; missing where it sees all of it. The parts here are whole.
+   * Excerpt that the model sees of a large result in `parts`; absent if it sees all of it. Both sizes are 0
+   * for an answer whose thinking prompts leave out.
    */
   shown?: Shown;
-  /** Its size in tokens, with the overhead of a message, as a prompt shows it that nothing compacted. */
+  /** Size in an uncompacted prompt, in tokens, with the overhead of a message. */
   tokens: number;
-  /** What a model's answer used. */
+  /** Tokens that the model used for this answer. */
   usage?: Usage;
-  /** Where a model's answer has its words from, each in the form of the provider's own wire. */
+  /** Sources of the answer, each in the form of the provider's wire. */
   citations?: unknown[];
-  /** What a client keeps with a model's answer. No model sees it. */
+  /** Data that a client keeps with the answer. No model sees it. */
   extra?: { [key: string]: unknown };
 }
 
-/** A message as a client gives it. Every `Message` is one; ids and sizes of the sidecar are not read. */
+/**
+ * A message as a client gives it. Every `Message` is accepted; ids and sizes of the sidecar are ignored.
+ */
 export interface MessageInput {
-  /** The id that the editor or the source uses for it. */
+  /** Id that the editor or the source of an import uses. */
   externalId?: string;
-  /** Who says it. */
+  /** Author of the message. */
   role: Role;
   /**
-   * What it says. A tool message may hold several `toolResult` parts; each becomes a message of its own.
+   * Content, also under the name `content`. Each `toolResult` of a tool message becomes a message of its
+   * own.
    */
   parts: Content;
-  /** What a message of role `event` records. */
+  /** Subject of a message of role `event`. */
   kind?: string;
-  /** Whether a model may ever see it. Default: true. */
+  /** `true` if a model may see the message. Default: true. */
   visibleToModel?: boolean;
-  /** When it was said, ISO-8601, UTC. */
+  /** Time of the message, ISO-8601, UTC. */
   createdAt?: string;
-  /** What the model's answer used. */
+  /** Tokens that the model used for this answer. */
   usage?: Usage;
-  /** Where the model's answer has its words from, each in the form of the provider's own wire. */
+  /** Sources of the answer, each in the form of the provider's wire. */
   citations?: unknown[];
-  /** What the client keeps with the model's answer. No model sees it. */
+  /** Data that the client keeps with the answer. No model sees it. */
   extra?: { [key: string]: unknown };
 }
 
-/** Parameters of `message/remove`. One of `messageId` and `index` must be there. */
+/** Parameters of `message/remove`. One of `messageId` and `index` is required. */
 export interface MessageRemoveParams {
-  /** The session. */
+  /** Id of the session. */
   sessionId: string;
   /**
-   * The message. A request that begins a turn leaves with its turn, a model's message with the results of
-   * its calls; a result alone cannot leave.
+   * Id of the message. The request that begins a turn is removed with its turn, a model's message with the
+   * results of its calls. A result by itself fails with `InvalidParams`.
    */
   messageId?: string;
-  /** Its place in the snapshot's `messages`, from 0. */
+  /** Index of the message in the snapshot's `messages`, from 0. Ignored if `messageId` is given. */
   index?: number;
-  /**
-   * A name for this command: sent again under the same name, it is answered again and not carried out
-   * twice.
-   */
+  /** Key of this command: a repeat with the same key gets the first response and has no effect. */
   idempotencyKey?: string;
 }
 
-/** What became of a message in the prompt as it would be sent now. */
+/** The status of a message in the prompt as it would be sent now. */
 export type MessageStatus =
-  /** It is shown whole. */
+  /** The message is shown whole. */
   | "raw"
-  /** It is shown in part. */
+  /** The message is shown in part. */
   | "shortened"
-  /** The block of the compaction in force stands for it. */
+  /** The block of the compaction in force replaces the message. */
   | "covered"
-  /** It is left out and reported. */
+  /** The message is left out and reported. */
   | "dropped"
-  /** It is not for the model. */
+  /** The message is not for the model. */
   | "hidden";
 
-/** Parameters of `message/truncate`. One of `messageId` and `index` must be there. */
+/** Parameters of `message/truncate`. One of `messageId` and `index` is required. */
 export interface MessageTruncateParams {
-  /** The session. */
+  /** Id of the session. */
   sessionId: string;
-  /**
-   * The message; it and everything after it is cut off. A result goes with the message that called the
-   * tool.
-   */
+  /** Id of the first message to cut off. A result is cut off with the message that called the tool. */
   messageId?: string;
-  /** Its place in the snapshot's `messages`, from 0. */
+  /** Index of the message in the snapshot's `messages`, from 0. Ignored if `messageId` is given. */
   index?: number;
-  /**
-   * A name for this command: sent again under the same name, it is answered again and not carried out
-   * twice.
-   */
+  /** Key of this command: a repeat with the same key gets the first response and has no effect. */
   idempotencyKey?: string;
 }
 
-/** Parameters of `message/update`. One of `messageId` and `index` must be there. */
+/** Parameters of `message/update`. One of `messageId` and `index` is required. */
 export interface MessageUpdateParams {
-  /** The session. */
+  /** Id of the session. */
   sessionId: string;
-  /** The message. */
+  /** Id of the message. */
   messageId?: string;
-  /** Its place in the snapshot's `messages`, from 0. */
+  /** Index of the message in the snapshot's `messages`, from 0. Ignored if `messageId` is given. */
   index?: number;
-  /** Its words from now on. A model's answer keeps its calls and loses its thinking. */
+  /** New content. A model's answer keeps its calls and loses its thinking. */
   content: Content;
-  /** Whether what follows it is cut off and the model answers again. Default: false. */
+  /** `true` cuts off everything after the message and has the model answer again. Default: false. */
   regenerate?: boolean;
-  /**
-   * A name for this command: sent again under the same name, it is answered again and not carried out
-   * twice.
-   */
+  /** Key of this command: a repeat with the same key gets the first response and has no effect. */
   idempotencyKey?: string;
 }
 
-/** A model: who asks it, and what prompts depend on. */
+/** A model: where it is asked, and its properties that prompts depend on. */
 export interface Model {
-  /** Its name, handed back with `model/complete`. */
+  /** Name of the model, repeated in `model/complete`. Required unless `wire` is `editor` or `scripted`. */
   name?: string;
-  /** Who asks it, and how. Default: `editor`. */
+  /** API through which the model is asked. Default: `editor`. */
   wire?: ModelWire;
   /**
-   * Where it is asked: an http or https address without a user and a password, a query and a fragment. What
-   * the wire puts behind it may stand there and is taken off. Default: the wire's own provider. Never from
-   * a workspace's file.
+   * Base URL of the provider: http or https, without user, password, query and fragment. A trailing path
+   * that the wire itself appends is removed. Ignored in a workspace's file. Default: the wire's own
+   * provider.
    */
   baseUrl?: string;
   /**
-   * The name of its key: one that the client gave with `model/key`, else an environment variable. Never a
-   * key itself. Default: the wire's usual variable, such as `OPENAI_API_KEY`, where its own provider is
-   * asked, and none elsewhere. Never from a workspace's file.
+   * Name of the model's key, never a key itself: one that the client gave with `model/key`, otherwise an
+   * environment variable. Ignored in a workspace's file. Default: the wire's usual variable, such as
+   * `OPENAI_API_KEY`, for the wire's own provider; none for any other.
    */
   keyEnv?: string;
-  /** Whether answers come over a WebSocket; `openai-responses` alone has one. Default: false. */
+  /** `true` if answers come over a WebSocket, which only `openai-responses` has. Default: false. */
   webSocket?: boolean;
   /**
-   * Its window in tokens. Default: that of the known model of this name, else 128,000. Over `ollama` 16,384
-   * whatever its name is, for there a window is memory of the machine that serves it.
+   * Size of the window, in tokens. Default: that of the known model of this name, otherwise 128,000. With
+   * `ollama` 16,384 for any name, because the window takes memory of the machine that serves it.
    */
   window?: number;
   /**
-   * The most that it is to answer, in tokens; no more than its window. Default: what the model can and its
-   * window has left. What a prompt may weigh does not follow it: room for the answer is kept back by
-   * `reservedOutput`.
+   * Largest answer, in tokens, at most the window. Default: what the model can answer and the window has
+   * left. It does not change the size of prompts: `reservedOutput` keeps room for the answer.
    */
   maxOutput?: number;
-  /** The roles that it takes, such as `system`, `user`, `assistant`, `tool`. Default: all. */
+  /** Roles that the model accepts, such as `system`, `user`, `assistant`, `tool`. Default: all. */
   roles?: string[];
-  /** Whether it can be told to use no tool. Default: true. */
+  /** `true` if the model can be told not to use its tools. Default: true. */
   toolChoiceNone?: boolean;
-  /** Whether its answers come with their usage. Default: false. */
+  /** `true` if answers come with their usage. Default: false. */
   usage?: boolean;
-  /** Whether the client counts its tokens (`model/countTokens`). Default: false. */
+  /**
+   * `true` if the client counts requests (`model/countTokens`). Ignored if `usage` is true. Default: false.
+   */
   countTokens?: boolean;
-  /** Whether it takes pictures. Default: true. */
+  /** `true` if the model accepts pictures. Default: as known for the model of this name, otherwise true. */
   images?: boolean;
 }
 
 /** Parameters of `model/complete`. */
 export interface ModelCompleteParams {
-  /** Names the request in `model/delta`. */
+  /** Id of the request, which `model/delta` repeats. */
   requestId: string;
-  /** The session. */
+  /** Id of the session. */
   sessionId: string;
-  /** The turn that runs. */
+  /** Id of the running turn; absent if the request belongs to none. */
   turnId?: string;
-  /** What it is for. */
+  /** Purpose of the request. */
   purpose: ModelPurpose;
-  /** The model's name, as the client gave it. */
+  /** Name of the model, as the client gave it; absent if it gave none. */
   model?: string;
-  /** What it reads, in this order. */
+  /** Messages to send, in this order. */
   messages: PromptMessage[];
-  /** The tools that it is told of. */
+  /** Tools to offer to the model. */
   tools: Tool[];
-  /** Whether it may use them. */
+  /** Permission to call the tools. */
   toolChoice: ToolChoice;
-  /** How it is to answer. */
+  /** Options of the request. */
   options: ModelOptions;
 }
 
 /** Result of `model/complete`. A client that streamed everything answers `{}`. */
 export interface ModelCompleteResult {
-  /** What the model said; may hold `toolCall` parts. Where it is missing, the deltas are what it said. */
+  /** The model's answer; may hold `toolCall` parts. Default: the streamed content. */
   content?: Content;
-  /** Its calls. Where neither these nor `toolCall` parts are there, the deltas' calls are its calls. */
+  /**
+   * Tool calls beside `toolCall` parts of `content`. Default: the streamed calls, unless `content` has such
+   * parts.
+   */
   toolCalls?: ToolCall[];
-  /** Why it ended. Default: `toolUse` where there are calls, else `end`. */
+  /** Reason why the answer ended. Default: `toolUse` if it has calls, otherwise `end`. */
   stopReason?: StopReason;
-  /** What it used. */
+  /** Tokens that the model used. */
   usage?: Usage;
 }
 
 /** Parameters of `model/countTokens`. */
 export interface ModelCountTokensParams {
-  /** The texts. */
+  /** Texts to count. */
   texts: string[];
-  /** The model's name, as the client gave it. */
+  /** Name of the model, as the client gave it; absent if it gave none. */
   model?: string;
 }
 
 /** Result of `model/countTokens`. */
 export interface ModelCountTokensResult {
-  /** A count for each text, in their order. */
+  /** Tokens of each text, in the order of `texts`. */
   tokens: number[];
 }
 
 /** Parameters of `model/delta`. */
 export interface ModelDeltaParams {
-  /** The request that is answered. */
+  /** `requestId` of the `model/complete` that is being answered. */
   requestId: string;
-  /** What was added, in order. */
+  /** Additions to the answer, in order. */
   ops: DeltaOp[];
 }
 
 /** Parameters of `model/key`. */
 export interface ModelKeyParams {
-  /** Its name, as `model.keyEnv` names it, such as `OPENAI_API_KEY`. */
-  name: string;
   /**
-   * The key; it goes before an environment variable of that name. Without one, what was given is forgotten.
+   * Name of the key, as in the setting `model.keyEnv`, such as `OPENAI_API_KEY`: letters, digits and
+   * underscores.
    */
+  name: string;
+  /** The key; it precedes an environment variable of that name. If absent, the sidecar forgets the key. */
   value?: Key;
 }
 
 /** Result of `model/key`. */
 export type ModelKeyResult = Record<string, never>;
 
-/** How a model is to answer. */
+/** Options of a request to a model. */
 export interface ModelOptions {
-  /** The temperature; the model's own where it is missing. */
+  /** Sampling temperature. Default: the model's own. */
   temperature?: number;
-  /** The most that it may answer, in tokens; the model's own limit where it is missing. */
+  /** Longest answer, in tokens. Default: the model's own limit. */
   maxOutputTokens?: number;
 }
 
-/** What a model is asked for. */
+/** The purpose of a request to a model. */
 export type ModelPurpose =
   /** The next answer of a turn. */
   | "turn"
-  /** A summary. It is not shown to the user. */
+  /** A summary, which is not shown to the user. */
   | "summary"
-  /** A name for the session, where the setting `titles` is `model`. */
+  /** A title for the session, if the setting `titles` is `model`. */
   | "title";
 
 /** Parameters of `model/usage`. */
 export interface ModelUsageParams {
-  /** The session. */
+  /** Id of the session. */
   sessionId: string;
-  /** The turn that ran. */
+  /** Id of the turn; absent if the request belonged to none. */
   turnId?: string;
-  /** What the model was asked for. */
+  /** Purpose of the request. */
   purpose: ModelPurpose;
-  /** What it used. */
+  /** Tokens that the model used. */
   usage: Usage;
-  /** Who says so. */
+  /** Origin of `usage`. */
   source: UsageSource;
-  /** The sidecar's own estimate of the input, in tokens. */
+  /** Sidecar's own estimate of the input, in tokens. */
   estimatedTokens: number;
-  /** Who estimated. */
+  /** Token counter behind the estimate. */
   estimator: string;
 }
 
-/** How a model's provider is spoken to. */
+/** The API through which a model is asked. */
 export type ModelWire =
-  /** The client asks it (`model/complete`). */
+  /** The client asks the model (`model/complete`). */
   | "editor"
   /** Chat Completions: OpenAI, OpenRouter, DeepSeek, Copilot, vLLM, llama-server, LM Studio. */
   | "openai-chat"
-  /** Responses of OpenAI. */
+  /** Responses API of OpenAI. */
   | "openai-responses"
-  /** Messages of Anthropic. */
+  /** Messages API of Anthropic. */
   | "anthropic"
-  /** The native chat of Ollama. */
+  /** Native chat API of Ollama. */
   | "ollama"
-  /** A fixture in place of a provider: `baseUrl` is its path, one that is built in where there is none. */
+  /** A fixture instead of a provider: `baseUrl` is its path; the default is a built-in one. */
   | "scripted";
 
 /** The state of a notebook. */
 export interface Notebook {
-  /** Its address. */
+  /** URI of the notebook. */
   uri: string;
-  /** What it shows. */
+  /** Content of the notebook. */
   content: Content;
 }
 
-/** What happens to a section above its ceiling. */
+/** The handling of a section above its limit. */
 export type OnOverflow =
-  /** It stays whole. */
+  /** The section stays whole. */
   | "keep"
-  /** Its beginning and its end stay. */
+  /** The section is shortened to its head and tail. */
   | "shrink"
-  /** It is left out. */
+  /** The section is left out. */
   | "drop";
 
-/** A session that is open. */
+/** An open session. */
 export interface OpenSession {
-  /** The session. */
+  /** Id of the session. */
   sessionId: string;
-  /** Its state. */
+  /** State of the session. */
   state: State;
-  /** Who runs its loop. */
+  /** Side that runs the loop. */
   driver: Driver;
   /** Number of messages. */
   messages: number;
-  /** Requests that wait in its queue. */
+  /** Number of queued items. Always 0 in this version: see `queue` of the snapshot. */
   queued: number;
 }
 
-/** How a session came to be. */
+/** The origin of a session. */
 export type Origin =
-  /** It began with nothing. */
+  /** Created empty. */
   | "new"
-  /** It keeps what an edit, a retry, a cut or a reset of its parent would have lost. */
+  /** Holds the part of its parent that an edit, a retry, a truncation or a reset removed. */
   | "rewind"
-  /** A user went on from somewhere in its parent (`session/fork`). */
+  /** Forked by a user from a point in its parent (`session/fork`). */
   | "branch"
-  /** It runs for its parent. */
+  /** Runs in the background for its parent. */
   | "background";
 
-/** A part of a message. A receiver ignores kinds that it does not know. */
+/** A part of a message. Ignore parts of an unknown kind. */
 export type Part =
   /** Plain text. */
   | {
       type: "text";
-      /** The text, byte for byte. */
+      /** Text, byte for byte. */
       text: string;
     }
   /** A picture. */
   | {
       type: "image";
-      /** Such as `image/png`. */
+      /** Media type, such as `image/png`. */
       mediaType: string;
-      /** Base64 data, or an address. */
+      /** Base64 data, or a URL. */
       data: string;
     }
-  /** Something with an address, given with its text. */
+  /** The text of a resource with a URI. */
   | {
       type: "resource";
-      /** Its address. */
+      /** URI of the resource. */
       uri: string;
-      /** Its text. */
+      /** Text of the resource. */
       text: string;
     }
-  /** A file that stands beside a message as context. */
+  /** A file given with a message as context. */
   | {
       type: "contextFile";
-      /** Its path, as the editor names it. */
+      /** Path of the file, as the editor names it. */
       path: string;
-      /** Its text. */
+      /** Text of the file. */
       text: string;
     }
   /**
-   * What was so when a user's message was made, such as the open files or the date. A prompt shows it as
-   * text.
+   * Background captured with a user's message, such as the open files or the date. Prompts show it as text.
    */
   | {
       type: "attachment";
-      /** What it is. */
+      /** Name of the attachment. */
       name: string;
-      /** Its text. */
+      /** Text of the attachment. */
       text: string;
     }
   /** A model's thinking. Only in assistant messages. */
   | {
       type: "reasoning";
-      /** The thinking; may be empty where the provider gives a signature only. */
+      /** Text of the thinking; may be empty if the provider gives only a signature. */
       text: string;
-      /** The provider's signature, opaque. */
+      /** Provider's signature, opaque. */
       signature?: string;
       /**
-       * What else the provider's block holds, as it came: its type where it is not `thinking`, its index,
-       * its id, data that only the provider can read. `madeBy` is the sidecar's own: the wire and the model
-       * that the block is from, for no other one can use it.
+       * Rest of the provider's block as received: its type if that is not `thinking`, its index, its id,
+       * data that only the provider can read. The sidecar adds `madeBy`: the wire and model of the block,
+       * since no other can use it.
        */
       block?: { [key: string]: unknown };
     }
   /** A model's request to run a tool. Only in assistant messages. */
   | {
       type: "toolCall";
-      /** Unique in the session; the sidecar changes an id that was used before. */
+      /** Id, unique in the session. The sidecar replaces an id that was used before. */
       id: string;
-      /** The tool's name. */
+      /** Name of the tool. */
       name: string;
-      /** The arguments, as JSON text. */
+      /** Arguments as JSON text. */
       arguments: Arguments;
-      /** The id in its source, where the sidecar changed it. */
+      /** Original id, if the sidecar replaced it. */
       sourceId?: string;
     }
-  /** What a tool answered. Only in tool messages. */
+  /** The result of a tool call. Only in tool messages. */
   | {
       type: "toolResult";
-      /** The call that it answers. */
+      /** Id of the call. */
       toolCallId: string;
-      /** What the tool said. */
+      /** Content of the result. */
       content: Content;
-      /** Whether the tool failed. */
+      /** `true` if the tool failed. Default: false. */
       isError?: boolean;
-      /** The exit code, where there is one. */
+      /** Exit code, if the tool has one. */
       exitCode?: number;
-      /** Files that it changed. */
+      /** Files that the tool changed. */
       effects?: Effect[];
     }
-  /** A block that a provider made by itself, in the form of its own wire. Only in assistant messages. */
+  /**
+   * A block that the provider made itself, such as a search result, in its wire's form. Only in assistant
+   * messages.
+   */
   | {
       type: "raw";
-      /**
-       * The block as the provider had it. `madeBy` is the sidecar's own: the wire and the model that it is
-       * from.
-       */
+      /** Block as the provider sent it. The sidecar adds `madeBy`: the wire and model of the block. */
       wire: unknown;
     };
 
-/** What a session waits for. */
+/** The calls that a session waits for. */
 export interface Pause {
-  /** The calls that wait for a decision. */
+  /** Calls that wait for a decision. */
   reasons: PauseReason[];
 }
 
-/** A call that waits for a decision of the user. */
+/** A call that waits for the user's decision. */
 export interface PauseReason {
-  /** The call. */
+  /** Id of the call. */
   toolCallId: string;
-  /** The tool's name. */
+  /** Name of the tool. */
   name: string;
-  /** The arguments, as JSON text. */
+  /** Arguments as JSON text. */
   arguments: Arguments;
-  /** Why it must be decided, for the user. */
+  /** Reason why the call must be decided, for the user. */
   reason: string;
 }
 
 /**
- * A call without a result: after a restart the client answers it with `tool/result`, runs it again, or
- * cancels the turn.
+ * A call without a result. After a restart the client runs it again, sends `tool/result`, or cancels the
+ * turn.
  */
 export interface PendingCall {
-  /** The call. */
+  /** Id of the call. */
   toolCallId: string;
-  /** Its turn. */
+  /** Id of the turn. */
   turnId: string;
-  /** The tool's name. */
+  /** Name of the tool. */
   name: string;
-  /** The arguments, as JSON text. */
+  /** Arguments as JSON text. */
   arguments: Arguments;
 }
 
-/** Something that is never to be forgotten. */
+/** A pinned text. Unlike the pins of `context/pin`, no prompt shows it. */
 export interface Pin {
-  /** Its id. */
+  /** Id of the pin. */
   id: string;
-  /** Its words. */
+  /** Text of the pin. */
   text: string;
 }
 
 /**
- * Something that every prompt shows, byte for byte, because the user wants it. A message that the prompt
- * shows whole in its place is not shown twice.
+ * A message or text that every prompt shows, byte for byte. A message that the prompt shows whole anyway is
+ * not repeated.
  */
 export interface Pin2 {
-  /** Its id. */
+  /** Id of the pin. */
   pinId: string;
-  /** The message, where it is one. The pin goes with it. */
+  /** Id of the pinned message; absent for a text. If the message is removed, so is the pin. */
   messageId?: string;
-  /** The words, where it is no message. */
+  /** The pinned text; absent for a message. */
   text?: string;
-  /** Its size in tokens. */
+  /** Size of the pin, in tokens. */
   tokens: number;
 }
 
-/** Where the block of a compaction stands in the prompt. */
+/** Placement of a compaction's block in the prompt. */
 export type Placement =
-  /** A user message before the history that it does not stand for. */
+  /** A user message before the history that is not covered. */
   | "userAtBoundary"
-  /** A system message there. */
+  /** A system message at that position. */
   | "systemMessage"
   /** The end of the system message. */
   | "systemPromptTail";
 
 /** A section of a prompt. */
 export interface PlanSection {
-  /** How it reaches the model. */
+  /** Channel of the section. */
   channel: Channel;
-  /** Its name, such as `system`, `keptUserMessages`, `history`. */
+  /** Name, such as `system`, `keptUserMessages` or `history`. */
   name: string;
   /**
-   * Its messages: the index of the first, and the index after the last. Both are equal for tools; sections
-   * of the system text share one message.
+   * Index of its first message and index after its last one. Both are equal for tools; sections of the
+   * system text share one message.
    */
   messages: [number, number];
-  /** Its size in tokens. */
+  /** Size of the section, in tokens. */
   tokens: number;
-  /** The lowest would go first. Missing where it is never given up. */
+  /** Order in which sections could be given up, the lowest first; absent if it is never given up. */
   priority?: number;
-  /** Whether a provider's cache may keep the prompt up to its end. */
+  /** `true` if a provider's cache may keep the prompt up to the end of this section. */
   cacheBreakpoint: boolean;
 }
 
-/** Why a prompt does not begin with the one before it. */
+/** The reason why a prompt does not begin with the previous one. */
 export type PrefixBreak =
   /** A compaction came into force. */
   | "compaction"
-  /** One went out of force. */
+  /** A compaction was undone. */
   | "undo"
-  /** One was made again, or came back. */
+  /** A compaction was redone. */
   | "redo"
-  /** Something was pinned. */
+  /** A pin was added. */
   | "pin"
-  /** Something is pinned no longer. */
+  /** A pin was removed. */
   | "unpin"
-  /** Messages were taken out of sight. */
+  /** Messages were excluded. */
   | "exclude"
-  /** A message has other words. */
+  /** A message was edited. */
   | "edit"
-  /** A message left. */
+  /** A message was removed. */
   | "remove"
-  /** The end was cut off. */
+  /** The transcript was truncated. */
   | "truncate"
-  /** An answer is given again. */
+  /** An answer is generated again. */
   | "retry"
-  /** A new chat began. */
+  /** The session was reset. */
   | "reset"
-  /** The editor's history is another one. */
+  /** The editor's history differs. */
   | "history"
-  /** Summaries that the editor kept came into force. */
+  /** Summaries stored by the editor came into force. */
   | "restore"
-  /** A result came for a call that stood in a prompt without one. */
+  /** A result arrived for a call that an earlier prompt showed without one. */
   | "lateResult"
-  /** Another model is asked. */
+  /** The model changed. */
   | "model"
-  /** The tools are others. */
+  /** The tools changed. */
   | "tools"
-  /** System text or sections are others. */
+  /** System text or sections changed. */
   | "system"
-  /** The system text is made anew in each turn, by a setting. */
+  /** The system text is rebuilt for each turn, by a setting. */
   | "perTurn"
   /** Completed turns are shown without their tool rounds, by a setting. */
   | "stripCompletedTurns"
   /**
-   * Thinking that was shown before is left out, because the model takes it back only behind the prompt that
-   * it followed. What changed before it is told beside this.
+   * Thinking shown before is left out, because the model accepts it only after the prompt it followed. The
+   * earlier change is reported beside this one.
    */
   | "thinking"
-  /** Nobody announced it: a defect. */
+  /** No cause was announced: a bug. */
   | "unknown";
 
-/** The name under which `$/progress` reports: what the client gave as `workDoneToken`. */
+/** The token under which `$/progress` reports, given by the client as `workDoneToken`. */
 export type ProgressToken = number | string;
 
 /** A message of a prompt. */
 export interface PromptMessage {
-  /** Its role. */
+  /** Role of the message. */
   role: PromptRole;
-  /** What it says. In the system message each section is a part. */
+  /** Content. In the system message each section is a part. */
   parts: Part[];
-  /** Whether a provider's cache may keep the prompt up to the end of this message. */
+  /** `true` if a provider's cache may keep the prompt up to the end of this message. Default: false. */
   cacheBreakpoint?: boolean;
 }
 
-/** Parameters of `prompt/render`. Either `sessionId` or `history` must be there. */
+/** Parameters of `prompt/render`. Without `sessionId`, `history` or `input` is required. */
 export interface PromptRenderParams {
-  /** The session. */
+  /**
+   * Id of the session. Default: the one with a turn of `history`, or none: the prompt is for this response
+   * only.
+   */
   sessionId?: string;
-  /** The folder; where a history without a session is looked for, and kept. */
+  /**
+   * Folder in which that session is looked for and a new `sessionId` is stored. Default: the client's first
+   * folder.
+   */
   workspaceFolder?: string;
-  /** The client's own copy of the turns so far. It is matched with the session. */
+  /** Client's own copy of the turns so far, to be matched with the session. */
   history?: Turn[];
-  /** The current request. Missing where it is in the session already. */
+  /** Current request; absent if it is in the session already. */
   input?: Input;
-  /** The rounds of the current turn, all of them or those that the session has not. */
+  /** Rounds of the current turn: all, or those that the session does not have. Requires `input`. */
   rounds?: Round[];
-  /** Results of the rounds' calls that are not in their round. */
+  /** Results of calls in `rounds` that are not in their round. Requires `input`. */
   toolResults?: ToolResult[];
-  /** What earlier renders of the running turn answered as metadata, where the client kept it. */
+  /** Metadata from earlier renders of the running turn, if the client kept it. */
   metadata?: TurnMetadata;
-  /** The tools from now on. */
+  /** Tools from now on. Default: unchanged. */
   tools?: Tool[];
-  /** The caller's sections from now on. */
+  /** Client's sections from now on. Default: unchanged. */
   sections?: Section[];
-  /** Values that belong to the request. */
+  /** Named values of the request. */
   variables?: Variable[];
-  /** Notebooks as they stand. */
+  /** State of the notebooks. */
   notebook?: Notebook[];
   /**
-   * What is so now. It is captured with the request where this render brings that for the first time; what
-   * has changed since waits for the next request.
+   * Background of the request, captured with it by the first render that brings it. Later changes wait for
+   * the next request.
    */
   attachments?: Attachment[];
-  /** The model that the prompt is for. */
+  /** Model that the prompt is for. Default: the session's. */
   model?: Model;
-  /** The most that the prompt may weigh, in tokens, below what the model allows. */
+  /** Largest size of the prompt, in tokens, below what the model allows. */
   budget?: number;
   /**
-   * Tokens above which a result that comes with this request is shown by its head and its tail, in the
-   * place of the setting of the same name. Never 0.
+   * Size in tokens above which results that come with this request are shown by head and tail only, instead
+   * of the setting of this name. Never 0.
    */
   maxToolResultTokens?: number;
-  /** When it compacts. Default: `auto`. */
+  /** Condition under which the render compacts. Default: `auto`. */
   summarize?: RenderSummarize;
-  /** Whether cache breakpoints are marked. Default: true. After a failed summary they never are. */
+  /** `true` marks cache breakpoints, except after a failed summary. Default: true. */
   cacheBreakpoints?: boolean;
-  /** Reports progress with `$/progress` while a summary is made. */
+  /** Token for `$/progress` reports while a summary is made. */
   workDoneToken?: ProgressToken;
 }
 
 /** Result of `prompt/render`. */
 export interface PromptRenderResult {
-  /** The session that keeps what was rendered; nothing where the prompt was made for this answer alone. */
+  /**
+   * Id of the session that keeps the rendered turns; absent if the prompt was made for this response only.
+   */
   sessionId?: string;
-  /** What to send, in this order. Neighbours of one role are never joined here. */
+  /** Messages to send, in this order. Neighbours of one role are never joined. */
   messages: PromptMessage[];
-  /** The tools to send, sorted by name. */
+  /** Tools to send, sorted by name. */
   tools: Tool[];
-  /** What the prompt is made of, in order. */
+  /** Sections of the prompt, in order. */
   plan: PlanSection[];
-  /** Its size in tokens, tools included. */
+  /** Size of the prompt, in tokens, including tools. */
   tokens: number;
-  /** The most it was allowed to weigh, in tokens. */
+  /** Largest size that was allowed, in tokens. */
   limit: number;
-  /** The model's window in tokens. */
+  /** Window of the model, in tokens. */
   window: number;
-  /** Who counted. */
+  /** Token counter. */
   estimator: string;
-  /** What is not in it as it was said. */
+  /** Everything that the prompt does not show verbatim. */
   cuts: Cut[];
-  /** What is new to persist with the turn and to hand back unchanged. */
+  /** New metadata: persist it with the turn and hand it back unchanged. */
   metadata: TurnMetadata;
-  /** The compaction that the prompt obeys. */
+  /** Id of the compaction that the prompt follows; absent if there is none. */
   compactionId?: string;
-  /** How that compaction was made. */
+  /** Mode of that compaction. */
   mode?: CompactionMode;
-  /** How far its deterministic steps went. */
+  /** Extent of its deterministic steps. */
   strength?: Strength;
-  /** What went otherwise than asked. */
+  /** Deviations from the request that are not errors. */
   diagnostics: Diagnostic[];
-  /** The session that keeps what the client's history no longer has. */
+  /** Id of the session that keeps what the client's history no longer has. */
   fork?: string;
 }
 
 /** The role of a message of a prompt. */
 export type PromptRole =
-  /** The one system message. */
+  /** System text, and a summary placed directly after it. */
   | "system"
-  /** The user, memories, and the summary. */
+  /** The user, memories and the summary. */
   | "user"
   /** The model. */
   | "assistant"
   /** A tool: exactly one `toolResult`. */
   | "tool";
 
-/** A command that waited and could not be carried out. */
+/** A queued item that could not be carried out. */
 export interface QueueFailure {
-  /** Its id in the queue. */
+  /** Id of the item. */
   itemId: string;
-  /** Why. */
+  /** Error of the item. */
   error: EventError;
 }
 
-/** A command that waits. */
+/** A queued command. */
 export interface QueueItem {
-  /** Its id. */
+  /** Id of the item, for `queue/remove`. */
   itemId: string;
-  /** Its method, such as `turn/start`. */
+  /** Method of the command, such as `turn/start`. */
   method: string;
-  /** Whether it goes before those that are not urgent. */
+  /** `true` if the item goes before those without priority. */
   priority: boolean;
-  /** The turn that it will be. */
+  /** Id of the turn that the request will start. */
   turnId?: string;
-  /** The message that it will be, or is about. */
+  /** Id of the message that the request will become, or that the command concerns. */
   messageId?: string;
-  /** The user's words. */
+  /** User's content; absent if the command has none. */
   content?: Part[];
 }
 
 /** Parameters of `queue/remove`. */
 export interface QueueRemoveParams {
-  /** The session. */
+  /** Id of the session. */
   sessionId: string;
-  /** What waits. */
+  /** Id of the queued item. Fails with `StaleReference` if it is not in the queue. */
   itemId: string;
 }
 
 /** Result of `queue/remove`. */
 export interface QueueRemoveResult {
-  /** What waits no longer, with the user's words. */
+  /** Items removed from the queue, with the user's content. */
   removed: QueueItem[];
 }
 
-/** When a render compacts. */
+/** The condition under which a render compacts. */
 export type RenderSummarize =
-  /** When the prompt is too large. */
+  /** If the prompt is too large. */
   | "auto"
-  /** In any case. */
+  /** Always. */
   | "force"
-  /** Never: a prompt that is too large is the error BudgetExceeded. */
+  /** Never: a prompt that is too large fails with `BudgetExceeded`. */
   | "never";
 
 /** Parameters of `tool/requestPermission`. */
 export interface RequestPermissionParams {
-  /** The session. */
+  /** Id of the session. */
   sessionId: string;
-  /** The turn that waits. */
+  /** Id of the turn that waits. */
   turnId: string;
-  /** The calls that wait for a decision. Nothing of their round runs before all are decided. */
+  /** Calls that wait for a decision. No call of their round runs before all are decided. */
   reasons: PauseReason[];
 }
 
 /**
- * Result of `tool/requestPermission`. A client that has no answer sends null: the pause stays until
- * `tool/decide`.
+ * Result of `tool/requestPermission`. Null, for no answer, keeps the session paused until `tool/decide`.
  */
 export interface RequestPermissionResult {
-  /** The decisions. */
+  /** Decisions about the calls. */
   decisions: Decision[];
 }
 
-/** A summary that was not applied, and why. */
+/** A summary that was not applied. */
 export interface RestoreEntry {
-  /** The round that it names; empty where it names none. */
+  /** Id of the round that the summary names; empty if it names none. */
   toolCallRoundId: string;
-  /** Why, for people and logs. */
+  /** Reason, for people and logs. */
   reason: string;
 }
 
-/** What opening a session did with what was there. Nothing fails in silence. */
+/** The outcome of opening a session: what was restored, and everything that could not be. */
 export interface RestoreReport {
-  /** Where the session came from. */
+  /** Origin of the session's content. */
   source: RestoreSource;
-  /** Compactions that the client's metadata brought back, by id. */
+  /** Ids of compactions restored from the client's metadata. */
   restored: string[];
-  /** Compactions that were there already. */
+  /** Ids of compactions that the session already had. */
   already: string[];
   /** Summaries whose source has changed since. */
   stale: RestoreEntry[];
   /** Summaries of rounds that are not in the session. */
   orphans: RestoreEntry[];
-  /** Summaries that were given more than once. */
+  /** Summaries given more than once, or covered by a newer one. */
   duplicates: RestoreEntry[];
-  /** Entries that mark a failed summary, or that cannot be read. */
+  /** Entries that mark a failed summary or cannot be read. */
   failures: RestoreEntry[];
-  /** The session that keeps what the client's history no longer has. */
+  /** Id of the session that keeps what the client's history no longer has. */
   fork?: string;
-  /** Messages that left the session for the fork. */
+  /** Number of messages moved to the fork. */
   truncatedMessages: number;
-  /** Messages that the client's history brought. */
+  /** Number of messages added from the client's history. */
   appendedMessages: number;
-  /** Rows of the store that cannot be read: where they stood, and why. The rest is here. */
+  /**
+   * Rows of the store that cannot be read, each with its place and the reason. The rest is in the session.
+   */
   unreadable: string[];
-  /** Everything else that a person may want to know. */
+  /** Other remarks for people. */
   diagnostics: Diagnostic[];
 }
 
-/** Where a session came from when it was opened. */
+/** The origin of an opened session's content. */
 export type RestoreSource =
-  /** There was nothing: it is new. */
+  /** None: the session is new. */
   | "new"
-  /** The sidecar's own store. */
+  /** The sidecar's store. */
   | "store"
   /** The client's history. */
   | "history"
-  /** Both, matched. */
+  /** Both, matched with each other. */
   | "both";
 
-/** What is never covered, at the least. */
+/** The minimum of history that a compaction never covers. */
 export type Retention = "rounds" | { userTurns: number } | { messages: number } | { tokenTail: number };
 
-/** A call of a model that is made again. */
+/** A retry of a model request. */
 export interface Retrying {
-  /** Which attempt comes next; the first one is 1. */
+  /** Number of the next attempt; the first attempt is 1. */
   attempt: number;
-  /** After how long, in milliseconds. */
+  /** Delay before the attempt, in milliseconds. */
   delayMs: number;
-  /** Why the one before came to nothing. */
+  /** Reason why the last attempt failed. */
   reason: string;
 }
 
-/** What a user says about a compaction. */
+/** A user's decision about a compaction. */
 export type ReviewDecision =
-  /** It holds as it is. */
+  /** Accepts it unchanged. */
   | "accept"
-  /** It holds with `text` in the place of its narrative. */
+  /** Accepts it with `text` instead of its narrative. */
   | "edit"
-  /** It does not hold. Where the prompt does not fit, the steps that need no model make room. */
+  /** Rejects it. If the prompt does not fit, the steps that need no model make room. */
   | "refuse";
 
-/** Who says something in a session. */
+/** The author of a message in a session. */
 export type Role =
   /** The user. */
   | "user"
@@ -2387,190 +2411,196 @@ export type Role =
   /** A record of the session that no model sees, such as a notice. */
   | "event";
 
-/** A model's answer with the results of its tool calls, as a client gives it. */
+/** A model's answer with the results of its tool calls, as a client reports it. */
 export interface Round {
-  /** The client's id of the round: a summary names it as its `toolCallRoundId`. */
+  /**
+   * Client's id of the round; a summary refers to it as its `toolCallRoundId`. Default:
+   * `assistant.externalId`.
+   */
   id?: string;
-  /** What the model answered. */
+  /** The model's answer. */
   assistant: AssistantInput;
-  /** The results of its calls. */
+  /** Results of the answer's tool calls. */
   results?: ToolResult[];
   /**
-   * A summary that stands for this round and everything before it. Metadata of the turn that names the
-   * round wins.
+   * Summary that stands for this round and all before it. Ignored if the turn's metadata has one for the
+   * round.
    */
   summary?: string;
 }
 
 /** Parameters of `round/append`. */
 export interface RoundAppendParams {
-  /** The session. */
+  /** Id of the session. */
   sessionId: string;
-  /** The turn; the running one where it is missing. */
+  /** Id of the newest turn, which is the default. Any other fails with `StaleReference`. */
   turnId?: string;
-  /** What the client's own loop produced. */
+  /** Round that the client's loop produced. */
   round: Round;
 }
 
 /** Result of `round/append`. */
 export interface RoundAppendResult {
-  /** The sidecar's id of the round. */
+  /** Sidecar's id of the round. */
   roundId: string;
-  /** The assistant message, then its results. */
+  /** Ids of the assistant message and then of its results. */
   messageIds: string[];
 }
 
 /** A round in a snapshot. */
 export interface RoundView {
-  /** The sidecar's id. */
+  /** Sidecar's id of the round. */
   id: string;
-  /** The client's id. */
+  /** Client's id of the round. */
   externalId?: string;
-  /** The id of its assistant message. */
+  /** Id of the assistant message. */
   assistant: string;
-  /** The ids of its results, in the order of the calls. */
+  /** Ids of the results, in the order of the calls. */
   results: string[];
-  /** What stands in the prompt for this round and everything before it. */
+  /** Text that stands in the prompt for this round and everything before it. */
   summary?: string;
 }
 
-/** What is shared. */
+/** The state that sessions share. */
 export interface Scope {
-  /** Rises with every change; 0 before the first. */
+  /** Revision number, which grows with each change; 0 before the first. */
   revision: number;
-  /** What is to do, in order. */
+  /** Todos, in order. */
   todos: Todo[];
-  /** The plan, in words. */
+  /** Plan, as text; absent if there is none. */
   plan?: string;
-  /** What is never to be forgotten. */
+  /** Pinned texts, which no prompt shows. */
   pins: Pin[];
-  /** What was made. */
+  /** Artifacts of the sessions. */
   artifacts: Artifact[];
 }
 
-/** Parameters of `scope/get`. One of `sessionId` and `workScope` must be there. */
+/** Parameters of `scope/get`. One of `sessionId` and `workScope` is required. */
 export interface ScopeGetParams {
-  /** A session of the scope. One without a work scope has a scope of its own. */
+  /**
+   * Session of the scope; one without a work scope has its own. Fails with `UnknownSession` if it is not
+   * open here.
+   */
   sessionId?: string;
-  /** The scope's name. */
+  /** Name of the scope. Ignored if `sessionId` is given. */
   workScope?: string;
-  /** The folder that the scope belongs to; the client's first one where it is missing. */
+  /** Folder of the scope. Ignored if `sessionId` is given. Default: the client's first folder. */
   workspaceFolder?: string;
 }
 
 /**
- * Parameters of `scope/put`. One of `sessionId` and `workScope` must be there; what else is missing stays.
+ * Parameters of `scope/put`. One of `sessionId` and `workScope` is required; other absent fields stay
+ * unchanged.
  */
 export interface ScopePutParams {
-  /** A session of the scope. One without a work scope has a scope of its own. */
+  /**
+   * Session of the scope; one without a work scope has its own. Fails with `UnknownSession` if it is not
+   * open here.
+   */
   sessionId?: string;
-  /** The scope's name. */
+  /** Name of the scope. Ignored if `sessionId` is given. */
   workScope?: string;
-  /** The folder that the scope belongs to; the client's first one where it is missing. */
+  /** Folder of the scope. Ignored if `sessionId` is given. Default: the client's first folder. */
   workspaceFolder?: string;
   /** All todos. */
   todos?: Todo[];
-  /** The plan; an empty one is none. */
+  /** Plan; an empty text removes it. */
   plan?: string;
   /** All pins. */
   pins?: Pin[];
-  /** Artifacts: one whose id is there takes its place, others are added. */
+  /** Artifacts to add, or to replace by id. */
   artifacts?: Artifact[];
-  /** Only where the scope has this revision; another one is the error StaleReference. */
+  /** Revision that the scope must have. Fails with `StaleReference` if it has another. */
   ifRevision?: number;
 }
 
 /** Result of `scope/get` and `scope/put`. */
 export interface ScopeResult {
-  /** The scope's name. */
+  /** Name of the scope. */
   workScope: string;
-  /** What is shared now. */
+  /** Content of the scope. */
   scope: Scope;
 }
 
-/** A message that holds the words. */
+/** A message that contains the words. */
 export interface SearchHit {
-  /** Its id, under which `context/recall` gives all of it. */
+  /** Id of the message; `context/recall` returns its whole text. */
   ref: string;
-  /** Its position. */
+  /** Position of the message. */
   ord: number;
-  /** Who said it. */
+  /** Author of the message. */
   role: Role;
-  /** Its turn. */
+  /** Id of the turn. */
   turnId: string;
-  /** The parts of its text that hold the words, byte for byte, with ` … ` between them. */
+  /** Parts of the text around the words, byte for byte, separated by ` … `. */
   excerpt: string;
-  /** Where the first part begins, in bytes of the text. */
+  /** Start of the first part, in bytes of the text. */
   offset: number;
-  /** What became of it in the prompt. */
+  /** Status of the message in the prompt. */
   status: MessageStatus;
-  /** Bytes of its text. */
+  /** Size of the text, in bytes. */
   bytes: number;
 }
 
-/** A section that the caller brings. */
+/** A section of the prompt that the client provides. */
 export interface Section {
-  /** Where it stands. Default: `system`. */
+  /** Place of the section. Default: `system`. */
   channel?: SectionChannel;
-  /** Its name in plans and reports. */
+  /** Name in plans and reports. Must not be empty. */
   name: string;
-  /** Its text. */
+  /** Text of the section. */
   content: string;
   /**
-   * Its place among what the plan says could be given up, the lowest first; without one it is not among
-   * that. No section is given up by itself: where there is no room, history is compacted. `maxTokens`
-   * bounds a section.
+   * Order in which the plan lists sections that could be given up, the lowest first. No section is given up
+   * automatically: history is compacted instead, and only `maxTokens` bounds a section. Default: never.
    */
   priority?: number;
-  /** Its own ceiling in tokens. */
+  /** Largest size of the section, in tokens. Default: unlimited. */
   maxTokens?: number;
-  /** What happens above that ceiling. Default: `keep`. */
+  /** Treatment of a section larger than `maxTokens`. Default: `keep`. */
   onOverflow?: OnOverflow;
 }
 
-/** Where a caller's section stands. */
+/** The position of a caller's section. */
 export type SectionChannel =
   /** In the system message. */
   | "system"
-  /** A message of its own after it. */
+  /** As a separate message after it. */
   | "memory";
 
-/** The size of a section that does not fit. */
+/** The size of a section. */
 export interface SectionSize {
-  /** How it reaches the model, where that is known. */
+  /** Channel of the section, if known. */
   channel?: Channel;
-  /** Its name. */
+  /** Name of the section. */
   name: string;
-  /** Its size in tokens. */
+  /** Size of the section, in tokens. */
   tokens: number;
 }
 
 /** The size of a section of a prompt. */
 export interface SectionTokens {
-  /** How it reaches the model. */
+  /** Channel of the section. */
   channel: Channel;
-  /** Its name. */
+  /** Name of the section. */
   name: string;
-  /** Its size in tokens. */
+  /** Size of the section, in tokens. */
   tokens: number;
 }
 
-/** What the sidecar answers as `capabilities.experimental.threadhold` of `initialize`. */
+/** The sidecar's `capabilities.experimental.threadhold` of `initialize`. */
 export interface ServerCapabilities {
-  /** The version of the protocol that it speaks. */
+  /** Version of the protocol. */
   protocolVersion: number;
-  /** The version of the program. */
+  /** Version of the program. */
   serverVersion: string;
-  /**
-   * The levels of the protocol that it has whole. Methods of other levels are among `methods` as far as
-   * they go.
-   */
+  /** Levels of the protocol that are fully supported. `methods` may list methods of other levels. */
   levels: string[];
-  /** The methods and notifications of both sides, by name. */
+  /** Names of the supported methods and notifications, in both directions. */
   methods: string[];
-  /** The types of `session/event`. */
+  /** Types of `session/event`. */
   events: string[];
-  /** The states of a session. */
+  /** States of a session. */
   states: string[];
 }
 
@@ -2579,260 +2609,261 @@ export type ServerDiagnosticsParams = Record<string, never>;
 
 /** Result of `server/diagnostics`. */
 export interface ServerDiagnosticsResult {
-  /** The version of the program. */
+  /** Version of the program. */
   serverVersion: string;
-  /** The version of the protocol. */
+  /** Version of the protocol. */
   protocolVersion: number;
-  /** The process. */
+  /** Process id of the sidecar. */
   pid: number;
-  /** Who counts tokens. */
+  /** Token counter. */
   estimator: string;
-  /** The stores that are open. */
+  /** Open stores. */
   storage: StorageInfo[];
-  /** The sessions that are open. */
+  /** Open sessions. */
   sessions: OpenSession[];
-  /** Requests of the client that have no answer yet. */
+  /** Number of the client's requests without a response. */
   requestsInFlight: number;
-  /** The most that there may be. */
+  /** Largest number of such requests; one more fails with `Overloaded`. */
   requestLimit: number;
-  /** Requests to the client that have no answer yet. */
+  /** Number of the sidecar's requests to the client without a response. */
   askedOfClient: number;
 }
 
 /** Parameters of `session/close`. */
 export interface SessionCloseParams {
-  /** The session. */
+  /** Id of the session. Fails with `UnknownSession` if it is not open here. */
   sessionId: string;
 }
 
-/** Result of `session/close`: everything is on disk and another process may hold the session. */
+/** Result of `session/close`: everything is on disk, and another process may open the session. */
 export type SessionCloseResult = Record<string, never>;
 
 /** Parameters of `session/configure`. */
 export interface SessionConfigureParams {
-  /** The session. */
+  /** Id of the session. Fails with `UnknownSession` if it is not open here. */
   sessionId: string;
-  /** Settings to change; those that are missing stay. */
+  /** Settings to change; absent ones stay. */
   settings?: Settings;
-  /** Its new title. */
+  /** New title. Default: unchanged. */
   title?: string;
 }
 
 /** Result of `session/configure`. */
 export interface SessionConfigureResult {
-  /** The settings in force. */
+  /** Settings in force. */
   settings: Settings;
-  /** Names that no setting has, of the kind `unknownSetting`. */
+  /** Unknown setting names, each as a diagnostic of kind `unknownSetting`. */
   diagnostics: Diagnostic[];
 }
 
 /** Parameters of `session/delete`. */
 export interface SessionDeleteParams {
-  /** The session. */
+  /** Id of the session, open or not. Fails with `UnknownSession` if no store has it. */
   sessionId: string;
 }
 
 /**
- * Result of `session/delete`: what is gone for good, of the session and of the copies that rewinds of it
- * left behind.
+ * Result of `session/delete`: counts of what was deleted, including copies that rewinds of the session left
+ * behind.
  */
 export interface SessionDeleteResult {
-  /** Messages. */
+  /** Number of deleted messages. */
   deletedMessages: number;
-  /** Compaction records. */
+  /** Number of deleted compaction records. */
   deletedCompactions: number;
-  /** Large results and pictures that nothing else refers to. */
+  /** Number of deleted large results and pictures; those still in use elsewhere stay. */
   deletedBlobs: number;
-  /** Their size in bytes. */
+  /** Size of these results and pictures, in bytes. */
   deletedBlobBytes: number;
   /**
-   * Whether no trace of them is left in the store's file, nor in the session's own in its workspace. Not so
-   * while another process reads the store: the rows are gone then, and their bytes may last until the next
-   * deletion. Nor where the session's own file could not be removed, which the log says; nor where a
-   * session stays that was made of it (a branch, a copy that somebody went on in, one that runs in the
-   * background) or that it was made of, for that may say the same words until it is deleted itself.
+   * `true` if no trace of them is left in the store's file or the session's own file in its workspace.
+   * False while another process reads the store: the rows are deleted, but their bytes may last until the
+   * next deletion. False if the session's own file could not be removed (the log has the reason). False if
+   * a related session stays that may hold the same text until it is deleted itself: the one that this was
+   * made of, a branch, a continued copy, or one that runs in the background.
    */
   scrubbed: boolean;
 }
 
 /** Parameters of `session/event`. */
 export type SessionEvent = {
-  /** The session. */
+  /** Id of the session. */
   sessionId: string;
-  /** Names the numbering; a new process is a new stream. */
+  /** Id of the numbering; a new process starts a new stream. */
   stream: string;
-  /** One more than the number of the event before, in this session and stream. */
+  /** Number of the event: one more than that of the event before it in this session and stream. */
   seq: number;
 } & (
   /**
-   * The session as it stands; everything from before is out of date. It is no happening of its own: its
-   * `seq`, and its snapshot's, is that of the last event that is in it, and the next event is that number
-   * plus one. Take it whatever number and stream you have. It comes in the place of events that a client
-   * did not read in time.
+   * The whole session. Replaces everything received before and is applied whatever `seq` and `stream` the
+   * client has. It does not take a number: its `seq`, and that of its snapshot, is that of the last event
+   * that it includes. Sent instead of events that the client did not read in time.
    */
   | {
       type: "snapshot";
-      /** The session, whole. */
+      /** The session. */
       snapshot: Snapshot;
     }
   /** An answer begins. */
   | {
       type: "streamStarted";
-      /** The message that it will be. */
+      /** Id of the message that the answer becomes. */
       messageId: string;
-      /** Its turn. */
+      /** Id of the turn. */
       turnId: string;
     }
-  /** An answer goes on. */
+  /** An answer in progress changed. */
   | {
       type: "streamDelta";
-      /** The message that it will be. */
+      /** Id of the message that the answer becomes. */
       messageId: string;
-      /** What was added, in order. */
+      /** Changes, in order. */
       ops: DeltaOp[];
     }
   /** An answer ended. Its message follows as `messageAdded`, with the same id. */
   | {
       type: "streamFinished";
-      /** The message that it will be. */
+      /** Id of the message that the answer becomes. */
       messageId: string;
-      /** Why it ended; missing where it was cancelled or failed. */
+      /** Reason why the answer ended, such as `cancelled` or `failed`. */
       stopReason?: StopReason;
     }
-  /** A message is in the session and on disk. */
+  /** A message was added to the session and is on disk. */
   | {
       type: "messageAdded";
       /** The message. */
       message: Message;
     }
-  /** A message has other words. */
+  /** A message has new content. */
   | {
       type: "messageUpdated";
-      /** The message as it is from now on. */
+      /** The message from now on. */
       message: Message;
     }
-  /** A message left the session. */
+  /** A message was removed. */
   | {
       type: "messageRemoved";
-      /** The message. */
+      /** Id of the message. */
       messageId: string;
     }
-  /** Messages left the session: a user cut them off, or the client's history no longer has them. */
+  /** The end of the session was cut off, by a user or because the client's history no longer has it. */
   | {
       type: "messagesTruncated";
-      /** The position of the first one that went. */
+      /** Position of the first message that was cut off. */
       fromOrd: number;
-      /** The session that keeps them. */
+      /** Id of the session that keeps the messages. */
       fork: string;
     }
-  /** Title, draft, pins, settings or what is shared changed: all of it as it is from now on. */
+  /** Title, draft, pins, settings or the shared scope changed. Every field has its current value. */
   | {
       type: "threadUpdated";
-      /** The title. */
+      /** Title; absent if there is none. */
       title?: string;
-      /** Rises with every `session/reset`. */
+      /** Counter that grows with each `session/reset`. */
       generation: number;
-      /** The user's unsent text; missing where there is none. */
+      /** User's unsent text; absent if there is none. */
       draft?: string;
-      /** What it shares. */
+      /** State shared with other sessions. */
       scope: Scope;
-      /** What the user pinned. */
+      /** Pins of the user. */
       pins?: Pin2[];
-      /** The settings in force. */
+      /** Settings in force. */
       settings?: Settings;
     }
-  /** What waits changed. */
+  /** The queue changed. */
   | {
       type: "queueUpdated";
-      /** All of it, in the order in which it is carried out. */
+      /** The whole queue, in the order in which it is carried out. */
       queue: QueueItem[];
-      /** What could not be carried out when its turn came. */
+      /** Item that could not be carried out when its turn came. */
       failed?: QueueFailure;
     }
-  /** The state changed. */
+  /** The state changed, a turn ended, or a model is asked again. */
   | {
       type: "runtimeUpdated";
-      /** The state. */
+      /** State of the session. */
       state: State;
-      /** The turn that it is about. */
+      /** Id of the turn that runs or ended. */
       turnId?: string;
-      /** How that turn stands. */
+      /** Status with which the turn ended; absent while it runs. */
       status?: TurnStatus;
-      /** Why the state is `error`. */
+      /** Error with which the turn ended. */
       error?: EventError;
-      /** At a turn's end, all that is to be persisted with the turn and handed back unchanged. */
+      /** At a turn's end, all of its metadata: persist it with the turn and hand it back unchanged. */
       metadata?: TurnMetadata;
-      /** The model could not answer and is asked again; nothing of its answer was said before. */
+      /** Retry of a model request that failed before any part of its answer was sent. */
       retrying?: Retrying;
     }
-  /** Calls wait for a decision of the user. */
+  /** Tool calls wait for the user's decision. */
   | {
       type: "pauseRequired";
-      /** The calls. */
+      /** Calls that wait. */
       reasons: PauseReason[];
     }
-  /** All of them are decided, or the turn was cancelled. */
+  /** All waiting calls were decided, or the turn was cancelled. */
   | {
       type: "pauseCleared";
     }
-  /** A compaction goes on. */
+  /** A compaction entered another phase. */
   | {
       type: "compactionUpdated";
-      /** The compaction that it is about, or that it is to be: the same from `started` on. */
+      /** Id of the compaction, the same from `started` on. */
       compactionId: string;
-      /** How far it is. */
+      /** Phase of the compaction. */
       phase: CompactionPhase;
-      /** The way that is tried, or that served. */
+      /** Mode that is tried, or that succeeded. */
       mode?: CompactionMode;
-      /** What started it. */
+      /** Cause of the compaction. */
       trigger?: CompactionTrigger;
-      /** Why the way did not serve, for people. */
+      /** Explanation for people, such as why a mode failed. */
       reason?: string;
-      /** Tokens of the prompt before, where they are known. */
+      /** Size of the prompt before the compaction, in tokens, if known. */
       tokensBefore?: number;
-      /** Tokens of the same prompt afterwards, once it is accepted. */
+      /** Size of the same prompt afterwards, in tokens, once the compaction is accepted. */
       tokensAfter?: number;
       /** The compaction, once it is accepted. */
       compaction?: CompactionView;
       /**
-       * What is new to persist, once it is accepted. Of one that was undone: all that its turn still has,
-       * to be put in the place of what was persisted with it.
+       * New metadata to persist, once the compaction is accepted. After an undo: all metadata that the
+       * compaction's turn still has, which replaces the persisted one.
        */
       metadata?: TurnMetadata;
     }
   /** The prompt's size changed. */
   | {
       type: "contextUpdated";
-      /** Its size in tokens. */
+      /** Size of the prompt, in tokens. */
       tokens: number;
-      /** The most it may weigh, in tokens. */
+      /** Largest size of a prompt, in tokens. */
       limit: number;
-      /** New tokens that fit before the nearest compaction that sizes set off. */
+      /** New tokens that fit before the nearest compaction triggered by size. */
       tokensUntilCompaction: number;
-      /** What it is made of, in order. */
+      /** Sections of the prompt, in order. */
       sections: SectionTokens[];
-      /** Who counted. */
+      /** Token counter. */
       estimator: string;
     }
-  /** A prompt goes out that does not begin with the one before it: a provider's cache serves less of it. */
+  /**
+   * A prompt is sent that does not begin with the previous one, so a provider's cache serves less of it.
+   */
   | {
       type: "prefixBroken";
-      /** Why. */
+      /** Causes of the break. */
       causes: PrefixBreak[];
-      /** Tokens from the start on that are the same as before. */
+      /** Tokens at the beginning that are the same as before. */
       reusedTokens: number;
-      /** Tokens that could have been the same, and are read anew. */
+      /** Tokens that could have been the same and are read anew. */
       lostTokens: number;
     }
   /** The client's history was matched with the session after it was opened. */
   | {
       type: "restoreReported";
-      /** What was found, brought back, refused. */
+      /** Result of the restore. */
       report: RestoreReport;
     }
   /**
-   * Another process took the session over; what ran here is stopped. It is followed from now on: a snapshot
-   * in a new stream comes next.
+   * Another process took the session over. The work in progress here was stopped, and this client follows
+   * the session: a snapshot in a new stream comes next.
    */
   | {
       type: "sessionTakenOver";
@@ -2841,298 +2872,297 @@ export type SessionEvent = {
 
 /** Parameters of `session/export`. */
 export interface SessionExportParams {
-  /** The session. */
+  /** Id of the session. */
   sessionId: string;
-  /** What it is written as. */
+  /** Format of the export. */
   format: ExportFormat;
 }
 
 /** Result of `session/export`. */
 export interface SessionExportResult {
-  /** What it is written as. */
+  /** Format of the export. */
   format: ExportFormat;
-  /** All of it. */
+  /** Whole content. An export over 60 MiB fails with `TooLarge`. */
   data: string;
-  /** Messages that are in it. */
+  /** Number of exported messages. */
   messages: number;
 }
 
-/** Parameters of `session/fork`: another session goes on from here, with ids of its own. */
+/** Parameters of `session/fork`, which creates another session with ids of its own. */
 export interface SessionForkParams {
-  /** The session. */
+  /** Id of the session. */
   sessionId: string;
-  /** The last message that goes along. Without it and `upToIndex` all do. */
+  /** Id of the last message to copy. Without it and `upToIndex` all are copied. */
   upToMessageId?: string;
-  /** The same by its place in the snapshot's `messages`, from 0. */
+  /** Index of that message in the snapshot's `messages`, from 0. Ignored if `upToMessageId` is given. */
   upToIndex?: number;
-  /** Its title; this session's where it is missing. */
+  /** Title of the new session. Default: that of this session. */
   title?: string;
-  /**
-   * A name for this command: sent again under the same name, it is answered again and not carried out
-   * twice.
-   */
+  /** Key of this command: a repeat with the same key gets the first response and has no effect. */
   idempotencyKey?: string;
 }
 
 /** Result of `session/fork`. */
 export interface SessionForkResult {
-  /** The new session; `session/open` opens it. */
+  /** Id of the new session, for `session/open`. */
   sessionId: string;
 }
 
 /**
- * Parameters of `session/import`: a conversation from a file becomes a session. One of `data`, `path` and
- * `chatId` must be there.
+ * Parameters of `session/import`, which makes a session of a conversation. Exactly one of `data`, `path`
+ * and `chatId` is required.
  */
 export interface SessionImportParams {
-  /** The folder that the new session belongs to. */
+  /** Folder of the new session. */
   workspaceFolder: string;
-  /**
-   * Its id; with `chatId` that one, else one is made where it is missing. The session must have no
-   * messages.
-   */
+  /** Id of the session, which must have no messages. Default: `chatId` if given, otherwise a new id. */
   sessionId?: string;
-  /** Its title; the source's where it is missing. */
+  /** Title of the session. Default: the source's. */
   title?: string;
-  /** The format, as `threadhold replay --help` names them; found out where it is missing. */
+  /**
+   * Format, as `threadhold replay --help` names it. Default: detected, or the error `UnsupportedFormat`.
+   */
   format?: string;
-  /** The conversation, as its program wrote it. */
+  /** Content of the conversation, as its program wrote it. */
   data?: string;
-  /** A file that holds it: absolute, or as seen from the folder. */
+  /** Path of a file that holds the conversation: absolute, or relative to the folder. At most 256 MiB. */
   path?: string;
-  /** A trajectory of the folder, as `trajectory/list` names it. */
+  /** `chatId` of a trajectory in the folder, as `trajectory/list` returns it. */
   chatId?: string;
 }
 
 /** Result of `session/import`. */
 export interface SessionImportResult {
-  /** The session; `session/open` opens it. */
+  /** Id of the session, for `session/open`. */
   sessionId: string;
-  /** The format that it was read as. */
+  /** Format that was read. */
   format: string;
-  /** Messages that were taken in. */
+  /** Number of imported messages. */
   messages: number;
-  /** What could not be read: where, and why. */
+  /** Parts that could not be read, each with its place and the reason. */
   skipped: string[];
 }
 
 /** Parameters of `session/list`. */
 export interface SessionListParams {
   /**
-   * Only sessions of this folder. Default: all that are stored where those of the first folder of
-   * `initialize` are, each with its own folder.
+   * Lists only sessions of this folder. Default: all sessions in the store of the client's first folder,
+   * each with its own folder.
    */
   workspaceFolder?: string;
-  /** Only sessions whose title, summary or first request has these words. */
+  /** Text that the title, the summary or the first request must contain, in any case. */
   query?: string;
-  /** Where the last page ended. */
+  /** `nextCursor` of the previous page. */
   cursor?: string;
-  /** The most that a page holds. Default: 50. */
+  /** Largest number of sessions on the page, at most 500. Default: 50. */
   limit?: number;
 }
 
 /** Result of `session/list`. */
 export interface SessionListResult {
-  /** The newest first. */
+  /** Sessions, the most recently used first. */
   sessions: SessionSummary[];
-  /** Asks for the next page; missing at the end. */
+  /** `cursor` of the next page; absent on the last page. */
   nextCursor?: string;
 }
 
 /** Parameters of `session/messages`. */
 export interface SessionMessagesParams {
-  /** The session. */
+  /** Id of the session. */
   sessionId: string;
   /**
-   * The folder that it is listed in; where it is missing, the session is looked for where it is open, else
-   * in the client's first folder.
+   * Folder whose store has the session; ignored while the session is open. Default: the folder where it was
+   * last open, or the client's first folder.
    */
   workspaceFolder?: string;
-  /** Only messages whose `ord` is below this. Default: the newest. */
+  /** Returns only messages whose `ord` is below this. Default: the newest. */
   before?: number;
-  /** The most that the page holds. Default: 50. */
+  /** Largest number of messages on the page, at most 500. Default: 50. */
   limit?: number;
 }
 
 /** Result of `session/messages`. */
 export interface SessionMessagesResult {
-  /** In their order, as they are stored. Removed ones are left out. */
+  /** Messages in order, as stored. Removed ones are left out. */
   messages: Message[];
-  /** How many stand before them; it asks for the page before this one. 0 at the beginning. */
+  /** Value of `before` that requests the preceding page; 0 at the beginning of the session. */
   before: number;
-  /**
-   * What of this page could not be read: which message, and why. It is left out, and stays as it is in the
-   * store.
-   */
+  /** Messages of this page that cannot be read, each with the reason. They stay in the store unchanged. */
   unreadable: string[];
 }
 
 /** Parameters of `session/open`. */
 export interface SessionOpenParams {
-  /** The folder that the session belongs to, as a path or a `file:` address. */
+  /** Folder of the session, as a path or a `file:` URL. */
   workspaceFolder: string;
-  /** The session to resume, or the id that a new one gets. Without it a new session gets a new id. */
+  /**
+   * Session to resume or create: 1 to 128 letters, digits and `-_.~:`. Default: a new session with a new
+   * id.
+   */
   sessionId?: string;
-  /** Who runs the loop. Default: `sidecar`. Not read where the session exists. */
+  /** Side that runs the loop. Default: `sidecar`. Ignored if the session exists. */
   driver?: Driver;
-  /** Its title. */
+  /** Title from now on. Default: unchanged. */
   title?: string;
-  /** What it is for, in the client's words. */
+  /** Purpose of the session, in the client's words. Ignored if the session exists. */
   kind?: string;
   /**
-   * The session that started it: it runs in the background, and its parent is told when it comes to rest by
-   * a message of the kind `process_completed` that no model sees.
+   * Id of the session that starts this one to run in the background. Whenever this one comes to rest, the
+   * parent gets a message of kind `process_completed`, which no model sees. Ignored if the session exists.
    */
   parentId?: string;
-  /** The name of what it shares with other sessions. */
+  /** Name of the scope that the session shares with others. Ignored if the session exists. */
   workScope?: string;
   /** Settings of this session. */
   settings?: Settings;
-  /** The tools that the model is told of. */
+  /** Tools to offer to the model. Default: unchanged; none in a new session. */
   tools?: Tool[];
-  /** What stands before the messages, in this order. */
+  /** Sections before the messages, in this order. Default: unchanged; none in a new session. */
   sections?: Section[];
   /**
-   * The client's own copy of the turns so far, with the metadata that it persisted. It is matched with the
+   * Client's own copy of the turns so far, with its persisted metadata. The sidecar matches it with the
    * store.
    */
   history?: Turn[];
   /**
-   * Where another process writes the session: read and follow it here, instead of SessionHeldElsewhere.
-   * What the other process commits comes as events, without deltas. Default: false.
+   * If another process writes the session: `true` follows it, false fails with `SessionHeldElsewhere`. A
+   * follower gets the other process's commits as events, without deltas. Default: false.
    */
   follow?: boolean;
   /**
-   * How many of the newest messages the snapshot holds. A long session is opened faster so: only what they
-   * and the next prompt need is read. `session/messages` gives those before them. Default: all.
+   * Number of newest messages in the snapshot; `session/messages` returns earlier ones. A limit makes
+   * opening a long session faster, because only what these messages and the next prompt need is read.
+   * Default: all.
    */
   snapshotMessages?: number;
 }
 
-/** Result of `session/open`. It subscribes the client to the session's events. */
+/** Result of `session/open`, which also subscribes the client to the session's events. */
 export interface SessionOpenResult {
-  /** The session as it stands. */
+  /** The session. */
   snapshot: Snapshot;
-  /** What was found, brought back, refused. */
+  /** Report of what was found, restored and rejected. */
   restore: RestoreReport;
 }
 
-/** Parameters of `session/reset`: a new chat under the same id. What runs is stopped. */
+/**
+ * Parameters of `session/reset`, which starts a new chat under the same id. A running turn is cancelled.
+ */
 export interface SessionResetParams {
-  /** The session. */
+  /** Id of the session. */
   sessionId: string;
-  /** Whether what waits goes on in the new chat. Default: false; it is given back then. */
-  keepQueue?: boolean;
   /**
-   * A name for this command: sent again under the same name, it is answered again and not carried out
-   * twice.
+   * `true` carries the queue over into the new chat. Default: false; the queue is returned in `removed`.
    */
+  keepQueue?: boolean;
+  /** Key of this command: a repeat with the same key gets the first response and has no effect. */
   idempotencyKey?: string;
 }
 
 /** Result of `session/reset`. */
 export interface SessionResetResult {
-  /** The session that keeps everything as it stood; missing where there was nothing. */
+  /** Id of the session that keeps the previous state; absent if the session was empty. */
   fork?: string;
-  /** What waits no longer, with the user's words. */
+  /** Items removed from the queue, with the user's content. */
   removed: QueueItem[];
 }
 
 /** Parameters of `session/subscribe`. */
 export interface SessionSubscribeParams {
-  /** The session. */
+  /** Id of the session. */
   sessionId: string;
-  /** The stream of the last event that the client has. */
+  /** Stream of the last event that the client has. */
   stream?: string;
-  /** The number of that event. */
+  /** Number of that event. Without `stream` and `sinceSeq` the result is a snapshot. */
   sinceSeq?: number;
-  /** How many of the newest messages a snapshot holds, as in `session/open`. Default: all. */
+  /** Number of newest messages in a snapshot, as in `session/open`. Default: all. */
   snapshotMessages?: number;
 }
 
-/**
- * Result of `session/subscribe`: either the events since then, or a snapshot where they are no longer kept.
- */
+/** Result of `session/subscribe`: the events since then, or a snapshot if they are no longer available. */
 export interface SessionSubscribeResult {
-  /** The events since then, in order. */
+  /** Events since then, in order; absent if `snapshot` is given. */
   events?: SessionEvent[];
-  /** The session as it stands. */
+  /** The session; absent if `events` is given. */
   snapshot?: Snapshot;
 }
 
 /** A session in a list. */
 export interface SessionSummary {
-  /** The session. */
+  /** Id of the session. */
   sessionId: string;
-  /** The folder that it belongs to. */
+  /** Folder of the session. */
   workspaceFolder: string;
-  /** Who runs its loop. */
+  /** Side that runs the loop. */
   driver: Driver;
-  /** Its title. */
+  /** Title; in `session/list` the beginning of the first request if there is none. */
   title?: string;
-  /** What it is for, in the client's words. */
+  /** Purpose of the session, in the client's words. */
   kind?: string;
-  /** The session that it was started or forked from. */
+  /** Id of the session that started this one or that it was forked from. */
   parentId?: string;
-  /** How it came to be. */
+  /** Origin of the session. */
   origin: Origin;
-  /** What it shares under a name. */
+  /** Name of the scope that the session shares with others. */
   workScope?: string;
-  /** Its state, where it is open in this process. */
+  /** State, in `sessions/changed` for a session that is open in this process; absent in `session/list`. */
   state?: State;
   /** Number of messages. */
   messages: number;
   /** Number of turns. */
   turns: number;
-  /** The text of the compaction in force. */
+  /** Text of the compaction in force. */
   summary?: string;
-  /** Messages that the compaction in force stands for. */
+  /** Number of messages at the beginning of the session that the compaction in force covers or drops. */
   summarizedCount: number;
-  /** When it was made, ISO-8601, UTC. */
+  /** Time of creation, ISO-8601, UTC. */
   createdAt: string;
-  /** When something was last said in it, ISO-8601, UTC. */
+  /** Time of the last message, ISO-8601, UTC. */
   updatedAt: string;
 }
 
 /** Parameters of `session/takeOver`. The result is that of `session/open`. */
 export interface SessionTakeOverParams {
-  /** The session. It must be stored. */
+  /** Id of the session. It must be stored. */
   sessionId: string;
-  /** The folder in whose store it is looked for. Default: wherever it was seen. */
+  /**
+   * Folder whose store has the session. Default: all stores in use, beginning with the one where it was
+   * last open.
+   */
   workspaceFolder?: string;
 }
 
 /** Parameters of `sessions/changed`. */
 export interface SessionsChangedParams {
-  /** Sessions that are new. */
+  /** New sessions. */
   created: SessionSummary[];
-  /** Sessions that look different in a list. */
+  /** Sessions whose row in a list changed. */
   updated: SessionSummary[];
-  /** Sessions that are gone, by id. */
+  /** Ids of deleted sessions. */
   deleted: string[];
-  /** Trajectories that others wrote or changed. No session needs to be there for one. */
+  /** Trajectory files that others wrote or changed. Their sessions need not exist. */
   trajectories?: TrajectorySummary[];
-  /** Trajectories that are gone, by their `chatId`. */
+  /** `chatId` of each deleted trajectory file. */
   trajectoriesGone?: string[];
 }
 
 /** A setting in force. */
 export interface SettingInForce {
-  /** Its name, such as `roundLimit` or `triggers.messages`. */
+  /** Name of the setting, such as `roundLimit` or `triggers.messages`. */
   name: string;
-  /** Its value. */
+  /** Value of the setting. */
   value: unknown;
-  /** Who set it. */
+  /** Place that the value comes from. */
   source: SettingSource;
-  /** The file, the variable or the flag that it stands in. */
+  /** File, variable or flag that sets the value; absent for other places. */
   place?: string;
 }
 
-/** Where the value of a setting comes from, weakest first. */
+/** The place that a setting's value comes from, weakest first. */
 export type SettingSource =
-  /** Nobody set it. */
+  /** Built in: not set anywhere. */
   | "builtIn"
-  /** The policy. */
+  /** The policy of compaction. */
   | "policy"
   /** The user's file. */
   | "userFile"
@@ -3152,112 +3182,109 @@ export type SettingSource =
   | "request";
 
 /**
- * Settings. Later ones win: the policy, the user's file, the workspace's file (which can only lower
+ * Settings. Later places win: the policy, the user's file, the workspace's file (which can only lower
  * `threshold` and `roundLimit`), the environment, `initialize`, `workspace/didChangeConfiguration`,
- * `session/open` and `session/configure`, flags of the command line, the request itself. Within one of
- * these a setting wins over another name of it. A name with a point may be an object or not: `{"triggers":
- * {"messages": 40}}` and `{"triggers.messages": 40}` are the same. A name that no setting has is reported,
- * and is no error. The names of a policy file are taken too, as are these names there.
+ * `session/open` and `session/configure`, flags of the command line, the request itself. Within one place a
+ * setting wins over another name of it. Names with a point may be written as objects: `{"triggers":
+ * {"messages": 40}}` and `{"triggers.messages": 40}` are the same. An unknown name is reported and is not
+ * an error. Names of policy files are accepted here, and these names there.
  */
 export interface Settings {
-  /** The model. */
+  /** Model that answers. */
   model?: Model;
   /**
-   * How sessions are compacted: the name of a built-in policy, or the path of a policy file (`threadhold
-   * policy` prints one): absolute, or in a settings file as seen from there. What else is set wins over it.
-   * Only such a file can say in which order sections stand and how far a shortened result is cut.
+   * Name of a built-in policy of compaction, or path of a policy file (`threadhold policy` prints one):
+   * absolute, or relative to the settings file that names it. Any setting that is set by itself wins over
+   * it. Only a policy file can set the order of sections and the size of a shortened result. Default:
+   * `default`.
    */
   policy?: string;
   /**
-   * The most that a prompt may weigh: a ratio of the window above 0 and up to 1, or a count of at least 100
-   * tokens. `summarizeAgentConversationHistoryThreshold` is taken as its name too.
+   * Largest size of a prompt: a ratio of the window above 0 and up to 1, or at least 100 tokens.
+   * `summarizeAgentConversationHistoryThreshold` is accepted as its name too. Default: the whole window.
    */
   threshold?: number;
-  /** Tokens kept back for the answer; a quarter of the window at most. Default: 4,096. */
+  /** Tokens kept back for the answer, at most a quarter of the window. Default: 4,096. */
   reservedOutput?: number;
-  /** The longest summary that is accepted, in tokens; an eighth of the window at most. Default: 2,048. */
+  /** Longest summary that is accepted, in tokens, at most an eighth of the window. Default: 2,048. */
   maxSummaryTokens?: number;
   /**
-   * Which kind of summary is asked for. `agentHistorySummarizationMode` is taken as its name too. Default:
+   * Kind of summary to request. `agentHistorySummarizationMode` is accepted as its name too. Default:
    * `auto`.
    */
   summaryMode?: SummaryMode;
   /**
-   * What happens to cache breakpoints in a request for a summary; true is taken as `keep`, false as
+   * Treatment of cache breakpoints in a request for a summary. True is accepted as `keep`, false as
    * `strip`. Default: `keep`.
    */
   summaryBreakpoints?: SummaryBreakpoints;
   /**
-   * Whether a prompt that is too large is compacted; true is taken as `auto`, false as `off`. `enabled` is
-   * taken as its name too. Default: `auto`.
+   * Condition under which a prompt is compacted. True is accepted as `auto`, false as `off`; `enabled` is
+   * accepted as its name too. Default: `auto`.
    */
   summarize?: Summarize;
   /**
-   * Another name of `summarize`: false is `off`. `summarization.enabled` and
-   * `summarizeAgentConversationHistory.enabled` are taken as its names too. Unlike where the name is from,
-   * it is on unless somebody says no, for nothing is lost by it.
+   * Another name of `summarize`: true is `auto`, false is `off`. `summarization.enabled` and
+   * `summarizeAgentConversationHistory.enabled` are accepted as its names too. On unless set to false,
+   * unlike in the program that the names come from, because a compaction loses nothing.
    */
   summaryEnabled?: boolean;
-  /** Who decides about a compaction that nobody asked for. Default: `auto`. */
+  /** Party that decides about a compaction that nobody requested. Default: `auto`. */
   compaction?: Consent;
-  /** What starts a compaction. */
+  /** Triggers of compactions. */
   triggers?: Triggers;
-  /** What is never covered, at the least. Default: the newest round. */
+  /** Minimum of history that a compaction never covers. Default: the newest round. */
   retention?: Retention;
-  /** Where the block stands that stands for what was covered. Default: `userAtBoundary`. */
+  /** Place in the prompt of the block that replaces covered messages. Default: `userAtBoundary`. */
   placement?: Placement;
   /**
-   * New tokens since the last compaction before a trigger starts another, but for an overflow. Default:
-   * `auto`, as many as lie between the limit and the target.
+   * New tokens required since the last compaction before a trigger starts another, unless the prompt is
+   * over the limit. Default: `auto`, the distance between the limit and the target.
    */
   minNewTokens?: CountOrAuto;
   /**
-   * Failed summaries in a row after which no model is asked until something new is said, at least 1.
+   * Failed summaries in a row after which no model is asked until `minNewTokens` are new; at least 1.
    * Default: 3.
    */
   mostFailures?: number;
-  /**
-   * The share of the limit that user messages of the covered span may take, byte for byte. Default: 0.2.
-   */
+  /** Share of the limit for user messages of the covered span, which stay byte for byte. Default: 0.2. */
   userMessageBudget?: number;
-  /**
-   * How far below the limit a compaction must come: this share of the room above what cannot be given up.
-   * Default: 0.5.
-   */
+  /** Share of the room beside what must stay that a prompt may fill after a compaction. Default: 0.5. */
   targetRatio?: number;
   /**
-   * The share of the limit at which a turn is asked to come to an end. True: 0.85 where the policy has
+   * Share of the limit at which a turn is asked to finish. Default: false. True is 0.85 if the policy has
    * none.
    */
   budgetExit?: ShareOrOff;
-  /** How far history is made shorter before a model is asked. Default: `shortenResults`. */
+  /** Extent to which history is shortened before a model is asked. Default: `shortenResults`. */
   limitHistory?: LimitHistory;
-  /** The share of the free space for the newest rounds, unchanged. */
+  /** Share of the free space for the newest rounds, unchanged. Default: 0.55. */
   rawTailShare?: number;
-  /** The share of the free space for older rounds with shortened results. */
+  /** Share of the free space for older rounds with shortened results. Default: 0. */
   shortTailShare?: number;
-  /** The share of the free space for the ledger of what was done, at most. */
+  /** Largest share of the free space for the ledger. Default: 0.15. */
   ledgerShare?: number;
-  /** The share of the free space for the index of identifiers, at most. */
+  /** Largest share of the free space for the index of identifiers. Default: 0.25. */
   identifierShare?: number;
   /**
-   * The model that writes summaries, where it is not the one that answers. `openai.summaryModel` is taken
-   * as its name too, and the environment's OPENAI_SUMMARY_MODEL.
+   * Name of the model that writes summaries. `openai.summaryModel` and the variable `OPENAI_SUMMARY_MODEL`
+   * are accepted too. Default: the model that answers.
    */
   summaryModel?: string;
   /**
-   * Where that model is asked: an http or https address without a user and a password, a query and a
-   * fragment. `openai.summaryBaseURL` is taken as its name too, and the environment's OPENAI_SUMMARY_URL.
+   * Base URL of that model's provider: http or https, without user, password, query and fragment.
+   * `openai.summaryBaseURL` and the variable `OPENAI_SUMMARY_URL` are accepted too. Default: the main
+   * model's.
    */
   summaryBaseUrl?: string;
   /**
-   * The name of that model's key, as `model.keyEnv` is one. Default: the main model's where both are asked
-   * at one place, so no key goes elsewhere by itself.
+   * Name of that model's key, as in `model.keyEnv`. Default: the main model's if both have the same
+   * provider, so that no key is sent elsewhere unasked.
    */
   summaryKeyEnv?: string;
   /** Another name of `triggers.messages`; 0 is off. */
   summaryThreshold?: number;
-  /** Another name of `retention`: this many messages. */
+  /** Another name of `retention` with this many messages. */
   summaryKeepLast?: number;
   /**
    * Another name of `triggers.preTurnTokens`: a ratio up to 1, or a percentage above 1 and up to 100; 0 is
@@ -3266,297 +3293,297 @@ export interface Settings {
   autoSummarizeThreshold?: number;
   /** Another name of `triggers.userTurns`; 0 is off. */
   autoSummarizeTurnThreshold?: number;
-  /**
-   * Another name of `triggers.idleSeconds`, in minutes; 0 is off. `sessionTtlMinutes` is taken as its name
-   * too.
-   */
+  /** `triggers.idleSeconds` in minutes; 0 is off. `sessionTtlMinutes` is accepted as its name too. */
   idleCompactAfterMinutes?: number;
   /**
-   * Who the model is: a section of the system text. What is set of it is taken at once, and breaks the
-   * prefix.
+   * Section of the system text: identity of the model. A change is applied at once and breaks the prefix.
    */
   identity?: string;
-  /** What it does in this session: a section of the system text. */
+  /** Section of the system text: task of the model in this session. */
   role?: string;
-  /** How tools are used: a section of the system text. */
+  /** Section of the system text: rules for using tools. */
   toolRules?: string;
-  /** Tools that are there for the asking: a section of the system text. */
+  /** Section of the system text: further tools available on request. */
   toolkitHints?: string;
-  /** The project that is worked on: a section of the system text. */
+  /** Section of the system text: the project in progress. */
   project?: string;
-  /** Whether a section of the system text says how many rounds a turn may have. Default: false. */
+  /**
+   * `true` adds a section to the system text with the number of rounds that a turn may have. Default:
+   * false.
+   */
   iterationBudget?: boolean;
-  /** When texts that are read from elsewhere go into prompts. Default: `frozen`. */
+  /** Moment at which texts read from elsewhere enter prompts. Default: `frozen`. */
   systemPrompt?: SystemPrompt;
-  /** Which thinking of earlier answers prompts show. Default: `keep`. */
+  /** Thinking of earlier answers that prompts show. Default: `keep`. */
   thinkingInPrompt?: ThinkingInPrompt;
   /**
-   * Instruction files of the workspace that stand in the system text, by their paths below the folder; an
-   * empty list is none. Of a file that changes, the next request of the user tells. Default: `AGENTS.md`
-   * where the sidecar runs the loop, none where the client does, for then it brings its own.
+   * Instruction files of the workspace in the system text, at most 16 paths below the folder; an empty list
+   * is none. A changed file is sent with the user's next request. Default: `AGENTS.md` if the sidecar runs
+   * the loop; none if the client does, because it provides its own.
    */
   instructionFiles?: string[];
-  /** Rounds of a turn before the user is asked whether to go on. Default: 64. */
+  /** Rounds of a turn before the user is asked whether to continue, at least 1. Default: 64. */
   roundLimit?: number;
   /**
-   * Tokens above which a tool's result is shown to the model by its head and its tail; a quarter of the
-   * window at most, and never 0. It is kept whole, and `context/recall` gives the rest. Results that are
-   * there stay as they are shown. Default: 16,000.
+   * Size in tokens above which the model sees only head and tail of a tool's result, at most a quarter of
+   * the window and never 0. The whole result is stored, and `context/recall` returns it. Earlier results
+   * stay as shown. Default: 16,000.
    */
   maxToolResultTokens?: number;
-  /** Tools of the sidecar itself that the model is told of, by their names. Default: none. */
+  /** Names of the sidecar's own tools to offer to the model, such as `recall` and `todo`. Default: none. */
   ownTools?: string[];
   /**
-   * Milliseconds without a delta before a call of a model counts as failed. A summary or a title may take
-   * five times as long as a whole, and so may the first word of a model that is asked over its own wire,
-   * which may think before it; signs of life without a word do not count for longer than 25 times as long.
-   * Default: 60,000.
+   * Milliseconds without a delta after which a model request fails. A summary or a title as a whole may
+   * take five times as long, and so may the first delta of a model that the sidecar asks itself, which may
+   * think first; signs of life without content extend this to at most 25 times. Default: 60,000.
    */
   modelDeadlineMs?: number;
   /**
-   * Milliseconds that a user has for `compaction/review`; then the compaction holds, marked as unreviewed.
-   * Default: 120,000.
+   * Milliseconds that the user has for `compaction/review`; then the compaction is accepted, marked as
+   * unreviewed. Default: 120,000.
    */
   reviewDeadlineMs?: number;
-  /** Milliseconds before a `tool/invoke` counts as failed. Default: 1,800,000. */
+  /** Milliseconds after which a `tool/invoke` fails. Default: 1,800,000. */
   toolDeadlineMs?: number;
   /**
-   * Milliseconds for which what a model says is gathered before it is told as one event; 0 tells each piece
-   * by itself. Default: 16.
+   * Milliseconds for which a model's output is gathered into one event; 0 sends each piece. Default: 16.
    */
   deltaIntervalMs?: number;
-  /** Who names a session that the client does not name. Default: `request`. */
+  /** Source of the title of a session that the client does not name. Default: `request`. */
   titles?: Titles;
   /**
-   * Whether prompts show what the folder remembers: all of it under a budget, the most important again at
-   * the end of the system text. Read when a session is made, compacted, reset or a compaction is undone.
-   * Default: false.
+   * `true` shows the folder's memories in prompts: all within a budget, the most important again at the end
+   * of the system text. Read when a session is made, compacted or reset, or a compaction undone. Default:
+   * false.
    */
   coreMemories?: boolean;
-  /** Tokens of that, above 0. Default: 500. */
+  /** Budget of `coreMemories`, in tokens, above 0. Default: 500. */
   coreMemoryTokens?: number;
   /**
-   * Whether what the folder remembers is searched for each request, and what bears on it stands with it.
-   * For sessions whose loop the sidecar runs. Default: false.
+   * `true` searches the folder's memories for each request and shows the matching ones with it, in sessions
+   * whose loop the sidecar runs. Default: false.
    */
   knowledge?: boolean;
-  /** Tokens of that, above 0. Default: 500. */
+  /** Budget of `knowledge`, in tokens, above 0. Default: 500. */
   knowledgeTokens?: number;
   /**
-   * Whether the folder remembers the summaries of compactions, in the area `session_summary`. Default:
+   * `true` stores summaries of compactions as memories of the folder, area `session_summary`. Default:
    * false.
    */
   sessionSummaryToMemory?: boolean;
   /**
-   * Whether the session is also written into its workspace, as `.threadhold/trajectories/{sessionId}.json`,
-   * at the end of each turn. What others change in that file is taken into the session when that is idle;
-   * what the change takes away is kept in a fork. Default: `off`.
+   * File in the workspace, `.threadhold/trajectories/{sessionId}.json`, that the session is also written to
+   * at the end of each turn. Changes of that file by others are taken into the session when it is idle; a
+   * fork keeps what such a change removes. Default: `off`.
    */
   trajectory?: Trajectory;
   /**
-   * What of a turn is kept when it is over, in sessions whose loop the sidecar runs. With the driver
-   * `editor` all of it is kept whatever is set here: the editor brings the messages itself, and would bring
-   * them again. Default: `full`.
+   * Parts of a turn that are kept once it is over, if the sidecar runs the loop. With the driver `editor`
+   * everything is kept, because the editor would send removed messages again. Default: `full`.
    */
   transcript?: TranscriptKept;
-  /** When the store lets a write count as done. Default: `full`. */
+  /** Moment at which the store acknowledges a write. Default: `full`. */
   synchronous?: Synchronous;
 }
 
-/** A share of the limit, above 0 and up to 1, or whether there is one; `"off"` is taken as false. */
+/** A share of the limit, above 0 and up to 1, or a switch. `"off"` is accepted as false. */
 export type ShareOrOff = boolean | number;
 
 /**
- * How much of a large result a model sees: its head and its tail, with a line between them that says how
- * the rest is fetched.
+ * The excerpt of a large result that a model sees: head and tail, with a line between them that says how to
+ * fetch the rest.
  */
 export interface Shown {
-  /** Bytes of the head. */
+  /** Size of the head, in bytes. */
   headBytes: number;
-  /** Bytes of the tail. */
+  /** Size of the tail, in bytes. */
   tailBytes: number;
 }
 
-/** A session as it stands, whole. */
+/** The whole state of a session. */
 export interface Snapshot {
-  /** The session. */
+  /** Id of the session. */
   sessionId: string;
-  /** Names the numbering of its events; a new process is a new stream. */
+  /** Id of the numbering of its events; a new process starts a new stream. */
   stream: string;
-  /** The number of the last event that is in here. */
+  /** Number of the last event that the snapshot includes. */
   seq: number;
-  /** Its state. */
+  /** State of the session. */
   state: State;
-  /** Who runs its loop. */
+  /** Side that runs the loop. */
   driver: Driver;
-  /** Its title. */
+  /** Title; absent if there is none. */
   title?: string;
-  /** Rises with every `session/reset`. */
+  /** Counter that grows with each `session/reset`. */
   generation: number;
-  /** The session that it was started by or went on from. */
+  /** Id of the session that started this one or that it was forked from. */
   parentId?: string;
-  /** How it came to be. */
+  /** Origin of the session. */
   origin: Origin;
-  /** What it shares with the sessions of its work scope; of its own where it has none. */
+  /** State that the session shares under its work scope, or its own if it has none. */
   scope: Scope;
-  /** Its messages, in order. */
+  /** Messages, in order. */
   messages: Message[];
   /**
-   * How many stand before them, where only the newest were asked for (`snapshotMessages`). `turns` is empty
-   * then, and `compactions` has the one in force only.
+   * Number of messages before the first of `messages`, including removed ones, if only the newest were
+   * requested (`snapshotMessages`). `turns` is then empty, and `compactions` holds only the one in force.
    */
   earlierMessages?: number;
-  /** Its turns, in order. */
+  /** Turns, in order. */
   turns: TurnView[];
-  /** Commands that wait, in the order in which they are carried out. */
+  /** Queued commands, in the order in which they are carried out. */
   queue: QueueItem[];
-  /** Whether it is being compacted. */
+  /** Compaction in progress. */
   compression: Compression;
-  /** The answer that is being written. */
+  /** Answer in progress; absent if there is none. */
   streaming?: Streaming;
-  /** The user's unsent text. */
+  /** User's unsent text; absent if there is none. */
   draft?: string;
-  /** What waits for a decision. */
+  /** Calls that wait for the user's decision; absent if there are none. */
   pause?: Pause;
   /** Calls without a result. */
   pendingCalls: PendingCall[];
   /** All compactions, oldest first. */
   compactions: CompactionView[];
-  /** What the user pinned, in the order in which it was. */
+  /** Pins of the user, in the order in which they were added. */
   pins?: Pin2[];
-  /** The text of the compaction in force. */
+  /** Text of the compaction in force. */
   summary?: string;
-  /** Messages that the compaction in force stands for. */
+  /** Number of messages at the beginning of the session that the compaction in force covers or drops. */
   summarizedCount: number;
-  /** The settings in force. */
+  /** Settings in force. */
   settings: Settings;
-  /** What the model reported last. */
+  /** Always absent in this version; `context/inspect` has the usage of the last answer. */
   usage?: Usage;
-  /** Whether what is in its queue waits for a process that serves its folder, see `task/start`. */
+  /** `true` if the queue waits for a process that serves the folder, see `task/start`. Default: false. */
   waits?: boolean;
   /**
-   * The other process that writes the session, where it is only followed here. Commands are refused until
-   * that process lets it go or is gone, or until `session/takeOver`; then it goes on here, in a new stream.
+   * Other process that writes the session, if it is only followed here. Commands fail with
+   * `SessionHeldElsewhere` until that process releases the session or ends, or until `session/takeOver`;
+   * then it continues here, in a new stream.
    */
   heldBy?: HeldBy;
 }
 
 /** A stage of a loop. */
 export interface Stage {
-  /** What is asked. */
+  /** Request of the stage. Must not be empty. */
   content: Content;
-  /** The title of its sessions; made of what is asked where it is missing. */
+  /** Title of the stage's sessions. Default: made from `content`. */
   title?: string;
-  /** The tools that its model is told of. */
+  /** Tools to offer to the model. */
   tools?: Tool[];
-  /** What stands before its messages. */
+  /** Sections before the messages, in this order. */
   sections?: Section[];
-  /** Settings of its sessions. */
+  /** Settings of the stage's sessions. */
   settings?: Settings;
 }
 
 /** The state of a session. */
 export type State =
-  /** Nothing runs. */
+  /** No turn is running. */
   | "idle"
-  /** A model is asked, or a prompt is made for it. */
+  /** A model is generating, or its prompt is being prepared. */
   | "generating"
-  /** Tools run. */
+  /** Tools are running. */
   | "executingTools"
-  /** A call waits for a decision of the user. */
+  /** A call waits for the user's decision. */
   | "paused"
   /** A call waits for the editor's result, which may come much later. */
   | "waitingIde"
   /** The turn ended with a question to the user. */
   | "waitingUserInput"
-  /** The turn ended and its work is done. */
+  /** The turn ended with its work done. */
   | "completed"
   /** The turn ended with an error. */
   | "error";
 
-/** Why an answer ended. */
+/** The reason for an answer's end. */
 export type StopReason =
-  /** It was finished. */
+  /** The answer is complete. */
   | "end"
-  /** It reached a length limit. */
+  /** The answer reached a length limit. */
   | "length"
-  /** It waits for the results of its tool calls. */
+  /** The model waits for the results of its tool calls. */
   | "toolUse"
-  /** The provider or the model would not answer. */
+  /** The provider or the model refused to answer. */
   | "refused"
-  /** Somebody stopped it; what is there was shown. Only the sidecar says this. */
+  /** The answer was cancelled; the partial text was shown. Set only by the sidecar. */
   | "cancelled"
   /**
-   * The call broke off; what is there was shown. Only the sidecar says this: a client answers with an
+   * The request failed midway; the partial text was shown. Set only by the sidecar: a client returns an
    * error.
    */
   | "failed";
 
-/** How sessions are kept. */
+/** The kind of store. */
 export type StorageBackend =
-  /** A file for each workspace. */
+  /** An SQLite file. */
   | "sqlite"
-  /** A database on a server. */
+  /** A database server. This version fails with `UnsupportedFormat`. */
   | "postgres"
-  /** Not beyond the process. */
+  /** Memory only; sessions end with the process. */
   | "memory";
 
-/** Why a store cannot be used. */
+/** The reason why a store cannot be used. */
 export type StorageCause =
   /** The disk is full. */
   | "full"
-  /** Another program keeps it locked. */
+  /** Another program keeps the store locked. */
   | "locked"
-  /** It is damaged. */
+  /** The store is damaged. */
   | "corrupt"
-  /** A newer version of the sidecar wrote it. */
+  /** A newer version of the sidecar wrote the store. */
   | "newerSchema"
-  /** It must not be written. */
+  /** The store is read-only. */
   | "readOnly"
-  /** It cannot be reached, or failed in another way. */
+  /** The store cannot be reached, or failed otherwise. */
   | "unavailable";
 
-/** A store that is open. */
+/** An open store. */
 export interface StorageInfo {
-  /** The folder whose sessions it keeps. */
+  /** Folder whose sessions the store holds; empty if the client gave one path for all folders. */
   workspaceFolder: string;
-  /** How. */
+  /** Kind of store. */
   backend: StorageBackend;
-  /** Where. */
+  /** Path of the store; absent if it has none. */
   location?: string;
-  /** The version of its tables. */
+  /** Version of the store's tables. */
   schemaVersion?: number;
-  /** Why it cannot be used at the moment. */
+  /** Reason why the store cannot be used at the moment; absent if it can. */
   fault?: string;
 }
 
-/** Where sessions are kept. */
+/** The place where sessions are stored. */
 export interface StorageOptions {
-  /** How. Default: `sqlite`. */
+  /** Kind of store. Default: `sqlite`. */
   backend?: StorageBackend;
-  /** The folder that holds a file for each workspace. */
+  /**
+   * Folder of one store for all workspaces. Default: a store for each workspace in the platform's data
+   * folder.
+   */
   path?: string;
-  /** The address of a database, for backends that have one. */
+  /** URL of a database server. Ignored in this version. */
   url?: string;
 }
 
-/** An answer that is being written. */
+/** An answer in progress. */
 export interface Streaming {
-  /** The message that it will be. */
+  /** Id of the message that the answer becomes. */
   messageId: string;
-  /** What is there of it: what was said in its order, then the calls. */
+  /** Parts so far: text and thinking in their order, then the calls. */
   parts: Part[];
-  /** What it used so far. */
+  /** Tokens used so far. */
   usage?: Usage;
-  /** Where it has its words from, each in the form of the provider's own wire. */
+  /** Sources of the answer, each in the form of the provider's wire. */
   citations?: unknown[];
-  /** What a client keeps with it. */
+  /** Data that a client keeps with the answer. */
   extra?: { [key: string]: unknown };
 }
 
-/** How far the deterministic steps of a compaction went. */
+/** Last deterministic step that a compaction applied. */
 export type Strength =
-  /** They did nothing. */
+  /** No step was applied. */
   | "absent"
   /** Repeated content was folded. */
   | "low"
@@ -3565,263 +3592,261 @@ export type Strength =
   /** History was limited. */
   | "high";
 
-/** Whether a prompt that is too large is compacted. */
+/** The condition under which a prompt is compacted. */
 export type Summarize =
-  /** When it is too large. */
+  /** If it is too large. */
   | "auto"
-  /** Never: every message verbatim, and an overflow is the error BudgetExceeded. */
+  /** Never: every message is shown verbatim, and an overflow fails with `BudgetExceeded`. */
   | "off";
 
-/** What happens to cache breakpoints in a request for a summary. */
+/** The treatment of cache breakpoints in a request for a summary. */
 export type SummaryBreakpoints =
-  /** They stay. */
+  /** Breakpoints are kept. */
   | "keep"
-  /** They are left out. */
+  /** Breakpoints are left out. */
   | "strip";
 
 /**
  * A summary that stands for a round and everything before it. Without `toolCallRoundId` and `text` it marks
- * a summary that failed.
+ * a failed summary.
  */
 export interface SummaryMetadata {
-  /** The round that it annotates. */
+  /** Id of the round that the summary annotates. */
   toolCallRoundId?: string;
-  /** The exact text that stands in the prompt. */
+  /** Exact text in the prompt. */
   text?: string;
-  /** What the sidecar needs to render the same bytes again, as one JSON text: opaque. */
+  /** Opaque data from which the sidecar renders the same bytes again: JSON as text. */
   threadhold?: string;
   [key: string]: unknown;
 }
 
-/** Which kind of summary is asked for. */
+/** Kind of summary that is asked for. */
 export type SummaryMode =
   /** Full, then simple. */
   | "auto"
   /** The model reads the conversation as it was sent. */
   | "full"
-  /** The model reads a text made of it. */
+  /** The model reads a text made of the conversation. */
   | "simple";
 
-/** When the store lets a write count as done. */
+/** The moment at which the store acknowledges a write. */
 export type Synchronous =
-  /** When the disk has it: it survives a loss of power. */
+  /** Once the disk has it: the write survives a loss of power. */
   | "full"
-  /** When the system has it: it survives a killed process; a loss of power may take the last writes. */
+  /**
+   * Once the operating system has it: the write survives a killed process; a loss of power may lose the
+   * last writes.
+   */
   | "normal";
 
 /**
- * When texts that are read from elsewhere, such as memories and instruction files, go into a session's
- * prompts.
+ * The times at which texts read from elsewhere, such as memories and instruction files, are refreshed in a
+ * session's prompts.
  */
 export type SystemPrompt =
-  /** Where the prompt's beginning changes anyway: at its start, at a compaction, at a reset. */
+  /** When the start of the prompt changes anyway: at the session's start, at a compaction, at a reset. */
   | "frozen"
-  /** With each turn; where they changed, the prefix breaks. */
+  /** At each turn; if they changed, the prefix breaks. */
   | "perTurn";
 
-/** A background session, as it is stored. */
+/** A stored background session. */
 export interface Task {
-  /** The session. */
+  /** Id of the session. */
   sessionId: string;
-  /** Its title. */
+  /** Title; absent if there is none. */
   title?: string;
-  /** How it stands. */
+  /** State of the task. */
   state: TaskState;
-  /** When it was made, ISO-8601, UTC. */
+  /** Time of creation, ISO-8601, UTC. */
   createdAt: string;
 }
 
 /** Parameters of `task/list`. */
 export interface TaskListParams {
-  /** The folder that the session belongs to. */
+  /** Folder of the session. */
   workspaceFolder: string;
-  /** The session that they run for. */
+  /** Id of the session that the tasks run for. */
   sessionId: string;
 }
 
 /** Result of `task/list`. */
 export interface TaskListResult {
-  /** All background sessions of that one in which something was asked, the oldest first. */
+  /** Background sessions of the session that have a request, oldest first. */
   tasks: Task[];
 }
 
 /** Parameters of `task/start`. */
 export interface TaskStartParams {
-  /** The folder that the task belongs to, as a path or a `file:` address. */
+  /** Folder of the task, as a path or a `file:` URL. */
   workspaceFolder: string;
-  /** The session that it runs for; it is told of the end by a message of the kind `process_completed`. */
+  /** Id of the session that the task runs for. At the end it gets a message of kind `process_completed`. */
   sessionId: string;
-  /** What is asked. */
+  /** Request of the task. */
   content: Content;
-  /**
-   * Settings of the task's session. Without a model here the folder's holds, as it is when the task begins.
-   */
+  /** Settings of the task's session. Default model: the folder's, as set when the task begins. */
   settings?: Settings;
 }
 
-/** Result of `task/start`: it is stored. */
+/** Result of `task/start`, sent once the task is stored. */
 export interface TaskStartResult {
-  /** The task's session. */
+  /** Id of the task's session. */
   sessionId: string;
 }
 
-/** How a background session stands. */
+/** The state of a background session. */
 export type TaskState =
-  /** It waits for a process that serves its folder and can ask its model. */
+  /** Waits for a process that serves the folder and can ask the task's model. */
   | "waiting"
-  /** Its turn runs, or waits for a user. */
+  /** A turn runs, or waits for a user. */
   | "running"
-  /** The process that ran its turn is gone. It is not run again by itself. */
+  /** The process that ran the turn has ended. The task is not restarted by itself. */
   | "interrupted"
-  /** Its turn ended. */
+  /** The turn ended. */
   | "completed"
-  /** Somebody stopped its turn. */
+  /** The turn was cancelled. */
   | "cancelled"
-  /** Its turn could not go on. */
+  /** The turn failed. */
   | "failed";
 
 /**
- * Which thinking of earlier answers prompts show. It is decided for each answer when that comes, and all of
- * it is stored.
+ * Thinking of earlier answers that prompts show. Decided for each answer when it is appended; all thinking
+ * is stored.
  */
 export type ThinkingInPrompt =
   /** All of it. */
   | "keep"
-  /** That of the turn that runs; at a turn's end the prefix breaks. */
+  /** Only that of the running turn; the prefix breaks at a turn's end. */
   | "stripCompletedTurns"
   /** None. */
   | "strip";
 
-/** Who names a session that the client does not name. */
+/** The source of a session's title if the client sets none. */
 export type Titles =
-  /** Its first request does. */
+  /** The first request. */
   | "request"
-  /** Its first request, until the model was asked after the first turn. */
+  /** The first request, then the model, asked after the first turn. */
   | "model";
 
-/** Something to do. */
+/** A todo. */
 export interface Todo {
-  /** What. */
+  /** Text of the todo. */
   content: string;
-  /** How far it is. */
+  /** Progress of the todo. */
   status: TodoStatus;
 }
 
-/** How far a todo is. */
+/** The progress of a todo. */
 export type TodoStatus =
-  /** Nobody began. */
+  /** Not started. */
   | "pending"
-  /** Somebody is at it. */
+  /** In progress. */
   | "inProgress"
-  /** It is done. */
+  /** Done. */
   | "completed";
 
-/** A tool that the model is told of. */
+/** A tool that is offered to the model. */
 export interface Tool {
-  /** Its name. */
+  /** Name, unique in the list. Must not be empty. */
   name: string;
-  /** What it does, for the model. */
+  /** Description for the model. */
   description?: string;
-  /** JSON Schema of its arguments. Default: an object without properties. */
+  /** JSON Schema of the arguments. Default: an object without properties. */
   inputSchema?: unknown;
   /**
-   * What it does to the world; a compaction says afterwards what was read, changed and run. Where it is
-   * missing, the tool's name is looked up in a table of known tools.
+   * Effect of the tool, from which a compaction lists files read and changed and commands run. Default:
+   * that of the known tool of this name.
    */
   kind?: ToolKind;
-  /** Text about its use for the system message. */
+  /** Text for the system message about the use of the tool. */
   guidelines?: string;
-  /** Whether a call of it may run. Default: `allow`. */
+  /** Permission to run calls of the tool. Default: `allow`. */
   policy?: ToolPolicy;
   /**
-   * What holds for calls whose arguments look a certain way. The strictest rule that matches takes the
-   * place of `policy`, but where that is `deny`.
+   * Rules for calls with certain arguments. The strictest matching rule replaces `policy`, unless that is
+   * `deny`.
    */
   rules?: ToolRule[];
   /**
-   * The state in which a successful call of it ends the turn. Default: `completed` for tools named
-   * `task_done` and `agent_finish`, `waitingUserInput` for `ask_questions` and `wait_agents`, none for any
-   * other.
+   * State in which a successful call ends the turn. Default: `completed` for tools named `task_done` and
+   * `agent_finish`, `waitingUserInput` for `ask_questions` and `wait_agents`; any other does not end it.
    */
   endsTurn?: EndsTurn;
 }
 
 /** Parameters of `tool/approvals`. */
 export interface ToolApprovalsParams {
-  /** The folder; the client's first one where it is missing. */
+  /** Folder of the approvals. Default: the client's first folder. */
   workspaceFolder?: string;
-  /** Those that are taken back first. */
+  /** Approvals to revoke before the list is made. */
   revoke?: Approved[];
 }
 
 /** Result of `tool/approvals`. */
 export interface ToolApprovalsResult {
-  /** What is approved in this folder. */
+  /** Approvals of the folder. */
   approved: Approved[];
 }
 
-/** A call of a tool. */
+/** A model's call of a tool. */
 export interface ToolCall {
-  /** Its id. */
+  /** Id of the call. Must not be empty. */
   id: string;
-  /** The tool's name. */
+  /** Name of the tool. */
   name: string;
-  /** The arguments, as JSON text. */
+  /** Arguments as JSON text. */
   arguments: Arguments;
 }
 
-/** Whether a model may use the tools that it is told of. */
+/** The permission to call tools. */
 export type ToolChoice =
-  /** As it likes. */
+  /** The model decides. */
   | "auto"
-  /** Not at all. The tools are still sent, because a provider's cache depends on them. */
+  /** No calls. The tools are still sent, because a provider's cache depends on them. */
   | "none";
 
 /** Parameters of `tool/decide`. */
 export interface ToolDecideParams {
-  /** The session. */
+  /** Id of the session. */
   sessionId: string;
-  /** A decision for each call that waits, in one request or in several. */
+  /** Decisions about waiting calls, all in one request or in several. */
   decisions: Decision[];
 }
 
 /** Result of `tool/decide`. */
 export interface ToolDecideResult {
-  /** The session's state afterwards. */
+  /** State of the session afterwards. */
   state: State;
 }
 
 /** Parameters of `tool/invoke`. */
 export interface ToolInvokeParams {
-  /** The session. */
+  /** Id of the session. */
   sessionId: string;
-  /** The turn that runs. */
+  /** Id of the running turn. */
   turnId: string;
-  /** The call; a call is sent once, and never again by itself after a restart. */
+  /** Id of the call. A call is sent once and not repeated after a restart. */
   toolCallId: string;
-  /** The tool's name. */
+  /** Name of the tool. */
   name: string;
-  /** The arguments, as JSON text. */
+  /** Arguments as JSON text. */
   arguments: Arguments;
 }
 
-/**
- * Result of `tool/invoke`: what the tool said, or `pending`. One of `content` and `pending` must be there.
- */
+/** Result of `tool/invoke`: the tool's result, or `pending`. One of `content` and `pending` is required. */
 export interface ToolInvokeResult {
-  /** What the tool said. */
+  /** Content of the result. */
   content?: Content;
-  /** Whether the tool failed. Default: false. */
+  /** `true` if the tool failed. Default: false. */
   isError?: boolean;
-  /** The exit code, where there is one. */
+  /** Exit code, if the tool has one. */
   exitCode?: number;
-  /** Files that it changed. */
+  /** Files that the tool changed. */
   effects?: Effect[];
-  /** The answer comes later, with `tool/result`. */
+  /** `true` if the result follows later with `tool/result`. Default: false. */
   pending?: boolean;
 }
 
-/** What a tool does to the world. */
+/** The effect of a tool. */
 export type ToolKind =
   /** Shows a file. */
   | "read"
@@ -3829,465 +3854,460 @@ export type ToolKind =
   | "write"
   /** Runs a command. */
   | "run"
-  /** Looks for something. */
+  /** Searches for something. */
   | "search"
-  /** Keeps the list of what is to do. */
+  /** Maintains the todo list. */
   | "todo"
   /** Asks the user. */
   | "ask"
   /** Anything else. */
   | "other";
 
-/** Whether a call of a tool may run. */
+/** The decision on a tool call, ordered by strictness. */
 export type ToolPolicy =
-  /** It runs. */
+  /** The call runs. */
   | "allow"
   /** The user decides about each call. */
   | "ask"
-  /** It never runs; the model is told so. */
+  /** The call never runs; its result tells the model so. */
   | "deny";
 
-/** What a tool answered. */
+/** The result of a tool call. */
 export interface ToolResult {
-  /** The call that it answers. */
+  /** Id of the call. */
   toolCallId: string;
-  /** What the tool said. */
+  /** Content of the result. */
   content: Content;
-  /** Whether the tool failed. Default: false. */
+  /** `true` if the tool failed. Default: false. */
   isError?: boolean;
-  /** The exit code, where there is one. */
+  /** Exit code, if the tool has one. */
   exitCode?: number;
-  /** Files that it changed. */
+  /** Files that the tool changed. */
   effects?: Effect[];
 }
 
 /** Parameters of `tool/result`. */
 export interface ToolResultParams {
-  /** The session. */
+  /** Id of the session. */
   sessionId: string;
-  /** The call that it answers. */
+  /** Id of the call. */
   toolCallId: string;
-  /** What the tool said. */
+  /** Content of the result. */
   content: Content;
-  /** Whether the tool failed. Default: false. */
+  /** `true` if the tool failed. Default: false. */
   isError?: boolean;
-  /** The exit code, where there is one. */
+  /** Exit code, if the tool has one. */
   exitCode?: number;
-  /** Files that it changed. */
+  /** Files that the tool changed. */
   effects?: Effect[];
 }
 
 /** Result of `tool/result`. */
 export interface ToolResultResult {
-  /** The session's state afterwards. */
+  /** State of the session afterwards. */
   state: State;
 }
 
-/** What holds for calls whose arguments look a certain way. */
+/** A rule for calls of a tool whose arguments match a pattern. */
 export interface ToolRule {
   /**
-   * The argument that is looked at. Where it is missing: what allows must hold for the values of all of
-   * them together, one to a line; what asks or denies, for any of them.
+   * Name of the argument to match. Default: all arguments, joined line by line; a rule that asks or denies
+   * also matches any single line.
    */
   argument?: string;
   /**
-   * How it looks: `*` stands for any characters, `\` takes the next one as it is. In a rule that allows,
-   * `*` does not stand for characters with which a shell begins another command.
+   * Pattern: `*` stands for any characters, `\` escapes the next one. In a rule that allows, `*` does not
+   * stand for characters with which a shell begins another command. Must not be empty.
    */
   pattern: string;
-  /** What holds then. */
+  /** Permission for matching calls. */
   policy: ToolPolicy;
 }
 
-/** Where a session is also written as a file that people and other programs may read and change. */
+/** The export of a session to a file that people and other programs may read and change. */
 export type Trajectory =
-  /** Nowhere. */
+  /** No file. */
   | "off"
-  /** Into `.threadhold/trajectories/{sessionId}.json` of its workspace. */
+  /** A file `.threadhold/trajectories/{sessionId}.json` in the session's workspace. */
   | "workspace";
 
 /** Parameters of `trajectory/list`. */
 export interface TrajectoryListParams {
-  /** The folder; the client's first one where it is missing. */
+  /** Folder of the workspace. Default: the client's first folder. */
   workspaceFolder?: string;
-  /** Where the page before ended. */
+  /** `nextCursor` of the previous page. */
   cursor?: string;
-  /** Files of a page. Default: 50; at most 500. */
+  /** Largest number of files on the page, at most 500. Default: 50. */
   limit?: number;
 }
 
-/** Result of `trajectory/list`. From now on `sessions/changed` tells what others do to these files. */
+/** Result of `trajectory/list`. From now on `sessions/changed` reports changes of these files by others. */
 export interface TrajectoryListResult {
-  /** Files in the order of their names. */
+  /** Files, in the order of their names. */
   trajectories: TrajectorySummary[];
-  /** Where the next page begins; missing on the last. */
+  /** `cursor` of the next page; absent on the last page. */
   nextCursor?: string;
 }
 
-/** A file in the `.threadhold/trajectories` of a workspace. */
+/** A file in a workspace's `.threadhold/trajectories`. */
 export interface TrajectorySummary {
   /**
-   * Its name without `.json`: the session that it is of. `session/import` makes one of it where there is
+   * Name of the file without `.json`: the session's id. `session/import` makes a session of it if there is
    * none.
    */
   chatId: string;
-  /** The folder that it lies in. */
+  /** Folder of the workspace. */
   workspaceFolder: string;
   /** The title of the conversation. */
   title?: string;
-  /** How often it was written. */
+  /** Version of the file, which grows by one with each write. */
   version: number;
-  /** Messages that can be read. */
+  /** Number of readable messages. */
   messages: number;
-  /** Its size. */
+  /** Size of the file, in bytes. */
   bytes: number;
-  /** ISO-8601, as the file says it. */
+  /** Time of creation, ISO-8601, as the file has it. */
   createdAt?: string;
-  /** ISO-8601, as the file says it. */
+  /** Time of the last change, ISO-8601, as the file has it. */
   updatedAt?: string;
-  /** Why it cannot be used; it is left as it is. */
+  /** Reason why the file cannot be used; absent if it can. Such a file is left alone. */
   fault?: string;
 }
 
-/** What of a turn is kept when it is over. */
+/** The part of a turn that is kept when it is over. */
 export type TranscriptKept =
-  /** All of it. */
+  /** Everything. */
   | "full"
   /**
-   * What its user said and the answer that it came to; a call that ended the turn belongs to that, such as
-   * a question to the user. Other calls of tools, their results and answers that were broken off go when
-   * the turn ends, from prompts too, and `context/recall` says that they are gone. In sessions whose loop
-   * the editor runs nothing goes.
+   * The user messages and the final answer, with a call that ended the turn, such as a question to the
+   * user. Other tool calls, their results and interrupted answers are deleted when the turn ends, from
+   * prompts too, and `context/recall` reports them as deleted. Sessions whose loop the editor runs keep
+   * everything.
    */
   | "finalOnly";
 
-/** What a trigger counts. */
+/** The unit of a trigger. */
 export type TriggerMeasure =
   /** Tokens of the prompt. */
   | "tokens"
-  /** Turns of the user that are shown. */
+  /** User turns shown. */
   | "turns"
-  /** Messages that are shown. */
+  /** Messages shown. */
   | "messages"
-  /** Seconds since something was said. */
+  /** Seconds since the last message. */
   | "seconds";
 
-/** Something that starts a compaction, and how near it is. */
+/** A trigger of compactions, and how near it is. */
 export interface TriggerState {
-  /** What. */
+  /** Name of the trigger. */
   trigger: CompactionTrigger;
-  /** What is counted. */
+  /** Unit of `now` and `at`. */
   measure: TriggerMeasure;
-  /** How much there is now. */
+  /** Current value. */
   now: number;
-  /** How much it starts at; missing where it is switched off. */
+  /** Value at which the trigger fires; absent if it is off. */
   at?: number;
   /**
-   * New tokens that must come before it starts anything, however much there is: too little was said since
-   * the last compaction (see `minNewTokens`), or since one was refused, undone or came to nothing. Missing
-   * where nothing holds it back.
+   * New tokens required before the trigger may fire, whatever `now` is: since the last compaction (see
+   * `minNewTokens`), or since one was refused, undone or failed. Absent if none are.
    */
   heldBackTokens?: number;
 }
 
 /**
- * What starts a compaction. Each is set by itself: what is not given stays as it is. A prompt that is over
- * the limit and a word of the user always do.
+ * The triggers of compactions, each set by itself; absent ones stay unchanged. A prompt over the limit and
+ * a user's request always start one.
  */
 export interface Triggers {
-  /** The provider said that a prompt was too large. */
+  /** `true` if a prompt that the provider rejects as too large starts a compaction. Default: true. */
   providerOverflow?: boolean;
-  /** The share of the limit that a prompt has when a turn begins. True: 0.8 where the policy has none. */
+  /**
+   * Share of the limit at which a turn begins with a compaction. Default: 0.8; true is 0.8 if the policy
+   * has none.
+   */
   preTurnTokens?: ShareOrOff;
   /**
-   * The share of the limit at which a summary is prepared beside the running turn. True: 0.75 where the
+   * Share of the limit at which a summary is prepared beside the turn. Default: 0.75; true is 0.75 if the
    * policy has none.
    */
   background?: ShareOrOff;
-  /** The next model's window is smaller, and the prompt does not fit it. */
+  /**
+   * `true` if a prompt that does not fit the next model's smaller window starts a compaction. Default:
+   * true.
+   */
   modelChanged?: boolean;
-  /** More requests of the user than this are shown. True: 32 where the policy has none. */
+  /**
+   * Shown user requests above which a compaction starts. Default: false; true is 32 if the policy has none.
+   */
   userTurns?: CountOrOff;
-  /** More messages than this are shown. True: 40 where the policy has none. */
+  /** Shown messages above which a compaction starts. Default: false; true is 40 if the policy has none. */
   messages?: CountOrOff;
-  /** Seconds without a word. True: 900 where the policy has none. */
+  /** Idle seconds after which a compaction starts. Default: false; true is 900 if the policy has none. */
   idleSeconds?: CountOrOff;
 }
 
-/** A turn of the past, as a client hands it over. */
+/** A past turn in a client's history. */
 export interface Turn {
-  /**
-   * The sidecar's id of the turn, where the client knows it. It is not read: turns are matched by
-   * `externalId`.
-   */
+  /** Sidecar's id of the turn. Ignored: turns are matched by `externalId`. */
   id?: string;
-  /** The client's id of the request. Turns are matched by it; without one by their position and content. */
+  /** Client's id of the request. Turns are matched by it, or by position and content if it is absent. */
   externalId?: string;
-  /** What the user asked. */
+  /** The user's request. */
   request?: Content;
-  /** Values that belonged to the request, as they were given when it was rendered first. */
+  /** Named values of the request, as given when it was first rendered. */
   variables?: Variable[];
-  /** Notebooks as they stood then. */
+  /** State of the notebooks when the request was first rendered. */
   notebook?: Notebook[];
-  /** What was attached to the request when it was rendered first. */
+  /** Attachments of the request, as given when it was first rendered. */
   attachments?: Attachment[];
-  /** The rounds that followed. */
+  /** Rounds of the turn, in order. */
   rounds?: Round[];
-  /** The final answer, where the client has no rounds; it is not read where there are some. */
+  /** Final answer, for a client without rounds. Ignored if `rounds` is not empty. */
   response?: Content;
-  /** The whole turn in its order. Where it is given, `request`, `rounds` and `response` are not read. */
+  /** The whole turn in order. If given, `request`, `rounds` and `response` are ignored. */
   messages?: MessageInput[];
-  /** What the sidecar gave for the turn: hand it back unchanged. */
+  /** Metadata that the sidecar returned for the turn, unchanged. */
   metadata?: TurnMetadata;
 }
 
 /** Parameters of `turn/cancel`. */
 export interface TurnCancelParams {
-  /** The session. */
+  /** Id of the session. */
   sessionId: string;
-  /** The turn, running or waiting; the running one where it is missing. */
+  /** Running or queued turn. Default: the running one. Fails with `StaleReference` if it is neither. */
   turnId?: string;
-  /** Whether what waits is not done either. Default: false; then the next in the queue begins. */
+  /** `true` also empties the queue. Default: false; the next queued item starts. */
   cancelQueued?: boolean;
 }
 
 /** Result of `turn/cancel`. */
 export interface TurnCancelResult {
-  /** The turn that was cancelled; missing where none ran. */
+  /** Id of the cancelled turn; absent if none was running. */
   turnId?: string;
-  /** The session's state afterwards. */
+  /** State of the session afterwards. */
   state: State;
-  /** What waits no longer, with the user's words. */
+  /** Items removed from the queue, with the user's content. */
   removed: QueueItem[];
 }
 
 /** Parameters of `turn/end`. */
 export interface TurnEndParams {
-  /** The session. */
+  /** Id of the session. */
   sessionId: string;
-  /** The turn; the running one where it is missing. */
+  /** Id of the newest turn, which is the default. Any other fails with `StaleReference`. */
   turnId?: string;
-  /** How it ended. Default: `completed`. */
+  /** Outcome of the turn. Default: `completed`. */
   status?: TurnOutcome;
 }
 
 /** Result of `turn/end`. */
 export interface TurnEndResult {
-  /** The turn. */
+  /** Id of the turn. */
   turnId: string;
-  /** All that is to be persisted with the turn and handed back unchanged. */
+  /** All metadata of the turn: persist it with the turn and hand it back unchanged. */
   metadata: TurnMetadata;
 }
 
 /**
- * Metadata of a turn. Persist all of it, unknown keys too, and hand it back unchanged with the turn. It is
- * read leniently: what cannot be read is reported by the restore and is never an error.
+ * Metadata of a turn. Persist all of it with the turn, unknown keys included, and hand it back unchanged.
+ * Reading is lenient: unreadable values are reported by the restore and never fail a request.
  */
 export interface TurnMetadata {
-  /** The newest summary. */
+  /** Newest summary of the turn. */
   summary?: SummaryMetadata;
-  /** All summaries of the turn, oldest first. They are read before `summary`. */
+  /** All summaries of the turn, oldest first. `summary` is read only if this is absent or empty. */
   summaries?: SummaryMetadata[];
   /**
-   * What the sidecar needs of compactions that annotate no round, because they only shortened results or
-   * dropped rounds, as one JSON list: opaque. Lists of several answers for one turn are joined into one.
+   * Opaque data of compactions that annotate no round, because they only shortened results or dropped
+   * rounds: a JSON list as text. Join the lists of several answers for one turn into one.
    */
   threadhold?: string;
   [key: string]: unknown;
 }
 
-/** How a client says that a turn ended. */
+/** The outcome of a turn, as a client reports it. */
 export type TurnOutcome =
   /** The model had nothing more to do. */
   | "completed"
-  /** Somebody stopped it. */
+  /** The turn was stopped. */
   | "cancelled"
-  /** It could not go on. */
+  /** An error ended the turn. */
   | "failed";
 
 /**
- * Parameters of `turn/regenerate`: what follows the newest request is cut off, and the model answers again.
+ * Parameters of `turn/regenerate`: everything after the newest request is cut off, and the model answers
+ * again.
  */
 export interface TurnRegenerateParams {
-  /** The session. */
+  /** Id of the session. */
   sessionId: string;
-  /**
-   * A name for this command: sent again under the same name, it is answered again and not carried out
-   * twice.
-   */
+  /** Key of this command: a repeat with the same key gets the first response and has no effect. */
   idempotencyKey?: string;
 }
 
-/** Parameters of `turn/retry`. One of `fromMessageId` and `fromIndex` must be there. */
+/** Parameters of `turn/retry`. One of `fromMessageId` and `fromIndex` is required. */
 export interface TurnRetryParams {
-  /** The session. */
+  /** Id of the session. */
   sessionId: string;
-  /**
-   * The message; it and everything after it is cut off. A result goes with the message that called the
-   * tool.
-   */
+  /** Id of the first message to cut off. A result is cut off with the message that called the tool. */
   fromMessageId?: string;
-  /** The same by its place in the snapshot's `messages`, from 0. */
+  /** Index of the message in the snapshot's `messages`, from 0. Ignored if `fromMessageId` is given. */
   fromIndex?: number;
-  /**
-   * The request's new words. Without them a request is asked again as it was; a model's answer is given
-   * again.
-   */
+  /** New content of the request. Default: the same request, or for a model's answer another answer. */
   content?: Content;
-  /**
-   * A name for this command: sent again under the same name, it is answered again and not carried out
-   * twice.
-   */
+  /** Key of this command: a repeat with the same key gets the first response and has no effect. */
   idempotencyKey?: string;
 }
 
 /** Parameters of `turn/start`. */
 export interface TurnStartParams {
-  /** The session. */
+  /** Id of the session. */
   sessionId: string;
-  /** What the user asks. */
+  /** The user's request. Fails with `InvalidParams` if it is empty. */
   content: Content;
-  /** The client's id of the request. */
+  /** Client's id of the request. */
   externalId?: string;
-  /** Files that are given with the request. */
+  /** Files given with the request as context. */
   contextFiles?: ContextFile[];
-  /** What is so now, such as the open files: captured with the request and never changed there. */
+  /** Background of the request, such as the open files. Stored with the request and never changed there. */
   attachments?: Attachment[];
-  /** The tools from now on. A changed list changes the start of the prompt. */
+  /** Tools from now on. A changed list changes the beginning of the prompt. Default: unchanged. */
   tools?: Tool[];
-  /** The caller's sections from now on. Changed ones change the start of the prompt. */
+  /**
+   * Client's sections from now on. A changed list changes the beginning of the prompt. Default: unchanged.
+   */
   sections?: Section[];
-  /** The model from now on. */
+  /** Model from now on. Default: unchanged. */
   model?: Model;
   /**
-   * Whether it goes before what waits, and into the turn that runs: an answer that is being given is broken
-   * off (what was said stays), a round's calls are waited for. Default: false.
+   * `true` puts the request before the queue and into the running turn: an answer in progress is
+   * interrupted and its text kept; the calls of a round are awaited. Default: false.
    */
   priority?: boolean;
   /**
-   * A name for this request: sent again under the same name, it is answered again and not asked twice. The
-   * last 1,000 of a session are remembered, also across restarts.
+   * Key of this request: a repeat with the same key gets the first response and has no effect. A session
+   * remembers its last 1,000 keys, also across restarts.
    */
   idempotencyKey?: string;
 }
 
-/** Result of `turn/start`. It comes as soon as the request is on disk; everything else comes as events. */
+/** Result of `turn/start`, sent as soon as the request is on disk; everything else follows as events. */
 export interface TurnStartResult {
   /**
-   * The turn. A request that waits and goes into a turn that runs belongs to that one: `messageAdded` says
-   * so.
+   * Id of the turn. A queued request that enters the running turn belongs to that turn; its `messageAdded`
+   * names it.
    */
   turnId: string;
-  /** The user's message. */
+  /** Id of the user's message. */
   messageId: string;
-  /** Where it has to wait: its id in the queue. */
+  /** Id in the queue; absent if the request is not queued. */
   itemId?: string;
-  /** Its place in the queue, from 1, where it has to wait. */
+  /** Position in the queue, from 1; absent if the request is not queued. */
   queuedPosition?: number;
 }
 
-/** How a turn stands. */
+/** The status of a turn. */
 export type TurnStatus =
-  /** It runs, or the process that ran it is gone. */
+  /** The turn is running, or its process ended before it did. */
   | "running"
   /** The model had nothing more to do. */
   | "completed"
-  /** Somebody stopped it. */
+  /** The turn was cancelled. */
   | "cancelled"
-  /** It could not go on. */
+  /** The turn failed. */
   | "failed";
 
 /** A turn in a snapshot. */
 export interface TurnView {
-  /** The sidecar's id. */
+  /** Sidecar's id of the turn. */
   id: string;
-  /** The client's id of the request. */
+  /** Client's id of the request. */
   externalId?: string;
-  /** How it stands. */
+  /** Status of the turn. */
   status: TurnStatus;
-  /** Its rounds, in order. */
+  /** Rounds, in order. */
   rounds: RoundView[];
-  /** All that is to be persisted with the turn and handed back unchanged. */
+  /** All metadata of the turn: persist it with the turn and hand it back unchanged. */
   metadata?: TurnMetadata;
 }
 
-/** What a model used, in tokens, as its provider reported it. */
+/** Token usage of a model request, as its provider reported it. */
 export interface Usage {
-  /** Tokens read, those from a cache included. */
+  /** Input tokens, those read from a cache included. */
   inputTokens?: number;
-  /** Tokens written, thinking included. */
+  /** Output tokens, thinking included. */
   outputTokens?: number;
-  /** Tokens of the input that came from a cache. */
+  /** Input tokens read from a cache. */
   cachedInputTokens?: number;
-  /** Tokens of the input that a cache took in, for the next request. */
+  /** Input tokens written to a cache for later requests. */
   cacheWriteInputTokens?: number;
-  /** Tokens of the output that are thinking. */
+  /** Output tokens spent on thinking. */
   reasoningTokens?: number;
 }
 
-/** What a provider reported of a prompt, beside our own count of it. */
+/** A provider's report of a prompt's size, with the sidecar's count of the same prompt. */
 export interface UsageReport {
-  /** The model. */
+  /** Name of the model. */
   model: string;
-  /** Tokens that it read, as reported. */
+  /** Input tokens that the provider reported. */
   reportedTokens: number;
-  /** Tokens by our count, before anything learned. */
+  /** Tokens that the sidecar counted, without the learned factor. */
   countedTokens: number;
 }
 
-/** Who says what a model used. */
+/** The origin of a usage report. */
 export type UsageSource =
-  /** The model's provider, in the answer. */
+  /** The model's provider reported it with the answer. */
   | "provider"
-  /** The client counted the request, for its provider says nothing. */
+  /** The client counted the request, because its provider reports no usage. */
   | "countTokens";
 
-/** A named value that belongs to a request, such as a selection. */
+/** A named value of a request, such as a selection. */
 export interface Variable {
-  /** Its name. */
+  /** Name of the value. */
   name: string;
-  /** Its value. */
+  /** Content of the value. */
   value: Content;
 }
 
-/** What a user can decide about a call. */
+/** The decision about a call. */
 export type Verdict =
-  /** It runs. */
+  /** Runs the call. */
   | "approve"
   /**
-   * It runs, and so do later calls like it in this workspace, without a question: those that look like
-   * `pattern`; where there is none, all calls of the tool, or for a tool of kind `run` those with the same
+   * Runs the call, and from now on similar calls in this workspace without asking: those that match
+   * `pattern`; without one all calls of the tool, or for a tool of kind `run` those with the same
    * arguments.
    */
   | "approveAlways"
-  /** It does not run; the model is told so. */
+  /** Does not run the call; the model is informed. */
   | "reject";
 
-/** Something that can be done in the place of an undo. */
+/** An alternative to an undo. */
 export type WayOn =
-  /** `context/undo` of this one first. */
+  /** Undo this newer compaction first (`context/undo`). */
   | {
       way: "undoFirst";
-      /** The newer compaction. */
+      /** Id of the newer compaction. */
       compactionId: string;
     }
-  /** `context/compact` with `redo`, and perhaps with `focus` and `keep`. */
+  /** Compact again (`context/compact` with `redo`, perhaps with `focus` and `keep`). */
   | {
       way: "redo";
-      /** The compaction. */
+      /** Id of the compaction. */
       compactionId: string;
     }
-  /** `context/pin` for messages that it hides. */
+  /** Pin messages that the compaction hides (`context/pin`). */
   | {
       way: "pin";
-      /** Those that would fit together, the newest first, by id. */
+      /** Ids of messages that would fit together, the newest first. */
       messageIds: string[];
-      /** What new pins may weigh together, in tokens. */
+      /** Largest size of new pins together, in tokens. */
       mostTokens: number;
     }
-  /** A model with this window, and then the undo. */
+  /** Use a model with this window, then undo. */
   | {
       way: "window";
-      /** The smallest window that serves, in tokens. */
+      /** Smallest sufficient window, in tokens. */
       tokens: number;
     };
