@@ -5,7 +5,7 @@
 
 #![allow(clippy::expect_used, clippy::panic, reason = "a measure gives up where its ground is missing")]
 
-use engine::compact::compose::Desk;
+use engine::compact::compose::Inputs;
 use engine::compact::ladder::{self, Step};
 use engine::compact::plan::Aim;
 use engine::compact::policy::DEFAULT;
@@ -110,7 +110,7 @@ impl Session {
     }
 
     fn compaction(&self) -> Compaction {
-        let desk = Desk {
+        let inputs = Inputs {
             source: self.source(),
             policy: &DEFAULT,
             counter: &self.counter,
@@ -118,7 +118,7 @@ impl Session {
             focus: None,
             aim: Aim::Room,
         };
-        match ladder::start(desk, false) {
+        match ladder::start(inputs, false) {
             Step::Accepted(record) => *record,
             other => panic!("no model is needed: {other:?}"),
         }

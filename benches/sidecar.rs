@@ -10,7 +10,7 @@ use serde_json::{Value, json};
 use session::input::{Command as Ask, Input, Render, ReplyTo};
 use session::settings::Settings;
 use session::stored::Stored;
-use session::{Around, Opening, Session};
+use session::{Opening, Session, StepContext};
 use std::io::{BufRead, BufReader, Read, Write};
 use std::path::PathBuf;
 use std::process::{Child, ChildStdin, ChildStdout, Command, Stdio};
@@ -358,7 +358,7 @@ fn in_process(folder: &Folder, rounds: usize, costs: &mut Costs) {
     let id = SessionId::new("s");
     let mut settings = Settings::default();
     settings.model.window = WINDOW;
-    let around = Around { now: Time(0), stamp: "", counter: &O200k };
+    let around = StepContext { now: Time(0), stamp: "", counter: &O200k };
     let (mut load, mut begin, mut render) = (Vec::new(), Vec::new(), Vec::new());
     let mut session = None;
     let ask = || Input::Command(ReplyTo(0), Ask::Render(Box::<Render>::default()));

@@ -9,7 +9,7 @@ mod todo;
 use engine::message::{Content, ToolResult};
 use engine::prompt::item::{Approval, EndsTurn, Tool, ToolKind};
 use engine::scope::Todo;
-use engine::search::{Found, Query};
+use engine::search::{Query, SearchPage};
 use engine::text::json;
 use serde::de::DeserializeOwned;
 use serde_json::{Value, json};
@@ -39,7 +39,7 @@ pub struct Context<'a> {
     /// The whole text under a reference, as far as a model may see it.
     pub recall: &'a dyn Fn(&str) -> Option<String>,
     /// The result of the search that [`OwnTool::looks_for`] returned.
-    pub found: Option<&'a Found>,
+    pub found: Option<&'a SearchPage>,
     /// Most characters of a page of `recall`, below its own limit: as many as reach the model uncut.
     pub page: usize,
 }

@@ -75,14 +75,14 @@ pub struct Folder {
 
 /// Content of a file.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Held {
+pub struct FileContent {
     /// The whole content.
     pub bytes: Vec<u8>,
     /// SHA-256 of `bytes`.
     pub hash: String,
 }
 
-impl Held {
+impl FileContent {
     /// Hashes the content.
     pub fn of(bytes: Vec<u8>) -> Self {
         Self { hash: sha256_hex(&bytes), bytes }
@@ -195,7 +195,7 @@ impl Folder {
     ///
     /// # Errors
     /// Fails if the file cannot be read, is too large, or a link is on its path.
-    pub fn read(&self, id: &str) -> Result<Option<Held>, FileError> {
+    pub fn read(&self, id: &str) -> Result<Option<FileContent>, FileError> {
         let path = self.file(id)?;
         if !self.is_there()? {
             return Ok(None);
@@ -217,7 +217,7 @@ impl Folder {
         let mut bytes = Vec::new();
         let file = File::open(&path).map_err(io(&path))?;
         file.take(MOST).read_to_end(&mut bytes).map_err(io(&path))?;
-        Ok(Some(Held::of(bytes)))
+        Ok(Some(FileContent::of(bytes)))
     }
 
     /// Replaces a session's file atomically: a reader sees the old file or the new one.

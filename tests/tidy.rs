@@ -12,7 +12,6 @@ mod measures;
 mod tables;
 
 use code::{code_of, is_word, named};
-use std::collections::BTreeSet;
 use std::fmt::Write as _;
 use std::fs;
 use std::path::{Path, PathBuf};

@@ -4,7 +4,7 @@ use super::iso;
 use engine::compact::metadata::{self, Persisted};
 use engine::compact::record::Compaction;
 use engine::id::{CompactionId, Ordinal};
-use engine::prompt::coverage::{self as ours, Fate};
+use engine::prompt::coverage::{self as ours, MessageStatus};
 use engine::prompt::pins::{self, Pinned};
 use engine::search::Hit;
 use engine::transcript::Transcript;
@@ -14,8 +14,8 @@ use protocol::recall::SearchHit;
 use protocol::restore::{SummaryMetadata, TurnMetadata};
 use session::Session;
 use session::effect::Preview;
-use session::snapshot::Nearness;
-use session::undo::{CannotUndo, Way};
+use session::snapshot::TriggerDistance;
+use session::undo::{Alternative, CannotUndo};
 use session::usage::Estimate;
 
 /// Converts a record, with the metadata that a client persists.
@@ -98,14 +98,14 @@ pub fn pin(pin: &pins::Pin, tokens: u32) -> Pin {
 /// Converts the reason that a compaction cannot be undone.
 pub fn cannot_undo(error: &CannotUndo) -> ErrorData {
     let id = |id: &CompactionId| id.as_str().to_owned();
-    let way = |way: &Way| match way {
-        Way::UndoFirst(newer) => WayOn::UndoFirst { compaction_id: id(newer) },
-        Way::Redo(same) => WayOn::Redo { compaction_id: id(same) },
-        Way::Pin { messages, most } => WayOn::Pin {
+    let way = |way: &Alternative| match way {
+        Alternative::UndoFirst(newer) => WayOn::UndoFirst { compaction_id: id(newer) },
+        Alternative::Redo(same) => WayOn::Redo { compaction_id: id(same) },
+        Alternative::Pin { messages, most } => WayOn::Pin {
             message_ids: messages.iter().map(|message| message.as_str().to_owned()).collect(),
             most_tokens: *most,
         },
-        Way::Window(tokens) => WayOn::Window { tokens: *tokens },
+        Alternative::Window(tokens) => WayOn::Window { tokens: *tokens },
     };
     ErrorData::CannotUndo {
         compaction_id: id(&error.compaction),
@@ -117,7 +117,7 @@ pub fn cannot_undo(error: &CannotUndo) -> ErrorData {
 }
 
 /// Converts the distance to a trigger.
-pub fn trigger_state(state: &Nearness) -> TriggerState {
+pub fn trigger_state(state: &TriggerDistance) -> TriggerState {
     TriggerState {
         trigger: state.trigger,
         measure: state.measure,
@@ -155,7 +155,7 @@ pub fn turn_metadata(all: &[Persisted]) -> TurnMetadata {
 }
 
 /// Converts a hit, with the state of its message in the prompt.
-pub fn search_hit(hit: Hit, status: Fate) -> SearchHit {
+pub fn search_hit(hit: Hit, status: MessageStatus) -> SearchHit {
     SearchHit {
         reference: hit.id.as_str().to_owned(),
         ord: hit.ord.0,

@@ -2,7 +2,7 @@
 //! share that a compacted prompt still holds. Needs no model and no judge. It sees names, not understanding.
 
 use super::{Render, Watch};
-use engine::compact::compose::{Desk, Ingredients};
+use engine::compact::compose::{Ingredients, Inputs};
 use engine::compact::identifiers::identifiers;
 use engine::compact::plan::Aim;
 use engine::compact::policy::{Policy, WORDS_AND_LEDGER};
@@ -190,7 +190,7 @@ impl Watch for Measure<'_> {
         self.with_search = with_search;
         let (tail, tail_tokens) = self.tail(at, tokens);
         self.raw_tail.add(&needed, &tail, tail_tokens, |_| false);
-        let desk = Desk {
+        let inputs = Inputs {
             source: before,
             policy: &WORDS_AND_LEDGER,
             counter: self.counter,
@@ -198,8 +198,8 @@ impl Watch for Measure<'_> {
             focus: None,
             aim: Aim::Room,
         };
-        let slice = slice::slice(before, desk.policy).ok();
-        let other = slice.and_then(|slice| desk.with_block(Mode::Ledger, slice, &Ingredients::default()));
+        let slice = slice::slice(before, inputs.policy).ok();
+        let other = slice.and_then(|slice| inputs.with_block(Mode::Ledger, slice, &Ingredients::default()));
         let (kept, tokens) = shown(before, other.as_ref().unwrap_or(record));
         self.words_and_ledger.add(&needed, &kept, tokens, |_| false);
     }

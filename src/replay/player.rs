@@ -11,12 +11,12 @@ use engine::prompt::system::Fixed;
 use engine::tokens::TokenCount;
 use engine::transcript::Transcript;
 use import::Import;
-use models::Said;
+use models::Progress;
 use session::effect::{Answer, AskModel, Effect, Refusal};
 use session::input::{Command, Input, Render, ReplyTo, Timer};
 use session::settings::{Client, ModelFacts, Settings};
 use session::stored::{Driver, Head, Origin, Prefix};
-use session::{Around, Opening, Session};
+use session::{Opening, Session, StepContext};
 use std::task::{Context, Poll, Waker};
 
 /// The time of every step: no prompt depends on it.
@@ -112,7 +112,7 @@ impl<'a> Player<'a> {
         let Some(model) = self.model.as_deref_mut() else { return Input::Expired(Timer::Model(ask.call)) };
         let mut deltas = Vec::new();
         let mut hear = |said| {
-            if let Said::Delta(delta) = said {
+            if let Progress::Delta(delta) = said {
                 deltas.push(delta);
             }
         };
@@ -129,8 +129,8 @@ impl<'a> Player<'a> {
     }
 
     fn step(&mut self, input: Input) -> Vec<Effect> {
-        let around = Around { now: Time(0), stamp: STAMP, counter: self.counter };
-        self.session.step(input, around)
+        let context = StepContext { now: Time(0), stamp: STAMP, counter: self.counter };
+        self.session.step(input, context)
     }
 }
 

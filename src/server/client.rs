@@ -5,7 +5,7 @@ mod delivery;
 pub(super) mod replies;
 mod requests;
 
-pub(super) use requests::{PendingRequest, Used, What};
+pub(super) use requests::{PendingRequest, RequestKind, Used};
 
 use super::mailbox::Mailbox;
 use super::wire::event as wire_event;
@@ -53,7 +53,7 @@ impl Client {
     }
 
     /// Registers a request of ours. Returns its number, to send it with [`Client::request`].
-    pub fn number(&mut self, session: &SessionId, what: What) -> i64 {
+    pub fn number(&mut self, session: &SessionId, what: RequestKind) -> i64 {
         self.requests.insert(session, what)
     }
 
@@ -65,7 +65,7 @@ impl Client {
     /// The session and the call of a request to a model; `None` if its answer is no longer wanted.
     pub fn model_call(&self, number: i64) -> Option<(SessionId, ModelCallId)> {
         match self.requests.get(number)? {
-            PendingRequest { session, what: What::Model(call, _) } => Some((session.clone(), *call)),
+            PendingRequest { session, what: RequestKind::Model(call, _) } => Some((session.clone(), *call)),
             _ => None,
         }
     }

@@ -9,7 +9,7 @@ mod looking;
 mod seen;
 mod wanted;
 
-pub(super) use looking::Told;
+pub(super) use looking::StoreAnswer;
 
 use super::client::Client;
 use super::client::replies::{NOBODY, Replies};
@@ -23,18 +23,18 @@ use super::wire::{event as wire_event, to_value};
 use changes::Shown;
 use engine::id::SessionId;
 use engine::tokens::{QuarterOfChars, TokenCount};
-use looking::Watched;
+use looking::PolledStore;
 use protocol::error::ProtocolError;
 use protocol::event::SessionsChangedParams;
 use protocol::session::SessionCloseResult;
 use protocol::snapshot::Snapshot;
-use seen::{Seen, With};
+use seen::{AnswerContext, FollowedSession};
 use session::Session;
 use session::event;
 use session::input::{Command, ReplyTo};
 use std::collections::{BTreeMap, VecDeque};
 use store::error::StoreError;
-use store::follow::{Change, News};
+use store::follow::{Change, FollowState};
 use tokio::task::AbortHandle;
 use uuid::Uuid;
 use wanted::{Wanted, only_reads};
@@ -44,7 +44,7 @@ pub(super) struct Follows {
     mailbox: Mailbox<FollowEvent>,
     followers: BTreeMap<SessionId, Follower>,
     /// Polled stores, by name.
-    watched: BTreeMap<String, Watched>,
+    watched: BTreeMap<String, PolledStore>,
     /// Triggers looks; `None` while there is nothing to look for.
     clock: Option<AbortHandle>,
     looks: u64,
@@ -55,7 +55,7 @@ pub(super) enum FollowEvent {
     /// The clock ticked: stores may have news.
     Look,
     /// A store answered.
-    Told(Told),
+    StoreAnswer(StoreAnswer),
 }
 
 /// The components that following needs beside its own state.
@@ -79,7 +79,7 @@ struct Follower {
     /// Their answer if following stops before it.
     refusal: ProtocolError,
     /// `None` before the first read.
-    seen: Option<Seen>,
+    seen: Option<FollowedSession>,
 }
 
 impl Drop for Follows {
@@ -218,7 +218,7 @@ impl Follows {
         let Some(follower) = self.followers.get_mut(id) else { return };
         match &follower.seen {
             Some(seen) => {
-                let with = With { layers: context.layers, counter: context.counter };
+                let with = AnswerContext { layers: context.layers, counter: context.counter };
                 let value = seen.answer(wanted, &with);
                 context.replies.answer(context.client, to, value);
             }
@@ -252,7 +252,7 @@ impl Follows {
         &mut self,
         context: &mut FollowContext<'_>,
         id: &SessionId,
-        news: Result<Option<News>, StoreError>,
+        news: Result<Option<FollowState>, StoreError>,
     ) {
         let Some(follower) = self.followers.get_mut(id) else { return };
         let is_new = follower.seen.is_none();
@@ -292,9 +292,9 @@ impl Follows {
         &mut self,
         context: &mut FollowContext<'_>,
         id: &SessionId,
-        news: News,
+        news: FollowState,
     ) -> Result<(), ProtocolError> {
-        let News { mark, holder, change } = news;
+        let FollowState { mark, holder, change } = news;
         let Some(follower) = self.followers.get_mut(id) else { return Ok(()) };
         let (known, stream) = match follower.seen.take() {
             Some(seen) => {
@@ -330,11 +330,11 @@ impl Follows {
         // A session that is only shown needs no exact counts.
         let session = Session::new(seen::opening(stored.clone(), settings, stream), &QuarterOfChars);
         let shown = Shown::of(&session, holder);
-        let mut seen = Seen::new(mark, stored, session, shown);
+        let mut seen = FollowedSession::new(mark, stored, session, shown);
         let Some(follower) = self.followers.get_mut(id) else { return Ok(()) };
         let Some(known) = known else {
             let waiting = std::mem::take(&mut follower.waiting);
-            let with = With { layers: context.layers, counter: context.counter };
+            let with = AnswerContext { layers: context.layers, counter: context.counter };
             let answers: Vec<_> =
                 waiting.into_iter().map(|(to, wanted)| (to, seen.answer(wanted, &with))).collect();
             follower.seen = Some(seen);

@@ -15,10 +15,10 @@ pub(super) mod queued;
 pub(super) mod sessions;
 mod steps;
 
-pub(super) use event::{Came, Confirmed, Gone, HostEvent};
+pub(super) use event::{Confirmed, DeletionOutcome, HostEvent, HostEventKind};
 pub(super) use loading::{Kept, Loaded, Shared, known_memories, new_head};
 pub(super) use opening::{Opened, Opening};
-pub(super) use part::{RestCame, Waits};
+pub(super) use part::{ParkedItem, RestLoaded};
 pub(super) use perform::{Advance, CatchUp, Committed, NotStored};
 
 use super::client::Client;
@@ -28,15 +28,15 @@ use super::mailbox::Mailbox;
 use super::wire::to_value;
 use calls::Calls;
 use engine::tokens::TokenCount;
-use filed::Filed;
-use part::{Grown, Partly};
+use filed::FileState;
+use part::{PartOutcome, PartialSession};
 use protocol::error::ProtocolError;
 use protocol::event::{Event, SessionEvent};
 use protocol::session::SessionCloseResult;
 use queued::Queued;
 use session::input::{Input, ReplyTo};
 use session::stored::Part;
-use session::{Around, Opening as Begin, Session};
+use session::{Opening as Begin, Session, StepContext};
 use std::collections::VecDeque;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use steps::Steps;
@@ -48,13 +48,13 @@ use store::worker::Handle;
 pub(super) struct SessionHost {
     session: Session,
     /// Present while only the newest part is loaded.
-    part: Option<Box<Partly>>,
+    part: Option<Box<PartialSession>>,
     /// The store, and the fence to write under; `None` for a prompt of a history that is not kept.
     store: Option<(Handle, Fence)>,
     steps: Steps,
     calls: Calls,
     timers: Timers,
-    file: Filed,
+    file: FileState,
     leaving: Leaving,
     mailbox: Mailbox<HostEvent>,
 }
@@ -77,17 +77,17 @@ pub(super) enum Stepped {
     /// There is something to store or to perform.
     Taken,
     /// The input waits for the rest of the session.
-    Waits,
+    ParkedItem,
     /// The machine panicked.
-    Broke,
+    Panicked,
 }
 
 /// The outcome of a store's answer about a partly loaded session.
-pub(super) enum Rested {
+pub(super) enum RestOutcome {
     /// Meant for another opening of the session.
     Stale,
     /// These items run now.
-    Done(VecDeque<Waits>),
+    Done(VecDeque<ParkedItem>),
     /// The whole session does not fit what was made of the part.
     Differs,
     /// The store failed.
@@ -107,7 +107,7 @@ impl SessionHost {
             Some(Kept::Part(Part { stored, from }, claims)) => {
                 begin.stored = Some(stored);
                 let session = Session::in_part(begin.clone(), from, counter);
-                (session, Some(Box::new(Partly::new(begin, from, claims))))
+                (session, Some(Box::new(PartialSession::new(begin, from, claims))))
             }
             whole => {
                 begin.stored = match whole {
@@ -124,7 +124,7 @@ impl SessionHost {
             steps: Steps::default(),
             calls: Calls::default(),
             timers: Timers::default(),
-            file: Filed::default(),
+            file: FileState::default(),
             leaving: Leaving::default(),
             mailbox,
         }
@@ -149,7 +149,7 @@ impl SessionHost {
     }
 
     /// The machine and the state of its file.
-    pub fn file(&mut self) -> (&Session, &mut Filed) {
+    pub fn file(&mut self) -> (&Session, &mut FileState) {
         (&self.session, &mut self.file)
     }
 
@@ -230,19 +230,19 @@ impl SessionHost {
                     self.steps.push(effects);
                     Stepped::Taken
                 }
-                Ok(None) => Stepped::Waits,
-                Err(part::Broke) => Stepped::Broke,
+                Ok(None) => Stepped::ParkedItem,
+                Err(part::Panicked) => Stepped::Panicked,
             };
         }
         let now = super::clock::now();
         let stamp = crate::convert::iso(now);
-        let around = Around { now, stamp: &stamp, counter };
-        match catch_unwind(AssertUnwindSafe(|| self.session.step(input, around))) {
+        let context = StepContext { now, stamp: &stamp, counter };
+        match catch_unwind(AssertUnwindSafe(|| self.session.step(input, context))) {
             Ok(effects) => {
                 self.steps.push(effects);
                 Stepped::Taken
             }
-            Err(_) => Stepped::Broke,
+            Err(_) => Stepped::Panicked,
         }
     }
 
@@ -279,27 +279,27 @@ impl SessionHost {
         if self.steps.are_with_store() {
             let mailbox = self.mailbox.clone();
             part.ask(&self.session, store, move |session, came| {
-                mailbox.send(HostEvent { session, what: Came::Rest(Box::new(came)) });
+                mailbox.send(HostEvent { session, what: HostEventKind::Rest(Box::new(came)) });
             });
         }
     }
 
     /// Handles the store's answer about the rest.
-    pub fn rest_came(&mut self, came: RestCame, counter: &dyn TokenCount) -> Rested {
+    pub fn rest_came(&mut self, came: RestLoaded, counter: &dyn TokenCount) -> RestOutcome {
         if !came.is_of(self.session.stream()) {
-            return Rested::Stale;
+            return RestOutcome::Stale;
         }
-        let Some(part) = self.part.take() else { return Rested::Stale };
+        let Some(part) = self.part.take() else { return RestOutcome::Stale };
         let (part, grown) = part.grow(came, &self.session, counter);
         self.part = part;
         match grown {
-            Grown::Same(waits) => Rested::Done(waits),
-            Grown::Whole(whole, waits) => {
+            PartOutcome::Same(waits) => RestOutcome::Done(waits),
+            PartOutcome::Whole(whole, waits) => {
                 self.session = *whole;
-                Rested::Done(waits)
+                RestOutcome::Done(waits)
             }
-            Grown::Differs => Rested::Differs,
-            Grown::Failed(error) => Rested::Failed(error),
+            PartOutcome::Differs => RestOutcome::Differs,
+            PartOutcome::Failed(error) => RestOutcome::Failed(error),
         }
     }
 
@@ -339,7 +339,7 @@ impl SessionHost {
     /// Drops unwritten data: no store has the session any more.
     pub fn forget_stored(&mut self) {
         self.steps.drop_unwritten();
-        self.file = Filed::default();
+        self.file = FileState::default();
     }
 
     /// Handles a lost lease: nothing more is stored, the file is the new writer's, and the client is
@@ -353,7 +353,7 @@ impl SessionHost {
             event: Event::SessionTakenOver {},
         };
         let left = self.steps.give_up(fault);
-        self.file = Filed::default();
+        self.file = FileState::default();
         if !client.holds_back(&id) {
             client.send_event(&taken);
         }

@@ -7,7 +7,7 @@ use super::follow::FollowEvent;
 use super::host::HostEvent;
 use super::mailbox::{Mail, Mailbox};
 use super::requests::Ask;
-use super::services::leases::Looked;
+use super::services::leases::LeaseCheck;
 use super::services::models::ModelEvent;
 use super::services::shared::SharedEvent;
 use super::services::tasks::TaskEvent;
@@ -62,7 +62,7 @@ pub(super) enum Event {
     /// An event for followed sessions.
     Follow(Box<FollowEvent>),
     /// A store checked which leases of open sessions are still ours.
-    Leases(Looked),
+    Leases(LeaseCheck),
     /// A store looked for the session of a history.
     Found(Box<HistoryFound>),
     /// The process is about to end: save, then signal.

@@ -13,7 +13,7 @@ use tracing_subscriber::EnvFilter;
 /// Most lines that wait.
 const WAITING: usize = 4096;
 /// Longest wait at the end for lines that nobody reads.
-const PATIENCE: Duration = Duration::from_millis(500);
+const FLUSH_TIMEOUT: Duration = Duration::from_millis(500);
 
 /// The log of this process.
 #[derive(Debug)]
@@ -65,7 +65,7 @@ impl Log {
     pub fn finish(self) {
         let (sender, receiver) = sync_channel(1);
         if self.lines.sender.try_send(Line::Mark(sender)).is_ok() {
-            let _ = receiver.recv_timeout(PATIENCE);
+            let _ = receiver.recv_timeout(FLUSH_TIMEOUT);
         }
     }
 }

@@ -21,10 +21,10 @@ use super::mailbox::Mailbox;
 use super::outside::Flags;
 use super::services::leases::Leases;
 use super::services::loops::{Loops, Step};
-use super::services::models::{self, Heard, ModelEvent, Models};
+use super::services::models::{self, ModelEvent, ModelEventKind, Models};
 use super::services::shared::SharedState;
 use super::services::tasks::{TaskEvent, Tasks};
-use super::services::trajectories::{self, Changed, FileEvent, Settled, Trajectories, Whose};
+use super::services::trajectories::{self, Changed, FileEvent, Newer, Settled, Trajectories};
 use super::services::transfer;
 use super::stores::Stores;
 use crate::convert;
@@ -234,7 +234,7 @@ impl Router {
             Event::Trajectory(event) => self.trajectory(*event),
             Event::Follow(event) => match *event {
                 FollowEvent::Look => self.look(),
-                FollowEvent::Told(told) => {
+                FollowEvent::StoreAnswer(told) => {
                     let (follows, mut context) = self.following();
                     follows.told(&mut context, told);
                 }
@@ -347,8 +347,8 @@ impl Router {
     fn model(&mut self, event: ModelEvent) {
         let ModelEvent { session: id, call, what } = event;
         let replied = match what {
-            Heard::Said(said) => return self.run_input(&id, models::input(call, said)),
-            Heard::Replied(replied) => replied,
+            ModelEventKind::Progress(said) => return self.run_input(&id, models::input(call, said)),
+            ModelEventKind::Replied(replied) => replied,
         };
         let Some(host) = self.sessions.host_mut(&id) else { return };
         if !host.model_replied(call) {
@@ -368,7 +368,7 @@ impl Router {
     fn run_loop(&mut self, steps: Vec<Step>) {
         for step in steps {
             match step {
-                Step::Tell(params) => self.client.notify(methods::LoopUpdated::NAME, &params),
+                Step::Notify(params) => self.client.notify(methods::LoopUpdated::NAME, &params),
                 Step::Hand(id, item) => self.hand(&id, item),
                 Step::CloseAtRest(id) => {
                     if self.sessions.host(&id).is_some_and(|host| host.session().is_at_rest()) {
@@ -432,14 +432,14 @@ impl Router {
         let skipped = changed.theirs.skipped.len();
         let mut fork = None;
         match trajectories::compare(session, file, &mut changed.theirs) {
-            Whose::Ours => {}
-            Whose::Theirs(known) => {
+            Newer::Ours => {}
+            Newer::Theirs(known) => {
                 let given = transfer::take_in(&changed.theirs, known);
                 tracing::info!(session = %id, "its file was changed by somebody else, which is taken in");
                 self.run_input(id, Input::Command(NOBODY, Command::TakeIn(Box::new(given))));
                 fork = self.sessions.host(id).and_then(|host| host.fork_made());
             }
-            Whose::Both => self.keep_apart(id, &changed),
+            Newer::Both => self.keep_apart(id, &changed),
         }
         if skipped > 0 {
             self.client.warn(format!(

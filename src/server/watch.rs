@@ -78,13 +78,13 @@ impl Look {
 /// Handle of the watching thread, which ends when this is dropped.
 #[derive(Debug)]
 pub(super) struct Watch<W> {
-    words: Sender<Word<W>>,
+    words: Sender<Message<W>>,
 }
 
 #[derive(Debug)]
-enum Word<W> {
+enum Message<W> {
     /// Watches one more file.
-    Add(Wanted<W>),
+    Add(WatchedFile<W>),
     /// Paths that changed; empty if the system cannot name them.
     Stirred(Vec<PathBuf>),
     End,
@@ -92,7 +92,7 @@ enum Word<W> {
 
 /// A watched file.
 #[derive(Debug)]
-struct Wanted<W> {
+struct WatchedFile<W> {
     which: W,
     look: Look,
     known: Found,
@@ -118,7 +118,7 @@ impl<W: Clone + Send + 'static> Watch<W> {
                 Ok(event) => event.paths,
                 Err(_) => Vec::new(),
             };
-            drop(stirs.send(Word::Stirred(places)));
+            drop(stirs.send(Message::Stirred(places)));
         })?;
         let watching = Watching { watcher, wanted: Vec::new(), tell };
         std::thread::Builder::new().name("watch".to_owned()).spawn(move || watching.run(&heard))?;
@@ -127,34 +127,34 @@ impl<W: Clone + Send + 'static> Watch<W> {
 
     /// Watches one more file; the content `known` is not reported.
     pub fn add(&self, which: W, look: Look, known: Found) {
-        drop(self.words.send(Word::Add(Wanted { which, look, known })));
+        drop(self.words.send(Message::Add(WatchedFile { which, look, known })));
     }
 }
 
 impl<W> Drop for Watch<W> {
     fn drop(&mut self) {
-        drop(self.words.send(Word::End));
+        drop(self.words.send(Message::End));
     }
 }
 
 struct Watching<W, T> {
     watcher: RecommendedWatcher,
-    wanted: Vec<Wanted<W>>,
+    wanted: Vec<WatchedFile<W>>,
     tell: T,
 }
 
 impl<W: Clone, T: Fn(W, Found)> Watching<W, T> {
-    fn run(mut self, words: &Receiver<Word<W>>) {
+    fn run(mut self, words: &Receiver<Message<W>>) {
         while let Ok(mut word) = words.recv() {
             let mut is_due = false;
             for _ in 0..MOST_GATHERED {
                 match word {
-                    Word::End => return,
-                    Word::Add(wanted) => {
+                    Message::End => return,
+                    Message::Add(wanted) => {
                         self.wanted.push(wanted);
                         is_due = true;
                     }
-                    Word::Stirred(places) => is_due |= self.is_about(&places),
+                    Message::Stirred(places) => is_due |= self.is_about(&places),
                 }
                 if !is_due {
                     break;

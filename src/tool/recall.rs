@@ -4,7 +4,7 @@
 use super::{About, Context, Ran, read, refusal};
 use engine::id::Ordinal;
 use engine::prompt::item::ToolKind;
-use engine::search::{Found, HITS, Query, Words};
+use engine::search::{HITS, Query, SearchPage, Words};
 use engine::text::page;
 use serde::Deserialize;
 use serde_json::json;
@@ -86,7 +86,7 @@ fn part(reference: &str, offset: u64, context: Context<'_>, most: usize) -> Resu
 }
 
 /// The hits that fit into `most` characters; the first is shown even if it does not.
-fn hits(query: &str, found: &Found, most: usize) -> Ran {
+fn hits(query: &str, found: &SearchPage, most: usize) -> Ran {
     if found.hits.is_empty() {
         let query = engine::text::one_line(query, 100);
         return Ran::says([format!("[no message contains all of these words: {query}]")]);

@@ -139,7 +139,7 @@ fn recall_by_words_pages_through_all_hits() {
     }
     assert_eq!(seen.len(), 30);
     assert!(seen[0].starts_with("[ref s/m29, user, 311 bytes, from byte 0]"), "{}", seen[0]);
-    let none = Found::default();
+    let none = SearchPage::default();
     let recall = |_: &str| None;
     let context = Context { todos: &[], recall: &recall, found: Some(&none), page: 9 };
     let ran = OwnTool::Recall.run(r#"{"query":"\" OR *"}"#, context);

@@ -1,7 +1,7 @@
 //! Trajectory files are written atomically, private to their user, and left alone if they are somebody
 //! else's.
 
-use super::{FileError, Folder, Held};
+use super::{FileContent, FileError, Folder};
 use std::fs;
 use std::io::Read;
 use std::path::{Path, PathBuf};
@@ -83,7 +83,7 @@ fn file_is_written_whole_under_its_own_name_alone() {
     assert!(!lives.exists(), "a session's temporary files are removed with it");
     assert_eq!(folder.remove("s"), Ok(false));
     assert_eq!(folder.ids(), Ok(vec!["t".to_owned()]));
-    assert_eq!(Held::of(held.bytes.clone()), held);
+    assert_eq!(FileContent::of(held.bytes.clone()), held);
 }
 
 /// Conversations are private: other users cannot read the files, and git ignores them.

@@ -6,7 +6,7 @@ use engine::id::{CallId, Generation, SessionId, Time};
 use engine::message::{Content, ToolCall, ToolResult};
 use engine::prompt::item::{Approval, Item, Tool};
 use engine::prompt::linearize::pair_faults;
-use engine::prompt::request::{Answer as Said, StopReason};
+use engine::prompt::request::{Answer as Progress, StopReason};
 use engine::scope::Scope;
 use engine::search;
 use engine::tokens::QuarterOfChars;
@@ -15,7 +15,7 @@ use session::event::EventBody;
 use session::input::{Command, GivenPrefix, Input, ModelCallId, NotWritten, Open, ReplyTo, StartTurn, Timer};
 use session::settings::{Client, ModelFacts, Settings};
 use session::stored::{Always, Driver, Head, Prefix, Stored, TurnStatus, Write};
-use session::{Around, Opening, Session};
+use session::{Opening, Session, StepContext};
 use std::collections::BTreeSet;
 use store::place::InMemory;
 use store::sqlite::SqliteStore;
@@ -160,9 +160,9 @@ impl Bench {
     }
 
     fn take(&mut self, input: Input) {
-        let around =
-            Around { now: Time(self.next + self.later), stamp: self.stamp, counter: &QuarterOfChars };
-        let effects = self.session.step(input, around);
+        let context =
+            StepContext { now: Time(self.next + self.later), stamp: self.stamp, counter: &QuarterOfChars };
+        let effects = self.session.step(input, context);
         let writes: Vec<_> = effects
             .iter()
             .filter_map(|effect| if let Effect::Write(write) = effect { Some(write.clone()) } else { None })
@@ -215,10 +215,10 @@ impl Bench {
             Effect::Stop(timer) => drop(self.timers.remove(&timer)),
             // Searches as the store would; every hit must have a fate in the prompt.
             Effect::Search(to, query) => {
-                let fates = self.session.fates().expect("a prompt");
+                let message_statuses = self.session.message_statuses().expect("a prompt");
                 let messages = self.session.transcript().messages().iter().rev();
                 for hit in search::find(messages.map(|message| &**message), &query).hits {
-                    assert!(fates[hit.ord.index()].is_some(), "{hit:?} is lost");
+                    assert!(message_statuses[hit.ord.index()].is_some(), "{hit:?} is lost");
                 }
                 self.answered(to, Ok(Answer::Configured));
             }
@@ -244,7 +244,7 @@ impl Bench {
 
     /// Completes a model call, with these tool calls.
     pub fn answer(&mut self, call: ModelCallId, calls: Vec<ToolCall>) {
-        let said = Said { parts: None, calls: Some(calls), stop: StopReason::End, usage: None };
+        let said = Progress { parts: None, calls: Some(calls), stop: StopReason::End, usage: None };
         self.step(Input::ModelDone(call, Ok(said)));
     }
 

@@ -97,12 +97,12 @@ pub struct Message {
     /// [`Body::hash`], computed once, at insertion.
     pub hash: String,
     /// Values derived from the body on first use.
-    pub found: Found,
+    pub found: Derived,
 }
 
 /// Values derived from a message on first use. A copy with an empty cache is the same message.
 #[derive(Debug, Clone, PartialEq, Default)]
-pub struct Found {
+pub struct Derived {
     /// SHA-256 of [`Body::said`], lower-case hexadecimal.
     pub(crate) said_sha256: OnceLock<Box<str>>,
     pub(crate) mentions: OnceLock<Vec<Mention>>,

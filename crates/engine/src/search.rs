@@ -85,7 +85,7 @@ pub enum Speaker {
 
 /// A page of search results.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub struct Found {
+pub struct SearchPage {
     /// The newest first.
     pub hits: Vec<Hit>,
     /// The [`Query::before`] of the next page; `None` on the last page.
@@ -210,13 +210,13 @@ impl Hit {
 #[derive(Debug)]
 pub struct Finder<'a> {
     query: &'a Query,
-    found: Found,
+    found: SearchPage,
 }
 
 impl<'a> Finder<'a> {
     /// Creates an empty page.
     pub fn new(query: &'a Query) -> Self {
-        Self { query, found: Found::default() }
+        Self { query, found: SearchPage::default() }
     }
 
     /// Adds a message, in its newest version, if it matches. Returns `false` once the page is full and has a
@@ -235,13 +235,13 @@ impl<'a> Finder<'a> {
     }
 
     /// Returns the page.
-    pub fn finish(self) -> Found {
+    pub fn finish(self) -> SearchPage {
         self.found
     }
 }
 
 /// Searches messages, which must come newest first.
-pub fn find<'m>(messages: impl Iterator<Item = &'m Message>, query: &Query) -> Found {
+pub fn find<'m>(messages: impl Iterator<Item = &'m Message>, query: &Query) -> SearchPage {
     let mut finder = Finder::new(query);
     for message in messages {
         if query.words.is_empty() || !finder.take(message) {

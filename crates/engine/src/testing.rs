@@ -2,7 +2,7 @@
 //! to its end. Each request on the way is checked with [`can_be_asked`]; no other assertions.
 #![allow(clippy::expect_used, clippy::panic, missing_docs, reason = "helpers of tests fail as tests do")]
 
-use crate::compact::compose::Desk;
+use crate::compact::compose::Inputs;
 use crate::compact::ladder::{self, Ask, Outcome, Step};
 use crate::compact::plan::Aim;
 use crate::compact::policy::{DEFAULT, Policy};
@@ -84,8 +84,8 @@ impl Session {
         prompt::render(self.source())
     }
 
-    pub fn desk(&self) -> Desk<'_> {
-        Desk {
+    pub fn inputs(&self) -> Inputs<'_> {
+        Inputs {
             source: self.source(),
             policy: &self.policy,
             counter: &QuarterOfChars,
@@ -97,12 +97,12 @@ impl Session {
 
     /// Runs the ladder; `model` answers each request. Without one no model is called.
     pub fn descend(&self, model: Option<&mut dyn FnMut(&Ask) -> Outcome>) -> Step {
-        let mut step = ladder::start(self.desk(), model.is_some());
+        let mut step = ladder::start(self.inputs(), model.is_some());
         let Some(model) = model else { return step };
         while let Step::Ask(ask) = step {
             can_be_asked(&ask.request);
             let outcome = model(&ask);
-            step = ask.waiting.answer(self.desk(), "test", outcome);
+            step = ask.waiting.answer(self.inputs(), "test", outcome);
         }
         step
     }

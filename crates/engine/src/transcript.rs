@@ -5,7 +5,7 @@ mod part;
 mod rewind;
 mod shown;
 
-pub use rewind::CameTo;
+pub use rewind::TurnOutcome;
 
 use super::compact::record::{Compaction, Status};
 use super::id::{CallId, CompactionId, Generation, MessageId, Ordinal, RoundId, SessionId, TurnId};

@@ -13,7 +13,7 @@ use engine::message::{Content, ToolResult, Usage, Verdict};
 use keys::{Line, Typed};
 use serde_json::{Map, Value, json};
 use std::collections::BTreeMap;
-use talk::{Talk, Voice};
+use talk::{Talk, TextKind};
 
 /// Reads every record, of either form.
 pub(super) fn read(bytes: &[u8]) -> Import {
@@ -150,13 +150,13 @@ impl Log {
                     self.user(parts);
                 }
             }
-            "agent_message" => self.talk.whole(Voice::Words, needed(msg, "message")?),
-            "agent_message_delta" => self.talk.delta(Voice::Words, needed(msg, "delta")?),
-            "agent_reasoning" => self.talk.whole(Voice::Summary, needed(msg, "text")?),
-            "agent_reasoning_delta" => self.talk.delta(Voice::Summary, needed(msg, "delta")?),
-            "agent_reasoning_section_break" => self.talk.section(Voice::Summary),
-            "agent_reasoning_raw_content" => self.talk.whole(Voice::Thinking, needed(msg, "text")?),
-            "agent_reasoning_raw_content_delta" => self.talk.delta(Voice::Thinking, needed(msg, "delta")?),
+            "agent_message" => self.talk.whole(TextKind::Words, needed(msg, "message")?),
+            "agent_message_delta" => self.talk.delta(TextKind::Words, needed(msg, "delta")?),
+            "agent_reasoning" => self.talk.whole(TextKind::Summary, needed(msg, "text")?),
+            "agent_reasoning_delta" => self.talk.delta(TextKind::Summary, needed(msg, "delta")?),
+            "agent_reasoning_section_break" => self.talk.section(TextKind::Summary),
+            "agent_reasoning_raw_content" => self.talk.whole(TextKind::Thinking, needed(msg, "text")?),
+            "agent_reasoning_raw_content_delta" => self.talk.delta(TextKind::Thinking, needed(msg, "delta")?),
             "exec_approval_request" | "apply_patch_approval_request" => {
                 self.begin_call(msg)?;
                 self.asked = owned(msg, "call_id");

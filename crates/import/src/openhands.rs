@@ -29,7 +29,7 @@ pub(super) fn read(bytes: &[u8]) -> Result<Import, ImportError> {
         .as_object()
         .map(|root| list(root, "tools").iter().filter_map(tool).collect())
         .unwrap_or_default();
-    let mut written = Written { tools: import.tools.clone(), ..Written::default() };
+    let mut written = TextCalls { tools: import.tools.clone(), ..TextCalls::default() };
     each_item(messages, key, &mut import, |import, place, row| take(import, place, row, &mut written));
     if let Some(response) = root.get("response").and_then(Value::as_object) {
         let model = text(response, "model");
@@ -50,7 +50,7 @@ pub(super) fn read(bytes: &[u8]) -> Result<Import, ImportError> {
     Ok(import)
 }
 
-fn take(import: &mut Import, place: &str, row: &Object, written: &mut Written) -> Result<(), String> {
+fn take(import: &mut Import, place: &str, row: &Object, written: &mut TextCalls) -> Result<(), String> {
     let Some(body) = completions::body(row, place, import)? else {
         return match needed(row, "role")? {
             "system" | "developer" => {
@@ -67,7 +67,7 @@ fn take(import: &mut Import, place: &str, row: &Object, written: &mut Written) -
 
 /// State for restoring calls and results that were written as text.
 #[derive(Default)]
-struct Written {
+struct TextCalls {
     tools: Vec<Tool>,
     /// Calls without a result, of the last answer that was text.
     open: VecDeque<ToolCall>,
@@ -75,7 +75,7 @@ struct Written {
     count: usize,
 }
 
-impl Written {
+impl TextCalls {
     /// Restores a message from before its conversion to text.
     fn back(&mut self, body: Body) -> Body {
         match body {

@@ -75,7 +75,7 @@ pub struct Trajectory {
     /// ISO-8601.
     pub updated_at: Option<String>,
     /// The messages, in order.
-    pub messages: Vec<Kept>,
+    pub messages: Vec<FileMessage>,
     /// Compactions that were in force, oldest first.
     pub summaries: Vec<SummaryEntry>,
     /// Unknown keys, and messages that could not be read.
@@ -92,7 +92,7 @@ pub struct Trajectory {
 
 /// A message of a file.
 #[derive(Debug, Clone, PartialEq)]
-pub struct Kept {
+pub struct FileMessage {
     /// The id in the file.
     pub id: Option<String>,
     /// The id of the turn that contains the message.
@@ -224,7 +224,7 @@ fn summary(of: &Object) -> Option<SummaryEntry> {
 
 /// Reads a message in the native form, or in that of chat completions. A record with several results is
 /// several messages.
-fn message(id: &str, record: &Object, place: &str, import: &mut Import) -> Result<Vec<Kept>, String> {
+fn message(id: &str, record: &Object, place: &str, import: &mut Import) -> Result<Vec<FileMessage>, String> {
     let own_id = owned(record, "id");
     let is_ours = record.contains_key("parts");
     let keys = if is_ours { MESSAGE_KEYS } else { OTHERS_KEYS };
@@ -249,7 +249,12 @@ fn message(id: &str, record: &Object, place: &str, import: &mut Import) -> Resul
         .into_iter()
         .map(|mut message| {
             message.external_id = message.external_id.or_else(|| foreign.clone());
-            Kept { id: own_id.clone(), turn: turn.clone(), message, others: std::mem::take(&mut others) }
+            FileMessage {
+                id: own_id.clone(),
+                turn: turn.clone(),
+                message,
+                others: std::mem::take(&mut others),
+            }
         })
         .collect())
 }
@@ -289,7 +294,7 @@ impl Trajectory {
     }
 
     /// Iterates over the messages, with `true` for one that begins a turn and `None` if the file states no turn.
-    pub fn begins(&self) -> impl Iterator<Item = (Option<bool>, &Kept)> {
+    pub fn begins(&self) -> impl Iterator<Item = (Option<bool>, &FileMessage)> {
         let before = std::iter::once(None).chain(self.messages.iter().map(Some));
         self.messages.iter().zip(before).map(|(kept, before)| {
             let turn = kept.turn.as_ref();

@@ -11,7 +11,7 @@ use thiserror::Error;
 /// A rejected part of an endpoint. The rejected text is left out: it may be a secret.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Error)]
 #[error("{part} {reason}")]
-pub struct Unfit {
+pub struct InvalidEndpoint {
     /// The field of the setting `model`.
     pub part: &'static str,
     /// The requirement that it does not meet.
@@ -40,17 +40,19 @@ const ENDINGS: &[(&[Wire], &str)] = &[
 /// # Errors
 ///
 /// Fails with the first part that cannot be used.
-pub fn endpoint(given: Endpoint) -> Result<Endpoint, Unfit> {
+pub fn endpoint(given: Endpoint) -> Result<Endpoint, InvalidEndpoint> {
     if !given.key_env.as_deref().is_none_or(is_key_name) {
-        return Err(Unfit { part: "keyEnv", reason: NO_KEY_NAME });
+        return Err(InvalidEndpoint { part: "keyEnv", reason: NO_KEY_NAME });
     }
     if given.socket && given.wire != Wire::OpenaiResponses {
-        return Err(Unfit { part: "webSocket", reason: NO_SOCKET });
+        return Err(InvalidEndpoint { part: "webSocket", reason: NO_SOCKET });
     }
     let base_url = match given.base_url {
         // A file's path, not an address.
         Some(file) if given.wire == Wire::Scripted => Some(file),
-        Some(url) => Some(base_url(given.wire, &url).ok_or(Unfit { part: "baseUrl", reason: NO_ADDRESS })?),
+        Some(url) => {
+            Some(base_url(given.wire, &url).ok_or(InvalidEndpoint { part: "baseUrl", reason: NO_ADDRESS })?)
+        }
         None => None,
     };
     Ok(Endpoint { base_url, ..given })
@@ -152,7 +154,7 @@ fn path(wire: Wire) -> &'static str {
 mod tests {
     use super::*;
 
-    fn at(wire: Wire, url: &str) -> Result<String, Unfit> {
+    fn at(wire: Wire, url: &str) -> Result<String, InvalidEndpoint> {
         let given = Endpoint { base_url: Some(url.to_owned()), ..Endpoint::of(wire) };
         endpoint(given).map(|endpoint| endpoint.url().to_owned())
     }

@@ -37,7 +37,7 @@ pub struct Known {
 /// Deviations of a model from the common request parameters.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Deserialize)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
-pub(crate) struct Manner {
+pub(crate) struct RequestQuirks {
     name: Name,
     /// `true` if the model thinks before it answers. A limit then covers thinking and answer together.
     #[serde(default)]
@@ -58,7 +58,7 @@ pub(crate) struct Manner {
 struct Table {
     model: Vec<Known>,
     tokens: Vec<Tokens>,
-    manner: Vec<Manner>,
+    manner: Vec<RequestQuirks>,
     thinking: Vec<Thinking>,
     temperature: Temperature,
 }
@@ -101,7 +101,7 @@ pub fn model(name: &str) -> Option<&'static Known> {
 }
 
 /// Returns the deviations of a model.
-pub(crate) fn manner(name: &str) -> Option<&'static Manner> {
+pub(crate) fn manner(name: &str) -> Option<&'static RequestQuirks> {
     find(KNOWN.manner.iter().map(|manner| (&manner.name, manner)), name)
 }
 

@@ -22,17 +22,18 @@ use std::future::Future;
 use std::pin::Pin;
 
 /// The pending answer. Dropping it cancels the call and closes its connection.
-pub type Answering<'a> = Pin<Box<dyn Future<Output = Result<Answer, ModelError>> + Send + 'a>>;
+pub type AnswerFuture<'a> = Pin<Box<dyn Future<Output = Result<Answer, ModelError>> + Send + 'a>>;
 
 /// The pending answer, as text.
-pub(crate) type Completing<'a> = Pin<Box<dyn Future<Output = Result<Completion, ModelError>> + Send + 'a>>;
+pub(crate) type CompletionFuture<'a> =
+    Pin<Box<dyn Future<Output = Result<Completion, ModelError>> + Send + 'a>>;
 
 /// Callback that receives the events of an answer as they arrive.
-pub type Hear<'a> = &'a mut (dyn FnMut(Said) + Send);
+pub type OnProgress<'a> = &'a mut (dyn FnMut(Progress) + Send);
 
 /// An event of an answer that is arriving.
 #[derive(Debug, Clone, PartialEq)]
-pub enum Said {
+pub enum Progress {
     /// An addition to the answer.
     Delta(Delta),
     /// Data arrived that carries no delta: the call is alive.
@@ -63,14 +64,14 @@ pub trait Model: Send {
     /// Requests one answer. Nothing happens before the future is polled, and calls do not overlap. Events
     /// handed to `hear` stand even if the call then fails. The answer's own `parts` and `calls` hold only
     /// what was not handed to `hear`.
-    fn answer<'a>(&'a mut self, request: &'a Request, hear: Hear<'a>) -> Answering<'a>;
+    fn answer<'a>(&'a mut self, request: &'a Request, hear: OnProgress<'a>) -> AnswerFuture<'a>;
 
     /// Requests one answer and returns it as text.
-    fn complete<'a>(&'a mut self, request: &'a Request) -> Completing<'a> {
+    fn complete<'a>(&'a mut self, request: &'a Request) -> CompletionFuture<'a> {
         Box::pin(async move {
             let mut draft = Draft::default();
             let mut fold = |said| {
-                if let Said::Delta(delta) = said {
+                if let Progress::Delta(delta) = said {
                     // Arguments of an unknown call fail to fold; they are dropped.
                     drop(draft.fold(delta));
                 }

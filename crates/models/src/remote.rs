@@ -5,7 +5,7 @@ use super::address::is_local;
 use super::error::Refusal;
 use super::socket::Handshake;
 use super::wire::{Stream, Terms, named_back, post, stamped};
-use super::{Answering, Hear, Model, ModelError, Retrying, Said, retry};
+use super::{AnswerFuture, Model, ModelError, OnProgress, Progress, Retrying, retry};
 use engine::delta::Delta;
 use engine::endpoint::{Endpoint, Wire};
 use engine::prompt::request::{Answer, Request};
@@ -30,7 +30,7 @@ pub struct Remote {
     endpoint: Endpoint,
     key: Option<SecretString>,
     terms: Terms,
-    silence: Silence,
+    silence: StreamDeadlines,
     /// `true` if failed calls are retried.
     retries: bool,
     /// `true` if the answer is shown while it streams.
@@ -39,7 +39,7 @@ pub struct Remote {
 
 /// Deadlines for the next data from a provider.
 #[derive(Debug, Clone, Copy)]
-pub struct Silence {
+pub struct StreamDeadlines {
     /// Before the first content of an answer: the model reads the prompt, and may think.
     pub first: Duration,
     /// Between later pieces.
@@ -47,20 +47,20 @@ pub struct Silence {
 }
 
 /// One deadline for both.
-impl From<Duration> for Silence {
+impl From<Duration> for StreamDeadlines {
     fn from(idle: Duration) -> Self {
         Self { first: idle, later: idle }
     }
 }
 
 /// A failed attempt.
-struct Failed {
+struct FailedAttempt {
     error: ModelError,
     /// The provider's `x-should-retry`.
     should_retry: Option<bool>,
 }
 
-impl From<ModelError> for Failed {
+impl From<ModelError> for FailedAttempt {
     fn from(error: ModelError) -> Self {
         Self { error, should_retry: None }
     }
@@ -118,7 +118,7 @@ impl Remote {
         endpoint: Endpoint,
         key: Option<SecretString>,
         terms: Terms,
-        silence: impl Into<Silence>,
+        silence: impl Into<StreamDeadlines>,
     ) -> Self {
         let silence = silence.into();
         Self { client, endpoint, key, terms, silence, retries: true, is_read: true }
@@ -136,15 +136,15 @@ impl Remote {
         Self { is_read: false, ..self }
     }
 
-    async fn ask(&self, request: &Request, hear: Hear<'_>) -> Result<Answer, ModelError> {
+    async fn ask(&self, request: &Request, hear: OnProgress<'_>) -> Result<Answer, ModelError> {
         let mut attempt = 1;
         loop {
             let mut is_heard = false;
-            let mut note = |said: Said| {
+            let mut note = |said: Progress| {
                 is_heard = is_heard || (self.is_read && is_shown(&said));
                 hear(stamped(named_back(said, &request.tools), self.endpoint.wire, &self.terms.model));
             };
-            let Failed { error, should_retry } = match self.once(request, &mut note).await {
+            let FailedAttempt { error, should_retry } = match self.once(request, &mut note).await {
                 Ok(answer) => return Ok(answer),
                 Err(failed) => failed,
             };
@@ -161,12 +161,12 @@ impl Remote {
             };
             let Some(delay_ms) = delay else { return Err(error) };
             attempt += 1;
-            hear(Said::Retrying(Retrying { attempt, delay_ms, reason: error.to_string() }));
+            hear(Progress::Retrying(Retrying { attempt, delay_ms, reason: error.to_string() }));
             tokio::time::sleep(Duration::from_millis(delay_ms)).await;
         }
     }
 
-    async fn once(&self, request: &Request, hear: Hear<'_>) -> Result<Answer, Failed> {
+    async fn once(&self, request: &Request, hear: OnProgress<'_>) -> Result<Answer, FailedAttempt> {
         let wire = self.endpoint.wire;
         let unknown = || ModelError::BadRequest {
             status: None,
@@ -236,7 +236,7 @@ impl Remote {
         Ok(headers)
     }
 
-    async fn refused(&self, mut response: Response) -> Failed {
+    async fn refused(&self, mut response: Response) -> FailedAttempt {
         let header = |name: &str| response.headers().get(name).and_then(|value| value.to_str().ok());
         let should_retry = header("x-should-retry").and_then(|says| says.parse().ok());
         let ms = header("retry-after-ms").and_then(|ms| ms.trim().parse().ok());
@@ -253,7 +253,7 @@ impl Remote {
         let text = String::from_utf8_lossy(&body).into_owned();
         let body = json::read(&text).unwrap_or(Value::String(text));
         let refusal = Refusal { status, retry_after_ms: ms.or(after), body };
-        Failed { error: refusal.class(), should_retry }
+        FailedAttempt { error: refusal.class(), should_retry }
     }
 }
 
@@ -266,8 +266,8 @@ impl Remote {
 pub async fn read<P: AsRef<[u8]>>(
     mut stream: Stream,
     mut pieces: impl futures_util::Stream<Item = Result<P, ModelError>> + Unpin,
-    silence: impl Into<Silence>,
-    hear: Hear<'_>,
+    silence: impl Into<StreamDeadlines>,
+    hear: OnProgress<'_>,
 ) -> Result<Answer, ModelError> {
     let silence = silence.into();
     let mut is_begun = false;
@@ -282,8 +282,8 @@ pub async fn read<P: AsRef<[u8]>>(
                     let reason = format!("it has more than {MOST_ANSWER} bytes");
                     return Err(ModelError::CorruptStream { reason });
                 }
-                hear(Said::Alive);
-                let mut note = |said: Said| {
+                hear(Progress::Alive);
+                let mut note = |said: Progress| {
                     is_begun = is_begun || is_shown(&said);
                     hear(said);
                 };
@@ -308,10 +308,10 @@ async fn in_time<T>(most: Duration, coming: impl Future<Output = T>) -> Result<T
 }
 
 /// `true` if a user sees this event, so that it must not be repeated.
-fn is_shown(said: &Said) -> bool {
+fn is_shown(said: &Progress) -> bool {
     match said {
-        Said::Delta(delta) => !matches!(delta, Delta::SetUsage(_) | Delta::MergeExtra(_)),
-        Said::Alive | Said::Retrying(_) => false,
+        Progress::Delta(delta) => !matches!(delta, Delta::SetUsage(_) | Delta::MergeExtra(_)),
+        Progress::Alive | Progress::Retrying(_) => false,
     }
 }
 
@@ -320,7 +320,7 @@ impl Model for Remote {
         &self.terms.model
     }
 
-    fn answer<'a>(&'a mut self, request: &'a Request, hear: Hear<'a>) -> Answering<'a> {
+    fn answer<'a>(&'a mut self, request: &'a Request, hear: OnProgress<'a>) -> AnswerFuture<'a> {
         Box::pin(self.ask(request, hear))
     }
 }

@@ -41,7 +41,7 @@
 
 mod summary;
 
-use super::{Answering, Hear, Model, ModelError, Said};
+use super::{AnswerFuture, Model, ModelError, OnProgress, Progress};
 use engine::delta::Delta;
 use engine::message::{AssistantPart, ToolCall, Usage};
 use engine::prompt::request::{Answer, Request, StopReason};
@@ -251,7 +251,7 @@ impl Model for Scripted {
         &self.name
     }
 
-    fn answer<'a>(&'a mut self, request: &'a Request, hear: Hear<'a>) -> Answering<'a> {
+    fn answer<'a>(&'a mut self, request: &'a Request, hear: OnProgress<'a>) -> AnswerFuture<'a> {
         Box::pin(async move {
             match self.answers.pop_front().unwrap_or(Step::Behave(self.then)) {
                 Step::Say(lines) => Ok(lines.say(request, hear)),
@@ -269,16 +269,16 @@ impl Model for Scripted {
 
 impl Lines {
     /// Streams the answer word by word.
-    fn say(self, request: &Request, hear: Hear<'_>) -> Answer {
+    fn say(self, request: &Request, hear: OnProgress<'_>) -> Answer {
         let output_tokens = Some(QuarterOfChars.count(&self.text));
         for piece in self.text.split_inclusive(char::is_whitespace) {
-            hear(Said::Delta(Delta::AppendContent(piece.to_owned())));
+            hear(Progress::Delta(Delta::AppendContent(piece.to_owned())));
         }
         let stop = if self.call.is_some() { StopReason::ToolUse } else { StopReason::End };
         if let Some((name, arguments)) = self.call {
             // The prompt grows with each answer, so calls in one prompt have different ids.
             let id = format!("call-{}", request.items.len());
-            hear(Said::Delta(Delta::SetToolCalls(vec![ToolCall::new(&id, &name, &arguments)])));
+            hear(Progress::Delta(Delta::SetToolCalls(vec![ToolCall::new(&id, &name, &arguments)])));
         }
         Answer { parts: None, calls: None, stop, usage: Some(Usage { output_tokens, ..Usage::default() }) }
     }

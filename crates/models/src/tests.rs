@@ -24,7 +24,7 @@ mod responses;
 mod socket;
 
 use crate::wire::Stream;
-use crate::{ModelError, Said};
+use crate::{ModelError, Progress};
 use engine::delta::{Delta, Draft};
 use engine::endpoint::Wire;
 use engine::message::AssistantPart;
@@ -75,8 +75,8 @@ fn read<'a>(wire: Wire, pieces: impl IntoIterator<Item = &'a [u8]>) -> Heard {
 }
 
 /// Appends a delta. Pieces of one text are joined: their size does not matter.
-fn join(deltas: &mut Vec<Delta>, said: Said) {
-    let Said::Delta(delta) = said else { return };
+fn join(deltas: &mut Vec<Delta>, said: Progress) {
+    let Progress::Delta(delta) = said else { return };
     match (deltas.last_mut(), delta) {
         (Some(Delta::AppendContent(last)), Delta::AppendContent(more))
         | (Some(Delta::AppendReasoning(last)), Delta::AppendReasoning(more)) => last.push_str(&more),

@@ -12,7 +12,7 @@ mod openai_responses;
 use super::excerpt::excerpt;
 use super::frames::{Frames, Framing};
 use super::known;
-use super::{Hear, ModelError, Said};
+use super::{ModelError, OnProgress, Progress};
 pub(crate) use blocks::named_back;
 pub use blocks::stamped;
 use engine::delta::Delta;
@@ -62,7 +62,7 @@ pub trait Reader: Send {
     /// # Errors
     ///
     /// Fails if the event is an error of the provider or cannot be parsed.
-    fn event(&mut self, event: &str, hear: Hear<'_>) -> Result<(), ModelError>;
+    fn event(&mut self, event: &str, hear: OnProgress<'_>) -> Result<(), ModelError>;
 
     /// `true` once the provider has marked the end of the answer; later events are ignored.
     fn is_over(&self) -> bool;
@@ -122,7 +122,7 @@ impl Stream {
     /// # Errors
     ///
     /// Fails on an error of the provider or unreadable data. Complete events before it were handed to `hear`.
-    pub fn push(&mut self, bytes: &[u8], hear: Hear<'_>) -> Result<bool, ModelError> {
+    pub fn push(&mut self, bytes: &[u8], hear: OnProgress<'_>) -> Result<bool, ModelError> {
         let mut events = Vec::new();
         let framed = self.frames.push(bytes, &mut events);
         for event in events {
@@ -139,7 +139,7 @@ impl Stream {
     /// # Errors
     ///
     /// Fails if the stream ended too early or was no event stream.
-    pub fn end(mut self, hear: Hear<'_>) -> Result<Answer, ModelError> {
+    pub fn end(mut self, hear: OnProgress<'_>) -> Result<Answer, ModelError> {
         if !self.reader.is_over() {
             if let Some(body) = self.frames.stray() {
                 self.reader.event(&body, hear)?;
@@ -218,8 +218,8 @@ fn weight_of_tools(request: &Request) -> u32 {
 }
 
 /// Hands a text on unless it is empty.
-fn append(of: fn(String) -> Delta, text: &str, hear: Hear<'_>) {
+fn append(of: fn(String) -> Delta, text: &str, hear: OnProgress<'_>) {
     if !text.is_empty() {
-        hear(Said::Delta(of(text.to_owned())));
+        hear(Progress::Delta(of(text.to_owned())));
     }
 }

@@ -7,7 +7,7 @@ use std::time::Duration;
 use tokio::sync::mpsc;
 
 /// The interval between checks for the parent process.
-const LOOK: Duration = Duration::from_secs(1);
+const POLL_INTERVAL: Duration = Duration::from_secs(1);
 
 /// The reason for the server's end. The caller saves everything before each of them.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
@@ -106,7 +106,7 @@ async fn interrupted() -> &'static str {
 async fn death(mut parents: mpsc::UnboundedReceiver<Parent>) -> u32 {
     let Some(parent) = parents.recv().await else { return std::future::pending().await };
     while parent.is_alive() {
-        tokio::time::sleep(LOOK).await;
+        tokio::time::sleep(POLL_INTERVAL).await;
     }
     parent.pid()
 }

@@ -21,7 +21,7 @@ const KEEP: usize = 1 << 20;
 pub const DRAINED: usize = 1 << 20;
 
 /// Called once, when the client has caught up.
-type Tell = Box<dyn FnOnce() + Send>;
+type Callback = Box<dyn FnOnce() + Send>;
 
 /// Sends frames to the client, in the order of sending. Responses given through [`Outgoing::answer`] keep
 /// their place in that order.
@@ -43,9 +43,9 @@ pub enum Item {
     /// The body of a frame.
     Frame(Vec<u8>),
     /// Gives a handler its reply. Called at its place in the queue, so that the response is written there too.
-    Answer(Tell),
+    Answer(Callback),
     /// Requests a call once the client has caught up.
-    WhenDrained(Tell),
+    WhenDrained(Callback),
 }
 
 impl std::fmt::Debug for Item {
@@ -157,7 +157,7 @@ pub(crate) struct Writer<W> {
     is_flushed: bool,
     waiting: Arc<AtomicUsize>,
     /// Callbacks to run once the client has caught up.
-    when_drained: Vec<Tell>,
+    when_drained: Vec<Callback>,
 }
 
 impl<W: AsyncWrite + Unpin> Writer<W> {
@@ -173,7 +173,7 @@ impl<W: AsyncWrite + Unpin> Writer<W> {
     }
 
     /// Calls `tell` once the client has caught up.
-    pub(crate) fn when_drained(&mut self, tell: Tell) {
+    pub(crate) fn when_drained(&mut self, tell: Callback) {
         self.when_drained.push(tell);
         self.tell_if_drained();
     }

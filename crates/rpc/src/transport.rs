@@ -27,7 +27,7 @@ use tower_service::Service;
 /// The largest accepted body, in bytes.
 pub const BODY_LIMIT: u64 = 64 << 20;
 /// The timeout for flushing to a client that does not read, at the end.
-const PATIENCE: Duration = Duration::from_secs(2);
+const FLUSH_TIMEOUT: Duration = Duration::from_secs(2);
 
 /// Admits or refuses a request, given the number of calls in progress.
 pub type Admit = Box<dyn FnMut(&Request, usize) -> Result<(), Error> + Send>;
@@ -86,7 +86,7 @@ where
         body_limit,
     } = transport;
     let mut reader = FrameReader::new(input, body_limit);
-    let mut edge = Edge {
+    let mut edge = Connection {
         writer: Writer::new(output, &outgoing),
         service,
         socket,
@@ -126,7 +126,7 @@ where
     edge.end(ending, saving).await
 }
 
-struct Edge<W, S: Service<Request>> {
+struct Connection<W, S: Service<Request>> {
     writer: Writer<W>,
     service: S,
     socket: ClientSocket,
@@ -140,7 +140,7 @@ struct Edge<W, S: Service<Request>> {
     is_shut_down: bool,
 }
 
-impl<W, S> Edge<W, S>
+impl<W, S> Connection<W, S>
 where
     W: AsyncWrite + Unpin,
     S: Service<Request, Response = Option<Response>, Error = ExitedError>,
@@ -342,7 +342,7 @@ where
         // Every request gets a response: those still waiting are cancelled.
         drop(self.service.call(Request::build("exit").finish()));
         self.finished().await;
-        if can_write && tokio::time::timeout(PATIENCE, self.writer.work()).await.is_err() {
+        if can_write && tokio::time::timeout(FLUSH_TIMEOUT, self.writer.work()).await.is_err() {
             tracing::warn!("the client does not read: what was left for it is dropped");
         }
         match ending {

@@ -12,5 +12,5 @@ mod step;
 
 pub(crate) use conversation::Conversation;
 pub(crate) use open::{Opening, open};
-pub use step::Around;
 pub(crate) use step::Core;
+pub use step::StepContext;

@@ -41,7 +41,7 @@ mod turn;
 mod values;
 mod view;
 
-pub use core::Around;
+pub use core::StepContext;
 pub use history::render::diagnostics;
 pub use session::{Opening, Session};
 pub use values::{

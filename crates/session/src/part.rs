@@ -12,7 +12,7 @@ use crate::values::effect::{Answer, Effect};
 use crate::values::event::EventBody;
 use crate::values::input::{Command, Input};
 use crate::values::stored::{Part, Rest, Stored, Write};
-use crate::{Around, Session};
+use crate::{Session, StepContext};
 use engine::compact::record::{Compaction, Mode, Status};
 use engine::id::Ordinal;
 use engine::message::{Body, Content, Message};
@@ -24,14 +24,14 @@ use std::sync::Arc;
 impl Session {
     /// Returns the session after this input with its effects, the same as the whole session would yield, or `None` if
     /// that needs the rest. `self` stays as it is. The caller checks that what the input claims to be new is new.
-    pub fn try_step(&self, input: Input, around: Around<'_>) -> Option<(Self, Vec<Effect>)> {
+    pub fn try_step(&self, input: Input, context: StepContext<'_>) -> Option<(Self, Vec<Effect>)> {
         let from = self.part_from()?;
         if !self.may_try(&input, from) {
             return None;
         }
         let brings_nothing = self.brings_no_attachment(&input);
         let mut tried = self.clone();
-        let effects = tried.step(input, around);
+        let effects = tried.step(input, context);
         let takes_in = |effect: &Effect| matches!(effect, Effect::Emit(event) if matches!(event.body, EventBody::MessageAdded(_)));
         let is_sure = effects.iter().all(|effect| is_plain(effect, from));
         (is_sure && (brings_nothing || effects.iter().any(takes_in))).then_some((tried, effects))

@@ -11,7 +11,7 @@ use crate::compaction::idle::{self, IdleWatch};
 use crate::compaction::summarizing::Ended;
 use crate::context::attach::attach_later;
 use crate::context::instructions::take_instructions;
-use crate::core::{Around, Conversation, Core};
+use crate::core::{Conversation, Core, StepContext};
 use crate::history::take;
 use crate::state::State;
 use crate::title::titler::Titler;
@@ -95,8 +95,8 @@ impl Components {
     }
 
     /// Runs one step with this input.
-    pub fn step(&mut self, kept: &mut Conversation, input: Input, around: Around<'_>) -> Vec<Effect> {
-        let mut step = Step { core: Core::new(kept, around), own: self };
+    pub fn step(&mut self, kept: &mut Conversation, input: Input, context: StepContext<'_>) -> Vec<Effect> {
+        let mut step = Step { core: Core::new(kept, context), own: self };
         step.core.limit_what_is_shown();
         step.input(input);
         step.settle();
@@ -111,7 +111,7 @@ struct Step<'a> {
 }
 
 /// The component that waits for a model call.
-enum Owner {
+enum CallOwner {
     Turn,
     Compaction,
     Background,
@@ -158,26 +158,28 @@ impl Step<'_> {
         self.own.idle.watch(&mut self.core, is_free);
     }
 
-    fn owner(&self, call: ModelCallId) -> Option<Owner> {
+    fn owner(&self, call: ModelCallId) -> Option<CallOwner> {
         match &self.own.state {
-            State::Streaming(running) if running.call() == call => Some(Owner::Turn),
-            State::Compacting(running) if running.call() == call => Some(Owner::Compaction),
-            _ if self.own.background.is_call(call) => Some(Owner::Background),
-            _ => self.own.titler.is_call(call).then_some(Owner::Title),
+            State::Streaming(running) if running.call() == call => Some(CallOwner::Turn),
+            State::Compacting(running) if running.call() == call => Some(CallOwner::Compaction),
+            _ if self.own.background.is_call(call) => Some(CallOwner::Background),
+            _ => self.own.titler.is_call(call).then_some(CallOwner::Title),
         }
     }
 
     fn model_delta(&mut self, from: ModelCallId, delta: Delta) {
         let heard = match (self.owner(from), &mut self.own.state) {
-            (Some(Owner::Turn), State::Streaming(running)) => {
+            (Some(CallOwner::Turn), State::Streaming(running)) => {
                 if !running.hear(&mut self.core, delta) {
                     self.core.trace(UNKNOWN_CALL);
                 }
                 return;
             }
-            (Some(Owner::Compaction), State::Compacting(running)) => Some(running.hear(&self.core, delta)),
-            (Some(Owner::Background), _) => self.own.background.hear(&self.core, delta),
-            (Some(Owner::Title), _) => self.own.titler.hear(&self.core, delta),
+            (Some(CallOwner::Compaction), State::Compacting(running)) => {
+                Some(running.hear(&self.core, delta))
+            }
+            (Some(CallOwner::Background), _) => self.own.background.hear(&self.core, delta),
+            (Some(CallOwner::Title), _) => self.own.titler.hear(&self.core, delta),
             _ => None,
         };
         match heard {
@@ -195,9 +197,9 @@ impl Step<'_> {
         self.core.push(Effect::CancelModel(from));
         self.core.stop(Timer::Model(from));
         match self.owner(from) {
-            Some(Owner::Compaction) => self.summary_ended(Ended::Endless),
-            Some(Owner::Background) => self.own.background.resume(&mut self.core, Ended::Endless),
-            Some(Owner::Turn | Owner::Title) | None => self.own.titler.forget(),
+            Some(CallOwner::Compaction) => self.summary_ended(Ended::Endless),
+            Some(CallOwner::Background) => self.own.background.resume(&mut self.core, Ended::Endless),
+            Some(CallOwner::Turn | CallOwner::Title) | None => self.own.titler.forget(),
         }
     }
 
@@ -205,10 +207,12 @@ impl Step<'_> {
     /// deadline for the whole answer.
     fn model_is_alive(&mut self, from: ModelCallId, more_ms: u64) {
         let ms = match (self.owner(from), &self.own.state) {
-            (Some(Owner::Turn), State::Streaming(running)) => running.after_sign(&self.core, more_ms),
-            (Some(Owner::Compaction), State::Compacting(running)) => running.after_sign(&self.core, more_ms),
-            (Some(Owner::Background), _) => self.own.background.after_sign(&self.core, more_ms),
-            (Some(Owner::Title), _) => self.own.titler.after_sign(&self.core, more_ms),
+            (Some(CallOwner::Turn), State::Streaming(running)) => running.after_sign(&self.core, more_ms),
+            (Some(CallOwner::Compaction), State::Compacting(running)) => {
+                running.after_sign(&self.core, more_ms)
+            }
+            (Some(CallOwner::Background), _) => self.own.background.after_sign(&self.core, more_ms),
+            (Some(CallOwner::Title), _) => self.own.titler.after_sign(&self.core, more_ms),
             _ => return,
         };
         match ms {
@@ -226,10 +230,10 @@ impl Step<'_> {
     fn model_retries(&mut self, from: ModelCallId, retry: Retry) {
         self.model_is_alive(from, retry.delay_ms);
         match (self.owner(from), &mut self.own.state) {
-            (Some(Owner::Compaction), State::Compacting(running)) => running.begin_again(),
-            (Some(Owner::Background), _) => return self.own.background.begin_again(),
-            (Some(Owner::Title), _) => return self.own.titler.begin_again(),
-            (Some(Owner::Turn), _) => {}
+            (Some(CallOwner::Compaction), State::Compacting(running)) => running.begin_again(),
+            (Some(CallOwner::Background), _) => return self.own.background.begin_again(),
+            (Some(CallOwner::Title), _) => return self.own.titler.begin_again(),
+            (Some(CallOwner::Turn), _) => {}
             _ => return,
         }
         let (state, turn) = (self.own.state.name(), self.core.turn_id());
@@ -240,14 +244,14 @@ impl Step<'_> {
         let Some(owner) = self.owner(from) else {
             return self.core.trace(format!("the answer of call {} came late and was dropped", from.0));
         };
-        if !matches!(owner, Owner::Turn) {
+        if !matches!(owner, CallOwner::Turn) {
             self.core.stop(Timer::Model(from));
         }
         match owner {
-            Owner::Turn => self.answered(outcome.map_err(Broken::from)),
-            Owner::Compaction => self.summary_ended(Ended::Done(outcome)),
-            Owner::Background => self.own.background.resume(&mut self.core, Ended::Done(outcome)),
-            Owner::Title => self.own.titler.done(&mut self.core, outcome),
+            CallOwner::Turn => self.answered(outcome.map_err(Broken::from)),
+            CallOwner::Compaction => self.summary_ended(Ended::Done(outcome)),
+            CallOwner::Background => self.own.background.resume(&mut self.core, Ended::Done(outcome)),
+            CallOwner::Title => self.own.titler.done(&mut self.core, outcome),
         }
     }
 
@@ -256,14 +260,14 @@ impl Step<'_> {
         let Some(owner) = self.owner(from) else { return };
         self.core.push(Effect::CancelModel(from));
         match (owner, &self.own.state) {
-            (Owner::Turn, State::Streaming(running)) => {
+            (CallOwner::Turn, State::Streaming(running)) => {
                 let broken = Broken::expired(running.silence(&self.core));
                 self.answered(Err(broken));
             }
-            (Owner::Turn, _) => {}
-            (Owner::Compaction, _) => self.summary_ended(Ended::Expired),
-            (Owner::Background, _) => self.own.background.resume(&mut self.core, Ended::Expired),
-            (Owner::Title, _) => self.own.titler.forget(),
+            (CallOwner::Turn, _) => {}
+            (CallOwner::Compaction, _) => self.summary_ended(Ended::Expired),
+            (CallOwner::Background, _) => self.own.background.resume(&mut self.core, Ended::Expired),
+            (CallOwner::Title, _) => self.own.titler.forget(),
         }
     }
 

@@ -2,7 +2,7 @@
 
 use crate::commands::queue::Queue;
 use crate::context::recall;
-use crate::core::{self, Around, Conversation};
+use crate::core::{self, Conversation, StepContext};
 use crate::router::Components;
 use crate::state::State;
 use crate::tools::approvals::Approvals;
@@ -17,7 +17,7 @@ use crate::values::stored::{Always, Head, Stored};
 use crate::view::shown;
 use engine::id::{Ordinal, PinId, SessionId};
 use engine::memory::Memory;
-use engine::prompt::coverage::Fate;
+use engine::prompt::coverage::MessageStatus;
 use engine::prompt::pins::Pin;
 use engine::prompt::system::Fixed;
 use engine::scope::Scope;
@@ -82,8 +82,8 @@ impl Session {
     }
 
     /// Advances the session by one input. The same inputs yield the same effects, byte for byte.
-    pub fn step(&mut self, input: Input, around: Around<'_>) -> Vec<Effect> {
-        self.own.step(&mut self.kept, input, around)
+    pub fn step(&mut self, input: Input, context: StepContext<'_>) -> Vec<Effect> {
+        self.own.step(&mut self.kept, input, context)
     }
 
     /// The session's id.
@@ -183,8 +183,8 @@ impl Session {
     ///
     /// # Errors
     /// The settings allow no prompt.
-    pub fn fates(&self) -> Result<Vec<Option<Fate>>, SettingsError> {
-        recall::fates(&self.kept)
+    pub fn message_statuses(&self) -> Result<Vec<Option<MessageStatus>>, SettingsError> {
+        recall::message_statuses(&self.kept)
     }
 
     /// Adds rows that could not be read when the rest of the session was loaded; the next answer to `open`

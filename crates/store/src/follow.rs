@@ -43,7 +43,7 @@ pub struct Holder {
 
 /// The state of a followed session.
 #[derive(Debug, Clone, PartialEq)]
-pub struct News {
+pub struct FollowState {
     /// The new position.
     pub mark: Mark,
     /// The other store that writes the session, if any.

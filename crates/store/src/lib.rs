@@ -21,10 +21,10 @@ use engine::id::{Ordinal, SessionId, Time};
 use engine::memory::{Memory, MemoryPage, MemoryPatch, MemoryQuery};
 use engine::message::{Body, Message};
 use engine::scope::{Scope, ScopePatch};
-use engine::search::{Found, Query};
+use engine::search::{Query, SearchPage};
 use engine::text::head;
 use error::StoreError;
-use follow::{Mark, News};
+use follow::{FollowState, Mark};
 use list::{ListQuery, Page};
 use session::part::Claims;
 use session::stored::{Always, Part, Rest, Stored, Write};
@@ -112,7 +112,7 @@ pub trait Store: Send + fmt::Debug {
     ///
     /// # Errors
     /// Errors of the file.
-    fn search(&mut self, session: &SessionId, query: &Query) -> Result<Found, StoreError>;
+    fn search(&mut self, session: &SessionId, query: &Query) -> Result<SearchPage, StoreError>;
 
     /// Makes this store the session's only writer, from `since` on. The session may not exist yet. The lease
     /// of an ended process does not count. A repeated call returns the same fence.
@@ -166,7 +166,11 @@ pub trait Store: Send + fmt::Debug {
     ///
     /// # Errors
     /// Errors of the file.
-    fn follow(&mut self, session: &SessionId, known: Option<&Mark>) -> Result<Option<News>, StoreError>;
+    fn follow(
+        &mut self,
+        session: &SessionId,
+        known: Option<&Mark>,
+    ) -> Result<Option<FollowState>, StoreError>;
 
     /// Deletes a session: its rows, contents that only it refers to, and their traces in the file and its
     /// log; with it, the copies left by its rewinds, and theirs. Branches stay: a user made them. A scope is

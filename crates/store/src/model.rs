@@ -4,7 +4,7 @@
 mod step;
 
 use super::error::StoreError;
-use super::follow::{Change, Holder, Mark, News};
+use super::follow::{Change, FollowState, Holder, Mark};
 use super::list::{ListQuery, Page, PageMaker, SessionRow};
 use super::task::{Task, TaskState, Waiting};
 use super::{Deleted, Fence, MessagePage, Store, StoreDiagnostics};
@@ -12,14 +12,14 @@ use engine::id::{Ordinal, SessionId, Time};
 use engine::memory::{Memory, MemoryPage, MemoryPatch, MemoryQuery};
 use engine::message::Body;
 use engine::scope::{Scope, ScopePatch};
-use engine::search::{self, Found, Query};
+use engine::search::{self, Query, SearchPage};
 use session::part::Claims;
 use session::stored::{Always, Head, Origin, Part, Rest, Stored, Write};
 use std::cmp::Reverse;
 use std::collections::{BTreeMap, BTreeSet};
 use std::process;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
-use step::{Kept, Step};
+use step::{Step, StoredSession};
 
 /// State shared by stores; dropped with the last of them.
 #[derive(Debug, Clone, Default)]
@@ -27,7 +27,7 @@ pub struct World(Arc<Mutex<State>>);
 
 #[derive(Debug, Default)]
 struct State {
-    sessions: BTreeMap<SessionId, Kept>,
+    sessions: BTreeMap<SessionId, StoredSession>,
     leases: BTreeMap<SessionId, Lease>,
     /// By workspace and name.
     scopes: BTreeMap<(String, String), Scope>,
@@ -284,8 +284,10 @@ impl Store for ModelStore {
 
     fn list(&mut self, query: &ListQuery) -> Result<Page, StoreError> {
         let state = self.state()?;
-        let is_wanted = |kept: &&Kept| query.workspace.as_ref().is_none_or(|w| *w == kept.head.workspace);
-        let mut rows: Vec<SessionRow> = state.sessions.values().filter(is_wanted).map(Kept::row).collect();
+        let is_wanted =
+            |kept: &&StoredSession| query.workspace.as_ref().is_none_or(|w| *w == kept.head.workspace);
+        let mut rows: Vec<SessionRow> =
+            state.sessions.values().filter(is_wanted).map(StoredSession::row).collect();
         let order = |time: Time, id: &SessionId| (Reverse(time), id.clone());
         rows.sort_by_key(|row| order(row.updated_at, &row.id));
         let mut page = PageMaker::new(query);
@@ -300,9 +302,9 @@ impl Store for ModelStore {
         Ok(page.finish())
     }
 
-    fn search(&mut self, session: &SessionId, query: &Query) -> Result<Found, StoreError> {
+    fn search(&mut self, session: &SessionId, query: &Query) -> Result<SearchPage, StoreError> {
         let state = self.state()?;
-        let Some(kept) = state.sessions.get(session) else { return Ok(Found::default()) };
+        let Some(kept) = state.sessions.get(session) else { return Ok(SearchPage::default()) };
         Ok(search::find(kept.newest().into_values().rev().map(|(_, message)| &**message), query))
     }
 
@@ -330,8 +332,8 @@ impl Store for ModelStore {
 
     fn waiting(&mut self, workspace: &str) -> Result<Vec<Waiting>, StoreError> {
         let state = self.state()?;
-        let waits = |kept: &&Kept| kept.head.waits && kept.head.workspace == workspace;
-        let free = |kept: &&Kept| state.free_for(&kept.head.id, self.holder).is_ok();
+        let waits = |kept: &&StoredSession| kept.head.waits && kept.head.workspace == workspace;
+        let free = |kept: &&StoredSession| state.free_for(&kept.head.id, self.holder).is_ok();
         let mut found: Vec<&Head> =
             state.sessions.values().filter(waits).filter(free).map(|kept| &kept.head).collect();
         found.sort_by_key(|head| (head.created_at, &head.id));
@@ -341,14 +343,14 @@ impl Store for ModelStore {
 
     fn tasks(&mut self, parent: &SessionId) -> Result<Vec<Task>, StoreError> {
         let state = self.state()?;
-        let is_its = |kept: &&Kept| {
+        let is_its = |kept: &&StoredSession| {
             kept.head.parent.as_ref() == Some(parent) && kept.head.origin == Origin::Background
         };
         let lives = |id: &SessionId| {
             let holder = state.leases.get(id).and_then(|lease| lease.holder);
             holder.is_some_and(|holder| state.holders.contains(&holder))
         };
-        let task = |kept: &Kept| {
+        let task = |kept: &StoredSession| {
             let head = &kept.head;
             let last = kept.turns.values().last().map(|turn| turn.status);
             let state = TaskState::of(head.waits, last, || lives(&head.id))?;
@@ -364,16 +366,20 @@ impl Store for ModelStore {
         Ok(self.state()?.changes - self.own_changes)
     }
 
-    fn follow(&mut self, session: &SessionId, known: Option<&Mark>) -> Result<Option<News>, StoreError> {
+    fn follow(
+        &mut self,
+        session: &SessionId,
+        known: Option<&Mark>,
+    ) -> Result<Option<FollowState>, StoreError> {
         let state = self.state()?;
         let Some(kept) = state.sessions.get(session) else { return Ok(None) };
         let holder = state.other(session, self.holder);
         let Some(from) = Mark::reads_from(known, kept.commits, kept.rewrites) else {
-            return Ok(known.map(|mark| News { mark: *mark, holder, change: None }));
+            return Ok(known.map(|mark| FollowState { mark: *mark, holder, change: None }));
         };
         let stored = kept.stored(from);
         let mark = Mark::of(kept.commits, kept.rewrites, &stored, from);
-        Ok(Some(News { mark, holder, change: Some(Change { from, stored }) }))
+        Ok(Some(FollowState { mark, holder, change: Some(Change { from, stored }) }))
     }
 
     fn delete(&mut self, session: &SessionId) -> Result<Option<Deleted>, StoreError> {

@@ -18,7 +18,7 @@ mod waiting;
 mod write;
 
 use super::error::{StoreError, from_sqlite};
-use super::follow::{Change, Mark, News};
+use super::follow::{Change, FollowState, Mark};
 use super::lease::{self, Holders, Registered};
 use super::list::{ListQuery, Page};
 use super::place::{InMemory, Options, Synchronous, identity};
@@ -28,9 +28,9 @@ use super::{Deleted, Fence, MessagePage, Store, StoreDiagnostics};
 use engine::id::{Ordinal, SessionId, Time};
 use engine::memory::{Memory, MemoryPage, MemoryPatch, MemoryQuery};
 use engine::scope::{Scope, ScopePatch};
-use engine::search::{Found, Query};
+use engine::search::{Query, SearchPage};
 use fault::{Done, Fault, refused};
-use leases::Me;
+use leases::Caller;
 use rusqlite::{Connection, Transaction, TransactionBehavior};
 use session::part::Claims;
 use session::stored::{Always, Part, Rest, Stored, Write};
@@ -204,8 +204,8 @@ impl SqliteStore {
         transaction.and_then(work).map_err(|fault| fault.in_file(&self.path))
     }
 
-    fn me(&self) -> Me {
-        Me(Arc::clone(&self.holder))
+    fn me(&self) -> Caller {
+        Caller(Arc::clone(&self.holder))
     }
 
     /// Releases the leases of ended processes, and removes their files.
@@ -308,7 +308,7 @@ impl Store for SqliteStore {
         self.read(|tx| Ok(read::list(tx, query)?))
     }
 
-    fn search(&mut self, session: &SessionId, query: &Query) -> Result<Found, StoreError> {
+    fn search(&mut self, session: &SessionId, query: &Query) -> Result<SearchPage, StoreError> {
         if self.read(|tx| Ok(search::lags(tx, session)?))? {
             // Messages outside of the index are searched without it.
             if let Err(error) = self.write(|tx| search::catch_up(tx, session)) {
@@ -361,17 +361,21 @@ impl Store for SqliteStore {
         version.map_err(|error| from_sqlite(&error, &self.path))
     }
 
-    fn follow(&mut self, session: &SessionId, known: Option<&Mark>) -> Result<Option<News>, StoreError> {
+    fn follow(
+        &mut self,
+        session: &SessionId,
+        known: Option<&Mark>,
+    ) -> Result<Option<FollowState>, StoreError> {
         let me = self.me();
         self.read(|tx| {
             let Some((commits, rewrites, lease)) = read::pulse(tx, session)? else { return Ok(None) };
             let holder = lease.and_then(|lease| me.other(&lease));
             let Some(from) = Mark::reads_from(known, commits, rewrites) else {
-                return Ok(known.map(|mark| News { mark: *mark, holder, change: None }));
+                return Ok(known.map(|mark| FollowState { mark: *mark, holder, change: None }));
             };
             let Some(stored) = read::load(tx, session, from)? else { return Ok(None) };
             let mark = Mark::of(commits, rewrites, &stored, from);
-            Ok(Some(News { mark, holder, change: Some(Change { from, stored }) }))
+            Ok(Some(FollowState { mark, holder, change: Some(Change { from, stored }) }))
         })
     }
 

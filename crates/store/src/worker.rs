@@ -82,16 +82,16 @@ impl Handle {
 /// A unit of work for the thread.
 trait Job: Send {
     /// Runs the job and answers it. Returns `false` if it is the last one.
-    fn run(self: Box<Self>, desk: &mut Desk) -> bool;
+    fn run(self: Box<Self>, desk: &mut StoreThread) -> bool;
 }
 
 /// State of the thread.
-struct Desk {
+struct StoreThread {
     open: Open,
     store: Option<Box<dyn Store>>,
 }
 
-impl Desk {
+impl StoreThread {
     /// Runs work on the open store. After a panic the store is dropped, and opened again at the next job.
     fn work<T>(
         &mut self,
@@ -113,7 +113,7 @@ impl Desk {
     }
 }
 
-impl Desk {
+impl StoreThread {
     /// Does maintenance on an open store. A failure is logged; the next run tries again.
     fn tidy(&mut self, is_late: bool) {
         if self.store.is_some()
@@ -130,7 +130,7 @@ fn words(panic: &(dyn Any + Send)) -> String {
 }
 
 fn work_off(inbox: &Receiver<Box<dyn Job>>, open: Open) {
-    let mut desk = Desk { open, store: None };
+    let mut desk = StoreThread { open, store: None };
     let mut goes_on = true;
     while goes_on {
         let job = match inbox.try_recv() {
@@ -172,7 +172,7 @@ where
     W: FnOnce(&mut dyn Store) -> Result<T, StoreError> + Send,
     A: FnOnce(Result<T, StoreError>) + Send,
 {
-    fn run(mut self: Box<Self>, desk: &mut Desk) -> bool {
+    fn run(mut self: Box<Self>, desk: &mut StoreThread) -> bool {
         if let (Some(work), Some(answer)) = (self.work.take(), self.answer.take()) {
             answer(desk.work(work));
         }
@@ -198,7 +198,7 @@ struct Close<A: FnOnce(Result<(), StoreError>)> {
 }
 
 impl<A: FnOnce(Result<(), StoreError>) + Send> Job for Close<A> {
-    fn run(mut self: Box<Self>, desk: &mut Desk) -> bool {
+    fn run(mut self: Box<Self>, desk: &mut StoreThread) -> bool {
         let done = if desk.store.is_some() { desk.work(|store| store.close()) } else { Ok(()) };
         desk.store = None;
         // Drops what the opener holds of the store.

@@ -17,7 +17,7 @@ use tower_lsp::jsonrpc::{Id, Request};
 
 /// A message from the sidecar.
 #[derive(Debug)]
-pub(super) enum Heard {
+pub(super) enum Incoming {
     /// An event of a session.
     Event(Box<SessionEvent>),
     /// A request to run a tool.
@@ -34,7 +34,7 @@ pub(super) enum Heard {
 
 /// The reason that a request has no result.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
-pub(super) enum Refused {
+pub(super) enum ClientError {
     /// The sidecar's error message.
     #[error("{0}")]
     No(String),
@@ -50,7 +50,7 @@ pub(super) struct Client {
     writer: WriteHalf<DuplexStream>,
     last: i64,
     /// Messages that arrived while a response was awaited.
-    backlog: VecDeque<Heard>,
+    backlog: VecDeque<Incoming>,
 }
 
 impl Client {
@@ -60,14 +60,14 @@ impl Client {
     }
 
     /// The next message; `None` once the sidecar has stopped. Cancel safe.
-    pub async fn hear(&mut self) -> Option<Heard> {
+    pub async fn hear(&mut self) -> Option<Incoming> {
         match self.backlog.pop_front() {
             Some(heard) => Some(heard),
             None => self.read().await,
         }
     }
 
-    async fn read(&mut self) -> Option<Heard> {
+    async fn read(&mut self) -> Option<Incoming> {
         loop {
             let Ok(Some(frame)) = self.reader.next().await else { return None };
             let Frame::Body(body) = frame else { continue };
@@ -76,7 +76,7 @@ impl Client {
                 Message::Answer(answer) => match answer.id {
                     Id::Number(number) => {
                         let outcome = answer.outcome.map_err(|error| error.message.into_owned());
-                        Some(Heard::Answer(number, outcome))
+                        Some(Incoming::Answer(number, outcome))
                     }
                     _ => None,
                 },
@@ -94,28 +94,28 @@ impl Client {
     }
 
     /// Sends a request and waits for its response. Other messages are kept for [`Client::hear`].
-    pub async fn call<M: Method>(&mut self, params: &M::Params) -> Result<M::Result, Refused> {
+    pub async fn call<M: Method>(&mut self, params: &M::Params) -> Result<M::Result, ClientError> {
         let value = self.call_named(M::NAME, params).await?;
-        read_result::<M>(value).map_err(|error| Refused::No(error.message))
+        read_result::<M>(value).map_err(|error| ClientError::No(error.message))
     }
 
     /// Like [`Client::call`], for a method of the base protocol.
-    pub async fn call_named(&mut self, method: &str, params: &impl Serialize) -> Result<Value, Refused> {
+    pub async fn call_named(&mut self, method: &str, params: &impl Serialize) -> Result<Value, ClientError> {
         let asked = self.send(method, params).await;
         loop {
             match self.read().await {
-                Some(Heard::Answer(number, outcome)) if number == asked => {
-                    return outcome.map_err(Refused::No);
+                Some(Incoming::Answer(number, outcome)) if number == asked => {
+                    return outcome.map_err(ClientError::No);
                 }
                 Some(other) => self.backlog.push_back(other),
-                None => return Err(Refused::Gone),
+                None => return Err(ClientError::Gone),
             }
         }
     }
 
     /// Drops events that arrived while a response was awaited.
     pub fn drop_events(&mut self) {
-        self.backlog.retain(|heard| !matches!(heard, Heard::Event(_)));
+        self.backlog.retain(|heard| !matches!(heard, Incoming::Event(_)));
     }
 
     /// Sends a notification of the base protocol.
@@ -151,24 +151,24 @@ impl Client {
 }
 
 /// Parses a request or notification; `None` if it means nothing in a terminal.
-fn called(request: &Request) -> Option<Heard> {
+fn called(request: &Request) -> Option<Incoming> {
     let id = request.id().cloned();
     let params = request.params().cloned().unwrap_or_default();
     match (request.method(), id) {
         (methods::ToolInvoke::NAME, Some(id)) => {
-            Some(Heard::Invoke(id, read_params::<methods::ToolInvoke>(params).ok()?))
+            Some(Incoming::Invoke(id, read_params::<methods::ToolInvoke>(params).ok()?))
         }
         (methods::RequestPermission::NAME, Some(id)) => {
-            Some(Heard::Permission(id, read_params::<methods::RequestPermission>(params).ok()?))
+            Some(Incoming::Permission(id, read_params::<methods::RequestPermission>(params).ok()?))
         }
         (methods::SessionEventSent::NAME, None) => {
-            Some(Heard::Event(Box::new(read_params::<methods::SessionEventSent>(params).ok()?)))
+            Some(Incoming::Event(Box::new(read_params::<methods::SessionEventSent>(params).ok()?)))
         }
         (Cancel::METHOD, None) => {
-            Some(Heard::Withdrawn(serde_json::from_value(params.get("id")?.clone()).ok()?))
+            Some(Incoming::Withdrawn(serde_json::from_value(params.get("id")?.clone()).ok()?))
         }
         (LogMessage::METHOD, None) => {
-            Some(Heard::Told(serde_json::from_value::<LogMessageParams>(params).ok()?.message))
+            Some(Incoming::Told(serde_json::from_value::<LogMessageParams>(params).ok()?.message))
         }
         _ => None,
     }

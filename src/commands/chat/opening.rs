@@ -1,6 +1,6 @@
 //! Start of a chat: the handshake, the choice of a session and of a model.
 
-use super::client::{Client, Refused};
+use super::client::{Client, ClientError};
 use super::terminal::Screen;
 use super::tools;
 use lsp_types::notification::{DidChangeConfiguration, Initialized};
@@ -49,7 +49,7 @@ pub(super) async fn open(
     mut client: Client,
     begin: Begin,
     screen: &mut Screen,
-) -> Result<(Client, Snapshot, String), Refused> {
+) -> Result<(Client, Snapshot, String), ClientError> {
     let folder = begin.folder.display().to_string();
     let storage = begin.storage.map(|path| json!({ "path": path }));
     let ours = json!({
@@ -86,14 +86,14 @@ pub(super) async fn open(
     if opened.driver == Driver::Editor {
         let said =
             format!("session {} is driven by an editor and cannot be continued here", opened.session_id);
-        return Err(Refused::No(said));
+        return Err(ClientError::No(said));
     }
     if opened.waits == Some(true) {
         let id = &opened.session_id;
         let said = format!(
             "session {id} is a task that waits for a `threadhold serve` on this folder; continue it here after it ran"
         );
-        return Err(Refused::No(said));
+        return Err(ClientError::No(said));
     }
     let model = model(&mut client, &opened).await?;
     // The session is notified of tasks started earlier from now on, and at once of those that it missed.
@@ -107,7 +107,7 @@ async fn opened(
     client: &mut Client,
     params: &SessionOpenParams,
     screen: &mut Screen,
-) -> Result<Snapshot, Refused> {
+) -> Result<Snapshot, ClientError> {
     let deadline = Instant::now() + LONGEST_WAIT;
     let mut is_told = false;
     loop {
@@ -115,7 +115,9 @@ async fn opened(
         let Some(held) = &opened.held_by else { return Ok(opened) };
         let said = format!("session {} is open in another process (pid {})", opened.session_id, held.pid);
         if Instant::now() >= deadline {
-            return Err(Refused::No(format!("{said}; nothing was changed; close it there, then try again")));
+            return Err(ClientError::No(format!(
+                "{said}; nothing was changed; close it there, then try again"
+            )));
         }
         if !std::mem::replace(&mut is_told, true) {
             screen.note(&format!("({said}; waiting for it to close there; press Ctrl-C to leave)"));
@@ -127,7 +129,7 @@ async fn opened(
 }
 
 /// The newest session of the folder that a user chats in.
-async fn newest(client: &mut Client, folder: &str) -> Result<Option<String>, Refused> {
+async fn newest(client: &mut Client, folder: &str) -> Result<Option<String>, ClientError> {
     let mut params =
         SessionListParams { workspace_folder: Some(folder.to_owned()), ..SessionListParams::default() };
     loop {
@@ -146,7 +148,7 @@ async fn newest(client: &mut Client, folder: &str) -> Result<Option<String>, Ref
 
 /// Name of the session's model, for display. Without one, a scripted model answers; that is not stored, so
 /// the session is unchanged when it is opened again.
-async fn model(client: &mut Client, opened: &Snapshot) -> Result<String, Refused> {
+async fn model(client: &mut Client, opened: &Snapshot) -> Result<String, ClientError> {
     if let Some(named) = named(&opened.settings) {
         return Ok(named);
     }
@@ -155,8 +157,9 @@ async fn model(client: &mut Client, opened: &Snapshot) -> Result<String, Refused
     let session_id = opened.session_id.clone();
     let params = SessionConfigureParams { session_id, settings: None, title: None };
     let settings = client.call::<SessionConfigure>(&params).await?.settings;
-    let ours =
-        || Refused::No("the session's model belongs to the editor; choose another one with --model".into());
+    let ours = || {
+        ClientError::No("the session's model belongs to the editor; choose another one with --model".into())
+    };
     named(&settings).map(|named| format!("{named} (no model is set; see --model)")).ok_or_else(ours)
 }
 

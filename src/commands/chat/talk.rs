@@ -1,7 +1,7 @@
 //! A chat in a terminal: typed lines become commands, events become text. Each state carries what it waits for.
 
-use super::client::{Client, Heard, Refused};
-use super::command::{About, Command, HELP, ended, in_vain};
+use super::client::{Client, ClientError, Incoming};
+use super::command::{Command, CommandContext, HELP, ended, in_vain};
 use super::opening::{self, Begin};
 use super::question::Question;
 use super::terminal::{Lines, Screen, interrupts};
@@ -31,7 +31,7 @@ use tower_lsp::jsonrpc::Id;
 
 /// State of a chat.
 #[derive(Debug)]
-enum Doing {
+enum ChatState {
     /// Waits for a line.
     Resting,
     /// Waits for the response to this request, which starts a turn.
@@ -46,7 +46,7 @@ enum Doing {
 
 /// Recipient of a tool's result.
 #[derive(Debug)]
-enum For {
+enum Recipient {
     /// A request of the sidecar.
     Request(Id),
     /// A call that was pending when the session was opened.
@@ -63,9 +63,9 @@ struct Talk {
     client: Client,
     screen: Screen,
     folder: PathBuf,
-    about: About,
-    doing: Doing,
-    running: JoinSet<(For, ToolInvokeResult)>,
+    about: CommandContext,
+    doing: ChatState,
+    running: JoinSet<(Recipient, ToolInvokeResult)>,
     /// The answer on screen: the id of its message, and the text shown so far.
     answer: (String, String),
     /// `true` if Ctrl-C was the last input.
@@ -77,7 +77,7 @@ struct Talk {
 }
 
 /// Runs the chat until the user leaves. Returns the process's exit code.
-pub(super) async fn talk(stream: DuplexStream, begin: Begin) -> Result<u8, Refused> {
+pub(super) async fn talk(stream: DuplexStream, begin: Begin) -> Result<u8, ClientError> {
     let mut interrupts = interrupts();
     let (folder, task) = (begin.folder.clone(), begin.task.clone());
     let mut screen = Screen::open();
@@ -89,7 +89,7 @@ pub(super) async fn talk(stream: DuplexStream, begin: Begin) -> Result<u8, Refus
     let mut lines = Lines::open();
     talk.rest_or_ask();
     loop {
-        let was_asking = matches!(talk.doing, Doing::Asking(_));
+        let was_asking = matches!(talk.doing, ChatState::Asking(_));
         let next = tokio::select! {
             heard = talk.client.hear() => match heard {
                 Some(heard) => talk.heard(heard).await,
@@ -100,7 +100,7 @@ pub(super) async fn talk(stream: DuplexStream, begin: Begin) -> Result<u8, Refus
             Some(()) = interrupts.recv() => talk.interrupted().await,
             line = lines.next(), if talk.reads() => talk.typed(line).await,
         };
-        if !was_asking && matches!(talk.doing, Doing::Asking(_)) {
+        if !was_asking && matches!(talk.doing, ChatState::Asking(_)) {
             lines.forget();
         }
         if next == Next::Leave || talk.screen.is_gone() {
@@ -125,9 +125,13 @@ impl Talk {
         let mut talk = Self {
             client,
             screen,
-            about: About { session: opened.session_id.clone(), folder: folder.display().to_string(), task },
+            about: CommandContext {
+                session: opened.session_id.clone(),
+                folder: folder.display().to_string(),
+                task,
+            },
             folder,
-            doing: Doing::Resting,
+            doing: ChatState::Resting,
             running: JoinSet::new(),
             answer: Default::default(),
             is_interrupted: false,
@@ -141,51 +145,51 @@ impl Talk {
     /// Resumes the decision or the calls that were pending when the session was left.
     fn take_up(&mut self, opened: &Snapshot) {
         if let Some(pause) = &opened.pause {
-            self.doing = Doing::Asking(Question::new(None, pause.reasons.clone()));
+            self.doing = ChatState::Asking(Question::new(None, pause.reasons.clone()));
             return;
         }
         for call in &opened.pending_calls {
-            self.run(For::Call(call.tool_call_id.clone()), &call.name, &call.arguments.0);
-            self.doing = Doing::Running;
+            self.run(Recipient::Call(call.tool_call_id.clone()), &call.name, &call.arguments.0);
+            self.doing = ChatState::Running;
         }
     }
 
     /// `true` if a line can be typed now.
     const fn reads(&self) -> bool {
-        matches!(self.doing, Doing::Resting | Doing::Asking(_))
+        matches!(self.doing, ChatState::Resting | ChatState::Asking(_))
     }
 
     fn rest(&mut self) {
-        self.doing = Doing::Resting;
+        self.doing = ChatState::Resting;
         self.rest_or_ask();
     }
 
     /// Prompts for the input that the state waits for.
     fn rest_or_ask(&mut self) {
         match &self.doing {
-            Doing::Resting => self.screen.prompt("> "),
-            Doing::Asking(question) => {
+            ChatState::Resting => self.screen.prompt("> "),
+            ChatState::Asking(question) => {
                 if let Some(reason) = question.left.front() {
                     let PauseReason { name, arguments, reason, .. } = reason;
                     self.screen.note(&visible(&format!("{name} {} ({reason})", arguments.0)));
                     self.screen.prompt("allow? y / n [REASON] / always (this tool in this folder): ");
                 }
             }
-            Doing::Starting(_) | Doing::Running | Doing::Commanding(..) => {}
+            ChatState::Starting(_) | ChatState::Running | ChatState::Commanding(..) => {}
         }
     }
 
     /// Handles a typed line; `None` at the end of input.
     async fn typed(&mut self, line: Option<String>) -> Next {
         let Some(line) = line else {
-            if let Doing::Asking(_) = self.doing {
+            if let ChatState::Asking(_) = self.doing {
                 self.screen.note("(calls that need approval stay pending; --continue asks again)");
             }
             return Next::Leave;
         };
         self.is_interrupted = false;
         match &mut self.doing {
-            Doing::Asking(question) => {
+            ChatState::Asking(question) => {
                 if question.decide(&line) {
                     self.decided().await;
                 }
@@ -204,7 +208,7 @@ impl Talk {
                 Ok(command) => {
                     self.is_begun |= matches!(command, Command::Task(_));
                     let number = command.ask(&mut self.client, &self.about).await;
-                    self.doing = Doing::Commanding(number, command);
+                    self.doing = ChatState::Commanding(number, command);
                 }
                 Err(usage) => {
                     self.screen.note(usage);
@@ -239,7 +243,7 @@ impl Talk {
                 };
                 self.is_begun = true;
                 let number = self.client.ask::<TurnStart>(&params).await;
-                self.doing = Doing::Starting(number);
+                self.doing = ChatState::Starting(number);
             }
         }
         Next::GoOn
@@ -249,13 +253,13 @@ impl Talk {
     async fn interrupted(&mut self) -> Next {
         let again = std::mem::replace(&mut self.is_interrupted, true);
         match &self.doing {
-            Doing::Resting if again => return Next::Leave,
-            Doing::Resting => {
+            ChatState::Resting if again => return Next::Leave,
+            ChatState::Resting => {
                 self.screen.note("\n(press Ctrl-C again, or Ctrl-D, to leave)");
                 self.rest();
             }
-            Doing::Commanding(number, _) => self.client.cancel(*number).await,
-            Doing::Starting(_) | Doing::Running | Doing::Asking(_) => {
+            ChatState::Commanding(number, _) => self.client.cancel(*number).await,
+            ChatState::Starting(_) | ChatState::Running | ChatState::Asking(_) => {
                 let session_id = self.about.session.clone();
                 let params = TurnCancelParams { session_id, turn_id: None, cancel_queued: None };
                 self.client.ask::<TurnCancel>(&params).await;
@@ -264,40 +268,41 @@ impl Talk {
         Next::GoOn
     }
 
-    async fn heard(&mut self, heard: Heard) -> Next {
+    async fn heard(&mut self, heard: Incoming) -> Next {
         match heard {
-            Heard::Event(event) if event.session_id == self.about.session => {
+            Incoming::Event(event) if event.session_id == self.about.session => {
                 return self.happened(event.event);
             }
-            Heard::Event(_) => {}
-            Heard::Invoke(id, call) => {
+            Incoming::Event(_) => {}
+            Incoming::Invoke(id, call) => {
                 self.screen.note(&visible(&format!("[{} {}]", call.name, call.arguments.0)));
-                self.run(For::Request(id), &call.name, &call.arguments.0);
+                self.run(Recipient::Request(id), &call.name, &call.arguments.0);
             }
-            Heard::Permission(id, wanted) => {
-                self.doing = Doing::Asking(Question::new(Some(id), wanted.reasons));
+            Incoming::Permission(id, wanted) => {
+                self.doing = ChatState::Asking(Question::new(Some(id), wanted.reasons));
                 self.rest_or_ask();
             }
-            Heard::Withdrawn(id) => {
-                if matches!(&self.doing, Doing::Asking(question) if question.request.as_ref() == Some(&id)) {
-                    self.doing = Doing::Running;
+            Incoming::Withdrawn(id) => {
+                if matches!(&self.doing, ChatState::Asking(question) if question.request.as_ref() == Some(&id))
+                {
+                    self.doing = ChatState::Running;
                 }
             }
-            Heard::Answer(number, outcome) => self.answered(number, outcome),
-            Heard::Told(text) => self.screen.note(&format!("({text})")),
+            Incoming::Answer(number, outcome) => self.answered(number, outcome),
+            Incoming::Told(text) => self.screen.note(&format!("({text})")),
         }
         Next::GoOn
     }
 
     fn answered(&mut self, number: i64, outcome: Result<Value, String>) {
         match (&self.doing, outcome) {
-            (Doing::Starting(asked), Ok(_)) if *asked == number => self.doing = Doing::Running,
-            (Doing::Starting(asked), Err(error)) if *asked == number => {
+            (ChatState::Starting(asked), Ok(_)) if *asked == number => self.doing = ChatState::Running,
+            (ChatState::Starting(asked), Err(error)) if *asked == number => {
                 self.has_failed = true;
                 self.screen.note(&error);
                 self.rest();
             }
-            (Doing::Commanding(asked, command), outcome) if *asked == number => {
+            (ChatState::Commanding(asked, command), outcome) if *asked == number => {
                 let said = outcome.and_then(|value| command.said(value));
                 self.screen.note(&said.unwrap_or_else(|error| error));
                 self.rest();
@@ -371,17 +376,17 @@ impl Talk {
             matches!(state, State::Idle | State::WaitingUserInput | State::Completed | State::Error);
         match &self.doing {
             // A compaction has states of its own, and a starting turn has not begun.
-            Doing::Commanding(..) | Doing::Starting(_) => {}
-            Doing::Resting if is_at_rest => {}
+            ChatState::Commanding(..) | ChatState::Starting(_) => {}
+            ChatState::Resting if is_at_rest => {}
             _ if is_at_rest => self.rest(),
             // Queued work began.
-            Doing::Resting => self.doing = Doing::Running,
-            Doing::Running | Doing::Asking(_) => {}
+            ChatState::Resting => self.doing = ChatState::Running,
+            ChatState::Running | ChatState::Asking(_) => {}
         }
     }
 
     fn compacts(&mut self, at: CompactionPhase, tokens: Option<(u32, u32)>, made: Option<&CompactionView>) {
-        let by_hand = matches!(self.doing, Doing::Commanding(..));
+        let by_hand = matches!(self.doing, ChatState::Commanding(..));
         match (at, tokens) {
             (CompactionPhase::Started, _) if !by_hand => {
                 self.screen.note("(compacting: the conversation is too long)");
@@ -438,7 +443,9 @@ impl Talk {
 
     /// Sends the decisions on all calls of a question.
     async fn decided(&mut self) {
-        let Doing::Asking(question) = std::mem::replace(&mut self.doing, Doing::Running) else { return };
+        let ChatState::Asking(question) = std::mem::replace(&mut self.doing, ChatState::Running) else {
+            return;
+        };
         let Question { request, decisions, .. } = question;
         match request {
             Some(id) => self.client.answer(&id, &RequestPermissionResult { decisions }).await,
@@ -450,16 +457,16 @@ impl Talk {
     }
 
     /// Runs a tool in the background.
-    fn run(&mut self, whom: For, name: &str, arguments: &str) {
+    fn run(&mut self, whom: Recipient, name: &str, arguments: &str) {
         let (folder, name, arguments) = (self.folder.clone(), name.to_owned(), arguments.to_owned());
         self.running.spawn_blocking(move || (whom, tools::run(&folder, &name, &arguments)));
     }
 
     /// Sends the result of a tool.
-    async fn ran(&mut self, whom: For, result: ToolInvokeResult) -> Next {
+    async fn ran(&mut self, whom: Recipient, result: ToolInvokeResult) -> Next {
         match whom {
-            For::Request(id) => self.client.answer(&id, &result).await,
-            For::Call(tool_call_id) => {
+            Recipient::Request(id) => self.client.answer(&id, &result).await,
+            Recipient::Call(tool_call_id) => {
                 let ToolInvokeResult { content, is_error, .. } = result;
                 let params = ToolResultParams {
                     session_id: self.about.session.clone(),
@@ -476,7 +483,7 @@ impl Talk {
     }
 
     /// Shuts the sidecar down; the session stays stored.
-    async fn leave(mut self) -> Result<u8, Refused> {
+    async fn leave(mut self) -> Result<u8, ClientError> {
         if self.is_begun {
             self.screen.note(&format!(
                 "\nsaved as session {}; resume with --session or --continue",

@@ -254,9 +254,9 @@ mod tests {
     use super::*;
 
     /// A workspace with a secret file beside it.
-    struct Ground(PathBuf);
+    struct Workspace(PathBuf);
 
-    impl Ground {
+    impl Workspace {
         fn new() -> Self {
             let ground = std::env::temp_dir().join(format!("threadhold-tools-{}", uuid::Uuid::now_v7()));
             fs::create_dir_all(ground.join("w/src")).unwrap();
@@ -275,7 +275,7 @@ mod tests {
         }
     }
 
-    impl Drop for Ground {
+    impl Drop for Workspace {
         fn drop(&mut self) {
             drop(fs::remove_dir_all(&self.0));
         }
@@ -283,7 +283,7 @@ mod tests {
 
     #[test]
     fn files_of_the_workspace_are_shown() {
-        let ground = Ground::new();
+        let ground = Workspace::new();
         let call = |name, arguments| ground.call(name, &arguments).unwrap();
         assert_eq!(call("read_file", json!({ "path": "src/a.rs" })), "fn one() {}\nfn two() {}\n");
         assert_eq!(call("list", json!({})), ".hidden/\nsrc/");
@@ -303,7 +303,7 @@ mod tests {
     #[cfg(unix)]
     #[test]
     fn paths_outside_the_workspace_are_rejected() {
-        let ground = Ground::new();
+        let ground = Workspace::new();
         std::os::unix::fs::symlink(ground.0.join("secret"), ground.0.join("w/link")).unwrap();
         std::os::unix::fs::symlink(&ground.0, ground.0.join("w/up")).unwrap();
         let absolute = ground.0.join("secret").display().to_string();
@@ -323,7 +323,7 @@ mod tests {
 
     #[test]
     fn large_file_is_paged_between_characters() {
-        let ground = Ground::new();
+        let ground = Workspace::new();
         let whole = format!("a{}", "\u{e9}".repeat(20_000));
         fs::write(ground.0.join("w/large"), &whole).unwrap();
         let first = ground.call("read_file", &json!({ "path": "large" })).unwrap();
@@ -335,7 +335,7 @@ mod tests {
 
     #[test]
     fn invalid_calls_return_errors() {
-        let ground = Ground::new();
+        let ground = Workspace::new();
         assert!(ground.call("read_file", &json!({ "path": "src" })).unwrap_err().contains("is not a file"));
         assert!(ground.call("read_file", &json!({})).unwrap_err().contains("missing field `path`"));
         assert!(ground.call("grep", &json!({ "pattern": "(" })).unwrap_err().contains("invalid pattern"));

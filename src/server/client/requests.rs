@@ -11,12 +11,12 @@ pub(in crate::server) struct PendingRequest {
     /// The session that wants the answer.
     pub session: SessionId,
     /// The kind of request.
-    pub what: What,
+    pub what: RequestKind,
 }
 
 /// The kinds of [`PendingRequest`].
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(in crate::server) enum What {
+pub(in crate::server) enum RequestKind {
     /// `model/complete`.
     Model(ModelCallId, Used),
     /// `model/countTokens`.
@@ -49,7 +49,7 @@ pub(super) struct Requests {
 }
 
 impl Requests {
-    pub fn insert(&mut self, session: &SessionId, what: What) -> i64 {
+    pub fn insert(&mut self, session: &SessionId, what: RequestKind) -> i64 {
         self.last += 1;
         self.pending.insert(self.last, PendingRequest { session: session.clone(), what });
         self.last

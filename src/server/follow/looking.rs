@@ -11,7 +11,7 @@ use protocol::error::ProtocolError;
 use protocol::event::SessionsChangedParams;
 use std::time::Duration;
 use store::error::StoreError;
-use store::follow::{Mark, News};
+use store::follow::{FollowState, Mark};
 use store::list::{Page, SessionRow};
 
 /// Interval between looks at a store.
@@ -23,7 +23,7 @@ const BETWEEN_TRIES: u64 = 5;
 
 /// A polled store.
 #[derive(Default)]
-pub(super) struct Watched {
+pub(super) struct PolledStore {
     pulse: Option<u64>,
     /// `true` while a look is unanswered.
     is_asked: bool,
@@ -32,7 +32,7 @@ pub(super) struct Watched {
     newest: Option<Newest>,
 }
 
-impl Watched {
+impl PolledStore {
     /// Forgets a deleted session whose deletion was reported.
     pub fn forget(&mut self, id: &SessionId) {
         if let Some(newest) = &mut self.newest {
@@ -42,7 +42,7 @@ impl Watched {
 }
 
 /// A store's answer.
-pub(in crate::server) struct Told {
+pub(in crate::server) struct StoreAnswer {
     store: String,
     /// `true` for a look, `false` for the first read of a session.
     is_look: bool,
@@ -64,7 +64,7 @@ struct Question {
 
 struct Found {
     pulse: u64,
-    news: Vec<(SessionId, Result<Option<News>, StoreError>)>,
+    news: Vec<(SessionId, Result<Option<FollowState>, StoreError>)>,
     page: Option<Page>,
 }
 
@@ -196,13 +196,15 @@ impl Follows {
                 let page = (has_list && !is_same).then(|| store.list(&lists::newest())).transpose()?;
                 Ok(Found { pulse, news, page })
             },
-            move |found| mailbox.send(FollowEvent::Told(Told { store: store_name, is_look, found })),
+            move |found| {
+                mailbox.send(FollowEvent::StoreAnswer(StoreAnswer { store: store_name, is_look, found }))
+            },
         );
     }
 
     /// Handles a store's answer. Changes to sessions open here are not reported again in the list.
-    pub fn told(&mut self, context: &mut FollowContext<'_>, told: Told) {
-        let Told { store, is_look, found } = told;
+    pub fn told(&mut self, context: &mut FollowContext<'_>, told: StoreAnswer) {
+        let StoreAnswer { store, is_look, found } = told;
         if is_look && let Some(watched) = self.watched.get_mut(&store) {
             watched.is_asked = false;
             match &found {

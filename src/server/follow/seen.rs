@@ -19,17 +19,17 @@ use session::input::{Command, Input};
 use session::reconcile::Report;
 use session::settings::Settings;
 use session::stored::Stored;
-use session::{Around, Opening as Begin, Session};
+use session::{Opening as Begin, Session, StepContext};
 use store::follow::Mark;
 
 /// Context of an answer.
-pub(super) struct With<'a> {
+pub(super) struct AnswerContext<'a> {
     pub layers: &'a Layers,
     pub counter: &'a dyn TokenCount,
 }
 
 /// A session as last read.
-pub(super) struct Seen {
+pub(super) struct FollowedSession {
     mark: Mark,
     stored: Stored,
     session: Session,
@@ -38,7 +38,7 @@ pub(super) struct Seen {
     shown: Shown,
 }
 
-impl Seen {
+impl FollowedSession {
     pub fn new(mark: Mark, stored: Stored, session: Session, shown: Shown) -> Self {
         Self { mark, stored, session, seq: 0, shown }
     }
@@ -81,7 +81,7 @@ impl Seen {
         }
     }
 
-    pub fn answer(&self, wanted: Wanted, with: &With<'_>) -> Result<Value, ProtocolError> {
+    pub fn answer(&self, wanted: Wanted, with: &AnswerContext<'_>) -> Result<Value, ProtocolError> {
         match wanted {
             Wanted::Open(newest) => {
                 let report = Report { unreadable: self.stored.unreadable.clone(), ..Report::default() };
@@ -102,13 +102,17 @@ impl Seen {
     }
 
     /// Answers as the session's writer would, with counts as exact as there.
-    fn read(&self, command: Command, With { layers, counter }: &With<'_>) -> Result<Value, ProtocolError> {
+    fn read(
+        &self,
+        command: Command,
+        AnswerContext { layers, counter }: &AnswerContext<'_>,
+    ) -> Result<Value, ProtocolError> {
         let settings = self.session.settings().clone();
         let mut session =
             Session::new(opening(self.stored.clone(), settings, self.session.stream().to_owned()), *counter);
         let now = now();
-        let around = Around { now, stamp: &convert::iso(now), counter: *counter };
-        let effects = session.step(Input::Command(NOBODY, command), around);
+        let context = StepContext { now, stamp: &convert::iso(now), counter: *counter };
+        let effects = session.step(Input::Command(NOBODY, command), context);
         let said = effects.into_iter().find_map(|effect| match effect {
             Effect::Reply(_, answer) => Some(*answer),
             _ => None,

@@ -2,7 +2,7 @@
 //! become inputs.
 
 use crate::convert::{self, Reading};
-use crate::server::client::{Client, Used, What};
+use crate::server::client::{Client, RequestKind, Used};
 use crate::server::wire::{answer as wire_answer, failure, review};
 use engine::id::CallId;
 use engine::prompt::request::Failure;
@@ -49,10 +49,10 @@ impl Calls {
         if counts && model.counts_tokens {
             let texts = request.items.iter().flat_map(|item| item.texts()).map(|text| text.to_string());
             let params = ModelCountTokensParams { texts: texts.collect(), model: model.name.clone() };
-            let number = client.number(session.id(), What::Count(used.clone()));
+            let number = client.number(session.id(), RequestKind::Count(used.clone()));
             client.request(number, methods::ModelCountTokens::NAME, &params);
         }
-        let number = client.number(session.id(), What::Model(call, used));
+        let number = client.number(session.id(), RequestKind::Model(call, used));
         self.models.insert(call, number);
         let params = ModelCompleteParams {
             request_id: number.to_string(),
@@ -86,7 +86,7 @@ impl Calls {
 
     /// Asks the client to run a tool.
     pub fn invoke(&mut self, client: &mut Client, session: &Session, call: InvokeTool) {
-        let number = client.number(session.id(), What::Tool(call.call.clone()));
+        let number = client.number(session.id(), RequestKind::Tool(call.call.clone()));
         self.tools.insert(call.call.clone(), number);
         let params = ToolInvokeParams {
             session_id: session.id().as_str().to_owned(),
@@ -107,7 +107,7 @@ impl Calls {
 
     /// Asks the user whether calls may run.
     pub fn ask_permission(&mut self, client: &mut Client, session: &Session, reasons: &[Reason]) {
-        let number = client.number(session.id(), What::Permission);
+        let number = client.number(session.id(), RequestKind::Permission);
         self.permission = Some(number);
         let turn = session.transcript().turns().last();
         let params = RequestPermissionParams {
@@ -127,7 +127,7 @@ impl Calls {
 
     /// Asks the user to review a compaction.
     pub fn ask_review(&mut self, client: &mut Client, session: &Session, ask: &AskReview) {
-        let number = client.number(session.id(), What::Review);
+        let number = client.number(session.id(), RequestKind::Review);
         self.review = Some(number);
         client.request(number, methods::CompactionReview::NAME, &review::question(session, ask));
     }
@@ -152,13 +152,13 @@ impl Calls {
         &mut self,
         (client, session, estimator): (&Client, &Session, &str),
         number: i64,
-        what: What,
+        what: RequestKind,
         outcome: Result<Value, Error>,
     ) -> Option<Input> {
         self.permission.take_if(|asked| *asked == number);
         self.review.take_if(|asked| *asked == number);
         match what {
-            What::Count(used) => {
+            RequestKind::Count(used) => {
                 let counted = outcome.ok().map(read_result::<methods::ModelCountTokens>);
                 if let Some(Ok(counted)) = counted {
                     let tokens = counted.tokens.iter().fold(0u32, |sum, tokens| sum.saturating_add(*tokens));
@@ -167,7 +167,7 @@ impl Calls {
                 }
                 None
             }
-            What::Model(call, used) => {
+            RequestKind::Model(call, used) => {
                 self.models.remove(&call);
                 let unread = |error: String| format!("the answer to model/complete cannot be read: {error}");
                 let outcome = outcome.map_err(|error| failure::of(&error)).and_then(|value| {
@@ -183,13 +183,13 @@ impl Calls {
                 });
                 Some(Input::ModelDone(call, said))
             }
-            What::Tool(call) => {
+            RequestKind::Tool(call) => {
                 self.tools.remove(&call);
                 let outcome = tool_outcome(&call, outcome);
                 Some(Input::ToolDone(call, outcome))
             }
-            What::Review => Some(Input::Reviewed(review::answer(outcome))),
-            What::Permission => {
+            RequestKind::Review => Some(Input::Reviewed(review::answer(outcome))),
+            RequestKind::Permission => {
                 let decisions = outcome
                     .ok()
                     .and_then(|value| read_result::<methods::RequestPermission>(value).ok().flatten());

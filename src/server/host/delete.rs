@@ -1,6 +1,6 @@
 //! Deletion of sessions from stores.
 
-use super::event::{Came, Gone, HostEvent};
+use super::event::{DeletionOutcome, HostEvent, HostEventKind};
 use crate::server::client::replies::Replies;
 use crate::server::mailbox::Mailbox;
 use crate::server::stores::Stores;
@@ -38,7 +38,7 @@ pub(in crate::server) fn submit(
     store.submit(
         move |store| store.delete(&asked),
         move |done| {
-            let what = Came::Deleted(Box::new(Gone { to, left, done }));
+            let what = HostEventKind::Deleted(Box::new(DeletionOutcome { to, left, done }));
             pending.send(HostEvent { session, what });
         },
     );

@@ -1,9 +1,9 @@
 //! Events for a session from its store or from a tool of ours.
 
 use super::loading::Loaded;
-use super::part::RestCame;
+use super::part::RestLoaded;
 use engine::id::{CallId, SessionId};
-use engine::search::Found;
+use engine::search::SearchPage;
 use session::effect::InvokeTool;
 use session::input::{ReplyTo, ToolOutcome};
 use std::collections::VecDeque;
@@ -15,23 +15,23 @@ pub(in crate::server) struct HostEvent {
     /// The session.
     pub session: SessionId,
     /// The event.
-    pub what: Came,
+    pub what: HostEventKind,
 }
 
 /// The kinds of [`HostEvent`].
-pub(in crate::server) enum Came {
+pub(in crate::server) enum HostEventKind {
     /// The store loaded it, or has none with this id.
     Loaded(Box<Result<Loaded, StoreError>>),
     /// The store loaded the rest, or found that claims are new.
-    Rest(Box<RestCame>),
+    Rest(Box<RestLoaded>),
     /// The store committed a step, or did not.
     Committed(Result<(), StoreError>),
     /// The store deleted it, or did not.
-    Deleted(Box<Gone>),
+    Deleted(Box<DeletionOutcome>),
     /// The store searched it for a client.
-    Searched(ReplyTo, Result<Found, StoreError>),
+    Searched(ReplyTo, Result<SearchPage, StoreError>),
     /// The store searched it for a call of a tool of ours.
-    Looked(InvokeTool, Result<Found, StoreError>),
+    SearchedForTool(InvokeTool, Result<SearchPage, StoreError>),
     /// A tool of ours ran.
     Ran(CallId, ToolOutcome),
     /// The store checked whether we still hold the lease, before a takeover.
@@ -39,7 +39,7 @@ pub(in crate::server) enum Came {
 }
 
 /// A store's answer to a deletion.
-pub(in crate::server) struct Gone {
+pub(in crate::server) struct DeletionOutcome {
     /// The request to answer.
     pub to: ReplyTo,
     /// Stores to ask next if this one has no such session.

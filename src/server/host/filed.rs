@@ -8,7 +8,7 @@ use session::event::{EventBody, Phase};
 
 /// State of a session's file.
 #[derive(Debug, Default)]
-pub(in crate::server) struct Filed {
+pub(in crate::server) struct FileState {
     saver: Saver,
     is_looked_at: bool,
     /// Another's version and its hash, until the session is at rest.
@@ -19,7 +19,7 @@ pub(in crate::server) struct Filed {
     said: Option<FileError>,
 }
 
-impl Filed {
+impl FileState {
     pub fn is_looked_at(&self) -> bool {
         self.is_looked_at
     }

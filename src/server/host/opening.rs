@@ -1,6 +1,6 @@
 //! A session being opened: a store was asked for it, and requests for it wait in order.
 
-use super::event::{Came, HostEvent};
+use super::event::{HostEvent, HostEventKind};
 use super::loading::load;
 use crate::server::clock::now;
 use crate::server::host::queued::{New, Opens, Queued};
@@ -106,7 +106,7 @@ impl Opening {
         let takes_over = self.takes_over();
         store.submit(
             move |store| load(store, &asked, since, takes_over, new, wanted),
-            move |loaded| mailbox.send(HostEvent { session, what: Came::Loaded(Box::new(loaded)) }),
+            move |loaded| mailbox.send(HostEvent { session, what: HostEventKind::Loaded(Box::new(loaded)) }),
         );
         self.store = Some(store);
         self.asked.push(name);

@@ -2,7 +2,7 @@
 
 use crate::tool::{Context, OwnTool};
 use engine::scope::ScopePatch;
-use engine::search::{Found, Query};
+use engine::search::{Query, SearchPage};
 use session::Session;
 use session::effect::InvokeTool;
 use session::input::ToolOutcome;
@@ -21,7 +21,7 @@ pub(super) fn looks_for(session: &Session, call: &InvokeTool) -> Option<Query> {
 pub(super) fn run(
     session: &Session,
     call: &InvokeTool,
-    found: Option<&Found>,
+    found: Option<&SearchPage>,
 ) -> (ToolOutcome, Option<ScopePatch>) {
     let Some(tool) = OwnTool::named(&call.name) else {
         let outcome = ToolOutcome::Failed(format!("no tool of ours is named {}", call.name));

@@ -11,28 +11,28 @@ use session::effect::Effect;
 use session::input::{Command, Input, ReplyTo};
 use session::part::Claims;
 use session::stored::{Part, Rest};
-use session::{Around, Opening, Session};
+use session::{Opening, Session, StepContext};
 use std::collections::VecDeque;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use store::error::StoreError;
 use store::worker::Handle;
 
 /// The host's state of a partly loaded session.
-pub(super) struct Partly {
+pub(super) struct PartialSession {
     /// The opening of the part, with its stored data.
     opening: Opening,
     from: Ordinal,
     /// Inputs so far, replayed on the whole session.
     log: Vec<(Input, Time)>,
     /// In order.
-    waits: VecDeque<Waits>,
+    waits: VecDeque<ParkedItem>,
     /// Claims that the store found to be new to the session.
     fresh: Claims,
     rest: Wanted,
 }
 
 /// An item that waits for the rest of a session, or for the store to check its claims.
-pub(in crate::server) enum Waits {
+pub(in crate::server) enum ParkedItem {
     Item(Queued),
     Input(Box<Input>),
 }
@@ -49,18 +49,18 @@ enum Wanted {
 }
 
 /// A store's answer about a partly loaded session: the rest, or `None` if the claims are new.
-pub(in crate::server) struct RestCame {
+pub(in crate::server) struct RestLoaded {
     /// Stream of the session's events; it differs for another opening.
     stream: String,
     answered: Result<Option<Rest>, StoreError>,
 }
 
 /// The outcome of a store's answer.
-pub(super) enum Grown {
+pub(super) enum PartOutcome {
     /// Still a part; these items run now.
-    Same(VecDeque<Waits>),
+    Same(VecDeque<ParkedItem>),
     /// The whole session; these items run now.
-    Whole(Box<Session>, VecDeque<Waits>),
+    Whole(Box<Session>, VecDeque<ParkedItem>),
     /// The whole session does not fit what was made of the part.
     Differs,
     /// The store failed.
@@ -68,16 +68,16 @@ pub(super) enum Grown {
 }
 
 /// The machine panicked.
-pub(super) struct Broke;
+pub(super) struct Panicked;
 
-impl RestCame {
+impl RestLoaded {
     /// `true` if the opening with this stream was asked.
     pub fn is_of(&self, stream: &str) -> bool {
         self.stream == stream
     }
 }
 
-impl Partly {
+impl PartialSession {
     /// `opening` holds the stored part, `fresh` the claims that are new to the session.
     pub fn new(opening: Opening, from: Ordinal, fresh: Claims) -> Self {
         Self { opening, from, log: Vec::new(), waits: VecDeque::new(), fresh, rest: Wanted::Not }
@@ -100,13 +100,13 @@ impl Partly {
     /// `true` if this request waits for the rest.
     pub fn holds(&self, to: ReplyTo) -> bool {
         self.waits.iter().any(|waits| match waits {
-            Waits::Item(item) => item.to() == to,
-            Waits::Input(input) => matches!(&**input, Input::Command(asked, _) if *asked == to),
+            ParkedItem::Item(item) => item.to() == to,
+            ParkedItem::Input(input) => matches!(&**input, Input::Command(asked, _) if *asked == to),
         })
     }
 
     pub fn push(&mut self, item: Queued) {
-        self.waits.push_back(Waits::Item(item));
+        self.waits.push_back(ParkedItem::Item(item));
     }
 
     /// Requests the whole session.
@@ -126,20 +126,20 @@ impl Partly {
         session: &mut Session,
         input: Input,
         counter: &dyn TokenCount,
-    ) -> Result<Option<Vec<Effect>>, Broke> {
+    ) -> Result<Option<Vec<Effect>>, Panicked> {
         let claims = Claims::of(&input);
         let is_fresh = claims.is_empty() || claims == self.fresh;
         if !self.is_free() || !is_fresh {
-            self.waits.push_back(Waits::Input(Box::new(input)));
+            self.waits.push_back(ParkedItem::Input(Box::new(input)));
             self.wants((!is_fresh).then_some(claims));
             return Ok(None);
         }
         let now = now();
         let stamp = convert::iso(now);
-        let around = Around { now, stamp: &stamp, counter };
-        let tried = catch_unwind(AssertUnwindSafe(|| session.try_step(input.clone(), around)));
-        let Some((next, effects)) = tried.map_err(|_| Broke)? else {
-            self.waits.push_back(Waits::Input(Box::new(input)));
+        let context = StepContext { now, stamp: &stamp, counter };
+        let tried = catch_unwind(AssertUnwindSafe(|| session.try_step(input.clone(), context)));
+        let Some((next, effects)) = tried.map_err(|_| Panicked)? else {
+            self.waits.push_back(ParkedItem::Input(Box::new(input)));
             self.wants(None);
             return Ok(None);
         };
@@ -157,7 +157,7 @@ impl Partly {
         &mut self,
         session: &Session,
         store: &Handle,
-        send: impl FnOnce(SessionId, RestCame) + Send + 'static,
+        send: impl FnOnce(SessionId, RestLoaded) + Send + 'static,
     ) {
         let Wanted::Soon(claims) = self.rest.clone() else { return };
         self.rest = Wanted::Asked(claims.clone());
@@ -168,32 +168,32 @@ impl Partly {
                 Some(claims) if !store.is_known(&asked, &claims, from)? => Ok(None),
                 _ => store.load_rest(&asked, from).map(Some),
             },
-            move |answered| send(id, RestCame { stream, answered }),
+            move |answered| send(id, RestLoaded { stream, answered }),
         );
     }
 
     /// Applies the store's answer.
     pub fn grow(
         mut self: Box<Self>,
-        came: RestCame,
+        came: RestLoaded,
         part: &Session,
         counter: &dyn TokenCount,
-    ) -> (Option<Box<Self>>, Grown) {
+    ) -> (Option<Box<Self>>, PartOutcome) {
         match came.answered {
             Ok(None) => {
                 if let Wanted::Asked(Some(claims)) = std::mem::replace(&mut self.rest, Wanted::Not) {
                     self.fresh = claims;
                 }
                 let waits = std::mem::take(&mut self.waits);
-                (Some(self), Grown::Same(waits))
+                (Some(self), PartOutcome::Same(waits))
             }
             Ok(Some(rest)) => (None, self.whole(rest, part, counter)),
-            Err(error) => (None, Grown::Failed(error)),
+            Err(error) => (None, PartOutcome::Failed(error)),
         }
     }
 
     /// Replays the inputs on the whole session, which must end in the state of the part.
-    fn whole(mut self: Box<Self>, rest: Rest, part: &Session, counter: &dyn TokenCount) -> Grown {
+    fn whole(mut self: Box<Self>, rest: Rest, part: &Session, counter: &dyn TokenCount) -> PartOutcome {
         let keys = self.log.iter().filter_map(|(input, _)| Claims::of(input).key);
         let claimed: Vec<String> = keys.collect();
         let unreadable = rest.unreadable.clone();
@@ -203,12 +203,12 @@ impl Partly {
         for (input, now) in self.log {
             let stamp = convert::iso(now);
             // The effects were performed when the part ran.
-            drop(whole.step(input, Around { now, stamp: &stamp, counter }));
+            drop(whole.step(input, StepContext { now, stamp: &stamp, counter }));
         }
         whole.missed(unreadable);
         match whole.stands_as(part) {
-            true => Grown::Whole(Box::new(whole), self.waits),
-            false => Grown::Differs,
+            true => PartOutcome::Whole(Box::new(whole), self.waits),
+            false => PartOutcome::Differs,
         }
     }
 }

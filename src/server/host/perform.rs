@@ -2,19 +2,19 @@
 //! clock. Also handles the answers of store and client.
 
 use super::calls::Asked;
-use super::event::{Came, HostEvent};
+use super::event::{HostEvent, HostEventKind};
 use super::own_tool;
 use super::steps::Next;
 use super::{Confirmed, SessionHost};
 use crate::server::client::replies::Replies;
-use crate::server::client::{Client, Used, What};
+use crate::server::client::{Client, RequestKind, Used};
 use crate::server::clock::{Clock, Expired};
 use crate::server::mailbox::Pending;
 use crate::server::stores;
 use crate::server::wire::answer;
 use engine::id::SessionId;
 use engine::scope::ScopePatch;
-use engine::search::{self, Found, Query};
+use engine::search::{self, Query, SearchPage};
 use protocol::error::ProtocolError;
 use protocol::snapshot::Snapshot;
 use serde_json::Value;
@@ -106,7 +106,9 @@ impl SessionHost {
                 let answered = session.clone();
                 store.submit(
                     move |store| store.commit(&session, fence, &writes),
-                    move |done| mailbox.send(HostEvent { session: answered, what: Came::Committed(done) }),
+                    move |done| {
+                        mailbox.send(HostEvent { session: answered, what: HostEventKind::Committed(done) })
+                    },
                 );
                 Advance::Wait
             }
@@ -213,7 +215,7 @@ impl SessionHost {
         &mut self,
         (client, estimator): (&Client, &str),
         number: i64,
-        what: What,
+        what: RequestKind,
         outcome: Result<Value, Error>,
     ) -> Option<Input> {
         self.calls.answered((client, &self.session, estimator), number, what, outcome)
@@ -225,14 +227,18 @@ impl SessionHost {
     }
 
     /// Runs a call of a tool of ours. Without a store, it changes no scope.
-    pub fn run_tool(&self, call: &InvokeTool, found: Option<&Found>) -> (ToolOutcome, Option<ScopePatch>) {
+    pub fn run_tool(
+        &self,
+        call: &InvokeTool,
+        found: Option<&SearchPage>,
+    ) -> (ToolOutcome, Option<ScopePatch>) {
         let (outcome, patch) = own_tool::run(&self.session, call, found);
         (outcome, patch.filter(|_| self.store.is_some()))
     }
 
     /// Sends the outcome of a tool of ours through the inbox, behind earlier events.
     pub fn tool_ran(&self, call: &InvokeTool, outcome: ToolOutcome) {
-        let what = Came::Ran(call.call.clone(), outcome);
+        let what = HostEventKind::Ran(call.call.clone(), outcome);
         self.mailbox.send(HostEvent { session: self.session.id().clone(), what });
     }
 
@@ -246,7 +252,7 @@ impl SessionHost {
         &self,
         pending: Pending<HostEvent>,
         query: Query,
-        told: impl FnOnce(Result<Found, StoreError>) -> Came + Send + 'static,
+        told: impl FnOnce(Result<SearchPage, StoreError>) -> HostEventKind + Send + 'static,
     ) {
         let (id, session) = (self.session.id().clone(), self.session.id().clone());
         let send = move |found| pending.send(HostEvent { session, what: told(found) });
@@ -267,7 +273,7 @@ impl SessionHost {
         store.submit(
             move |store| store.holds(&asked, fence),
             move |done| {
-                let what = Came::Confirmed(Box::new(Confirmed { fence, to, folder, done }));
+                let what = HostEventKind::Confirmed(Box::new(Confirmed { fence, to, folder, done }));
                 pending.send(HostEvent { session, what });
             },
         );

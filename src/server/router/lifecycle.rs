@@ -5,7 +5,7 @@ use super::Router;
 use crate::server::client::replies::NOBODY;
 use crate::server::host::queued::{New, Opens, Queued};
 use crate::server::host::{
-    Confirmed, Gone, Kept, Loaded, Opened, Opening, SessionHost, Shared, delete, new_head,
+    Confirmed, DeletionOutcome, Kept, Loaded, Opened, Opening, SessionHost, Shared, delete, new_head,
 };
 use crate::server::inbox::Event;
 use crate::server::services::trajectories::Changed;
@@ -184,7 +184,7 @@ impl Router {
     }
 
     /// Handles a store's answer to a deletion, reported only now: if it failed, the session stays open.
-    pub(super) fn deleted(&mut self, id: &SessionId, Gone { to, left, done }: Gone) {
+    pub(super) fn deleted(&mut self, id: &SessionId, DeletionOutcome { to, left, done }: DeletionOutcome) {
         self.at_work = Some(id.clone());
         let host = self.sessions.host_mut(id);
         let workspace = host.and_then(|host| {

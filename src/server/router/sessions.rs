@@ -6,8 +6,8 @@ use crate::server::client::replies::NOBODY;
 use crate::server::given::own_settings;
 use crate::server::host::queued::{Opens, Queued};
 use crate::server::host::{
-    Advance, Came, CatchUp, Committed, HostEvent, NotStored, Opening, RestCame, Rested, SessionHost, Stepped,
-    Waits, delete,
+    Advance, CatchUp, Committed, HostEvent, HostEventKind, NotStored, Opening, ParkedItem, RestLoaded,
+    RestOutcome, SessionHost, Stepped, delete,
 };
 use crate::server::services::models::Call;
 use crate::server::services::shared::{Place, Then};
@@ -16,7 +16,7 @@ use crate::server::stores;
 use crate::server::wire::{answer, event as wire_event, listed, notice, refused, to_value};
 use engine::id::SessionId;
 use engine::message::PROCESS_COMPLETED;
-use engine::search::Found;
+use engine::search::SearchPage;
 use protocol::error::{ErrorData, ProtocolError};
 use protocol::event::SessionsChangedParams;
 use protocol::session::SessionConfigureParams;
@@ -138,8 +138,8 @@ impl Router {
         let Some(host) = self.sessions.host_mut(id) else { return };
         match host.step(input, &*self.counter) {
             Stepped::Taken => self.pump(id),
-            Stepped::Waits => {}
-            Stepped::Broke => return self.broke(id),
+            Stepped::ParkedItem => {}
+            Stepped::Panicked => return self.broke(id),
         }
         if let Some(host) = self.sessions.host_mut(id) {
             host.ask_rest();
@@ -206,12 +206,12 @@ impl Router {
             Effect::AskModel(ask) => self.ask_model(id, *ask),
             Effect::Search(to, query) => {
                 let pending = host.pending(&mut self.replies, to);
-                host.search(pending, query, move |found| Came::Searched(to, found));
+                host.search(pending, query, move |found| HostEventKind::Searched(to, found));
             }
             Effect::RunTool(call) => match host.looks_for(&call) {
                 Some(query) => {
                     let pending = host.pending(&mut self.replies, NOBODY);
-                    host.search(pending, query, move |found| Came::Looked(call, found));
+                    host.search(pending, query, move |found| HostEventKind::SearchedForTool(call, found));
                 }
                 None => self.run_tool(id, &call, None),
             },
@@ -266,7 +266,7 @@ impl Router {
     }
 
     /// Runs a tool of ours. Its changes are stored before its result counts.
-    fn run_tool(&mut self, id: &SessionId, call: &InvokeTool, found: Option<&Found>) {
+    fn run_tool(&mut self, id: &SessionId, call: &InvokeTool, found: Option<&SearchPage>) {
         let Some(host) = self.sessions.host(id) else { return };
         let (outcome, patch) = host.run_tool(call, found);
         let Some(patch) = patch else { return host.tool_ran(call, outcome) };
@@ -332,18 +332,18 @@ impl Router {
     pub(super) fn host(&mut self, event: HostEvent) {
         let HostEvent { session: id, what } = event;
         match what {
-            Came::Loaded(loaded) => self.loaded(&id, *loaded),
-            Came::Rest(came) => self.rest_came(&id, *came),
-            Came::Committed(done) => self.committed(&id, done),
-            Came::Deleted(gone) => self.deleted(&id, *gone),
-            Came::Confirmed(confirmed) => self.confirmed(&id, *confirmed),
-            Came::Ran(call, outcome) => self.run_input(&id, Input::ToolDone(call, outcome)),
-            Came::Looked(call, Ok(found)) => self.run_tool(&id, &call, Some(&found)),
-            Came::Looked(call, Err(error)) => {
+            HostEventKind::Loaded(loaded) => self.loaded(&id, *loaded),
+            HostEventKind::Rest(came) => self.rest_came(&id, *came),
+            HostEventKind::Committed(done) => self.committed(&id, done),
+            HostEventKind::Deleted(gone) => self.deleted(&id, *gone),
+            HostEventKind::Confirmed(confirmed) => self.confirmed(&id, *confirmed),
+            HostEventKind::Ran(call, outcome) => self.run_input(&id, Input::ToolDone(call, outcome)),
+            HostEventKind::SearchedForTool(call, Ok(found)) => self.run_tool(&id, &call, Some(&found)),
+            HostEventKind::SearchedForTool(call, Err(error)) => {
                 let failed = ToolOutcome::Failed(error.to_string());
                 self.run_input(&id, Input::ToolDone(call.call, failed));
             }
-            Came::Searched(to, found) => {
+            HostEventKind::Searched(to, found) => {
                 let found = found.map_err(|error| stores::error(&error));
                 let value = match self.sessions.host(&id) {
                     Some(host) => answer::searched(host.session(), found),
@@ -441,20 +441,20 @@ impl Router {
     }
 
     /// Handles the store's answer about a partly loaded session, and runs what waited.
-    fn rest_came(&mut self, id: &SessionId, came: RestCame) {
+    fn rest_came(&mut self, id: &SessionId, came: RestLoaded) {
         self.at_work = Some(id.clone());
         let Some(host) = self.sessions.host_mut(id) else { return };
         let waits = match host.rest_came(came, &*self.counter) {
-            Rested::Stale => return,
-            Rested::Done(waits) => waits,
-            Rested::Differs => {
+            RestOutcome::Stale => return,
+            RestOutcome::Done(waits) => waits,
+            RestOutcome::Differs => {
                 // Its messages are stored; it is loaded whole from now on.
                 tracing::error!(session = %id, "the rest of this session did not fit what was made of its part");
                 self.sessions.open_whole(id);
                 self.give_up(id, &refused::defect());
                 return self.end_if_saved();
             }
-            Rested::Failed(error) => {
+            RestOutcome::Failed(error) => {
                 self.give_up(id, &stores::error(&error));
                 return self.end_if_saved();
             }
@@ -462,8 +462,8 @@ impl Router {
         self.is_handing_over = true;
         for wait in waits {
             match wait {
-                Waits::Item(item) => self.hand(id, item),
-                Waits::Input(input) => self.run_input(id, *input),
+                ParkedItem::Item(item) => self.hand(id, item),
+                ParkedItem::Input(input) => self.run_input(id, *input),
             }
         }
         self.is_handing_over = false;

@@ -12,7 +12,7 @@ pub(in crate::server) type Held = (SessionId, Fence);
 
 /// The leases of the sessions that are written here, by store.
 pub(in crate::server) struct Leases {
-    mailbox: Mailbox<Looked>,
+    mailbox: Mailbox<LeaseCheck>,
     stores: BTreeMap<String, Known>,
 }
 
@@ -24,7 +24,7 @@ struct Known {
 }
 
 /// A store's answer to a look at leases.
-pub(in crate::server) struct Looked {
+pub(in crate::server) struct LeaseCheck {
     store: String,
     asked: Vec<Held>,
     /// The store's pulse, and the leases that are no longer ours.
@@ -32,7 +32,7 @@ pub(in crate::server) struct Looked {
 }
 
 impl Leases {
-    pub fn new(mailbox: Mailbox<Looked>) -> Self {
+    pub fn new(mailbox: Mailbox<LeaseCheck>) -> Self {
         Self { mailbox, stores: BTreeMap::new() }
     }
 
@@ -56,14 +56,14 @@ impl Leases {
             let (mailbox, asked) = (self.mailbox.clone(), held.clone());
             store.submit(
                 move |store| look(store, &held, since),
-                move |found| mailbox.send(Looked { store: name, asked, found }),
+                move |found| mailbox.send(LeaseCheck { store: name, asked, found }),
             );
         }
     }
 
     /// Handles a store's answer. Returns the lost leases.
-    pub fn looked(&mut self, looked: Looked) -> Vec<(Held, StoreError)> {
-        let Looked { store, asked, found } = looked;
+    pub fn looked(&mut self, looked: LeaseCheck) -> Vec<(Held, StoreError)> {
+        let LeaseCheck { store, asked, found } = looked;
         let Some(known) = self.stores.get_mut(&store) else { return Vec::new() };
         known.is_asked = false;
         match found {

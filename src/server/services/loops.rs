@@ -29,7 +29,7 @@ pub(in crate::server) struct Loops {
 /// An action of a loop.
 pub(in crate::server) enum Step {
     /// Notify the client.
-    Tell(LoopUpdatedParams),
+    Notify(LoopUpdatedParams),
     /// Hand an item to a session.
     Hand(SessionId, Queued),
     /// Close the session of an ended stage, unless it still has a message of the user to handle.
@@ -223,7 +223,7 @@ impl Loops {
     fn tell(&self, loop_id: &str, status: LoopStatus) -> Vec<Step> {
         let Some(running) = self.running.get(loop_id) else { return Vec::new() };
         let count = |n: usize| u32::try_from(n).unwrap_or(u32::MAX);
-        vec![Step::Tell(LoopUpdatedParams {
+        vec![Step::Notify(LoopUpdatedParams {
             loop_id: loop_id.to_owned(),
             status,
             stage: count(running.stages.stage()),

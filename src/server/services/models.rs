@@ -9,10 +9,10 @@ use engine::id::SessionId;
 use engine::message::Usage;
 use engine::prompt::request::{Answer, Failure, Request};
 use models::address;
-use models::remote::{Clients, Remote, Silence};
+use models::remote::{Clients, Remote, StreamDeadlines};
 use models::scripted::Scripted;
 use models::wire::Terms;
-use models::{Model, ModelError, Said, known};
+use models::{Model, ModelError, Progress, known};
 use protocol::model::ModelPurpose;
 use secrecy::SecretString;
 use session::Session;
@@ -39,13 +39,13 @@ pub(in crate::server) struct ModelEvent {
     /// The session's id of the call.
     pub call: ModelCallId,
     /// The answer, or a piece of it.
-    pub what: Heard,
+    pub what: ModelEventKind,
 }
 
 /// The kinds of [`ModelEvent`].
-pub(in crate::server) enum Heard {
+pub(in crate::server) enum ModelEventKind {
     /// A piece of the answer.
-    Said(Said),
+    Progress(Progress),
     /// The end of the call.
     Replied(Box<Replied>),
 }
@@ -84,7 +84,7 @@ impl Models {
         &mut self,
         endpoint: &Endpoint,
         terms: Terms,
-        silence: Silence,
+        silence: StreamDeadlines,
         is_read: bool,
     ) -> Result<Box<dyn Model>, ModelError> {
         if endpoint.wire == Wire::Scripted {
@@ -116,7 +116,7 @@ impl Models {
         // A little earlier than the session's own deadline, and with a reason.
         let before = |ms: u64| Duration::from_millis(ms.saturating_sub(100).max(1));
         let first = before(settings.first_word_ms(&model));
-        let silence = Silence { first, later: before(settings.model_deadline_ms) };
+        let silence = StreamDeadlines { first, later: before(settings.model_deadline_ms) };
         let name = model.name.clone().unwrap_or_default();
         let terms = Terms {
             window: model.window,
@@ -133,10 +133,10 @@ impl Models {
             // Some providers report usage while they answer, some at the end.
             let mut used_so_far = Draft::default();
             let mut hear = |said| {
-                if let Said::Delta(delta @ Delta::SetUsage(_)) = &said {
+                if let Progress::Delta(delta @ Delta::SetUsage(_)) = &said {
                     drop(used_so_far.fold(delta.clone()));
                 }
-                tell(Heard::Said(said));
+                tell(ModelEventKind::Progress(said));
             };
             let answer = match made {
                 Ok(mut model) => {
@@ -147,7 +147,7 @@ impl Models {
             };
             let mut beside = used_so_far.beside;
             beside.merge_usage(answer.as_ref().ok().and_then(|answer| answer.usage));
-            tell(Heard::Replied(Box::new(Replied { used, usage: beside.usage, answer })));
+            tell(ModelEventKind::Replied(Box::new(Replied { used, usage: beside.usage, answer })));
         });
         task.abort_handle()
     }
@@ -166,11 +166,11 @@ pub(in crate::server) struct Call {
 }
 
 /// Converts a piece of an answer to an input.
-pub(in crate::server) fn input(call: ModelCallId, said: Said) -> Input {
+pub(in crate::server) fn input(call: ModelCallId, said: Progress) -> Input {
     match said {
-        Said::Delta(delta) => Input::ModelDelta(call, delta),
-        Said::Alive => Input::ModelAlive(call),
-        Said::Retrying(again) => {
+        Progress::Delta(delta) => Input::ModelDelta(call, delta),
+        Progress::Alive => Input::ModelAlive(call),
+        Progress::Retrying(again) => {
             let retry = Retry { attempt: again.attempt, delay_ms: again.delay_ms, reason: again.reason };
             Input::ModelRetries(call, retry)
         }

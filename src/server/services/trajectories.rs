@@ -4,14 +4,14 @@
 mod compare;
 mod worker;
 
-pub(in crate::server) use compare::Whose;
+pub(in crate::server) use compare::Newer;
 pub(in crate::server) use worker::{Found, News};
 
 use crate::convert::iso;
 use crate::server::client::Client;
 use crate::server::client::replies::Replies;
 use crate::server::host::SessionHost;
-use crate::server::host::filed::Filed;
+use crate::server::host::filed::FileState;
 use crate::server::mailbox::{Mailbox, Pending};
 use crate::server::wire::answer;
 use crate::trajectory::{FileError, Folder};
@@ -333,14 +333,14 @@ fn say_unwritten(client: &mut Client, host: &mut SessionHost, error: &FileError)
 }
 
 /// Decides which side is newer, and prepares `theirs` and `file` for it.
-pub(in crate::server) fn compare(session: &Session, file: &mut Filed, theirs: &mut Trajectory) -> Whose {
+pub(in crate::server) fn compare(session: &Session, file: &mut FileState, theirs: &mut Trajectory) -> Newer {
     for skipped in &theirs.skipped {
         tracing::warn!(session = %session.id(), place = skipped.place, reason = skipped.reason, "not read from its file");
     }
     compare::fill_gaps(session, theirs);
     let whose = compare::whose(session, theirs, file.known());
     file.set_known(theirs.messages.len());
-    let is_behind = whose == Whose::Ours && compare::is_behind(session, theirs);
+    let is_behind = whose == Newer::Ours && compare::is_behind(session, theirs);
     if is_behind || !theirs.skipped.is_empty() {
         // Outdated, or not written by a sidecar: rewritten now, without waiting for the next message.
         file.is_behind();

@@ -11,7 +11,7 @@ use engine::compact::record::Compaction;
 use engine::compact::restore::Verdict;
 use engine::id::{CallId, SessionId};
 use engine::prompt::pins::Pin;
-use engine::search::{Found, Hit};
+use engine::search::{Hit, SearchPage};
 use engine::transcript::Transcript;
 use protocol::context::{
     self, CompactionView, ContextCompactResult, ContextInspectResult, ContextPinResult, ContextUndoResult,
@@ -442,13 +442,14 @@ pub(in crate::server) fn deleted(deleted: &Deleted) -> Result<Value, ProtocolErr
 /// The hits of a search, each with its state in the prompt.
 pub(in crate::server) fn searched(
     session: &Session,
-    found: Result<Found, ProtocolError>,
+    found: Result<SearchPage, ProtocolError>,
 ) -> Result<Value, ProtocolError> {
-    let fates = session.fates().map_err(|error| ProtocolError::invalid("settings", error.to_string()));
-    let (found, fates) = found.and_then(|found| Ok((found, fates?)))?;
+    let message_statuses =
+        session.message_statuses().map_err(|error| ProtocolError::invalid("settings", error.to_string()));
+    let (found, message_statuses) = found.and_then(|found| Ok((found, message_statuses?)))?;
     let hit = |hit: Hit| {
         // A message that left the session meanwhile is no hit.
-        let status = fates.get(hit.ord.index()).copied().flatten()?;
+        let status = message_statuses.get(hit.ord.index()).copied().flatten()?;
         Some(convert::search_hit(hit, status))
     };
     to_value(&ContextSearchResult {

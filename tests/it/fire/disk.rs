@@ -1,7 +1,7 @@
 //! Disk faults during turns: a full disk, a read-only folder, a locked file, a flipped byte, a truncated
 //! file. Each is reported by its cause, acknowledged messages stay, and the process survives.
 
-use super::driver::{Chance, Life};
+use super::driver::{Chance, Process};
 use crate::wire::script::Folder;
 use rusqlite::Connection;
 use serde_json::{Value, json};
@@ -13,12 +13,12 @@ const SETTINGS: &str = r#"{ "model": { "name": "m", "window": 400000 }, "titles"
 
 /// A client of one process, with a model that always gives the same answer.
 struct Client {
-    life: Life,
+    life: Process,
     log: Vec<Value>,
 }
 
 impl Client {
-    fn over(life: Life, store: &Path) -> Self {
+    fn over(life: Process, store: &Path) -> Self {
         let mut client = Self { life, log: Vec::new() };
         let settings: Value = serde_json::from_str(SETTINGS).expect("JSON");
         client.life.greet(store, &settings);
@@ -26,7 +26,7 @@ impl Client {
     }
 
     fn start(folder: &Folder) -> Self {
-        Self::over(Life::new(), folder.path())
+        Self::over(Process::new(), folder.path())
     }
 
     fn call(&mut self, method: &str, params: Value) -> Result<Value, Value> {
@@ -89,15 +89,15 @@ fn cause(error: &Value) -> &str {
 }
 
 /// Starts the sidecar in its own mount namespace, after this shell command.
-fn within(folder: &Path, done: &str) -> Life {
+fn within(folder: &Path, done: &str) -> Process {
     let script = format!("{done} && exec \"$BINARY\" serve");
     let mut command = Command::new("unshare");
     command.args(["--user", "--map-root-user", "--mount", "sh", "-c", &script]);
-    Life::of(command.env("FOLDER", folder).env("BINARY", env!("CARGO_BIN_EXE_threadhold")))
+    Process::of(command.env("FOLDER", folder).env("BINARY", env!("CARGO_BIN_EXE_threadhold")))
 }
 
 /// The path of that process's view of the folder.
-fn seen_by(life: &Life, folder: &Path) -> PathBuf {
+fn seen_by(life: &Process, folder: &Path) -> PathBuf {
     PathBuf::from(format!("/proc/{}/root{}", life.pid(), folder.display()))
 }
 

@@ -15,7 +15,7 @@ use std::time::Duration;
 const DEADLINE: Duration = Duration::from_secs(60);
 
 /// A process, killed on drop.
-pub struct Life {
+pub struct Process {
     child: Arc<Mutex<Child>>,
     input: Option<ChildStdin>,
     frames: Receiver<Value>,
@@ -23,7 +23,7 @@ pub struct Life {
     killer: Option<JoinHandle<()>>,
 }
 
-impl Life {
+impl Process {
     /// Starts the sidecar.
     pub fn new() -> Self {
         Self::of(Command::new(env!("CARGO_BIN_EXE_threadhold")).arg("serve"))
@@ -148,7 +148,7 @@ impl Life {
     }
 }
 
-impl Drop for Life {
+impl Drop for Process {
     fn drop(&mut self) {
         let mut child = self.child.lock().unwrap_or_else(PoisonError::into_inner);
         drop(child.kill());

@@ -1,7 +1,7 @@
 //! Turns interrupted by SIGKILL at any moment: acknowledged messages survive, no round is incomplete without
 //! being pending, and each prompt extends the one before.
 
-use super::driver::{Chance, Life};
+use super::driver::{Chance, Process};
 use crate::wire::script::{Folder, NARRATIVE, sections, tools};
 use serde_json::{Value, json};
 use std::collections::BTreeSet;
@@ -53,7 +53,7 @@ struct Client<'a> {
     noted: &'a mut Noted,
     chance: &'a mut Chance,
     seen: &'a mut Seen,
-    life: Life,
+    life: Process,
     opened: i64,
     /// The pending `turn/start`: its id and text.
     asked: Option<(i64, String)>,
@@ -256,7 +256,7 @@ fn acknowledged_messages_survive_a_kill_at_any_moment() {
         if n % LIVES == 0 {
             (noted, session) = (Noted::default(), format!("s{n}"));
         }
-        let mut life = Life::new();
+        let mut life = Process::new();
         life.greet(folder.path(), &settings);
         let opened = life.request(
             "session/open",

@@ -2,7 +2,7 @@
 //! recorded outside of the processes. No acknowledged message is lost, one window holds it at a time, and the
 //! loser is notified.
 
-use super::driver::{Chance, Life};
+use super::driver::{Chance, Process};
 use crate::wire::script::{Folder, NARRATIVE};
 use serde_json::{Value, json};
 use std::collections::{BTreeMap, BTreeSet};
@@ -22,7 +22,7 @@ const DEADLINE: Duration = Duration::from_secs(60);
 
 /// State shared by both windows.
 #[derive(Default)]
-struct Ground {
+struct Workspace {
     /// Opening takes this shared, taking over exclusively, so that the order of holders is known.
     gaining: RwLock<()>,
     known: Mutex<Known>,
@@ -39,7 +39,7 @@ struct Known {
     accepted: Vec<(String, String)>,
 }
 
-impl Ground {
+impl Workspace {
     fn known(&self) -> MutexGuard<'_, Known> {
         self.known.lock().unwrap_or_else(PoisonError::into_inner)
     }
@@ -51,7 +51,7 @@ impl Ground {
 
 /// Notifications to a window.
 #[derive(Default)]
-struct Told {
+struct Notifications {
     /// Turns that ended.
     ended: BTreeSet<String>,
     /// Message parts by session and message id.
@@ -61,8 +61,8 @@ struct Told {
     answers: u64,
 }
 
-impl Told {
-    fn takes(&mut self, life: &mut Life, frame: &Value) {
+impl Notifications {
+    fn takes(&mut self, life: &mut Process, frame: &Value) {
         let params = &frame["params"];
         let text = |value: &Value| value.as_str().unwrap_or_default().to_owned();
         match (frame["method"].as_str(), params["type"].as_str()) {
@@ -105,9 +105,9 @@ struct Done {
 struct Window<'a> {
     who: usize,
     own: String,
-    life: Life,
-    told: Told,
-    ground: &'a Ground,
+    life: Process,
+    told: Notifications,
+    ground: &'a Workspace,
     chance: Chance,
     done: Done,
     /// Requests accepted in its own session: message id and text.
@@ -121,7 +121,7 @@ impl Window<'_> {
         answered.expect("the process lives")
     }
 
-    fn until(&mut self, mut is_so: impl FnMut(&Told) -> bool) {
+    fn until(&mut self, mut is_so: impl FnMut(&Notifications) -> bool) {
         while !is_so(&self.told) {
             let frame = self.life.next().expect("the process lives");
             self.told.takes(&mut self.life, &frame);
@@ -297,12 +297,12 @@ fn two_windows_competing_for_a_session_lose_nothing() {
     let seed = SystemTime::now().duration_since(UNIX_EPOCH).map_or(1, |now| now.as_nanos() as u64);
     println!("seed {seed}");
     let folder = Folder::new("fire-windows");
-    let ground = Ground::default();
+    let ground = Workspace::default();
     let window = |who: usize| Window {
         who,
         own: format!("own{who}"),
-        life: Life::new(),
-        told: Told::default(),
+        life: Process::new(),
+        told: Notifications::default(),
         ground: &ground,
         chance: Chance(seed.wrapping_add(who as u64)),
         done: Done::default(),
@@ -320,7 +320,7 @@ fn two_windows_competing_for_a_session_lose_nothing() {
     });
     windows.iter().for_each(|window| println!("{:?}", window.done));
 
-    let mut reader = Life::new();
+    let mut reader = Process::new();
     reader.greet(path, &json!({ "model": { "name": "m", "window": 16_000 } }));
     let mut shown = |session: &str| {
         let params = json!({ "workspaceFolder": "/code/parser", "sessionId": session, "follow": true });

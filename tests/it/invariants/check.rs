@@ -16,7 +16,7 @@ use engine::settings::{Budget, BudgetSettings};
 use engine::tokens::TokenCount;
 use engine::transcript::Transcript;
 use models::scripted::Scripted;
-use models::{Answering, Hear, Model};
+use models::{AnswerFuture, Model, OnProgress};
 use std::collections::BTreeMap;
 use std::sync::mpsc::{Receiver, Sender, channel};
 use threadhold::replay::{Options, Render, Replayed, Unfit, Watch, replay};
@@ -33,7 +33,7 @@ impl Model for Marked {
         self.inner.name()
     }
 
-    fn answer<'a>(&'a mut self, request: &'a Request, hear: Hear<'a>) -> Answering<'a> {
+    fn answer<'a>(&'a mut self, request: &'a Request, hear: OnProgress<'a>) -> AnswerFuture<'a> {
         self.answers += 1;
         let mark = format!("## State\n- sentinel_of_answer_{};", self.answers);
         // The receiver is there as long as the replay.

@@ -5,7 +5,7 @@ use super::check::Watcher;
 use super::expect;
 use super::generate::Case;
 use crate::facts::can_be_asked;
-use engine::compact::compose::Desk;
+use engine::compact::compose::Inputs;
 use engine::compact::ladder::{self, Outcome, Step};
 use engine::compact::plan::Aim;
 use engine::compact::record::Compaction;
@@ -46,8 +46,8 @@ impl Driver<'_> {
         };
         let tokens_before = exceeded.needed;
         let (policy, counter) = (&self.case.policy, self.counter);
-        let desk = Desk { source, policy, counter, tokens_before, focus: None, aim: Aim::Room };
-        let mut step = ladder::start(desk, self.case.summarizer.is_some());
+        let inputs = Inputs { source, policy, counter, tokens_before, focus: None, aim: Aim::Room };
+        let mut step = ladder::start(inputs, self.case.summarizer.is_some());
         while let Step::Ask(ask) = step {
             can_be_asked(&ask.request, ModelPurpose::Summary);
             let mut model = Scripted::echo();
@@ -57,7 +57,7 @@ impl Driver<'_> {
                 Poll::Ready(Ok(answer)) if self.case.summarizer == Some("echo") => Outcome::Answered(answer),
                 _ => Outcome::Failed("it is away".into()),
             };
-            step = ask.waiting.answer(desk, "by hand", outcome);
+            step = ask.waiting.answer(inputs, "by hand", outcome);
         }
         match step {
             Step::Accepted(record) => {

@@ -29,19 +29,19 @@ fn items(transcript: &Transcript, (fixed, budget): &(Fixed, Budget)) -> Vec<Said
 
 impl Watch for Undoing {
     fn compacted(&mut self, before: Source<'_>, record: &Compaction) {
-        let around = (before.fixed.clone(), before.budget);
-        self.before.push((record.id.clone(), items(before.transcript, &around)));
-        self.fixed = Some(around);
+        let context = (before.fixed.clone(), before.budget);
+        self.before.push((record.id.clone(), items(before.transcript, &context)));
+        self.fixed = Some(context);
     }
 
     fn rendered(&mut self, render: &Render<'_>) {
-        let Some(around) = &self.fixed else { return };
+        let Some(context) = &self.fixed else { return };
         let mut transcript = render.transcript.clone();
         // All of them, the newest first: each gives back what was there before it.
         for (id, before) in self.before.iter().rev() {
             assert_eq!(transcript.in_force().map(|record| &record.id), Some(id));
             transcript.set_status(id, Status::Undone);
-            let now = items(&transcript, around);
+            let now = items(&transcript, context);
             assert_eq!(now.get(..before.len()), Some(&before[..]), "undoing {id} gives other bytes");
             self.undone += 1;
         }

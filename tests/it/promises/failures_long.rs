@@ -99,8 +99,8 @@ fn long_turn_of_many_calls_stalls_under_no_policy() {
 
 /// A summary so long that a cut at a few thousand bytes would remove its middle.
 fn long(fact: &str) -> String {
-    let around = "What was said around it is said here at some length. ".repeat(8);
-    summary(&format!("{around}{fact}{around}"))
+    let filler = "What was said around it is said here at some length. ".repeat(8);
+    summary(&format!("{filler}{fact}{filler}"))
 }
 
 /// The previous summary is whole in the request for the next one, in both modes, and a fact that only

@@ -34,9 +34,9 @@ fn initialized(wire: Wire) -> Client {
 }
 
 /// A cause of an end, and the exit code that it leads to.
-type Way = (&'static str, fn(&mut Client), Option<i32>);
+type EndCause = (&'static str, fn(&mut Client), Option<i32>);
 
-const WAYS: &[Way] = &[
+const WAYS: &[EndCause] = &[
     (
         "shutdown and exit",
         |client| {

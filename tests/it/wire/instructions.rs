@@ -9,11 +9,11 @@ use std::fs;
 use std::path::PathBuf;
 use threadhold::tokenizer::O200k;
 
-struct Ground {
+struct Workspace {
     folder: Folder,
 }
 
-impl Ground {
+impl Workspace {
     fn new(name: &str) -> Self {
         let ground = Self { folder: Folder::new(name) };
         fs::create_dir_all(ground.at("")).expect("a folder");
@@ -57,7 +57,7 @@ fn count(messages: &Value, text: &str) -> usize {
 
 #[test]
 fn instructions_stay_and_changes_are_announced_once() {
-    let ground = Ground::new("instructions");
+    let ground = Workspace::new("instructions");
     ground.write("AGENTS.md", "Use tabs, always.\n");
     ground.write("CLAUDE.md", "Never read by default.\n");
     let mut editor = ground.start(json!({}));
@@ -102,7 +102,7 @@ fn instructions_stay_and_changes_are_announced_once() {
 /// At a compaction, where the start of the prompt may change, announced changes enter the system text.
 #[test]
 fn announced_changes_enter_the_system_text_at_compaction() {
-    let ground = Ground::new("instructions-compaction");
+    let ground = Workspace::new("instructions-compaction");
     ground.write("AGENTS.md", "Use tabs, always.\n");
     let settings = json!({ "model": { "window": 8000 } });
     let mut editor = ground.start(settings.clone());
@@ -135,7 +135,7 @@ fn announced_changes_enter_the_system_text_at_compaction() {
 /// With `perTurn` a changed file is in the next system text, without an announcement.
 #[test]
 fn per_turn_system_text_has_the_current_files() {
-    let ground = Ground::new("instructions-turn");
+    let ground = Workspace::new("instructions-turn");
     ground.write("AGENTS.md", "Use tabs, always.\n");
     let mut editor = ground.start(json!({ "systemPrompt": "perTurn" }));
     ground.open(&mut editor, "s");
@@ -149,7 +149,7 @@ fn per_turn_system_text_has_the_current_files() {
 
 #[test]
 fn settings_choose_instruction_files_for_each_driver() {
-    let ground = Ground::new("instructions-which");
+    let ground = Workspace::new("instructions-which");
     ground.write("AGENTS.md", "One.\n");
     ground.write(".github/copilot-instructions.md", "Two.\n");
     let mut editor = ground.start(json!({}));
@@ -184,7 +184,7 @@ fn settings_choose_instruction_files_for_each_driver() {
 
 #[test]
 fn malicious_file_is_left_out_and_named() {
-    let ground = Ground::new("instructions-harm");
+    let ground = Workspace::new("instructions-harm");
     fs::create_dir_all(ground.at("folder.md")).expect("a folder");
     ground.write("bytes.md", [0xff, 0xfe, b'x']);
     ground.write("huge.md", "ä".repeat(20_000) + "the end");

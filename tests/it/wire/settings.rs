@@ -11,11 +11,11 @@ use std::fs;
 use std::path::{Path, PathBuf};
 
 /// Folders for the user's file, a workspace, and sessions.
-struct Ground {
+struct Workspace {
     folder: Folder,
 }
 
-impl Ground {
+impl Workspace {
     fn new(name: &str) -> Self {
         let ground = Self { folder: Folder::new(name) };
         for folder in ["home", "code", "store"] {
@@ -77,7 +77,7 @@ fn in_force(client: &mut Client, session: &str, name: &str) -> Value {
 
 #[test]
 fn last_source_wins_and_is_reported() {
-    let ground = Ground::new("settings-places");
+    let ground = Workspace::new("settings-places");
     let (user, workspace) = (ground.users_file(), ground.workspaces_file());
     let places = [
         ("builtIn", Value::Null),
@@ -125,7 +125,7 @@ fn last_source_wins_and_is_reported() {
 /// A setting changed by a policy reports the policy as its source.
 #[test]
 fn policy_is_reported_for_its_settings() {
-    let ground = Ground::new("settings-policy");
+    let ground = Workspace::new("settings-policy");
     let mut client = ground.start().argument("--policy").argument("limiter").start();
     client.initialize(ground.hello(json!({ "triggers": { "messages": 40 } })));
     ground.open(&mut client, "s", json!({}));
@@ -160,7 +160,7 @@ fn policy_is_reported_for_its_settings() {
 /// Settings of system text sections are in the next prompt.
 #[test]
 fn sections_of_the_system_text_are_settings() {
-    let ground = Ground::new("settings-sections");
+    let ground = Workspace::new("settings-sections");
     let mut client = ground.start().variable("THREADHOLD_ROLE", "You mend parsers.").start();
     client.initialize(ground.hello(json!({ "identity": "You are careful.", "iterationBudget": true })));
     ground.open(&mut client, "s", json!({ "project": "A parser.", "roundLimit": 7 }));
@@ -187,7 +187,7 @@ fn wait_message(client: &mut Client, texts: &[&str]) -> String {
 
 #[test]
 fn open_sessions_follow_created_changed_and_removed_files() {
-    let ground = Ground::new("settings-files");
+    let ground = Workspace::new("settings-files");
     let (user, workspace) = (ground.users_file(), ground.workspaces_file());
     let mut client = ground.start().start();
     client.initialize(ground.hello(json!({})));
@@ -227,7 +227,7 @@ fn open_sessions_follow_created_changed_and_removed_files() {
 
 #[test]
 fn invalid_settings_file_never_prevents_a_start() {
-    let ground = Ground::new("settings-faults");
+    let ground = Workspace::new("settings-faults");
     let secret = "sk-planted-in-a-file-0x5ec2e7";
     write(
         &ground.workspaces_file(),
@@ -288,7 +288,7 @@ fn invalid_settings_file_never_prevents_a_start() {
 
 #[test]
 fn folder_or_link_as_settings_file_is_ignored() {
-    let ground = Ground::new("settings-no-file");
+    let ground = Workspace::new("settings-no-file");
     fs::create_dir_all(ground.users_file()).expect("a folder in the place of the file");
     let elsewhere = ground.at("elsewhere.toml");
     write(&elsewhere, "roundLimit = 12\n");
@@ -326,7 +326,7 @@ fn invalid_flag_ends_the_command() {
 
 #[test]
 fn alternative_setting_names_are_equivalent() {
-    let ground = Ground::new("settings-names");
+    let ground = Workspace::new("settings-names");
     let mut client = ground.start().start();
     client.initialize(ground.hello(json!({})));
     let trigger = |name: &str, value: Value| json!({ "triggers": { name: value } });
@@ -415,7 +415,7 @@ fn lists_and_snapshots_show_summary_and_count() {
 
 #[test]
 fn dump_prompts_writes_each_model_request() {
-    let ground = Ground::new("settings-dump");
+    let ground = Workspace::new("settings-dump");
     let prompts = ground.at("prompts");
     let start = ground.start().argument("--dump-prompts").argument(prompts.to_str().expect("a text"));
     let settings = json!({ "model": { "window": 6000 } });

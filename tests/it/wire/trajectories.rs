@@ -9,11 +9,11 @@ use std::path::PathBuf;
 use std::time::{Duration, Instant};
 
 /// A workspace, and a folder beside it for several stores.
-pub struct Ground {
+pub struct Workspace {
     folder: Folder,
 }
 
-impl Ground {
+impl Workspace {
     pub fn new(name: &str) -> Self {
         let ground = Self { folder: Folder::new(&format!("trajectories-{name}")) };
         fs::create_dir_all(ground.work()).expect("a folder");
@@ -104,7 +104,7 @@ fn ask(editor: &mut Editor, session: &str, words: &str) {
 
 #[test]
 fn setting_makes_a_session_a_workspace_file() {
-    let ground = Ground::new("written");
+    let ground = Workspace::new("written");
     let mut editor = ground.editor("store", on());
     ground.open(&mut editor, "s");
     assert!(!ground.file("s").exists(), "nothing was said");
@@ -155,7 +155,7 @@ fn setting_makes_a_session_a_workspace_file() {
 /// However fast a session changes, the file has its last state.
 #[test]
 fn file_has_the_last_of_many_quick_changes() {
-    let ground = Ground::new("quick");
+    let ground = Workspace::new("quick");
     let mut editor = ground.editor("store", on());
     ground.open(&mut editor, "s");
     ask(&mut editor, "s", "Hello.");
@@ -180,7 +180,7 @@ fn file_has_the_last_of_many_quick_changes() {
 /// A session of another store is opened by its chat id, and continues with the same prompt.
 #[test]
 fn a_trajectory_opens_as_a_session_with_the_same_prompt() {
-    let ground = Ground::new("restored");
+    let ground = Workspace::new("restored");
     let mut editor = ground.editor("first", on());
     ground.open(&mut editor, "s");
     for n in 0..6 {
@@ -253,7 +253,7 @@ fn a_trajectory_opens_as_a_session_with_the_same_prompt() {
 
 #[test]
 fn exported_sessions_are_imported_unchanged() {
-    let ground = Ground::new("exported");
+    let ground = Workspace::new("exported");
     let mut editor = ground.editor("store", json!({ "model": { "name": "m", "window": 100_000 } }));
     ground.open(&mut editor, "s");
     editor.answers.push_back(calls("I look.", ["c1"]));

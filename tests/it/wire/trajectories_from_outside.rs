@@ -2,7 +2,7 @@
 //! announced to every client, and refused in a file of another session. Waits for events, never for times.
 
 use super::script::{Editor, says};
-use super::trajectories::{Ground, on, says_n, texts};
+use super::trajectories::{Workspace, on, says_n, texts};
 use serde_json::{Value, json};
 use std::fs;
 
@@ -28,7 +28,7 @@ fn said(editor: &mut Editor, session: &str) -> Vec<String> {
 }
 
 /// Forks of a session, newest first.
-fn forks(editor: &mut Editor, ground: &Ground) -> Vec<Value> {
+fn forks(editor: &mut Editor, ground: &Workspace) -> Vec<Value> {
     let listed = editor.call("session/list", json!({ "workspaceFolder": ground.work() }));
     let all = listed["sessions"].as_array().cloned().unwrap_or_default();
     all.into_iter().filter(|session| session["origin"] == "rewind").collect()
@@ -36,7 +36,7 @@ fn forks(editor: &mut Editor, ground: &Ground) -> Vec<Value> {
 
 #[test]
 fn outside_change_is_applied_and_own_writes_are_ignored() {
-    let ground = Ground::new("outside");
+    let ground = Workspace::new("outside");
     let mut editor = ground.editor("store", on());
     ground.open(&mut editor, "s");
     for n in 1..=4 {
@@ -95,7 +95,7 @@ fn outside_change_is_applied_and_own_writes_are_ignored() {
 
 #[test]
 fn change_waits_for_idle_and_is_not_overwritten() {
-    let ground = Ground::new("busy");
+    let ground = Workspace::new("busy");
     let mut editor = ground.editor("store", on());
     ground.open(&mut editor, "s");
     ask(&mut editor, "s", "Hello.");
@@ -117,7 +117,7 @@ fn change_waits_for_idle_and_is_not_overwritten() {
 /// Changes made while no process has the session are applied when it is opened.
 #[test]
 fn change_between_processes_is_applied_on_opening() {
-    let ground = Ground::new("between");
+    let ground = Workspace::new("between");
     let mut editor = ground.editor("store", on());
     ground.open(&mut editor, "s");
     ask(&mut editor, "s", "Hello.");
@@ -142,7 +142,7 @@ fn change_between_processes_is_applied_on_opening() {
 
 #[test]
 fn foreign_session_file_is_refused_and_left_unchanged() {
-    let ground = Ground::new("wrong");
+    let ground = Workspace::new("wrong");
     let mut editor = ground.editor("store", on());
     let refused = |editor: &mut Editor, why: &str| {
         editor.client.wait_notification(why, |frame| {
@@ -178,7 +178,7 @@ fn foreign_session_file_is_refused_and_left_unchanged() {
 /// A second window with its own store is notified of the first one's changes.
 #[test]
 fn second_client_is_notified_of_new_and_changed_sessions() {
-    let ground = Ground::new("second");
+    let ground = Workspace::new("second");
     let mut second = ground.editor("other", on());
     let listed = second.call("trajectory/list", json!({ "workspaceFolder": ground.work() }));
     assert_eq!(listed, json!({ "trajectories": [] }));

@@ -2,7 +2,7 @@
 //! when a process dies, and when the session is deleted. Outside changes are in `trajectories_from_outside`.
 
 use super::script::{Editor, calls, prose, says};
-use super::trajectories::{Ground, on, says_n, texts};
+use super::trajectories::{Workspace, on, says_n, texts};
 use serde_json::{Value, json};
 use std::fs;
 
@@ -18,7 +18,7 @@ fn said(editor: &mut Editor) -> Vec<String> {
     texts(&editor.call("session/subscribe", json!({ "sessionId": "s" }))["snapshot"].take())
 }
 
-fn sessions(editor: &mut Editor, ground: &Ground) -> Vec<String> {
+fn sessions(editor: &mut Editor, ground: &Workspace) -> Vec<String> {
     let listed = editor.call("session/list", json!({ "workspaceFolder": ground.work() }));
     let all = listed["sessions"].as_array().cloned().unwrap_or_default();
     all.iter().map(|session| session["sessionId"].as_str().expect("an id").to_owned()).collect()
@@ -32,7 +32,7 @@ fn warnings(editor: &Editor) -> Vec<String> {
 }
 
 /// A session of two turns, and its file after the first.
-fn two_turns(ground: &Ground) -> (Editor, Vec<u8>) {
+fn two_turns(ground: &Workspace) -> (Editor, Vec<u8>) {
     let mut editor = ground.editor("store", on());
     ground.open(&mut editor, "s");
     ask(&mut editor, "Hello.");
@@ -42,7 +42,7 @@ fn two_turns(ground: &Ground) -> (Editor, Vec<u8>) {
     (editor, first)
 }
 
-fn no_other_session(editor: &mut Editor, ground: &Ground) {
+fn no_other_session(editor: &mut Editor, ground: &Workspace) {
     let sessions = sessions(editor, ground);
     assert_eq!(sessions, ["s"]);
     let warnings = warnings(editor);
@@ -52,7 +52,7 @@ fn no_other_session(editor: &mut Editor, ground: &Ground) {
 /// A partly loaded session still has its whole file.
 #[test]
 fn session_opened_at_its_end_keeps_its_whole_file() {
-    let ground = Ground::new("part");
+    let ground = Workspace::new("part");
     let mut editor = ground.editor("store", on());
     ground.open(&mut editor, "s");
     for n in 0..30 {
@@ -96,7 +96,7 @@ fn session_opened_at_its_end_keeps_its_whole_file() {
 /// Messages dropped after their turn are no difference between session and file.
 #[test]
 fn final_answers_alone_match_the_file_after_a_restart() {
-    let ground = Ground::new("final");
+    let ground = Workspace::new("final");
     let mut settings = on();
     settings["transcript"] = json!("finalOnly");
     let mut editor = ground.editor("store", settings.clone());
@@ -126,7 +126,7 @@ fn final_answers_alone_match_the_file_after_a_restart() {
 
 #[test]
 fn outdated_file_is_rewritten_without_another_turn() {
-    let ground = Ground::new("behind");
+    let ground = Workspace::new("behind");
     let (editor, first) = two_turns(&ground);
     close(editor);
 
@@ -150,7 +150,7 @@ fn outdated_file_is_rewritten_without_another_turn() {
 /// Restoring an older copy removes nothing, and messages from both sides stay on both.
 #[test]
 fn outside_change_during_a_turn_loses_nothing() {
-    let ground = Ground::new("older");
+    let ground = Workspace::new("older");
     let (mut editor, first) = two_turns(&ground);
     ground.wait("s", "the second turn", says_n(4));
     let older: Value = serde_json::from_slice(&first).expect("JSON");
@@ -189,7 +189,7 @@ fn outside_change_during_a_turn_loses_nothing() {
 
 #[test]
 fn message_made_unreadable_in_the_file_stays() {
-    let ground = Ground::new("gaps");
+    let ground = Workspace::new("gaps");
     let mut editor = ground.editor("store", on());
     ground.open(&mut editor, "s");
     ask(&mut editor, "Hello.");
@@ -225,7 +225,7 @@ fn message_made_unreadable_in_the_file_stays() {
 /// In a process that never opened it, with settings that want no files.
 #[test]
 fn unopened_session_is_deleted_with_its_file() {
-    let ground = Ground::new("deleted");
+    let ground = Workspace::new("deleted");
     let mut editor = ground.editor("store", on());
     ground.open(&mut editor, "s");
     ask(&mut editor, "A secret.");

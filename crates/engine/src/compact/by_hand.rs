@@ -1,7 +1,7 @@
 //! Records that a user makes by hand: messages excluded without a summary, a narrative edited. No rung of the ladder
 //! runs and no model is asked; the caller checks that the resulting prompt fits.
 
-use super::compose::Desk;
+use super::compose::Inputs;
 use super::record::{Action, Compaction, Mode, Status, Strength, Trigger};
 use super::template::renarrated;
 use crate::id::Ordinal;
@@ -10,8 +10,8 @@ use crate::tokens::PER_MESSAGE;
 use std::collections::BTreeSet;
 
 /// Returns the record in force with `ords` excluded; `ords` holds calls together with their results.
-pub fn excluding(desk: &Desk<'_>, ords: &BTreeSet<Ordinal>) -> Compaction {
-    let mut record = desk.blank(Mode::Excluded);
+pub fn excluding(inputs: &Inputs<'_>, ords: &BTreeSet<Ordinal>) -> Compaction {
+    let mut record = inputs.blank(Mode::Excluded);
     record.trigger = Trigger::Manual;
     record.excluded.extend(ords);
     let Compaction { excluded, kept_users, reported_users, open_requests, actions, .. } = &mut record;
@@ -26,24 +26,24 @@ pub fn excluding(desk: &Desk<'_>, ords: &BTreeSet<Ordinal>) -> Compaction {
         };
         !excluded.contains(ord) && newer.is_none_or(|newer| !excluded.contains(&newer))
     });
-    weighed(desk, record)
+    weighed(inputs, record)
 }
 
 /// Returns a record that replaces `of`, with the user's narrative in its block and the same coverage; `None` if `of`
 /// has no block.
-pub fn edited(desk: &Desk<'_>, of: &Compaction, narrative: &str) -> Option<Compaction> {
+pub fn edited(inputs: &Inputs<'_>, of: &Compaction, narrative: &str) -> Option<Compaction> {
     if of.block.is_empty() {
         return None;
     }
     let block = renarrated(&of.block, of.narrative.as_deref(), narrative);
     let record = Compaction {
-        id: desk.source.transcript.next_compaction_id(),
-        block_tokens: desk.counter.count(&block) + PER_MESSAGE,
+        id: inputs.source.transcript.next_compaction_id(),
+        block_tokens: inputs.counter.count(&block) + PER_MESSAGE,
         block: block.into(),
         narrative: Some(narrative.into()),
-        tokens_before: desk.tokens_before,
+        tokens_before: inputs.tokens_before,
         target: None,
-        estimator: desk.counter.name().to_owned(),
+        estimator: inputs.counter.name().to_owned(),
         trigger: Trigger::Manual,
         mode: Mode::Edited,
         strength: Strength::Absent,
@@ -59,10 +59,10 @@ pub fn edited(desk: &Desk<'_>, of: &Compaction, narrative: &str) -> Option<Compa
         status: Status::InForce,
         ..of.clone()
     };
-    Some(weighed(desk, record))
+    Some(weighed(inputs, record))
 }
 
-fn weighed(desk: &Desk<'_>, mut record: Compaction) -> Compaction {
-    record.tokens_after = prompt::draft(desk.source, Some(&record)).tokens;
+fn weighed(inputs: &Inputs<'_>, mut record: Compaction) -> Compaction {
+    record.tokens_after = prompt::draft(inputs.source, Some(&record)).tokens;
     record
 }

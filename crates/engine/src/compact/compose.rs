@@ -28,7 +28,7 @@ const LEAST_SUMMARY: u32 = 200;
 
 /// Inputs of every rung.
 #[derive(Clone, Copy)]
-pub struct Desk<'a> {
+pub struct Inputs<'a> {
     /// Transcript, fixed sections and budget of the prompt.
     pub source: Source<'a>,
     /// The compaction policy.
@@ -60,7 +60,7 @@ struct Names<'a> {
     ledger: Reading<'a>,
 }
 
-impl Desk<'_> {
+impl Inputs<'_> {
     fn room(&self, slice: Slice, with: &Ingredients) -> Option<Room> {
         // A retention by count fixes the tail; else the tail takes the tokens that the target leaves.
         let share = slice.leaves_tail.then_some(self.policy.target_ratio);

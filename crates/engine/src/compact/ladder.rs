@@ -6,7 +6,7 @@ mod asking;
 mod last;
 
 use super::accept::Refusal;
-use super::compose::{Desk, Ingredients};
+use super::compose::{Ingredients, Inputs};
 use super::plan::Aim;
 use super::policy::Stage;
 use super::record::{Compaction, Fallback, Mode, Strength};
@@ -56,7 +56,7 @@ pub struct Ask {
 /// A compaction that waits for a model.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Waiting {
-    way: Way,
+    way: Descent,
     /// Fingerprint of the slice at the time of the request.
     source: Fingerprint,
     rung: Rung,
@@ -67,7 +67,7 @@ pub struct Waiting {
 
 /// State that a descent carries from rung to rung.
 #[derive(Debug, Clone, PartialEq)]
-struct Way {
+struct Descent {
     slice: Slice,
     reach: Reach,
     /// `true` if begun ahead of time, so that the session may have messages after its slice.
@@ -102,7 +102,7 @@ enum Rung {
 /// A summary of its slice, made ahead of time. Messages after the slice stay raw.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Prepared {
-    way: Way,
+    way: Descent,
     source: Fingerprint,
     mode: Mode,
     narrative: String,
@@ -145,59 +145,59 @@ pub struct CannotFit {
 }
 
 /// Starts a compaction of a prompt that is over its limit. `model`: a model may be asked.
-pub fn start(desk: Desk<'_>, model: bool) -> Step {
-    begin(desk, model, Reach::Whole)
+pub fn start(inputs: Inputs<'_>, model: bool) -> Step {
+    begin(inputs, model, Reach::Whole)
 }
 
 /// Starts an optional compaction: rung 0, then the rungs that ask a model.
-pub fn offer(desk: Desk<'_>, model: bool) -> Step {
-    begin(desk, model, Reach::Model)
+pub fn offer(inputs: Inputs<'_>, model: bool) -> Step {
+    begin(inputs, model, Reach::Model)
 }
 
 /// Starts a summary ahead of time, kept for [`Prepared::applied`]. Refused if rung 0 would suffice: that is tried first
 /// when the prompt must shrink, and needs no model.
-pub fn prepare(desk: Desk<'_>) -> Step {
-    match asks_nobody(desk) {
+pub fn prepare(inputs: Inputs<'_>) -> Step {
+    match asks_nobody(inputs) {
         true => Step::Refused(vec![fallback(Mode::LimitHistory, "old results can be shortened in time")]),
-        false => begin(desk, true, Reach::Beside),
+        false => begin(inputs, true, Reach::Beside),
     }
 }
 
 /// `true` if rung 0 brings the prompt to its target, so that no model is needed.
-pub fn asks_nobody(desk: Desk<'_>) -> bool {
-    let slice = slice::slice(desk.source, desk.policy).ok().filter(|_| desk.policy.enabled);
-    slice.and_then(|slice| limit_history(desk, slice)).is_some()
+pub fn asks_nobody(inputs: Inputs<'_>) -> bool {
+    let slice = slice::slice(inputs.source, inputs.policy).ok().filter(|_| inputs.policy.enabled);
+    slice.and_then(|slice| limit_history(inputs, slice)).is_some()
 }
 
 /// Continues below a record that the user refused, without a model: the next rung, if there is one.
-pub fn below(desk: Desk<'_>, refused: &Compaction) -> Step {
-    let slice = match slice::slice(desk.source, desk.policy) {
+pub fn below(inputs: Inputs<'_>, refused: &Compaction) -> Step {
+    let slice = match slice::slice(inputs.source, inputs.policy) {
         Ok(slice) => slice,
-        Err(nothing) => return without_slice(desk, nothing, Reach::Whole),
+        Err(nothing) => return without_slice(inputs, nothing, Reach::Whole),
     };
-    let mut way = Way::new(slice, Reach::Whole);
+    let mut way = Descent::new(slice, Reach::Whole);
     way.fallbacks.clone_from(&refused.fallbacks);
     way.asked = refused.asked();
     way.fell(refused.mode, "the user refused it");
     match refused.mode {
-        Mode::LimitHistory | Mode::Full | Mode::Simple => without_model(desk, way),
-        Mode::Ledger => by_dropping(desk, way),
+        Mode::LimitHistory | Mode::Full | Mode::Simple => without_model(inputs, way),
+        Mode::Ledger => by_dropping(inputs, way),
         Mode::Dropped | Mode::Excluded | Mode::Edited => Step::Refused(way.fallbacks),
     }
 }
 
 /// Returns the record with the user's text as its narrative and the same span. Fails with a reason if the text is over
 /// the limit of a summary, the record has no text, or the prompt would not reach its target.
-pub fn edited(desk: Desk<'_>, record: &Compaction, text: &str) -> Result<Compaction, String> {
+pub fn edited(inputs: Inputs<'_>, record: &Compaction, text: &str) -> Result<Compaction, String> {
     let is_summary = !matches!(record.mode, Mode::LimitHistory | Mode::Dropped);
     let covers = record.covers.filter(|_| is_summary).ok_or("it has no text that could be changed")?;
-    let (most, tokens) = (desk.source.budget.max_summary_tokens, desk.counter.count(text));
+    let (most, tokens) = (inputs.source.budget.max_summary_tokens, inputs.counter.count(text));
     if tokens > most {
         return Err(Refusal::TooLarge { tokens, most }.to_string());
     }
-    let slice = slice::slice(desk.source, desk.policy).map_err(|nothing| nothing.reason())?;
+    let slice = slice::slice(inputs.source, inputs.policy).map_err(|nothing| nothing.reason())?;
     let with = Ingredients { narrative: Some(text.trim().to_owned()), ..Ingredients::default() };
-    let made = desk.with_same_span(record, covers, slice, &with);
+    let made = inputs.with_same_span(record, covers, slice, &with);
     let made = made.ok_or("the prompt would not reach its target")?;
     Ok(Compaction {
         fallbacks: record.fallbacks.clone(),
@@ -208,38 +208,38 @@ pub fn edited(desk: Desk<'_>, record: &Compaction, text: &str) -> Result<Compact
     })
 }
 
-fn begin(desk: Desk<'_>, model: bool, reach: Reach) -> Step {
-    if !desk.policy.enabled {
+fn begin(inputs: Inputs<'_>, model: bool, reach: Reach) -> Step {
+    if !inputs.policy.enabled {
         return Step::Off;
     }
-    let slice = match slice::slice(desk.source, desk.policy) {
+    let slice = match slice::slice(inputs.source, inputs.policy) {
         Ok(slice) => slice,
-        Err(nothing) => return without_slice(desk, nothing, reach),
+        Err(nothing) => return without_slice(inputs, nothing, reach),
     };
-    let mut way = Way::new(slice, reach);
-    if desk.aim == Aim::Summary && !desk.has_room(slice) {
+    let mut way = Descent::new(slice, reach);
+    if inputs.aim == Aim::Summary && !inputs.has_room(slice) {
         return Step::Refused(vec![fallback(Mode::Full, NOTHING_GAINED)]);
     }
     if reach != Reach::Beside {
-        match limit_history(desk, slice) {
+        match limit_history(inputs, slice) {
             Some(record) => return Step::Accepted(Box::new(record)),
-            None if desk.policy.limit_history > Stage::Off => {
+            None if inputs.policy.limit_history > Stage::Off => {
                 way.fell(Mode::LimitHistory, "does not reach the target");
             }
             None => {}
         }
     }
     match model {
-        true if desk.has_room(slice) => ask_model(desk, way),
+        true if inputs.has_room(slice) => ask_model(inputs, way),
         true => {
             way.fell(Mode::Full, "what must stay leaves no room for a summary");
-            without_model(desk, way)
+            without_model(inputs, way)
         }
-        false => without_model(desk, way),
+        false => without_model(inputs, way),
     }
 }
 
-impl Way {
+impl Descent {
     fn new(slice: Slice, reach: Reach) -> Self {
         let is_ahead = reach == Reach::Beside;
         Self { slice, reach, is_ahead, fallbacks: Vec::new(), asked: 0, was_shortened: false }
@@ -256,31 +256,31 @@ fn fallback(mode: Mode, reason: impl Into<String>) -> Fallback {
 }
 
 /// Rung 0: the history limiter, up to the stage that the policy allows.
-fn limit_history(desk: Desk<'_>, slice: Slice) -> Option<Compaction> {
-    let transcript = desk.source.transcript;
-    let (policy, counter) = (desk.policy, desk.counter);
+fn limit_history(inputs: Inputs<'_>, slice: Slice) -> Option<Compaction> {
+    let transcript = inputs.source.transcript;
+    let (policy, counter) = (inputs.policy, inputs.counter);
     if policy.limit_history < Stage::FoldRepeats {
         return None;
     }
     let resume = transcript.in_force().map_or(Ordinal(0), Compaction::resume_at);
-    let target = desk.target(slice, &Ingredients::default());
-    let mut record = desk.blank(Mode::LimitHistory);
+    let target = inputs.target(slice, &Ingredients::default());
+    let mut record = inputs.blank(Mode::LimitHistory);
     record.strength = Strength::Low;
     record.actions.extend(limit::fold_repeats(transcript, resume, slice.through, counter));
-    if let Some(done) = desk.sized(record.clone(), target) {
+    if let Some(done) = inputs.sized(record.clone(), target) {
         return Some(done);
     }
     if policy.limit_history < Stage::ShortenResults {
         return None;
     }
-    if let Some(mut done) = desk.shortened(slice, record.actions) {
+    if let Some(mut done) = inputs.shortened(slice, record.actions) {
         done.strength = Strength::Medium;
         return Some(done);
     }
     if policy.limit_history < Stage::LimitHistory {
         return None;
     }
-    let dropped = desk.dropped(Mode::LimitHistory, slice, &Ingredients::default());
+    let dropped = inputs.dropped(Mode::LimitHistory, slice, &Ingredients::default());
     dropped.filter(|record| record.tokens_after <= target)
 }
 

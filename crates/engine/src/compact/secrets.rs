@@ -32,7 +32,7 @@ const BEGINNINGS: &[(&str, usize)] = &[
     ("xox", 4),
     ("ya29.", 8),
 ];
-/// Minimum of that number if the prefix is within a word, as in `desk-sk-lamp2026`.
+/// Minimum of that number if the prefix is within a word, as in `inputs-sk-lamp2026`.
 const WITHIN_WORD: usize = 12;
 /// Number of characters from which a mixed run is no name.
 const LONG: usize = 24;

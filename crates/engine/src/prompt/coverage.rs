@@ -32,7 +32,7 @@ pub struct Coverage {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema), schemars(rename = "MessageStatus"))]
-pub enum Fate {
+pub enum MessageStatus {
     /// The message is shown whole.
     Raw,
     /// The message is shown in part.
@@ -48,14 +48,14 @@ pub enum Fate {
 /// Counts the messages by status.
 pub fn coverage(transcript: &Transcript, record: Option<&Compaction>, prompt: &Prompt) -> Coverage {
     let mut counts = Coverage::default();
-    for fate in fates(transcript, record, prompt) {
+    for fate in message_statuses(transcript, record, prompt) {
         counts.messages += 1;
         let slot = match fate {
-            Some(Fate::Raw) => &mut counts.raw,
-            Some(Fate::Shortened) => &mut counts.shortened,
-            Some(Fate::Hidden) => &mut counts.hidden,
-            Some(Fate::Covered) => &mut counts.covered,
-            Some(Fate::Dropped) => &mut counts.dropped,
+            Some(MessageStatus::Raw) => &mut counts.raw,
+            Some(MessageStatus::Shortened) => &mut counts.shortened,
+            Some(MessageStatus::Hidden) => &mut counts.hidden,
+            Some(MessageStatus::Covered) => &mut counts.covered,
+            Some(MessageStatus::Dropped) => &mut counts.dropped,
             None => &mut counts.unaccounted,
         };
         *slot += 1;
@@ -64,11 +64,11 @@ pub fn coverage(transcript: &Transcript, record: Option<&Compaction>, prompt: &P
 }
 
 /// Returns the status of each message, in order; `None` for one that is unaccounted for.
-pub fn fates(
+pub fn message_statuses(
     transcript: &Transcript,
     record: Option<&Compaction>,
     prompt: &Prompt,
-) -> impl Iterator<Item = Option<Fate>> {
+) -> impl Iterator<Item = Option<MessageStatus>> {
     let mut shown: BTreeMap<Ordinal, Shown> = BTreeMap::new();
     for source in prompt.items.iter().flat_map(|item| &item.sources) {
         // A pin precedes the shortened message and shows it whole.
@@ -76,13 +76,13 @@ pub fn fates(
     }
     let cut: BTreeSet<Ordinal> = prompt.cuts.iter().filter_map(|cut| cut.ord).collect();
     transcript.messages().iter().map(move |message| match shown.get(&message.ord) {
-        Some(Shown::Raw | Shown::Kept | Shown::Pinned) => Some(Fate::Raw),
-        Some(Shown::Shortened) => Some(Fate::Shortened),
-        None if message.is_hidden() => Some(Fate::Hidden),
+        Some(Shown::Raw | Shown::Kept | Shown::Pinned) => Some(MessageStatus::Raw),
+        Some(Shown::Shortened) => Some(MessageStatus::Shortened),
+        None if message.is_hidden() => Some(MessageStatus::Hidden),
         None if record.is_some_and(|r| r.covers(message.ord) && !r.excluded.contains(&message.ord)) => {
-            Some(Fate::Covered)
+            Some(MessageStatus::Covered)
         }
-        None if cut.contains(&message.ord) => Some(Fate::Dropped),
+        None if cut.contains(&message.ord) => Some(MessageStatus::Dropped),
         None => None,
     })
 }

@@ -11,7 +11,7 @@ use std::sync::Arc;
 
 /// The outcome of a finished turn.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum CameTo<'a> {
+pub enum TurnOutcome<'a> {
     /// The turn was cancelled or failed.
     Nothing,
     /// The turn's last assistant message is its answer.
@@ -82,17 +82,17 @@ impl Transcript {
     pub fn let_go(
         &mut self,
         turn: usize,
-        came_to: CameTo<'_>,
+        came_to: TurnOutcome<'_>,
         counter: &dyn TokenCount,
     ) -> Vec<Arc<Message>> {
         let Some(first) = self.turns.get(turn).map(|turn| turn.first) else { return Vec::new() };
         let last = self.last_of_turn(turn).unwrap_or(first);
         let is_answer = |message: &&Arc<Message>| matches!(message.body, Body::Assistant { .. });
         let answer = self.range(first, last).iter().rfind(is_answer).map(|message| message.ord);
-        let answer = answer.filter(|_| came_to != CameTo::Nothing);
+        let answer = answer.filter(|_| came_to != TurnOutcome::Nothing);
         let ended_by = match came_to {
-            CameTo::Call(call) => Some(call),
-            CameTo::Nothing | CameTo::Answer => None,
+            TurnOutcome::Call(call) => Some(call),
+            TurnOutcome::Nothing | TurnOutcome::Answer => None,
         };
         let result = ended_by.and_then(|call| self.result_of(answer?, call));
         let mut changed: Vec<Arc<Message>> = Vec::new();

@@ -1,7 +1,7 @@
 //! Rollouts of Codex: one item per line, as sent to or received from the model. Events repeat the items and
 //! are ignored, except for token usage.
 
-use super::talk::{Talk, Voice};
+use super::talk::{Talk, TextKind};
 use super::usage;
 use crate::Import;
 use crate::json::{Object, arguments, code, list, needed, object, text};
@@ -47,14 +47,14 @@ fn item(talk: &mut Talk, import: &mut Import, place: &str, item: &Object) -> Res
             match needed(item, "role")? {
                 "user" => talk.user(parts),
                 "assistant" => {
-                    parts.iter().filter_map(Content::text).for_each(|said| talk.whole(Voice::Words, said))
+                    parts.iter().filter_map(Content::text).for_each(|said| talk.whole(TextKind::Words, said))
                 }
                 "system" | "developer" => talk.system(&joined(&parts)),
                 unknown => return Err(format!("is a message of an unknown role, `{unknown}`")),
             }
         }
         "reasoning" => {
-            for (key, voice) in [("summary", Voice::Summary), ("content", Voice::Thinking)] {
+            for (key, voice) in [("summary", TextKind::Summary), ("content", TextKind::Thinking)] {
                 let texts =
                     list(item, key).iter().filter_map(|part| part.get("text").and_then(Value::as_str));
                 texts.for_each(|thought| talk.whole(voice, thought));

@@ -10,7 +10,7 @@ const NEAR: usize = 32;
 
 /// The kind of a model's text. Each has deltas of its own.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Voice {
+pub(super) enum TextKind {
     Words,
     Thinking,
     /// The provider's summary of thinking that it does not show.
@@ -19,7 +19,7 @@ pub(super) enum Voice {
 
 #[derive(Default)]
 pub(super) struct Talk {
-    pieces: Vec<Piece>,
+    pieces: Vec<Fragment>,
     /// Calls without a result, each with the index of its answer.
     open: BTreeMap<String, usize>,
     /// Output so far of calls without a result.
@@ -31,7 +31,7 @@ pub(super) struct Talk {
     time: Option<String>,
 }
 
-enum Piece {
+enum Fragment {
     Answer(Answer),
     Other(Body, Option<String>),
     System(String, Option<String>),
@@ -50,7 +50,7 @@ struct Answer {
 }
 
 struct Heard {
-    voice: Voice,
+    voice: TextKind,
     words: String,
     is_whole: bool,
 }
@@ -62,51 +62,51 @@ impl Talk {
     }
 
     pub(super) fn user(&mut self, parts: Vec<Content>) {
-        self.pieces.push(Piece::Other(Body::User(parts), self.time.clone()));
+        self.pieces.push(Fragment::Other(Body::User(parts), self.time.clone()));
     }
 
     /// Returns the user's message if it is the last piece.
     pub(super) fn last_user(&self) -> Option<&[Content]> {
         match self.pieces.last() {
-            Some(Piece::Other(Body::User(parts), _)) => Some(parts),
+            Some(Fragment::Other(Body::User(parts), _)) => Some(parts),
             _ => None,
         }
     }
 
     pub(super) fn event(&mut self, kind: &str, text: &str) {
         let body = Body::Event { kind: kind.to_owned(), text: text.into() };
-        self.pieces.push(Piece::Other(body, self.time.clone()));
+        self.pieces.push(Fragment::Other(body, self.time.clone()));
     }
 
     pub(super) fn system(&mut self, text: &str) {
-        self.pieces.push(Piece::System(text.to_owned(), self.time.clone()));
+        self.pieces.push(Fragment::System(text.to_owned(), self.time.clone()));
     }
 
     pub(super) fn summary(&mut self, text: &str) {
         self.close();
-        self.pieces.push(Piece::Summary(text.to_owned()));
+        self.pieces.push(Fragment::Summary(text.to_owned()));
     }
 
     /// The current answer, or a new one. An answer ends with the first result, because later text already
     /// refers to it.
     fn answer(&mut self) -> Option<&mut Answer> {
         let is_open =
-            |piece: &Piece| matches!(piece, Piece::Answer(a) if a.results.is_empty() && !a.is_closed);
+            |piece: &Fragment| matches!(piece, Fragment::Answer(a) if a.results.is_empty() && !a.is_closed);
         if !self.pieces.last().is_some_and(is_open) {
             self.last = Some(self.pieces.len());
-            self.pieces.push(Piece::Answer(Answer { time: self.time.clone(), ..Answer::default() }));
+            self.pieces.push(Fragment::Answer(Answer { time: self.time.clone(), ..Answer::default() }));
         }
         self.answer_at(self.pieces.len().checked_sub(1)?)
     }
 
     fn answer_at(&mut self, at: usize) -> Option<&mut Answer> {
         match self.pieces.get_mut(at)? {
-            Piece::Answer(answer) => Some(answer),
-            Piece::Other(..) | Piece::System(..) | Piece::Summary(_) => None,
+            Fragment::Answer(answer) => Some(answer),
+            Fragment::Other(..) | Fragment::System(..) | Fragment::Summary(_) => None,
         }
     }
 
-    pub(super) fn delta(&mut self, voice: Voice, words: &str) {
+    pub(super) fn delta(&mut self, voice: TextKind, words: &str) {
         let Some(answer) = self.answer() else { return };
         match answer.near().rfind(|heard| heard.voice == voice).filter(|heard| !heard.is_whole) {
             Some(heard) => heard.words.push_str(words),
@@ -115,14 +115,14 @@ impl Talk {
     }
 
     /// Starts a new section for the following deltas.
-    pub(super) fn section(&mut self, voice: Voice) {
+    pub(super) fn section(&mut self, voice: TextKind) {
         if let Some(answer) = self.answer() {
             answer.heard.push(Heard { voice, words: String::new(), is_whole: false });
         }
     }
 
     /// Adds a whole text, in place of the deltas with the same content.
-    pub(super) fn whole(&mut self, voice: Voice, words: &str) {
+    pub(super) fn whole(&mut self, voice: TextKind, words: &str) {
         let Some(answer) = self.answer() else { return };
         let is_same = |heard: &&mut Heard| {
             heard.voice == voice && !heard.is_whole && words.contains(heard.words.trim())
@@ -135,12 +135,12 @@ impl Talk {
 
     /// Adds the last text of the task, unless its own record was already read.
     pub(super) fn last_words(&mut self, words: &str) {
-        let is_it = |heard: &Heard| heard.voice == Voice::Words && heard.words == words;
+        let is_it = |heard: &Heard| heard.voice == TextKind::Words && heard.words == words;
         let said = self.pieces.get(self.task..).unwrap_or_default().iter().rev();
         let is_known =
-            |piece: &Piece| matches!(piece, Piece::Answer(answer) if answer.heard.iter().any(is_it));
+            |piece: &Fragment| matches!(piece, Fragment::Answer(answer) if answer.heard.iter().any(is_it));
         if !said.into_iter().any(is_known) {
-            self.whole(Voice::Words, words);
+            self.whole(TextKind::Words, words);
         }
     }
 
@@ -169,7 +169,7 @@ impl Talk {
         self.printed.remove(&result.call);
         match at.and_then(|at| self.answer_at(at)) {
             Some(answer) => answer.results.push((result, time)),
-            None => self.pieces.push(Piece::Other(Body::Tool(result), time)),
+            None => self.pieces.push(Fragment::Other(Body::Tool(result), time)),
         }
     }
 
@@ -182,7 +182,7 @@ impl Talk {
 
     /// Ends the current answer and all open calls, at a task's start or end.
     pub(super) fn close(&mut self) {
-        if let Some(Piece::Answer(answer)) = self.pieces.last_mut() {
+        if let Some(Fragment::Answer(answer)) = self.pieces.last_mut() {
             answer.is_closed = true;
         }
         for (call, bytes) in std::mem::take(&mut self.printed) {
@@ -200,10 +200,10 @@ impl Talk {
         self.close();
         for piece in self.pieces {
             match piece {
-                Piece::Answer(answer) => answer.finish(import),
-                Piece::Other(body, time) => drop(import.push(body, None, time)),
-                Piece::System(text, time) => import.push_system(&text, time),
-                Piece::Summary(text) => import.push_compaction(&text, None, None),
+                Fragment::Answer(answer) => answer.finish(import),
+                Fragment::Other(body, time) => drop(import.push(body, None, time)),
+                Fragment::System(text, time) => import.push_system(&text, time),
+                Fragment::Summary(text) => import.push_compaction(&text, None, None),
             }
         }
     }
@@ -220,8 +220,8 @@ impl Answer {
         let heard = self.heard.into_iter().filter(|heard| !heard.words.is_empty());
         let parts: Vec<AssistantPart> = heard
             .map(|Heard { voice, words, .. }| match voice {
-                Voice::Words => AssistantPart::Text(words.into()),
-                Voice::Thinking | Voice::Summary => {
+                TextKind::Words => AssistantPart::Text(words.into()),
+                TextKind::Thinking | TextKind::Summary => {
                     AssistantPart::Reasoning { text: words.into(), signature: None, block: None }
                 }
             })

@@ -223,9 +223,9 @@ fn literal_answers_are_streamed_with_their_calls() {
     assert_eq!(next(&chat()), StopReason::ToolUse);
     assert_eq!(next(&Request::default()), StopReason::ToolUse);
     assert_eq!(next(&chat()), StopReason::End);
-    let piece = |text: &str| Said::Delta(Delta::AppendContent(text.into()));
+    let piece = |text: &str| Progress::Delta(Delta::AppendContent(text.into()));
     let call =
-        |id, name, arguments| Said::Delta(Delta::SetToolCalls(vec![ToolCall::new(id, name, arguments)]));
+        |id, name, arguments| Progress::Delta(Delta::SetToolCalls(vec![ToolCall::new(id, name, arguments)]));
     let looked = call("call-7", "read_file", r#"{"path":"a"}"#);
     let listed = call("call-0", "list", "{}");
     assert_eq!(heard, [piece("Let "), piece("me "), piece("look."), looked, listed, piece("Done.")]);

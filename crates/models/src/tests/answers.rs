@@ -2,7 +2,7 @@
 //! answers as they go back to their model, and a prompt with every kind of item.
 
 use super::{Heard, draft, lines, read, recordings, same_wherever_it_is_cut};
-use crate::Said;
+use crate::Progress;
 pub(super) use crate::wire::Terms;
 use crate::wire::{Post, post, stamped};
 use engine::approval::Approval;
@@ -72,8 +72,8 @@ pub(super) fn gives(wire: Wire, events: &[String], golden: &Expect) -> Heard {
 
 /// The message of a stream, stamped with `model`, stored and read again.
 pub(super) fn stored(heard: &Heard, wire: Wire, model: &str) -> Body {
-    let stamp = |delta: &Delta| match stamped(Said::Delta(delta.clone()), wire, model) {
-        Said::Delta(delta) => delta,
+    let stamp = |delta: &Delta| match stamped(Progress::Delta(delta.clone()), wire, model) {
+        Progress::Delta(delta) => delta,
         other => panic!("{other:?}"),
     };
     let deltas: Vec<Delta> = heard.deltas.iter().map(stamp).collect();

@@ -6,7 +6,7 @@ use super::{Heard, join, read};
 use crate::remote::{self, Clients, Remote};
 use crate::testing::{Act, Asked, Reply, Server, chunk, done, event, usage};
 use crate::wire::Stream;
-use crate::{Model, Retrying, Said};
+use crate::{Model, Progress, Retrying};
 use engine::endpoint::{Endpoint, Wire};
 use engine::prompt::item::{Item, Role};
 use engine::prompt::request::Request;
@@ -36,7 +36,7 @@ async fn ask(model: &mut Remote) -> (Heard, Vec<Retrying>) {
     let (mut deltas, mut retrying) = (Vec::new(), Vec::new());
     let request = request();
     let mut hear = |said| match said {
-        Said::Retrying(again) => retrying.push(again),
+        Progress::Retrying(again) => retrying.push(again),
         said => join(&mut deltas, said),
     };
     let end = model.answer(&request, &mut hear).await;
@@ -305,7 +305,7 @@ async fn a_call_that_is_dropped_closes_its_connection() {
         let answering = model.answer(&request, &mut hear);
         let half = async {
             if is_said {
-                while !matches!(heard.recv().await, Some(Said::Delta(_))) {}
+                while !matches!(heard.recv().await, Some(Progress::Delta(_))) {}
             } else {
                 while server.asked().is_empty() {
                     tokio::time::sleep(Duration::from_millis(5)).await;
@@ -408,7 +408,7 @@ async fn a_silent_server_is_not_asked_again() {
 /// Reading the prompt and thinking may take longer than a pause later; a comment is no content.
 #[tokio::test(start_paused = true)]
 async fn silence_before_the_first_word_may_be_longer() {
-    let silence = remote::Silence { first: Duration::from_secs(300), later: Duration::from_secs(60) };
+    let silence = remote::StreamDeadlines { first: Duration::from_secs(300), later: Duration::from_secs(60) };
     let half = &b"data: {\"choices\":[{\"delta\":{\"content\":\"Half\"}}]}\n\n"[..];
     for (first, most) in [(&b": ping\n\n"[..], 300), (half, 60)] {
         let begun = tokio::time::Instant::now();

@@ -5,7 +5,7 @@ use super::answers::{everything, posted, terms, value};
 use super::{Heard, join, read, responses};
 use crate::remote::{Clients, Remote};
 use crate::wire::stamped;
-use crate::{Model, Said};
+use crate::{Model, Progress};
 use engine::endpoint::{Endpoint, Wire};
 use futures_util::{SinkExt, StreamExt};
 use secrecy::SecretString;
@@ -81,7 +81,7 @@ fn over_a_post(events: &[String]) -> Heard {
     let plain = read(Wire::OpenaiResponses, [super::answers::stream(events).as_bytes()]);
     let mut deltas = Vec::new();
     for delta in plain.deltas {
-        join(&mut deltas, stamped(Said::Delta(delta), Wire::OpenaiResponses, MODEL));
+        join(&mut deltas, stamped(Progress::Delta(delta), Wire::OpenaiResponses, MODEL));
     }
     Heard { deltas, end: plain.end }
 }
@@ -148,7 +148,7 @@ fn cancelled_call_closes_its_socket() {
         let mut hear = |said| drop(told.send(said));
         tokio::select! {
             _ = model.answer(&request, &mut hear) => panic!("nobody ended it"),
-            () = async { while !matches!(heard.recv().await, Some(Said::Delta(_))) {} } => {}
+            () = async { while !matches!(heard.recv().await, Some(Progress::Delta(_))) {} } => {}
         }
         server.await.unwrap()
     };

@@ -2,7 +2,7 @@
 //! the wire's.
 
 use super::content::called;
-use crate::Said;
+use crate::Progress;
 use engine::delta::Delta;
 use engine::endpoint::Wire;
 use engine::message::MADE_BY;
@@ -10,8 +10,8 @@ use engine::prompt::item::Tool;
 use serde_json::{Map, Value};
 
 /// Replaces the provider's tool names in calls with the editor's.
-pub(crate) fn named_back(mut said: Said, tools: &[Tool]) -> Said {
-    if let Said::Delta(Delta::SetToolCalls(calls)) = &mut said {
+pub(crate) fn named_back(mut said: Progress, tools: &[Tool]) -> Progress {
+    if let Progress::Delta(Delta::SetToolCalls(calls)) = &mut said {
         for call in calls {
             let name = called(&call.name, tools);
             if name != &*call.name {
@@ -23,14 +23,14 @@ pub(crate) fn named_back(mut said: Said, tools: &[Tool]) -> Said {
 }
 
 /// Stamps provider blocks with the wire and the model that made them.
-pub fn stamped(mut said: Said, wire: Wire, model: &str) -> Said {
+pub fn stamped(mut said: Progress, wire: Wire, model: &str) -> Progress {
     let stamp = |block: &mut Map<String, Value>| {
         block.insert(MADE_BY.to_owned(), maker(wire, model).into());
     };
     match &mut said {
-        Said::Delta(Delta::SetThinkingBlocks(blocks)) => blocks.iter_mut().for_each(stamp),
-        Said::Delta(Delta::AddServerContentBlock(Value::Object(block))) => stamp(block),
-        Said::Delta(_) | Said::Alive | Said::Retrying(_) => {}
+        Progress::Delta(Delta::SetThinkingBlocks(blocks)) => blocks.iter_mut().for_each(stamp),
+        Progress::Delta(Delta::AddServerContentBlock(Value::Object(block))) => stamp(block),
+        Progress::Delta(_) | Progress::Alive | Progress::Retrying(_) => {}
     }
     said
 }

@@ -1,7 +1,7 @@
 //! Tool calls of an answer while their fragments arrive: the call that a fragment belongs to, and a unique id
 //! for each. The session decides which calls run.
 
-use crate::{Hear, Said};
+use crate::{OnProgress, Progress};
 use engine::delta::Delta;
 use engine::message::ToolCall;
 use engine::text::json;
@@ -41,7 +41,7 @@ impl Calls {
         id: Option<&str>,
         name: Option<&str>,
         arguments: Option<&Value>,
-        hear: Hear<'_>,
+        hear: OnProgress<'_>,
     ) {
         let Some(call) = self.place(index, id, name).and_then(|at| self.0.get_mut(at)) else {
             return self.begin(index, id, name.unwrap_or_default(), arguments, hear);
@@ -54,7 +54,7 @@ impl Calls {
         }
         if !arguments.is_empty() {
             let call = call.id.clone();
-            hear(Said::Delta(Delta::AppendToolArguments { call, text: arguments }));
+            hear(Progress::Delta(Delta::AppendToolArguments { call, text: arguments }));
         }
     }
 
@@ -64,7 +64,7 @@ impl Calls {
         id: Option<&str>,
         name: &str,
         arguments: Option<&Value>,
-        hear: Hear<'_>,
+        hear: OnProgress<'_>,
     ) {
         self.begin(None, id, name, arguments.or(Some(&Value::from("{}"))), hear);
     }
@@ -75,7 +75,7 @@ impl Calls {
         id: Option<&str>,
         name: &str,
         arguments: Option<&Value>,
-        hear: Hear<'_>,
+        hear: OnProgress<'_>,
     ) {
         self.0.push(Call {
             index,
@@ -88,7 +88,7 @@ impl Calls {
     }
 
     /// Completes the call of this index. Arguments that the provider repeats replace those streamed before.
-    pub fn whole(&mut self, index: u64, arguments: Option<&str>, hear: Hear<'_>) {
+    pub fn whole(&mut self, index: u64, arguments: Option<&str>, hear: OnProgress<'_>) {
         let Some(call) = self.0.iter_mut().rfind(|call| call.index == Some(index)) else { return };
         let whole = arguments.unwrap_or(&call.arguments);
         let whole = if whole.trim().is_empty() { "{}" } else { whole }.to_owned();
@@ -96,7 +96,7 @@ impl Calls {
             Some("") => {}
             Some(rest) => {
                 let (call, text) = (call.id.clone(), rest.to_owned());
-                hear(Said::Delta(Delta::AppendToolArguments { call, text }));
+                hear(Progress::Delta(Delta::AppendToolArguments { call, text }));
             }
             None => {
                 call.arguments = whole;
@@ -107,10 +107,10 @@ impl Calls {
     }
 
     /// Completes all calls: blank arguments become an empty object.
-    pub fn close(&mut self, hear: Hear<'_>) {
+    pub fn close(&mut self, hear: OnProgress<'_>) {
         for call in self.0.iter_mut().filter(|call| call.arguments.trim().is_empty()) {
             call.arguments.push_str("{}");
-            hear(Said::Delta(Delta::AppendToolArguments { call: call.id.clone(), text: "{}".into() }));
+            hear(Progress::Delta(Delta::AppendToolArguments { call: call.id.clone(), text: "{}".into() }));
         }
     }
 
@@ -138,9 +138,9 @@ impl Calls {
         said.map(str::to_owned).into_iter().chain(numbered).find(is_free).unwrap_or_default()
     }
 
-    fn tell(&self, hear: Hear<'_>) {
+    fn tell(&self, hear: OnProgress<'_>) {
         let calls = self.0.iter().map(|call| ToolCall::new(&call.id, &call.name, &call.arguments));
-        hear(Said::Delta(Delta::SetToolCalls(calls.collect())));
+        hear(Progress::Delta(Delta::SetToolCalls(calls.collect())));
     }
 }
 

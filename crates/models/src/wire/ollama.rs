@@ -6,7 +6,7 @@ use super::content::{self, Picture, Piece};
 use super::openai_chat::function;
 use super::{Post, Reader, Terms, cannot_be_read, ended_early, number_of};
 use crate::error::Refusal;
-use crate::{Hear, ModelError, Said};
+use crate::{ModelError, OnProgress, Progress};
 use engine::delta::Delta;
 use engine::message::Usage;
 use engine::prompt::item::{Item, Role};
@@ -128,7 +128,7 @@ pub struct Ollama {
 }
 
 impl Reader for Ollama {
-    fn event(&mut self, event: &str, hear: Hear<'_>) -> Result<(), ModelError> {
+    fn event(&mut self, event: &str, hear: OnProgress<'_>) -> Result<(), ModelError> {
         let line = json::read(event).ok().filter(Value::is_object);
         let line = line.ok_or_else(|| cannot_be_read(event))?;
         if line.get("error").is_some_and(|error| !error.is_null()) {
@@ -137,11 +137,11 @@ impl Reader for Ollama {
         let said = line.get("message").unwrap_or(&Value::Null);
         let text = |key| said.get(key).and_then(Value::as_str).filter(|text| !text.is_empty());
         if let Some(thought) = text("thinking") {
-            hear(Said::Delta(Delta::AppendReasoning(thought.to_owned())));
+            hear(Progress::Delta(Delta::AppendReasoning(thought.to_owned())));
         }
         // Older servers leave thinking tags in the content; they cannot be told from text.
         if let Some(content) = text("content") {
-            hear(Said::Delta(Delta::AppendContent(content.to_owned())));
+            hear(Progress::Delta(Delta::AppendContent(content.to_owned())));
         }
         for call in said.get("tool_calls").and_then(Value::as_array).into_iter().flatten() {
             let function = call.get("function").unwrap_or(call);
@@ -157,7 +157,7 @@ impl Reader for Ollama {
                 ..Usage::default()
             };
             if usage != Usage::default() {
-                hear(Said::Delta(Delta::SetUsage(usage)));
+                hear(Progress::Delta(Delta::SetUsage(usage)));
             }
             self.stop = Some(match line.get("done_reason").and_then(Value::as_str) {
                 Some("length") => StopReason::Length,

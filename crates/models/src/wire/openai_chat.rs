@@ -38,7 +38,7 @@ enum Thinking {
 
 /// Differences of a server from what all of them accept.
 #[derive(Debug, Clone, Copy)]
-struct Manners {
+struct ServerQuirks {
     /// The name of the answer limit. Most servers know only `max_tokens`.
     limit: &'static str,
     /// `true` if the server accepts `reasoning_effort`.
@@ -52,14 +52,14 @@ struct Manners {
     thinking: Thinking,
 }
 
-impl Manners {
+impl ServerQuirks {
     fn call_id(self, id: &str) -> Cow<'_, str> {
         if self.short_ids { content::short_call_id(id) } else { content::call_id(id) }
     }
 }
 
 /// An unknown server.
-const ANY: Manners = Manners {
+const ANY: ServerQuirks = ServerQuirks {
     limit: "max_tokens",
     effort: false,
     cache_key: false,
@@ -69,14 +69,14 @@ const ANY: Manners = Manners {
 };
 
 /// Servers by host; subdomains match too.
-const SERVERS: &[(&str, Manners)] = &[
-    ("api.openai.com", Manners { limit: NEW_LIMIT, effort: true, cache_key: true, ..ANY }),
-    ("openai.azure.com", Manners { limit: NEW_LIMIT, effort: true, ..ANY }),
-    ("openrouter.ai", Manners { cache_control: true, thinking: Thinking::Details, ..ANY }),
-    ("api.mistral.ai", Manners { short_ids: true, ..ANY }),
-    ("api.deepseek.com", Manners { thinking: Thinking::WithCalls, ..ANY }),
-    ("api.moonshot.ai", Manners { thinking: Thinking::WithCalls, ..ANY }),
-    ("api.moonshot.cn", Manners { thinking: Thinking::WithCalls, ..ANY }),
+const SERVERS: &[(&str, ServerQuirks)] = &[
+    ("api.openai.com", ServerQuirks { limit: NEW_LIMIT, effort: true, cache_key: true, ..ANY }),
+    ("openai.azure.com", ServerQuirks { limit: NEW_LIMIT, effort: true, ..ANY }),
+    ("openrouter.ai", ServerQuirks { cache_control: true, thinking: Thinking::Details, ..ANY }),
+    ("api.mistral.ai", ServerQuirks { short_ids: true, ..ANY }),
+    ("api.deepseek.com", ServerQuirks { thinking: Thinking::WithCalls, ..ANY }),
+    ("api.moonshot.ai", ServerQuirks { thinking: Thinking::WithCalls, ..ANY }),
+    ("api.moonshot.cn", ServerQuirks { thinking: Thinking::WithCalls, ..ANY }),
 ];
 
 /// Builds the request for the server at this address.
@@ -111,7 +111,7 @@ pub fn post(url: &str, request: &Request, terms: &Terms) -> Post {
     Post { path: "/chat/completions", headers: Vec::new(), body: body.into() }
 }
 
-fn manners(url: &str) -> Manners {
+fn manners(url: &str) -> ServerQuirks {
     let rest = url.split_once("://").map_or(url, |(_, rest)| rest);
     let authority = rest.split(['/', '?', '#']).next().unwrap_or_default();
     let host = authority.rsplit('@').next().unwrap_or_default().split(':').next().unwrap_or_default();
@@ -138,7 +138,7 @@ struct Message<'a> {
     items: Vec<&'a Item>,
 }
 
-fn messages(request: &Request, terms: &Terms, manners: Manners) -> Vec<Value> {
+fn messages(request: &Request, terms: &Terms, manners: ServerQuirks) -> Vec<Value> {
     let mut breakpoints = BTreeSet::new();
     if manners.cache_control {
         let places: BTreeSet<usize> = cached_places(request, terms).into_iter().collect();
@@ -181,7 +181,7 @@ fn put_pictures<'a>(messages: &mut Vec<Message<'a>>, pictures: &mut Vec<Piece<'a
 }
 
 impl Message<'_> {
-    fn value(self, manners: Manners, model: &str) -> Value {
+    fn value(self, manners: ServerQuirks, model: &str) -> Value {
         let role = match self.role {
             Role::System => "system",
             Role::User => "user",
@@ -251,7 +251,7 @@ fn contents(pieces: Vec<(Piece<'_>, bool)>) -> Value {
     pieces.into_iter().map(part).collect()
 }
 
-fn call(call: &engine::prompt::item::ItemCall, manners: Manners) -> Value {
+fn call(call: &engine::prompt::item::ItemCall, manners: ServerQuirks) -> Value {
     let arguments = content::arguments_text(&call.arguments);
     json!({
         "id": manners.call_id(call.id.as_str()),

@@ -1,7 +1,7 @@
 //! Search in a session's messages and recall of their text, byte for byte, whatever a prompt shows of it.
 
 use crate::message::Role;
-pub use engine::prompt::coverage::Fate as MessageStatus;
+pub use engine::prompt::coverage::MessageStatus;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 

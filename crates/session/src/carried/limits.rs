@@ -43,7 +43,7 @@ pub struct Limits {
     answer: Option<LearnedAnswer>,
     /// The last prompt that was answered.
     #[serde(skip_serializing_if = "Option::is_none")]
-    taken: Option<Taken>,
+    taken: Option<AcceptedPrompt>,
 }
 
 /// A provider refused a prompt as too large: later ones stay below it.
@@ -97,7 +97,7 @@ pub(crate) struct LearnedAnswer {
 /// A prompt that its provider accepted.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
-struct Taken {
+struct AcceptedPrompt {
     /// The model's name.
     model: Option<String>,
     /// The model's window, in tokens.
@@ -131,7 +131,7 @@ pub(crate) struct Terms<'a> {
 
 /// A request that was sent.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) struct Asked {
+pub(crate) struct SentRequest {
     /// Size of the prompt, in raw tokens.
     pub tokens: u32,
     /// The most asked for the answer, in tokens, if the request stated it.
@@ -181,7 +181,7 @@ impl Trial {
 
 impl Limits {
     /// Interprets this refusal of a request.
-    pub(crate) fn judge(&self, terms: Terms<'_>, overflow: Overflow, asked: Asked) -> Verdict {
+    pub(crate) fn judge(&self, terms: Terms<'_>, overflow: Overflow, asked: SentRequest) -> Verdict {
         let Overflow { part, limit, needed } = overflow;
         let own = terms.scale.read(asked.tokens);
         let reserve = terms.settings.budget.reserved_output;
@@ -249,7 +249,7 @@ impl Limits {
         trial: &mut Trial,
         terms: Terms<'_>,
         learned: LearnedAnswer,
-        asked: Asked,
+        asked: SentRequest,
     ) -> Option<u32> {
         let own = terms.scale.read(asked.tokens);
         let times = trial.lowered.filter(|(at, _)| *at == terms.heard).map_or(0, |(_, times)| times);
@@ -306,7 +306,7 @@ impl Limits {
     /// dropped because of it, in raw tokens.
     pub(crate) fn went_through(&mut self, trial: &mut Trial, model: &ModelFacts, tokens: u32) -> Option<u32> {
         trial.beyond = None;
-        self.taken = Some(Taken { model: model.name.clone(), window: model.window, tokens });
+        self.taken = Some(AcceptedPrompt { model: model.name.clone(), window: model.window, tokens });
         if let Some(limit) = &mut self.limit {
             limit.kept += 1;
         }

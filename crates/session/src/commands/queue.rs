@@ -32,7 +32,7 @@ pub(crate) enum NewWork {
 }
 
 /// A queued request, with the ids reserved for it.
-pub(crate) type Promised = (StartTurn, (TurnId, MessageId));
+pub(crate) type ReservedRequest = (StartTurn, (TurnId, MessageId));
 
 impl Queue {
     /// Restores a stored queue. Its items are shown, and start only with the next command.
@@ -144,7 +144,7 @@ impl Queue {
     }
 
     /// Takes out the next command if it is a priority request.
-    pub fn next_urgent(&mut self, core: &mut Core<'_>) -> Option<Promised> {
+    pub fn next_urgent(&mut self, core: &mut Core<'_>) -> Option<ReservedRequest> {
         self.items.front().filter(|item| item.is_urgent_request())?;
         match self.next(core)?.work {
             Work::Start { turn, message, start } => Some((*start, (turn, message))),

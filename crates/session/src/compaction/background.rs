@@ -8,7 +8,7 @@ use super::restraint::attempt_ended;
 use super::summarizing::{Ended, Resumed, Summarizing};
 use super::terms::on_ladder;
 use crate::core::Core;
-use crate::model::quiet::Heard;
+use crate::model::quiet::Folded;
 use crate::values::event::Phase;
 use crate::values::input::ModelCallId;
 use engine::compact::ladder::{self, Prepared};
@@ -64,10 +64,11 @@ impl Background {
         if self.0.is_some() {
             return;
         }
-        let step = on_ladder(core, &job, |desk| {
-            let may_ask = core.head().carried.restraint.may_ask(desk.source, desk.policy)
-                && core.held_back(desk.source) == 0;
-            (may_ask && trigger::prepares(desk.source, desk.policy, tokens)).then(|| ladder::prepare(desk))
+        let step = on_ladder(core, &job, |inputs| {
+            let may_ask = core.head().carried.restraint.may_ask(inputs.source, inputs.policy)
+                && core.held_back(inputs.source) == 0;
+            (may_ask && trigger::prepares(inputs.source, inputs.policy, tokens))
+                .then(|| ladder::prepare(inputs))
         });
         if let Ok(Some(ladder::Step::Ask(ask))) = step {
             self.0 = Some(Summary::Asking(Box::new(Summarizing::ask(core, *ask, job))));
@@ -76,9 +77,9 @@ impl Background {
 
     /// Drops a summary whose source has changed.
     fn drop_stale(&mut self, core: &mut Core<'_>, job: &Job) {
-        let is_fresh = on_ladder(core, job, |desk| match &self.0 {
-            Some(Summary::Asking(running)) => running.waiting().is_fresh(desk),
-            Some(Summary::Ready(prepared)) => prepared.is_fresh(desk),
+        let is_fresh = on_ladder(core, job, |inputs| match &self.0 {
+            Some(Summary::Asking(running)) => running.waiting().is_fresh(inputs),
+            Some(Summary::Ready(prepared)) => prepared.is_fresh(inputs),
             None => true,
         });
         if is_fresh != Ok(true) {
@@ -99,7 +100,7 @@ impl Background {
         match self.0.take() {
             None => Err(Box::new(job)),
             Some(Summary::Ready(prepared)) => {
-                let record = on_ladder(core, &job, |desk| prepared.applied(desk));
+                let record = on_ladder(core, &job, |inputs| prepared.applied(inputs));
                 let Ok(Some(record)) = record else {
                     core.trace("a summary that was made ahead of time makes too little room; it was dropped");
                     return Err(Box::new(job));
@@ -122,7 +123,7 @@ impl Background {
         }
     }
 
-    pub fn hear(&mut self, core: &Core<'_>, delta: Delta) -> Option<Heard> {
+    pub fn hear(&mut self, core: &Core<'_>, delta: Delta) -> Option<Folded> {
         Some(self.asking_mut()?.hear(core, delta))
     }
 

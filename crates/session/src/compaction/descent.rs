@@ -43,9 +43,9 @@ impl Stage {
 /// Begins at the top of the ladder.
 pub(crate) fn begin(core: &mut Core<'_>, job: Job) -> Stage {
     let model = may_ask(core, &job);
-    let step = on_ladder(core, &job, |desk| match job.must_end() {
-        true => ladder::start(desk, model),
-        false => ladder::offer(desk, model),
+    let step = on_ladder(core, &job, |inputs| match job.must_end() {
+        true => ladder::start(inputs, model),
+        false => ladder::offer(inputs, model),
     });
     descend(core, step, job)
 }

@@ -6,7 +6,7 @@ use super::terms::{beforehand, may_ask, on_ladder};
 use crate::core::Core;
 use crate::values::effect::{Answer, Preview};
 use crate::values::refusal::Refusal;
-use engine::compact::compose::Desk;
+use engine::compact::compose::Inputs;
 use engine::compact::ladder::{self, NOTHING_GAINED};
 use engine::prompt;
 
@@ -16,13 +16,13 @@ pub(crate) fn preview(core: &Core<'_>, job: &Job) -> Result<Answer, Refusal> {
         return Ok(Answer::Compacted(Err(why)));
     }
     let completes = may_ask(core, job);
-    let asks = |desk: Desk<'_>| {
-        let asks_model = matches!(ladder::start(desk, completes), ladder::Step::Ask(_));
-        let record = match ladder::start(desk, false) {
+    let asks = |inputs: Inputs<'_>| {
+        let asks_model = matches!(ladder::start(inputs, completes), ladder::Step::Ask(_));
+        let record = match ladder::start(inputs, false) {
             ladder::Step::Accepted(record) => *record,
             other => return Err(other),
         };
-        let cuts = prompt::draft(desk.source, Some(&record)).cuts;
+        let cuts = prompt::draft(inputs.source, Some(&record)).cuts;
         Ok(Preview { record, cuts, asks_model })
     };
     match on_ladder(core, job, asks) {

@@ -42,8 +42,8 @@ impl Reviewing {
     /// Asks the user, and starts the deadline for the answer.
     pub(crate) fn ask(&self, core: &mut Core<'_>) {
         let is_out = |cut: &Cut| matches!(cut.reason, CutReason::Dropped | CutReason::UserMessage);
-        let dropped = on_ladder(core, &self.job, |desk| {
-            let cuts = prompt::draft(desk.source, Some(&self.record)).cuts.into_iter();
+        let dropped = on_ladder(core, &self.job, |inputs| {
+            let cuts = prompt::draft(inputs.source, Some(&self.record)).cuts.into_iter();
             cuts.filter(is_out).filter_map(|cut| Some((cut.ord?, cut.original_bytes))).collect::<Vec<_>>()
         });
         let dropped = dropped.unwrap_or_default();

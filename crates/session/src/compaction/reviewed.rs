@@ -20,7 +20,7 @@ pub(crate) fn answered(core: &mut Core<'_>, reviewing: Reviewing, review: Option
         Some(Review::Accept) => apply(core, record, job),
         Some(Review::Unusable(why)) => apply_as_shown(core, record, job, why),
         Some(Review::Edit(text)) => {
-            match on_ladder(core, &job, |desk| ladder::edited(desk, &record, &text)) {
+            match on_ladder(core, &job, |inputs| ladder::edited(inputs, &record, &text)) {
                 Ok(Ok(edited)) => apply(core, Compaction { trigger: record.trigger, ..edited }, job),
                 Ok(Err(why)) => {
                     let why = format!("the edited text cannot be used: {why}");
@@ -36,7 +36,7 @@ pub(crate) fn answered(core: &mut Core<'_>, reviewing: Reviewing, review: Option
                 return Stage::nothing(job, why);
             }
             tell(core, Phase::FellBack, &job, Some(record.mode), Some(why.into()));
-            let step = on_ladder(core, &job, |desk| ladder::below(desk, &record));
+            let step = on_ladder(core, &job, |inputs| ladder::below(inputs, &record));
             descend(core, step, job)
         }
     }

@@ -3,7 +3,7 @@
 use super::job::Job;
 use super::terms::{on_ladder, summarizer};
 use crate::core::Core;
-use crate::model::quiet::{Heard, QuietCall};
+use crate::model::quiet::{BufferedCall, Folded};
 use crate::values::effect::{AskModel, Effect, Purpose};
 use crate::values::input::{ModelCallId, Timer};
 use crate::values::settings::ModelFacts;
@@ -19,7 +19,7 @@ const ENDLESS: &str = "the model did not come to an end";
 /// State while a model writes a summary.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Summarizing {
-    call: QuietCall,
+    call: BufferedCall,
     /// The ladder stage that asked.
     mode: Mode,
     model: ModelFacts,
@@ -52,7 +52,7 @@ impl Summarizing {
     /// Sends a summary request.
     pub(crate) fn ask(core: &mut Core<'_>, ask: Ask, job: Job) -> Self {
         let Ask { request, mode, waiting } = ask;
-        let call = QuietCall::new(core);
+        let call = BufferedCall::new(core);
         let (model, spare) = summarizer(core, &job);
         let (model, spare) = (model.clone(), spare.cloned());
         let running = Self { call, mode, model, spare, request, waiting, job };
@@ -101,7 +101,7 @@ impl Summarizing {
         Self { waiting: self.waiting.needed(job.must_end()), job, ..self }
     }
 
-    pub(crate) fn hear(&mut self, core: &Core<'_>, delta: Delta) -> Heard {
+    pub(crate) fn hear(&mut self, core: &Core<'_>, delta: Delta) -> Folded {
         self.call.hear(core, delta)
     }
 
@@ -128,7 +128,7 @@ impl Summarizing {
         };
         if let Some((why, spare)) = failed.zip(self.spare.take()) {
             core.trace(format!("the model for summaries failed, the main one is asked: {why}"));
-            self.call = QuietCall::new(core);
+            self.call = BufferedCall::new(core);
             self.model = spare;
             self.waiting.asked_again();
             self.send(core);
@@ -143,7 +143,7 @@ impl Summarizing {
         };
         let model = model.name.unwrap_or_else(|| "editor".to_owned());
         let before = waiting.fallbacks().len();
-        let step = on_ladder(core, &job, |desk| Waiting::answer(waiting, desk, &model, outcome));
+        let step = on_ladder(core, &job, |inputs| Waiting::answer(waiting, inputs, &model, outcome));
         Resumed::Goes { step, job: Box::new(job), mode, before }
     }
 }

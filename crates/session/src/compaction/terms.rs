@@ -4,7 +4,7 @@ use super::job::{Job, Then};
 use crate::core::Core;
 use crate::values::input::Render;
 use crate::values::settings::ModelFacts;
-use engine::compact::compose::Desk;
+use engine::compact::compose::Inputs;
 use engine::compact::policy::{Consent, Policy};
 use engine::compact::record::Trigger;
 use engine::compact::trigger;
@@ -36,8 +36,9 @@ pub(crate) fn may_ask(core: &Core<'_>, job: &Job) -> bool {
     let settings = core.settings();
     let by_itself = || {
         settings.policy.consent != Consent::Off
-            && on_ladder(core, job, |desk| core.head().carried.restraint.may_ask(desk.source, desk.policy))
-                == Ok(true)
+            && on_ladder(core, job, |inputs| {
+                core.head().carried.restraint.may_ask(inputs.source, inputs.policy)
+            }) == Ok(true)
     };
     settings.may_ask(summarizer(core, job).0) && (job.trigger == Trigger::Manual || by_itself())
 }
@@ -63,7 +64,7 @@ pub(crate) fn terms(core: &Core<'_>, job: &Job) -> Result<(Budget, Policy), Sett
 pub(crate) fn on_ladder<T>(
     core: &Core<'_>,
     job: &Job,
-    work: impl FnOnce(Desk<'_>) -> T,
+    work: impl FnOnce(Inputs<'_>) -> T,
 ) -> Result<T, SettingsError> {
     let (budget, policy) = terms(core, job)?;
     let counter = core.counter();
@@ -75,13 +76,13 @@ pub(crate) fn on_ladder<T>(
     let aim = job.aim();
     let policy = aim.policy(policy, tokens_before, budget.limit);
     let focus = job.focus.as_deref();
-    Ok(work(Desk { source, policy: &policy, counter, tokens_before, focus, aim }))
+    Ok(work(Inputs { source, policy: &policy, counter, tokens_before, focus, aim }))
 }
 
 /// Reason why a compaction that was asked for is not begun at all.
 pub(crate) fn beforehand(core: &Core<'_>, job: &Job) -> Option<String> {
     let may_begin = job.trigger != Trigger::Manual || !job.again.is_plain();
-    if may_begin || on_ladder(core, job, |desk| trigger::is_unchanged(desk.source)) != Ok(true) {
+    if may_begin || on_ladder(core, job, |inputs| trigger::is_unchanged(inputs.source)) != Ok(true) {
         return None;
     }
     let why = match &job.again.gone {

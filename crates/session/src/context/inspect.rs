@@ -3,7 +3,7 @@
 use super::figures::read_prompt;
 use crate::core::Conversation;
 use crate::values::refusal::Refusal;
-use crate::values::snapshot::{Inspection, Nearness};
+use crate::values::snapshot::{Inspection, TriggerDistance};
 use engine::compact::record::Trigger;
 use engine::compact::trigger;
 use engine::id::Time;
@@ -54,7 +54,7 @@ fn nearness(
     raw: u32,
     prompt: &prompt::Prompt,
     now: Time,
-) -> Vec<Nearness> {
+) -> Vec<TriggerDistance> {
     let triggers = conversation.settings().policy.triggers;
     let (turns, messages) =
         (trigger::shown_turns(conversation.transcript()), trigger::shown_messages(conversation.transcript()));
@@ -68,7 +68,7 @@ fn nearness(
     let to_prepare = trigger::missing_to_prepare(source, policy, raw).max(held);
     let near = |trigger, measure, now, at, missing| {
         let held_back = scale.read_part(missing).max(u32::from(missing > 0));
-        Nearness { trigger, measure, now, at, held_back }
+        TriggerDistance { trigger, measure, now, at, held_back }
     };
     let (of_turns, of_messages) = (triggers.user_turns.map(u64::from), triggers.messages.map(u64::from));
     let of_silence = triggers.idle_secs.map(u64::from);

@@ -5,7 +5,7 @@ use crate::core::Conversation;
 use crate::recall::{Recall, Recalled, SECTION};
 use crate::values::refusal::Refusal;
 use engine::message::{Body, Message, NOT_KEPT};
-use engine::prompt::coverage::{self, Fate};
+use engine::prompt::coverage::{self, MessageStatus};
 use engine::prompt::draft;
 use engine::settings::SettingsError;
 use engine::text::{page, sha256_hex};
@@ -44,11 +44,13 @@ pub(crate) fn recall(conversation: &Conversation, recall: Recall) -> Result<Reca
 ///
 /// # Errors
 /// The settings allow no prompt.
-pub(crate) fn fates(conversation: &Conversation) -> Result<Vec<Option<Fate>>, SettingsError> {
+pub(crate) fn message_statuses(
+    conversation: &Conversation,
+) -> Result<Vec<Option<MessageStatus>>, SettingsError> {
     let budget = conversation.settings().budget()?;
     let source = conversation.source(budget);
     let in_force = conversation.transcript().in_force();
-    Ok(coverage::fates(conversation.transcript(), in_force, &draft(source, in_force)).collect())
+    Ok(coverage::message_statuses(conversation.transcript(), in_force, &draft(source, in_force)).collect())
 }
 
 /// `true` if this was dropped at the end of its turn.

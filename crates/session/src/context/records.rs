@@ -5,7 +5,7 @@ use crate::core::{Conversation, Core};
 use crate::values::event::{CompactionUpdate, EventBody, Phase};
 use crate::values::refusal::Refusal;
 use crate::values::stored::Write;
-use crate::values::undo::{CannotUndo, Way};
+use crate::values::undo::{Alternative, CannotUndo};
 use engine::compact::metadata::Persisted;
 use engine::compact::record::{Compaction, Status};
 use engine::id::{CompactionId, TurnId};
@@ -37,7 +37,7 @@ fn not_in_force(conversation: &Conversation, id: &CompactionId) -> Refusal {
             limit: 0,
             needed: 0,
             sections: Vec::new(),
-            ways: vec![Way::UndoFirst(newest.id.clone())],
+            ways: vec![Alternative::UndoFirst(newest.id.clone())],
         })),
         (Some(_), _) => Refusal::Settled { what: "compactionId", id: named() },
     }

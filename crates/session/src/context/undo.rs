@@ -9,9 +9,9 @@ use crate::values::effect::{Answer, Undone};
 use crate::values::input::ReplyTo;
 use crate::values::refusal::Refusal;
 use crate::values::settings::ModelFacts;
-use crate::values::undo::{CannotUndo, Way};
+use crate::values::undo::{Alternative, CannotUndo};
 use engine::compact::by_hand;
-use engine::compact::compose::Desk;
+use engine::compact::compose::Inputs;
 use engine::compact::plan::Aim;
 use engine::compact::record::{Compaction, Status};
 use engine::id::{CompactionId, MessageId, Ordinal};
@@ -35,7 +35,11 @@ fn drafted(conversation: &Conversation, changes: &BTreeMap<CompactionId, Status>
 }
 
 /// Alternatives to an undo after which the prompt would not fit.
-fn ways_on(conversation: &Conversation, record: &Compaction, without: &Prompt) -> Result<Vec<Way>, Refusal> {
+fn ways_on(
+    conversation: &Conversation,
+    record: &Compaction,
+    without: &Prompt,
+) -> Result<Vec<Alternative>, Refusal> {
     let budget = conversation.budget()?;
     let with = drafted(conversation, &BTreeMap::new(), budget);
     let shown = |prompt: &Prompt| -> BTreeSet<Ordinal> {
@@ -52,9 +56,9 @@ fn ways_on(conversation: &Conversation, record: &Compaction, without: &Prompt) -
             messages.push(message.id.clone());
         }
     }
-    let mut ways = vec![Way::Redo(record.id.clone())];
-    ways.extend((!messages.is_empty()).then_some(Way::Pin { messages, most }));
-    ways.extend(window_for(conversation, without.tokens).map(Way::Window));
+    let mut ways = vec![Alternative::Redo(record.id.clone())];
+    ways.extend((!messages.is_empty()).then_some(Alternative::Pin { messages, most }));
+    ways.extend(window_for(conversation, without.tokens).map(Alternative::Window));
     Ok(ways)
 }
 
@@ -195,10 +199,10 @@ fn changes_of_undo(
 
 /// Leaves messages out of every prompt from now on.
 pub(crate) fn exclude(core: &mut Core<'_>, reply: ReplyTo, ids: &[MessageId]) {
-    let made = make_by_hand(core, |desk, conversation| {
-        let draft = prompt::draft(desk.source, desk.source.transcript.in_force());
+    let made = make_by_hand(core, |inputs, conversation| {
+        let draft = prompt::draft(inputs.source, inputs.source.transcript.in_force());
         let shown = draft.items.iter().flat_map(|item| &item.sources).map(|source| source.ord).collect();
-        let record = by_hand::excluding(&desk, &to_exclude(conversation, ids, &shown)?);
+        let record = by_hand::excluding(&inputs, &to_exclude(conversation, ids, &shown)?);
         Ok(Compaction {
             turn: conversation.transcript().turns().last().map(|turn| turn.id.clone()),
             ..record
@@ -210,7 +214,7 @@ pub(crate) fn exclude(core: &mut Core<'_>, reply: ReplyTo, ids: &[MessageId]) {
 /// Replaces the narrative of an accepted compaction.
 pub(crate) fn edit(core: &mut Core<'_>, reply: ReplyTo, id: &CompactionId, narrative: &str) {
     let narrative = narrative.trim();
-    let made = make_by_hand(core, |desk, conversation| {
+    let made = make_by_hand(core, |inputs, conversation| {
         let unusable = |field, why| Refusal::Unusable { field, why };
         let of = meant(conversation, Some(id))?;
         if narrative.is_empty() {
@@ -220,7 +224,7 @@ pub(crate) fn edit(core: &mut Core<'_>, reply: ReplyTo, id: &CompactionId, narra
             ));
         }
         let sized = |name: &str, tokens| vec![SectionSize { name: name.to_owned(), tokens }];
-        let (most, tokens) = (desk.source.budget.max_summary_tokens, desk.counter.count(narrative));
+        let (most, tokens) = (inputs.source.budget.max_summary_tokens, inputs.counter.count(narrative));
         if tokens > most {
             let sections = sized("narrative", tokens);
             return Err(Refusal::NoRoom {
@@ -230,10 +234,10 @@ pub(crate) fn edit(core: &mut Core<'_>, reply: ReplyTo, id: &CompactionId, narra
                 sections,
             });
         }
-        let record = by_hand::edited(&desk, of, narrative)
+        let record = by_hand::edited(&inputs, of, narrative)
             .ok_or_else(|| unusable("compactionId", "it has no text that could be changed"))?;
-        let limit = desk.source.budget.limit;
-        if record.tokens_after > limit && record.tokens_after > desk.tokens_before {
+        let limit = inputs.source.budget.limit;
+        if record.tokens_after > limit && record.tokens_after > inputs.tokens_before {
             let sections = sized("narrative", tokens);
             let needed = record.tokens_after;
             return Err(Refusal::NoRoom { what: "the prompt with it", limit, needed, sections });
@@ -246,12 +250,12 @@ pub(crate) fn edit(core: &mut Core<'_>, reply: ReplyTo, id: &CompactionId, narra
 /// Makes a record without the ladder.
 fn make_by_hand(
     core: &Core<'_>,
-    make: impl FnOnce(Desk<'_>, &Conversation) -> Result<Compaction, Refusal>,
+    make: impl FnOnce(Inputs<'_>, &Conversation) -> Result<Compaction, Refusal>,
 ) -> Result<Compaction, Refusal> {
     let source = core.source(core.budget()?);
     let tokens_before = prompt::draft(source, core.transcript().in_force()).tokens;
     let (policy, counter) = (&core.settings().policy, core.counter());
-    make(Desk { source, policy, counter, tokens_before, focus: None, aim: Aim::Room }, core)
+    make(Inputs { source, policy, counter, tokens_before, focus: None, aim: Aim::Room }, core)
 }
 
 fn made_by_hand(core: &mut Core<'_>, reply: ReplyTo, cause: BreakCause, made: Result<Compaction, Refusal>) {

@@ -2,7 +2,7 @@
 //! tokens, limits included; figures that leave the session are scaled.
 
 use super::conversation::Conversation;
-use crate::carried::limits::{Asked, Terms, Verdict};
+use crate::carried::limits::{SentRequest, Terms, Verdict};
 use crate::values::settings::ModelFacts;
 use crate::values::snapshot::Estimate;
 use engine::compact::trigger::{self, Next};
@@ -94,7 +94,7 @@ impl Conversation {
     }
 
     /// Interprets a provider's refusal of a request for the model in force.
-    pub fn judge(&self, overflow: Overflow, asked: Asked) -> Verdict {
+    pub fn judge(&self, overflow: Overflow, asked: SentRequest) -> Verdict {
         self.head.carried.limits.judge(self.terms(&self.settings.model), overflow, asked)
     }
 

@@ -2,7 +2,7 @@
 
 use super::conversation::Conversation;
 use crate::carried::attachments::WaitingAttachments;
-use crate::carried::limits::{Asked, LearnedAnswer, LimitOrigin, Limits, Terms, Trial};
+use crate::carried::limits::{LearnedAnswer, LimitOrigin, Limits, SentRequest, Terms, Trial};
 use crate::carried::restraint::Restraint;
 use crate::values::effect::{Answer, Effect};
 use crate::values::event::{EventBody, TurnEnd};
@@ -23,7 +23,7 @@ use std::sync::Arc;
 
 /// The environment of a step.
 #[derive(Clone, Copy)]
-pub struct Around<'a> {
+pub struct StepContext<'a> {
     /// The current time.
     pub now: Time,
     /// The same as ISO 8601 in UTC.
@@ -35,7 +35,7 @@ pub struct Around<'a> {
 /// A conversation during one step. Read through `Deref`; all changes and effects go through this type.
 pub(crate) struct Core<'a> {
     pub(super) kept: &'a mut Conversation,
-    around: Around<'a>,
+    context: StepContext<'a>,
     effects: Vec<Effect>,
 }
 
@@ -48,8 +48,8 @@ impl Deref for Core<'_> {
 }
 
 impl<'a> Core<'a> {
-    pub fn new(kept: &'a mut Conversation, around: Around<'a>) -> Self {
-        Self { kept, around, effects: Vec::new() }
+    pub fn new(kept: &'a mut Conversation, context: StepContext<'a>) -> Self {
+        Self { kept, context, effects: Vec::new() }
     }
 
     /// The effects of the step, in order.
@@ -58,15 +58,15 @@ impl<'a> Core<'a> {
     }
 
     pub fn now(&self) -> Time {
-        self.around.now
+        self.context.now
     }
 
     pub fn stamp(&self) -> &'a str {
-        self.around.stamp
+        self.context.stamp
     }
 
     pub fn counter(&self) -> &'a dyn TokenCount {
-        self.around.counter
+        self.context.counter
     }
 
     pub fn push(&mut self, effect: Effect) {
@@ -126,7 +126,7 @@ impl<'a> Core<'a> {
     }
 
     /// Lowers the room for the answer; see [`Limits::lower`].
-    pub fn lower_answer(&mut self, learned: LearnedAnswer, asked: Asked) -> Option<u32> {
+    pub fn lower_answer(&mut self, learned: LearnedAnswer, asked: SentRequest) -> Option<u32> {
         let (scale, heard) = (self.scale_now(), self.heard());
         let Conversation { head, settings, trial, .. } = &mut *self.kept;
         let terms = Terms { model: &settings.model, settings, scale, heard };

@@ -9,7 +9,7 @@ use engine::transcript::Transcript;
 
 /// The point where the two histories part.
 #[derive(Debug, Clone, PartialEq, Eq)]
-struct Parting {
+struct Divergence {
     /// Index of our turn that is their first one.
     first: usize,
     /// The first of our messages that they no longer have.
@@ -20,7 +20,7 @@ struct Parting {
     missing: Vec<usize>,
 }
 
-impl Parting {
+impl Divergence {
     /// Appends their turns whole, from this one on.
     fn turns(first: usize, cut: Option<Ordinal>, theirs: &[HistoryTurn], turn: usize) -> Self {
         let missing = theirs.get(turn).map_or(0, |turn| turn.messages.len());
@@ -60,7 +60,7 @@ pub(crate) fn merge(
     reach: Reach,
     ended: Option<&[bool]>,
 ) -> Merge {
-    let Parting { first, cut, turn, missing } = part(transcript, theirs, reach, ended);
+    let Divergence { first, cut, turn, missing } = part(transcript, theirs, reach, ended);
     let is_new = cut == Some(Ordinal(0));
     let of_first = theirs.get(turn).into_iter().flat_map(|theirs| {
         let said = if is_new { enriched(transcript, theirs) } else { theirs.messages.clone() };
@@ -97,18 +97,18 @@ fn enriched(transcript: &Transcript, theirs: &HistoryTurn) -> Vec<NewMessage> {
     transcript.range(turn.first, last).iter().map(|message| NewMessage::from(&**message)).collect()
 }
 
-fn part(transcript: &Transcript, theirs: &[HistoryTurn], reach: Reach, ended: Option<&[bool]>) -> Parting {
+fn part(transcript: &Transcript, theirs: &[HistoryTurn], reach: Reach, ended: Option<&[bool]>) -> Divergence {
     let ours = transcript.turns().len();
     let begin = |at: usize| transcript.turns().get(at).map(|turn| turn.first);
     let [start, more @ ..] = theirs else {
         let cut = if reach == Reach::Whole { begin(0) } else { None };
-        return Parting::turns(0, cut, theirs, 0);
+        return Divergence::turns(0, cut, theirs, 0);
     };
     let starts_running = more.is_empty() && ended.is_some();
     let Some(first) = aligned(transcript, start, reach, ended.filter(|_| starts_running)) else {
         return match reach {
-            Reach::Running => Parting::turns(ours, None, theirs, 0),
-            Reach::Whole | Reach::Older => Parting::turns(0, begin(0), theirs, 0),
+            Reach::Running => Divergence::turns(ours, None, theirs, 0),
+            Reach::Whole | Reach::Older => Divergence::turns(0, begin(0), theirs, 0),
         };
     };
     for (n, history) in theirs.iter().enumerate() {
@@ -116,11 +116,11 @@ fn part(transcript: &Transcript, theirs: &[HistoryTurn], reach: Reach, ended: Op
         let is_last = n + 1 == theirs.len();
         let runs = is_last && ended.is_some();
         if at >= ours {
-            return Parting::turns(first, None, theirs, n);
+            return Divergence::turns(first, None, theirs, n);
         }
         // Without an id, the same text after the end of the turn is another request: the editor dropped the old one.
         if runs && history.external_id.is_none() && is_over(ended, at) {
-            return Parting::turns(first, begin(at), theirs, n);
+            return Divergence::turns(first, begin(at), theirs, n);
         }
         let end = match (is_last && reach != Reach::Older, runs) {
             (_, true) => End::Runs,
@@ -128,19 +128,19 @@ fn part(transcript: &Transcript, theirs: &[HistoryTurn], reach: Reach, ended: Op
             (false, false) => End::Before,
         };
         match inside(transcript, at, history, end) {
-            Inside::Same => {}
+            TurnMatch::Same => {}
             // Our later turns follow something else than theirs do.
-            Inside::More(missing) => {
-                return Parting { first, cut: begin(at + 1), turn: n, missing };
+            TurnMatch::More(missing) => {
+                return Divergence { first, cut: begin(at + 1), turn: n, missing };
             }
-            Inside::Parts(ord, have) => {
+            TurnMatch::Parts(ord, have) => {
                 let missing = (have..history.messages.len()).collect();
-                return Parting { first, cut: Some(ord), turn: n, missing };
+                return Divergence { first, cut: Some(ord), turn: n, missing };
             }
         }
     }
     let cut = if reach == Reach::Older { None } else { begin(first + theirs.len()) };
-    Parting { first, cut, turn: theirs.len(), missing: Vec::new() }
+    Divergence { first, cut, turn: theirs.len(), missing: Vec::new() }
 }
 
 fn is_over(ended: Option<&[bool]>, at: usize) -> bool {
@@ -174,7 +174,7 @@ fn aligned(
 }
 
 /// Result of comparing one of their turns with ours.
-enum Inside {
+enum TurnMatch {
     /// Ours has all of it.
     Same,
     /// These of their messages are missing at the end of ours.
@@ -194,9 +194,9 @@ enum End {
     Runs,
 }
 
-fn inside(transcript: &Transcript, at: usize, history: &HistoryTurn, end: End) -> Inside {
-    let Some(turn) = transcript.turns().get(at) else { return Inside::Same };
-    let Some(last) = transcript.last_of_turn(at) else { return Inside::Same };
+fn inside(transcript: &Transcript, at: usize, history: &HistoryTurn, end: End) -> TurnMatch {
+    let Some(turn) = transcript.turns().get(at) else { return TurnMatch::Same };
+    let Some(last) = transcript.last_of_turn(at) else { return TurnMatch::Same };
     let said = transcript.range(turn.first, last).iter().map(|message| &**message);
     let mut ours: Vec<&Message> = said.filter(|message| !message.is_hidden()).collect();
     ours.reverse();
@@ -205,7 +205,7 @@ fn inside(transcript: &Transcript, at: usize, history: &HistoryTurn, end: End) -
     let mut begins = end == End::Runs;
     for (n, theirs) in history.messages.iter().enumerate() {
         if n > 0 && !history.detailed {
-            return Inside::Same;
+            return TurnMatch::Same;
         }
         if theirs.body.is_empty() {
             continue;
@@ -233,23 +233,23 @@ fn inside(transcript: &Transcript, at: usize, history: &HistoryTurn, end: End) -
         match ours.last() {
             None => {
                 missing.extend(n..history.messages.len());
-                return Inside::More(missing);
+                return TurnMatch::More(missing);
             }
             Some(message) if same(message, theirs, end == End::Runs) => {
                 ours.pop();
                 // The model went on without the missing results: they can no longer be appended.
                 missing.clear();
             }
-            Some(message) => return Inside::Parts(message.ord, n),
+            Some(message) => return TurnMatch::Parts(message.ord, n),
         }
     }
     match ours.iter().rfind(|message| !is_result(message)) {
         Some(message) if end != End::Before && history.detailed => {
-            Inside::Parts(message.ord, history.messages.len())
+            TurnMatch::Parts(message.ord, history.messages.len())
         }
-        Some(_) => Inside::Same,
-        None if missing.is_empty() => Inside::Same,
-        None => Inside::More(missing),
+        Some(_) => TurnMatch::Same,
+        None if missing.is_empty() => TurnMatch::Same,
+        None => TurnMatch::More(missing),
     }
 }
 
@@ -258,13 +258,13 @@ fn answers(message: &Message, call: &str) -> bool {
 }
 
 /// The new ones among results of a running turn that came without their rounds.
-fn results_alone(ours: &[&Message], history: &HistoryTurn, from: usize) -> Inside {
+fn results_alone(ours: &[&Message], history: &HistoryTurn, from: usize) -> TurnMatch {
     let is_new = |n: &usize| match history.messages.get(*n).map(|message| &message.body) {
         Some(Body::Tool(result)) => !ours.iter().any(|message| answers(message, &result.call)),
         _ => true,
     };
     let missing: Vec<usize> = (from..history.messages.len()).filter(is_new).collect();
-    if missing.is_empty() { Inside::Same } else { Inside::More(missing) }
+    if missing.is_empty() { TurnMatch::Same } else { TurnMatch::More(missing) }
 }
 
 /// Skips rounds of ours that a running turn need not repeat: all before its first one, or all if that is new

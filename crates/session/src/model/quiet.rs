@@ -9,21 +9,21 @@ use engine::delta::{Delta, Draft};
 
 /// The call, with the answer so far.
 #[derive(Debug, Clone, PartialEq)]
-pub(crate) struct QuietCall {
+pub(crate) struct BufferedCall {
     id: ModelCallId,
     draft: Draft,
     deadline: Deadline,
 }
 
 /// Outcome of a piece of an answer.
-pub(crate) struct Heard {
+pub(crate) struct Folded {
     /// Milliseconds until the next piece is due; `None` if the answer does not come to an end.
     pub next: Option<u64>,
     /// `false` if the piece belongs to no known part of the answer.
     pub is_known: bool,
 }
 
-impl QuietCall {
+impl BufferedCall {
     pub fn new(core: &mut Core<'_>) -> Self {
         let deadline = Deadline::new(core.now(), core.settings().model_deadline_ms);
         Self { id: core.next_call(), draft: Draft::default(), deadline }
@@ -33,9 +33,9 @@ impl QuietCall {
         self.id
     }
 
-    pub fn hear(&mut self, core: &Core<'_>, delta: Delta) -> Heard {
+    pub fn hear(&mut self, core: &Core<'_>, delta: Delta) -> Folded {
         let next = self.deadline.after_piece(&delta, core.now(), core.settings().model_deadline_ms);
-        Heard { next, is_known: self.draft.fold(delta).is_ok() }
+        Folded { next, is_known: self.draft.fold(delta).is_ok() }
     }
 
     /// Milliseconds until the next sign of life is due, extended by `more_ms`; `None` if the time for the

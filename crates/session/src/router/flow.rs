@@ -14,7 +14,7 @@ use crate::history::rewind::{self, Done, Follows, check_rewind};
 use crate::state::State;
 use crate::title::name_after;
 use crate::tools::round::{self, Begun};
-use crate::turn::answer::{self, Broken, CameTo};
+use crate::turn::answer::{self, AnswerOutcome, Broken};
 use crate::turn::end::{close_running, end};
 use crate::turn::generate::{self, Before, Generated};
 use crate::turn::size::{self, Remedy, goes_beyond};
@@ -89,20 +89,20 @@ impl Step<'_> {
             other => return self.own.state = other,
         };
         match answer::take(&mut self.core, running, outcome) {
-            CameTo::Again => self.generate(Before::Nothing),
-            CameTo::TooLarge { overflow, asked, why } => {
+            AnswerOutcome::Again => self.generate(Before::Nothing),
+            AnswerOutcome::TooLarge { overflow, asked, why } => {
                 match size::refused(&mut self.core, overflow, asked, why) {
                     Remedy::Again => self.generate(Before::Nothing),
                     Remedy::Compact(begin) => self.compact(*begin),
                     Remedy::Fail(why) => self.fail(why),
                 }
             }
-            CameTo::Failed(why) => self.fail(why),
-            CameTo::Calls => {
+            AnswerOutcome::Failed(why) => self.fail(why),
+            AnswerOutcome::Calls => {
                 let begun = round::begin(&mut self.core, &self.own.approvals);
                 self.calls_begun(begun);
             }
-            CameTo::Completed => self.end_turn(TurnStatus::Completed, Rest::Completed),
+            AnswerOutcome::Completed => self.end_turn(TurnStatus::Completed, Rest::Completed),
         }
     }
 

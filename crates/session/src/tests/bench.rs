@@ -8,7 +8,7 @@ use crate::input::{
 };
 use crate::settings::{Client, ModelFacts, Settings};
 use crate::stored::{Always, Driver, Head, Prefix, Stored, TurnStatus, Write};
-use crate::{Around, Opening, Session};
+use crate::{Opening, Session, StepContext};
 use engine::delta::Delta;
 use engine::id::{CallId, Generation, SessionId, Time};
 use engine::message::{Content, ToolCall, ToolResult};
@@ -162,9 +162,9 @@ impl Bench {
     }
 
     fn take(&mut self, input: Input) {
-        let around =
-            Around { now: Time(self.next + self.later), stamp: self.stamp, counter: &QuarterOfChars };
-        let effects = self.session.step(input, around);
+        let context =
+            StepContext { now: Time(self.next + self.later), stamp: self.stamp, counter: &QuarterOfChars };
+        let effects = self.session.step(input, context);
         let writes: Vec<_> = effects
             .iter()
             .filter_map(|effect| if let Effect::Write(write) = effect { Some(write.clone()) } else { None })
@@ -217,10 +217,10 @@ impl Bench {
             Effect::Stop(timer) => drop(self.timers.remove(&timer)),
             // Stands in for the store's index; every hit must have a fate.
             Effect::Search(to, query) => {
-                let fates = self.session.fates().expect("a prompt");
+                let message_statuses = self.session.message_statuses().expect("a prompt");
                 let messages = self.session.transcript().messages().iter().rev();
                 for hit in search::find(messages.map(|message| &**message), &query).hits {
-                    assert!(fates[hit.ord.index()].is_some(), "{hit:?} is lost");
+                    assert!(message_statuses[hit.ord.index()].is_some(), "{hit:?} is lost");
                 }
                 self.answered(to, Ok(Answer::Configured));
             }

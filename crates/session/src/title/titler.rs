@@ -3,7 +3,7 @@
 use super::take_title;
 use super::words::title;
 use crate::core::Core;
-use crate::model::quiet::{Heard, QuietCall};
+use crate::model::quiet::{BufferedCall, Folded};
 use crate::values::effect::{AskModel, Effect, Purpose};
 use crate::values::input::{ModelCallId, Timer};
 use crate::values::settings::Titles;
@@ -22,7 +22,7 @@ const INSTRUCTION: &str = "Below is the beginning of a conversation. Name it in 
 
 /// The running call for a title, if there is one.
 #[derive(Debug, Clone, Default, PartialEq)]
-pub(crate) struct Titler(Option<QuietCall>);
+pub(crate) struct Titler(Option<BufferedCall>);
 
 impl Titler {
     /// Asks a model for a better title after the first turn, if that is allowed.
@@ -56,7 +56,7 @@ impl Titler {
             room: Some(core.settings().room(&model, tokens)),
             cache_breakpoints: Vec::new(),
         };
-        let quiet = QuietCall::new(core);
+        let quiet = BufferedCall::new(core);
         let call = quiet.id();
         self.0 = Some(quiet);
         let ask = AskModel { call, turn: None, purpose: Purpose::Title, model, tokens, request };
@@ -68,11 +68,11 @@ impl Titler {
         self.0.as_ref().is_some_and(|quiet| quiet.id() == call)
     }
 
-    pub fn hear(&mut self, core: &Core<'_>, delta: Delta) -> Option<Heard> {
+    pub fn hear(&mut self, core: &Core<'_>, delta: Delta) -> Option<Folded> {
         Some(self.0.as_mut()?.hear(core, delta))
     }
 
-    /// See [`QuietCall::after_sign`].
+    /// See [`BufferedCall::after_sign`].
     pub fn after_sign(&self, core: &Core<'_>, more_ms: u64) -> Option<u64> {
         self.0.as_ref()?.after_sign(core, &core.settings().model, more_ms)
     }

@@ -2,7 +2,7 @@
 
 use super::size::{self, Nothing, silent};
 use super::streaming::{Given, Streaming};
-use crate::carried::limits::{Asked, Verdict};
+use crate::carried::limits::{SentRequest, Verdict};
 use crate::core::Core;
 use crate::values::effect::Effect;
 use crate::values::event::EventBody;
@@ -19,11 +19,11 @@ pub(crate) struct Broken {
 }
 
 /// Next action after an answer.
-pub(crate) enum CameTo {
+pub(crate) enum AnswerOutcome {
     /// Ask again with another prompt.
     Again,
     /// The provider may have found the request too large.
-    TooLarge { overflow: Overflow, asked: Asked, why: Refusal },
+    TooLarge { overflow: Overflow, asked: SentRequest, why: Refusal },
     /// Fail the turn.
     Failed(Refusal),
     /// Run the calls.
@@ -55,7 +55,7 @@ pub(crate) fn take(
     core: &mut Core<'_>,
     running: Streaming,
     outcome: Result<request::Answer, Broken>,
-) -> CameTo {
+) -> AnswerOutcome {
     let Given { asked, message, draft } = running.end(core);
     let (stop, error, said, overflow) = match outcome {
         Ok(answer) => {
@@ -76,31 +76,31 @@ pub(crate) fn take(
     let (parts, calls, beside) = said;
     let calls = keep(core, message, parts, calls, beside, stop);
     if error.as_ref().is_some_and(|(_, refuses_thinking)| *refuses_thinking) && core.leave_thinking_out() {
-        return CameTo::Again;
+        return AnswerOutcome::Again;
     }
     if let Some((overflow, why)) = overflow {
-        return CameTo::TooLarge { overflow, asked, why };
+        return AnswerOutcome::TooLarge { overflow, asked, why };
     }
     match (error, stop) {
-        (Some((why, _)), _) => CameTo::Failed(why),
+        (Some((why, _)), _) => AnswerOutcome::Failed(why),
         (None, StopReason::Refused) => {
-            CameTo::Failed(Refusal::of_model("refused", "the model refused to answer"))
+            AnswerOutcome::Failed(Refusal::of_model("refused", "the model refused to answer"))
         }
         (None, StopReason::Length) => {
             let why = "the answer reached its length limit; what was said is kept";
-            CameTo::Failed(Refusal::of_model("length", why))
+            AnswerOutcome::Failed(Refusal::of_model("length", why))
         }
-        (None, StopReason::Cancelled | StopReason::Failed) => CameTo::Failed(
+        (None, StopReason::Cancelled | StopReason::Failed) => AnswerOutcome::Failed(
             "the client says that the answer broke off; what was said is kept".to_owned().into(),
         ),
-        (None, _) if calls => CameTo::Calls,
-        (None, _) => CameTo::Completed,
+        (None, _) if calls => AnswerOutcome::Calls,
+        (None, _) => AnswerOutcome::Completed,
     }
 }
 
 /// The overflow behind a whole answer without content, if it is one and is believed. What the answer proves
 /// about its provider is learned.
-fn judge(core: &mut Core<'_>, stop: StopReason, said: &Said, asked: Asked) -> Option<Overflow> {
+fn judge(core: &mut Core<'_>, stop: StopReason, said: &Said, asked: SentRequest) -> Option<Overflow> {
     let (parts, calls, beside) = said;
     let (usage, tokens) = (beside.usage, asked.tokens);
     let window = core.settings().model.window;

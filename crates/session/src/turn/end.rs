@@ -6,7 +6,7 @@ use crate::values::event::{EventBody, TurnEnd};
 use crate::values::refusal::Refusal;
 use crate::values::settings::TranscriptKept;
 use crate::values::stored::{Driver, TurnStatus, Write};
-use engine::transcript::CameTo;
+use engine::transcript::TurnOutcome;
 use engine::words::{BreakCause, StateName};
 
 /// Ends the newest turn and emits that, with the summaries made in it. Returns `true` if it completed and is
@@ -47,9 +47,9 @@ pub(crate) fn let_go(core: &mut Core<'_>, status: TurnStatus) {
     let Some(last) = core.transcript().turns().len().checked_sub(1) else { return };
     let ended_by = core.ending_call().map(|(_, call)| call.id);
     let came_to = match &ended_by {
-        _ if status != TurnStatus::Completed => CameTo::Nothing,
-        Some(call) => CameTo::Call(call),
-        None => CameTo::Answer,
+        _ if status != TurnStatus::Completed => TurnOutcome::Nothing,
+        Some(call) => TurnOutcome::Call(call),
+        None => TurnOutcome::Answer,
     };
     let counter = core.counter();
     let messages = core.transcript_mut().let_go(last, came_to, counter);

@@ -2,7 +2,7 @@
 
 use super::size::goes_beyond;
 use super::streaming::Streaming;
-use crate::carried::limits::Asked;
+use crate::carried::limits::SentRequest;
 use crate::compaction::job::{Begin, Then};
 use crate::context::figures::{read_next, read_prompt, tell_context};
 use crate::context::prefix::settle_placement;
@@ -113,7 +113,7 @@ fn send(core: &mut Core<'_>, prompt: Prompt, scale: Scale, breakpoints: bool) ->
     };
     let tokens = prompt.tokens;
     let deadline = core.settings().first_word_ms(&model);
-    let streaming = Streaming::new(core, call, Asked { tokens: raw, most }, message.clone());
+    let streaming = Streaming::new(core, call, SentRequest { tokens: raw, most }, message.clone());
     core.emit_state(StateName::Generating, None);
     tell_context(core, &prompt, raw);
     core.emit(EventBody::StreamStarted { message, turn: turn.clone() });

@@ -1,7 +1,7 @@
 //! Prompts that fit by our own count and that their provider finds too large: reported in an error, in the
 //! stream, or not at all. `carried::limits` decides what is believed and learned.
 
-use crate::carried::limits::{Asked, LimitOrigin, MOST_KEPT, Verdict};
+use crate::carried::limits::{LimitOrigin, MOST_KEPT, SentRequest, Verdict};
 use crate::compaction::job::{Begin, Then};
 use crate::context::figures::read_exceeded;
 use crate::core::Core;
@@ -69,7 +69,7 @@ fn is_cut_to_half(read: u32, own: u32, window: u32) -> bool {
 
 /// Handles a provider's refusal of this size. If it is believed, room is made once: in the answer, or by a
 /// compaction. The turn fails if it is not believed, or if nothing was heard since the last one.
-pub(crate) fn refused(core: &mut Core<'_>, overflow: Overflow, asked: Asked, why: Refusal) -> Remedy {
+pub(crate) fn refused(core: &mut Core<'_>, overflow: Overflow, asked: SentRequest, why: Refusal) -> Remedy {
     match core.judge(overflow, asked) {
         // After a compaction for its size, a failure is reported as that overflow.
         Verdict::NotOfSize if core.was_too_large() => Remedy::Fail(why.named("contextOverflow")),

@@ -1,7 +1,7 @@
 //! A streaming answer: deltas are folded and emitted, gathered for a moment so that a fast model does not
 //! flood clients with events.
 
-use crate::carried::limits::Asked;
+use crate::carried::limits::SentRequest;
 use crate::core::Core;
 use crate::model::deadline::Deadline;
 use crate::model::quiet::silence;
@@ -14,7 +14,7 @@ use engine::id::MessageId;
 #[derive(Debug, Clone, PartialEq)]
 pub struct Streaming {
     call: ModelCallId,
-    asked: Asked,
+    asked: SentRequest,
     /// Id of the message that the answer becomes.
     message: MessageId,
     /// The answer so far.
@@ -28,7 +28,7 @@ pub struct Streaming {
 
 /// A finished answer, whatever ended it.
 pub(crate) struct Given {
-    pub asked: Asked,
+    pub asked: SentRequest,
     pub message: MessageId,
     pub draft: Draft,
 }
@@ -39,7 +39,7 @@ impl Streaming {
         (!self.untold.is_empty()).then_some(Timer::Deltas(self.call))
     }
 
-    pub(crate) fn new(core: &Core<'_>, call: ModelCallId, asked: Asked, message: MessageId) -> Self {
+    pub(crate) fn new(core: &Core<'_>, call: ModelCallId, asked: SentRequest, message: MessageId) -> Self {
         let deadline = Deadline::with_signs(core.now(), core.settings().model_deadline_ms);
         Self { call, asked, message, draft: Draft::default(), untold: Vec::new(), is_told: false, deadline }
     }

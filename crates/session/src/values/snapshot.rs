@@ -96,7 +96,7 @@ pub struct Inspection {
     /// The compaction records, oldest first, with their metadata.
     pub compactions: Vec<(Compaction, Persisted)>,
     /// The distance to each trigger of a compaction.
-    pub triggers: Vec<Nearness>,
+    pub triggers: Vec<TriggerDistance>,
     /// The usage reported for the last answer.
     pub usage: Option<Usage>,
     /// The prompt limit learned from a provider's refusals, in tokens.
@@ -105,7 +105,7 @@ pub struct Inspection {
 
 /// The distance to a compaction trigger.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Nearness {
+pub struct TriggerDistance {
     /// The trigger's kind.
     pub trigger: Trigger,
     /// The measure that it counts.

@@ -17,12 +17,12 @@ pub struct CannotUndo {
     /// The sections of that prompt, with their sizes.
     pub sections: Vec<SectionSize>,
     /// The alternatives, the least change first.
-    pub ways: Vec<Way>,
+    pub ways: Vec<Alternative>,
 }
 
 /// An alternative to an undo.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Way {
+pub enum Alternative {
     /// Undo this newer compaction first; it hides the older one.
     UndoFirst(CompactionId),
     /// Compact again from the original messages, with a focus and messages to keep.

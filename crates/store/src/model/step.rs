@@ -15,7 +15,7 @@ use std::sync::Arc;
 
 /// The state of a session.
 #[derive(Debug, Clone)]
-pub(super) struct Kept {
+pub(super) struct StoredSession {
     /// The session's own row.
     pub head: Head,
     pub turns: BTreeMap<u32, TurnRow>,
@@ -34,11 +34,11 @@ pub(super) struct Kept {
 
 /// A step in progress: the changed sessions, over those that exist.
 pub(super) struct Step<'a> {
-    sessions: &'a BTreeMap<SessionId, Kept>,
-    changed: BTreeMap<SessionId, Kept>,
+    sessions: &'a BTreeMap<SessionId, StoredSession>,
+    changed: BTreeMap<SessionId, StoredSession>,
 }
 
-impl Kept {
+impl StoredSession {
     fn new(head: Head) -> Self {
         Self {
             head,
@@ -189,10 +189,10 @@ impl Kept {
 impl<'a> Step<'a> {
     /// Applies these writes; returns the changed sessions.
     pub fn make(
-        sessions: &'a BTreeMap<SessionId, Kept>,
+        sessions: &'a BTreeMap<SessionId, StoredSession>,
         session: &SessionId,
         writes: &[Write],
-    ) -> Result<BTreeMap<SessionId, Kept>, StoreError> {
+    ) -> Result<BTreeMap<SessionId, StoredSession>, StoreError> {
         let mut step = Self { sessions, changed: BTreeMap::new() };
         writes.iter().try_for_each(|write| step.apply(session, write))?;
         Ok(step.changed)
@@ -203,7 +203,7 @@ impl<'a> Step<'a> {
     }
 
     /// A copy of a session to change.
-    fn kept(&mut self, session: &SessionId) -> Result<&mut Kept, StoreError> {
+    fn kept(&mut self, session: &SessionId) -> Result<&mut StoredSession, StoreError> {
         match self.changed.entry(session.clone()) {
             Entry::Occupied(changed) => Ok(changed.into_mut()),
             Entry::Vacant(place) => match self.sessions.get(session) {
@@ -229,7 +229,7 @@ impl<'a> Step<'a> {
                 Ok(())
             }
             Write::Head(head) => {
-                self.changed.insert(session.clone(), Kept::new((**head).clone()));
+                self.changed.insert(session.clone(), StoredSession::new((**head).clone()));
                 Ok(())
             }
             Write::Fork { to } => {

@@ -31,9 +31,9 @@ pub(super) fn lease_of(tx: &Transaction<'_>, session: &SessionId) -> rusqlite::R
 }
 
 /// The calling store, as a holder.
-pub(super) struct Me(pub Arc<Registered>);
+pub(super) struct Caller(pub Arc<Registered>);
 
-impl Me {
+impl Caller {
     /// The lease's holder, if it is another one that is alive.
     pub fn other(&self, lease: &Lease) -> Option<Holder> {
         let is_other = lease.holder.as_deref().is_some_and(|holder| self.0.is_other(holder));
@@ -46,7 +46,11 @@ impl Me {
 }
 
 /// Fails with `Held` while another live holder has the session; otherwise returns the lease.
-pub(super) fn free_for(tx: &Transaction<'_>, session: &SessionId, me: &Me) -> Result<Option<Lease>, Fault> {
+pub(super) fn free_for(
+    tx: &Transaction<'_>,
+    session: &SessionId,
+    me: &Caller,
+) -> Result<Option<Lease>, Fault> {
     let lease = lease_of(tx, session)?;
     if let Some(Holder { pid, since }) = lease.as_ref().and_then(|lease| me.other(lease)) {
         return Err(StoreError::Held { session: session.clone(), pid, since }.into());
@@ -55,7 +59,12 @@ pub(super) fn free_for(tx: &Transaction<'_>, session: &SessionId, me: &Me) -> Re
 }
 
 /// Fails with `FenceLost` unless the session is held under this fence.
-pub(super) fn held(tx: &Transaction<'_>, session: &SessionId, fence: Fence, me: &Me) -> Result<(), Fault> {
+pub(super) fn held(
+    tx: &Transaction<'_>,
+    session: &SessionId,
+    fence: Fence,
+    me: &Caller,
+) -> Result<(), Fault> {
     let lease = lease_of(tx, session)?;
     if lease.as_ref().is_some_and(|lease| lease.fence == fence.0 && me.holds(lease)) {
         return Ok(());
@@ -70,7 +79,7 @@ pub(super) fn take(
     session: &SessionId,
     since: Time,
     lease: Option<Lease>,
-    me: &Me,
+    me: &Caller,
 ) -> Result<Fence, Fault> {
     if let Some(lease) = lease.as_ref().filter(|lease| me.holds(lease)) {
         return Ok(Fence(lease.fence));

@@ -13,7 +13,7 @@ use super::{Fault, columns};
 use columns::MESSAGE_COLUMNS;
 use engine::id::{Ordinal, SessionId};
 use engine::message::Message;
-use engine::search::{Finder, Found, Query, Words, folded};
+use engine::search::{Finder, Query, SearchPage, Words, folded};
 use rusqlite::{OptionalExtension, Row, Transaction, params};
 use std::collections::BTreeSet;
 use std::ops::ControlFlow;
@@ -113,7 +113,7 @@ pub(super) fn catch_up(tx: &Transaction<'_>, session: &SessionId) -> Result<(), 
 }
 
 /// See [`crate::Store::search`].
-pub(super) fn search(tx: &Transaction<'_>, session: &SessionId, query: &Query) -> Result<Found, Fault> {
+pub(super) fn search(tx: &Transaction<'_>, session: &SessionId, query: &Query) -> Result<SearchPage, Fault> {
     let mut finder = Finder::new(query);
     if query.words.is_empty() {
         return Ok(finder.finish());

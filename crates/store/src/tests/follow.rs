@@ -2,14 +2,14 @@
 //! without a commit; the writer is known.
 
 use crate::Store;
-use crate::follow::{Change, Mark, News};
+use crate::follow::{Change, FollowState, Mark};
 use crate::testing::{compaction, message, on_each, session, step, user};
 use engine::compact::record::Status;
 use engine::id::{Ordinal, Time};
 use session::stored::{TurnStatus, Write};
 use std::sync::Arc;
 
-fn follow(store: &mut dyn Store, known: Option<&Mark>) -> News {
+fn follow(store: &mut dyn Store, known: Option<&Mark>) -> FollowState {
     store.follow(&session("s"), known).unwrap().expect("it is there")
 }
 

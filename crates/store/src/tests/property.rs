@@ -7,7 +7,7 @@ use engine::compact::record::Status;
 use engine::id::{Generation, ItemId, Ordinal, SessionId, Time, TurnId};
 use engine::message::Body;
 use engine::scope::{Scope, ScopePatch};
-use engine::search::{Found, Query, Words};
+use engine::search::{Query, SearchPage, Words};
 use proptest::prelude::*;
 use proptest::sample::select;
 use session::stored::{Always, Origin, Stored, TitleFrom, TurnRow, TurnStatus, Write};
@@ -156,7 +156,7 @@ type Shared = [([Scope; 2], Vec<Always>); 2];
 
 /// The observable state: sessions, list rows, sessions found by external ids, search results, shared values,
 /// tasks.
-type Everything = (Vec<Option<Stored>>, Vec<SessionRow>, Vec<Option<String>>, Vec<Found>, Shared, Tasks);
+type Everything = (Vec<Option<Stored>>, Vec<SessionRow>, Vec<Option<String>>, Vec<SearchPage>, Shared, Tasks);
 
 /// Reads the observable state.
 fn everything(bench: &mut Bench) -> Everything {

@@ -5,7 +5,7 @@ use crate::Store;
 use crate::testing::{Bench, Folder, bodies, head, message, on_each, session, step, texts, user};
 use engine::id::{Ordinal, Time};
 use engine::message::Body;
-use engine::search::{Found, Query, Speaker, Words, folded};
+use engine::search::{Query, SearchPage, Speaker, Words, folded};
 use rusqlite::Connection;
 use session::stored::Write;
 use std::collections::BTreeSet;
@@ -15,7 +15,7 @@ fn query(words: &str) -> Query {
     Query { words: Words::of(words), before: None, limit: 1000, hidden: true }
 }
 
-fn search(bench: &mut Bench, id: &str, words: &str) -> Found {
+fn search(bench: &mut Bench, id: &str, words: &str) -> SearchPage {
     bench.store().search(&session(id), &query(words)).expect("a search")
 }
 

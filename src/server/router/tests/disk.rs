@@ -4,10 +4,10 @@ use super::*;
 use engine::id::{Ordinal, Time};
 use engine::memory::{Memory, MemoryPage, MemoryPatch, MemoryQuery};
 use engine::scope::{Scope, ScopePatch};
-use engine::search::{Found, Query};
+use engine::search::{Query, SearchPage};
 use session::part::Claims;
 use session::stored::{Always, Part, Rest, Stored, Write};
-use store::follow::{Mark, News};
+use store::follow::{FollowState, Mark};
 use store::list::{ListQuery, Page};
 use store::task::{Task, Waiting};
 use store::{Deleted, Fence, MessagePage, Store, StoreDiagnostics};
@@ -122,7 +122,11 @@ impl Store for Disk {
         self.0.pulse()
     }
 
-    fn follow(&mut self, session: &SessionId, known: Option<&Mark>) -> Result<Option<News>, StoreError> {
+    fn follow(
+        &mut self,
+        session: &SessionId,
+        known: Option<&Mark>,
+    ) -> Result<Option<FollowState>, StoreError> {
         self.0.follow(session, known)
     }
 
@@ -133,7 +137,7 @@ impl Store for Disk {
         self.0.delete(session)
     }
 
-    fn search(&mut self, session: &SessionId, query: &Query) -> Result<Found, StoreError> {
+    fn search(&mut self, session: &SessionId, query: &Query) -> Result<SearchPage, StoreError> {
         self.0.search(session, query)
     }
 

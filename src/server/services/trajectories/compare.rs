@@ -4,12 +4,12 @@
 use crate::convert::iso;
 use engine::compact::record::Status;
 use engine::message::{Message, NewMessage};
-use import::trajectory::{Kept, Trajectory};
+use import::trajectory::{FileMessage, Trajectory};
 use session::Session;
 
 /// The newer side.
 #[derive(Debug, PartialEq, Eq)]
-pub(in crate::server) enum Whose {
+pub(in crate::server) enum Newer {
     /// The session: the file has nothing that it lacks.
     Ours,
     /// The file, which once held this many messages of the session; later ones are newer than it.
@@ -29,7 +29,7 @@ fn is_alike(theirs: &NewMessage, ours: &Message) -> bool {
 }
 
 /// Compares a whole session with a file. `known` is the number of its messages last known to be in the file.
-pub(super) fn whose(session: &Session, theirs: &Trajectory, known: Option<u32>) -> Whose {
+pub(super) fn whose(session: &Session, theirs: &Trajectory, known: Option<u32>) -> Newer {
     let count = |n: usize| u32::try_from(n).unwrap_or(u32::MAX);
     let ours = said(session);
     let pairs = theirs.messages.iter().zip(&ours);
@@ -42,21 +42,21 @@ pub(super) fn whose(session: &Session, theirs: &Trajectory, known: Option<u32>) 
         theirs.messages.len() > known && ours.len() > known && same < theirs.messages.len().min(ours.len())
     });
     if parted {
-        return Whose::Both;
+        return Newer::Both;
     }
     if !theirs.is_as_written {
-        return Whose::Theirs(known.or(theirs.saved).unwrap_or(u32::MAX));
+        return Newer::Theirs(known.or(theirs.saved).unwrap_or(u32::MAX));
     }
     // Unchanged since a sidecar wrote it: it is older, or from a process with another store.
     if same == theirs.messages.len() {
         return match same == ours.len() && is_newer() {
-            true => Whose::Theirs(count(same)),
-            false => Whose::Ours,
+            true => Newer::Theirs(count(same)),
+            false => Newer::Ours,
         };
     }
     match same == ours.len() || is_newer() {
-        true => Whose::Theirs(known.unwrap_or(count(theirs.messages.len()))),
-        false => Whose::Both,
+        true => Newer::Theirs(known.unwrap_or(count(theirs.messages.len()))),
+        false => Newer::Both,
     }
 }
 
@@ -72,7 +72,7 @@ pub(super) fn is_behind(session: &Session, theirs: &Trajectory) -> bool {
 /// Fills unreadable messages of the file from the session, if the messages around them are equal.
 pub(super) fn fill_gaps(session: &Session, theirs: &mut Trajectory) {
     let ours = said(session);
-    let is_it = |kept: &Kept, ours: Option<&&Message>| {
+    let is_it = |kept: &FileMessage, ours: Option<&&Message>| {
         ours.is_some_and(|ours| kept.id.as_deref() == Some(ours.id.as_str()) || is_alike(&kept.message, ours))
     };
     let gaps = std::mem::take(&mut theirs.gaps);
@@ -99,8 +99,8 @@ pub(super) fn fill_gaps(session: &Session, theirs: &mut Trajectory) {
     }
 }
 
-fn kept(message: &Message) -> Kept {
-    Kept {
+fn kept(message: &Message) -> FileMessage {
+    FileMessage {
         id: Some(message.id.as_str().to_owned()),
         turn: Some(message.turn.as_str().to_owned()),
         message: message.into(),

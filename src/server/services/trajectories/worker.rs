@@ -5,7 +5,7 @@
 mod replaced;
 
 use crate::server::watch::{QUIET, watch};
-use crate::trajectory::{FileError, Folder, Held, Staged};
+use crate::trajectory::{FileContent, FileError, Folder, Staged};
 use import::trajectory::{Content, Trajectory, write};
 use notify::{EventKind, RecommendedWatcher};
 use replaced::{Replaced, Unchanged};
@@ -60,7 +60,7 @@ pub(in crate::server) struct Found {
 
 impl Found {
     /// Converts a read; `None` if there is no file.
-    pub fn of(id: &str, read: Result<Option<Held>, FileError>) -> Option<Self> {
+    pub fn of(id: &str, read: Result<Option<FileContent>, FileError>) -> Option<Self> {
         match read.transpose()? {
             Ok(held) => Some(Self {
                 bytes: held.bytes.len() as u64,
@@ -305,7 +305,7 @@ impl<T: Fn(Done)> Files<T> {
                 return Err(Refused::Changed);
             }
         };
-        let new = Held::of(write(content, now.as_ref()).into_bytes());
+        let new = FileContent::of(write(content, now.as_ref()).into_bytes());
         let staged = folder.stage(id, &new.bytes).map_err(Refused::File)?;
         let said = content.messages.iter().filter(|message| !message.is_source_keys()).count();
         let said = u32::try_from(said).unwrap_or(u32::MAX);

@@ -20,7 +20,7 @@ enum Moment {
 
 /// The cause of the end.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Way {
+enum EndCause {
     ShutdownAndExit,
     Exit,
     EndOfInput,
@@ -29,7 +29,7 @@ enum Way {
     ParentDeath,
 }
 
-impl Way {
+impl EndCause {
     const ALL: [Self; 6] =
         [Self::ShutdownAndExit, Self::Exit, Self::EndOfInput, Self::Terminate, Self::Kill, Self::ParentDeath];
 
@@ -94,7 +94,7 @@ fn acknowledged(frames: &[Value]) -> BTreeSet<String> {
 }
 
 /// Ends a process and checks the next one; returns a line of the table.
-fn one(wire: Wire, moment: Moment, way: Way) -> String {
+fn one(wire: Wire, moment: Moment, way: EndCause) -> String {
     let case = format!("{moment:?} {way:?} {wire:?}");
     let folder = Folder::new();
     let mut parent = Standin::new();
@@ -125,7 +125,7 @@ fn one(wire: Wire, moment: Moment, way: Way) -> String {
         snapshot["turns"].as_array().and_then(|turns| turns.last()).expect("a turn")["status"].clone();
     match moment {
         Moment::Idle => assert_eq!((&snapshot["state"], &status), (&json!("completed"), &json!("completed"))),
-        Moment::Streaming if way == Way::Kill => {
+        Moment::Streaming if way == EndCause::Kill => {
             let found = (&snapshot["state"], &status, newest);
             assert_eq!(found, (&json!("error"), &json!("failed"), request), "{case}");
         }
@@ -140,7 +140,7 @@ fn one(wire: Wire, moment: Moment, way: Way) -> String {
         }
         Moment::Summary => {
             let found = (&snapshot["state"], &status, newest);
-            let expected = if way == Way::Kill { ("error", "failed") } else { ("idle", "cancelled") };
+            let expected = if way == EndCause::Kill { ("error", "failed") } else { ("idle", "cancelled") };
             assert_eq!(found, (&json!(expected.0), &json!(expected.1), request), "{case}");
             assert_eq!(snapshot["compactions"], json!([]), "{case}");
         }
@@ -185,7 +185,7 @@ fn no_end_of_a_process_loses_acknowledged_messages() {
         String::from("| moment | end | wire | exit code | acknowledged and there | state then | turn |\n");
     table.push_str("|---|---|---|---|---|---|---|\n");
     // In parallel: a parent's death is noticed after a second.
-    let of_way = |way: Way| {
+    let of_way = |way: EndCause| {
         let mut lines = String::new();
         for moment in [Moment::Idle, Moment::Streaming, Moment::ToolRuns, Moment::Summary] {
             for wire in [Wire::Pipes, Wire::Sockets] {
@@ -196,7 +196,9 @@ fn no_end_of_a_process_loses_acknowledged_messages() {
     };
     std::thread::scope(|scope| {
         // Only Linux watches the parent; elsewhere the end of input shows that it is gone.
-        let ways = Way::ALL.into_iter().filter(|way| cfg!(target_os = "linux") || *way != Way::ParentDeath);
+        let ways = EndCause::ALL
+            .into_iter()
+            .filter(|way| cfg!(target_os = "linux") || *way != EndCause::ParentDeath);
         let ways: Vec<_> = ways.map(|way| (way, scope.spawn(move || of_way(way)))).collect();
         for (way, lines) in ways {
             let lines = lines.join().unwrap_or_else(|_| panic!("{way:?}: see the message above"));

@@ -2,7 +2,7 @@
 //! Each good value takes effect, and each other one is reported.
 
 use super::super::client::{Start, Wire};
-use super::{Ground, in_force, wait_message, write};
+use super::{Workspace, in_force, wait_message, write};
 use serde_json::{Value, json};
 
 fn configuration(settings: Value) -> Value {
@@ -11,7 +11,7 @@ fn configuration(settings: Value) -> Value {
 
 #[test]
 fn a_bad_value_never_costs_the_good_ones() {
-    let ground = Ground::new("given-values");
+    let ground = Workspace::new("given-values");
     let mut client = ground.start().start();
     client.initialize(ground.hello(json!({
         "model": { "window": 8000, "images": "x" }, "roundLimit": 7, "policy": "nope", "threshold": "x",
@@ -69,7 +69,7 @@ fn a_bad_value_never_costs_the_good_ones() {
 
 #[test]
 fn unknown_setting_is_reported_with_the_nearest_name() {
-    let ground = Ground::new("given-names");
+    let ground = Workspace::new("given-names");
     let named = ground.at("not-there.toml");
     let start = Start::new(Wire::Pipes)
         .variable("THREADHOLD_POLCIY", "x")
@@ -118,7 +118,7 @@ fn unknown_setting_is_reported_with_the_nearest_name() {
 /// The forms of VS Code's `getConfiguration` and of policy files.
 #[test]
 fn nested_dotted_and_policy_file_names_are_accepted() {
-    let ground = Ground::new("given-forms");
+    let ground = Workspace::new("given-forms");
     let mut client = ground.start().start();
     client.initialize(ground.hello(json!({})));
     let usual = ground.open(&mut client, "usual", json!({}))["settings"].take();
@@ -169,7 +169,7 @@ fn nested_dotted_and_policy_file_names_are_accepted() {
 /// The output of `threadhold policy` can be set, each value under its name.
 #[test]
 fn a_printed_policy_is_made_of_settings() {
-    let ground = Ground::new("given-printed");
+    let ground = Workspace::new("given-printed");
     let command =
         std::process::Command::new(env!("CARGO_BIN_EXE_threadhold")).args(["policy", "lastTurns"]).output();
     let text = String::from_utf8(command.expect("the binary runs").stdout).expect("a text");
@@ -191,7 +191,7 @@ fn a_printed_policy_is_made_of_settings() {
 
 #[test]
 fn policy_file_is_followed_and_its_path_is_accepted() {
-    let ground = Ground::new("given-policy-file");
+    let ground = Workspace::new("given-policy-file");
     let policy = ground.at("home/threadhold/mine.toml");
     let text = |messages: u32| {
         format!("base = \"manifold\"\nname = \"longer\"\n[triggers]\nmessages = {messages}\n")

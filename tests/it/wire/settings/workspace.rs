@@ -1,13 +1,13 @@
 //! A workspace's settings file: it can lower two limits, and nothing else.
 
-use super::{Ground, in_force, wait_message, write};
+use super::{Workspace, in_force, wait_message, write};
 use serde_json::{Value, json};
 use std::fs;
 
 /// The file comes with code that was cloned from elsewhere.
 #[test]
 fn workspace_file_can_only_tighten() {
-    let ground = Ground::new("settings-tighten");
+    let ground = Workspace::new("settings-tighten");
     let mut client = ground.start().start();
     client.initialize(ground.hello(json!({})));
     let mut usual = ground.open(&mut client, "usual", json!({}))["settings"].take();
@@ -56,7 +56,7 @@ fn workspace_file_can_only_tighten() {
 /// The file must be stricter than the layers below; the layers above are the user's own.
 #[test]
 fn workspace_file_is_compared_with_the_layers_below_it() {
-    let ground = Ground::new("settings-strictest");
+    let ground = Workspace::new("settings-strictest");
     let window = json!({ "model": { "window": 40_000 } });
     for (user, workspace, session, limit, threshold) in [
         (json!({}), json!({ "roundLimit": 9 }), json!({}), 9, Value::Null),

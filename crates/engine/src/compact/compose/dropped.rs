@@ -1,6 +1,6 @@
 //! Records that drop whole rounds from the oldest on, without a summary. `ladder` decides when.
 
-use super::{Desk, Ingredients};
+use super::{Ingredients, Inputs};
 use crate::compact::record::{Compaction, Mode, Strength};
 use crate::compact::slice::Slice;
 use crate::compact::template::{BlockParts, block, ledger_text};
@@ -10,7 +10,7 @@ use crate::prompt::{self, Source};
 use crate::tokens::PER_MESSAGE;
 use std::collections::BTreeMap;
 
-impl Desk<'_> {
+impl Inputs<'_> {
     /// Rung 4's first step: drops whole rounds from the oldest on until the prompt reaches the target, or all of the
     /// slice. The block says so, names the dropped user messages and holds the ledger as far as the target allows; if
     /// not even the first two fit, there is no block. `None` if the limit is exceeded even so.

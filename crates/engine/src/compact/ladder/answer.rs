@@ -3,9 +3,9 @@
 
 use super::asking::{after_full, ask_model, ask_piece, ask_shorter};
 use super::last::without_model;
-use super::{Outcome, Prepared, Reach, Rung, Step, Waiting, Way};
+use super::{Descent, Outcome, Prepared, Reach, Rung, Step, Waiting};
 use crate::compact::accept::{Refusal, accept};
-use crate::compact::compose::{Desk, Ingredients};
+use crate::compact::compose::{Ingredients, Inputs};
 use crate::compact::record::{Compaction, Fallback, Mode};
 use crate::compact::slice::{self, Slice};
 use crate::id::{CompactionId, Generation, Ordinal};
@@ -21,8 +21,8 @@ pub(super) struct Fingerprint {
 }
 
 impl Fingerprint {
-    pub(super) fn of(desk: Desk<'_>, slice: Slice) -> Self {
-        let transcript = desk.source.transcript;
+    pub(super) fn of(inputs: Inputs<'_>, slice: Slice) -> Self {
+        let transcript = inputs.source.transcript;
         Self {
             generation: transcript.generation(),
             in_force: transcript.in_force().map(|record| record.id.clone()),
@@ -55,22 +55,22 @@ impl Waiting {
     }
 
     /// `true` if its slice and the compaction in force are unchanged.
-    pub fn is_fresh(&self, desk: Desk<'_>) -> bool {
-        Fingerprint::of(desk, self.way.slice) == self.source
+    pub fn is_fresh(&self, inputs: Inputs<'_>) -> bool {
+        Fingerprint::of(inputs, self.way.slice) == self.source
     }
 
     /// Continues with the model's outcome, which is discarded if the source changed meanwhile.
-    pub fn answer(self, desk: Desk<'_>, model: &str, outcome: Outcome) -> Step {
-        if !self.is_fresh(desk) {
+    pub fn answer(self, inputs: Inputs<'_>, model: &str, outcome: Outcome) -> Step {
+        if !self.is_fresh(inputs) {
             return Step::Stale;
         }
         let Waiting { mut way, source, rung, input_truncated, .. } = self;
-        let most = desk.source.budget.max_summary_tokens;
+        let most = inputs.source.budget.max_summary_tokens;
         let narrative = match outcome {
             Outcome::Answered(answer) => {
-                let judged = accept(&answer, most, covered_tokens(desk, way.slice), desk.counter);
+                let judged = accept(&answer, most, covered_tokens(inputs, way.slice), inputs.counter);
                 if let Err((Refusal::TooLarge { .. }, Some(long))) = &judged
-                    && let Some(step) = ask_shorter(desk, &way, &rung, long, input_truncated)
+                    && let Some(step) = ask_shorter(inputs, &way, &rung, long, input_truncated)
                 {
                     return step;
                 }
@@ -81,27 +81,27 @@ impl Waiting {
         };
         match (narrative, rung) {
             (Ok(narrative), Rung::Simple(pieces)) if !pieces.is_empty() => {
-                ask_piece(desk, way, pieces, Some(&narrative), input_truncated)
+                ask_piece(inputs, way, pieces, Some(&narrative), input_truncated)
             }
             (Ok(narrative), rung) => {
                 let (mode, model) = (rung.mode(), model.to_owned());
-                Prepared { way, source, mode, narrative, model, input_truncated }.arrived(desk)
+                Prepared { way, source, mode, narrative, model, input_truncated }.arrived(inputs)
             }
             (Err(reason), Rung::Full) => {
                 way.fell(Mode::Full, reason);
-                after_full(desk, way.caught_up(desk))
+                after_full(inputs, way.caught_up(inputs))
             }
             (Err(reason), Rung::Simple(_)) => {
                 way.fell(Mode::Simple, reason);
-                without_model(desk, way.caught_up(desk))
+                without_model(inputs, way.caught_up(inputs))
             }
         }
     }
 }
 
 /// Tokens that a summary of this slice replaces, the block in force included.
-fn covered_tokens(desk: Desk<'_>, slice: Slice) -> u32 {
-    let transcript = desk.source.transcript;
+fn covered_tokens(inputs: Inputs<'_>, slice: Slice) -> u32 {
+    let transcript = inputs.source.transcript;
     let previous = transcript.in_force();
     let from = previous.map_or(Ordinal(0), Compaction::resume_at);
     let none = BTreeMap::new();
@@ -110,16 +110,16 @@ fn covered_tokens(desk: Desk<'_>, slice: Slice) -> u32 {
     raw + previous.map_or(0, |record| record.block_tokens)
 }
 
-impl Way {
+impl Descent {
     /// `true` if begun ahead of time and needed now.
     fn is_behind(&self) -> bool {
         self.is_ahead && self.reach != Reach::Beside
     }
 
     /// Takes a new slice of the session as it is now, if `is_behind`.
-    fn caught_up(mut self, desk: Desk<'_>) -> Self {
+    fn caught_up(mut self, inputs: Inputs<'_>) -> Self {
         if self.is_behind() {
-            self.slice = slice::slice(desk.source, desk.policy).unwrap_or(self.slice);
+            self.slice = slice::slice(inputs.source, inputs.policy).unwrap_or(self.slice);
             self.is_ahead = false;
             self.was_shortened = false;
         }
@@ -130,18 +130,18 @@ impl Way {
 impl Prepared {
     /// Keeps the summary if it was made ahead of time, else applies it, else goes to the next rung. If one made ahead
     /// of time leaves too much raw, a model is asked again, for the session as it is now.
-    fn arrived(self, desk: Desk<'_>) -> Step {
+    fn arrived(self, inputs: Inputs<'_>) -> Step {
         if self.way.reach == Reach::Beside {
             return Step::Prepared(Box::new(self));
         }
-        match self.record(desk) {
+        match self.record(inputs) {
             Some(record) => Step::Accepted(Box::new(record)),
             None => {
                 let mut way = self.way;
                 way.fell(self.mode, "the summary does not reach the target");
                 match way.is_behind() {
-                    true => ask_model(desk, way.caught_up(desk)),
-                    false => without_model(desk, way),
+                    true => ask_model(inputs, way.caught_up(inputs)),
+                    false => without_model(inputs, way),
                 }
             }
         }
@@ -149,21 +149,21 @@ impl Prepared {
 
     /// Returns its record for the session as it is now; `None` if its source changed or the prompt would not reach its
     /// target.
-    pub fn applied(&self, desk: Desk<'_>) -> Option<Compaction> {
-        self.is_fresh(desk).then(|| self.record(desk)).flatten()
+    pub fn applied(&self, inputs: Inputs<'_>) -> Option<Compaction> {
+        self.is_fresh(inputs).then(|| self.record(inputs)).flatten()
     }
 
     /// `true` if its slice and the compaction in force are unchanged.
-    pub fn is_fresh(&self, desk: Desk<'_>) -> bool {
-        Fingerprint::of(desk, self.way.slice) == self.source
+    pub fn is_fresh(&self, inputs: Inputs<'_>) -> bool {
+        Fingerprint::of(inputs, self.way.slice) == self.source
     }
 
-    fn record(&self, desk: Desk<'_>) -> Option<Compaction> {
+    fn record(&self, inputs: Inputs<'_>) -> Option<Compaction> {
         let with = Ingredients { narrative: Some(self.narrative.clone()), ..Ingredients::default() };
         // Later messages count as the tail: ignored, they would soon start the next compaction.
         let told = self.way.slice.through;
-        let now = slice::slice(desk.source, desk.policy).ok().filter(|now| now.through >= told);
-        let mut record = desk.with_block_until(self.mode, now.unwrap_or(self.way.slice), told, &with)?;
+        let now = slice::slice(inputs.source, inputs.policy).ok().filter(|now| now.through >= told);
+        let mut record = inputs.with_block_until(self.mode, now.unwrap_or(self.way.slice), told, &with)?;
         record.model = Some(self.model.clone());
         record.asked_again = self.way.asked.saturating_sub(1);
         record.input_truncated = self.input_truncated;

@@ -2,8 +2,8 @@
 
 use super::answer::Fingerprint;
 use super::last::without_model;
-use super::{Ask, Rung, Step, Waiting, Way};
-use crate::compact::compose::Desk;
+use super::{Ask, Descent, Rung, Step, Waiting};
+use crate::compact::compose::Inputs;
 use crate::compact::record::{Compaction, Mode, ModeRequested};
 use crate::compact::template;
 use crate::id::Ordinal;
@@ -21,61 +21,61 @@ use std::sync::Arc;
 const MOST_PIECES: usize = 16;
 
 /// Starts the first rung that asks a model.
-pub(super) fn ask_model(desk: Desk<'_>, way: Way) -> Step {
-    match desk.policy.summary_mode {
-        ModeRequested::Simple => ask_simple(desk, way),
-        ModeRequested::Auto | ModeRequested::Full => ask_full(desk, way),
+pub(super) fn ask_model(inputs: Inputs<'_>, way: Descent) -> Step {
+    match inputs.policy.summary_mode {
+        ModeRequested::Simple => ask_simple(inputs, way),
+        ModeRequested::Auto | ModeRequested::Full => ask_full(inputs, way),
     }
 }
 
 /// Rung 1: the conversation as it was sent, up to the slice's end, and one instruction. The request extends the live
 /// prefix, so that a provider's cache applies. If it exceeds the limit, rung 2.
-fn ask_full(desk: Desk<'_>, mut way: Way) -> Step {
+fn ask_full(inputs: Inputs<'_>, mut way: Descent) -> Step {
     let slice = way.slice;
-    let live = prompt::draft(desk.source, desk.source.transcript.in_force());
+    let live = prompt::draft(inputs.source, inputs.source.transcript.in_force());
     let is_later = |item: &Item| {
         let in_place = |shown| !matches!(shown, Shown::Kept | Shown::Pinned);
         item.sources.iter().any(|source| in_place(source.shown) && source.ord > slice.through)
     };
     let end = live.items.iter().position(is_later).unwrap_or(live.items.len());
     let mut items: Vec<Item> = live.items.into_iter().take(end).collect();
-    let tokens = desk.source.fixed.tool_tokens() + items.iter().map(|item| item.tokens).sum::<u32>();
-    if tokens > desk.source.budget.summary_request {
+    let tokens = inputs.source.fixed.tool_tokens() + items.iter().map(|item| item.tokens).sum::<u32>();
+    if tokens > inputs.source.budget.summary_request {
         way.fell(Mode::Full, "the conversation so far does not fit a summary request");
-        return after_full(desk, way);
+        return after_full(inputs, way);
     }
-    let kept = |at: &usize| desk.policy.summary_breakpoints && *at < items.len();
+    let kept = |at: &usize| inputs.policy.summary_breakpoints && *at < items.len();
     let cache_breakpoints = live.plan.breakpoints().filter(kept).collect();
     let mut sources = items.iter().flat_map(|item| &item.sources);
     let truncated = sources.any(|source| source.shown == Shown::Shortened);
-    items.push(user(desk, template::instruction(desk.source.budget.max_summary_tokens, desk.focus)));
+    items.push(user(inputs, template::instruction(inputs.source.budget.max_summary_tokens, inputs.focus)));
     let request = Request {
         items,
         tools: live.tools,
         tool_choice: ToolChoice::None,
         cache_breakpoints,
-        ..summary_request(desk)
+        ..summary_request(inputs)
     };
-    ask(desk, way, request, Rung::Full, truncated)
+    ask(inputs, way, request, Rung::Full, truncated)
 }
 
 /// Continues after a failed full summary: simple, unless the policy forces full.
-pub(super) fn after_full(desk: Desk<'_>, way: Way) -> Step {
-    match desk.policy.summary_mode {
-        ModeRequested::Full => without_model(desk, way),
-        ModeRequested::Auto | ModeRequested::Simple => ask_simple(desk, way),
+pub(super) fn after_full(inputs: Inputs<'_>, way: Descent) -> Step {
+    match inputs.policy.summary_mode {
+        ModeRequested::Full => without_model(inputs, way),
+        ModeRequested::Auto | ModeRequested::Simple => ask_simple(inputs, way),
     }
 }
 
 /// Rung 2: a text transcript of the messages not covered yet, in pieces that fit, each with the narrative so far,
 /// uncut.
-fn ask_simple(desk: Desk<'_>, mut way: Way) -> Step {
+fn ask_simple(inputs: Inputs<'_>, mut way: Descent) -> Step {
     let slice = way.slice;
-    let transcript = desk.source.transcript;
+    let transcript = inputs.source.transcript;
     let previous = transcript.in_force();
-    let budget = desk.source.budget;
+    let budget = inputs.source.budget;
     let overhead =
-        budget.max_summary_tokens + desk.counter.count(&template::instruction(0, desk.focus)) + 100;
+        budget.max_summary_tokens + inputs.counter.count(&template::instruction(0, inputs.focus)) + 100;
     let most = budget.summary_request.saturating_sub(overhead).max(budget.summary_request / 4);
     let mut pieces = VecDeque::new();
     let (mut piece, mut tokens) = (String::new(), 0);
@@ -85,8 +85,8 @@ fn ask_simple(desk: Desk<'_>, mut way: Way) -> Step {
         let is_for_model = message.visible_to_model && !transcript.is_excluded(message.ord);
         let Some(entry) = template::transcript_entry(message).filter(|_| is_for_model) else { continue };
         truncated |= shortens(&message.body, &entry);
-        for part in parts_within(&entry, most, desk.counter) {
-            let size = desk.counter.count(part) + 2;
+        for part in parts_within(&entry, most, inputs.counter) {
+            let size = inputs.counter.count(part) + 2;
             if tokens + size > most && !piece.is_empty() {
                 pieces.push_back(std::mem::take(&mut piece));
                 tokens = 0;
@@ -100,10 +100,10 @@ fn ask_simple(desk: Desk<'_>, mut way: Way) -> Step {
     if pieces.len() > MOST_PIECES {
         let reason = format!("the conversation has {} pieces, and {MOST_PIECES} are summed up", pieces.len());
         way.fell(Mode::Simple, reason);
-        return without_model(desk, way);
+        return without_model(inputs, way);
     }
     let narrative = previous.and_then(|record| record.narrative.clone());
-    ask_piece(desk, way, pieces, narrative.as_deref(), truncated)
+    ask_piece(inputs, way, pieces, narrative.as_deref(), truncated)
 }
 
 /// Halves an entry until each part has at most `most` tokens.
@@ -129,35 +129,36 @@ fn shortens(body: &Body, entry: &str) -> bool {
 }
 
 pub(super) fn ask_piece(
-    desk: Desk<'_>,
-    way: Way,
+    inputs: Inputs<'_>,
+    way: Descent,
     mut pieces: VecDeque<String>,
     narrative: Option<&str>,
     input_truncated: bool,
 ) -> Step {
     let piece = pieces.pop_front().unwrap_or_default();
-    let text = template::simple_request(narrative, &piece, desk.source.budget.max_summary_tokens, desk.focus);
-    let request = Request { items: vec![user(desk, text)], ..summary_request(desk) };
-    ask(desk, way, request, Rung::Simple(pieces), input_truncated)
+    let text =
+        template::simple_request(narrative, &piece, inputs.source.budget.max_summary_tokens, inputs.focus);
+    let request = Request { items: vec![user(inputs, text)], ..summary_request(inputs) };
+    ask(inputs, way, request, Rung::Simple(pieces), input_truncated)
 }
 
 /// Asks once to shorten a summary that is too long; `None` if that was done or the request would not fit.
 pub(super) fn ask_shorter(
-    desk: Desk<'_>,
-    way: &Way,
+    inputs: Inputs<'_>,
+    way: &Descent,
     rung: &Rung,
     long: &str,
     input_truncated: bool,
 ) -> Option<Step> {
-    let most = desk.source.budget.max_summary_tokens;
-    let item = user(desk, template::shorten_request(long, desk.counter.count(long), most));
-    if way.was_shortened || item.tokens > desk.source.budget.summary_request {
+    let most = inputs.source.budget.max_summary_tokens;
+    let item = user(inputs, template::shorten_request(long, inputs.counter.count(long), most));
+    if way.was_shortened || item.tokens > inputs.source.budget.summary_request {
         return None;
     }
     let mut way = way.clone();
     way.was_shortened = true;
-    let request = Request { items: vec![item], ..summary_request(desk) };
-    match ask(desk, way, request, rung.clone(), input_truncated) {
+    let request = Request { items: vec![item], ..summary_request(inputs) };
+    match ask(inputs, way, request, rung.clone(), input_truncated) {
         Step::Ask(mut ask) => {
             ask.waiting.is_shortening = true;
             Some(Step::Ask(ask))
@@ -166,28 +167,28 @@ pub(super) fn ask_shorter(
     }
 }
 
-fn user(desk: Desk<'_>, text: String) -> Item {
-    let tokens = desk.counter.count(&text) + PER_MESSAGE;
+fn user(inputs: Inputs<'_>, text: String) -> Item {
+    let tokens = inputs.counter.count(&text) + PER_MESSAGE;
     Item::made(Role::User, text, tokens)
 }
 
-fn summary_request(desk: Desk<'_>) -> Request {
+fn summary_request(inputs: Inputs<'_>) -> Request {
     Request {
         items: Vec::new(),
         tools: Arc::default(),
         tool_choice: ToolChoice::Auto,
         temperature_zero: true,
-        max_output: Some(desk.source.budget.max_summary_tokens),
+        max_output: Some(inputs.source.budget.max_summary_tokens),
         // The caller knows the model.
         room: None,
         cache_breakpoints: Vec::new(),
     }
 }
 
-fn ask(desk: Desk<'_>, mut way: Way, request: Request, rung: Rung, input_truncated: bool) -> Step {
+fn ask(inputs: Inputs<'_>, mut way: Descent, request: Request, rung: Rung, input_truncated: bool) -> Step {
     way.asked += 1;
     let mode = rung.mode();
-    let source = Fingerprint::of(desk, way.slice);
+    let source = Fingerprint::of(inputs, way.slice);
     let waiting = Waiting { way, source, rung, is_shortening: false, input_truncated };
     Step::Ask(Box::new(Ask { request, mode, waiting }))
 }

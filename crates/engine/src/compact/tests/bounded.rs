@@ -1,6 +1,6 @@
 //! Bounds of compaction: compactions per new tokens, bytes tokenised, requests to a model.
 
-use crate::compact::compose::Desk;
+use crate::compact::compose::Inputs;
 use crate::compact::ladder::{self, Outcome, Step};
 use crate::compact::plan::Aim;
 use crate::compact::policy::presets;
@@ -22,14 +22,14 @@ fn before_a_call(session: &mut Session, attempts: &mut Attempts, is_well: bool) 
         Next::Refuse(exceeded) => panic!("{exceeded}"),
     };
     let may_ask = attempts.may_ask(session.source(), &session.policy);
-    let desk = session.desk();
+    let inputs = session.inputs();
     let aim = if must_fit { Aim::Room } else { Aim::of(trigger) };
-    let policy = aim.policy(session.policy.clone(), desk.tokens_before, session.budget.limit);
-    let desk = Desk { policy: &policy, aim, ..desk };
-    let mut step = if must_fit { ladder::start(desk, may_ask) } else { ladder::offer(desk, may_ask) };
+    let policy = aim.policy(session.policy.clone(), inputs.tokens_before, session.budget.limit);
+    let inputs = Inputs { policy: &policy, aim, ..inputs };
+    let mut step = if must_fit { ladder::start(inputs, may_ask) } else { ladder::offer(inputs, may_ask) };
     while let Step::Ask(ask) = step {
         let outcome = if is_well { answered(SUMMARY) } else { Outcome::Failed("away".into()) };
-        step = ask.waiting.answer(desk, "test", outcome);
+        step = ask.waiting.answer(inputs, "test", outcome);
     }
     let Step::Accepted(mut record) = step else {
         attempts.ended(&session.transcript, true, &session.policy);
@@ -125,8 +125,10 @@ fn tokenising_follows_the_prompt_not_the_session() {
                 continue;
             }
             let metered = Metered::default();
-            let desk = Desk { counter: &metered, ..session.desk() };
-            let Step::Accepted(record) = ladder::start(desk, false) else { panic!("{name}: needs a model") };
+            let inputs = Inputs { counter: &metered, ..session.inputs() };
+            let Step::Accepted(record) = ladder::start(inputs, false) else {
+                panic!("{name}: needs a model")
+            };
             let (counted, prompt) = (metered.0.get(), 4 * session.budget.limit as usize);
             assert!(counted <= 4 * prompt, "{name}: {counted} bytes for {prompt} after {n} rounds");
             session.transcript.record(*record);
@@ -171,9 +173,9 @@ fn empty_or_oversized_answer_is_no_summary() {
     small.policy = session.policy.clone();
     small.user("Hello.").says("Hi.").user("Go.").reads("a.rs", 2000);
     let long = SUMMARY.replace("half done", &filler("words", 900));
-    let mut step = ladder::offer(small.desk(), true);
+    let mut step = ladder::offer(small.inputs(), true);
     while let Step::Ask(ask) = step {
-        step = ask.waiting.answer(small.desk(), "test", answered(&long));
+        step = ask.waiting.answer(small.inputs(), "test", answered(&long));
     }
     let Step::Refused(fallbacks) = step else { panic!("refused: {step:?}") };
     assert!(fallbacks.iter().any(|fallback| fallback.reason.contains("larger than what it stands for")));
@@ -182,23 +184,23 @@ fn empty_or_oversized_answer_is_no_summary() {
 #[test]
 fn optional_compaction_ends_with_the_last_model() {
     let session = overflowing();
-    let mut step = ladder::offer(session.desk(), true);
+    let mut step = ladder::offer(session.inputs(), true);
     let mut asked = 0;
     while let Step::Ask(ask) = step {
         asked += 1;
-        step = ask.waiting.answer(session.desk(), "test", Outcome::Deadline);
+        step = ask.waiting.answer(session.inputs(), "test", Outcome::Deadline);
     }
     assert!(matches!(&step, Step::Refused(fallbacks) if fallbacks.len() == asked), "{step:?}");
-    let Step::Ask(ask) = ladder::prepare(session.desk()) else { panic!("asks") };
-    let Step::Prepared(prepared) = ask.waiting.answer(session.desk(), "test", answered(SUMMARY)) else {
+    let Step::Ask(ask) = ladder::prepare(session.inputs()) else { panic!("asks") };
+    let Step::Prepared(prepared) = ask.waiting.answer(session.inputs(), "test", answered(SUMMARY)) else {
         panic!("prepared")
     };
-    let record = prepared.applied(session.desk()).expect("a record");
+    let record = prepared.applied(session.inputs()).expect("a record");
     assert_eq!((record.mode, record.trigger), (Mode::Full, Trigger::BudgetExceeded));
     let mut other = overflowing();
     other.transcript = crate::transcript::Transcript::new(session.transcript.session().clone());
     other.user("Something else.").reads("x", 9000).reads("y", 9000).reads("z", 9000);
-    assert!(!prepared.is_fresh(other.desk()) && prepared.applied(other.desk()).is_none());
+    assert!(!prepared.is_fresh(other.inputs()) && prepared.applied(other.inputs()).is_none());
 }
 
 /// The user waits for one call per piece.

@@ -96,7 +96,7 @@ fn multibyte_text_is_cut_at_every_offset() {
         session.user(&whole).calls("bash", &json!({ "command": whole }).to_string(), &whole);
         session.calls("read", &json!({ "path": format!("src/{whole}") }).to_string(), &whole).says(&whole);
         session.user("Go on.").calls("read", r#"{"path":"a"}"#, &whole).says("so").user("And now?");
-        session.budget.limit = session.desk().tokens_before - 1;
+        session.budget.limit = session.inputs().tokens_before - 1;
         let record = session.compact(None);
         for item in session.render().expect("fits").items {
             let shortened = item.sources.iter().any(|source| source.shown == Shown::Shortened);
@@ -108,7 +108,7 @@ fn multibyte_text_is_cut_at_every_offset() {
         }
         session.policy.limit_history = Stage::Off;
         session.transcript.set_status(&record.id, crate::compact::record::Status::Void);
-        session.budget.limit = session.desk().tokens_before * 2 / 3;
+        session.budget.limit = session.inputs().tokens_before * 2 / 3;
         session.compact(None);
         session.render().expect("fits");
     }
@@ -144,7 +144,7 @@ fn useless_summary_is_refused() {
     let mut session = Session::new(8000);
     session.policy = BY_MODEL;
     session.user("Look.").reads("a.rs", 600).reads("b.rs", 600).says("Seen.").user("Go on.");
-    session.budget.limit = session.desk().tokens_before - 1;
+    session.budget.limit = session.inputs().tokens_before - 1;
     let long = SUMMARY.replace("half done", &filler("long", 2800));
     let Step::Accepted(record) = session.descend(Some(&mut |_| answered(&long))) else {
         panic!("the ladder goes on")

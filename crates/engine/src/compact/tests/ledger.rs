@@ -24,7 +24,7 @@ fn session(window: u32) -> Session {
 
 /// Compacts whatever the size of the prompt.
 fn compacted(session: &mut Session) -> Compaction {
-    session.budget.limit = session.desk().tokens_before - 1;
+    session.budget.limit = session.inputs().tokens_before - 1;
     session.compact(None)
 }
 

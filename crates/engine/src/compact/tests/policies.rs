@@ -270,7 +270,7 @@ fn turns(many: usize) -> Session {
 
 fn cut(session: &Session) -> Option<Compaction> {
     let slice = slice(session.source(), &session.policy).ok()?;
-    session.desk().with_block(Mode::Ledger, slice, &Ingredients::default())
+    session.inputs().with_block(Mode::Ledger, slice, &Ingredients::default())
 }
 
 #[test]
@@ -446,7 +446,7 @@ fn exempt_messages_survive_every_rung() {
 #[test]
 fn disabled_policy_shows_everything_or_does_not_fit() {
     let mut session = long(Policy::named("off").expect("a preset"));
-    assert_eq!(ladder::start(session.desk(), true), Step::Off);
+    assert_eq!(ladder::start(session.inputs(), true), Step::Off);
     assert!(session.render().is_err());
     session.budget.limit = 100_000;
     let prompt = session.render().expect("fits");

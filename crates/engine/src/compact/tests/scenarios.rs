@@ -236,7 +236,7 @@ fn only_the_last_user_turns_stay_whole() {
         for turn in 0..8 {
             session.user(&format!("request {turn}")).reads(&format!("{turn}.rs"), 3500).says("done");
         }
-        session.budget.limit = session.desk().tokens_before - 1;
+        session.budget.limit = session.inputs().tokens_before - 1;
         let record = session.compact(None);
         let prompt = session.render().expect("fits");
         let cut = session.transcript.turns()[8 - keep].first;
@@ -306,7 +306,7 @@ fn repeated_file_is_one_copy_and_one_ledger_line() {
         session.reads("same.rs", 7000);
     }
     session.says("Seen.").user("Go on.");
-    session.budget.limit = session.desk().tokens_before - 1;
+    session.budget.limit = session.inputs().tokens_before - 1;
     let record = session.compact(None);
     assert_eq!((record.mode, record.strength), (Mode::LimitHistory, Strength::Low));
     let prompt = session.render().expect("fits");
@@ -326,7 +326,7 @@ fn repeated_context_file_is_folded_beside_its_words() {
     session.transcript.append(with_file("first words"), &QuarterOfChars);
     session.says("Yes.");
     session.transcript.append(with_file("second words"), &QuarterOfChars);
-    session.budget.limit = session.desk().tokens_before - 1;
+    session.budget.limit = session.inputs().tokens_before - 1;
     let record = session.compact(None);
     assert_eq!((record.mode, record.strength), (Mode::LimitHistory, Strength::Low));
     let prompt = session.render().expect("fits");
@@ -339,7 +339,7 @@ fn repeated_context_file_is_folded_beside_its_words() {
 fn long_result_shows_head_and_tail_and_lists_the_cut() {
     let mut session = Session::new(8000);
     session.user("Look.").reads("long.rs", 16_000).reads("short.rs", 300).says("Seen.").user("Go on.");
-    session.budget.limit = session.desk().tokens_before - 1;
+    session.budget.limit = session.inputs().tokens_before - 1;
     let record = session.compact(None);
     assert_eq!((record.mode, record.strength), (Mode::LimitHistory, Strength::Medium));
     let prompt = session.render().expect("fits");
@@ -381,7 +381,7 @@ fn limiter_drops_whole_rounds_last_and_reports_them() {
         session.calls("write", &format!(r#"{{"path":"{n}","text":"{}"}}"#, filler("x", 600)), "ok");
     }
     let slice = slice(session.source(), &session.policy).expect("a slice");
-    let target = session.desk().target(slice, &Ingredients::default());
+    let target = session.inputs().target(slice, &Ingredients::default());
     let record = session.compact(None);
     assert_eq!((record.mode, record.strength), (Mode::LimitHistory, Strength::High));
     // The dropped rounds leave a ledger, open todos first.
@@ -430,12 +430,12 @@ fn the_block_cannot_be_closed_by_what_it_quotes() {
 #[test]
 fn a_summary_for_a_source_that_changed_meanwhile_is_discarded() {
     let session = overflowing();
-    let Step::Ask(ask) = crate::compact::ladder::start(session.desk(), true) else { panic!("asks") };
+    let Step::Ask(ask) = crate::compact::ladder::start(session.inputs(), true) else { panic!("asks") };
     let mut other = overflowing();
     other.transcript = crate::transcript::Transcript::new(session.transcript.session().clone());
     other.user("Something else.").reads("x", 9000).reads("y", 9000).reads("z", 9000);
     other.reads("x", 9000).reads("y", 9000).reads("z", 9000);
-    assert_eq!(ask.waiting.answer(other.desk(), "test", answered(SUMMARY)), Step::Stale);
+    assert_eq!(ask.waiting.answer(other.inputs(), "test", answered(SUMMARY)), Step::Stale);
 }
 
 #[test]

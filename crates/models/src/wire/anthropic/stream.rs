@@ -3,7 +3,7 @@
 use crate::error::Refusal;
 use crate::wire::calls::Calls;
 use crate::wire::{Reader, append, cannot_be_read, ended_early, json_of, number_of, text_of};
-use crate::{Hear, ModelError, Said};
+use crate::{ModelError, OnProgress, Progress};
 use engine::delta::Delta;
 use engine::message::Usage;
 use engine::prompt::request::{Answer, StopReason};
@@ -38,7 +38,7 @@ enum Block {
 }
 
 impl Reader for Messages {
-    fn event(&mut self, event: &str, hear: Hear<'_>) -> Result<(), ModelError> {
+    fn event(&mut self, event: &str, hear: OnProgress<'_>) -> Result<(), ModelError> {
         let Some(event) = json_of(event)? else { return Ok(()) };
         match text_of(&event, "type").unwrap_or_default() {
             "message_start" => {
@@ -95,14 +95,14 @@ impl Reader for Messages {
 }
 
 impl Messages {
-    fn used(&mut self, usage: &Value, hear: Hear<'_>) {
+    fn used(&mut self, usage: &Value, hear: OnProgress<'_>) {
         self.used.take(usage);
         if let Some(usage) = self.used.usage() {
-            hear(Said::Delta(Delta::SetUsage(usage)));
+            hear(Progress::Delta(Delta::SetUsage(usage)));
         }
     }
 
-    fn begin(&mut self, index: u64, mut block: Map<String, Value>, hear: Hear<'_>) {
+    fn begin(&mut self, index: u64, mut block: Map<String, Value>, hear: OnProgress<'_>) {
         let text = |name: &str| block.get(name).and_then(Value::as_str).unwrap_or_default().to_owned();
         let open = match &*text("type") {
             "text" => {
@@ -111,7 +111,7 @@ impl Messages {
             }
             "thinking" | "redacted_thinking" => {
                 block.insert("index".to_owned(), json!(index));
-                hear(Said::Delta(Delta::SetThinkingBlocks(vec![block])));
+                hear(Progress::Delta(Delta::SetThinkingBlocks(vec![block])));
                 Block::Words
             }
             "tool_use" => {
@@ -128,7 +128,7 @@ impl Messages {
         self.open.insert(index, open);
     }
 
-    fn more(&mut self, index: u64, delta: &Value, hear: Hear<'_>) -> Result<(), ModelError> {
+    fn more(&mut self, index: u64, delta: &Value, hear: OnProgress<'_>) -> Result<(), ModelError> {
         let text = |name: &str| text_of(delta, name).unwrap_or_default();
         match (text("type"), self.open.get_mut(&index)) {
             ("input_json_delta", Some(Block::Call)) => {
@@ -146,11 +146,11 @@ impl Messages {
                     ("signature", json!(text("signature"))),
                 ];
                 let block = block.map(|(key, value)| (key.to_owned(), value)).into_iter().collect();
-                hear(Said::Delta(Delta::SetThinkingBlocks(vec![block])));
+                hear(Progress::Delta(Delta::SetThinkingBlocks(vec![block])));
             }
             ("citations_delta", _) => {
                 if let Some(citation) = delta.get("citation") {
-                    hear(Said::Delta(Delta::AddCitation(citation.clone())));
+                    hear(Progress::Delta(Delta::AddCitation(citation.clone())));
                 }
             }
             _ => {}
@@ -158,7 +158,7 @@ impl Messages {
         Ok(())
     }
 
-    fn whole(&mut self, index: u64, hear: Hear<'_>) {
+    fn whole(&mut self, index: u64, hear: OnProgress<'_>) {
         match self.open.remove(&index) {
             Some(Block::Call) => self.calls.whole(index, None, hear),
             Some(Block::Servers { mut block, input }) => {
@@ -167,7 +167,7 @@ impl Messages {
                 }
                 let is_compaction = block.get("type").is_some_and(|kind| kind == "compaction");
                 let summary = block.get("content").and_then(Value::as_str).map(str::to_owned);
-                hear(Said::Delta(Delta::AddServerContentBlock(Value::Object(block))));
+                hear(Progress::Delta(Delta::AddServerContentBlock(Value::Object(block))));
                 if let Some(summary) = summary.filter(|_| is_compaction) {
                     extra("serverCompaction", json!({ "summary": summary }), hear);
                 }
@@ -176,7 +176,7 @@ impl Messages {
         }
     }
 
-    fn ending(&mut self, event: &Value, hear: Hear<'_>) {
+    fn ending(&mut self, event: &Value, hear: OnProgress<'_>) {
         if let Some(usage) = event.get("usage") {
             self.used(usage, hear);
         }
@@ -193,8 +193,8 @@ impl Messages {
     }
 }
 
-fn extra(key: &str, value: Value, hear: Hear<'_>) {
-    hear(Said::Delta(Delta::MergeExtra(Map::from_iter([(key.to_owned(), value)]))));
+fn extra(key: &str, value: Value, hear: OnProgress<'_>) {
+    hear(Progress::Delta(Delta::MergeExtra(Map::from_iter([(key.to_owned(), value)]))));
 }
 
 /// Merges a delta into a provider's block: strings are appended, other values replaced.

@@ -4,7 +4,7 @@
 use super::super::calls::Calls;
 use super::super::{Reader, append, cannot_be_read, count_of, ended_early, list_of, number_of, text_of};
 use crate::error::Refusal;
-use crate::{Hear, ModelError, Said};
+use crate::{ModelError, OnProgress, Progress};
 use engine::delta::Delta;
 use engine::message::Usage;
 use engine::prompt::request::{Answer, StopReason};
@@ -44,7 +44,7 @@ pub struct Chat {
 }
 
 impl Reader for Chat {
-    fn event(&mut self, event: &str, hear: Hear<'_>) -> Result<(), ModelError> {
+    fn event(&mut self, event: &str, hear: OnProgress<'_>) -> Result<(), ModelError> {
         let event = event.trim();
         if event == "[DONE]" {
             self.tell_details(hear);
@@ -72,10 +72,10 @@ impl Reader for Chat {
             self.choice(choice, hear)?;
         }
         if let Some(usage) = chunk.get("usage").filter(|usage| usage.is_object()) {
-            hear(Said::Delta(Delta::SetUsage(used(usage))));
+            hear(Progress::Delta(Delta::SetUsage(used(usage))));
             if let Some(cost) = usage.get("cost").filter(|cost| cost.is_number()) {
                 let extra = [("cost".to_owned(), cost.clone())].into_iter().collect();
-                hear(Said::Delta(Delta::MergeExtra(extra)));
+                hear(Progress::Delta(Delta::MergeExtra(extra)));
             }
         }
         Ok(())
@@ -96,7 +96,7 @@ impl Reader for Chat {
 }
 
 impl Chat {
-    fn choice(&mut self, choice: &Value, hear: Hear<'_>) -> Result<(), ModelError> {
+    fn choice(&mut self, choice: &Value, hear: OnProgress<'_>) -> Result<(), ModelError> {
         if is_error(choice) {
             return Err(Refusal::in_stream(choice).class());
         }
@@ -129,7 +129,7 @@ impl Chat {
         }
     }
 
-    fn thought(&mut self, said: &Value, hear: Hear<'_>) {
+    fn thought(&mut self, said: &Value, hear: OnProgress<'_>) {
         // Some servers send the same text under both names.
         let mut thought =
             text(said, "reasoning").or_else(|| text(said, "reasoning_content")).map(str::to_owned);
@@ -145,7 +145,7 @@ impl Chat {
         append(Delta::AppendReasoning, &thought.unwrap_or_default(), hear);
     }
 
-    fn said(&mut self, said: &Value, hear: Hear<'_>) {
+    fn said(&mut self, said: &Value, hear: OnProgress<'_>) {
         match said.get("content") {
             Some(Value::String(content)) => self.say(content, hear),
             Some(Value::Array(parts)) => {
@@ -164,14 +164,14 @@ impl Chat {
         }
     }
 
-    fn say(&mut self, content: &str, hear: Hear<'_>) {
+    fn say(&mut self, content: &str, hear: OnProgress<'_>) {
         if !content.is_empty() {
             self.tell_details(hear);
-            hear(Said::Delta(Delta::AppendContent(content.to_owned())));
+            hear(Progress::Delta(Delta::AppendContent(content.to_owned())));
         }
     }
 
-    fn asked(&mut self, said: &Value, hear: Hear<'_>) {
+    fn asked(&mut self, said: &Value, hear: OnProgress<'_>) {
         let old = said.get("function_call").filter(|call| call.is_object());
         let calls = list_of(said, "tool_calls");
         if !calls.is_empty() || old.is_some() {
@@ -193,18 +193,18 @@ impl Chat {
         }
     }
 
-    fn cite(&mut self, citation: &Value, hear: Hear<'_>) {
+    fn cite(&mut self, citation: &Value, hear: OnProgress<'_>) {
         if !self.citations.contains(citation) {
             self.citations.push(citation.clone());
-            hear(Said::Delta(Delta::AddCitation(citation.clone())));
+            hear(Progress::Delta(Delta::AddCitation(citation.clone())));
         }
     }
 
     /// Hands on the thinking blocks as they are now; a block replaces its text that was streamed before.
     /// Called where other content begins and not for each piece, so that long thinking costs linear time.
-    fn tell_details(&mut self, hear: Hear<'_>) {
+    fn tell_details(&mut self, hear: OnProgress<'_>) {
         if std::mem::take(&mut self.has_news) {
-            hear(Said::Delta(Delta::SetThinkingBlocks(self.details.clone())));
+            hear(Progress::Delta(Delta::SetThinkingBlocks(self.details.clone())));
         }
     }
 }

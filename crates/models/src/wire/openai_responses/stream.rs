@@ -4,7 +4,7 @@ use super::CALLS_BEFORE;
 use crate::error::Refusal;
 use crate::wire::calls::Calls;
 use crate::wire::{Reader, append, cannot_be_read, count_of, ended_early, json_of, number_of, text_of};
-use crate::{Hear, ModelError, Said};
+use crate::{ModelError, OnProgress, Progress};
 use engine::delta::Delta;
 use engine::message::Usage;
 use engine::prompt::request::{Answer, StopReason};
@@ -50,7 +50,7 @@ enum Ended {
 }
 
 impl Reader for Responses {
-    fn event(&mut self, event: &str, hear: Hear<'_>) -> Result<(), ModelError> {
+    fn event(&mut self, event: &str, hear: OnProgress<'_>) -> Result<(), ModelError> {
         let Some(event) = json_of(event)? else { return Ok(()) };
         let text = |name: &str| text_of(&event, name).unwrap_or_default();
         match text("type") {
@@ -63,7 +63,7 @@ impl Reader for Responses {
             }
             "response.output_text.annotation.added" => {
                 if let Some(annotation) = event.get("annotation") {
-                    hear(Said::Delta(Delta::AddCitation(annotation.clone())));
+                    hear(Progress::Delta(Delta::AddCitation(annotation.clone())));
                 }
             }
             // Each part after the first begins a paragraph.
@@ -114,7 +114,7 @@ impl Reader for Responses {
 }
 
 impl Responses {
-    fn begin(&mut self, at: u64, item: &Map<String, Value>, hear: Hear<'_>) {
+    fn begin(&mut self, at: u64, item: &Map<String, Value>, hear: OnProgress<'_>) {
         let text = |name: &str| item.get(name).and_then(Value::as_str).unwrap_or_default();
         let begun = match text("type") {
             "message" => Item::Message { is_heard: false },
@@ -128,7 +128,7 @@ impl Responses {
                 if before > 0 {
                     block.insert(CALLS_BEFORE.to_owned(), json!(before));
                 }
-                hear(Said::Delta(Delta::SetThinkingBlocks(vec![block])));
+                hear(Progress::Delta(Delta::SetThinkingBlocks(vec![block])));
                 Item::Thought { is_heard: false }
             }
             "function_call" => {
@@ -142,7 +142,7 @@ impl Responses {
     }
 
     /// Completes an item. It is repeated in full, so what was not streamed is taken from it.
-    fn whole(&mut self, at: u64, item: &Map<String, Value>, hear: Hear<'_>) {
+    fn whole(&mut self, at: u64, item: &Map<String, Value>, hear: OnProgress<'_>) {
         if !self.items.contains_key(&at) {
             self.begin(at, item, hear);
         }
@@ -162,29 +162,29 @@ impl Responses {
                 }
                 let mut block = item.clone();
                 block.insert("index".to_owned(), json!(at));
-                hear(Said::Delta(Delta::SetThinkingBlocks(vec![block])));
+                hear(Progress::Delta(Delta::SetThinkingBlocks(vec![block])));
             }
             Some(Item::Call) => {
                 self.calls.whole(at, item.get("arguments").and_then(Value::as_str), hear);
             }
             Some(Item::Servers) => {
-                hear(Said::Delta(Delta::AddServerContentBlock(Value::Object(item.clone()))));
+                hear(Progress::Delta(Delta::AddServerContentBlock(Value::Object(item.clone()))));
             }
             Some(Item::Message { is_heard: true }) | None => {}
         }
     }
 
-    fn words(&mut self, at: u64, text: &str, hear: Hear<'_>) {
+    fn words(&mut self, at: u64, text: &str, hear: OnProgress<'_>) {
         self.items.insert(at, Item::Message { is_heard: true });
         append(Delta::AppendContent, text, hear);
     }
 
-    fn thinking(&mut self, at: u64, text: &str, hear: Hear<'_>) {
+    fn thinking(&mut self, at: u64, text: &str, hear: OnProgress<'_>) {
         self.items.insert(at, Item::Thought { is_heard: true });
         append(Delta::AppendReasoning, text, hear);
     }
 
-    fn over(&mut self, event: &Value, ended: Ended, hear: Hear<'_>) {
+    fn over(&mut self, event: &Value, ended: Ended, hear: OnProgress<'_>) {
         self.ended = Some(ended);
         let Some(used) = event.pointer("/response/usage").filter(|usage| usage.is_object()) else { return };
         let within = |of: &str, name: &str| used.get(of).and_then(|details| number_of(details, name));
@@ -196,7 +196,7 @@ impl Responses {
             reasoning_tokens: within("output_tokens_details", "reasoning_tokens"),
         };
         self.usage = Some(usage);
-        hear(Said::Delta(Delta::SetUsage(usage)));
+        hear(Progress::Delta(Delta::SetUsage(usage)));
     }
 }
 

@@ -7,7 +7,7 @@ use crate::input::{Command, Compact, Input};
 use crate::settings::{ModelFacts, Settings};
 use crate::stored::{Driver, Write};
 use crate::tests::bench::{Bench, SUMMARY, settings};
-use crate::undo::{CannotUndo, Way};
+use crate::undo::{Alternative, CannotUndo};
 use engine::compact::metadata::Persisted;
 use engine::compact::record::{Compaction, Mode, Status, Trigger};
 use engine::id::{CompactionId, MessageId, Ordinal, PinId, SessionId};
@@ -135,7 +135,7 @@ fn undo_gives_the_earlier_bytes_back_and_stays_undone() {
     assert_eq!(anchored(&bench), 2, "each round says what stands for it");
 
     let why = cannot_undo(&mut bench, Some(first.id.clone()));
-    assert_eq!((why.ways, why.needed), (vec![Way::UndoFirst(second.id.clone())], 0));
+    assert_eq!((why.ways, why.needed), (vec![Alternative::UndoFirst(second.id.clone())], 0));
     assert_eq!(undo(&mut bench), second.id);
     assert_eq!(drafted(&bench).items[..between.len()], between[..], "the first one is obeyed again");
     assert_eq!(undo(&mut bench), first.id);
@@ -169,7 +169,9 @@ fn each_alternative_to_a_refused_undo_works() {
     let why = cannot_undo(&mut bench, None);
     assert_eq!(why.compaction, record.id);
     assert!(why.needed > why.limit && why.sections.iter().map(|s| s.tokens).sum::<u32>() == why.needed);
-    let [Way::Redo(again), Way::Pin { messages, most }, Way::Window(window)] = &why.ways[..] else {
+    let [Alternative::Redo(again), Alternative::Pin { messages, most }, Alternative::Window(window)] =
+        &why.ways[..]
+    else {
         panic!("other ways: {:?}", why.ways)
     };
 

@@ -201,8 +201,8 @@ impl Mirror {
 /// Returns the lines around the first difference of two texts.
 fn parting(ours: &str, theirs: &str) -> String {
     let at = ours.lines().zip(theirs.lines()).take_while(|(ours, theirs)| ours == theirs).count();
-    let around = |text: &str| text.lines().skip(at.saturating_sub(3)).take(8).collect::<Vec<_>>().join("\n");
-    format!("by events:\n{}\nas it is:\n{}", around(ours), around(theirs))
+    let context = |text: &str| text.lines().skip(at.saturating_sub(3)).take(8).collect::<Vec<_>>().join("\n");
+    format!("by events:\n{}\nas it is:\n{}", context(ours), context(theirs))
 }
 
 fn fold(draft: &mut Draft, deltas: &[Delta]) {

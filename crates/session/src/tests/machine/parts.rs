@@ -8,14 +8,14 @@ use crate::part::{Claims, newest_for};
 use crate::stored::{Driver, TurnStatus};
 use crate::tests::bench::{Bench, id, text};
 use crate::tests::machine::drive;
-use crate::{Around, Session};
+use crate::{Session, StepContext};
 use engine::id::Time;
 use engine::message::{Body, NewMessage};
 use engine::tokens::QuarterOfChars;
 use std::collections::BTreeSet;
 
-fn around() -> Around<'static> {
-    Around { now: Time(1_000_000), stamp: "2026-01-01T00:00:00.000Z", counter: &QuarterOfChars }
+fn context() -> StepContext<'static> {
+    StepContext { now: Time(1_000_000), stamp: "2026-01-01T00:00:00.000Z", counter: &QuarterOfChars }
 }
 
 /// Opens the stored session both ways and runs the command in each; returns what the part served.
@@ -62,9 +62,9 @@ fn both(bench: &mut Bench, commands: &[Command]) -> Option<String> {
     let mut served = String::from("part");
     for command in commands {
         let input = Input::Command(ReplyTo(1), command.clone());
-        let (next, effects) = here.try_step(input.clone(), around())?;
-        assert_eq!(effects, whole.step(input.clone(), around()), "{command:?}");
-        later.step(input, around());
+        let (next, effects) = here.try_step(input.clone(), context())?;
+        assert_eq!(effects, whole.step(input.clone(), context()), "{command:?}");
+        later.step(input, context());
         here = next;
         let asks = effects.iter().any(|effect| matches!(effect, Effect::AskModel(_)));
         served += &format!(" {}{}", word(command), if asks { " asks" } else { "" });

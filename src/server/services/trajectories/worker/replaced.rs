@@ -1,6 +1,6 @@
 //! Files that ours replaced. A process that writes in place has such a file open, where no path leads to it.
 
-use crate::trajectory::{FileError, Folder, Held};
+use crate::trajectory::{FileContent, FileError, Folder};
 use std::fs::File;
 use std::io::{Read, Seek};
 
@@ -35,7 +35,7 @@ enum Now {
     Unchanged,
     /// Changed, but incomplete: its writer may be halfway.
     Unfinished,
-    Whole(Held),
+    Whole(FileContent),
 }
 
 impl Old {
@@ -43,7 +43,7 @@ impl Old {
         let mut bytes = Vec::new();
         self.file.rewind()?;
         self.file.read_to_end(&mut bytes)?;
-        let held = Held::of(bytes);
+        let held = FileContent::of(bytes);
         Ok(match held.hash == self.hash {
             true => Now::Unchanged,
             false if held.trajectory(id).is_err() => Now::Unfinished,
@@ -66,7 +66,7 @@ impl Replaced {
     }
 
     /// Takes what was written into a replaced file; the newest, if there are several.
-    pub fn look(&mut self, id: &str, unchanged: Unchanged) -> Option<Held> {
+    pub fn look(&mut self, id: &str, unchanged: Unchanged) -> Option<FileContent> {
         let mut found = None;
         self.old.retain_mut(|old| {
             old.looks += 1;
@@ -91,7 +91,7 @@ impl Replaced {
     ///
     /// # Errors
     /// Fails if a file cannot be read or written.
-    pub fn put_back(&self, folder: &Folder, id: &str, held: &Held) -> Result<bool, FileError> {
+    pub fn put_back(&self, folder: &Folder, id: &str, held: &FileContent) -> Result<bool, FileError> {
         let staged = folder.stage(id, &held.bytes)?;
         // A third version there is newer than this one.
         let is_ours = folder.read(id)?.is_some_and(|now| now.hash == self.new);

@@ -9,13 +9,13 @@ use uuid::Uuid;
 /// Reported sessions, each with the title in its file.
 type Told = Rc<RefCell<Vec<(String, Option<String>)>>>;
 
-struct Ground {
+struct Workspace {
     workspace: PathBuf,
     folder: Folder,
     told: Told,
 }
 
-impl Ground {
+impl Workspace {
     fn new() -> Self {
         let workspace = std::env::temp_dir().join(format!("trajectories-{}", Uuid::now_v7()));
         let folder = Folder::of(workspace.to_str().unwrap()).unwrap();
@@ -64,7 +64,7 @@ impl Ground {
     }
 }
 
-impl Drop for Ground {
+impl Drop for Workspace {
     fn drop(&mut self) {
         drop(fs::remove_dir_all(&self.workspace));
     }
@@ -94,7 +94,7 @@ fn overwrite(mut file: &fs::File, text: &str) {
 
 #[test]
 fn a_change_during_our_own_write_is_not_written_over() {
-    let ground = Ground::new();
+    let ground = Workspace::new();
     let mut files = ground.files();
     let prepared = files.prepare(&ground.folder, &content("second")).unwrap();
     fs::write(ground.file(), THEIRS).unwrap();
@@ -108,7 +108,7 @@ fn a_change_during_our_own_write_is_not_written_over() {
 
 #[test]
 fn file_created_during_our_first_write_is_kept() {
-    let ground = Ground::new();
+    let ground = Workspace::new();
     let mut files = ground.files();
     fs::remove_file(ground.file()).unwrap();
     let prepared = files.prepare(&ground.folder, &content("second")).unwrap();
@@ -119,7 +119,7 @@ fn file_created_during_our_first_write_is_kept() {
 
 #[test]
 fn write_into_the_replaced_file_is_restored_and_reported() {
-    let ground = Ground::new();
+    let ground = Workspace::new();
     let (mut files, old) = ground.replaced();
     assert_eq!(ground.title(), Some("second".to_owned()));
     overwrite(&old, THEIRS);
@@ -132,7 +132,7 @@ fn write_into_the_replaced_file_is_restored_and_reported() {
 
 #[test]
 fn half_written_replaced_file_is_put_back_once_whole() {
-    let ground = Ground::new();
+    let ground = Workspace::new();
     let (mut files, old) = ground.replaced();
     for half in ["", r#"{"id":"s","ti"#] {
         overwrite(&old, half);
@@ -147,7 +147,7 @@ fn half_written_replaced_file_is_put_back_once_whole() {
 
 #[test]
 fn replaced_file_that_stays_unreadable_is_let_go() {
-    let ground = Ground::new();
+    let ground = Workspace::new();
     let (mut files, old) = ground.replaced();
     overwrite(&old, "");
     for _ in 0..100 {
@@ -158,7 +158,7 @@ fn replaced_file_that_stays_unreadable_is_let_go() {
 
 #[test]
 fn replaced_file_is_not_put_over_a_newer_version() {
-    let ground = Ground::new();
+    let ground = Workspace::new();
     let (mut files, old) = ground.replaced();
     let beside = ground.workspace.join("beside.json");
     fs::write(&beside, THEIRS.replace("theirs", "newer")).unwrap();
@@ -171,7 +171,7 @@ fn replaced_file_is_not_put_over_a_newer_version() {
 
 #[test]
 fn write_into_a_file_replaced_twice_is_put_back() {
-    let ground = Ground::new();
+    let ground = Workspace::new();
     let (mut files, old) = ground.replaced();
     files.write(&ground.folder, &content("third"));
     overwrite(&old, THEIRS);
@@ -181,7 +181,7 @@ fn write_into_a_file_replaced_twice_is_put_back() {
 
 #[test]
 fn write_into_the_replaced_file_stops_our_next_write() {
-    let ground = Ground::new();
+    let ground = Workspace::new();
     let (mut files, old) = ground.replaced();
     overwrite(&old, THEIRS);
     files.write(&ground.folder, &content("third"));
@@ -190,7 +190,7 @@ fn write_into_the_replaced_file_stops_our_next_write() {
 
 #[test]
 fn unreported_change_is_found_by_a_check() {
-    let ground = Ground::new();
+    let ground = Workspace::new();
     let mut files = ground.files();
     files.look_at(&ground.folder, "s", false);
     assert_eq!(ground.told(), []);
