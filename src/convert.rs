@@ -15,7 +15,7 @@ mod tool;
 mod turn;
 
 pub use acceptance::acceptance;
-pub use answer::{complete_params, delta, delta_op, streaming};
+pub use answer::{answer, complete_params, delta, delta_op, streaming};
 pub use context::{
     cannot_undo, compaction_view, coverage, estimate, pin, preview, search_hit, trigger_state, turn_metadata,
 };
@@ -26,6 +26,7 @@ pub use prompt::{breakpoints, cuts, fit, plan, prompt_messages, section, section
 pub use queue::{always, approved, queue_item, scope, scope_patch};
 pub use time::{iso, moment};
 pub use tool::tool;
+pub use turn::{history, round, turn};
 
 use protocol::error::ProtocolError;
 use protocol::restore::Diagnostic;

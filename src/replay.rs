@@ -1,5 +1,5 @@
-//! Replay of a recorded transcript through the same session that serves an editor: before each assistant message the
-//! prompt is rendered that the model would have been sent. Reads no file, writes no file: the commands do.
+//! Replay of a recorded transcript through the same session that serves an editor. Before each assistant message, the
+//! prompt for that model call is rendered. Does no file IO; the commands read and write.
 
 pub mod dump;
 pub mod estimate;
@@ -27,25 +27,25 @@ use player::{Player, Rendered};
 use session::effect::Refusal;
 use std::cell::Cell;
 
-/// How a transcript is replayed.
+/// Settings of a replay.
 #[derive(Debug, Clone)]
 pub struct Options {
-    /// The model's window in tokens.
+    /// The model's context window, in tokens.
     pub window: u32,
-    /// How it is compacted.
+    /// The compaction policy.
     pub policy: Policy,
-    /// Reserves and margins.
+    /// Reserves and margins of the prompt budget.
     pub budget: BudgetSettings,
-    /// Tokens above which a result is shown by its head and its tail, the default of a session where nothing is said.
+    /// Tokens above which a tool result is shown as head and tail; `None` for the session's default.
     pub max_result: Option<u32>,
 }
 
-/// What a replay tells while it goes on.
+/// Receives the prompts and compactions of a replay, in order.
 pub trait Watch {
-    /// A prompt was rendered, or could not be: before the assistant message that `transcript` does not hold yet.
+    /// Called for each render, before the assistant message is appended to the transcript.
     fn rendered(&mut self, render: &Render<'_>);
 
-    /// A compaction was written; `before` is the transcript without it.
+    /// Called for each compaction, before [`Watch::rendered`]; `before` is the transcript without it.
     fn compacted(&mut self, before: Source<'_>, record: &Compaction) {
         let _ = (before, record);
     }
@@ -54,90 +54,90 @@ pub trait Watch {
 /// One model call of the transcript.
 #[derive(Debug)]
 pub struct Render<'a> {
-    /// Its number, from 0.
+    /// Number of the call, from 0.
     pub index: u32,
-    /// Everything that was said before it.
+    /// The messages before the call, with all compactions so far.
     pub transcript: &'a Transcript,
-    /// The prompt, or what could not be made to fit.
+    /// The prompt, or the reason that there is none.
     pub outcome: &'a Result<Prompt, Unfit>,
 }
 
-/// Why a render yielded no prompt.
+/// Reason that a render yielded no prompt.
 #[derive(Debug, Clone, PartialEq)]
 pub enum Unfit {
-    /// The ladder came to its end.
+    /// No stage of the compaction ladder made the prompt fit.
     CannotFit(CannotFit),
     /// Compaction is off, and the prompt is over its limit.
     Exceeded(BudgetExceeded),
 }
 
-/// A compaction with the render that it was made for.
+/// A compaction and the render that triggered it.
 #[derive(Debug, Clone, PartialEq)]
 pub struct CompactionAt {
-    /// The render.
+    /// Number of the render, from 0.
     pub render: u32,
-    /// The record.
+    /// The compaction's record.
     pub record: Compaction,
 }
 
-/// What a replay found.
+/// The result of a replay.
 #[derive(Debug, Clone)]
 pub struct Replayed {
-    /// The whole transcript, with the compactions that were made on the way.
+    /// The whole transcript, with the compactions made during the replay.
     pub transcript: Transcript,
-    /// What prompts could weigh.
+    /// The token budget of every prompt.
     pub budget: Budget,
-    /// Who counted.
+    /// Name of the token counter.
     pub estimator: String,
-    /// Model calls.
+    /// Number of model calls.
     pub renders: u32,
-    /// Renders over their limit. Zero, or there is a defect.
+    /// Renders over their limit; not zero only by a defect.
     pub over_budget: u32,
-    /// Renders without a prompt.
+    /// Renders without a prompt: number and reason.
     pub unfit: Vec<(u32, Unfit)>,
     /// Compactions in order.
     pub compactions: Vec<CompactionAt>,
-    /// What became of each message in the last prompt; `unaccounted` is the worst of all.
+    /// Coverage of the messages by the last prompt; `unaccounted` is the maximum of all prompts.
     pub coverage: Coverage,
-    /// Broken call and result pairs in all prompts. Zero, or there is a defect.
+    /// Broken call and result pairs in all prompts; not zero only by a defect.
     pub orphans: u32,
     /// User messages in the last prompt.
     pub users: UserMessages,
-    /// How much of each prompt was sent before.
+    /// Prefixes shared by successive prompts.
     pub prefix: Prefix,
-    /// Estimates against what the source's provider reported.
+    /// Estimates compared with the reports of the source's provider.
     pub estimates: Estimates,
     /// Bytes of text that were tokenised.
     pub tokenized_bytes: u64,
-    /// Bytes of text that the source holds, tools and system text with it.
+    /// Bytes of text in the source, tools and system text included.
     pub text_bytes: u64,
 }
 
-/// User messages by how they reached the last prompt.
+/// Counts of user messages by their form in the last prompt.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, serde::Serialize)]
 pub struct UserMessages {
-    /// That were said.
+    /// All that are not hidden from the model.
     pub total: u32,
-    /// That stand in it byte for byte.
+    /// Shown byte for byte.
     pub verbatim: u32,
-    /// That do not, and are reported.
+    /// Not shown byte for byte, but reported as cut.
     pub reported: u32,
 }
 
-/// How much of each prompt a provider's cache could serve.
+/// Sums of the prompt prefixes that a provider's cache could serve.
 #[derive(Debug, Clone, Copy, Default, PartialEq)]
 pub struct Prefix {
-    /// Tokens that were the same as before, from the start on.
+    /// Tokens of the prefix shared with the previous prompt.
     pub reused: u64,
-    /// The smaller of each prompt and the one before it, in tokens.
+    /// Tokens of the smaller of each prompt and the previous one.
     pub possible: u64,
-    /// The same two, without the renders at which a break was reported.
+    /// `reused` and `possible` without the renders that compacted.
     pub between_breaks: (u64, u64),
-    /// Reported breaks.
+    /// Renders that compacted, which breaks the prefix.
     pub breaks: u32,
 }
 
-/// Counts what it is asked to count.
+/// Adds up the bytes passed to the inner counter.
 struct Metered<'a> {
     inner: &'a dyn TokenCount,
     bytes: Cell<u64>,
@@ -154,13 +154,13 @@ impl TokenCount for Metered<'_> {
     }
 }
 
-/// The model that writes summaries, if there is one.
+/// The model that writes summaries, or `None` to compact without one.
 pub type Summarizer = Option<Box<dyn Model>>;
 
 /// Replays an import.
 ///
 /// # Errors
-/// The settings allow no prompt in this window.
+/// Fails if the window leaves no room for a prompt, or the session refuses a render for a reason other than size.
 pub fn replay(
     import: &Import,
     options: &Options,
@@ -191,13 +191,13 @@ pub fn replay(
     for entry in &import.entries {
         let message = match entry {
             Entry::Message(message) => message,
-            // The originals are here: a summary that the source made of them stands in no prompt.
+            // The original messages are all present, so no prompt shows the source's summary of them.
             Entry::Compaction(recorded) => {
                 replayed.estimates.compacted(player.fixed().tokens(), &recorded.text, counter);
                 continue;
             }
         };
-        // An answer that nothing was said before has no prompt.
+        // An assistant message before the first turn has no prompt.
         if entry.is_assistant() && !player.transcript().turns().is_empty() {
             let before = player.transcript().clone();
             let Rendered { outcome, made } = player.render()?;
@@ -246,7 +246,7 @@ fn tool_bytes(import: &Import) -> usize {
 }
 
 impl Replayed {
-    /// Takes the figures of one render.
+    /// Adds the figures of one render.
     fn look_at(
         &mut self,
         transcript: &Transcript,
@@ -277,13 +277,13 @@ impl Replayed {
     }
 }
 
-/// User messages that a model may see.
+/// User messages not hidden from the model.
 fn said_by_users(transcript: &Transcript) -> impl Iterator<Item = &Message> {
     let messages = transcript.messages().iter().map(|message| &**message);
     messages.filter(|message| matches!(message.body, Body::User(_)) && !message.is_hidden())
 }
 
-/// User messages that stand whole in a prompt, compared with what was said.
+/// Compares the user messages of a prompt with those of the transcript.
 fn users(transcript: &Transcript, prompt: &Prompt) -> UserMessages {
     let mut users = UserMessages::default();
     let cut: std::collections::BTreeSet<_> = prompt.cuts.iter().filter_map(|cut| cut.ord).collect();

@@ -12,38 +12,37 @@ use protocol::model::{
 };
 use protocol::snapshot::Streaming;
 
-impl Reading {
-    /// Reads the result of `model/complete`. Text and calls that it omits are those of the deltas.
-    pub fn answer(&mut self, result: &ModelCompleteResult) -> Result<Answer, ConvertError> {
-        let (parts, mut calls) = match &result.content {
-            Some(content) => {
-                let (parts, calls) = self.field("content", |reading| reading.said(content))?;
-                (Some(parts), calls)
-            }
-            None => (None, Vec::new()),
-        };
-        let stated = result.tool_calls.as_deref().unwrap_or_default();
-        self.field("toolCalls", |reading| {
-            reading.each(stated, |reading, call| match call.id.as_str() {
-                "" => Err(reading.field("id", |reading| reading.fail("must not be empty"))),
-                _ => Ok(()),
-            })
-        })?;
-        for call in stated {
-            // A call in both the content and the list is one call.
-            if calls.iter().all(|known: &ToolCall| known.id.as_str() != call.id) {
-                calls.push(our_call(call));
-            }
+/// Reads the result of `model/complete`. Text and calls that it omits are those of the deltas.
+pub fn answer(result: &ModelCompleteResult) -> Result<Answer, ConvertError> {
+    let mut reading = Reading::new();
+    let (parts, mut calls) = match &result.content {
+        Some(content) => {
+            let (parts, calls) = reading.field("content", |reading| reading.said(content))?;
+            (Some(parts), calls)
         }
-        let states_calls = !calls.is_empty() || result.tool_calls.is_some();
-        let default = if calls.is_empty() { StopReason::End } else { StopReason::ToolUse };
-        Ok(Answer {
-            parts,
-            calls: states_calls.then_some(calls),
-            stop: result.stop_reason.map_or(default, StopReason::from),
-            usage: result.usage,
+        None => (None, Vec::new()),
+    };
+    let stated = result.tool_calls.as_deref().unwrap_or_default();
+    reading.field("toolCalls", |reading| {
+        reading.each(stated, |reading, call| match call.id.as_str() {
+            "" => Err(reading.field("id", |reading| reading.fail("must not be empty"))),
+            _ => Ok(()),
         })
+    })?;
+    for call in stated {
+        // A call in both the content and the list is one call.
+        if calls.iter().all(|known: &ToolCall| known.id.as_str() != call.id) {
+            calls.push(our_call(call));
+        }
     }
+    let states_calls = !calls.is_empty() || result.tool_calls.is_some();
+    let default = if calls.is_empty() { StopReason::End } else { StopReason::ToolUse };
+    Ok(Answer {
+        parts,
+        calls: states_calls.then_some(calls),
+        stop: result.stop_reason.map_or(default, StopReason::from),
+        usage: result.usage,
+    })
 }
 
 fn our_call(call: &WireCall) -> ToolCall {

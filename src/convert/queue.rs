@@ -88,18 +88,14 @@ pub fn always(approved: &Approved) -> Always {
     Always { tool: approved.tool.clone(), pattern: approved.pattern.clone() }
 }
 
-impl Reading {
-    /// Reads a tool's rules.
-    pub(super) fn rules(&mut self, rules: &[ToolRule]) -> Result<Vec<Rule>, ConvertError> {
-        self.each(rules, |reading, rule| match rule.pattern.as_str() {
-            "" => Err(reading.field("pattern", |reading| reading.fail("must not be empty"))),
-            pattern => Ok(Rule {
-                argument: rule.argument.clone(),
-                pattern: pattern.to_owned(),
-                approval: rule.policy,
-            }),
-        })
-    }
+/// Reads a tool's rules.
+pub(super) fn rules(reading: &mut Reading, rules: &[ToolRule]) -> Result<Vec<Rule>, ConvertError> {
+    reading.each(rules, |reading, rule| match rule.pattern.as_str() {
+        "" => Err(reading.field("pattern", |reading| reading.fail("must not be empty"))),
+        pattern => {
+            Ok(Rule { argument: rule.argument.clone(), pattern: pattern.to_owned(), approval: rule.policy })
+        }
+    })
 }
 
 /// Converts a tool's rule.

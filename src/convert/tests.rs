@@ -188,7 +188,7 @@ fn times_are_iso_8601_up_to_the_largest() {
 
 fn history(turns: Value) -> Result<Vec<HistoryTurn>, ConvertError> {
     let turns: Vec<Turn> = serde_json::from_value(turns).expect("turns");
-    Reading::new().field("history", |reading| reading.history(&turns))
+    Reading::new().field("history", |reading| convert::history(reading, &turns))
 }
 
 fn entry(round_id: &str, text: &str, own: Option<&str>) -> SummaryEntry {
@@ -292,7 +292,7 @@ fn parts_of_unknown_kinds_are_left_out_and_reported() {
     }]))
     .unwrap();
     let mut reading = Reading::new();
-    let read = reading.field("history", |reading| reading.history(&turns)).unwrap();
+    let read = reading.field("history", |reading| convert::history(reading, &turns)).unwrap();
     assert_eq!(read[0].messages, [NewMessage::user("a")]);
     let said: Vec<&str> = reading.ignored.iter().map(|one| one.message.as_str()).collect();
     let left = "was left out";
@@ -314,15 +314,14 @@ fn answer_is_completed_by_its_deltas() {
     draft.fold(Delta::SetUsage(Usage { input_tokens: Some(9), ..Usage::default() })).unwrap();
     let answer = |result: Value| {
         let result: ModelCompleteResult = serde_json::from_value(result).unwrap();
-        let answer = Reading::new().answer(&result).unwrap();
+        let answer = convert::answer(&result).unwrap();
         let (stop, text) = (answer.stop, answer.clone().completion(&draft).text);
         let (_, calls, _) = answer.said(&draft);
         let ids: Vec<String> = calls.iter().map(|call| call.id.to_string()).collect();
         (text, ids.join(" "), stop)
     };
     let stated = json!({"content": "whole", "usage": {"inputTokens": 7, "outputTokens": 2}});
-    let (_, _, beside) =
-        Reading::new().answer(&serde_json::from_value(stated).unwrap()).unwrap().said(&draft);
+    let (_, _, beside) = convert::answer(&serde_json::from_value(stated).unwrap()).unwrap().said(&draft);
     let usage = Usage { input_tokens: Some(9), output_tokens: Some(2), ..Usage::default() };
     assert_eq!(
         (beside.citations, beside.usage),
@@ -339,7 +338,7 @@ fn answer_is_completed_by_its_deltas() {
     });
     assert_eq!(answer(both), ("a".into(), "f g".into(), StopReason::ToolUse));
     let nameless = json!({"toolCalls": [{"id": "", "name": "n", "arguments": "{}"}]});
-    let error = Reading::new().answer(&serde_json::from_value(nameless).unwrap()).unwrap_err();
+    let error = convert::answer(&serde_json::from_value(nameless).unwrap()).unwrap_err();
     assert_eq!(error.to_string(), "toolCalls[0].id: must not be empty");
 }
 

@@ -1,6 +1,5 @@
 //! Times: milliseconds inside, ISO 8601 in UTC on the wire.
 
-use super::{ConvertError, Reading};
 use engine::id::Time;
 use std::time::{Duration, UNIX_EPOCH};
 
@@ -16,11 +15,4 @@ pub fn iso(time: Time) -> String {
 pub fn moment(text: &str) -> Option<Time> {
     let since = humantime::parse_rfc3339(text).ok()?.duration_since(UNIX_EPOCH).ok()?;
     u64::try_from(since.as_millis()).ok().map(Time)
-}
-
-impl Reading {
-    /// Reads a time.
-    pub fn moment(&self, text: &str) -> Result<Time, ConvertError> {
-        moment(text).ok_or_else(|| self.fail("must be a time such as 2026-01-02T03:04:05.678Z"))
-    }
 }

@@ -1,6 +1,7 @@
 //! Tools, their results, and the caller's sections.
 
 use super::message::our_effects;
+use super::queue;
 use super::{ConvertError, Reading};
 use engine::message as ours;
 use engine::prompt::KEEP;
@@ -20,7 +21,7 @@ impl Reading {
                 return Err(reading.field("name", |reading| reading.fail(reason)));
             }
             let rules = tool.rules.as_deref().unwrap_or_default();
-            let rules = reading.field("rules", |reading| reading.rules(rules))?;
+            let rules = reading.field("rules", |reading| queue::rules(reading, rules))?;
             Ok(item::Tool { rules, ..our_tool(tool) })
         })
     }

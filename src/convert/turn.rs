@@ -8,80 +8,69 @@ use protocol::restore::{SummaryMetadata, TurnMetadata};
 use protocol::turn::{Round, Turn};
 use session::history_turn::HistoryTurn;
 
-impl Reading {
-    /// Reads the turns of a history, in order.
-    pub fn history(&mut self, turns: &[Turn]) -> Result<Vec<HistoryTurn>, ConvertError> {
-        self.each(turns, |reading, turn| reading.turn(turn))
-    }
-
-    /// Reads the running turn, whose fields are at the top of the parameters.
-    pub fn current(&mut self, turn: &Turn) -> Result<HistoryTurn, ConvertError> {
-        self.turn(turn)
-    }
-
-    fn turn(&mut self, turn: &Turn) -> Result<HistoryTurn, ConvertError> {
-        let messages = match &turn.messages {
-            Some(messages) => {
-                let each = |reading: &mut Self, message: &_| reading.message(message);
-                let mut messages: Vec<NewMessage> =
-                    self.field("messages", |reading| reading.each(messages, each))?.concat();
-                let request = messages.iter_mut().find(|message| matches!(message.body, Body::User(_)));
-                if let Some(request) = request.filter(|request| request.external_id.is_none()) {
-                    request.external_id.clone_from(&turn.external_id);
-                }
-                messages
-            }
-            None => self.parts_of(turn)?,
-        };
-        Ok(HistoryTurn {
-            external_id: turn.external_id.clone(),
-            detailed: turn.messages.is_some() || !rounds(turn).is_empty(),
-            messages,
-            metadata: entries(turn),
-        })
-    }
-
-    /// Reads a turn that is given as a request with rounds, or with an answer.
-    fn parts_of(&mut self, turn: &Turn) -> Result<Vec<NewMessage>, ConvertError> {
-        let mut messages = Vec::new();
-        if let Some(request) = &turn.request {
-            let mut content = self.field("request", |reading| reading.content(request))?;
-            content.extend(self.beside(turn.variables.as_deref(), turn.notebook.as_deref())?);
-            content.extend(attachments(turn.attachments.as_deref()).into_iter().map(Content::Attachment));
-            messages.push(NewMessage {
-                external_id: turn.external_id.clone(),
-                ..NewMessage::new(Body::User(content))
-            });
-        }
-        let rounds = rounds(turn);
-        messages.extend(self.field("rounds", |reading| reading.rounds(rounds))?.concat());
-        if let (Some(response), true) = (&turn.response, rounds.is_empty()) {
-            let (parts, calls) = self.field("response", |reading| reading.said(response))?;
-            messages.push(NewMessage::new(Body::Assistant { parts, calls, beside: Beside::default() }));
-        }
-        Ok(messages)
-    }
-
-    /// Reads the messages of each round: its assistant message, which has the round's id, and its results.
-    pub fn rounds(&mut self, rounds: &[Round]) -> Result<Vec<Vec<NewMessage>>, ConvertError> {
-        self.each(rounds, |reading, round| reading.round(round))
-    }
-
-    /// Reads the messages of one round.
-    pub fn round(&mut self, round: &Round) -> Result<Vec<NewMessage>, ConvertError> {
-        let mut assistant = self.field("assistant", |reading| reading.assistant(&round.assistant))?;
-        if round.id.is_some() {
-            assistant.external_id.clone_from(&round.id);
-        }
-        let results = round.results.as_deref().unwrap_or_default();
-        let results = self.field("results", |reading| {
-            reading.each(results, |reading, result| Ok(NewMessage::new(Body::Tool(reading.result(result)?))))
-        })?;
-        Ok(std::iter::once(assistant).chain(results).collect())
-    }
+/// Reads the turns of a history, in order.
+pub fn history(reading: &mut Reading, turns: &[Turn]) -> Result<Vec<HistoryTurn>, ConvertError> {
+    reading.each(turns, turn)
 }
 
-fn rounds(turn: &Turn) -> &[Round] {
+/// Reads a turn, whose fields are at this position.
+pub fn turn(reading: &mut Reading, turn: &Turn) -> Result<HistoryTurn, ConvertError> {
+    let messages = match &turn.messages {
+        Some(messages) => {
+            let each = |reading: &mut Reading, message: &_| reading.message(message);
+            let mut messages: Vec<NewMessage> =
+                reading.field("messages", |reading| reading.each(messages, each))?.concat();
+            let request = messages.iter_mut().find(|message| matches!(message.body, Body::User(_)));
+            if let Some(request) = request.filter(|request| request.external_id.is_none()) {
+                request.external_id.clone_from(&turn.external_id);
+            }
+            messages
+        }
+        None => parts_of(reading, turn)?,
+    };
+    Ok(HistoryTurn {
+        external_id: turn.external_id.clone(),
+        detailed: turn.messages.is_some() || !rounds_of(turn).is_empty(),
+        messages,
+        metadata: entries(turn),
+    })
+}
+
+/// Reads a turn that is given as a request with rounds, or with an answer.
+fn parts_of(reading: &mut Reading, turn: &Turn) -> Result<Vec<NewMessage>, ConvertError> {
+    let mut messages = Vec::new();
+    if let Some(request) = &turn.request {
+        let mut content = reading.field("request", |reading| reading.content(request))?;
+        content.extend(reading.beside(turn.variables.as_deref(), turn.notebook.as_deref())?);
+        content.extend(attachments(turn.attachments.as_deref()).into_iter().map(Content::Attachment));
+        messages.push(NewMessage {
+            external_id: turn.external_id.clone(),
+            ..NewMessage::new(Body::User(content))
+        });
+    }
+    let rounds = rounds_of(turn);
+    messages.extend(reading.field("rounds", |reading| reading.each(rounds, round))?.concat());
+    if let (Some(response), true) = (&turn.response, rounds.is_empty()) {
+        let (parts, calls) = reading.field("response", |reading| reading.said(response))?;
+        messages.push(NewMessage::new(Body::Assistant { parts, calls, beside: Beside::default() }));
+    }
+    Ok(messages)
+}
+
+/// Reads the messages of a round: its assistant message, which has the round's id, and its results.
+pub fn round(reading: &mut Reading, round: &Round) -> Result<Vec<NewMessage>, ConvertError> {
+    let mut assistant = reading.field("assistant", |reading| reading.assistant(&round.assistant))?;
+    if round.id.is_some() {
+        assistant.external_id.clone_from(&round.id);
+    }
+    let results = round.results.as_deref().unwrap_or_default();
+    let results = reading.field("results", |reading| {
+        reading.each(results, |reading, result| Ok(NewMessage::new(Body::Tool(reading.result(result)?))))
+    })?;
+    Ok(std::iter::once(assistant).chain(results).collect())
+}
+
+fn rounds_of(turn: &Turn) -> &[Round] {
     turn.rounds.as_deref().unwrap_or_default()
 }
 
@@ -97,7 +86,7 @@ fn entries(turn: &Turn) -> Vec<SummaryEntry> {
         }
         _ => Vec::new(),
     };
-    for round in rounds(turn) {
+    for round in rounds_of(turn) {
         let Some(text) = &round.summary else { continue };
         let round_id =
             round.id.as_ref().or(round.assistant.external_id.as_ref()).cloned().unwrap_or_default();

@@ -1,4 +1,4 @@
-//! A prompt as `--dump-prompts` writes it: what a model would have been sent, and where each message came from.
+//! A prompt as `--dump-prompts` writes it: the content of the model request, with the origin of each message.
 
 use engine::message::Content;
 use engine::prompt::Prompt;
@@ -6,7 +6,7 @@ use engine::prompt::item::{Item, ItemCall, ItemPart, Tool};
 use engine::text::json;
 use serde_json::{Value, json};
 
-/// What a model reads: messages and tools.
+/// Returns messages, tools and their size in tokens as JSON.
 pub fn dump_read(items: &[Item], tools: &[Tool], tokens: u32) -> Value {
     json!({
         "messages": items.iter().map(message).collect::<Vec<Value>>(),
@@ -15,7 +15,7 @@ pub fn dump_read(items: &[Item], tools: &[Tool], tokens: u32) -> Value {
     })
 }
 
-/// The dump of one prompt.
+/// Returns the dump of a prompt, with its limit and compaction.
 pub fn dump(prompt: &Prompt) -> Value {
     let mut out = dump_read(&prompt.items, &prompt.tools, prompt.tokens);
     out["limit"] = json!(prompt.limit);
@@ -40,7 +40,7 @@ fn message(item: &Item) -> Value {
     out
 }
 
-/// One text is a text; anything else is a list of parts.
+/// A single text, or none, becomes a string; anything else a list of parts.
 fn content(parts: &[ItemPart]) -> Value {
     match parts {
         [] => json!(""),
@@ -75,7 +75,7 @@ fn part(part: &ItemPart) -> Value {
     }
 }
 
-/// Arguments are JSON where they parse, else the text that the model gave.
+/// Arguments that are not JSON become a string of the model's text.
 fn call(call: &ItemCall) -> Value {
     let arguments = json::read(&call.arguments).unwrap_or_else(|_| json!(call.arguments));
     json!({ "id": call.id, "name": call.name, "arguments": arguments })

@@ -1,6 +1,6 @@
-//! Estimates against what the source's provider reported. The source's own prompt is what is weighed: all
-//! that was said before an answer, whole, whatever our own compactions left out. What that prompt had beside the
-//! transcript, such as a system text that the file does not hold, is a constant that the first reports tell.
+//! Estimates compared with the reports of the source's provider. Estimated is the source's own prompt: all messages
+//! before an answer, whole, whatever our compactions left out. Anything in it beyond the transcript, such as a system
+//! prompt missing from the file, is a constant offset learned from the first reports.
 
 use engine::estimate::{Learned, Report, off_by};
 use engine::message::{Body, Message, NewMessage, ToolCall};
@@ -8,7 +8,7 @@ use engine::tokens::{PER_CALL, TokenCount};
 use serde::Serialize;
 use std::collections::BTreeMap;
 
-/// What is found while a transcript is replayed.
+/// Estimates of the source's prompts, collected during a replay.
 #[derive(Debug, Clone, Default)]
 pub struct Estimates {
     learned: Learned,
@@ -20,57 +20,57 @@ pub struct Estimates {
     /// Errors in thousandths, once the model's factor is known.
     anchored: Vec<u32>,
     unanchored: Vec<u32>,
-    /// The same before it was known, by the best that was known then.
+    /// Errors in thousandths before the factor was known.
     first: Vec<u32>,
-    /// Errors on what was new since the report before, by the best that was known then, each with its turn.
+    /// Errors on the tokens added since the previous report, in thousandths, each with its turn.
     new: Vec<(usize, u32)>,
-    /// Calls that no result answered yet, by the source's id, with their raw tokens.
+    /// Raw tokens of the unanswered calls, by the source's id.
     open: BTreeMap<String, u32>,
 }
 
-/// The figures, each a share of what was reported.
+/// Figures of a replay's estimates; errors are shares of the reported tokens.
 #[derive(Debug, Clone, Serialize)]
 #[serde(rename_all = "camelCase")]
 pub struct EstimateLine {
-    /// Reports in the source.
+    /// Number of reports in the source.
     reports: u32,
-    /// Those that could not be of their prompt.
+    /// Reports too far from the estimate to belong to their prompt.
     implausible: u32,
-    /// What raw counts were taken times at the end.
+    /// Factor of raw counts at the end.
     factor: f64,
-    /// Tokens that the source's prompts had beside what the file holds, at the end.
+    /// Offset at the end: tokens of the source's prompts beyond the file.
     beside: i64,
-    /// With the report before as a baseline.
+    /// Errors with the previous report as a baseline.
     anchored: Errors,
-    /// Without one.
+    /// Errors without a baseline.
     unanchored: Errors,
-    /// Before the factor was taught, by the best that was known.
+    /// Errors before the factor was learned.
     before_factor: Errors,
-    /// Of the new tokens alone, from the second report on, by the best that was known then.
+    /// Errors on the new tokens alone, from the second report on.
     new_tokens: Errors,
-    /// The same for each turn that has any.
+    /// `new_tokens` by turn, without turns that have none.
     turns: Vec<TurnErrors>,
 }
 
-/// How far estimates were off that were made before the report was seen, and after earlier ones taught the factor.
+/// Errors of estimates, each made before its report was seen, as shares of the reported tokens.
 #[derive(Debug, Clone, Serialize)]
 pub struct Errors {
-    /// Estimates.
+    /// Number of estimates.
     count: usize,
-    /// The one in the middle.
+    /// Upper median of the errors.
     median: f64,
-    /// The largest.
+    /// Largest error.
     worst: f64,
 }
 
-/// How far estimates of new tokens were off in one turn.
+/// Errors on the new tokens of one turn.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct TurnErrors {
-    /// The turn, from 1.
+    /// Number of the turn, from 1.
     turn: usize,
-    /// Estimates.
+    /// Number of estimates.
     count: usize,
-    /// The one in the middle.
+    /// Upper median of the errors.
     median: f64,
 }
 
@@ -84,15 +84,15 @@ impl Errors {
 }
 
 impl Estimates {
-    /// Begins with what stands before the messages.
+    /// Starts at `fixed` raw tokens, the part of a prompt before its messages.
     pub fn new(fixed: u32) -> Self {
         Self { raw: fixed, ..Self::default() }
     }
 
-    /// The source's provider says what the prompt of this answer weighed, which is part of this turn.
+    /// Compares the estimate with the report in this answer, if any; `turn` is the answer's.
     pub fn answered(&mut self, answer: &NewMessage, turn: usize) {
         let Body::Assistant { beside, .. } = &answer.body else { return };
-        // Programs leave calls out that nothing answered: no provider takes them.
+        // The source's prompt omits unanswered calls: no provider accepts them.
         let open: u32 = std::mem::take(&mut self.open).into_values().sum();
         self.raw = self.raw.saturating_sub(open);
         let Some(reported) = beside.usage.and_then(|usage| usage.input_tokens).filter(|tokens| *tokens > 0)
@@ -130,7 +130,7 @@ impl Estimates {
         }
     }
 
-    /// Something was said; the source's next prompt shows it whole.
+    /// Adds a message, whole, to the source's next prompt.
     pub fn said(&mut self, message: &Message, counter: &dyn TokenCount) {
         let is_shown = !message.is_hidden() && !matches!(message.body, Body::Event { .. });
         match &message.body {
@@ -152,14 +152,14 @@ impl Estimates {
         }
     }
 
-    /// The source compacted: its prompt goes on from this text.
+    /// Restarts the source's prompt from `text`, the source's own summary.
     pub fn compacted(&mut self, fixed: u32, text: &str, counter: &dyn TokenCount) {
         self.open.clear();
         self.raw = fixed + counter.count(text);
         self.learned.forget_baseline();
     }
 
-    /// The figures; nothing where the source has no reports.
+    /// Returns the figures, or `None` if the source has no reports.
     pub fn line(&self) -> Option<EstimateLine> {
         let scale = self.learned.unanchored(&self.model);
         (self.reports > 0).then(|| EstimateLine {

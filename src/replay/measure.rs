@@ -1,5 +1,5 @@
-//! Needed-identifier recall: of the exact names that the next tool calls used and that stood only in the past, the
-//! share that a compacted prompt still holds. Needs no model and no judge. It sees names, not understanding.
+//! Needed-identifier recall: of the exact names that the next tool calls used and that occurred only before, the
+//! share that a compacted prompt still holds. Needs no model and no judge. Measures names, not understanding.
 
 use super::{Render, Watch};
 use engine::compact::compose::{Ingredients, Inputs};
@@ -18,26 +18,26 @@ use import::{Entry, Import};
 use serde::Serialize;
 use std::collections::BTreeSet;
 
-/// Messages after a compaction whose calls say what was needed.
+/// Number of messages after a compaction whose calls define the needed names.
 pub const HORIZON: usize = 60;
-/// A point at which fewer names were needed says nothing.
+/// Fewest needed names at which a compaction counts.
 pub const LEAST_NEEDED: usize = 5;
 
-/// What a policy kept over all points of a replay.
+/// Recall of one policy, summed over the compactions of a replay.
 #[derive(Debug, Clone, Default, PartialEq, Serialize)]
 #[serde(rename_all = "camelCase")]
 pub struct Row {
-    /// The policy.
+    /// Name of the policy.
     pub policy: String,
-    /// Names that were needed.
+    /// Number of needed names.
     pub needed: usize,
-    /// Names of them that the prompt held.
+    /// Number of needed names that the prompt held.
     pub held: usize,
-    /// Points that counted.
+    /// Number of compactions that counted.
     pub points: usize,
-    /// Tokens kept at these points, added up; tools and system text left out.
+    /// Tokens of the prompts after these compactions, summed, without tools and system text.
     pub retained_tokens: u64,
-    /// Names that were needed and not held, with the number of the compaction that lost them.
+    /// Needed names that were not held, each with the index of its compaction in `points`.
     pub missing: Vec<(usize, String)>,
 }
 
@@ -46,12 +46,12 @@ impl Row {
         Self { policy: policy.into(), ..Self::default() }
     }
 
-    /// `held ÷ needed`; nothing where nothing was needed.
+    /// Returns `held ÷ needed`, or `None` if no name was needed.
     pub fn recall(&self) -> Option<f64> {
         (self.needed > 0).then(|| self.held as f64 / self.needed as f64)
     }
 
-    /// A name counts as held where the kept text shows it, or `found` gives it back.
+    /// Adds one compaction. A name is held if it occurs in `kept` or `found` returns `true` for it.
     fn add(&mut self, needed: &BTreeSet<String>, kept: &str, tokens: u32, found: impl Fn(&str) -> bool) {
         let ids: BTreeSet<&str> = identifiers(kept).collect();
         self.needed += needed.len();
@@ -64,23 +64,23 @@ impl Row {
     }
 }
 
-/// Measures each compaction of a replay while it goes on.
+/// Measures each compaction during a replay.
 pub struct Measure<'a> {
     messages: Vec<Measured>,
     counter: &'a dyn TokenCount,
-    /// What the policy of the replay kept.
+    /// Recall under the replay's policy.
     pub own: Row,
-    /// The newest messages that weigh as much, unchanged.
+    /// Recall of the newest messages, unchanged, in at most as many tokens.
     pub raw_tail: Row,
-    /// User words, ledger and the newest rounds, as a policy of the same engine.
+    /// Recall of user words, ledger and the newest rounds, as a policy of the same engine.
     pub words_and_ledger: Row,
-    /// What the policy of the replay kept, with one search of the session for each name that it did not keep.
+    /// As `own`, with one search of the session for each missing name.
     pub with_search: Row,
-    /// Compactions that are not counted, because too few names were needed after them.
+    /// Compactions not counted, as too few names were needed after them.
     pub skipped: usize,
 }
 
-/// A message of the source as the measure reads it.
+/// A message of the source, read in advance.
 struct Measured {
     is_assistant: bool,
     said: String,
@@ -89,7 +89,7 @@ struct Measured {
 }
 
 impl<'a> Measure<'a> {
-    /// Reads the whole source once: the measure knows the future.
+    /// Reads the whole source in advance, because later calls define the needed names.
     pub fn new(import: &Import, policy: &Policy, counter: &'a dyn TokenCount) -> Self {
         let messages = import.entries.iter().filter_map(|entry| match entry {
             Entry::Message(message) => Some(Measured::of(&message.body, counter)),
@@ -106,7 +106,7 @@ impl<'a> Measure<'a> {
         }
     }
 
-    /// Names in the arguments of the next calls that stood before `at` and that nothing showed again before that use.
+    /// Names in the arguments of the next calls that occur before `at` and not between `at` and their first use.
     fn needed(&self, at: usize) -> BTreeSet<String> {
         let (past, future) = self.messages.split_at(at.min(self.messages.len()));
         let texts = past.iter().flat_map(|m| [m.said.as_str(), m.arguments.as_str()]);
@@ -125,7 +125,7 @@ impl<'a> Measure<'a> {
         needed
     }
 
-    /// The newest messages before `at` that weigh `tokens` at most.
+    /// The newest messages before `at` that fit in `tokens`, and their tokens.
     fn tail(&self, at: usize, tokens: u32) -> (String, u32) {
         let mut kept = Vec::new();
         let mut used = 0;
@@ -158,8 +158,8 @@ impl Measured {
     }
 }
 
-/// What a prompt shows of the session, as text, with its weight; tools and system block left out. A compaction block
-/// counts, wherever it stands.
+/// The session's part of a prompt, as text and in tokens, without tools and system text. A compaction block counts
+/// in any placement.
 fn shown(source: Source<'_>, record: &Compaction) -> (String, u32) {
     let prompt = prompt::draft(source, Some(record));
     let is_system = |item: &&prompt::item::Item| item.role != prompt::item::Role::System;
@@ -205,15 +205,15 @@ impl Watch for Measure<'_> {
     }
 }
 
-/// Whether one search for this name, as a model makes it, shows it.
+/// `true` if one search for this name, with a model's defaults, shows it.
 fn finds(transcript: &Transcript, name: &str) -> bool {
     let query = Query { words: Words::of(name), before: None, limit: HITS, hidden: false };
     let found = search::find(transcript.messages().iter().rev().map(|message| &**message), &query);
     found.hits.iter().any(|hit| hit.excerpt.text.contains(name))
 }
 
-/// The rows of several policies over one source and window, the simplest first; what is compared with them is taken
-/// where the first of them compacted.
+/// Returns the rows of several policies over one source and window, the simplest first. The rows that are not a
+/// policy's own are those at the first policy's compactions.
 pub fn rows<'m>(measures: &'m [Measure<'_>]) -> Vec<&'m Row> {
     let first = measures.first();
     let compared = first.map(|measure| [&measure.raw_tail, &measure.words_and_ledger]);

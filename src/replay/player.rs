@@ -1,5 +1,5 @@
-//! A session into which a recorded conversation is played, message by message, and which renders as for an editor that
-//! runs its own loop. The model that writes summaries answers at once or not at all: a replay has no clock.
+//! A session fed with a recorded conversation, message by message, that renders as for an editor with its own agent
+//! loop. The model that writes summaries is polled once per request, as a replay has no clock.
 
 use super::{Options, Summarizer, Unfit};
 use engine::compact::record::Compaction;
@@ -19,9 +19,9 @@ use session::stored::{Driver, Head, Origin, Prefix};
 use session::{Opening, Session, StepContext};
 use std::task::{Context, Poll, Waker};
 
-/// The time of every step: no prompt depends on it.
+/// Timestamp of every step; no prompt depends on it.
 const STAMP: &str = "1970-01-01T00:00:00Z";
-/// The one request that waits for an answer.
+/// Identifies the only open request.
 const RENDER: ReplyTo = ReplyTo(0);
 
 /// The session of a replay, with the model that writes its summaries.
@@ -31,10 +31,10 @@ pub(super) struct Player<'a> {
     model: &'a mut Summarizer,
 }
 
-/// What became of one render.
+/// The result of one render.
 pub(super) struct Rendered {
     pub outcome: Result<Prompt, Unfit>,
-    /// The compaction that was made for it, also where nothing fitted in the end.
+    /// The compaction made for this render, even if no prompt fitted in the end.
     pub made: Option<Compaction>,
 }
 
@@ -65,7 +65,7 @@ impl<'a> Player<'a> {
         self.session.fixed()
     }
 
-    /// Appends a message. The usage that its provider reported is left out: it is of the source's own prompt.
+    /// Appends a message without its reported usage, which belongs to the source's own prompt.
     pub fn append(&mut self, mut message: NewMessage) {
         if let Body::Assistant { beside, .. } = &mut message.body {
             beside.usage = None;
@@ -76,7 +76,7 @@ impl<'a> Player<'a> {
     /// Renders the prompt of the next model call.
     ///
     /// # Errors
-    /// The session refuses to, and not for want of room.
+    /// Fails if the session refuses the render for a reason other than size.
     pub fn render(&mut self) -> Result<Rendered, Refusal> {
         let known = self.session.transcript().compactions().len();
         let mut input = Input::Command(RENDER, Command::Render(Box::<Render>::default()));
@@ -107,7 +107,7 @@ impl<'a> Player<'a> {
         Ok(Rendered { outcome, made })
     }
 
-    /// Polls the model once; without an answer then, its deadline has passed.
+    /// Polls the model once; a pending answer counts as past its deadline.
     fn ask(&mut self, ask: &AskModel) -> Input {
         let Some(model) = self.model.as_deref_mut() else { return Input::Expired(Timer::Model(ask.call)) };
         let mut deltas = Vec::new();

@@ -1,5 +1,5 @@
-//! The figures of a replay as JSON, one object per file: the contract of `replay --json`. Byte-identical between runs
-//! but for the duration, which is there only when asked for.
+//! The figures of a replay as JSON, one object per file: the contract of `replay --json`. Byte-identical between runs,
+//! except for the duration, which is optional.
 
 use super::estimate::EstimateLine;
 use super::{Replayed, Unfit, UserMessages};
@@ -23,7 +23,7 @@ pub struct Report {
     tool_calls: usize,
     tool_results: usize,
     orphan_calls: usize,
-    /// Of all messages that a model may see: what was new at some time.
+    /// Tokens of all messages not hidden from the model, each counted once.
     message_tokens: u64,
     renders: u32,
     window: u32,
@@ -61,7 +61,7 @@ struct CompactionLine {
     mode: Mode,
     tokens_before: u32,
     tokens_after: u32,
-    /// The most that it was to leave, in tokens. What fits between it and the limit bounds how many there can be.
+    /// Maximum prompt size aimed at, in tokens. Its distance to the limit bounds the number of compactions.
     target: Option<u32>,
     covers_from_ord: Option<Ordinal>,
     covers_to_ord: Option<Ordinal>,
@@ -82,27 +82,27 @@ struct Work {
     text_bytes: u64,
 }
 
-/// What a transcript holds, counted from the transcript.
+/// Counts of a transcript's parts.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct Counts {
-    /// Messages, hidden ones too.
+    /// Number of messages, hidden ones included.
     pub messages: usize,
-    /// Turns.
+    /// Number of turns.
     pub turns: usize,
-    /// Rounds.
+    /// Number of rounds.
     pub rounds: usize,
-    /// Tool calls.
+    /// Number of tool calls.
     pub calls: usize,
-    /// Tool results.
+    /// Number of tool results, those without a call included.
     pub results: usize,
-    /// Calls that no result answers.
+    /// Number of calls without a result.
     pub orphan_calls: usize,
-    /// Tokens of the messages that a model may see, each as it is shown when it is new.
+    /// Tokens of the messages not hidden from the model, each as it is first shown.
     pub tokens: u64,
 }
 
 impl Counts {
-    /// Counts a transcript.
+    /// Counts the parts of a transcript.
     pub fn of(transcript: &engine::transcript::Transcript) -> Self {
         let results = transcript.messages().iter().filter(|m| matches!(m.body, Body::Tool(_))).count();
         let shown = transcript.messages().iter().filter(|message| !message.is_hidden());
@@ -120,7 +120,7 @@ impl Counts {
 }
 
 impl Report {
-    /// The report of one file.
+    /// Builds the report of one file.
     pub fn new(file: &str, import: &Import, replayed: &Replayed, duration_ms: Option<u64>) -> Self {
         let counts = Counts::of(&replayed.transcript);
         Self {
@@ -167,7 +167,7 @@ impl Report {
     }
 }
 
-/// A share rounded to six places; nothing to share is all of it.
+/// Returns the share, rounded to six places, or 1 if `whole` is 0.
 fn share(part: u64, whole: u64) -> f64 {
     if whole == 0 { 1.0 } else { (part as f64 / whole as f64 * 1e6).round() / 1e6 }
 }
@@ -194,7 +194,7 @@ impl CannotFitLine {
 }
 
 impl CompactionLine {
-    /// The range is all that is out of sight: covered by the block, or, in mode `dropped`, left out.
+    /// The range spans all messages no longer shown: covered by the block, or left out in mode `dropped`.
     fn new(render: u32, record: &Compaction) -> Self {
         let from = record.covers.or(record.dropped).map(|Span { from, .. }| from);
         let to = record.dropped.or(record.covers).map(|Span { to, .. }| to);

@@ -1,4 +1,4 @@
-//! A replay as people read it: a row per turn, compactions marked, totals. Not for programs; they take `--json`.
+//! A replay as a table for people: a row per turn, compactions marked, totals. Programs use `--json`.
 
 use super::measure::{LEAST_NEEDED, Measure, Row, rows};
 use super::report::Counts;
@@ -10,7 +10,7 @@ use engine::text::first_line;
 use import::Import;
 use std::fmt::Write;
 
-/// Collects the rows while a replay goes on.
+/// Collects the rows during a replay.
 #[derive(Debug, Default)]
 pub struct Rows {
     rows: Vec<TurnRow>,
@@ -56,10 +56,10 @@ fn request(render: &Render<'_>) -> String {
     texts.first().map_or_else(|| "(no request)".into(), |text| first_line(text, 44))
 }
 
-/// Colours for a terminal; nothing elsewhere.
+/// Style of the output.
 #[derive(Debug, Clone, Copy)]
 pub struct Style {
-    /// Whether to colour at all.
+    /// `true` to write ANSI colours, for a terminal.
     pub colour: bool,
 }
 
@@ -69,7 +69,7 @@ impl Style {
     }
 }
 
-/// The table of one file.
+/// Returns the table of one file.
 pub fn table(file: &str, import: &Import, replayed: &Replayed, rows: &Rows, style: Style) -> String {
     let counts = Counts::of(&replayed.transcript);
     let mut out = String::new();
@@ -155,13 +155,13 @@ fn totals(out: &mut String, import: &Import, replayed: &Replayed, style: Style) 
     }
 }
 
-/// Cut and padded to a number of characters.
+/// Cuts or pads a text to `width` characters.
 fn padded(text: &str, width: usize) -> String {
     let cut: String = text.chars().take(width).collect();
     format!("{cut:<width$}")
 }
 
-/// The rows of `measure` for one file and window; `unfit` prompts could not be made to fit under any of the policies.
+/// Returns the table of `measure` for one file and window. `unfit` counts prompts that did not fit, over all policies.
 pub fn measure_table(
     file: &str,
     window: u32,

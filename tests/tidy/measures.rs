@@ -1,14 +1,20 @@
 //! Measures of the tree's shape: files per folder, files with a type's methods, import cycles, doc comments
-//! that begin with a pronoun. `SHAPE` lists trees above a limit, with figures that may only fall.
+//! that begin with a pronoun.
 
-use super::tables::{CRATES, SHAPE, Shape};
+use super::tables::CRATES;
 use super::{File, none, root, rust_files};
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
 use std::path::Path;
 
-/// Limits of every tree that `SHAPE` does not list.
-const LIMITS: Shape = Shape { files: 20, spread: 3, circle: 3, pronouns: 5 };
+/// Most source files in one folder.
+const FILES: usize = 20;
+/// Most files in which one type has inherent methods.
+const SPREAD: usize = 3;
+/// Most files that import each other in a circle.
+const CIRCLE: usize = 3;
+/// Most doc comments that begin with a pronoun, in percent of a tree's.
+const BEGINNINGS: usize = 1;
 
 /// Words that a doc comment must not begin with, since they do not name the item.
 const PRONOUNS: &[&str] = &["It", "What", "Who", "Whether"];
@@ -21,10 +27,6 @@ fn trees() -> Vec<String> {
     crates.chain(["src".to_owned()]).collect()
 }
 
-fn limits(tree: &str) -> &'static Shape {
-    SHAPE.iter().find(|(listed, _)| *listed == tree).map_or(&LIMITS, |(_, shape)| shape)
-}
-
 /// A measured value of a tree, with its cause.
 struct Figure {
     tree: String,
@@ -32,17 +34,12 @@ struct Figure {
     detail: String,
 }
 
-/// Fails for each value above its tree's limit, and for each listed limit that is no longer needed.
-fn hold(figures: Vec<Figure>, what: &str, of: fn(&Shape) -> usize) {
-    let mut faults = Vec::new();
-    for Figure { tree, value, detail } in figures {
-        let (limit, common) = (of(limits(&tree)), of(&LIMITS));
-        if value > limit {
-            faults.push(format!("{tree}: {value}, at most {limit}: {detail}"));
-        } else if limit > common && value <= common {
-            faults.push(format!("{tree}: {value}, so {common} may stand in SHAPE instead of {limit}"));
-        }
-    }
+/// Fails for each figure above the limit.
+fn hold(figures: impl Iterator<Item = Figure>, limit: usize, what: &str) {
+    let over = figures.filter(|figure| figure.value > limit);
+    let faults: Vec<String> = over
+        .map(|Figure { tree, value, detail }| format!("{tree}: {value}, at most {limit}: {detail}"))
+        .collect();
     none(&faults, what);
 }
 
@@ -53,7 +50,7 @@ fn folders_hold_few_files() {
         let (folder, value) = fullest(&root().join(&tree));
         Figure { tree, value, detail: folder }
     });
-    hold(figures.collect(), "files in one folder", |shape| shape.files);
+    hold(figures, FILES, "files in one folder");
 }
 
 /// The folder at or below this one with the most source files, and their number.
@@ -75,7 +72,7 @@ fn methods_of_one_type_stand_in_few_files() {
         let (name, places) = most.unwrap_or_default();
         Figure { tree, value: places.len(), detail: name }
     });
-    hold(figures.collect(), "files in which one type has inherent methods", |shape| shape.spread);
+    hold(figures, SPREAD, "files in which one type has inherent methods");
 }
 
 /// Types with the files that have inherent methods of them. Types of one name are distinguished by their
@@ -138,7 +135,7 @@ fn imports_run_in_small_circles_at_most() {
         let circle = largest_circle(&imports(&files));
         Figure { tree, value: circle.len(), detail: circle.join(" ") }
     });
-    hold(figures.collect(), "files that import each other in a circle", |shape| shape.circle);
+    hold(figures, CIRCLE, "files that import each other in a circle");
 }
 
 /// Imports between files of one crate, by `crate` and `super`. Naming an own child module is not an import.
@@ -193,7 +190,7 @@ fn doc_comments_begin_with_the_thing() {
         let detail = format!("{around} of {blocks} blocks begin with one of {}", PRONOUNS.join(", "));
         Figure { tree, value: (around * 100).div_ceil(blocks.max(1)), detail }
     });
-    hold(figures.collect(), "doc comments that begin with a pronoun, per cent", |shape| shape.pronouns);
+    hold(figures, BEGINNINGS, "doc comments that begin with a pronoun, per cent");
 }
 
 /// The first word of each doc comment.

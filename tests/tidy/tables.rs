@@ -131,18 +131,3 @@ pub const ENGINE: &[(&str, &[&str])] = &[
     ),
     ("compact", &["compact::record", "id", "message", "prompt", "settings", "text", "tokens", "transcript"]),
 ];
-
-/// Measured values of a tree's shape.
-pub struct Shape {
-    /// Source files in one folder.
-    pub files: usize,
-    /// Files in which one type has inherent methods.
-    pub spread: usize,
-    /// Files that import each other in a circle.
-    pub circle: usize,
-    /// Doc comments that begin with a pronoun, in percent.
-    pub pronouns: usize,
-}
-
-/// Trees above a limit, with their current values, which may only fall.
-pub const SHAPE: &[(&str, Shape)] = &[("src", Shape { files: 20, spread: 7, circle: 3, pronouns: 5 })];

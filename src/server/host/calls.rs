@@ -178,7 +178,7 @@ impl Calls {
                     client.usage(session.id(), used, usage, UsageSource::Provider, estimator);
                 }
                 let said = outcome.and_then(|result| {
-                    let said = Reading::new().answer(&result);
+                    let said = convert::answer(&result);
                     said.map_err(|error| Failure::from(unread(error.to_string())))
                 });
                 Some(Input::ModelDone(call, said))

@@ -15,8 +15,9 @@ use session::input::{Render, Summarize};
 pub(in crate::server) fn render(params: PromptRenderParams) -> Result<Render, ProtocolError> {
     let mut reading = Reading::new();
     let history = params.history.as_deref();
-    let history =
-        history.map(|history| reading.field("history", |reading| reading.history(history))).transpose()?;
+    let history = history
+        .map(|history| reading.field("history", |reading| convert::history(reading, history)))
+        .transpose()?;
     let has_rounds = params.rounds.is_some() || params.tool_results.is_some();
     let current = match params.input {
         Some(input) => {
@@ -29,7 +30,7 @@ pub(in crate::server) fn render(params: PromptRenderParams) -> Result<Render, Pr
                 metadata: params.metadata,
                 ..turn::Turn::default()
             };
-            let mut turn = reading.current(&given)?;
+            let mut turn = convert::turn(&mut reading, &given)?;
             turn.detailed = has_rounds;
             let results = params.tool_results.unwrap_or_default();
             let results = reading.field("toolResults", |reading| {

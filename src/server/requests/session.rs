@@ -45,7 +45,7 @@ pub(in crate::server) fn open(
 }
 
 fn turns(history: Option<&[turn::Turn]>) -> Result<Option<Vec<HistoryTurn>>, ProtocolError> {
-    let read = |history| Reading::new().field("history", |reading| reading.history(history));
+    let read = |history| Reading::new().field("history", |reading| convert::history(reading, history));
     Ok(history.map(read).transpose()?)
 }
 

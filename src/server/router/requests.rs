@@ -121,7 +121,8 @@ impl RequestHandler<'_> {
             }
             Session::AppendRound(params) => {
                 self.router.replies.set_turn(to, params.turn_id);
-                let round = Reading::new().field("round", |reading| reading.round(&params.round))?;
+                let round =
+                    Reading::new().field("round", |reading| convert::round(reading, &params.round))?;
                 self.command(to, &params.session_id, Command::AppendRound(round))
             }
             Session::Render(params) => self.render(to, params),

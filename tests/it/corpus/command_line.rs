@@ -1,9 +1,9 @@
-//! What the command line says and which code it ends with, on files of a few lines.
+//! Output and exit codes of the command line, on files of a few lines.
 
 use super::{Folder, Ran, dumps, threadhold};
 use serde_json::{Value, json};
 
-/// A session of one question, one call and one answer, in the format of pi.
+/// A session of one request, one tool call and one answer, in the format of pi.
 const SESSION: &str = r#"{"type":"session","id":"s","cwd":"/w"}
 {"type":"message","id":"1","message":{"role":"user","content":"say what is in a.txt"}}
 {"type":"message","id":"2","message":{"role":"assistant","content":[{"type":"toolCall","id":"c","name":"read","arguments":{"path":"a.txt"}}]}}
@@ -11,7 +11,7 @@ const SESSION: &str = r#"{"type":"session","id":"s","cwd":"/w"}
 {"type":"message","id":"4","message":{"role":"assistant","content":[{"type":"text","text":"It says hello."}]}}
 "#;
 
-/// What a run says that could not do its work: nothing on standard output, code 2.
+/// Runs a command that must fail with code 2 and without standard output; returns standard error.
 fn complaint(arguments: &[&str]) -> String {
     let ran = threadhold(arguments);
     assert_eq!((ran.code, ran.out.as_str()), (Some(2), ""), "{arguments:?}: {}", ran.err);
@@ -19,7 +19,7 @@ fn complaint(arguments: &[&str]) -> String {
     ran.err
 }
 
-/// What stands on standard error beside the lines that tell who waits for over a second how far it is.
+/// Lines of standard error, without the progress lines that appear after one second.
 fn complaints(err: &str) -> Vec<&str> {
     let is_progress = |line: &&str| line.ends_with(" prompts") && !line.contains('\u{1b}');
     err.lines().filter(|line| !is_progress(line)).collect()
@@ -34,7 +34,7 @@ fn a_misspelled_command_gets_a_suggestion() {
 }
 
 #[test]
-fn bad_usage_names_what_is_bad_and_what_is_known() {
+fn bad_usage_names_the_bad_and_the_known_values() {
     let folder = Folder::new("usage");
     let file = folder.file("s.jsonl", SESSION);
     let complaint_of = |more: &[&str]| complaint(&[&["replay", &file], more].concat());
@@ -116,12 +116,11 @@ fn session(messages: Vec<Value>) -> String {
     lines.map(|line| line.to_string() + "\n").collect()
 }
 
-/// What a source's provider reported is compared with what was estimated, as a whole and turn by turn.
-///
+/// The estimates are compared with the reports of the source's provider, as a whole and turn by turn.
 #[test]
-fn a_line_tells_how_far_estimates_were_off_turn_by_turn() {
+fn a_line_reports_estimate_errors_as_a_whole_and_per_turn() {
     let folder = Folder::new("estimates");
-    // 105 tokens with what a message has around it.
+    // 105 tokens, the framing of a message included.
     let asks = || json!({ "role": "user", "content": "and on ".repeat(50) });
     // Ten tokens.
     let says = |reported: Option<u32>| {
@@ -133,14 +132,14 @@ fn a_line_tells_how_far_estimates_were_off_turn_by_turn() {
     let messages = vec![
         asks(),
         says(Some(1000)),
-        // Twice as much as is estimated.
+        // Twice the estimate.
         asks(),
         says(Some(1230)),
-        // As much as is estimated, and then twice as much again.
+        // Equal to the estimate, then twice the estimate again.
         asks(),
         says(Some(1345)),
         says(Some(1365)),
-        // Nothing is known of this turn.
+        // A turn without a report.
         asks(),
         says(None),
     ];
@@ -157,9 +156,9 @@ fn a_line_tells_how_far_estimates_were_off_turn_by_turn() {
     assert_eq!((&line["estimate"], &line["messageTokens"]), (&expected, &json!(4 * 105 + 5 * 10)));
 }
 
-/// A compaction is told with the size that it aimed at: half of the room above what cannot be given up.
+/// The target of a compaction is the midpoint between the tokens that must stay and the limit.
 #[test]
-fn a_line_tells_each_compaction_and_what_it_aimed_at() {
+fn a_line_reports_each_compaction_with_its_target() {
     let folder = Folder::new("compactions");
     let mut messages = vec![json!({ "role": "user", "content": "Read all." })];
     for n in 0..4 {
@@ -179,7 +178,7 @@ fn a_line_tells_each_compaction_and_what_it_aimed_at() {
         let prompt: Value = serde_json::from_slice(&std::fs::read(&dumps(&dump)[&render]).unwrap()).unwrap();
         prompt["tokens"].as_u64().unwrap()
     };
-    // The first prompt has nothing but what stays; a round is what the second one has more.
+    // The first prompt holds only the fixed part; the second one adds a round.
     let (fixed, round) = (tokens(0), tokens(1) - tokens(0));
     let expected = json!([{
         "id": "replay/c0", "render": 3, "trigger": "budgetExceeded", "mode": "limitHistory",
@@ -191,7 +190,7 @@ fn a_line_tells_each_compaction_and_what_it_aimed_at() {
 }
 
 #[test]
-fn how_long_it_took_is_told_only_to_who_asks() {
+fn duration_is_reported_only_with_timings() {
     let folder = Folder::new("timings");
     let file = folder.file("s.jsonl", SESSION);
     let keys = |more: &[&str]| -> Vec<String> {
@@ -220,12 +219,12 @@ fn several_files_give_one_line_and_one_folder_each() {
 
     let missing = folder.path("missing.jsonl");
     let ran = threadhold(["replay", &files[0], &missing, "--json"]);
-    assert_eq!((ran.code, ran.lines().len()), (Some(2), 1), "what was done before is shown");
+    assert_eq!((ran.code, ran.lines().len()), (Some(2), 1), "the files before the missing one are reported");
     assert!(ran.err.contains(&missing), "{}", ran.err);
 }
 
 #[test]
-fn a_dump_says_what_a_model_would_have_been_sent() {
+fn a_dump_holds_the_messages_of_the_model_request() {
     let folder = Folder::new("dump");
     let file = folder.file("s.jsonl", SESSION);
     let dump = folder.path("prompts");
@@ -247,7 +246,7 @@ fn a_dump_says_what_a_model_would_have_been_sent() {
 }
 
 #[test]
-fn a_call_without_a_result_gets_a_stand_in_and_is_counted() {
+fn an_orphan_call_gets_a_stand_in_and_is_counted() {
     let folder = Folder::new("orphan");
     let kept: Vec<&str> = SESSION.lines().filter(|line| !line.contains("toolResult")).collect();
     let file = folder.file("s.jsonl", &kept.join("\n"));
@@ -263,7 +262,7 @@ fn a_call_without_a_result_gets_a_stand_in_and_is_counted() {
 }
 
 #[test]
-fn a_prompt_that_cannot_fit_ends_with_its_own_code_and_sizes() {
+fn an_oversized_prompt_exits_with_code_1_and_sizes() {
     let folder = Folder::new("unfit");
     let long = SESSION.replace("say what is in a.txt", &"word ".repeat(5_000));
     let file = folder.file("long.jsonl", &long);
@@ -277,11 +276,11 @@ fn a_prompt_that_cannot_fit_ends_with_its_own_code_and_sizes() {
 
     let short = folder.file("short.jsonl", SESSION);
     let ran = threadhold(["replay", &file, &short, "--window", "2000", "--json"]);
-    assert_eq!((ran.code, ran.lines().len()), (Some(1), 2), "the other file is replayed all the same");
+    assert_eq!((ran.code, ran.lines().len()), (Some(1), 2), "the other file is replayed too");
 }
 
 #[test]
-fn a_table_that_no_terminal_shows_has_no_colours() {
+fn a_table_without_a_terminal_has_no_colours() {
     let folder = Folder::new("table");
     let file = folder.file("s.jsonl", SESSION);
     let Ran { code, out, err } = threadhold(["replay", &file]);

@@ -1,5 +1,5 @@
-//! The checker itself is checked: each damage done to good prompts is found, and found by the check that is meant for
-//! it. A checker that never complains proves nothing.
+//! Tests of the checker: each damage done to good prompts is found, and by the checks meant for it. A checker that
+//! never complains proves nothing.
 
 use super::{Folder, dumps, threadhold};
 use crate::checker::Check::{self, *};
@@ -8,7 +8,7 @@ use crate::checker::source::{Said, Source, Speaker};
 use serde_json::{Value, json};
 use std::collections::BTreeSet;
 
-/// Prompts of one replay with all that they are checked against.
+/// Prompts of one replay, with the source and the figures to check them against.
 #[derive(Clone)]
 struct Replayed {
     source: Source,
@@ -17,7 +17,7 @@ struct Replayed {
 }
 
 impl Replayed {
-    /// A session in which every way to show a message comes up: whole, shortened, kept, covered, hidden, stood in for.
+    /// Replays a session that shows messages in every form: whole, shortened, kept, covered, hidden, stood in for.
     fn new() -> Self {
         let folder = Folder::new("damage");
         let file = folder.file("s.jsonl", &session());
@@ -33,7 +33,7 @@ impl Replayed {
         }
     }
 
-    /// The checks that find something, each once.
+    /// Returns the checks that find a fault, each once.
     fn found(&self) -> Vec<Check> {
         let mut checker = Checker::new(&self.source, &self.line);
         for (render, prompt) in self.prompts.iter().enumerate() {
@@ -48,27 +48,27 @@ impl Replayed {
         self.prompts.last_mut().unwrap()["messages"].as_array_mut().unwrap()
     }
 
-    /// The place of the last item in the last prompt that is so.
+    /// Returns the index of the last item in the last prompt for which `is` holds.
     fn place(&mut self, is: impl Fn(&Value) -> bool) -> usize {
         self.items().iter().rposition(is).unwrap()
     }
 
-    /// Puts a byte behind the last text of the last prompt that is shown so.
+    /// Appends a byte to the last item of this form and role in the last prompt.
     fn alter(&mut self, how: &'static str, role: &'static str) {
         let at = self.place(shown_as(how, role));
         let words = self.items()[at]["content"].as_str().unwrap().to_owned();
         self.items()[at]["content"] = json!(words + ".");
     }
 
-    /// Adds one to a figure of the line.
+    /// Adds one to the figure at a JSON pointer.
     fn raise(&mut self, pointer: &str) {
         let figure = self.line.pointer_mut(pointer).unwrap();
         *figure = json!(figure.as_u64().unwrap() + 1);
     }
 }
 
-/// Some turns of reading files, in the format of pi. The model says much and the files are small, so that shortening
-/// results gains little and rounds must be covered.
+/// A session of turns that read files, in the format of pi. The answers are long and the files small, so that
+/// shortening results gains little and rounds must be covered.
 fn session() -> String {
     let mut lines = vec![json!({"type": "session", "id": "s", "cwd": "/w"})];
     let mut push = |message: Value| {
@@ -114,7 +114,7 @@ fn is_stand_in(item: &Value) -> bool {
     item["role"] == "tool" && item.get("sources").is_none()
 }
 
-/// A damage by its name, how it is done, and all checks that find it.
+/// Name of a damage, the function that does it, and all checks that find it.
 type Damage = (&'static str, fn(&mut Replayed), &'static [Check]);
 
 const TO_MESSAGES: [Damage; 8] = [
@@ -278,7 +278,7 @@ const TO_THE_REST: [Damage; 15] = [
         "no system message",
         |bad| {
             let text = json!({"type": "text", "text": "Be brief."});
-            // Behind all others, so that these keep their ordinals.
+            // After all others, which thus keep their ordinals.
             bad.source.messages.push(Said::new(Speaker::System, vec![text]));
         },
         &[System],
@@ -350,7 +350,7 @@ const TO_THE_REST: [Damage; 15] = [
 ];
 
 #[test]
-fn every_damage_is_found_by_the_checks_that_are_meant_for_it() {
+fn every_damage_is_found_by_its_checks() {
     let mut good = Replayed::new();
     assert_eq!(good.found(), []);
     for (how, role) in [("raw", "user"), ("raw", "assistant"), ("raw", "tool"), ("kept", "user")] {

@@ -1,15 +1,15 @@
-//! Every built-in policy over every transcript, judged by what `replay --json` says and by nothing else: prompts that
-//! begin as the one before, compactions that come no sooner than new tokens do, and what
-//! `measure` says that they keep. What a prompt holds is the checker's.
+//! Every built-in policy over every transcript, judged only by the output of `replay --json` and `measure`: prompts
+//! extend the previous one, compactions come no sooner than new tokens do, and needed names are kept. The content of
+//! the prompts is tested by the checker.
 
 use super::{FILES, threadhold, transcripts};
 use engine::compact::policy::presets::ALL;
 use serde_json::Value;
 
-/// The session that must keep nine tenths of its prefixes at 32,000.
+/// The session that must keep nine tenths of its prefixes at a window of 32,000.
 const LONG: &str = "pi-large-session.jsonl";
 
-/// A compaction as a line tells it, in tokens.
+/// A compaction in the output of `replay --json`, in tokens.
 #[derive(Debug)]
 struct Compacted {
     before: u64,
@@ -26,7 +26,7 @@ impl Compacted {
     }
 }
 
-/// Judges one line. `compacts` is false for a policy that never does.
+/// Checks one line. `compacts` is `false` for a policy that never compacts.
 fn judged(line: &Value, name: &str, compacts: bool) {
     let limit = line["limit"].as_u64().unwrap();
     let new = line["messageTokens"].as_u64().unwrap();
@@ -43,21 +43,21 @@ fn judged(line: &Value, name: &str, compacts: bool) {
     }
     for one in &made {
         assert!(one.after < one.before && one.after <= one.target && one.target <= limit, "{name}: {one:?}");
-        // Only the last rung may be content with the limit.
+        // Only the last stage may aim at the limit.
         assert!(one.target < limit || one.dropped, "{name}: {one:?}");
     }
-    // One by one: the next comes when as much is new as lies between target and limit.
+    // One by one: the next comes only after as many new tokens as lie between target and limit.
     for two in made.windows(2) {
         let came = two[1].before - two[0].after;
         assert!(came >= limit - two[0].target, "{name}: again after {came} new tokens, {two:?} of {limit}");
     }
-    // All together, as it was promised.
+    // All together: the bound on their number.
     let Some(least) = made.iter().map(|one| limit - one.target).min() else { return };
     let bound = new.div_ceil(least.max(1)) + 1;
     assert!(made.len() as u64 <= bound, "{name}: {} compactions, {bound} are allowed", made.len());
 }
 
-/// All transcripts under all policies at one window.
+/// Replays all transcripts under all policies at one window.
 fn every_preset(window: u32) {
     let Some(transcripts) = transcripts() else { return };
     let files = FILES.map(|(name, ..)| transcripts.join(name).display().to_string());
@@ -84,24 +84,24 @@ fn every_preset(window: u32) {
 }
 
 #[test]
-fn every_preset_at_16_000_compacts_by_what_is_new_and_keeps_its_prefixes() {
+fn presets_at_16_000_bound_compactions_and_keep_prefixes() {
     every_preset(16_000);
 }
 
 #[test]
-fn every_preset_at_32_000_compacts_by_what_is_new_and_keeps_its_prefixes() {
+fn presets_at_32_000_bound_compactions_and_keep_prefixes() {
     every_preset(32_000);
 }
 
 #[test]
-fn every_preset_at_64_000_compacts_by_what_is_new_and_keeps_its_prefixes() {
+fn presets_at_64_000_bound_compactions_and_keep_prefixes() {
     every_preset(64_000);
 }
 
-/// The goals of what is kept without any model, at no more tokens than a raw tail of the same target; and what a search
-/// for the rest brings.
+/// Minimum recall without any model, which must also exceed that of a raw tail of at most the same size; with one
+/// search for each missing name, at least 0.99.
 #[test]
-fn what_the_next_calls_needed_is_kept_or_found() {
+fn names_needed_by_later_calls_are_kept_or_found() {
     let Some(transcripts) = transcripts() else { return };
     let file = transcripts.join(LONG).display().to_string();
     for (window, goal) in [("16000", 0.85), ("32000", 0.97), ("64000", 0.99)] {

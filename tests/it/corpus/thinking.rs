@@ -1,10 +1,10 @@
-//! Recorded Claude Code sessions with signed thinking: what we count of them against what their provider counted.
+//! Recorded Claude Code sessions with signed thinking: our token counts compared with the provider's.
 
 use super::{threadhold, transcripts};
 use serde_json::Value;
 use std::path::Path;
 
-/// Sessions, and how often each was compacted at a window of 32,000 while signatures were counted as text.
+/// Sessions, each with its compactions at a window of 32,000 while signatures were counted as text.
 const FILES: [(&str, u64); 4] = [
     ("claude-code-compacted-one.jsonl", 18),
     ("claude-code-compacted-two.jsonl", 22),
@@ -12,11 +12,11 @@ const FILES: [(&str, u64); 4] = [
     ("claude-code-compacted-four.jsonl", 11),
 ];
 
-/// What Claude 4.5 and 4.6 count for each hundred tokens of o200k: measured over growing prompts of such sessions nine of
-/// ten are within 112 and 139. The rest is what the provider reads of a prompt beside the file.
+/// Tokens of Claude 4.5 and 4.6 per hundred tokens of o200k: over growing prompts of such sessions, nine of ten
+/// measurements are within 112 and 139. The rest is text of the provider's prompt that the file does not hold.
 const PER_HUNDRED: std::ops::RangeInclusive<u64> = 110..=140;
 
-/// By how much prompts grew between the compactions of a session, in the provider's tokens.
+/// Growth of the prompts between the compactions of a session, summed, in the provider's tokens.
 fn grown(file: &Path) -> u64 {
     let text = std::fs::read_to_string(file).unwrap();
     let (mut grown, mut first, mut last) = (0, None, 0);

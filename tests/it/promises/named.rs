@@ -1,5 +1,5 @@
-//! The real transcripts: every window, every built-in policy, every prompt on the way. What is
-//! expected is read from the transcripts here, not asked of the engine.
+//! Every prompt of the real transcripts, in every window under every built-in policy. Expectations are
+//! computed from the transcripts here, not by the engine.
 
 use super::enact::messages;
 use super::sentinel::FILES;
@@ -23,31 +23,31 @@ use threadhold::replay::{Options, Render, Unfit, Watch, replay};
 
 const WINDOWS: [u32; 3] = [8_000, 16_000, 32_000];
 
-/// What broke each promise first; nothing where it was held everywhere.
+/// The first violation of each rule, or `None`.
 #[derive(Default)]
 struct Faults {
     p1: Option<String>,
     p5: Option<String>,
 }
 
-/// Looks at every prompt of a transcript.
+/// Checks every prompt of a transcript.
 struct Looks<'a> {
     name: String,
-    /// The words of the user messages, in order.
+    /// Texts of the user messages, in order.
     said: Vec<String>,
     policy: &'a Policy,
     faults: &'a mut Faults,
     seen: usize,
 }
 
-/// Notes the first thing that does not hold.
+/// Runs a check and stores its panic message, if it is the first violation.
 fn holds(fault: &mut Option<String>, look: impl FnOnce()) {
     if fault.is_some() {
         return;
     }
     if let Err(cause) = catch_unwind(AssertUnwindSafe(look)) {
         let said = cause.downcast_ref::<String>().cloned();
-        *fault = Some(said.unwrap_or_else(|| "it gave up".into()));
+        *fault = Some(said.unwrap_or_else(|| "panicked without a formatted message".into()));
     }
 }
 
@@ -65,7 +65,7 @@ impl Watch for Looks<'_> {
     }
 }
 
-/// Looks at every prompt of every transcript, in every window, under every policy, once for both promises.
+/// Checks every prompt of every transcript, in every window, under every policy, once for both tests.
 fn everywhere() -> &'static Faults {
     static FAULTS: OnceLock<Faults> = OnceLock::new();
     FAULTS.get_or_init(|| {
@@ -73,7 +73,7 @@ fn everywhere() -> &'static Faults {
         let Some(folder) = transcripts() else { return faults };
         for file in FILES {
             let import = import(&std::fs::read(folder.join(file)).unwrap(), None).unwrap();
-            // The chat replay's tools alone would fill a small window.
+            // The chat replay's tools alone would exceed a small window.
             let import = Import { tools: Vec::new(), ..import };
             for window in WINDOWS {
                 for policy in presets::ALL.map(|preset| preset.policy) {
@@ -91,7 +91,7 @@ fn everywhere() -> &'static Faults {
     })
 }
 
-/// One replay. In the smallest window there is no model that sums up.
+/// Replays a transcript. In the smallest window there is no model to summarize.
 fn lived(import: &Import, window: u32, policy: &Policy, name: String, faults: &mut Faults) {
     let options = Options {
         window,
@@ -105,7 +105,7 @@ fn lived(import: &Import, window: u32, policy: &Policy, name: String, faults: &m
     let replayed = replay(import, &options, &QuarterOfChars, &mut model, &mut looks).unwrap();
     let all = replayed.renders as usize;
     assert_eq!(looks.seen + replayed.unfit.len(), all, "{}", looks.name);
-    // What fits into no window is a request that leaves no room for the system text beside it.
+    // A prompt may be unfit only if system text and request alone exceed the limit.
     let leaves_none = |unfit: &Unfit| match unfit {
         Unfit::CannotFit(no) => no.system + no.current_message > no.limit,
         Unfit::Exceeded(_) => false,
@@ -127,10 +127,10 @@ fn words(item: &Item) -> String {
     item.texts().map(|text| text.to_string()).collect::<Vec<_>>().join("\n")
 }
 
-/// Every user message stands byte for byte in every prompt, in its order, or the loss ledger names it, and
-/// then the newest that it names had no room in the stated budget. The running request stands there always, once.
+/// Every prompt shows each user message byte for byte and in order, or the loss ledger names it, and
+/// then the newest named one exceeded the stated budget. The current request is always shown, once.
 #[test]
-fn every_user_message_stays_byte_for_byte_or_is_named_for_want_of_its_stated_room() {
+fn user_messages_are_shown_byte_for_byte_or_named() {
     assert_eq!(everywhere().p1, None);
 }
 
@@ -141,7 +141,7 @@ fn words_stand(said: &[String], render: &Render<'_>, prompt: &Prompt, name: &str
         .iter()
         .filter(|m| matches!(m.body, Body::User(_)) && m.visible_to_model && !m.body.is_empty())
         .collect();
-    // What was imported is what the source says, so that the words are compared with the source.
+    // The import equals the source, so the prompts are in fact compared with the source.
     let texts: Vec<String> = users.iter().map(|message| text_of(&message.body)).collect();
     assert_eq!(texts, said[..texts.len()], "{name}");
     let cut: BTreeSet<u32> = prompt.cuts.iter().filter_map(|cut| cut.ord).map(|ord| ord.0).collect();
@@ -155,25 +155,25 @@ fn words_stand(said: &[String], render: &Render<'_>, prompt: &Prompt, name: &str
             .map(|(at, _)| at)
             .collect();
         match places[..] {
-            [] => assert!(cut.contains(&message.ord.0), "{name}: {} is gone without a word", message.ord),
+            [] => assert!(cut.contains(&message.ord.0), "{name}: {} is missing and not reported", message.ord),
             [at] => {
                 assert_eq!(words(&prompt.items[at]), *text, "{name}: {}", message.ord);
                 shown.push(at);
             }
-            _ => panic!("{name}: {} stands there {} times", message.ord, places.len()),
+            _ => panic!("{name}: {} is shown {} times", message.ord, places.len()),
         }
     }
-    assert!(shown.is_sorted(), "{name}: in their order");
+    assert!(shown.is_sorted(), "{name}: out of order");
     let newest = users.last().expect("a request");
     let last = prompt.items.iter().rposition(|item| item.sources.iter().any(|s| s.ord == newest.ord));
-    let last = last.unwrap_or_else(|| panic!("{name}: the running request is not there"));
+    let last = last.unwrap_or_else(|| panic!("{name}: the current request is missing"));
     let follows = &prompt.items[last + 1..];
-    assert!(follows.iter().all(|item| item.role != Role::User), "{name}: nothing but its rounds follows it");
+    assert!(follows.iter().all(|item| item.role != Role::User), "{name}: a user follows the request");
 }
 
-/// The stated room for words of the covered span: a share of the limit, and never more than half of what system, request
-/// and rounds leave; the session's first request has its own. Of the words that are named and not shown the newest has
-/// no room in it beside those that are newer. Where rounds had to be dropped to the last, the running request alone stays.
+/// Checks the budget for user messages of the covered range: a share of the limit, at most half of the tokens left by
+/// system, request and rounds, less the session's first request. The newest message that is only named must not fit in
+/// it beside the newer ones. A record that dropped rounds is exempt, as it keeps only the current request.
 fn no_room_is_wasted(policy: &Policy, before: Source<'_>, record: &Compaction, name: &str) {
     let Some(newest) = record.reported_users.iter().max() else { return };
     if record.mode == Mode::Dropped {
@@ -200,13 +200,12 @@ fn no_room_is_wasted(policy: &Policy, before: Source<'_>, record: &Compaction, n
     let newer: u32 = newer.map(tokens).sum();
     assert!(
         newer + tokens(newest) > stated,
-        "{name}: {newest} is named, and {newer} of {stated} tokens are taken"
+        "{name}: {newest} is only named, but {newer} of {stated} tokens are used"
     );
 }
 
-/// No prompt holds an unanswered call or an orphan result, in the forms that providers take: as it is, with
-/// neighbouring users joined, without a role for the system, without one for results.
-///
+/// No prompt holds an unanswered call or an orphan result, in any form that providers take: unchanged, with
+/// neighbouring users joined, without a system role, without a tool role.
 #[test]
 fn no_prompt_holds_a_broken_pair_for_any_provider() {
     assert_eq!(everywhere().p5, None);
@@ -220,7 +219,7 @@ fn pairs_stand(prompt: &Prompt, name: &str) {
         items.iter().flat_map(|item| item.texts()).map(|text| text.to_string()).collect()
     };
     assert_eq!(texts(&joined), texts(&prompt.items), "{name}: a join loses nothing");
-    // With the system's text in front of the first user, and results in the user's name, roles take turns.
+    // With system text and results as user messages, user and assistant must alternate.
     let in_two_roles: Vec<Item> = prompt
         .items
         .iter()
@@ -237,7 +236,7 @@ fn pairs_stand(prompt: &Prompt, name: &str) {
             let [one, next] = pair else { continue };
             assert!(one.role != Role::User || next.role == Role::Assistant, "{name}: two users in a row");
             let is_between = next.role == Role::Assistant && one.role == Role::Assistant;
-            assert!(!is_between || one.calls.is_empty(), "{name}: a call and no result behind it");
+            assert!(!is_between || one.calls.is_empty(), "{name}: a call without a result");
         }
     }
     let calls: usize = prompt.items.iter().map(|item| item.calls.len()).sum();
@@ -245,19 +244,19 @@ fn pairs_stand(prompt: &Prompt, name: &str) {
     assert_eq!(calls, of_joined, "{name}");
 }
 
-/// Every call has its one result directly behind it, and no result stands anywhere else.
+/// Checks that every call is followed directly by its one result, and that there are no other results.
 fn answered_at_once(items: &[Item], name: &str) {
     let mut seen = BTreeSet::new();
     let mut items = items.iter().peekable();
     while let Some(item) = items.next() {
-        assert!(item.role != Role::Tool, "{name}: a result of nothing");
+        assert!(item.role != Role::Tool, "{name}: a result without a call");
         for call in &item.calls {
-            assert!(seen.insert(call.id.clone()), "{name}: an id twice");
+            assert!(seen.insert(call.id.clone()), "{name}: a duplicate call id");
         }
         let mut open: BTreeSet<_> = item.calls.iter().map(|call| call.id.clone()).collect();
         while let Some(answer) = items.next_if(|next| next.role == Role::Tool) {
             let is_of_it = answer.call_id.as_ref().is_some_and(|call| open.remove(call));
-            assert!(is_of_it, "{name}: an orphan");
+            assert!(is_of_it, "{name}: an orphan result");
         }
         assert!(open.is_empty(), "{name}: {open:?} is not answered");
     }
