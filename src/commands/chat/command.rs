@@ -33,7 +33,7 @@ pub(super) enum Command {
 
 /// The session that commands apply to.
 #[derive(Debug)]
-pub(super) struct CommandContext {
+pub(super) struct Context {
     /// Session id.
     pub session: String,
     /// Workspace folder of the session.
@@ -57,7 +57,7 @@ impl Command {
     }
 
     /// Sends the request. Returns its number.
-    pub async fn ask(&self, client: &mut Client, about: &CommandContext) -> i64 {
+    pub async fn ask(&self, client: &mut Client, about: &Context) -> i64 {
         let (session_id, workspace_folder) = (about.session.clone(), about.folder.clone());
         match self {
             Self::Compact(focus) => {

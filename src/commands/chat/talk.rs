@@ -1,7 +1,7 @@
 //! A chat in a terminal: typed lines become commands, events become text. Each state carries what it waits for.
 
 use super::client::{Client, ClientError, Incoming};
-use super::command::{Command, CommandContext, HELP, ended, in_vain};
+use super::command::{Command, Context, HELP, ended, in_vain};
 use super::opening::{self, Begin};
 use super::question::Question;
 use super::terminal::{Lines, Screen, interrupts};
@@ -29,9 +29,9 @@ use tokio::io::DuplexStream;
 use tokio::task::JoinSet;
 use tower_lsp::jsonrpc::Id;
 
-/// State of a chat.
+/// Phase of a chat.
 #[derive(Debug)]
-enum ChatState {
+enum Phase {
     /// Waits for a line.
     Resting,
     /// Waits for the response to this request, which starts a turn.
@@ -63,8 +63,8 @@ struct Talk {
     client: Client,
     screen: Screen,
     folder: PathBuf,
-    about: CommandContext,
-    doing: ChatState,
+    about: Context,
+    phase: Phase,
     running: JoinSet<(Recipient, ToolInvokeResult)>,
     /// The answer on screen: the id of its message, and the text shown so far.
     answer: (String, String),
@@ -89,7 +89,7 @@ pub(super) async fn talk(stream: DuplexStream, begin: Begin) -> Result<u8, Clien
     let mut lines = Lines::open();
     talk.rest_or_ask();
     loop {
-        let was_asking = matches!(talk.doing, ChatState::Asking(_));
+        let was_asking = matches!(talk.phase, Phase::Asking(_));
         let next = tokio::select! {
             heard = talk.client.hear() => match heard {
                 Some(heard) => talk.heard(heard).await,
@@ -100,7 +100,7 @@ pub(super) async fn talk(stream: DuplexStream, begin: Begin) -> Result<u8, Clien
             Some(()) = interrupts.recv() => talk.interrupted().await,
             line = lines.next(), if talk.reads() => talk.typed(line).await,
         };
-        if !was_asking && matches!(talk.doing, ChatState::Asking(_)) {
+        if !was_asking && matches!(talk.phase, Phase::Asking(_)) {
             lines.forget();
         }
         if next == Next::Leave || talk.screen.is_gone() {
@@ -125,13 +125,9 @@ impl Talk {
         let mut talk = Self {
             client,
             screen,
-            about: CommandContext {
-                session: opened.session_id.clone(),
-                folder: folder.display().to_string(),
-                task,
-            },
+            about: Context { session: opened.session_id.clone(), folder: folder.display().to_string(), task },
             folder,
-            doing: ChatState::Resting,
+            phase: Phase::Resting,
             running: JoinSet::new(),
             answer: Default::default(),
             is_interrupted: false,
@@ -145,51 +141,51 @@ impl Talk {
     /// Resumes the decision or the calls that were pending when the session was left.
     fn take_up(&mut self, opened: &Snapshot) {
         if let Some(pause) = &opened.pause {
-            self.doing = ChatState::Asking(Question::new(None, pause.reasons.clone()));
+            self.phase = Phase::Asking(Question::new(None, pause.reasons.clone()));
             return;
         }
         for call in &opened.pending_calls {
             self.run(Recipient::Call(call.tool_call_id.clone()), &call.name, &call.arguments.0);
-            self.doing = ChatState::Running;
+            self.phase = Phase::Running;
         }
     }
 
     /// `true` if a line can be typed now.
     const fn reads(&self) -> bool {
-        matches!(self.doing, ChatState::Resting | ChatState::Asking(_))
+        matches!(self.phase, Phase::Resting | Phase::Asking(_))
     }
 
     fn rest(&mut self) {
-        self.doing = ChatState::Resting;
+        self.phase = Phase::Resting;
         self.rest_or_ask();
     }
 
     /// Prompts for the input that the state waits for.
     fn rest_or_ask(&mut self) {
-        match &self.doing {
-            ChatState::Resting => self.screen.prompt("> "),
-            ChatState::Asking(question) => {
+        match &self.phase {
+            Phase::Resting => self.screen.prompt("> "),
+            Phase::Asking(question) => {
                 if let Some(reason) = question.left.front() {
                     let PauseReason { name, arguments, reason, .. } = reason;
                     self.screen.note(&visible(&format!("{name} {} ({reason})", arguments.0)));
                     self.screen.prompt("allow? y / n [REASON] / always (this tool in this folder): ");
                 }
             }
-            ChatState::Starting(_) | ChatState::Running | ChatState::Commanding(..) => {}
+            Phase::Starting(_) | Phase::Running | Phase::Commanding(..) => {}
         }
     }
 
     /// Handles a typed line; `None` at the end of input.
     async fn typed(&mut self, line: Option<String>) -> Next {
         let Some(line) = line else {
-            if let ChatState::Asking(_) = self.doing {
+            if let Phase::Asking(_) = self.phase {
                 self.screen.note("(calls that need approval stay pending; --continue asks again)");
             }
             return Next::Leave;
         };
         self.is_interrupted = false;
-        match &mut self.doing {
-            ChatState::Asking(question) => {
+        match &mut self.phase {
+            Phase::Asking(question) => {
                 if question.decide(&line) {
                     self.decided().await;
                 }
@@ -208,7 +204,7 @@ impl Talk {
                 Ok(command) => {
                     self.is_begun |= matches!(command, Command::Task(_));
                     let number = command.ask(&mut self.client, &self.about).await;
-                    self.doing = ChatState::Commanding(number, command);
+                    self.phase = Phase::Commanding(number, command);
                 }
                 Err(usage) => {
                     self.screen.note(usage);
@@ -243,7 +239,7 @@ impl Talk {
                 };
                 self.is_begun = true;
                 let number = self.client.ask::<TurnStart>(&params).await;
-                self.doing = ChatState::Starting(number);
+                self.phase = Phase::Starting(number);
             }
         }
         Next::GoOn
@@ -252,14 +248,14 @@ impl Talk {
     /// Handles Ctrl-C.
     async fn interrupted(&mut self) -> Next {
         let again = std::mem::replace(&mut self.is_interrupted, true);
-        match &self.doing {
-            ChatState::Resting if again => return Next::Leave,
-            ChatState::Resting => {
+        match &self.phase {
+            Phase::Resting if again => return Next::Leave,
+            Phase::Resting => {
                 self.screen.note("\n(press Ctrl-C again, or Ctrl-D, to leave)");
                 self.rest();
             }
-            ChatState::Commanding(number, _) => self.client.cancel(*number).await,
-            ChatState::Starting(_) | ChatState::Running | ChatState::Asking(_) => {
+            Phase::Commanding(number, _) => self.client.cancel(*number).await,
+            Phase::Starting(_) | Phase::Running | Phase::Asking(_) => {
                 let session_id = self.about.session.clone();
                 let params = TurnCancelParams { session_id, turn_id: None, cancel_queued: None };
                 self.client.ask::<TurnCancel>(&params).await;
@@ -279,13 +275,12 @@ impl Talk {
                 self.run(Recipient::Request(id), &call.name, &call.arguments.0);
             }
             Incoming::Permission(id, wanted) => {
-                self.doing = ChatState::Asking(Question::new(Some(id), wanted.reasons));
+                self.phase = Phase::Asking(Question::new(Some(id), wanted.reasons));
                 self.rest_or_ask();
             }
             Incoming::Withdrawn(id) => {
-                if matches!(&self.doing, ChatState::Asking(question) if question.request.as_ref() == Some(&id))
-                {
-                    self.doing = ChatState::Running;
+                if matches!(&self.phase, Phase::Asking(question) if question.request.as_ref() == Some(&id)) {
+                    self.phase = Phase::Running;
                 }
             }
             Incoming::Answer(number, outcome) => self.answered(number, outcome),
@@ -295,14 +290,14 @@ impl Talk {
     }
 
     fn answered(&mut self, number: i64, outcome: Result<Value, String>) {
-        match (&self.doing, outcome) {
-            (ChatState::Starting(asked), Ok(_)) if *asked == number => self.doing = ChatState::Running,
-            (ChatState::Starting(asked), Err(error)) if *asked == number => {
+        match (&self.phase, outcome) {
+            (Phase::Starting(asked), Ok(_)) if *asked == number => self.phase = Phase::Running,
+            (Phase::Starting(asked), Err(error)) if *asked == number => {
                 self.has_failed = true;
                 self.screen.note(&error);
                 self.rest();
             }
-            (ChatState::Commanding(asked, command), outcome) if *asked == number => {
+            (Phase::Commanding(asked, command), outcome) if *asked == number => {
                 let said = outcome.and_then(|value| command.said(value));
                 self.screen.note(&said.unwrap_or_else(|error| error));
                 self.rest();
@@ -374,19 +369,19 @@ impl Talk {
         }
         let is_at_rest =
             matches!(state, State::Idle | State::WaitingUserInput | State::Completed | State::Error);
-        match &self.doing {
+        match &self.phase {
             // A compaction has states of its own, and a starting turn has not begun.
-            ChatState::Commanding(..) | ChatState::Starting(_) => {}
-            ChatState::Resting if is_at_rest => {}
+            Phase::Commanding(..) | Phase::Starting(_) => {}
+            Phase::Resting if is_at_rest => {}
             _ if is_at_rest => self.rest(),
             // Queued work began.
-            ChatState::Resting => self.doing = ChatState::Running,
-            ChatState::Running | ChatState::Asking(_) => {}
+            Phase::Resting => self.phase = Phase::Running,
+            Phase::Running | Phase::Asking(_) => {}
         }
     }
 
     fn compacts(&mut self, at: CompactionPhase, tokens: Option<(u32, u32)>, made: Option<&CompactionView>) {
-        let by_hand = matches!(self.doing, ChatState::Commanding(..));
+        let by_hand = matches!(self.phase, Phase::Commanding(..));
         match (at, tokens) {
             (CompactionPhase::Started, _) if !by_hand => {
                 self.screen.note("(compacting: the conversation is too long)");
@@ -443,7 +438,7 @@ impl Talk {
 
     /// Sends the decisions on all calls of a question.
     async fn decided(&mut self) {
-        let ChatState::Asking(question) = std::mem::replace(&mut self.doing, ChatState::Running) else {
+        let Phase::Asking(question) = std::mem::replace(&mut self.phase, Phase::Running) else {
             return;
         };
         let Question { request, decisions, .. } = question;

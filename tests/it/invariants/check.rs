@@ -1,4 +1,4 @@
-//! The rules that hold from render to render and at every compaction, checked while a replay goes on.
+//! The rules that hold from render to render and at every compaction, checked during a replay.
 
 use super::expect::{self, Said};
 use super::generate::{Case, HIDDEN, REFUSED};
@@ -21,7 +21,7 @@ use std::collections::BTreeMap;
 use std::sync::mpsc::{Receiver, Sender, channel};
 use threadhold::replay::{Options, Render, Replayed, Unfit, Watch, replay};
 
-/// A model that puts a word of its own into each of its summaries and tells what it was asked.
+/// A model that puts a unique word into each summary and forwards its requests to the test.
 struct Marked {
     inner: Scripted,
     answers: u32,
@@ -36,7 +36,7 @@ impl Model for Marked {
     fn answer<'a>(&'a mut self, request: &'a Request, hear: OnProgress<'a>) -> AnswerFuture<'a> {
         self.answers += 1;
         let mark = format!("## State\n- sentinel_of_answer_{};", self.answers);
-        // The receiver is there as long as the replay.
+        // The receiver outlives the replay.
         let _ = self.asked.send(request.clone());
         let answer = self.inner.answer(request, hear);
         Box::pin(async move {
@@ -51,41 +51,41 @@ impl Model for Marked {
     }
 }
 
-/// What was seen in one or many replays.
+/// Observations from one or more replays.
 #[derive(Debug, Default, Clone, PartialEq)]
 pub struct Seen {
-    /// Compactions by the rung that made them.
+    /// Number of compactions by mode.
     pub modes: BTreeMap<Mode, u32>,
-    /// Renders for which nothing fitted.
+    /// Number of renders without a prompt.
     pub cannot_fit: u32,
-    /// Prompts, as text.
+    /// Debug output of each prompt, or of the reason that there is none.
     pub prompts: Vec<String>,
 }
 
-/// Watches one replay.
+/// Checks the rules during one replay.
 pub struct Watcher<'a> {
     counter: &'a dyn TokenCount,
-    /// What stands before the messages.
+    /// The part of every prompt before the messages.
     pub fixed: Fixed,
     budget: Budget,
     case: &'a Case,
     asked: Receiver<Request>,
-    /// The prompt before, as long as nothing broke its prefix.
+    /// The previous prompt, or `None` after a compaction.
     last: Option<Vec<Said>>,
-    /// Messages of the prompt before that were for the model.
+    /// Number of messages for the model at the previous render.
     last_for_model: usize,
-    /// Everything that was said so far, to see that nobody changes it.
+    /// Hash, tokens and body of each message so far, to detect changes.
     said: Vec<(String, u32, Body)>,
     records: Vec<Compaction>,
-    /// Requests since the last compaction, at renders before this one: a summary may be made ahead of time.
+    /// Model requests at earlier renders since the last compaction: a summary may be made ahead of time.
     asked_before: usize,
-    /// Tokens that came in since the last compaction, and what that one left.
+    /// Prompt tokens and number of messages after the last compaction.
     since: Option<(u32, usize)>,
-    /// What was seen so far.
+    /// Observations so far.
     pub seen: Seen,
 }
 
-/// Replays a case and holds every rule in every render.
+/// Replays a case and checks every rule in every render.
 pub fn hold(case: &Case, counter: &dyn TokenCount) -> (Replayed, Seen) {
     let options = Options {
         window: case.window,
@@ -105,7 +105,7 @@ pub fn hold(case: &Case, counter: &dyn TokenCount) -> (Replayed, Seen) {
 }
 
 impl<'a> Watcher<'a> {
-    /// A watcher, and where the model tells it what it was asked.
+    /// Returns a watcher, and the channel for the model's requests.
     pub fn new(case: &'a Case, counter: &'a dyn TokenCount) -> (Self, Sender<Request>) {
         let system = case.import.system.as_deref().map(SystemText::whole).unwrap_or_default();
         let (sender, asked) = channel();
@@ -158,7 +158,7 @@ impl Watch for Watcher<'_> {
 }
 
 impl Watcher<'_> {
-    /// All rules of a single render.
+    /// Checks all rules of a single render.
     pub fn by_itself(&self, transcript: &Transcript, outcome: &Result<Prompt, Unfit>) {
         match outcome {
             Ok(prompt) => self.prompt(transcript, prompt),
@@ -169,7 +169,7 @@ impl Watcher<'_> {
     fn prompt(&self, transcript: &Transcript, prompt: &Prompt) {
         let record = transcript.in_force();
         let source = Source { transcript, fixed: &self.fixed, budget: self.budget };
-        assert_eq!(prompt::render(source).as_ref(), Ok(prompt), "inv 3: the same inputs, the same prompt");
+        assert_eq!(prompt::render(source).as_ref(), Ok(prompt), "the same inputs give the same prompt");
         self.weighs_what_it_says(prompt);
         rules::pairs(prompt);
         rules::sections_and_order(transcript, record, prompt);
@@ -181,29 +181,29 @@ impl Watcher<'_> {
         rules::repeats_are_true(transcript, record, prompt);
     }
 
-    /// Within its limit, and as heavy as its text.
+    /// Checks that a prompt is within its limit and that its tokens are those of its text.
     fn weighs_what_it_says(&self, prompt: &Prompt) {
         assert_eq!(prompt.limit, self.budget.limit);
         assert!(prompt.tokens <= prompt.limit, "{} of {}", prompt.tokens, prompt.limit);
         let mut sum = expect::tools(&prompt.tools, self.counter);
         for item in &prompt.items {
             let weight = expect::weight(item, self.counter);
-            assert_eq!(item.tokens, weight, "an item weighs what its text weighs: {item}");
+            assert_eq!(item.tokens, weight, "the tokens of {item}");
             sum += weight;
         }
-        assert_eq!(prompt.tokens, sum, "the estimate is the sum of what stands there");
+        assert_eq!(prompt.tokens, sum, "the estimate is the sum of tools and items");
         let sections: u32 = prompt.plan.sections.iter().map(|section| section.tokens).sum();
         assert_eq!(prompt.tokens, sections);
         assert!(
             self.counter.count(expect::STAND_IN.0) + 4 <= expect::STAND_IN.1,
-            "a stand-in is not underrated"
+            "a stand-in is not underestimated"
         );
     }
 
-    /// Invariants 6 and 8 of a whole replay: nobody writes into what was said, records are only added.
+    /// Checks that messages never change during a replay, and that records are only added.
     fn nothing_was_changed(&mut self, transcript: &Transcript) {
         for (message, (hash, tokens, body)) in transcript.messages().iter().zip(&self.said) {
-            assert_eq!((&message.hash, message.tokens, &message.body), (hash, *tokens, body), "inv 6");
+            assert_eq!((&message.hash, message.tokens, &message.body), (hash, *tokens, body), "unchanged");
             assert_eq!(message.rev, 0);
         }
         assert!(transcript.messages().len() >= self.said.len());
@@ -217,24 +217,24 @@ impl Watcher<'_> {
         self.records = transcript.compactions().to_vec();
     }
 
-    /// Between compactions a prompt begins with the one before it.
+    /// Checks that a prompt begins with the previous one between compactions.
     fn extends(&mut self, transcript: &Transcript, prompt: &Prompt) {
         let now: Vec<Said> = prompt.items.iter().map(Said::from).collect();
         let for_model = expect::from_on(transcript, Ordinal(0), None).len();
         if let Some(last) = &self.last {
             let same = last.iter().zip(&now).take_while(|(a, b)| a == b).count();
-            assert_eq!(same, last.len(), "inv 7: item {same} is another one than before");
+            assert_eq!(same, last.len(), "item {same} differs from the previous prompt");
             if for_model > self.last_for_model {
-                assert!(now.len() > last.len(), "inv 7: what is new is there");
+                assert!(now.len() > last.len(), "new messages are shown");
             }
         }
         self.last = Some(now);
         self.last_for_model = for_model;
     }
 
-    /// What cannot fit says why, and is right about it.
+    /// Checks that the sizes of a prompt that cannot fit are correct and exceed the limit.
     fn explains_itself(&self, transcript: &Transcript, unfit: &Unfit) {
-        let Unfit::CannotFit(sizes) = unfit else { panic!("inv 11: no end of the ladder is {unfit:?}") };
+        let Unfit::CannotFit(sizes) = unfit else { panic!("the ladder cannot end with {unfit:?}") };
         let parts = [sizes.tools, sizes.system, sizes.pins, sizes.current_message, sizes.newest_round];
         assert_eq!(parts.iter().sum::<u32>(), sizes.needed, "the sizes add up: {sizes:?}");
         assert_eq!((sizes.window, sizes.limit), (self.budget.window, self.budget.limit));
@@ -243,10 +243,10 @@ impl Watcher<'_> {
         let current: u32 =
             requests.iter().filter_map(|ord| transcript.message(*ord)).map(|message| message.tokens).sum();
         assert_eq!(sizes.current_message, current);
-        assert!(sizes.needed > sizes.limit, "inv 11: what must stay would fit: {sizes:?}");
+        assert!(sizes.needed > sizes.limit, "the fixed part would fit: {sizes:?}");
     }
 
-    /// A bounded number of calls, each of which the model's window holds.
+    /// Checks that the model's requests are bounded in number and fit in its window.
     ///
     /// One full summary, and simple ones over pieces: two neighbouring pieces are larger than a quarter of the limit.
     fn few_requests_that_fit(&self, transcript: &Transcript, asked: &[Request]) {
@@ -270,7 +270,7 @@ impl Watcher<'_> {
         }
     }
 
-    /// A refused answer leaves no trace; without a new narrative the old one is the old one.
+    /// Checks that a refused answer leaves no trace, and that the narrative is new or unchanged.
     fn answers_are_judged(&self, transcript: &Transcript, record: &Compaction, asked: usize) {
         let is_summed_up = matches!(record.mode, Mode::Full | Mode::Simple);
         assert_eq!(record.model.is_some(), is_summed_up);
@@ -280,22 +280,22 @@ impl Watcher<'_> {
         if is_summed_up {
             assert!(asked > 0);
             let narrative = record.narrative.as_deref().expect("a summary has a narrative");
-            // A goal alone has no state, under which the mark stands.
+            // The mark is in the state section, which a summary of the goal alone does not have.
             let marks = usize::from(self.case.summarizer != Some("missingSections"));
             assert_eq!(narrative.matches("sentinel_of_answer_").count(), marks);
             for outside in ["<summary>", "</summary>"] {
                 assert!(!narrative.contains(outside));
             }
         } else if let Some(narrative) = &record.narrative {
-            let before = transcript.in_force().expect("a narrative comes from somewhere");
-            assert_eq!(Some(narrative), before.narrative.as_ref(), "M20: the old narrative is untouched");
+            let before = transcript.in_force().expect("an earlier record with the narrative");
+            assert_eq!(Some(narrative), before.narrative.as_ref(), "the old narrative is unchanged");
         }
     }
 
-    /// A compaction shrinks the prompt, to its target unless it drops, and comes no sooner than new tokens do.
+    /// Checks that a compaction shrinks the prompt, to its target unless it drops, and not without new tokens.
     ///
-    /// The bound: what came in since the last compaction weighs more than the room which that one left below the
-    /// limit. So the number of compactions is at most the sum of new tokens, divided by the smallest room left.
+    /// The bound: the tokens added since the last compaction exceed those that it left free below the limit. So the
+    /// number of compactions is at most the sum of new tokens, divided by the fewest tokens left free.
     fn shrinks(&mut self, before: Source<'_>, record: &Compaction) {
         let Source { transcript, budget, .. } = before;
         let old = prompt::draft(before, transcript.in_force());
@@ -313,21 +313,21 @@ impl Watcher<'_> {
         assert!(record.target.is_some_and(|target| record.tokens_after <= target && target <= budget.limit));
         assert!(transcript.compactions().iter().all(|older| older.id != record.id));
         assert_eq!(record.previous.as_ref(), transcript.in_force().map(|older| &older.id));
-        // What another retention keeps cannot be given up either, and is no part of this sum.
+        // The sum covers only retention by rounds: other retentions keep more that must stay.
         if record.mode != Mode::Dropped && self.case.policy.retention == Retention::Rounds {
             let users: u32 = new.items.iter().filter(|i| i.role == Role::User).map(|i| i.tokens).sum();
             let newest: u32 = new.items[new_round(&new)..].iter().map(|item| item.tokens).sum();
             let fixed = before.fixed.tokens() + users - record.block_tokens + newest;
             let target = fixed + budget.limit.saturating_sub(fixed) / 2;
             assert!(record.tokens_after <= target, "{} is over the target {target}", record.tokens_after);
-            // Where no aim can be reached with a word about what is gone, the limit is.
+            // If no aim can be reached with a note of the removed text, the limit is the aim.
             let aimed = record.target.filter(|aimed| *aimed < budget.limit);
             assert!(aimed <= Some(target), "{aimed:?} was aimed at, not {target}");
         }
         if let Some((left, messages)) = self.since {
             let came: u32 =
                 transcript.messages()[messages..].iter().map(|m| m.tokens + stand_ins(&m.body)).sum();
-            // Below the limit only after as much as lies between limit and target.
+            // Below the limit, only after as many tokens as lie between target and limit.
             let free = budget.limit.saturating_sub(before.fixed.tokens());
             let is_enough =
                 left + came > budget.limit || came >= free - self.case.policy.target_ratio.of(free);
@@ -344,7 +344,7 @@ fn stand_ins(body: &Body) -> u32 {
     }
 }
 
-/// Where the newest round of a prompt starts.
+/// Index of the first item of the newest round.
 fn new_round(prompt: &Prompt) -> usize {
     prompt.items.iter().rposition(|item| item.role == Role::Assistant).unwrap_or(prompt.items.len())
 }

@@ -1,5 +1,5 @@
-//! What a replay of a recorded session does not do: words put in between the rounds of a running turn, a render at
-//! every length of a session, and a session that is never compacted.
+//! Cases that a replay does not cover: user messages injected between the rounds of a turn, a render at every length
+//! of a session, and a session that is never compacted.
 
 use super::check::Watcher;
 use super::expect;
@@ -24,7 +24,7 @@ use std::pin::pin;
 use std::task::{Context, Poll, Waker};
 use threadhold::replay::{Render, Unfit, Watch};
 
-/// A session that is driven by hand.
+/// Drives a session without the replay.
 struct Driver<'a> {
     case: &'a Case,
     counter: &'a dyn TokenCount,
@@ -37,7 +37,7 @@ impl Driver<'_> {
         Source { transcript, fixed: &self.fixed, budget: self.budget }
     }
 
-    /// One render, with its compaction where one was made. The compaction is not written.
+    /// Renders a prompt, with its compaction if one was made. The compaction is not recorded.
     fn render(&self, transcript: &Transcript) -> (Result<Prompt, Unfit>, Option<Compaction>) {
         let source = self.source(transcript);
         let exceeded = match prompt::render(source) {
@@ -78,8 +78,8 @@ fn driver<'a>(case: &'a Case, counter: &'a dyn TokenCount) -> (Driver<'a>, Watch
     (Driver { case, counter, fixed: watcher.fixed.clone(), budget }, watcher)
 }
 
-/// Drives a session with the user's words put in before some of the model's answers. The model that is asked for
-/// summaries fails.
+/// Drives a session with user messages injected before some of the model's answers. The model that writes summaries
+/// fails.
 pub fn hold_with_injections(case: &Case, at: &[bool], counter: &dyn TokenCount) {
     let case = Case { summarizer: case.summarizer.map(|_| "error"), ..case.clone() };
     let (driver, mut watcher) = driver(&case, counter);
@@ -105,7 +105,7 @@ pub fn hold_with_injections(case: &Case, at: &[bool], counter: &dyn TokenCount) 
     }
 }
 
-/// Renders at every length of the session. A compaction stays where a model was really asked, before its answers.
+/// Renders at every length of the session. Only compactions before an assistant message stay recorded.
 pub fn hold_at_every_length(case: &Case, counter: &dyn TokenCount) {
     let (driver, watcher) = driver(case, counter);
     let mut transcript = Transcript::new(SessionId::new("lengths"));
@@ -122,7 +122,7 @@ pub fn hold_at_every_length(case: &Case, counter: &dyn TokenCount) {
     }
 }
 
-/// Sees that every prompt is all that was said.
+/// Checks that every prompt shows all messages.
 pub struct Whole;
 
 impl Watch for Whole {

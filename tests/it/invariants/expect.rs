@@ -1,5 +1,5 @@
-//! What a prompt must show, worked out from the messages alone: who answers whom, what an action makes of a result,
-//! what an item weighs. Written apart from the engine's rendering, so that both must agree.
+//! Expected content of prompts, computed from the messages alone: the result of each call, the effect of an action on
+//! a result, the tokens of an item. Independent of the engine's rendering, so that both must agree.
 
 use engine::compact::record::{Action, Compaction};
 use engine::id::{CallId, Ordinal};
@@ -11,10 +11,10 @@ use engine::transcript::Transcript;
 use serde_json::json;
 use std::collections::{BTreeMap, BTreeSet};
 
-/// What a call without a result is answered with, and what that weighs.
+/// The stand-in for a missing result, and its tokens.
 pub const STAND_IN: (&str, u32) = ("[no result was recorded: the call was interrupted]", 20);
 
-/// What an item says, without where it came from and what it weighs.
+/// The content of an item, without its sources and tokens.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Said {
     pub role: Role,
@@ -36,7 +36,7 @@ impl From<&Item> for Said {
     }
 }
 
-/// Whether a model may see it and there is something to see.
+/// `true` if the message is visible to the model and has content.
 pub fn is_for_the_model(message: &Message) -> bool {
     let something = match &message.body {
         Body::User(parts) => parts.iter().any(|part| part.text().is_none_or(|text| !text.is_empty())),
@@ -51,8 +51,8 @@ pub fn is_for_the_model(message: &Message) -> bool {
     message.visible_to_model && something
 }
 
-/// The result of each call, by the ordinal of its assistant message and the call's place. A result answers the first
-/// open call of its id in the newest answer of a model, within its turn, and only until a model is asked again.
+/// Returns the result of each call, by the ordinal of its assistant message and the call's index. A result answers the
+/// first open call of its id in the newest assistant message, within its turn.
 pub fn answers(transcript: &Transcript) -> BTreeMap<(Ordinal, usize), Ordinal> {
     let mut answers = BTreeMap::new();
     let mut asked: Option<(&Message, BTreeSet<usize>)> = None;
@@ -81,7 +81,7 @@ pub fn answers(transcript: &Transcript) -> BTreeMap<(Ordinal, usize), Ordinal> {
     answers
 }
 
-/// All text of a result.
+/// Returns all text of a result.
 pub fn joined(content: &[Content]) -> String {
     let texts: Vec<String> = content
         .iter()
@@ -94,7 +94,7 @@ pub fn joined(content: &[Content]) -> String {
             Content::Attachment(attachment) => attachment.framed(),
         })
         .collect();
-    // An empty start takes no line of its own.
+    // Leading empty texts add no lines.
     let first = texts.iter().position(|text| !text.is_empty()).unwrap_or(texts.len());
     texts[first..].join("\n")
 }
@@ -106,7 +106,7 @@ fn acted_on(content: &[Content], action: Action, call: Option<&str>) -> String {
     }
 }
 
-/// Head and tail of a text; the call under which the rest is fetched, where the result was too large from the start.
+/// Head and tail of a text. `call`, which recalls the rest, is set if the result was cut when it was appended.
 fn head_and_tail(whole: &str, head: u32, tail: u32, call: Option<&str>) -> String {
     let first = whole.get(..whole.floor_char_boundary(head as usize)).unwrap_or_default();
     let from = whole.ceil_char_boundary(whole.len().saturating_sub(tail as usize));
@@ -119,21 +119,21 @@ fn head_and_tail(whole: &str, head: u32, tail: u32, call: Option<&str>) -> Strin
     format!("{first}\n[… {out} of {of} bytes not shown{fetch} …]\n{last}")
 }
 
-/// What a result shows that was too large when it came: head, tail, and its pictures.
+/// The parts of a result that was cut when it was appended: head and tail, and its pictures.
 fn cut(content: &[Content], cut: Cut, call: &str) -> Vec<ItemPart> {
     let text = head_and_tail(&joined(content), cut.head, cut.tail, Some(call));
     let pictures = content.iter().filter(|part| matches!(part, Content::Image(_))).cloned();
     std::iter::once(ItemPart::text(text)).chain(pictures.map(ItemPart::Content)).collect()
 }
 
-/// What a user message says as an item.
+/// Returns the content of a user message's item, or `None` if the model sees none.
 pub fn user(message: &Message) -> Option<Said> {
     let Body::User(parts) = &message.body else { return None };
     let parts = parts.iter().cloned().map(ItemPart::Content).collect();
     is_for_the_model(message).then_some(Said { role: Role::User, parts, calls: vec![], call_id: None })
 }
 
-/// What the messages from `from` on say: everything raw, but for the results that the record acts on.
+/// Returns the items of the messages from `from` on, raw except for results cut on arrival or by the record.
 pub fn from_on(transcript: &Transcript, from: Ordinal, record: Option<&Compaction>) -> Vec<Said> {
     let answers = answers(transcript);
     let mut said = Vec::new();
@@ -188,7 +188,7 @@ pub fn from_on(transcript: &Transcript, from: Ordinal, record: Option<&Compactio
     said
 }
 
-/// Bytes of what a provider put into an answer beside texts.
+/// Returns the bytes of a provider's own data in an answer.
 pub fn opaque_bytes(body: &Body) -> usize {
     let Body::Assistant { parts, .. } = body else { return 0 };
     let json = parts.iter().filter_map(|part| match part {
@@ -199,7 +199,7 @@ pub fn opaque_bytes(body: &Body) -> usize {
     json.map(|text| text.len()).sum()
 }
 
-/// What an item weighs, from its text.
+/// Returns the tokens of an item, counted from its text.
 pub fn weight(item: &Item, counter: &dyn TokenCount) -> u32 {
     if item.role == Role::Tool && item.sources.is_empty() {
         return STAND_IN.1;
@@ -211,7 +211,7 @@ pub fn weight(item: &Item, counter: &dyn TokenCount) -> u32 {
             Content::Resource { uri: name, text } | Content::ContextFile { path: name, text },
         ) => counter.count(name) + counter.count(text) + 4,
         ItemPart::Content(Content::Attachment(attachment)) => counter.count(&attachment.framed()),
-        // Its signature and the rest of its block are no text.
+        // The signature and the rest of the block do not count as text.
         ItemPart::Reasoning { text, .. } => counter.count(text),
         ItemPart::Raw(wire) => counter.count(&wire.to_string()),
     };
@@ -221,7 +221,7 @@ pub fn weight(item: &Item, counter: &dyn TokenCount) -> u32 {
     parts + calls + 4
 }
 
-/// What the tool definitions weigh.
+/// Returns the tokens of the tool definitions.
 pub fn tools(tools: &[Tool], counter: &dyn TokenCount) -> u32 {
     let one = |tool: &Tool| {
         let texts = [tool.name.as_str(), &tool.description, &tool.input_schema.to_string()];

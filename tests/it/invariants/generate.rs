@@ -1,5 +1,5 @@
-//! Sessions as hostile as real ones get: parallel calls, orphans, duplicates, hidden messages, our own tags, text of
-//! many bytes per character, results larger than any window. Nothing here knows what should become of them.
+//! Generates sessions as hostile as real ones: parallel calls, orphans, duplicates, hidden messages, our own tags, text
+//! of many bytes per character, results larger than any window. Expectations are defined elsewhere.
 
 use engine::compact::policy::presets::{
     DEFAULT, FOUR_STAGE, LAST_MESSAGES, LAST_TURNS, ROUNDS, SYSTEM_TAIL, WORDS_AND_LEDGER,
@@ -18,10 +18,10 @@ use serde_json::{Map, json};
 use std::fmt;
 use std::sync::Arc;
 
-/// Stands in every message that no model may see, and nowhere else.
+/// Part of every message hidden from the model, and of no other.
 pub const HIDDEN: &str = "hidden_marker_zz";
 
-/// What every text is put together from.
+/// Fragments of which every text is composed.
 const FRAGMENTS: &[&str] = &[
     "the build fails in ",
     "src/engine/plan.rs ",
@@ -43,23 +43,23 @@ const FRAGMENTS: &[&str] = &[
     "[no result was recorded: the call was interrupted]",
 ];
 
-/// Every behaviour of the scripted model that is no summary. Whoever is asked once is asked in full mode.
+/// Behaviours of the scripted model that yield no accepted summary. A model asked only once is asked in full mode.
 pub const REFUSED: [&str; 7] = ["empty", "cut", "tooLong", "toolCall", "error", "refuse", "never"];
-/// Every behaviour that is one.
+/// Behaviours that yield an accepted summary.
 pub const ACCEPTED: [&str; 5] = ["echo", "repeatTag", "injects", "noTag", "missingSections"];
 
-/// A session, and how it is replayed.
+/// A session and the settings of its replay.
 #[derive(Clone)]
 pub struct Case {
-    /// The session.
+    /// The recorded session.
     pub import: Import,
-    /// The model's window.
+    /// The model's context window, in tokens.
     pub window: u32,
-    /// How it is compacted.
+    /// The compaction policy.
     pub policy: Policy,
-    /// What the model that summarizes does; nothing where there is no model.
+    /// Behaviour of the model that writes summaries; `None` without a model.
     pub summarizer: Option<&'static str>,
-    /// Tokens above which a result is shown by its head and its tail.
+    /// Tokens above which a tool result is shown as head and tail.
     pub max_result: Option<u32>,
 }
 
@@ -91,7 +91,7 @@ impl fmt::Debug for Case {
     }
 }
 
-/// Text of about so many bytes. A number now and then keeps it from being one text repeated.
+/// Text of about `bytes` bytes, with numbers in it so that it does not repeat.
 fn text(bytes: impl Strategy<Value = usize>) -> impl Strategy<Value = String> {
     (prop::collection::vec(select(FRAGMENTS), 1..8), bytes, 0..100_000_u32).prop_map(
         |(words, bytes, salt)| {
@@ -150,21 +150,21 @@ fn user() -> impl Strategy<Value = NewMessage> {
     (said(), 0..12_u8).prop_map(|(text, kind)| NewMessage::new(Body::User(content(text, kind))))
 }
 
-/// What becomes of a call.
+/// Results of a call.
 #[derive(Debug, Clone, Copy, PartialEq)]
 enum Answer {
     Once,
     Never,
     Twice,
-    /// After the next answer of the model.
+    /// Appended after the next assistant message.
     Late,
-    /// A result that no model may see.
+    /// Hidden from the model.
     Hidden,
 }
 
 #[derive(Debug, Clone)]
 struct Call {
-    /// One of few ids, so that some come twice; an own one for most.
+    /// One of few ids, so that some repeat; `None` for a unique one.
     id: Option<&'static str>,
     tool: (&'static str, String),
     answer: Answer,
@@ -206,7 +206,7 @@ fn call() -> impl Strategy<Value = Call> {
     (id, tool, answer, result).prop_map(|(id, tool, answer, result)| Call { id, tool, answer, result })
 }
 
-/// What comes in between.
+/// Irregular entry before a round.
 #[derive(Debug, Clone, Copy, PartialEq)]
 enum Noise {
     Nothing,
@@ -250,7 +250,7 @@ fn round() -> impl Strategy<Value = Round> {
     )
 }
 
-/// A session of so many turns of up to so many rounds.
+/// Sessions of `turns` turns, each of up to `rounds` rounds.
 pub fn entries(turns: std::ops::Range<usize>, rounds: usize) -> impl Strategy<Value = Vec<Entry>> {
     let turn = (prop::collection::vec(user(), 1..=3), prop::collection::vec(round(), 0..=rounds));
     prop::collection::vec(turn, turns).prop_map(|turns| {
@@ -338,7 +338,7 @@ impl Flat {
         }
         let mut parts = vec![AssistantPart::Text(round.said.as_str().into())];
         if let Some(text) = round.thought {
-            // The provider searched by itself, and thought about what it found.
+            // A search by the provider itself, preceded by reasoning.
             let found = json!({ "type": "search_result", "content": [text] });
             let block = Some(Arc::new(Map::from_iter([("index".to_owned(), json!(0))])));
             parts.insert(0, AssistantPart::Raw(Arc::new(found)));
@@ -357,7 +357,7 @@ impl Flat {
     }
 }
 
-/// The policies that are worth telling apart.
+/// Policies that differ in behaviour.
 pub fn policies() -> Vec<Policy> {
     let no_limiter = Policy { limit_history: Stage::Off, ..DEFAULT };
     vec![
@@ -399,7 +399,7 @@ pub fn import(entries: Vec<Entry>, with_fixed: bool) -> Import {
     }
 }
 
-/// Any session under any policy with any summarizer. Half of the windows are small, because there most goes wrong.
+/// Any session under any policy with any summarizer. Half of the windows are small, where most failures occur.
 pub fn case() -> impl Strategy<Value = Case> {
     let window = prop_oneof![1_500..4_000_u32, 4_000..40_000_u32];
     let mut models = vec![None];

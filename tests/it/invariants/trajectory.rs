@@ -1,4 +1,4 @@
-//! Trajectories: any session that goes into one comes out as it was, with what others keep in the file.
+//! Trajectory files: any session written to one is read back unchanged, and other programs' keys are preserved.
 
 use super::generate;
 use engine::id::SessionId;
@@ -20,7 +20,7 @@ fn content(transcript: &Transcript) -> Content {
     }
 }
 
-/// A file as a session without messages takes it in.
+/// Appends the file's messages to an empty session.
 fn restored(file: &Trajectory) -> Transcript {
     let mut transcript = Transcript::new(SessionId::new("s"));
     for (begins, kept) in file.begins() {
@@ -34,7 +34,7 @@ fn restored(file: &Trajectory) -> Transcript {
     transcript
 }
 
-/// What nobody here knows, put into a file and into some of its messages.
+/// Adds unknown keys to a file and to some of its messages.
 fn with_others(text: &str, each: &[bool]) -> Value {
     let mut file: Value = serde_json::from_str(text).expect("JSON");
     file["mode"] = json!({ "agent": [1, null, "漢字"] });
@@ -58,7 +58,7 @@ proptest! {
     #![proptest_config(ProptestConfig::with_cases(64))]
 
     #[test]
-    fn what_goes_into_a_file_comes_out_as_it_was(
+    fn trajectory_round_trip_preserves_session_and_foreign_keys(
         entries in generate::entries(1..4, 4), each in prop::collection::vec(any::<bool>(), 0..12),
     ) {
         let transcript = generate::import(entries, false).into_transcript(SessionId::new("s"), &QuarterOfChars);
@@ -77,7 +77,7 @@ proptest! {
             prop_assert_eq!(again, message);
         }
 
-        // Written over the file, what others keep in it is there as before, and the version rose.
+        // Writing over the file preserves the unknown keys and increments the version.
         let second: Value = serde_json::from_str(&write(&content, Some(&found))).expect("JSON");
         prop_assert_eq!(others_of(&second), others_of(&file));
         prop_assert_eq!(&second["version"], &json!(2));
@@ -93,7 +93,7 @@ proptest! {
         }
         prop_assert_eq!(same, serde_json::from_str::<Value>(&first).expect("JSON"));
 
-        // Without the file, a session that took it in has them too.
+        // A session that read the file has the unknown keys too, without the file.
         let mut fresh = Transcript::new(SessionId::new("s"));
         let keys = found.source_keys();
         prop_assert!(keys.is_some());
@@ -108,7 +108,7 @@ proptest! {
 }
 
 #[test]
-fn unreadable_message_costs_no_other_and_stays() {
+fn unreadable_message_is_kept_and_others_are_read() {
     let bad = json!({ "role": "user", "parts": 7 });
     let half =
         json!({ "role": "user", "parts": [{ "type": "text", "text": "Half." }, { "type": "hologram" }] });
@@ -129,16 +129,16 @@ fn unreadable_message_costs_no_other_and_stays() {
     let written = write(&content(&restored(&found)), Some(&found));
     let written: Value = serde_json::from_str(&written).expect("JSON");
     assert_eq!(written["unreadable"], json!([bad, 9, half]));
-    // Once more, and nothing is there twice.
+    // Reading and writing again duplicates nothing.
     let found = read(written.to_string().as_bytes()).expect("it is one");
     let again: Value = serde_json::from_str(&write(&content(&restored(&found)), Some(&found))).expect("JSON");
     assert_eq!(again["unreadable"], written["unreadable"]);
     assert_eq!(again["messages"], written["messages"]);
 }
 
-/// What no trajectory is, is said with its place; a file without an id is nobody's.
+/// The error names the invalid key; a file must have an id.
 #[test]
-fn what_is_no_trajectory_is_an_error_that_says_why() {
+fn invalid_trajectory_is_rejected_with_its_reason() {
     let cases = [
         ("{", "is not JSON"),
         ("[]", "is no object"),

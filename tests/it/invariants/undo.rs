@@ -1,5 +1,5 @@
-//! What an undo gives back, in any session and under any placement: the bytes of the prompt before the compaction, and
-//! behind them what was said since. The sessions are `generate`'s.
+//! Undo restores the bytes of the prompt before the compaction, followed by the messages since, in any session and
+//! under any placement. The sessions are `generate`'s.
 
 use super::expect::Said;
 use super::generate::Case;
@@ -15,7 +15,7 @@ use models::Model;
 use models::scripted::Scripted;
 use threadhold::replay::{Options, Render, Watch, replay};
 
-/// What stood in the prompt before each compaction, as it stood.
+/// The items of the prompt before each compaction.
 struct Undoing {
     fixed: Option<(Fixed, Budget)>,
     before: Vec<(CompactionId, Vec<Said>)>,
@@ -37,7 +37,7 @@ impl Watch for Undoing {
     fn rendered(&mut self, render: &Render<'_>) {
         let Some(context) = &self.fixed else { return };
         let mut transcript = render.transcript.clone();
-        // All of them, the newest first: each gives back what was there before it.
+        // All of them, the newest first: each undo restores the prompt before its compaction.
         for (id, before) in self.before.iter().rev() {
             assert_eq!(transcript.in_force().map(|record| &record.id), Some(id));
             transcript.set_status(id, Status::Undone);
@@ -49,7 +49,7 @@ impl Watch for Undoing {
     }
 }
 
-/// Replays a case, and undoes all of its compactions after each answer; how many that were.
+/// Replays a case, undoes all its compactions at each render, and returns the number of undos.
 pub fn hold_undone(case: &Case, placement: Placement, counter: &dyn TokenCount) -> usize {
     let options = Options {
         window: case.window,

@@ -155,7 +155,9 @@ fn words_stand(said: &[String], render: &Render<'_>, prompt: &Prompt, name: &str
             .map(|(at, _)| at)
             .collect();
         match places[..] {
-            [] => assert!(cut.contains(&message.ord.0), "{name}: {} is missing and not reported", message.ord),
+            [] => {
+                assert!(cut.contains(&message.ord.0), "{name}: {} is missing and not reported", message.ord)
+            }
             [at] => {
                 assert_eq!(words(&prompt.items[at]), *text, "{name}: {}", message.ord);
                 shown.push(at);
