@@ -1,11 +1,13 @@
 //! Rules of the tree that neither the compiler nor a lint checks: headers, sizes, dependencies between
-//! modules (tables in `tidy/tables.rs`). Reads the sources as text, with only std. A failure lists every file
+//! modules (tables in `tidy/tables.rs`). Reads the sources as text. A failure lists every file
 //! and line. Not a formatter or a Rust parser.
 
 #![allow(clippy::unwrap_used, reason = "helpers of tests fail as tests do")]
 
 #[path = "tidy/code.rs"]
 mod code;
+#[path = "tidy/dependencies.rs"]
+mod dependencies;
 #[path = "tidy/measures.rs"]
 mod measures;
 #[path = "tidy/tables.rs"]

@@ -15,18 +15,14 @@ pub(crate) mod socket;
 pub mod testing;
 pub mod wire;
 
-use engine::delta::{Delta, Draft};
-use engine::prompt::request::{Answer, Completion, Request};
+use engine::delta::Delta;
+use engine::prompt::request::{Answer, Request};
 pub use error::ModelError;
 use std::future::Future;
 use std::pin::Pin;
 
 /// The pending answer. Dropping it cancels the call and closes its connection.
 pub type AnswerFuture<'a> = Pin<Box<dyn Future<Output = Result<Answer, ModelError>> + Send + 'a>>;
-
-/// The pending answer, as text.
-pub(crate) type CompletionFuture<'a> =
-    Pin<Box<dyn Future<Output = Result<Completion, ModelError>> + Send + 'a>>;
 
 /// Callback that receives the events of an answer as they arrive.
 pub type OnProgress<'a> = &'a mut (dyn FnMut(Progress) + Send);
@@ -65,21 +61,6 @@ pub trait Model: Send {
     /// handed to `hear` stand even if the call then fails. The answer's own `parts` and `calls` hold only
     /// what was not handed to `hear`.
     fn answer<'a>(&'a mut self, request: &'a Request, hear: OnProgress<'a>) -> AnswerFuture<'a>;
-
-    /// Requests one answer and returns it as text.
-    fn complete<'a>(&'a mut self, request: &'a Request) -> CompletionFuture<'a> {
-        Box::pin(async move {
-            let mut draft = Draft::default();
-            let mut fold = |said| {
-                if let Progress::Delta(delta) = said {
-                    // Arguments of an unknown call fail to fold; they are dropped.
-                    drop(draft.fold(delta));
-                }
-            };
-            let answer = self.answer(request, &mut fold).await?;
-            Ok(answer.completion(&draft))
-        })
-    }
 }
 
 #[cfg(test)]

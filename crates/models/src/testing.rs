@@ -8,6 +8,9 @@
     reason = "helpers of tests fail as tests do"
 )]
 
+use crate::{Model, ModelError, Progress};
+use engine::delta::Draft;
+use engine::prompt::request::{Completion, Request};
 use serde_json::{Value, json};
 use std::net::SocketAddr;
 use std::sync::{Arc, Mutex};
@@ -18,6 +21,19 @@ use tokio::sync::{oneshot, watch};
 
 /// Longer than any test takes.
 const DEADLINE: Duration = Duration::from_secs(60);
+
+/// Requests one answer and returns it as text.
+pub async fn complete(model: &mut dyn Model, request: &Request) -> Result<Completion, ModelError> {
+    let mut draft = Draft::default();
+    let mut fold = |progress| {
+        if let Progress::Delta(delta) = progress {
+            // Arguments of an unknown call fail to fold; they are dropped.
+            drop(draft.fold(delta));
+        }
+    };
+    let answer = model.answer(request, &mut fold).await?;
+    Ok(answer.completion(&draft))
+}
 
 /// A recorded request.
 #[derive(Debug, Clone)]

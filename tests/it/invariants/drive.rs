@@ -17,8 +17,8 @@ use engine::prompt::{self, Prompt, Source};
 use engine::settings::{Budget, BudgetSettings};
 use engine::tokens::TokenCount;
 use engine::transcript::Transcript;
-use models::Model;
 use models::scripted::Scripted;
+use models::testing::complete;
 use protocol::model::ModelPurpose;
 use std::pin::pin;
 use std::task::{Context, Poll, Waker};
@@ -51,7 +51,7 @@ impl Driver<'_> {
         while let Step::Ask(ask) = step {
             can_be_asked(&ask.request, ModelPurpose::Summary);
             let mut model = Scripted::echo();
-            let outcome = match pin!(model.complete(&ask.request))
+            let outcome = match pin!(complete(&mut model, &ask.request))
                 .poll(&mut Context::from_waker(Waker::noop()))
             {
                 Poll::Ready(Ok(answer)) if self.case.summarizer == Some("echo") => Outcome::Answered(answer),

@@ -1,12 +1,14 @@
 //! Tests of each behaviour and of the summary's rules.
 
 use super::*;
+use crate::testing::complete;
 use engine::prompt::item::{Item, Role};
 use engine::prompt::request::Completion;
+use std::pin::pin;
 use std::task::{Context, Poll, Waker};
 
 fn ask(model: &mut Scripted, request: &Request) -> Poll<Result<Completion, ModelError>> {
-    model.complete(request).as_mut().poll(&mut Context::from_waker(Waker::noop()))
+    pin!(complete(model, request)).poll(&mut Context::from_waker(Waker::noop()))
 }
 
 fn answer_of(behave: &str, request: &Request) -> Result<Completion, ModelError> {
@@ -201,7 +203,7 @@ fn answers_are_used_up_in_order() {
 #[test]
 fn dropped_call_uses_up_no_answer() {
     let mut model = Scripted::from_json(r#"{"answers": [{"behave": "error"}]}"#).unwrap();
-    drop(model.complete(&chat()));
+    drop(complete(&mut model, &chat()));
     assert_eq!(ask(&mut model, &chat()), Poll::Ready(Err(overloaded())));
 }
 
