@@ -175,10 +175,12 @@ fn admit(method: &str, open: usize, unread: usize) -> Result<(), tower_lsp::json
     }
     let limit = u32::try_from(REQUEST_LIMIT).unwrap_or(u32::MAX);
     let message = if unread > UNREAD_LIMIT {
-        format!("{unread} bytes wait to be read; nothing was done. Read them, then send this one again")
+        format!(
+            "{unread} bytes are unread and the limit is {UNREAD_LIMIT}; nothing was done; read them, then send this request again"
+        )
     } else {
         format!(
-            "{open} requests wait for an answer; nothing was done. Send this one again when some are answered"
+            "{open} requests have no response yet and the limit is {limit}; nothing was done; send this one again after a response"
         )
     };
     Err(backend::jsonrpc(&ProtocolError::new(ErrorData::Overloaded { limit }, message)))

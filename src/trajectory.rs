@@ -27,16 +27,18 @@ const LONGEST_WRITING: Duration = Duration::from_secs(10 * 60);
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum FileError {
     /// The id cannot be a file name.
-    #[error("the id {0:?} can be no file's name: it has 1 to 128 characters out of letters, digits, - and _")]
+    #[error(
+        "the id {0:?} cannot be a file name; it must have 1 to 128 characters, only letters, digits, - and _"
+    )]
     Name(String),
     /// The path is a symbolic link.
-    #[error("{} is a link, and links are not followed", .0.display())]
+    #[error("{} is a link; links are not followed", .0.display())]
     Link(PathBuf),
     /// The path is not a regular file.
-    #[error("{} is no file", .0.display())]
+    #[error("{} is not a file", .0.display())]
     NoFile(PathBuf),
     /// The file exceeds the size limit.
-    #[error("{} has {bytes} bytes, and at most {MOST} are read", .path.display())]
+    #[error("{} has {bytes} bytes and the limit is {MOST}", .path.display())]
     TooLarge {
         /// The file.
         path: PathBuf,
@@ -45,7 +47,7 @@ pub enum FileError {
     },
     /// The content names another session than the file name.
     #[error(
-        "it says that its id is {found:?}, and its name says {name:?}: rename it to {found:?}.json if it is that session's, \
+        "the id in the file is {found:?}, but its name is {name:?}; rename it to {found:?}.json if it is that session's, \
          or set its `id` to {name:?}"
     )]
     OtherId {
@@ -55,7 +57,7 @@ pub enum FileError {
         found: String,
     },
     /// The content is not a trajectory.
-    #[error("it cannot be read: {0}")]
+    #[error("the file cannot be read: {0}")]
     Unreadable(ImportError),
     /// A file system operation failed.
     #[error("{}: {kind}", .path.display())]

@@ -167,7 +167,7 @@ impl Asked {
                 "Check that the file exists and is a fixture of a scripted model.".to_owned()
             }
             ModelError::BadRequest { status: Some(404 | 405), .. } => {
-                address::of_nothing_there(self.wire)
+                format!("Unknown model or address; {}.", address::of_nothing_there(self.wire))
             }
             ModelError::BadRequest { status: Some(300..=399), .. } => {
                 "The address redirects to another one, and redirects are not followed with a key. Use that address."

@@ -30,7 +30,7 @@ impl Reading {
             }
             Part::Attachment { name, text } => ours::Content::Attachment(Attachment::new(name, text)),
             Part::Reasoning { .. } | Part::ToolCall { .. } | Part::ToolResult { .. } => {
-                return Err(self.misplaced(part, "content of a user or a tool"));
+                return Err(self.misplaced(part, "the content of a user or a tool"));
             }
             Part::Raw { .. } | Part::Unknown(_) => {
                 self.ignore(kind(part));
@@ -146,7 +146,7 @@ impl Reading {
     }
 
     fn misplaced(&self, part: &Part, place: &str) -> ConvertError {
-        self.fail(format!("a part of kind `{}` cannot stand in {place}", kind(part)))
+        self.fail(format!("a part of kind `{}` is not allowed in {place}", kind(part)))
     }
 }
 

@@ -268,17 +268,17 @@ fn misplaced_part_is_named() {
     let complaint = |turn: Value| history(json!([{}, turn])).unwrap_err().to_string();
     assert_eq!(
         complaint(json!({"request": [{"type": "reasoning", "text": ""}]})),
-        "history[1].request[0]: a part of kind `reasoning` cannot stand in content of a user or a tool"
+        "history[1].request[0]: a part of kind `reasoning` is not allowed in the content of a user or a tool"
     );
     assert_eq!(
         complaint(
             json!({"rounds": [{"assistant": {"parts": [{"type": "image", "mediaType": "", "data": ""}]}}]})
         ),
-        "history[1].rounds[0].assistant.parts[0]: a part of kind `image` cannot stand in an assistant message"
+        "history[1].rounds[0].assistant.parts[0]: a part of kind `image` is not allowed in an assistant message"
     );
     assert_eq!(
         complaint(json!({"messages": [{"role": "tool", "parts": "words"}]})),
-        "history[1].messages[0].parts[0]: a part of kind `text` cannot stand in a tool message, which holds toolResult parts"
+        "history[1].messages[0].parts[0]: a part of kind `text` is not allowed in a tool message, which holds toolResult parts"
     );
     let error = history(json!([{"request": [{"type": "reasoning", "text": ""}]}])).unwrap_err();
     let ErrorData::InvalidParams { field, .. } = ProtocolError::from(error).data else { panic!("its kind") };
@@ -357,7 +357,7 @@ fn tool_answers_now_or_later() {
 fn nameless_tools_and_sections_are_reported() {
     let tools: Vec<wire::tool::Tool> = read(json!([{"name": "a"}, {"name": "a"}])).unwrap();
     let error = Reading::new().field("tools", |reading| reading.tools(&tools)).unwrap_err();
-    assert_eq!(error.to_string(), "tools[1].name: is there twice");
+    assert_eq!(error.to_string(), "tools[1].name: must be unique");
     let sections =
         |name: &str| -> Vec<wire::prompt::Section> { read(json!([{"name": name, "content": "x"}])).unwrap() };
     let error = Reading::new().field("sections", |reading| reading.sections(&sections(""))).unwrap_err();

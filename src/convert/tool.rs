@@ -17,7 +17,7 @@ impl Reading {
         let mut names = std::collections::BTreeSet::new();
         self.each(tools, |reading, tool| {
             if tool.name.is_empty() || !names.insert(tool.name.as_str()) {
-                let reason = if tool.name.is_empty() { "must not be empty" } else { "is there twice" };
+                let reason = if tool.name.is_empty() { "must not be empty" } else { "must be unique" };
                 return Err(reading.field("name", |reading| reading.fail(reason)));
             }
             let rules = tool.rules.as_deref().unwrap_or_default();

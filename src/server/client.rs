@@ -146,7 +146,9 @@ impl Client {
             self.notify(methods::SessionsChanged::NAME, &changed);
         }
         if lines > 0 {
-            self.log(format!("{lines} lines were left out here while nobody read; standard error has them"));
+            self.log(format!(
+                "{lines} lines were dropped here while the client did not read; standard error has them"
+            ));
         }
         self.delivery.in_turn()
     }

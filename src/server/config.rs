@@ -131,7 +131,10 @@ impl Config {
         let settings = match self.layers.effective(folder, &own) {
             Err(error) if !is_given && own.policy.take().is_some() => {
                 let settings = self.layers.effective(folder, &own)?;
-                client.warn(format!("session {id}: {error}; the policy {} holds", settings.policy.name));
+                client.warn(format!(
+                    "session \"{id}\": {error}; the policy {} is in force",
+                    settings.policy.name
+                ));
                 settings
             }
             settings => settings?,
@@ -152,7 +155,7 @@ impl Config {
             }
         };
         for fault in faults {
-            client.warn(format!("the settings of initialize: {fault}; it is left out"));
+            client.warn(format!("the settings of initialize: {fault}; it was ignored"));
         }
         let layers = Layers { initialize, ..self.layers.clone() };
         // Later it would be an error of each session, without the source of the values.
@@ -161,8 +164,9 @@ impl Config {
                 self.layers = layers;
                 self.follow_policy(settings.policy_file.as_deref());
             }
-            Err(error) => client
-                .warn(format!("the settings of initialize cannot be used with what else is set: {error}")),
+            Err(error) => client.warn(format!(
+                "the settings of initialize conflict with other settings; they were ignored: {error}"
+            )),
         }
         let merged = self.layers.merged(&home, &Settings::default());
         self.home = home;
@@ -179,7 +183,7 @@ impl Config {
             }
             // Some clients only say that something changed.
             Value::Null => {}
-            _ => client.warn(format!("{place}: settings: must be an object; what it was before stays")),
+            _ => client.warn(format!("{place}: settings: must be an object; the previous settings stay")),
         }
         Changes::new()
     }
@@ -210,16 +214,16 @@ impl Config {
                     continue;
                 }
                 Some(_) if fault.name != "policy" || before.values.contains_key("policy") => {
-                    "what it was before stays".to_owned()
+                    "the previous value stays".to_owned()
                 }
                 // The policy determines most of a session's behavior: name the one in force.
                 Some(_) => {
                     let home = layers.merged(&self.home, &Settings::default());
                     let holds =
                         home.ok().and_then(|home| home.policy).unwrap_or_else(|| "default".to_owned());
-                    format!("it is left out, and the policy {holds} holds")
+                    format!("it was ignored and the policy {holds} is in force")
                 }
-                None => "it is left out".to_owned(),
+                None => "it was ignored".to_owned(),
             };
             client.warn(format!("{place}: {fault}; {what}"));
         }
@@ -227,9 +231,8 @@ impl Config {
             return Changes::new();
         }
         self.adopt(sessions, layers).unwrap_or_else(|error| {
-            client.warn(format!(
-                "{place}: it cannot be used with what else is set, and what it said before stays: {error}"
-            ));
+            client
+                .warn(format!("{place}: conflicts with other settings; its previous settings stay: {error}"));
             Changes::new()
         })
     }
@@ -256,12 +259,12 @@ impl Config {
     /// Reads the user's settings, and watches the file.
     pub fn read_users_file(&mut self, client: &mut Client, sessions: &Sessions) -> Changes {
         for fault in std::mem::take(&mut self.faults) {
-            client.warn(format!("the environment: {fault}; it is left out"));
+            client.warn(format!("the environment: {fault}; it was ignored"));
         }
         let Some(look) = self.user.as_deref().map(of_user) else { return Changes::new() };
         if self.is_named && look.now() == Found::Missing {
             let file = look.file.display();
-            client.warn(format!("THREADHOLD_CONFIG names {file}, and there is no such file"));
+            client.warn(format!("THREADHOLD_CONFIG names {file}, which does not exist"));
         }
         self.follow_file(client, sessions, Which::User, look)
     }
@@ -358,11 +361,11 @@ impl Config {
                 let mut layers = self.layers.clone();
                 layers.policies.insert(file.to_owned(), policy);
                 return self.adopt(sessions, layers).unwrap_or_else(|error| {
-                    client.warn(format!("{file}: it cannot be used, and what it said before stays: {error}"));
+                    client.warn(format!("{file}: cannot be used; its previous content stays: {error}"));
                     Changes::new()
                 });
             }
-            Err(error) => client.warn(format!("{error}; what it said before stays until the process ends")),
+            Err(error) => client.warn(format!("{error}; its previous content stays until the process ends")),
         }
         Changes::new()
     }
@@ -401,7 +404,7 @@ impl Config {
         let (layer, mut faults) = match read(&which, found, &place) {
             Ok(read) => read,
             Err(why) => {
-                client.warn(format!("{place}: {why}; what it said before stays"));
+                client.warn(format!("{place}: {why}; its previous content stays"));
                 return Changes::new();
             }
         };

@@ -22,6 +22,6 @@ pub(super) fn given_id(id: &str) -> Result<SessionId, ProtocolError> {
     if (1..=128).contains(&id.len()) && id.chars().all(is_good) {
         return Ok(SessionId::new(id));
     }
-    let reason = "an id has 1 to 128 characters out of letters, digits and - _ . ~ :";
+    let reason = "must have 1 to 128 characters, only letters, digits and - _ . ~ :";
     Err(ProtocolError::invalid("sessionId", reason))
 }

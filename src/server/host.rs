@@ -359,7 +359,7 @@ impl SessionHost {
         }
         if left > 0 {
             client.log(format!(
-                "session {id} was taken over before {left} of its messages could be stored: they are shown here no longer"
+                "session \"{id}\" was taken over before {left} of its messages were stored; they are no longer shown here"
             ));
         }
     }

@@ -72,7 +72,7 @@ impl<E> Pending<E> {
 
 impl<E> Drop for Pending<E> {
     fn drop(&mut self) {
-        let message = "the work for this request was given up; what was acknowledged is stored";
+        let message = "internal error; the request was aborted and acknowledged changes are stored";
         let lost = ProtocolError::new(ErrorData::InternalError {}, message);
         let to = self.to;
         self.bring(Mail::Answer(to, Err(lost)));

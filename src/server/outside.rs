@@ -105,8 +105,8 @@ pub(super) fn environment(variables: impl Iterator<Item = (String, String)>) -> 
         let bare = |name: &str| name.strip_prefix(PREFIX).unwrap_or(name).to_owned();
         let near = nearest(&bare(name), known.iter().map(|(variable, _)| bare(variable)));
         let near: Vec<String> = near.iter().map(|bare| format!("{PREFIX}{bare}")).collect();
-        let near = if near.is_empty() { String::new() } else { format!("; near it: {}", near.join(", ")) };
-        format!("{name} names no setting{near}")
+        let near = if near.is_empty() { String::new() } else { format!("; similar: {}", near.join(", ")) };
+        format!("{name}: unknown setting{near}")
     });
     let unknown: Vec<String> = unknown.collect();
     let (layer, faults) = layer(given);
@@ -201,7 +201,7 @@ fn table(text: &str) -> Result<Map<String, Value>, String> {
         let at = error.span().map_or(0, |span| span.start).min(text.len());
         let before = text.as_bytes().get(..at).unwrap_or_default();
         let line = before.iter().filter(|byte| **byte == b'\n').count() + 1;
-        format!("it is not TOML at line {line}")
+        format!("not TOML at line {line}")
     })
 }
 
@@ -328,7 +328,7 @@ mod tests {
     #[test]
     fn toml_error_names_the_line_and_no_content() {
         let error = users_file("roundLimit = 7\nkey = sk-planted-0x5ec2e7 = 1\n", "config.toml").unwrap_err();
-        assert_eq!(error, "it is not TOML at line 2");
+        assert_eq!(error, "not TOML at line 2");
     }
 
     #[test]
@@ -340,11 +340,11 @@ mod tests {
         let faults: Vec<String> = faults.iter().map(ToString::to_string).collect();
         expect_test::expect![[r#"
             [
-                "there is no setting roundlimit; near it: roundLimit",
-                "there is no setting summarization.on",
-                "there is no setting triggers.mesages; near it: triggers.messages, retention.messages",
+                "unknown setting \"roundlimit\"; similar: roundLimit",
+                "unknown setting \"summarization.on\"",
+                "unknown setting \"triggers.mesages\"; similar: triggers.messages, retention.messages",
                 "triggers.messages: must be at least 0",
-                "there is no setting model.width; near it: model.window, model.wire",
+                "unknown setting \"model.width\"; similar: model.window, model.wire",
                 "threshold: threshold 50 is neither a ratio above 0 and up to 1 nor a count of at least 100 tokens",
                 "titles: must be \"request\" or \"model\"",
             ]
@@ -372,11 +372,8 @@ mod tests {
             json!({ "ownTools": ["recall", "todo"], "policy": "off", "roundLimit": 8 })
         );
         assert_eq!(read(&["roundLimit"]).unwrap_err(), FlagError::NoPair.to_string());
-        assert_eq!(read(&["rounds=7"]).unwrap_err(), "there is no setting rounds");
-        assert_eq!(
-            read(&["roundLimit=much"]).unwrap_err(),
-            "roundLimit: must be a whole number, and is a string"
-        );
+        assert_eq!(read(&["rounds=7"]).unwrap_err(), "unknown setting \"rounds\"");
+        assert_eq!(read(&["roundLimit=much"]).unwrap_err(), "roundLimit: must be an integer, not a string");
     }
 
     #[test]
@@ -401,7 +398,7 @@ mod tests {
         let faults = |variables: Vec<(String, String)>| environment(variables.into_iter()).1;
         let tools = ["THREADHOLD_BIN", "THREADHOLD_CORPUS", "THREADHOLD_EDITOR", "THREADHOLD_SHOTS"];
         assert_eq!(faults(of(&tools)), [""; 0]);
-        assert_eq!(faults(of(&["THREADHOLD_BINS", tools[0]])), ["THREADHOLD_BINS names no setting"]);
+        assert_eq!(faults(of(&["THREADHOLD_BINS", tools[0]])), ["THREADHOLD_BINS: unknown setting"]);
     }
 
     #[test]

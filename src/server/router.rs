@@ -158,7 +158,7 @@ impl Router {
             self.broke(&id);
         }
         if let Some(to) = asked {
-            let message = "the request met a defect and was given up; what was acknowledged is stored";
+            let message = "internal error; the request was aborted and acknowledged changes are stored";
             self.answer(to, Err(ProtocolError::new(ErrorData::InternalError {}, message)));
         }
         self.end_if_saved();
@@ -443,13 +443,13 @@ impl Router {
         }
         if skipped > 0 {
             self.client.warn(format!(
-                "the file of session {id}: {skipped} of its messages or parts could not be read; they stay in the file, \
+                "the file of session \"{id}\": {skipped} of its messages or parts could not be read; they stay in the file, \
                  under \"unreadable\""
             ));
         }
         if let Some(fork) = fork {
             self.client.warn(format!(
-                "session {id} says now what somebody made of its file; session {fork} has it as it was before"
+                "session \"{id}\" was updated from its changed file; session \"{fork}\" has it as it was before"
             ));
         }
         self.trajectories.accept(&mut self.client, id, changed);

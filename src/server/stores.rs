@@ -104,7 +104,7 @@ impl Stores {
             let data = ErrorData::StorageError { cause: StorageCause::Unavailable, path: None };
             ProtocolError::new(
                 data,
-                format!("the store's thread cannot be started: {error}. Nothing was done"),
+                format!("the store's thread cannot be started: {error}; nothing was done"),
             )
         })?;
         self.handles.insert(key, handle.clone());

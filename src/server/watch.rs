@@ -46,7 +46,7 @@ impl Look {
             Err(error) if matches!(error.kind(), ErrorKind::NotFound | ErrorKind::NotADirectory) => {
                 Found::Missing
             }
-            Err(error) => Found::Unusable(format!("it cannot be read: {}", error.kind())),
+            Err(error) => Found::Unusable(format!("cannot be read: {}", error.kind())),
         }
     }
 
@@ -54,10 +54,10 @@ impl Look {
         let about = fs::metadata(&self.file)?;
         // Before it is opened: a pipe would block.
         if !about.is_file() {
-            return Ok(Found::Unusable("it is no file".to_owned()));
+            return Ok(Found::Unusable("not a file".to_owned()));
         }
         if !self.may_leave && !fs::canonicalize(&self.file)?.starts_with(fs::canonicalize(&self.base)?) {
-            return Ok(Found::Unusable("it is a link to a place outside of the workspace".to_owned()));
+            return Ok(Found::Unusable("a link to a place outside of the workspace".to_owned()));
         }
         let mut bytes = Vec::new();
         fs::File::open(&self.file)?.take(self.most).read_to_end(&mut bytes)?;
@@ -65,7 +65,7 @@ impl Look {
         if let Err(error) = std::str::from_utf8(&bytes) {
             // The cut may have split the last character.
             if error.error_len().is_some() || !is_cut {
-                return Ok(Found::Unusable("it is not UTF-8".to_owned()));
+                return Ok(Found::Unusable("not UTF-8".to_owned()));
             }
             bytes.truncate(error.valid_up_to());
         }

@@ -16,6 +16,9 @@ use serde_json::Value;
 /// Serializes a value for the wire.
 pub(super) fn to_value(value: &impl Serialize) -> Result<Value, ProtocolError> {
     serde_json::to_value(value).map_err(|error| {
-        ProtocolError::new(ErrorData::InternalError {}, format!("the answer could not be written: {error}"))
+        ProtocolError::new(
+            ErrorData::InternalError {},
+            format!("internal error; the response cannot be written as JSON: {error}"),
+        )
     })
 }

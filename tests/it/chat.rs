@@ -345,8 +345,8 @@ fn what_cannot_be_meant_is_said_and_nothing_begins() {
         (["--model", "ollama"], "--model ollama: the model's name is missing: ollama:NAME"),
         (["--model", "editor:m"], "--model editor:m: expected WIRE:NAME"),
         (["--folder", "nowhere"], "not a directory"),
-        (["--set", "modl.window=3"], "near it: model.window"),
-        (["--session", "a b"], "an id has 1 to 128 characters"),
+        (["--set", "modl.window=3"], "similar: model.window"),
+        (["--session", "a b"], "must have 1 to 128 characters"),
     ] {
         let person = Person::new(&folder, &flags.map(str::to_owned));
         let ended = person.ends();

@@ -61,10 +61,10 @@ fn intact_store_has_no_findings() {
 #[test]
 fn derived_data_is_repaired() {
     for (sql, says) in [
-        ("INSERT INTO blobs VALUES ('h', 3, x'616263')", "1 contents of 3 bytes that nothing refers to"),
+        ("INSERT INTO blobs VALUES ('h', 3, x'616263')", "1 unreferenced contents of 3 bytes"),
         (
             "INSERT INTO chat_turns VALUES ('gone', 0, 't', 'completed', NULL, '[]')",
-            "1 rows of chat_turns name rows",
+            "1 rows of chat_turns refer to missing rows",
         ),
         ("UPDATE chat_activity SET messages = 7 WHERE session = 's'", "session s: its count"),
         ("UPDATE chat_sessions SET summarized_count = 7 WHERE id = 't'", "session t: its count"),
@@ -108,9 +108,12 @@ fn missing_message_is_named_and_no_repair_removes_one() {
     for (sql, says) in [
         (
             "DELETE FROM chat_messages WHERE session = 's' AND ord = 3",
-            "session s: 1 of its messages are not there",
+            "session s: 1 of its messages are missing",
         ),
-        ("DELETE FROM chat_sessions WHERE id = 's'", "rows of chat_messages name rows of chat_sessions"),
+        (
+            "DELETE FROM chat_sessions WHERE id = 's'",
+            "rows of chat_messages refer to missing rows of chat_sessions",
+        ),
     ] {
         let folder = filled();
         let other = Connection::open(folder.file()).unwrap();
@@ -140,7 +143,7 @@ fn unreadable_messages_are_reported_and_stay() {
             "UPDATE blobs SET bytes = CAST(replace(bytes, 's large', 'S LARGE') AS BLOB)",
             "changed since it was written",
         ),
-        ("DELETE FROM blobs WHERE size > 50000", "rows of blob_refs name rows of blobs"),
+        ("DELETE FROM blobs WHERE size > 50000", "rows of blob_refs refer to missing rows of blobs"),
         ("UPDATE chat_turns SET status = 'odd' WHERE session = 't' AND idx = 4", "session t: turn 4"),
         ("UPDATE chat_sessions SET settings = '{' WHERE id = 's'", "session s: settings"),
     ] {

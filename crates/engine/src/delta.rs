@@ -93,7 +93,7 @@ pub struct DraftCall {
 
 /// Arguments arrived for a call that was never set.
 #[derive(Debug, Clone, PartialEq, Eq, Error)]
-#[error("no call {0} was set before its arguments came")]
+#[error("arguments for unknown call {0:?}")]
 pub struct UnknownCall(pub String);
 
 impl Draft {

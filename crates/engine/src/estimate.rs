@@ -57,7 +57,7 @@ pub struct Report {
 
 /// A report that cannot belong to this prompt: over two and a half times the estimate, or under two fifths of it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
-#[error("{reported} tokens were reported where {estimated} were estimated; the report is not learned from")]
+#[error("{reported} tokens were reported and {estimated} were estimated; the report is ignored")]
 pub struct Implausible {
     /// Reported tokens.
     pub reported: u32,

@@ -61,7 +61,7 @@ pub enum SettingsError {
         least: u32,
     },
     /// No policy has this name.
-    #[error("no policy is named {name:?}; known: {known}")]
+    #[error("unknown policy {name:?}; known: {known}")]
     Policy {
         /// The requested name.
         name: String,

@@ -149,14 +149,14 @@ impl Reader {
         self.answer = None;
         let place = format!("{place}.response");
         let Some(response) = object(log, "response") else {
-            import.skip(place, "is not there: the request was not answered");
+            import.skip(place, "is missing: the request was not answered");
             return Ok(());
         };
         let Said { parts, calls } = said(response.get("message"), &place, import)?;
         let kind = text(response, "type").unwrap_or("success");
         if kind != "success" && parts.is_empty() {
             let reason = text(response, "reason").unwrap_or("no reason is given");
-            import.skip(place, format!("is no answer ({kind}): {reason}"));
+            import.skip(place, format!("is not an answer ({kind}): {reason}"));
             return Ok(());
         }
         let nothing = Object::new();

@@ -171,10 +171,10 @@ impl Log {
             "plan_update" => self.talk.event("plan", &arguments(msg.get("plan"))),
             "token_count" => self.talk.used(usage(msg)),
             "web_search_end" => {
-                return Err("is a search that the provider ran; what it found is not there".into());
+                return Err("is a search that the provider ran; its results are missing".into());
             }
             "thread_rolled_back" => {
-                return Err("took turns back; they are imported all the same".to_owned());
+                return Err("reverted turns; they are imported anyway".to_owned());
             }
             known if KNOWN_EVENTS.contains(&known) => {}
             unknown => return Err(format!("is an event of an unknown type, `{unknown}`")),
@@ -190,7 +190,7 @@ impl Log {
                 self.user(parts);
             }
             "exec_approval" | "patch_approval" => {
-                let call = self.asked.take().ok_or("decides about a call that was not asked about")?;
+                let call = self.asked.take().ok_or("decides about an unknown call")?;
                 let is_no = matches!(text(op, "decision"), Some("denied" | "abort"));
                 let verdict = Some(Verdict { approved: !is_no, note: None });
                 if is_no {
@@ -228,9 +228,8 @@ impl Log {
 
     fn typed(&mut self, import: &mut Import, place: &str, typed: Typed) {
         if let Some(key) = typed.unknown {
-            let reason = format!(
-                "has a request that was put together from its keys, and what `{key}` did is not told"
-            );
+            let reason =
+                format!("has a request that was rebuilt from its keys; the effect of `{key}` is unknown");
             import.skip(place, reason);
         }
         self.user(vec![Content::Text(typed.text.into())]);

@@ -58,14 +58,14 @@ pub(super) fn each_record(
     }
 }
 
-const MENDED: &str = "half of a surrogate pair stands in it; U+FFFD was put in its place";
+const MENDED: &str = "has half of a surrogate pair, which was replaced by U+FFFD";
 
 /// Parses a line; `true` if unpaired surrogates were replaced.
 fn parse(line: &[u8]) -> Result<(Value, bool), String> {
     let text = std::str::from_utf8(line).map_err(|e| format!("is not UTF-8 at byte {}", e.valid_up_to()))?;
     match serde_json::from_str(text) {
         Ok(value) => Ok((value, false)),
-        Err(error) if error.is_eof() => Err(format!("ends in its middle, at column {}", error.column())),
+        Err(error) if error.is_eof() => Err(format!("is cut off at column {}", error.column())),
         Err(error) => mended(text)
             .map(|value| (value, true))
             .ok_or_else(|| format!("is not JSON at column {}: {}", error.column(), words(&error))),
@@ -98,7 +98,7 @@ pub(super) fn needed_list<'a>(
     found.ok_or_else(|| ImportError::NotThisFormat {
         format: import.format,
         place: format!("`{key}`"),
-        reason: "is not there or is no list".into(),
+        reason: "is missing or not a list".into(),
     })
 }
 
@@ -113,7 +113,7 @@ pub(super) fn each_item(
         let place = format!("{place}[{index}]");
         let taken = match item.as_object() {
             Some(item) => take(import, &place, item),
-            None => Err("is no object".to_owned()),
+            None => Err("is not an object".to_owned()),
         };
         if let Err(reason) = taken {
             import.skip(place, reason);
@@ -230,7 +230,7 @@ mod tests {
 
     #[test]
     fn truncated_line_is_reported_as_such() {
-        assert_eq!(parse(br#"{"a": [1, 2"#).unwrap_err(), "ends in its middle, at column 11");
+        assert_eq!(parse(br#"{"a": [1, 2"#).unwrap_err(), "is cut off at column 11");
         assert!(parse(b"{\"a\": \xff}").unwrap_err().contains("UTF-8 at byte 6"));
     }
 

@@ -161,20 +161,16 @@ pub struct Skipped {
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum ImportError {
     /// The file is empty.
-    #[error(
-        "The file is empty, so there is no transcript in it. Give the file that the session was saved to."
-    )]
+    #[error("the file is empty; give the file that the session was saved to")]
     Empty,
     /// The format was not recognized, or its given name is unknown.
-    #[error("The format was not recognised. Name the right one with --format; known are: {known}.")]
+    #[error("unknown format; name the right one with --format; known: {known}")]
     UnknownFormat {
         /// The names of all formats, comma-separated.
         known: String,
     },
     /// The file is well-formed but does not match the format.
-    #[error(
-        "This is not a {format} file: {place} {reason}. Give another file, or name its format with --format."
-    )]
+    #[error("not a {format} file: {place} {reason}; give another file, or name its format with --format")]
     NotThisFormat {
         /// The assumed format.
         format: Format,
@@ -184,9 +180,7 @@ pub enum ImportError {
         reason: String,
     },
     /// The file is in an unsupported version of the native format.
-    #[error(
-        "The file is in version {found} of the jsonl format; known: {known}. Use a newer threadhold to read it."
-    )]
+    #[error("unknown version {found} of the jsonl format; known: {known}; use a newer threadhold to read it")]
     UnknownVersion {
         /// The version that the file states.
         found: String,
@@ -195,7 +189,7 @@ pub enum ImportError {
     },
     /// The file is not JSON.
     #[error(
-        "The file is not JSON at line {line}, column {column}: {reason}. Repair it there or export it again."
+        "the file is not JSON at line {line}, column {column}: {reason}; repair it there, or export it again"
     )]
     Syntax {
         /// The line, counted from 1.
@@ -206,7 +200,7 @@ pub enum ImportError {
         reason: String,
     },
     /// The file is not UTF-8.
-    #[error("The file is not UTF-8 at line {line} (byte {byte}). Save it as UTF-8, or export it again.")]
+    #[error("the file is not UTF-8 at line {line} (byte {byte}); save it as UTF-8, or export it again")]
     NotUtf8 {
         /// The line, counted from 1.
         line: usize,
@@ -215,7 +209,7 @@ pub enum ImportError {
     },
     /// The file contains no readable message.
     #[error(
-        "No message could be read from this {format} file ({skipped} set aside). First: {place}: {reason}. Name the right format with --format, or export the session again."
+        "no message could be read from this {format} file ({skipped} set aside); first: {place} {reason}; name the right format with --format, or export the session again"
     )]
     NothingRead {
         /// The assumed format.
@@ -279,7 +273,7 @@ impl Import {
         }
         let (place, reason) = match self.skipped.first() {
             Some(first) => (first.place.clone(), first.reason.clone()),
-            None => ("the file".to_owned(), "it holds no messages".to_owned()),
+            None => ("the file".to_owned(), "has no messages".to_owned()),
         };
         Err(ImportError::NothingRead { format: self.format, skipped: self.skipped.len(), place, reason })
     }

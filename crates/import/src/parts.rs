@@ -132,7 +132,7 @@ impl Said {
             self.parts.push(AssistantPart::Text(text.as_str().into()));
             return Ok(());
         }
-        let part = part.as_object().ok_or("is no object")?;
+        let part = part.as_object().ok_or("is not an object")?;
         match Kind::of(part) {
             Kind::Text => self.parts.push(AssistantPart::Text(needed(part, "text")?.into())),
             Kind::Named("thinking") => self.parts.push(AssistantPart::Reasoning {
@@ -239,7 +239,7 @@ impl<'a> Kind<'a> {
             Kind::Numbered(number) => format!("is a part of an unknown type, {number}"),
             Kind::Missing => "is a part without a type".into(),
             Kind::Text | Kind::Picture | Kind::Opaque | Kind::NotContent => {
-                "is a part that cannot stand here".into()
+                "is a part that is not allowed here".into()
             }
         }
     }
@@ -249,7 +249,7 @@ fn content(part: &Value) -> Result<Option<Content>, String> {
     if let Value::String(text) = part {
         return Ok(Some(Content::Text(text.as_str().into())));
     }
-    let part = part.as_object().ok_or("is no object")?;
+    let part = part.as_object().ok_or("is not an object")?;
     let url_in = |key: &str| match part.get(key) {
         Some(Value::Object(image)) => needed(image, "url").map(str::to_owned),
         _ => needed(part, key).map(str::to_owned),

@@ -234,36 +234,33 @@ fn cut_file_keeps_its_beginning_or_names_the_cut() {
 fn error_names_fault_place_and_remedy() {
     let message = |bytes: &[u8], format| import(bytes, format).unwrap_err().to_string();
     let cases = [
-        (
-            message(b" \r\n", None),
-            "The file is empty, so there is no transcript in it. Give the file that the session was saved to.",
-        ),
+        (message(b" \r\n", None), "the file is empty; give the file that the session was saved to"),
         (
             message(b"hello", None),
-            "The format was not recognised. Name the right one with --format; known are: claude-code, pi, \
-             vscode-chat, chatreplay, swe-agent, codex, cline, openhands, jsonl, trajectory.",
+            "unknown format; name the right one with --format; known: claude-code, pi, vscode-chat, chatreplay, \
+             swe-agent, codex, cline, openhands, jsonl, trajectory",
         ),
         (
             message(b"{\"requests\": [\n  {\"message\": }", None),
-            "The file is not JSON at line 2, column 15: expected value. Repair it there or export it again.",
+            "the file is not JSON at line 2, column 15: expected value; repair it there, or export it again",
         ),
         (
             message(b"{}", Some(Format::SweAgent)),
-            "This is not a swe-agent file: `history` is not there or is no list. Give another file, or name its \
-             format with --format.",
+            "not a swe-agent file: `history` is missing or not a list; give another file, or name its format with \
+             --format",
         ),
         (
             message(b"\xff\xfeh\0i\0", None),
-            "The file is not UTF-8 at line 1 (byte 0). Save it as UTF-8, or export it again.",
+            "the file is not UTF-8 at line 1 (byte 0); save it as UTF-8, or export it again",
         ),
         (
             message(b"{\"requests\": [\n\"\xff\"]}", None),
-            "The file is not UTF-8 at line 2 (byte 16). Save it as UTF-8, or export it again.",
+            "the file is not UTF-8 at line 2 (byte 16); save it as UTF-8, or export it again",
         ),
         (
             message(b"{\"type\":\"user\",\"uuid\":\"u\"}", None),
-            "No message could be read from this claude-code file (1 set aside). First: \
-             line 1: has no `message`. Name the right format with --format, or export the session again.",
+            "no message could be read from this claude-code file (1 set aside); first: \
+             line 1 has no `message`; name the right format with --format, or export the session again",
         ),
     ];
     for (found, expected) in cases {

@@ -150,10 +150,10 @@ pub fn read(bytes: &[u8]) -> Result<Trajectory, ImportError> {
         place: format!("`{place}`"),
         reason: reason.to_owned(),
     };
-    let Some(root) = root.as_object_mut() else { return Err(not_this("the file", "is no object")) };
-    let id = owned(root, "id").ok_or_else(|| not_this("id", "is not there or is no text"))?;
+    let Some(root) = root.as_object_mut() else { return Err(not_this("the file", "is not an object")) };
+    let id = owned(root, "id").ok_or_else(|| not_this("id", "is missing or not a string"))?;
     let Some(Value::Array(said)) = root.shift_remove("messages") else {
-        return Err(not_this("messages", "is not there or is no list"));
+        return Err(not_this("messages", "is missing or not a list"));
     };
     let title = owned(root, "title");
     let digest = digest(title.as_deref(), &said);
@@ -162,7 +162,7 @@ pub fn read(bytes: &[u8]) -> Result<Trajectory, ImportError> {
     for (index, value) in said.into_iter().enumerate() {
         let (before, at) = (import.skipped.len(), messages.len());
         let place = format!("messages[{index}]");
-        let read = value.as_object().ok_or_else(|| "is no object".to_owned());
+        let read = value.as_object().ok_or_else(|| "is not an object".to_owned());
         match read.and_then(|record| message(&id, record, &place, &mut import)) {
             Ok(read) => messages.extend(read),
             Err(reason) => import.skip(place, reason),

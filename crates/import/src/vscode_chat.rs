@@ -115,7 +115,7 @@ pub(super) fn bare_id(id: &str) -> &str {
 }
 
 fn result(import: &mut Import, place: &str, id: &str, value: &Value) -> Result<Body, String> {
-    let of = value.as_object().ok_or("is no object")?;
+    let of = value.as_object().ok_or("is not an object")?;
     let mut content = Vec::new();
     match of.get("content") {
         Some(Value::Array(list)) => {
@@ -240,7 +240,7 @@ fn summaries(import: &mut Import, place: &str, metadata: &Object, start: usize) 
     let mut start = start;
     for (place, value) in many.chain(one) {
         let Some(of) = value.as_object() else {
-            import.skip(place, "is no object");
+            import.skip(place, "is not an object");
             continue;
         };
         let words = text(of, "text").unwrap_or_default();

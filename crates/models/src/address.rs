@@ -18,11 +18,10 @@ pub struct InvalidEndpoint {
     pub reason: &'static str,
 }
 
-const NO_ADDRESS: &str =
-    "must be an http or https address without a user and a password, a query and a fragment";
-const NO_KEY_NAME: &str = "must be the name under which a key is found, such as OPENAI_API_KEY, and never a key: \
-                           letters, digits and underscores";
-const NO_SOCKET: &str = "only openai-responses has a WebSocket";
+const NO_ADDRESS: &str = "must be an http or https address without user, password, query and fragment";
+const NO_KEY_NAME: &str = "must be the name of a key, such as OPENAI_API_KEY, and never the key itself: letters, \
+                           digits and underscores";
+const NO_SOCKET: &str = "must be false; only the wire openai-responses has a WebSocket";
 
 /// Paths that users copy along and that the wire appends itself. A longer one precedes its own suffixes.
 const ENDINGS: &[(&[Wire], &str)] = &[
@@ -117,8 +116,7 @@ pub(crate) fn is_local(endpoint: &Endpoint) -> bool {
 /// Advice for a provider's 404.
 pub fn of_nothing_there(wire: Wire) -> String {
     format!(
-        "There is no such model, or no such address. Look at the name as the provider spells it, and at the address: for {} \
-         it ends before {}.",
+        "check the model's name as its provider spells it, and the address: for {} it ends before {}",
         wire.name(),
         path(wire)
     )
@@ -127,15 +125,17 @@ pub fn of_nothing_there(wire: Wire) -> String {
 /// Converts an error to a failure, with advice for a 404, a 405 and a key that is not configured.
 pub fn advised(error: ModelError, endpoint: &Endpoint) -> Failure {
     let advice = match &error {
-        ModelError::BadRequest { status: Some(404 | 405), .. } => Some(of_nothing_there(endpoint.wire)),
+        ModelError::BadRequest { status: Some(404 | 405), .. } => {
+            Some(format!("unknown model or address; {}", of_nothing_there(endpoint.wire)))
+        }
         ModelError::Auth { .. } if endpoint.key_name().is_none() => {
-            Some("No key was sent: model.keyEnv names none for this address.".to_owned())
+            Some("no key was sent: model.keyEnv names none for this address".to_owned())
         }
         _ => None,
     };
     let failure = Failure::from(error);
     match advice {
-        Some(advice) => Failure { why: format!("{}. {advice}", failure.why), ..failure },
+        Some(advice) => Failure { why: format!("{}; {advice}", failure.why), ..failure },
         None => failure,
     }
 }

@@ -28,7 +28,7 @@ pub enum ModelError {
     },
     /// A single request exceeds the rate limit's tokens per period: only a smaller request helps, not
     /// waiting.
-    #[error("the request is larger than the model's rate limit takes at once")]
+    #[error("the request alone exceeds the model's rate limit")]
     TooLargeForRate {
         /// The limit per period, in tokens.
         limit: Option<u32>,
@@ -73,7 +73,7 @@ pub enum ModelError {
     },
     /// No data came within the deadline. The provider may still be working on the request, so it is not
     /// retried.
-    #[error("the model could not be reached: it said nothing for {} s; modelDeadlineMs says how long it may", waited.as_secs())]
+    #[error("the model could not be reached: it sent nothing for {} s; modelDeadlineMs sets this deadline", waited.as_secs())]
     Silent {
         /// The deadline that passed.
         waited: Duration,
@@ -353,7 +353,7 @@ impl Refusal {
         let said = match (said, raw) {
             (Some(said), Some(raw)) => format!("{said}: {raw}"),
             (Some(said), None) => said.to_owned(),
-            (None, _) if error.is_null() => "it says nothing".to_owned(),
+            (None, _) if error.is_null() => "no message".to_owned(),
             (None, _) => error.to_string(),
         };
         let status = if self.status == 200 { String::new() } else { format!("{}: ", self.status) };

@@ -70,7 +70,7 @@ impl Frames {
                 }
             }
             if self.line.len() + self.data.len() + self.stray.len() > MOST_EVENT {
-                return Err(corrupt(&format!("an event has more than {MOST_EVENT} bytes")));
+                return Err(corrupt(&format!("an event is larger than {MOST_EVENT} bytes")));
             }
         }
         Ok(())

@@ -170,7 +170,7 @@ impl Remote {
         let wire = self.endpoint.wire;
         let unknown = || ModelError::BadRequest {
             status: None,
-            reason: format!("nothing is posted over {}", wire.name()),
+            reason: format!("the wire {} has no HTTP requests", wire.name()),
         };
         let post = post(&self.endpoint, request, &self.terms).ok_or_else(unknown)?;
         let stream = Stream::new(wire).ok_or_else(unknown)?;
@@ -228,7 +228,7 @@ impl Remote {
             };
             let mut value = HeaderValue::from_str(&value).map_err(|_| ModelError::Auth {
                 status: None,
-                reason: "the key has characters that no header can hold".to_owned(),
+                reason: "the key has characters that an HTTP header must not have".to_owned(),
             })?;
             value.set_sensitive(true);
             headers.insert(name, value);
@@ -279,7 +279,7 @@ pub async fn read<P: AsRef<[u8]>>(
                 let piece = piece.as_ref();
                 bytes = bytes.saturating_add(piece.len());
                 if bytes > MOST_ANSWER {
-                    let reason = format!("it has more than {MOST_ANSWER} bytes");
+                    let reason = format!("it is larger than {MOST_ANSWER} bytes");
                     return Err(ModelError::CorruptStream { reason });
                 }
                 hear(Progress::Alive);

@@ -88,7 +88,7 @@ pub enum ScriptedError {
     #[error("the fixture cannot be read: {0}")]
     Json(#[from] serde_json::Error),
     /// Unknown name of a behaviour.
-    #[error("{place}: no behaviour is named {found:?}; did you mean {nearest:?}? known: {known}")]
+    #[error("{place}: unknown behaviour {found:?}; did you mean {nearest:?}? known: {known}")]
     Behaviour {
         /// The path in the fixture.
         place: String,

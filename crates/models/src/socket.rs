@@ -38,7 +38,7 @@ impl Handshake {
     ///
     /// Never in practice: a key is valid in a header.
     pub(crate) fn headers(&self) -> Result<HeaderMap, ModelError> {
-        let key = HeaderValue::from_str(&self.key).map_err(|_| broken("no key could be made for it"))?;
+        let key = HeaderValue::from_str(&self.key).map_err(|_| broken("its key cannot be created"))?;
         let fields: [(HeaderName, HeaderValue); 4] = [
             (CONNECTION, HeaderValue::from_static("Upgrade")),
             (UPGRADE, HeaderValue::from_static("websocket")),
@@ -63,7 +63,7 @@ impl Handshake {
         let is_open = response.status() == StatusCode::SWITCHING_PROTOCOLS
             && accepted == Some(&*derive_accept_key(self.key.as_bytes()));
         if !is_open {
-            return Err(broken("the server did not open one"));
+            return Err(broken("the server did not accept it"));
         }
         let opened = response.upgrade().await.map_err(|error| broken(&error.without_url().to_string()))?;
         let limits = WebSocketConfig::default()
@@ -96,11 +96,11 @@ fn event(message: Result<Message, Error>) -> Option<Result<String, ModelError>> 
         Ok(Message::Text(text)) => Some(Ok(format!("data: {}\n\n", text.replace(['\n', '\r'], " ")))),
         Ok(Message::Ping(_) | Message::Pong(_)) => Some(Ok(":\n".to_owned())),
         Ok(Message::Close(Some(frame))) if !frame.reason.is_empty() => {
-            Some(Err(broken(&format!("it was closed: {}", frame.reason))))
+            Some(Err(broken(&format!("the server closed it: {}", frame.reason))))
         }
         Ok(Message::Close(_) | Message::Frame(_)) => None,
         Ok(Message::Binary(_)) => {
-            Some(Err(ModelError::CorruptStream { reason: "a message is no text".to_owned() }))
+            Some(Err(ModelError::CorruptStream { reason: "a message is not text".to_owned() }))
         }
         Err(Error::ConnectionClosed | Error::AlreadyClosed) => None,
         Err(error) => Some(Err(failed(&error))),
@@ -115,5 +115,5 @@ fn failed(error: &Error) -> ModelError {
 }
 
 fn broken(why: &str) -> ModelError {
-    ModelError::Network { reason: format!("the socket broke: {why}") }
+    ModelError::Network { reason: format!("the WebSocket failed: {why}") }
 }

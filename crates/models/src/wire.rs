@@ -163,7 +163,7 @@ fn ended_early() -> ModelError {
 
 /// The error for an event of unknown form.
 fn cannot_be_read(event: &str) -> ModelError {
-    ModelError::CorruptStream { reason: format!("this is no event: {}", excerpt(event, MOST_SHOWN)) }
+    ModelError::CorruptStream { reason: format!("invalid event: {}", excerpt(event, MOST_SHOWN)) }
 }
 
 /// Parses an event as JSON. Returns `None` for an empty event and for `[DONE]`, which is not JSON.

@@ -133,11 +133,11 @@ impl Checker<'_> {
         self.describe(list, &mut names);
         let is = kind_of(value);
         match names.as_slice() {
-            [one] if one == is => "is of a kind that is not known".to_owned(),
+            [one] if one == is => "is of an unknown kind".to_owned(),
             _ if value.is_string() && names.iter().all(|name| name.starts_with('"')) => {
                 format!("must be {}", names.join(" or "))
             }
-            _ => format!("must be {}, and is {is}", names.join(" or ")),
+            _ => format!("must be {}, not {is}", names.join(" or ")),
         }
     }
 
@@ -188,7 +188,7 @@ fn wrong_type(schema: &Value, value: &Value) -> Option<String> {
         _ => value.is_object(),
     });
     let wanted = allowed.iter().find(|name| **name != "null").unwrap_or(&"null");
-    (!fits).then(|| format!("must be {}, and is {}", with_article(wanted), kind_of(value)))
+    (!fits).then(|| format!("must be {}, not {}", with_article(wanted), kind_of(value)))
 }
 
 fn wrong_constant(schema: &Value, value: &Value) -> Option<String> {
@@ -200,7 +200,7 @@ fn wrong_constant(schema: &Value, value: &Value) -> Option<String> {
         return (!list.contains(value)).then(|| format!("must be one of {}", names.join(", ")));
     }
     let not = schema.get("not")?.get("enum")?.as_array()?;
-    not.contains(value).then(|| "is a known kind with wrong fields".to_owned())
+    not.contains(value).then(|| "is of a known kind, but has invalid fields".to_owned())
 }
 
 fn out_of_range(schema: &Value, value: &Value) -> Option<String> {
@@ -221,8 +221,8 @@ fn out_of_range(schema: &Value, value: &Value) -> Option<String> {
 
 fn with_article(name: &str) -> String {
     match name {
-        "integer" => "a whole number".to_owned(),
-        "boolean" => "true or false".to_owned(),
+        "integer" => "an integer".to_owned(),
+        "boolean" => "a boolean".to_owned(),
         "array" => "a list".to_owned(),
         "object" => "an object".to_owned(),
         "null" => "null".to_owned(),
@@ -233,7 +233,7 @@ fn with_article(name: &str) -> String {
 fn kind_of(value: &Value) -> &'static str {
     match value {
         Value::Null => "null",
-        Value::Bool(_) => "true or false",
+        Value::Bool(_) => "a boolean",
         Value::Number(number) if number.is_f64() => "a number with a fraction",
         Value::Number(_) => "a number",
         Value::String(_) => "a string",

@@ -24,7 +24,7 @@ impl Content {
 impl<'de> Deserialize<'de> for Content {
     fn deserialize<D: Deserializer<'de>>(from: D) -> Result<Self, D::Error> {
         #[derive(Deserialize)]
-        #[serde(untagged, expecting = "expected a text or a list of parts")]
+        #[serde(untagged, expecting = "expected a string or a list of parts")]
         enum Given {
             Text(String),
             Parts(Vec<Part>),

@@ -183,187 +183,187 @@ methods! {
         "Creates a session, resumes one, or restores one from the client's history; subscribes to its events.",
         SessionOpenParams => SessionOpenResult;
     SessionList = "session/list", ToSidecar, Core,
-        "Lists sessions, newest first, a page at a time.",
+        "Lists sessions in pages, newest first.",
         SessionListParams => SessionListResult;
     SessionMessages = "session/messages", ToSidecar, Extras,
-        "Gives what was said in a session, a page at a time from its end.",
+        "Returns the messages of a session in pages, from its end.",
         SessionMessagesParams => SessionMessagesResult;
     SessionSubscribe = "session/subscribe", ToSidecar, Core,
-        "Asks for the events since one that the client has; answers a snapshot where they are gone. A session that another process writes is followed.",
+        "Returns the events after the last one that the client has, or a snapshot if they are no longer available. A session that another process writes is followed.",
         SessionSubscribeParams => SessionSubscribeResult;
     TurnStart = "turn/start", ToSidecar, Core,
-        "Takes a request of the user. With the driver `sidecar` the turn runs; with `editor` it is only recorded.",
+        "Accepts a request of the user. With the driver `sidecar` the turn runs; with `editor` it is only recorded.",
         TurnStartParams => TurnStartResult;
     TurnCancel = "turn/cancel", ToSidecar, Core,
-        "Stops a turn. What was said so far stays; open calls are answered as cancelled.",
+        "Cancels a turn. Its output so far is kept; open calls are answered as cancelled.",
         TurnCancelParams => TurnCancelResult;
     TurnEnd = "turn/end", ToSidecar, Core,
-        "Driver `editor`: says that the turn is over, and gets all its summaries.",
+        "Driver `editor`: ends the turn and returns all its summaries.",
         TurnEndParams => TurnEndResult;
     RoundAppend = "round/append", ToSidecar, Core,
-        "Driver `editor`: records a model's answer with the results of its calls.",
+        "Driver `editor`: records a model's answer with the results of its tool calls.",
         RoundAppendParams => RoundAppendResult;
     PromptRender = "prompt/render", ToSidecar, Core,
-        "Makes the messages to send to a model, and compacts where they would be too large.",
+        "Renders the messages to send to a model, and compacts if they would be too large.",
         PromptRenderParams => PromptRenderResult;
     ToolDecide = "tool/decide", ToSidecar, Core,
-        "Decides about calls that wait for the user.",
+        "Approves or rejects tool calls that wait for the user.",
         ToolDecideParams => ToolDecideResult;
     ContextInspect = "context/inspect", ToSidecar, Context,
-        "Shows what the prompt is made of, how near a compaction is, and who set each setting.",
+        "Returns the sections of the prompt, the distance to the next compaction, and the origin of each setting.",
         ContextInspectParams => ContextInspectResult;
     ContextCompact = "context/compact", ToSidecar, Context,
-        "Compacts now, again, or only says what that would do.",
+        "Compacts now, redoes the compaction in force, or previews either.",
         ContextCompactParams => ContextCompactResult;
     ContextUndo = "context/undo", ToSidecar, Context,
-        "Takes a compaction out of force: the prompt is again what it would be without it.",
+        "Undoes a compaction: the prompt is again what it would be without it.",
         ContextUndoParams => ContextUndoResult;
     ContextEdit = "context/edit", ToSidecar, Context,
-        "Gives an accepted compaction another narrative.",
+        "Replaces the narrative of an accepted compaction.",
         ContextEditParams => ContextCompactResult;
     ContextExclude = "context/exclude", ToSidecar, Context,
-        "Leaves messages out of every prompt, until it is undone.",
+        "Excludes messages from every prompt until that is undone.",
         ContextExcludeParams => ContextCompactResult;
     ContextPin = "context/pin", ToSidecar, Context,
-        "Has every prompt show a message or a text, byte for byte.",
+        "Pins a message or a text: every prompt shows it byte for byte.",
         ContextPinParams => ContextPinResult;
     ContextUnpin = "context/unpin", ToSidecar, Context,
-        "Takes a pin back.",
+        "Removes a pin.",
         ContextUnpinParams => ContextPinResult;
     ContextRecall = "context/recall", ToSidecar, Context,
-        "Gives what a message said, byte for byte and in parts, also where a prompt shows it cut or not at all.",
+        "Returns the content of a message byte for byte, in parts, even if prompts shorten or omit it.",
         ContextRecallParams => ContextRecallResult;
     ContextSearch = "context/search", ToSidecar, Context,
-        "Finds messages by words, newest first and a page at a time, also those that a prompt does not show.",
+        "Finds messages by words in pages, newest first, including those that prompts omit.",
         ContextSearchParams => ContextSearchResult;
     ContextLedger = "context/ledger", ToSidecar, Context,
-        "Names what the tools did in all that the compaction in force keeps out of sight, also what its block only counts.",
+        "Lists what the tools did in the messages that the compaction in force hides, including what its block only counts.",
         ContextLedgerParams => ContextLedgerResult;
     TurnRetry = "turn/retry", ToSidecar, Edit,
-        "Cuts everything from a message on off, and has the model answer again.",
+        "Removes a message and everything after it, then has the model answer again.",
         TurnRetryParams => EditResult;
     TurnRegenerate = "turn/regenerate", ToSidecar, Edit,
-        "Cuts the newest answer off, and has the model answer again.",
+        "Removes the newest answer, then has the model answer again.",
         TurnRegenerateParams => EditResult;
     MessageUpdate = "message/update", ToSidecar, Edit,
-        "Gives a message other words.",
+        "Replaces the content of a message.",
         MessageUpdateParams => EditResult;
     MessageRemove = "message/remove", ToSidecar, Edit,
-        "Takes a message out, with what belongs to it.",
+        "Removes a message with those that belong to it, such as the results of its calls.",
         MessageRemoveParams => EditResult;
     MessageTruncate = "message/truncate", ToSidecar, Edit,
-        "Cuts everything from a message on off.",
+        "Removes a message and everything after it.",
         MessageTruncateParams => EditResult;
     QueueRemove = "queue/remove", ToSidecar, Edit,
-        "Takes a command out of the queue.",
+        "Removes a command from the queue.",
         QueueRemoveParams => QueueRemoveResult;
     SessionFork = "session/fork", ToSidecar, Edit,
-        "Makes another session that goes on from here.",
+        "Copies a session, whole or up to a message, into a new one.",
         SessionForkParams => SessionForkResult;
     SessionReset = "session/reset", ToSidecar, Edit,
-        "Begins a new chat under the same id.",
+        "Starts a new chat under the same id.",
         SessionResetParams => SessionResetResult;
     SessionImport = "session/import", ToSidecar, Extras,
-        "Makes a session of a conversation that another program wrote, or of a trajectory.",
+        "Creates a session from a conversation of another program or from a trajectory.",
         SessionImportParams => SessionImportResult;
     SessionExport = "session/export", ToSidecar, Extras,
-        "Writes a session as a file's content.",
+        "Returns a session as the content of a file.",
         SessionExportParams => SessionExportResult;
     TrajectoryList = "trajectory/list", ToSidecar, Extras,
-        "Lists the trajectories of a folder, a page at a time.",
+        "Lists the trajectories of a folder in pages.",
         TrajectoryListParams => TrajectoryListResult;
     DraftSet = "draft/set", ToSidecar, Extras,
-        "Keeps what the user typed and did not send.",
+        "Stores the text that the user typed and did not send.",
         DraftSetParams => DraftResult;
     DraftClear = "draft/clear", ToSidecar, Extras,
-        "Forgets it.",
+        "Deletes the text that the user typed and did not send.",
         DraftClearParams => DraftResult;
     ScopeGet = "scope/get", ToSidecar, Extras,
-        "Shows what sessions share under a name.",
+        "Returns what sessions share under the name of a scope.",
         ScopeGetParams => ScopeResult;
     ScopePut = "scope/put", ToSidecar, Extras,
-        "Changes what sessions share under a name.",
+        "Changes what sessions share under the name of a scope.",
         ScopePutParams => ScopeResult;
     MemoryPut = "memory/put", ToSidecar, Extras,
-        "Remembers something for a folder, or changes what is remembered.",
+        "Creates or changes a memory of a folder.",
         MemoryPutParams => MemoryPutResult;
     MemoryList = "memory/list", ToSidecar, Extras,
-        "Lists what is remembered, the most important first, a page at a time.",
+        "Lists the memories of a folder in pages, most important first.",
         MemoryListParams => MemoryListResult;
     MemorySearch = "memory/search", ToSidecar, Extras,
-        "Finds what is remembered by words.",
+        "Finds memories of a folder by words.",
         MemorySearchParams => MemoryListResult;
     MemoryDelete = "memory/delete", ToSidecar, Extras,
-        "Forgets something for good.",
+        "Deletes a memory permanently.",
         MemoryDeleteParams => MemoryDeleteResult;
     LoopStart = "loop/start", ToSidecar, Extras,
-        "Runs stages one after the other in the background, each as a session of its own.",
+        "Runs stages in sequence in the background, each as its own session.",
         LoopStartParams => LoopStartResult;
     LoopStop = "loop/stop", ToSidecar, Extras,
-        "Stops a loop and the stage that runs.",
+        "Stops a loop and its running stage.",
         LoopStopParams => LoopStopResult;
     TaskStart = "task/start", ToSidecar, Extras,
-        "Stores a request as a background session that waits; a process that serves its folder runs it, this one or another.",
+        "Stores a request as a waiting background session; this or another process that serves its folder runs it.",
         TaskStartParams => TaskStartResult;
     TaskList = "task/list", ToSidecar, Extras,
-        "Lists the background sessions of a session, each with how it stands, whichever process runs it.",
+        "Lists the background sessions of a session with their states, whichever process runs them.",
         TaskListParams => TaskListResult;
     ToolApprovals = "tool/approvals", ToSidecar, Extras,
-        "Lists what was approved in a folder once and for all, and takes it back.",
+        "Revokes permanent approvals of a folder, and lists those that are left.",
         ToolApprovalsParams => ToolApprovalsResult;
     ToolResult = "tool/result", ToSidecar, Extras,
-        "Brings the result of a call that was answered with `pending`, or that a restart left open.",
+        "Delivers the result of a tool call that was answered with `pending`, or that a restart left open.",
         ToolResultParams => ToolResultResult;
     SessionConfigure = "session/configure", ToSidecar, Extras,
         "Changes settings or the title of a session.",
         SessionConfigureParams => SessionConfigureResult;
     SessionTakeOver = "session/takeOver", ToSidecar, Extras,
-        "Makes this process the writer of a session that another one holds. What runs there is stopped, its client is told by \
+        "Makes this process the writer of a session that another one holds. Work there is stopped; its client gets \
          `sessionTakenOver` and follows.",
         SessionTakeOverParams => SessionOpenResult;
     SessionClose = "session/close", ToSidecar, Extras,
-        "Closes a session; it stays on disk.",
+        "Closes a session; its stored data is kept.",
         SessionCloseParams => SessionCloseResult;
     SessionDelete = "session/delete", ToSidecar, Extras,
-        "Deletes a session for good.",
+        "Deletes a session permanently.",
         SessionDeleteParams => SessionDeleteResult;
     ServerDiagnostics = "server/diagnostics", ToSidecar, Extras,
-        "Shows versions, stores, open sessions and what is under way.",
+        "Returns versions, stores, open sessions and work in progress.",
         ServerDiagnosticsParams => ServerDiagnosticsResult;
     ModelKey = "model/key", ToSidecar, Core,
-        "Gives a key for models that the sidecar asks itself. It is kept in memory, and nowhere else.",
+        "Sets or removes a key for models that the sidecar calls itself. It is kept only in memory.",
         ModelKeyParams => ModelKeyResult;
     ModelDelta = "model/delta", ToSidecar, Core,
         "Streams an answer to `model/complete`.",
         ModelDeltaParams;
     ModelComplete = "model/complete", ToClient, Core,
-        "Asks the client's model. The client streams with `model/delta` and then answers. A request that the provider \
-         finds too large is an error with the data `{kind: \"contextOverflow\", limit?, needed?}`, in the provider's tokens; \
-         its words are understood too.",
+        "Calls the client's model. The client streams with `model/delta` and then answers. A request that the provider \
+         rejects as too large is an error with the data `{kind: \"contextOverflow\", limit?, needed?}`, in the provider's \
+         tokens; the provider's own message is recognized too.",
         ModelCompleteParams => ModelCompleteResult;
     ToolInvoke = "tool/invoke", ToClient, Core,
-        "Has a tool run.",
+        "Runs a tool in the client.",
         ToolInvokeParams => ToolInvokeResult;
     RequestPermission = "tool/requestPermission", ToClient, Core,
-        "Asks the user about calls. Without an answer the session pauses until `tool/decide`.",
+        "Asks the user to approve tool calls. Without an answer the session pauses until `tool/decide`.",
         RequestPermissionParams => Option<RequestPermissionResult>;
     CompactionReview = "compaction/review", ToClient, Context,
-        "Asks the user about a compaction before it holds, where the setting `compaction` is `ask`.",
+        "Asks the user to review a compaction before it takes effect, if the setting `compaction` is `ask`.",
         CompactionReviewParams => Option<CompactionReviewResult>;
     ModelCountTokens = "model/countTokens", ToClient, Extras,
-        "Has texts counted by the client's model.",
+        "Counts the tokens of texts with the client's model.",
         ModelCountTokensParams => ModelCountTokensResult;
     SessionEventSent = "session/event", ToClient, Core,
-        "Tells what happened in a session.",
+        "Reports an event of a session.",
         SessionEvent;
     SessionsChanged = "sessions/changed", ToClient, Extras,
-        "Tells that the list of sessions changed; once it was asked for, also by other processes. A row may come twice.",
+        "Reports changes of the list of sessions; once the client has requested the list, also those by other processes. A row may be sent twice.",
         SessionsChangedParams;
     LoopUpdated = "loop/updated", ToClient, Extras,
-        "Tells how a loop stands.",
+        "Reports the state of a loop.",
         LoopUpdatedParams;
     ModelUsage = "model/usage", ToClient, Extras,
-        "Tells what a model used.",
+        "Reports the tokens that a model used.",
         ModelUsageParams;
 }
 
@@ -372,7 +372,7 @@ methods! {
 pub fn read_params<M: Named>(params: Value) -> Result<M::Params, ProtocolError> {
     match params {
         Value::Null => read(Value::Object(Map::new())),
-        Value::Array(_) => Err(ProtocolError::invalid("", "must be an object, and is a list")),
+        Value::Array(_) => Err(ProtocolError::invalid("", "must be an object, not a list")),
         params => read(params),
     }
 }

@@ -31,7 +31,7 @@ macro_rules! unknown {
         impl<'de> serde::Deserialize<'de> for $name {
             fn deserialize<D: serde::Deserializer<'de>>(from: D) -> Result<Self, D::Error> {
                 let value = <serde_json::Value as serde::Deserialize>::deserialize(from)?;
-                Self::new(value).ok_or_else(|| serde::de::Error::custom("a known kind with wrong fields"))
+                Self::new(value).ok_or_else(|| serde::de::Error::custom("a known kind with invalid fields"))
             }
         }
 

@@ -13,7 +13,7 @@ const POLL_INTERVAL: Duration = Duration::from_secs(1);
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum Ending {
     /// The client sent `exit`.
-    #[error("the client said exit")]
+    #[error("the client sent exit")]
     Exit {
         /// `true` if `shutdown` was answered before.
         after_shutdown: bool,
@@ -28,7 +28,7 @@ pub enum Ending {
     #[error("{0}")]
     Unframeable(Unframeable),
     /// A signal asked the process to end.
-    #[error("{0} came")]
+    #[error("received {0}")]
     Signal(&'static str),
     /// The process given in `initialize` has ended.
     #[error("the parent process {0} has ended")]

@@ -35,21 +35,21 @@ pub enum Frame {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
 pub enum Fault {
     /// A line that is not a header.
-    #[error("A line in the place of a header is no header. The stream goes on at the next Content-Length.")]
+    #[error("invalid header line; reading resumes at the next Content-Length")]
     NotAHeader,
     /// A length that is not a number, or two that differ.
-    #[error("A Content-Length is no length. The stream goes on at the next Content-Length.")]
+    #[error("invalid Content-Length; reading resumes at the next Content-Length")]
     BadLength,
     /// A header block without a length.
-    #[error("A header has no Content-Length. The stream goes on at the next one.")]
+    #[error("header without Content-Length; reading resumes at the next Content-Length")]
     NoLength,
     /// A header block that does not end within [`MOST_HEADER`] bytes. Its length, if any, is ignored.
     #[error(
-        "a header is longer than {MOST_HEADER} bytes; it was skipped, and the stream goes on at the next Content-Length"
+        "a header is longer than {MOST_HEADER} bytes; it was skipped; reading resumes at the next Content-Length"
     )]
     HeaderTooLong,
     /// A body over the limit, both in bytes.
-    #[error("A body of {actual} bytes is over the limit of {limit}. It was skipped; send less at a time.")]
+    #[error("a body of {actual} bytes exceeds the limit of {limit}; it was skipped; send less at a time")]
     TooLarge {
         /// The largest accepted body.
         limit: u64,

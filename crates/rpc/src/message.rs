@@ -41,19 +41,19 @@ pub fn decode(body: &[u8]) -> Message {
         Ok(text) => text,
         Err(error) => {
             let place = error.valid_up_to();
-            return bad(body, parse_error(format!("The body is not UTF-8 at byte {place}.")));
+            return bad(body, parse_error(format!("the body is not UTF-8 at byte {place}")));
         }
     };
     match serde_json::from_str(text) {
         Ok(Value::Object(fields)) => message(fields),
         Ok(Value::Array(_)) => {
-            refuse(Id::Null, "Batches are not supported: send each message in a frame of its own.")
+            refuse(Id::Null, "batches are not supported; send each message in its own frame")
         }
-        Ok(_) => refuse(Id::Null, "A message is a JSON object."),
+        Ok(_) => refuse(Id::Null, "a message must be a JSON object"),
         // The parser's message may quote the content: only the position is used.
         Err(error) => {
             let (line, column) = (error.line(), error.column());
-            bad(body, parse_error(format!("The body is not JSON at line {line}, column {column}.")))
+            bad(body, parse_error(format!("the body is not JSON at line {line}, column {column}")))
         }
     }
 }
@@ -94,17 +94,19 @@ fn message(mut fields: Map<String, Value>) -> Message {
     };
     let named = id.clone().unwrap_or(Id::Null);
     if fields.get("jsonrpc").and_then(Value::as_str) != Some("2.0") {
-        return refuse(named, "A message has the field jsonrpc, and it is \"2.0\".");
+        return refuse(named, "the field jsonrpc must be \"2.0\"");
     }
     match fields.remove("method") {
-        Some(_) if !is_id => refuse(Id::Null, "The id of a request is a string or an integer."),
+        Some(_) if !is_id => refuse(Id::Null, "the id of a request must be a string or an integer"),
         Some(Value::String(method)) => Message::Call(call(method, id, fields.remove("params"))),
-        Some(_) => refuse(named, "A method is a string."),
+        Some(_) => refuse(named, "the field method must be a string"),
         None => match id {
             Some(id) if fields.contains_key("result") || fields.contains_key("error") => {
                 Message::Answer(Answer { id, outcome: outcome(fields) })
             }
-            _ => refuse(named, "A message has a method, or the id of a request and a result or an error."),
+            _ => {
+                refuse(named, "a message must have a method, or the id of a request and a result or an error")
+            }
         },
     }
 }

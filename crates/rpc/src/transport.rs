@@ -190,7 +190,7 @@ where
                 None => return Some(Ending::Exit { after_shutdown: self.is_shut_down }),
                 Some(id) => {
                     let error = Error {
-                        message: "exit is a notification: it has no id.".into(),
+                        message: "exit is a notification and must not have an id".into(),
                         ..Error::invalid_request()
                     };
                     self.refuse(id.clone(), error);
@@ -255,7 +255,7 @@ where
                 let (method, future) = (request.method().to_owned(), Some(self.service.call(request)));
                 self.handlers.push(Handler { method, id: None, future });
                 let message =
-                    "The request failed by a fault in threadhold, which goes on. The log has a line.";
+                    "internal error; the request was aborted and threadhold keeps running; see the log";
                 self.refuse(id, Error { message: message.into(), ..Error::internal_error() });
             }
         }

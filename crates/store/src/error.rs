@@ -10,7 +10,7 @@ use std::path::{Path, PathBuf};
 pub enum StoreError {
     /// Another store is the session's writer.
     #[error(
-        "session {session} is open in another process (pid {pid}). Nothing was changed. Follow it, close it there, or take it over"
+        "session \"{session}\" is open in another process (pid {pid}); nothing was changed; follow it, close it there, or take it over"
     )]
     Held {
         /// The session.
@@ -22,7 +22,7 @@ pub enum StoreError {
     },
     /// This store does not hold the session under this fence.
     #[error(
-        "session {session} has another writer by now{}. This write was not made, everything before it is there. Follow the session, or take it over",
+        "session \"{session}\" has another writer now{}; this write was not made; earlier writes are stored; follow the session, or take it over",
         in_process(.holder.as_ref())
     )]
     FenceLost {
@@ -33,7 +33,7 @@ pub enum StoreError {
     },
     /// A write contradicts the stored rows: a defect of the caller.
     #[error(
-        "the store refused a write to session {session}: {reason}. Nothing of this step was written. Please report it"
+        "the store refused a write to session \"{session}\": {reason}; nothing of this step was written; please report it"
     )]
     Refused {
         /// The session.
@@ -43,7 +43,7 @@ pub enum StoreError {
     },
     /// The scope was changed since the caller read it.
     #[error(
-        "scope {scope} is at revision {found} and no longer at {expected}. Nothing was changed. Get it again, then change it"
+        "scope {scope:?} is at revision {found}, no longer at {expected}; nothing was changed; get it again, then change it"
     )]
     StaleScope {
         /// The scope's name.
@@ -55,7 +55,7 @@ pub enum StoreError {
     },
     /// A newer version of this program wrote the file.
     #[error(
-        "{path} was written by a newer version (schema {found}, this one knows {known}). The file was not touched. Update this program, or choose another storage folder"
+        "{path} was written by a newer version (schema {found}, this one knows {known}); the file was not touched; update this program, or choose another storage folder"
     )]
     NewerSchema {
         /// The file.
@@ -67,7 +67,7 @@ pub enum StoreError {
     },
     /// The file is not a database, belongs to another program, or is damaged.
     #[error(
-        "{path} cannot be read as a store: {reason}. The file was left as it is. Run threadhold doctor with --storage and its folder to see what can be repaired, or move it away to start with an empty store; the editor's history restores its chats"
+        "{path} cannot be read as a store: {reason}; the file is unchanged; run threadhold doctor with --storage and its folder to see what can be repaired, or move it away to start with an empty store; the editor's history restores its chats"
     )]
     Corrupt {
         /// The file.
@@ -77,7 +77,7 @@ pub enum StoreError {
     },
     /// The file was moved away, removed or replaced while it was open.
     #[error(
-        "{path} was moved away or replaced while it was open. This write was not made. Put the file back, or start the server again to go on with what is there now"
+        "{path} was moved away or replaced while it was open; this write was not made; put the file back, or restart the server to continue with the file that is there now"
     )]
     Moved {
         /// The file.
@@ -85,7 +85,7 @@ pub enum StoreError {
     },
     /// The folder or the file cannot be written.
     #[error(
-        "{path} cannot be written: {reason}. What was stored is unchanged. Make it writable, or choose another storage folder"
+        "{path} cannot be written: {reason}; stored data is unchanged; make it writable, or choose another storage folder"
     )]
     ReadOnly {
         /// The folder or file.
@@ -95,7 +95,7 @@ pub enum StoreError {
     },
     /// The disk is full.
     #[error(
-        "the disk of {path} is full. This write was not made, everything before it is there. Free some space; the next write tries again"
+        "the disk of {path} is full; this write was not made; earlier writes are stored; free some space; the next write tries again"
     )]
     Full {
         /// The file.
@@ -103,7 +103,7 @@ pub enum StoreError {
     },
     /// Another process kept the file locked for longer than the timeout.
     #[error(
-        "{path} is locked by another process. This write was not made, everything before it is there. The next write tries again"
+        "{path} is locked by another process; this write was not made; earlier writes are stored; the next write tries again"
     )]
     Locked {
         /// The file.
@@ -111,7 +111,7 @@ pub enum StoreError {
     },
     /// Any other error of the system.
     #[error(
-        "{path} failed: {reason}. This write was not made, everything before it is there. The next write tries again"
+        "{path} failed: {reason}; this write was not made; earlier writes are stored; the next write tries again"
     )]
     Io {
         /// The file.
@@ -121,7 +121,7 @@ pub enum StoreError {
     },
     /// No folder was given, and the platform defines none.
     #[error(
-        "no folder for the store: {reason}. Nothing was stored. Give a storage folder, or choose the memory backend"
+        "no folder for the store: {reason}; nothing was stored; give a storage folder, or choose the memory backend"
     )]
     NoFolder {
         /// The missing environment variables.
@@ -129,16 +129,14 @@ pub enum StoreError {
     },
     /// The store panicked during a call: a defect.
     #[error(
-        "the store broke down: {reason}. This write was not made, everything before it is there. The store was opened again; please report it"
+        "internal error in the store: {reason}; this write was not made; earlier writes are stored; the store was opened again; please report it"
     )]
     Crashed {
         /// The panic's message.
         reason: String,
     },
     /// The store was closed before.
-    #[error(
-        "the store is closed. This write was not made, everything before it is there. Start the server again"
-    )]
+    #[error("the store is closed; this write was not made; earlier writes are stored; restart the server")]
     Closed,
 }
 

@@ -79,7 +79,7 @@ impl fmt::Display for Cursor {
 
 /// A text that is not a cursor.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
-#[error("`{0}` is no cursor of a list")]
+#[error("{0:?} is not a cursor of a session list")]
 pub struct NoCursor(String);
 
 impl FromStr for Cursor {

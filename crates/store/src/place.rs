@@ -96,9 +96,9 @@ pub fn data_folder(workspace: &str) -> Result<PathBuf, StoreError> {
     } else {
         set("XDG_DATA_HOME").or_else(|| set("HOME").map(|home| home.join(".local/share")))
     };
-    let names = if cfg!(windows) { "LOCALAPPDATA" } else { "XDG_DATA_HOME nor HOME" };
+    let names = if cfg!(windows) { "LOCALAPPDATA" } else { "XDG_DATA_HOME or HOME" };
     let base = base.ok_or_else(|| StoreError::NoFolder {
-        reason: format!("the environment does not name one: neither {names} is an absolute path"),
+        reason: format!("the environment has no absolute path in {names}"),
     })?;
     Ok(base.join("threadhold").join(head(&sha256_hex(workspace.as_bytes()), 16)))
 }

@@ -87,10 +87,10 @@ pub(super) fn look(path: &Path, known: u32, options: &Options) -> Result<(), Sto
         Err(error) if error.kind() == std::io::ErrorKind::NotFound => return Ok(()),
         Err(error) => return Err(from_io(&error, path)),
         Ok(0) if fs::metadata(beside(path, "-wal")).is_ok_and(|log| log.len() > 0) => {
-            return Err(corrupt("it is empty, and its log beside it is not"));
+            return Err(corrupt("the file is empty, but the log beside it is not"));
         }
         Ok(0) => return Ok(()),
-        Ok(_) if header != MAGIC => return Err(corrupt("it is no SQLite database")),
+        Ok(_) if header != MAGIC => return Err(corrupt("not a SQLite database")),
         Ok(_) => {}
     }
     let fault = |error: rusqlite::Error| from_sqlite(&error, path);
@@ -103,7 +103,7 @@ pub(super) fn look(path: &Path, known: u32, options: &Options) -> Result<(), Sto
     let tables: i64 =
         connection.query_row("SELECT count(*) FROM sqlite_schema", [], |row| row.get(0)).map_err(fault)?;
     if owner != APPLICATION_ID && (owner != 0 || tables != 0) {
-        return Err(corrupt("it is a database of another program"));
+        return Err(corrupt("a database of another program"));
     }
     if found > known {
         return Err(StoreError::NewerSchema { path: path.to_owned(), found, known });

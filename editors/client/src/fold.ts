@@ -16,7 +16,7 @@ const USAGE = ["inputTokens", "outputTokens", "cachedInputTokens", "cacheWriteIn
 /** Arguments came for a call that was never set. The draft is as it was before. */
 export class UnknownCall extends Error {
   constructor(readonly callId: string) {
-    super(`no call ${callId} was set before its arguments came`);
+    super(`arguments for unknown call "${callId}"`);
     this.name = "UnknownCall";
   }
 }

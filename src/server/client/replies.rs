@@ -149,7 +149,7 @@ impl Replies {
     /// Answers a request, if it still waits.
     pub fn answer(&mut self, client: &mut Client, to: ReplyTo, mut value: Result<Value, ProtocolError>) {
         if let (NOBODY, Err(error)) = (to, &value) {
-            client.log(format!("something that a session was to be told did not reach it: {error}"));
+            client.log(format!("an internal request to a session failed: {error}"));
         }
         let Some(waiting) = self.waiting.remove(&to) else { return };
         self.freed.extend(waiting.session);

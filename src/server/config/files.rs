@@ -43,7 +43,7 @@ pub(super) fn read(which: &Which, found: Found, place: &str) -> Result<(Layer, V
         Found::Text { text, bytes } => (text, bytes),
     };
     if bytes > MOST {
-        return Err(format!("it has {bytes} bytes, and at most {MOST} are read"));
+        return Err(format!("has {bytes} bytes and the limit is {MOST}"));
     }
     match which {
         Which::Workspace(_) => outside::workspaces_file(&text, place),

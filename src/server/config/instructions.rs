@@ -85,7 +85,7 @@ pub(super) fn text(
     match found {
         Found::Missing => Some(None),
         Found::Unusable(why) => {
-            client.warn(format!("the instruction file {} is left out: {why}", place.display()));
+            client.warn(format!("the instruction file {} was ignored: {why}", place.display()));
             None
         }
         Found::Text { text, .. } if text.trim().is_empty() => Some(None),

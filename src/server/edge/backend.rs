@@ -71,7 +71,7 @@ impl Backend {
             Ok(answer) => answer.map_err(|error| jsonrpc(&error)),
             Err(_) => Err(jsonrpc(&ProtocolError::new(
                 ErrorData::InternalError {},
-                "the server is ending; what was acknowledged is stored",
+                "the server is shutting down; acknowledged changes are stored",
             ))),
         }
     }
@@ -161,7 +161,7 @@ fn unsupported(options: &Value) -> Option<ProtocolError> {
     if SUPPORTED.contains(&asked) {
         return None;
     }
-    let message = format!("protocol version {asked} is not known here; this server speaks {SUPPORTED:?}");
+    let message = format!("unsupported protocol version {asked}; supported: {SUPPORTED:?}");
     Some(ProtocolError::new(ErrorData::UnsupportedVersion { asked, supported: SUPPORTED.to_vec() }, message))
 }
 

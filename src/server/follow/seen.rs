@@ -118,7 +118,8 @@ impl FollowedSession {
             _ => None,
         });
         let unanswered = || {
-            let message = "this cannot be said of a session that another process writes; nothing was changed";
+            let message =
+                "this is not available for a session that another process writes; nothing was changed";
             ProtocolError::new(ErrorData::InternalError {}, message)
         };
         answer::answer(&session, layers, true, Form::default(), said.ok_or_else(unanswered)?)

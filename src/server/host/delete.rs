@@ -47,5 +47,5 @@ pub(in crate::server) fn submit(
 /// The error for a session that no store has.
 pub(in crate::server) fn nothing(id: &SessionId) -> ProtocolError {
     let data = ErrorData::UnknownSession { session_id: id.as_str().to_owned() };
-    ProtocolError::new(data, format!("no session {id} is stored here; nothing was deleted"))
+    ProtocolError::new(data, format!("unknown session \"{id}\"; nothing was deleted"))
 }

@@ -39,7 +39,7 @@ pub(in crate::server) fn command(
         }
         Context::Exclude(params) => {
             if params.message_ids.is_empty() {
-                let reason = "it names no message; nothing was left out";
+                let reason = "must not be empty";
                 return Err(ProtocolError::invalid("messageIds", reason));
             }
             let messages = params.message_ids.iter().map(MessageId::new).collect();
@@ -52,7 +52,7 @@ pub(in crate::server) fn command(
                 _ => {
                     return Err(ProtocolError::invalid(
                         "messageId",
-                        "a pin is a messageId or a text, one of both",
+                        "exactly one of messageId and text is needed",
                     ));
                 }
             };
@@ -83,7 +83,7 @@ const MOST_HITS: u32 = 100;
 
 fn query(params: ContextSearchParams) -> Result<Query, ProtocolError> {
     let before = params.cursor.map(|cursor| {
-        let reason = || format!("`{cursor}` is no cursor of a search");
+        let reason = || format!("{cursor:?} is not a search cursor");
         cursor.parse().map(Ordinal).map_err(|_| ProtocolError::invalid("cursor", reason()))
     });
     Ok(Query {
@@ -109,7 +109,7 @@ fn entries(params: ContextLedgerParams) -> Result<LedgerQuery, ProtocolError> {
 fn recall(params: ContextRecallParams) -> Result<Recall, ProtocolError> {
     let bytes = |number: u64| usize::try_from(number).unwrap_or(usize::MAX);
     if params.limit == Some(0) {
-        return Err(ProtocolError::invalid("limit", "nothing fits in 0 bytes"));
+        return Err(ProtocolError::invalid("limit", "must be at least 1"));
     }
     Ok(Recall {
         reference: params.reference,

@@ -66,7 +66,9 @@ fn at(id: Option<String>, index: Option<u32>, field: &str) -> Result<At, Protoco
     match (id, index) {
         (Some(id), _) => Ok(At::Id(MessageId::new(id))),
         (None, Some(index)) => Ok(At::Index(index)),
-        (None, None) => Err(ProtocolError::invalid(field, "the message is missing: its id or its index")),
+        (None, None) => {
+            Err(ProtocolError::invalid(field, "is missing; give the id or the index of the message"))
+        }
     }
 }
 

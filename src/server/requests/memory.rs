@@ -43,7 +43,7 @@ fn limit(limit: Option<u32>) -> Result<usize, ProtocolError> {
 }
 
 fn skip(cursor: Option<&str>) -> Result<usize, ProtocolError> {
-    let reason = |cursor| format!("`{cursor}` is no cursor of a list of memories");
+    let reason = |cursor| format!("{cursor:?} is not a cursor of a memory list");
     cursor
         .map_or(Ok(0), |cursor| cursor.parse().map_err(|_| ProtocolError::invalid("cursor", reason(cursor))))
 }
@@ -51,13 +51,13 @@ fn skip(cursor: Option<&str>) -> Result<usize, ProtocolError> {
 /// Checks a memory to put. Returns its id, made here if missing, and the changes.
 pub(in crate::server) fn put(params: MemoryPutParams) -> Result<(String, MemoryPatch), ProtocolError> {
     if params.importance.is_some_and(|importance| !(1..=5).contains(&importance)) {
-        return Err(ProtocolError::invalid("importance", "it goes from 1 to 5"));
+        return Err(ProtocolError::invalid("importance", "must be from 1 to 5"));
     }
     if params.id.as_deref() == Some("") || params.area.as_deref() == Some("") {
-        return Err(ProtocolError::invalid("id", "neither an id nor an area can be empty"));
+        return Err(ProtocolError::invalid("id", "id and area must not be empty"));
     }
     if params.text.as_deref().is_some_and(|text| text.trim().is_empty()) {
-        return Err(ProtocolError::invalid("text", "there is nothing to remember in it"));
+        return Err(ProtocolError::invalid("text", "must not be empty"));
     }
     let id = params.id.unwrap_or_else(|| Uuid::now_v7().to_string());
     let patch = MemoryPatch {
@@ -81,7 +81,12 @@ pub(in crate::server) fn listed(page: &MemoryPage) -> MemoryListResult {
 
 /// The result for a memory that was put; an error if `put` is `None`: there is none of this id to change.
 pub(in crate::server) fn answer(id: &str, put: Option<&Memory>) -> Result<Value, ProtocolError> {
-    let none = || ProtocolError::invalid("text", format!("there is no memory {id}; a new one needs a text"));
+    let none = || {
+        ProtocolError::invalid(
+            "text",
+            format!("is missing: memory {id:?} is unknown, and a new one needs a text"),
+        )
+    };
     let memory = convert::memory(put.ok_or_else(none)?);
     to_value(&MemoryPutResult { memory })
 }

@@ -40,10 +40,7 @@ pub(in crate::server) fn render(params: PromptRenderParams) -> Result<Render, Pr
             Some(turn)
         }
         None if has_rounds => {
-            return Err(ProtocolError::invalid(
-                "input",
-                "rounds and results belong to a request, which is missing",
-            ));
+            return Err(ProtocolError::invalid("input", "is missing; rounds and toolResults need it"));
         }
         None => None,
     };

@@ -95,7 +95,7 @@ impl Router {
             (None, None) => Err(refused::unknown_session(
                 id,
                 format!(
-                    "no session {id} is stored here; open one with session/open, with the editor's history where there is one"
+                    "unknown session \"{id}\"; open one with session/open, with the editor's history if there is one"
                 ),
             )),
         };
@@ -237,7 +237,7 @@ impl Router {
         host.forget_stored();
         self.give_up(
             id,
-            &refused::unknown_session(id, format!("session {id} was deleted; nothing of it is left")),
+            &refused::unknown_session(id, format!("session \"{id}\" was deleted; nothing of it is left")),
         );
     }
 
@@ -249,8 +249,8 @@ impl Router {
         let root: String = id.as_str().chars().take(80).collect();
         let other = SessionId::new(format!("{root}-outside-{:.8}", changed.hash));
         self.client.warn(format!(
-            "session {id} and its file went different ways; the session goes on as it is, and session {other} has what \
-             the file said"
+            "session \"{id}\" and its file diverged; the session is unchanged and session \"{other}\" has the \
+             content of the file"
         ));
         let command = Command::Restore(Box::new(transfer::restore_of(changed.theirs.clone(), None)));
         let new = New { driver, parent: Some(id.clone()), ..New::default() };
@@ -268,7 +268,7 @@ impl Router {
         }
         self.stage_broke(id);
         self.client.log(format!(
-            "session {id} met a defect and was closed; what was acknowledged is stored, open it again to go on"
+            "internal error in session \"{id}\"; it was closed and acknowledged changes are stored; open it again"
         ));
         self.give_up(id, &refused::defect());
     }
@@ -434,7 +434,7 @@ impl Router {
         }
         let session = self.replies.session(to).cloned();
         tracing::error!(request = to.0, session = ?session, "a request waited for nothing that is under way");
-        let message = "internal error; the request waited for nothing that is under way and was given up";
+        let message = "internal error; the request was aborted: nothing in progress would have answered it";
         let error = ProtocolError::new(ErrorData::InternalError {}, message);
         if let Some(id) = session {
             self.let_go_if_done(&id);

@@ -263,7 +263,7 @@ impl RequestHandler<'_> {
             return Ok(());
         }
         if params.history.is_none() && params.input.is_none() {
-            let reason = "either a session or a history with an input is needed";
+            let reason = "is missing; give it, or a history or an input";
             return Err(ProtocolError::invalid("sessionId", reason));
         }
         let turns = params.history.iter().flatten();
@@ -313,7 +313,7 @@ impl RequestHandler<'_> {
             Ok(None) => self.render_once(to, params),
             // The request has the whole history: a failing store does not prevent the prompt.
             Err(error) => {
-                self.router.client.log(format!("the store could not be asked for a session: {error}"));
+                self.router.client.log(format!("the session could not be looked up in the store: {error}"));
                 self.render_once(to, params)
             }
         };
@@ -373,7 +373,7 @@ impl RequestHandler<'_> {
             return Ok(Place::of(host.session().head()));
         }
         let Some(name) = name.filter(|name| !name.is_empty()) else {
-            let reason = "either a session or the name of a scope is needed";
+            let reason = "is missing; give it or a sessionId";
             return Err(ProtocolError::invalid("workScope", reason));
         };
         let workspace = folder.as_deref().map_or_else(|| self.router.stores.home().to_owned(), spelled);
@@ -405,7 +405,7 @@ impl RequestHandler<'_> {
         let field = if params.chat_id.is_some() { "chatId" } else { "path" };
         let done = match read {
             Ok(bytes) => self.restore(to, params, &bytes),
-            Err(why) => Err(ProtocolError::invalid(field, format!("{why}. Nothing was done"))),
+            Err(why) => Err(ProtocolError::invalid(field, why)),
         };
         if let Err(error) = done {
             self.router.answer(to, Err(error));

@@ -163,7 +163,7 @@ impl Router {
             return None;
         }
         let data = ErrorData::StaleReference { field: "turnId".into(), id: turn.to_owned() };
-        let message = format!("turn {turn} is not the newest turn, {newest} is; nothing was done");
+        let message = format!("turn {turn:?} is not the newest turn ({newest}); nothing was done");
         Some(ProtocolError::new(data, message))
     }
 
@@ -227,15 +227,15 @@ impl Router {
                         self.shared.change_approvals(at, place.workspace, None, move |store, workspace| {
                             store.approve(workspace, &always)
                         }),
-                        "an approval could not be kept".to_owned(),
+                        "an approval could not be stored".to_owned(),
                     ),
                     Effect::Memorize(memorize) => (
                         self.shared.memorize(at, place.workspace, *memorize),
-                        "a summary could not be remembered".to_owned(),
+                        "a summary could not be stored as a memory".to_owned(),
                     ),
                     Effect::ChangeScope(patch) => (
                         self.shared.scope(at, place, Some((patch, None)), Then::Nothing),
-                        format!("what session {id} shares could not be changed"),
+                        format!("the scope of session \"{id}\" could not be changed"),
                     ),
                     _ => return,
                 };
@@ -349,7 +349,7 @@ impl Router {
                     Some(host) => answer::searched(host.session(), found),
                     None => {
                         let message =
-                            format!("session {id} was closed before the search ended; open it again");
+                            format!("session \"{id}\" was closed before the search ended; open it again");
                         Err(refused::unknown_session(&id, message))
                     }
                 };
@@ -401,7 +401,7 @@ impl Router {
             }
         }
         if is_final {
-            let message = format!("session {id} was closed, what is stored of it is unchanged: {error}");
+            let message = format!("session \"{id}\" was closed and its stored data is unchanged: {error}");
             self.client.log(message);
             return self.give_up(id, &failure);
         }

@@ -184,7 +184,7 @@ fn panic_closes_one_session_which_can_be_reopened() {
 
     assert_eq!(kind(rig.start("bad", "BOOM")), "InternalError");
     let told = rig.frame("window/logMessage");
-    assert!(told["params"]["message"].as_str().unwrap().contains("session bad"), "{told}");
+    assert!(told["params"]["message"].as_str().unwrap().contains("session \"bad\""), "{told}");
     // The other session is unaffected.
     rig.respond(&waits, json!({ "content": "Here I am." }));
     rig.state("good", "completed");

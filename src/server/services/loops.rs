@@ -76,7 +76,7 @@ impl Start {
         let stages = params.stages.into_iter();
         let asks: Vec<Asks> = stages.map(|stage| asks(stage, &mut read)).collect::<Result<_, _>>()?;
         let Some(stages) = Stages::new(asks.len(), until) else {
-            return Err(ProtocolError::invalid("stages", "a loop needs a stage"));
+            return Err(ProtocolError::invalid("stages", "must not be empty"));
         };
         let loop_id = new_id().as_str().to_owned();
         let running = Loop {
@@ -103,7 +103,7 @@ fn asks(
     let settings = read(stage.settings.as_ref())?;
     let content = Reading::new().field("stages", |reading| reading.content(&stage.content))?;
     if Body::User(content.clone()).is_empty() {
-        return Err(ProtocolError::invalid("stages", "a stage asks for something; this one says nothing"));
+        return Err(ProtocolError::invalid("stages", "has a stage with empty content"));
     }
     let prefix = prefix(stage.sections.as_deref(), stage.tools.as_deref())?;
     Ok(Asks {
@@ -129,8 +129,9 @@ impl Loops {
     /// Stops a loop at the client's request.
     pub fn stop(&mut self, loop_id: String) -> Result<Vec<Step>, ProtocolError> {
         let Some(running) = self.running.get(&loop_id) else {
+            let message = format!("unknown loop {loop_id:?}; nothing was done");
             let data = ErrorData::StaleReference { field: "loopId".into(), id: loop_id };
-            return Err(ProtocolError::new(data, "no loop of this id runs here; nothing was done"));
+            return Err(ProtocolError::new(data, message));
         };
         let cancel = Box::new(Command::CancelTurn { turn: None, queued: true });
         let cancel = Step::Hand(running.session.clone(), Queued::Command(NOBODY, cancel));

@@ -93,7 +93,7 @@ impl Models {
         let client = self.clients.of(endpoint)?;
         let key = endpoint.key_name().and_then(|name| self.key(name));
         if let Some(name) = endpoint.key_name().filter(|_| key.is_none() && endpoint.is_usual()) {
-            let reason = format!("there is none: neither model/key nor the environment has {name}");
+            let reason = format!("it is missing: neither model/key nor the environment has {name}");
             return Err(ModelError::Auth { status: None, reason });
         }
         let remote = Remote::new(client, endpoint.clone(), key, terms, silence);

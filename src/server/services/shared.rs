@@ -236,7 +236,7 @@ impl SharedState {
                     }
                     Err(error) => {
                         client.log(format!(
-                            "what is approved in {workspace} could not be stored or read: {error}"
+                            "the approvals of {workspace} could not be stored or read: {error}"
                         ));
                         Err(stores::error(&error))
                     }
@@ -252,7 +252,7 @@ impl SharedState {
                     value
                 });
                 if let (None, Err(error)) = (to, &value) {
-                    client.log(format!("what a session is to be remembered by could not be kept: {error}"));
+                    client.log(format!("the memory of a session could not be stored: {error}"));
                 }
                 Done { inputs, answer: to.map(|to| (to, value)) }
             }

@@ -245,8 +245,8 @@ impl Trajectories {
         if let Err(error) = removed {
             deleted.scrubbed = false;
             client.warn(format!(
-                "session {session} was deleted, and its file in the workspace could not be removed: {error}. Remove it by \
-                 hand: whoever opens the session again gets back what it says"
+                "session \"{session}\" was deleted, but its file in the workspace could not be removed: {error}; remove it by \
+                 hand, or opening the session again restores its content"
             ));
         }
         match deleted.copies.pop() {
@@ -317,7 +317,7 @@ pub(in crate::server) fn not_written_last(
     written: Result<u32, Refused>,
 ) {
     if let Err(Refused::File(error)) = written {
-        client.warn(format!("session {id} is not in its file: {error}"));
+        client.warn(format!("session \"{id}\" was not written to its file: {error}"));
     }
 }
 
@@ -326,8 +326,8 @@ fn say_unwritten(client: &mut Client, host: &mut SessionHost, error: &FileError)
     if host.file().1.says(error) {
         let id = host.session().id();
         client.warn(format!(
-            "session {id} is not written into its workspace, and the file there is left as it is: {error}. The store \
-             has all of the session"
+            "session \"{id}\" is not written to its workspace: {error}; the file there is unchanged; the store has all of \
+             the session"
         ));
     }
 }

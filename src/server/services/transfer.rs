@@ -51,7 +51,7 @@ pub(in crate::server) fn source(params: &mut SessionImportParams) -> Result<Sour
             Ok(Source::Chat(folder, id))
         }
         _ => {
-            let reason = "one of `data`, `path` and `chatId` is needed, and no two of them";
+            let reason = "exactly one of `data`, `path` and `chatId` is needed";
             Err(ProtocolError::invalid("data", reason))
         }
     }
@@ -60,7 +60,7 @@ pub(in crate::server) fn source(params: &mut SessionImportParams) -> Result<Sour
 /// The folder of a workspace's trajectories.
 pub(in crate::server) fn folder(workspace: &str) -> Result<Folder, ProtocolError> {
     Folder::of(workspace)
-        .ok_or_else(|| ProtocolError::invalid("workspaceFolder", "is no folder of this machine"))
+        .ok_or_else(|| ProtocolError::invalid("workspaceFolder", "is not a folder of this machine"))
 }
 
 /// Reads a source, on a thread that may block on the disk.
@@ -76,10 +76,10 @@ fn read_file(path: &Path) -> Result<Vec<u8>, String> {
     let about = std::fs::metadata(path).map_err(|error| error.kind().to_string())?;
     // Before it is opened: a pipe would block.
     if !about.is_file() {
-        return Err("it is no file".to_owned());
+        return Err("is not a file".to_owned());
     }
     if about.len() > MOST {
-        return Err(format!("it has {} bytes, and at most {MOST} are read", about.len()));
+        return Err(format!("has {} bytes and the limit is {MOST}", about.len()));
     }
     std::fs::read(path).map_err(|error| error.kind().to_string())
 }
@@ -102,7 +102,7 @@ pub(in crate::server) fn restore(
         let data = ErrorData::UnsupportedFormat { format: format.to_owned(), known };
         // The message is the command line's, whose option is a field here.
         let said = error.to_string().replace("--format", "`format`");
-        ProtocolError::new(data, format!("{} Nothing was done.", said.trim_end()))
+        ProtocolError::new(data, format!("{said}; nothing was done"))
     };
     let asked = params.format.as_deref();
     let format =
@@ -203,7 +203,7 @@ pub(in crate::server) fn export(
         if data.len() > MOST_ANSWER {
             let actual = data.len() as u64;
             let data = ErrorData::TooLarge { what: "export".into(), limit: MOST_ANSWER as u64, actual };
-            let said = format!("the session has {actual} bytes as a file, more than an answer holds");
+            let said = format!("the session has {actual} bytes as a file and the limit is {MOST_ANSWER}");
             return Err(ProtocolError::new(data, said));
         }
         to_value(&SessionExportResult { format, data, messages })

@@ -109,7 +109,7 @@ fn rounds(field: &str, rounds: u32) -> Read<u32> {
 }
 
 fn deadline(field: &str, ms: u64) -> Read<u64> {
-    if ms > 0 { Ok(ms) } else { Err(ProtocolError::invalid(field, "a deadline of 0 would be over at once")) }
+    if ms > 0 { Ok(ms) } else { Err(ProtocolError::invalid(field, "must be at least 1")) }
 }
 
 /// Default token limit of memories.
@@ -118,7 +118,7 @@ const MEMORY_TOKENS: u32 = 500;
 /// The settings of memories.
 fn memory(settings: &Settings) -> Read<MemorySettings> {
     let tokens = |field: &str, is_on: Option<bool>, tokens: Option<u32>| match tokens {
-        Some(0) => Err(ProtocolError::invalid(field, "0 tokens would show nothing; switch it off instead")),
+        Some(0) => Err(ProtocolError::invalid(field, "must be at least 1; switch the setting off instead")),
         tokens => Ok(is_on.unwrap_or_default().then(|| tokens.unwrap_or(MEMORY_TOKENS))),
     };
     Ok(MemorySettings {
@@ -152,13 +152,15 @@ pub(in crate::server) fn policy_of(name: &str) -> Read<Policy> {
     let look = of_policy(name);
     let unusable = |why: String| ProtocolError::invalid("settings.policy", format!("the file {name}: {why}"));
     match look.now() {
-        Found::Missing => Err(unusable("there is none".to_owned())),
+        Found::Missing => Err(unusable("not found".to_owned())),
         Found::Unusable(why) => Err(unusable(why)),
-        Found::Text { bytes, .. } if bytes > MOST_POLICY => Err(unusable("it is too large".to_owned())),
+        Found::Text { bytes, .. } if bytes > MOST_POLICY => {
+            Err(unusable(format!("has {bytes} bytes and the limit is {MOST_POLICY}")))
+        }
         Found::Text { text, .. } => policy::read(&text).map_err(|error| {
             unusable(match error {
-                PolicyError::Syntax { line, reason } => format!("it is not TOML at line {line}: {reason}"),
-                PolicyError::Key { key, known } => format!("there is no key {key}; known: {known}"),
+                PolicyError::Syntax { line, reason } => format!("not TOML at line {line}: {reason}"),
+                PolicyError::Key { key, known } => format!("unknown key {key:?}; known: {known}"),
                 PolicyError::Value { key, possible, .. } => format!("{key} must be {possible}"),
             })
         }),
@@ -206,7 +208,7 @@ fn instruction_files(names: &[String]) -> Read<Vec<String>> {
 fn own_tools(names: &[String]) -> Read<Vec<Tool>> {
     let known = || OwnTool::ALL.map(OwnTool::name).join(", ");
     let named = names.iter().map(|name| {
-        let unknown = || format!("the sidecar has no tool {name:?}; known: {}", known());
+        let unknown = || format!("unknown tool {name:?}; known: {}", known());
         OwnTool::named(name).ok_or_else(|| ProtocolError::invalid("settings.ownTools", unknown()))
     });
     let tools: BTreeSet<OwnTool> = named.collect::<Result<_, _>>()?;
@@ -216,7 +218,7 @@ fn own_tools(names: &[String]) -> Read<Vec<Tool>> {
 /// Checks a token limit for results.
 pub(in crate::server) fn result_tokens(field: &str, tokens: u32) -> Read<u32> {
     match tokens {
-        0 => Err(ProtocolError::invalid(field, "a limit of 0 tokens would show nothing of any result")),
+        0 => Err(ProtocolError::invalid(field, "must be at least 1")),
         tokens => Ok(tokens),
     }
 }

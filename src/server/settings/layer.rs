@@ -63,8 +63,8 @@ impl std::fmt::Display for Fault {
             None => {
                 let others = other_names().map(|(other, _)| other.to_owned());
                 let near = nearest(&self.name, names().chain(others));
-                write!(f, "there is no setting {}", self.name)?;
-                if near.is_empty() { Ok(()) } else { write!(f, "; near it: {}", near.join(", ")) }
+                write!(f, "unknown setting {:?}", self.name)?;
+                if near.is_empty() { Ok(()) } else { write!(f, "; similar: {}", near.join(", ")) }
             }
         }
     }

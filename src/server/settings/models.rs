@@ -18,7 +18,7 @@ pub(in crate::server) fn facts(model: &Model) -> Read<ModelFacts> {
     let usual = ModelFacts::default();
     let window = model.window.or(known.map(|known| known.window)).unwrap_or(usual_window);
     if model.max_output.is_some_and(|most| !(1..=window).contains(&most)) {
-        return Err(invalid("maxOutput", "must be above 0 and no more than the window"));
+        return Err(invalid("maxOutput", "must be at least 1 and at most the window"));
     }
     Ok(ModelFacts {
         name: model.name.clone(),
@@ -47,7 +47,7 @@ fn endpoint(model: &Model) -> Read<Option<Endpoint>> {
         ];
         return match given.iter().find(|(_, is_given)| *is_given) {
             Some((part, _)) => {
-                Err(invalid(part, "is of no use without model.wire: the editor asks its own models"))
+                Err(invalid(part, "needs model.wire: without it the editor calls its own models"))
             }
             None => Ok(None),
         };

@@ -216,7 +216,7 @@ pub(in crate::server) fn reasons(reasons: &[Reason]) -> Vec<PauseReason> {
 pub(in crate::server) fn decisions(decisions: &[Decision]) -> Result<Vec<input::Decision>, ProtocolError> {
     let each = decisions.iter().enumerate().map(|(at, decision)| {
         if decision.pattern.as_ref().is_some_and(|pattern| pattern.find('=').is_none_or(|name| name == 0)) {
-            let reason = "a pattern names its argument, such as `command=git *`";
+            let reason = "must name its argument, such as `command=git *`";
             return Err(ProtocolError::invalid(format!("decisions[{at}].pattern"), reason));
         }
         Ok(input::Decision {
@@ -278,7 +278,7 @@ pub(in crate::server) fn whole(session: &Session, snapshot: Snapshot) -> snapsho
 pub(in crate::server) fn messages(id: &SessionId, page: Option<MessagePage>) -> Result<Value, ProtocolError> {
     let Some(page) = page else {
         let data = ErrorData::UnknownSession { session_id: id.as_str().to_owned() };
-        return Err(ProtocolError::new(data, format!("no session {id} is stored here")));
+        return Err(ProtocolError::new(data, format!("unknown session \"{id}\"")));
     };
     to_value(&SessionMessagesResult {
         before: page.messages.first().map_or(0, |message| message.ord.0),
@@ -351,7 +351,7 @@ pub(in crate::server) fn restored(session: &Session, report: &Report) -> Restore
             Verdict::Stale(why) => out.stale.push(entry(why)),
             Verdict::Orphan => out.orphans.push(entry("no round of the session has this id")),
             Verdict::Duplicate => {
-                out.duplicates.push(entry("it is there, or a newer one stands for all of it"))
+                out.duplicates.push(entry("it exists already, or a newer one covers all of it"))
             }
             Verdict::Failure(why) => out.failures.push(entry(why)),
         }

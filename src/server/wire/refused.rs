@@ -59,22 +59,25 @@ pub(in crate::server) fn refused(session: &Session, refusal: &Refusal) -> Protoc
     let message = match refusal {
         Refusal::InvalidState { state: now, .. } => {
             let particular = acceptance::particular(*now, session.head().driver).join(", ");
-            format!("the session is {}; beside what it always takes, it takes {particular} now", now.name())
+            format!(
+                "the session is {}; besides the methods of every state, it accepts {particular} now",
+                now.name()
+            )
         }
         Refusal::BudgetExceeded(exceeded) => format!(
-            "{exceeded}. Nothing was sent and nothing is lost. Allow summarize, or choose a model with a larger window"
+            "{exceeded}; nothing was sent and nothing is lost; allow summarize, or choose a model with a larger window"
         ),
         Refusal::CannotFit(sizes) => format!(
-            "{sizes}. Nothing was sent and nothing is lost. Offer fewer tools, shorten the system text or the request, \
+            "{sizes}; nothing was sent and nothing is lost; offer fewer tools, shorten the system text or the request, \
              or choose a model with a larger window"
         ),
         Refusal::Unusable { .. } | Refusal::NoRoom { .. } => format!("{refusal}; nothing was done"),
         Refusal::CannotUndo(why) if why.needed > 0 => format!(
-            "{why}: without it the prompt would weigh {} tokens, and the limit is {}. Compact again with redo, pin what \
+            "{why}; without it the prompt would need {} tokens and the limit is {}; compact again with redo, pin what \
              you miss, or choose a model with a larger window",
             why.needed, why.limit
         ),
-        Refusal::CannotUndo(why) => format!("{why}: a newer one hides it. Undo that one first"),
+        Refusal::CannotUndo(why) => format!("{why}; a newer one hides it; undo that one first"),
         other => other.to_string(),
     };
     ProtocolError::new(data, message)
@@ -93,11 +96,11 @@ pub(in crate::server) fn unknown_session(id: &SessionId, message: String) -> Pro
 
 /// The error for a request that needs an open session.
 pub(in crate::server) fn not_open(id: &SessionId) -> ProtocolError {
-    unknown_session(id, format!("session {id} is not open here; nothing was done. Open it first"))
+    unknown_session(id, format!("session \"{id}\" is not open here; nothing was done; open it first"))
 }
 
 /// The error for a session that panicked.
 pub(in crate::server) fn defect() -> ProtocolError {
-    let message = "the session met a defect and was closed. What was acknowledged is stored; open it again";
+    let message = "internal error; the session was closed and acknowledged changes are stored; open it again";
     ProtocolError::new(ErrorData::InternalError {}, message)
 }

@@ -141,7 +141,7 @@ fn unreadable_message_is_kept_and_others_are_read() {
 fn invalid_trajectory_is_rejected_with_its_reason() {
     let cases = [
         ("{", "is not JSON"),
-        ("[]", "is no object"),
+        ("[]", "is not an object"),
         (r#"{"messages": []}"#, "`id`"),
         (r#"{"id": "s", "messages": {}}"#, "`messages`"),
     ];

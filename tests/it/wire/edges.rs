@@ -155,7 +155,7 @@ fn progress_says_what_is_done_and_how_it_ended() {
     assert_eq!(
         told(&editor, "again").last().map(String::as_str),
         Some(
-            "nothing was said since the last compaction; to make that one again, with another focus or messages to keep, redo s/c0"
+            "nothing was said since the last compaction; to repeat it with another focus or messages to keep, redo \"s/c0\""
         )
     );
 }

@@ -152,12 +152,12 @@ fn output_has_only_frames_and_log_has_no_content() {
         assert_eq!(code_for(&mut client, &Value::Null), -32700);
     }
     client.respond(&json!(1), json!("planted-secret"));
-    client.wait_log("no header");
+    client.wait_log("invalid header line");
     assert_eq!(client.call("shutdown", Value::Null), Ok(Value::Null));
     client.notify("exit", Value::Null);
     assert_eq!(client.wait_exit(), Some(0));
     client.wait_end_of_output();
-    client.wait_log("ending: the client said exit");
+    client.wait_log("ending: the client sent exit");
     assert!(client.log().contains("TRACE"), "{}", client.log());
     assert!(!client.log().contains("planted-secret"), "{}", client.log());
 }

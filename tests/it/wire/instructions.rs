@@ -197,7 +197,7 @@ fn malicious_file_is_left_out_and_named() {
     let mut editor = ground.start(json!({ "instructionFiles": names }));
     ground.open(&mut editor, "s");
     for (name, why) in [
-        ("folder.md", "no file"),
+        ("folder.md", "not a file"),
         ("bytes.md", "not UTF-8"),
         ("huge.md", "40007 bytes; the first 32732 are shown"),
         ("link.md", "outside of the workspace"),

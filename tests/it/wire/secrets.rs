@@ -170,7 +170,7 @@ fn log_has_no_secrets_and_output_only_frames() {
         assert_eq!(client.wait_exit(), Some(0));
         // A byte outside of frames would be reported here.
         client.wait_end_of_output();
-        client.wait_log("ending: the client said exit");
+        client.wait_log("ending: the client sent exit");
         let log = client.log();
         assert!(log.contains("TRACE"), "all is logged");
         let found: Vec<&str> = log.lines().filter(|line| line.contains("sk-planted")).collect();

@@ -140,7 +140,7 @@ fn setting_makes_a_session_a_workspace_file() {
     ground.open(&mut editor, "s.1");
     editor.client.wait_notification("why there is no file", |frame| {
         frame["method"] == "window/logMessage"
-            && frame["params"]["message"].to_string().contains("can be no file's name")
+            && frame["params"]["message"].to_string().contains("cannot be a file name")
     });
     ask(&mut editor, "s.1", "Anybody?");
     assert_eq!(ground.read("s"), before);

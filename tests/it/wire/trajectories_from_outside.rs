@@ -148,14 +148,14 @@ fn foreign_session_file_is_refused_and_left_unchanged() {
         editor.client.wait_notification(why, |frame| {
             let message = frame["params"]["message"].to_string();
             frame["method"] == "window/logMessage"
-                && message.contains("left as it is")
+                && message.contains("the file there is unchanged")
                 && message.contains(why)
         });
     };
     ground.write("s", &json!({ "id": "other", "messages": [{ "role": "user", "content": "Not yours." }] }));
     let before = fs::read(ground.file("s")).expect("a file");
     ground.open(&mut editor, "s");
-    refused(&mut editor, "it says that its id is");
+    refused(&mut editor, "the id in the file is");
     ask(&mut editor, "s", "Hello.");
     let listed = editor.call("trajectory/list", json!({ "workspaceFolder": ground.work() }));
     let row = &listed["trajectories"][0];

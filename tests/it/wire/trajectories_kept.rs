@@ -46,7 +46,7 @@ fn no_other_session(editor: &mut Editor, ground: &Workspace) {
     let sessions = sessions(editor, ground);
     assert_eq!(sessions, ["s"]);
     let warnings = warnings(editor);
-    assert!(warnings.iter().all(|said| !said.contains("different ways")), "{warnings:?}");
+    assert!(warnings.iter().all(|said| !said.contains("diverged")), "{warnings:?}");
 }
 
 /// A partly loaded session still has its whole file.
@@ -177,7 +177,7 @@ fn outside_change_during_a_turn_loses_nothing() {
     assert_eq!(texts(&now)[4], "Ours.");
     assert_eq!(said(&mut editor), texts(&now));
     let warned = editor.client.wait_notification("the other session", |frame| {
-        frame["params"]["message"].to_string().contains("different ways")
+        frame["params"]["message"].to_string().contains("diverged")
     });
     let other =
         sessions(&mut editor, &ground).into_iter().find(|id| id.contains("-outside-")).expect("another one");

@@ -124,7 +124,7 @@ pub enum Outcome {
 /// Error of rung 5: no rung brings the prompt under its limit. The sizes show what would have to be smaller.
 #[derive(Debug, Clone, PartialEq, Eq, Error, serde::Serialize)]
 #[serde(rename_all = "camelCase")]
-#[error("{needed} tokens are needed for what cannot be given up, and the limit is {limit}")]
+#[error("the smallest possible prompt needs {needed} tokens and the limit is {limit}")]
 pub struct CannotFit {
     /// The model's window, in tokens.
     pub window: u32,

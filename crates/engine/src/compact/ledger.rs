@@ -168,7 +168,7 @@ pub fn unreadable(transcript: &Transcript, record: &Compaction, kinds: Kinds<'_>
     let lines = ledger(transcript, Span { from, to }, kinds).unreadable;
     let say = |line: UnreadableLine| {
         let UnreadableLine { tool, times, .. } = line;
-        format!("the arguments of {times} calls of {tool} could not be read: the ledger names the tool alone")
+        format!("the arguments of {times} calls of {tool} could not be read; the ledger names only the tool")
     };
     lines.into_iter().map(say).collect()
 }

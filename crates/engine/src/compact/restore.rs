@@ -90,7 +90,7 @@ fn in_order(mut entries: Vec<&(usize, SummaryEntry)>) -> Vec<&(usize, SummaryEnt
 
 fn one(transcript: &mut Transcript, turn: usize, entry: &SummaryEntry, with: Restoring<'_>) -> Verdict {
     if entry.round_id.is_empty() && entry.text.is_empty() && entry.own.is_none() {
-        return Verdict::Failure("marks a summary that failed".into());
+        return Verdict::Failure("marks a failed summary".into());
     }
     let made = match &entry.own {
         Some(own) => match own_part(own, &entry.text) {
@@ -124,7 +124,9 @@ fn of_ours(transcript: &Transcript, turn: usize, own: OwnPart) -> Result<Compact
             record.id = transcript.next_compaction_id();
         } else {
             return Err(match known.status {
-                Status::Void => Verdict::Stale("what it stands for is no longer in the session".into()),
+                Status::Void => {
+                    Verdict::Stale("the messages that it replaces are no longer in the session".into())
+                }
                 // A record that the user took out of force stays so, whatever an editor's older copy says.
                 Status::InForce | Status::Undone | Status::Recorded => Verdict::Already(known.id.clone()),
             });
@@ -132,19 +134,20 @@ fn of_ours(transcript: &Transcript, turn: usize, own: OwnPart) -> Result<Compact
     }
     let at = anchored(transcript, &record.anchor).ok_or(Verdict::Orphan)?;
     let by = i64::from(at.0) - i64::from(record.anchor.ord.0);
-    move_by(&mut record, by).ok_or_else(|| Verdict::Stale("its beginning is not here".into()))?;
+    move_by(&mut record, by)
+        .ok_or_else(|| Verdict::Stale("the session does not have its first message".into()))?;
     let head = record.newest_named();
     if head.is_some_and(|head| transcript.message(head).is_none()) {
-        return Err(Verdict::Stale("it speaks of messages that are not here".into()));
+        return Err(Verdict::Stale("it refers to messages that the session does not have".into()));
     }
     let span = record.dropped.or(record.covers);
     let source = span.map_or_else(String::new, |span| transcript.source_hash(span.from, span.to));
     if source != record.source_hash {
-        return Err(Verdict::Stale("what it stands for was changed".into()));
+        return Err(Verdict::Stale("the messages that it replaces were changed".into()));
     }
     let after = head.map(|head| transcript.source_hash(record.resume_at(), head));
     if after != own.head_hash {
-        return Err(Verdict::Stale("what it shortens was changed".into()));
+        return Err(Verdict::Stale("the messages that it shortens were changed".into()));
     }
     if !transcript.turns().iter().any(|known| Some(&known.id) == record.turn.as_ref()) {
         // The turn's id may contain another session's id.
@@ -210,10 +213,10 @@ fn of_others(
     with: Restoring<'_>,
 ) -> Result<Compaction, Verdict> {
     if entry.text.trim().is_empty() {
-        return Err(Verdict::Failure("has no text: what it would stand for stays as it was said".into()));
+        return Err(Verdict::Failure("has no text; its messages stay as they were".into()));
     }
     if !stands_for_something(&entry.text) {
-        let why = "has neither a summary nor a ledger: what it would hide stays as it was said";
+        let why = "has neither a summary nor a ledger; its messages stay as they were";
         return Err(Verdict::Failure(why.into()));
     }
     let through = named(transcript, turn, &entry.round_id).ok_or(Verdict::Orphan)?;

@@ -77,7 +77,7 @@ fn item(talk: &mut Talk, import: &mut Import, place: &str, item: &Object) -> Res
         // A snapshot of the folder for the program's own undo.
         "ghost_snapshot" => {}
         "web_search_call" => {
-            return Err("is a search that the provider ran; what it found is not there".into());
+            return Err("is a search that the provider ran; its results are missing".into());
         }
         "compaction" | "compaction_summary" => {
             return Err("is a compaction whose summary only its provider can read".into());

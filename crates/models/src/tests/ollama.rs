@@ -124,7 +124,7 @@ fn error_lines_and_missing_ends_are_errors() {
         &[said, json!("<html>")],
         expect![[r#"
             text "Half"
-            error corruptStream: the model's answer could not be read: this is no event: "<html>"
+            error corruptStream: the model's answer could not be read: invalid event: "<html>"
         "#]],
     );
 }

@@ -107,7 +107,7 @@ fn stream_without_an_end_marker_is_an_error() {
         "data: {nonsense}\n\n",
         expect![[r#"
         text "Half"
-        error corruptStream: the model's answer could not be read: this is no event: {nonsense}
+        error corruptStream: the model's answer could not be read: invalid event: {nonsense}
     "#]],
     );
     heard(
@@ -115,7 +115,7 @@ fn stream_without_an_end_marker_is_an_error() {
         "data: \u{fffd}\n\n",
         expect![[r#"
         text "Half"
-        error corruptStream: the model's answer could not be read: this is no event: �
+        error corruptStream: the model's answer could not be read: invalid event: �
     "#]],
     );
     // Data after the end is ignored.
@@ -164,14 +164,14 @@ fn whole_body_instead_of_a_stream_is_read() {
         &[],
         "[1]",
         expect![[r#"
-        error corruptStream: the model's answer could not be read: this is no event: [1]
+        error corruptStream: the model's answer could not be read: invalid event: [1]
     "#]],
     );
     heard(
         &[],
         "<html>\n<p>Sign in</p>\n</html>",
         expect![[r#"
-        error corruptStream: the model's answer could not be read: this is no event: <html> <p>Sign in</p> </html>
+        error corruptStream: the model's answer could not be read: invalid event: <html> <p>Sign in</p> </html>
     "#]],
     );
 }

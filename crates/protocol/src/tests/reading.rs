@@ -154,11 +154,11 @@ fn a_field_that_does_not_fit_is_named() {
         complaint::<SessionOpen>(params)
     };
     assert_eq!(complaint::<SessionOpen>(json!({})), "workspaceFolder: is missing");
-    assert_eq!(complaint::<SessionOpen>(json!([])), ": must be an object, and is a list");
-    assert_eq!(open(json!({"title": 7})), "title: must be a string, and is a number");
+    assert_eq!(complaint::<SessionOpen>(json!([])), ": must be an object, not a list");
+    assert_eq!(open(json!({"title": 7})), "title: must be a string, not a number");
     assert_eq!(open(json!({"driver": "robot"})), "driver: must be \"sidecar\" or \"editor\"");
-    assert_eq!(settings(json!({"model": {"roles": 7}})), "model.roles: must be a list, and is a number");
-    assert_eq!(open(json!({"driver": 1})), "driver: must be \"sidecar\" or \"editor\", and is a number");
+    assert_eq!(settings(json!({"model": {"roles": 7}})), "model.roles: must be a list, not a number");
+    assert_eq!(open(json!({"driver": 1})), "driver: must be \"sidecar\" or \"editor\", not a number");
     assert_eq!(settings(json!({"model": {"window": -1}})), "model.window: must be at least 0");
     assert_eq!(
         settings(json!({"model": {"window": 5_000_000_000_u64}})),
@@ -166,7 +166,7 @@ fn a_field_that_does_not_fit_is_named() {
     );
     assert_eq!(
         settings(json!({"roundLimit": 1.5})),
-        "roundLimit: must be a whole number, and is a number with a fraction"
+        "roundLimit: must be an integer, not a number with a fraction"
     );
     let history = |part: Value| json!({"history": [{"request": "a"}, {"rounds": [{"assistant": {"parts": [part]}}], "metadata": 9}]});
     assert_eq!(
@@ -175,7 +175,7 @@ fn a_field_that_does_not_fit_is_named() {
     );
     assert_eq!(
         open(history(json!({"type": "toolCall", "id": "a", "name": "b", "arguments": 7}))),
-        "history[1].rounds[0].assistant.parts[0].arguments: must be a string or an object, and is a number"
+        "history[1].rounds[0].assistant.parts[0].arguments: must be a string or an object, not a number"
     );
     assert_eq!(
         complaint::<PromptRender>(json!({"rounds": [{"assistant": {}}]})),
@@ -183,15 +183,15 @@ fn a_field_that_does_not_fit_is_named() {
     );
     assert_eq!(
         complaint::<PromptRender>(json!({"workDoneToken": {}})),
-        "workDoneToken: must be a whole number or a string, and is an object"
+        "workDoneToken: must be an integer or a string, not an object"
     );
     let error = read::<ErrorData>(json!({"kind": "Gremlins"})).unwrap_err();
-    assert_eq!(error.message, "the parameters: is of a kind that is not known; nothing was done");
+    assert_eq!(error.message, "the parameters: is of an unknown kind; nothing was done");
     assert_eq!(
         complaint::<methods::ModelDelta>(
             json!({"requestId": "q", "ops": [{"op": "appendContent", "text": 1}]})
         ),
-        "ops[0].text: must be a string, and is a number"
+        "ops[0].text: must be a string, not a number"
     );
 }
 

@@ -205,7 +205,7 @@ fn promise(core: &mut Core<'_>, work: NewWork) -> (ItemId, Work) {
 pub(crate) fn check_start(core: &Core<'_>, start: &StartTurn) -> Result<(), Refusal> {
     let is_empty = start.content.iter().all(|part| part.text().is_some_and(|text| text.is_empty()));
     if is_empty {
-        return Err(Refusal::Empty("a turn begins with a request; this one says nothing"));
+        return Err(Refusal::Empty("the request is empty; a turn needs content"));
     }
     let model = start.model.as_ref().map_or(&core.settings().model, |(model, _)| model);
     core.settings().budget.budget(model.window)?;

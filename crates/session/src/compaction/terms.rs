@@ -87,10 +87,10 @@ pub(crate) fn beforehand(core: &Core<'_>, job: &Job) -> Option<String> {
     }
     let why = match &job.again.gone {
         Some(gone) => {
-            format!("{gone} is out of force, and nothing was said since the one that is in force")
+            format!("compaction \"{gone}\" is not in force, and nothing was said since the one in force")
         }
         None => "nothing was said since the last compaction".to_owned(),
     };
     let newest = core.transcript().in_force()?;
-    Some(format!("{why}; to make that one again, with another focus or messages to keep, redo {}", newest.id))
+    Some(format!("{why}; to repeat it with another focus or messages to keep, redo \"{}\"", newest.id))
 }

@@ -39,8 +39,8 @@ pub(super) fn warn_of(core: &mut Core<'_>, record: &Compaction, job: &mut Job) {
     let Ok(budget) = core.budget_in(core.scale(model), model, None) else { return };
     if record.tokens_before <= budget.limit {
         let message = format!(
-            "compaction {} was made for a budget of {ceiling} tokens alone; it holds for later prompts of this \
-             session too, whatever their budget, until context/undo takes it back",
+            "compaction \"{}\" was made for a budget of {ceiling} tokens; it also applies to later prompts of this \
+             session, whatever their budget, until context/undo undoes it",
             record.id
         );
         warn(core, job, COMPACTION_LASTS, message);

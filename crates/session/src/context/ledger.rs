@@ -18,7 +18,7 @@ pub(crate) fn ledger(conversation: &Conversation, query: LedgerQuery) -> Result<
     let skip = match query.from {
         Some(from) if in_force.is_some_and(|record| record.id == *from.compaction()) => from.skip(),
         Some(_) => {
-            let why = "the compaction that it is of is in force no longer; ask for the first page again";
+            let why = "is of a compaction that is no longer in force; request the first page again";
             return Err(Refusal::Unusable { field: "cursor", why });
         }
         None => 0,

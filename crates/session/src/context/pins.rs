@@ -47,23 +47,23 @@ pub(crate) fn check_pins(
     }
     let size = |name: &str, tokens| SectionSize { name: name.to_owned(), tokens };
     let sections = vec![size(PINS, known), size("new", needed - known)];
-    Err(Refusal::NoRoom { what: "what is pinned", limit, needed, sections })
+    Err(Refusal::NoRoom { what: "the pinned content", limit, needed, sections })
 }
 
 fn check_pin(conversation: &Conversation, what: &Pinned) -> Result<(), Refusal> {
     let unusable = |why| Refusal::Unusable { field: "messageId", why };
     match what {
         Pinned::Text(text) if text.trim().is_empty() => {
-            return Err(Refusal::Unusable { field: "text", why: "it says nothing" });
+            return Err(Refusal::Unusable { field: "text", why: "must not be empty" });
         }
         Pinned::Text(_) => {}
         Pinned::Message(id) => {
             let message = conversation.find(id)?;
             if message.is_hidden() || matches!(message.body, Body::Event { .. }) {
-                return Err(unusable("no model sees this message, pinned or not"));
+                return Err(unusable("is a message that is never shown to a model"));
             }
             if conversation.transcript().is_excluded(message.ord) {
-                return Err(unusable("it was left out of the context; undo that first"));
+                return Err(unusable("is excluded from the context; undo that first"));
             }
         }
     }
@@ -74,7 +74,7 @@ pub(crate) fn pin(core: &mut Core<'_>, reply: ReplyTo, what: Pinned) {
     let checked = check_pins(core, std::slice::from_ref(&what), core.counter());
     let pins = with_pins(core, std::slice::from_ref(&what));
     let id = pins.iter().find(|pin| pin.what == what).map(|pin| pin.id.clone());
-    let answer = checked.and_then(|()| id.ok_or(Refusal::Empty("there is nothing to pin")));
+    let answer = checked.and_then(|()| id.ok_or(Refusal::Empty("nothing to pin")));
     if answer.is_ok() && pins.len() > core.pins().len() {
         core.announce(BreakCause::Pin);
         set_pins(core, pins);

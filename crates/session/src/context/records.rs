@@ -109,7 +109,7 @@ pub(crate) fn void(core: &mut Core<'_>, records: &[CompactionId]) {
             phase: Phase::Voided,
             mode: Some(record.mode),
             trigger: record.trigger,
-            reason: Some("what it stands for was changed or cut off".into()),
+            reason: Some("the messages that it replaces were changed or removed".into()),
             record: Some((record, metadata)),
         })));
     }

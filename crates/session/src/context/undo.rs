@@ -95,28 +95,30 @@ fn to_exclude(
     for id in ids {
         let message = conversation.find(id)?;
         if message.is_hidden() || matches!(message.body, Body::Event { .. }) {
-            return Err(unusable("no model sees this message anyway"));
+            return Err(unusable("has a message that is never shown to a model"));
         }
         if requests.contains(&message.ord) {
-            return Err(unusable("the current request stays"));
+            return Err(unusable("has the current request, which cannot be excluded"));
         }
         let with_it = belonging_to(conversation, message.ord, shown);
         if running.is_some_and(|round| with_it.contains(&round.assistant)) {
-            return Err(unusable("the newest round of a turn that runs stays"));
+            return Err(unusable(
+                "has a message of the newest round of a running turn, which cannot be excluded",
+            ));
         }
         if with_it.iter().any(|ord| conversation.fixed().pins.holds(*ord)) {
-            return Err(unusable("it is pinned; unpin it first"));
+            return Err(unusable("has a pinned message; unpin it first"));
         }
         if !conversation.transcript().is_excluded(message.ord) && !shown.contains(&message.ord) {
             return Err(unusable(
-                "a compaction stands for it, so it is in no prompt; compact again with redo",
+                "has a message that a compaction replaces already; compact again with redo",
             ));
         }
         all.extend(with_it);
     }
     all.retain(|ord| !conversation.transcript().is_excluded(*ord));
     if all.is_empty() {
-        return Err(unusable("all of it is left out already"));
+        return Err(unusable("has only messages that are excluded already"));
     }
     Ok(all)
 }
@@ -218,29 +220,21 @@ pub(crate) fn edit(core: &mut Core<'_>, reply: ReplyTo, id: &CompactionId, narra
         let unusable = |field, why| Refusal::Unusable { field, why };
         let of = meant(conversation, Some(id))?;
         if narrative.is_empty() {
-            return Err(unusable(
-                "narrative",
-                "it says nothing; context/undo takes the compaction out of force",
-            ));
+            return Err(unusable("narrative", "must not be empty; context/undo undoes the compaction"));
         }
         let sized = |name: &str, tokens| vec![SectionSize { name: name.to_owned(), tokens }];
         let (most, tokens) = (inputs.source.budget.max_summary_tokens, inputs.counter.count(narrative));
         if tokens > most {
             let sections = sized("narrative", tokens);
-            return Err(Refusal::NoRoom {
-                what: "Summary too large: it",
-                limit: most,
-                needed: tokens,
-                sections,
-            });
+            return Err(Refusal::NoRoom { what: "the narrative", limit: most, needed: tokens, sections });
         }
         let record = by_hand::edited(&inputs, of, narrative)
-            .ok_or_else(|| unusable("compactionId", "it has no text that could be changed"))?;
+            .ok_or_else(|| unusable("compactionId", "has no text to edit"))?;
         let limit = inputs.source.budget.limit;
         if record.tokens_after > limit && record.tokens_after > inputs.tokens_before {
             let sections = sized("narrative", tokens);
             let needed = record.tokens_after;
-            return Err(Refusal::NoRoom { what: "the prompt with it", limit, needed, sections });
+            return Err(Refusal::NoRoom { what: "the prompt with this narrative", limit, needed, sections });
         }
         Ok(record)
     });

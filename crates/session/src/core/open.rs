@@ -45,7 +45,7 @@ pub(crate) fn open(opening: Opening, counter: &dyn TokenCount) -> (Conversation,
             if record.status == Status::InForce && !record.is_within(transcript.messages().len()) {
                 // In force, it would hide messages of later turns.
                 record.status = Status::Void;
-                unreadable.push(format!("compaction {}: it speaks of messages that are not here", record.id));
+                unreadable.push(format!("compaction {}: it refers to messages that are missing", record.id));
             }
             transcript.record(record);
         }
@@ -76,9 +76,7 @@ fn gaps(messages: &[(u32, Arc<Message>)]) -> Vec<String> {
     let places = messages.iter().map(|(_, message)| message.ord.0);
     let expected = std::iter::once(0).chain(places.clone().map(|ord| ord.saturating_add(1)));
     let missing = expected.zip(places).filter(|(expected, found)| expected < found);
-    missing
-        .map(|(from, until)| format!("messages from {from} to before {until}: they are not there"))
-        .collect()
+    missing.map(|(from, until)| format!("messages from {from} to before {until} are missing")).collect()
 }
 
 /// Puts stored messages into a transcript; returns its turns. In a part, placeholders fill the missing positions.

@@ -74,7 +74,7 @@ pub(crate) fn revise_all(core: &mut Core<'_>, versions: impl IntoIterator<Item =
     }
     for (id, now) in core.kept_by_clients() {
         if kept.get(&id).is_some_and(|before| *before != now) {
-            tell_record(core, &id, Some("what it speaks of was changed"));
+            tell_record(core, &id, Some("messages that it refers to were changed"));
         }
     }
 }

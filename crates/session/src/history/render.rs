@@ -52,7 +52,7 @@ fn prompt_or_compact(
     };
     attach_rest(core, std::mem::take(&mut render.attachments));
     if core.transcript().turns().is_empty() {
-        let why = "there is nothing to render: neither the session nor the request has a message";
+        let why = "nothing to render: neither the session nor the request has a message";
         return Err(Refusal::Empty(why));
     }
     let mut diagnostics = diagnostics(&report);
@@ -151,27 +151,34 @@ pub fn diagnostics(report: &Report) -> Vec<Diagnostic> {
         let gone = report.truncated;
         say(
             "forked",
-            format!("{gone} messages are no longer in the editor's history; session {fork} keeps them"),
+            format!("{gone} messages are no longer in the editor's history; session \"{fork}\" keeps them"),
         );
     }
     for id in &report.void {
-        say("voidSummary", format!("summary {id} stood for messages that are gone; it is not applied"));
+        say("voidSummary", format!("summary \"{id}\" replaced messages that are gone; it is not applied"));
     }
     for call in &report.strays {
-        say("strayResult", format!("the result for {call} answers no call of its round; it is not shown"));
+        say(
+            "strayResult",
+            format!("the result for tool call {call:?} matches no call of its round; it is not shown"),
+        );
     }
     for restored in &report.summaries {
         let round = &restored.round_id;
         match &restored.verdict {
             Verdict::Restored(_) | Verdict::Already(_) => {}
             Verdict::Stale(why) => {
-                say("staleSummary", format!("the summary at {round} is not applied: {why}"))
+                say("staleSummary", format!("the summary at round {round:?} is not applied: {why}"))
             }
             Verdict::Orphan => {
-                say("orphanSummary", format!("no round here is {round}, which a summary names"))
+                say("orphanSummary", format!("a summary is not applied: unknown round {round:?}"))
             }
-            Verdict::Duplicate => say("duplicateSummary", format!("the summary at {round} is there already")),
-            Verdict::Failure(why) => say("failedSummary", format!("a summary at {round:?}: {why}")),
+            Verdict::Duplicate => {
+                say("duplicateSummary", format!("the summary at round {round:?} exists already"))
+            }
+            Verdict::Failure(why) => {
+                say("failedSummary", format!("the summary at round {round:?} is not applied: it {why}"))
+            }
         }
     }
     all

@@ -42,20 +42,20 @@ pub(crate) fn check_rewind(conversation: &Conversation, work: &Work) -> Result<(
             let message = conversation.find(from)?;
             let says_nothing = |parts: &Vec<Content>| Body::User(parts.clone()).is_empty();
             if content.as_ref().is_some_and(says_nothing) {
-                return Err(Refusal::Empty("the new words of the request say nothing"));
+                return Err(Refusal::Empty("the new content of the request is empty"));
             }
             if matches!(message.body, Body::Event { .. }) {
-                return Err(Refusal::Empty("a notice is no message that could be asked again"));
+                return Err(Refusal::Empty("a notice cannot be retried"));
             }
             Ok(())
         }
         Work::Regenerate => match last_request(conversation) {
             Some(_) => Ok(()),
-            None => Err(Refusal::Empty("there is no request that could be answered again")),
+            None => Err(Refusal::Empty("the session has no request to answer again")),
         },
         Work::Update { message, content, .. } => {
             if Body::User(content.clone()).is_empty() {
-                return Err(Refusal::Empty("the new words say nothing; message/remove takes a message out"));
+                return Err(Refusal::Empty("the new content is empty; message/remove removes a message"));
             }
             match conversation.find(message)?.body {
                 Body::Event { .. } => Err(Refusal::Empty("a notice cannot be changed")),
@@ -64,7 +64,7 @@ pub(crate) fn check_rewind(conversation: &Conversation, work: &Work) -> Result<(
         }
         Work::Remove { message } => match conversation.find(message)?.body {
             Body::Tool(_) => Err(Refusal::Empty(
-                "a result stays with the message that called the tool; remove that one, or change the result's words",
+                "a result cannot be removed without its call; remove the message with the call, or change the result's content",
             )),
             _ => Ok(()),
         },
@@ -137,7 +137,7 @@ pub(crate) fn retry(
 
 pub(crate) fn regenerate(core: &mut Core<'_>) -> Result<Done, Refusal> {
     let Some(request) = last_request(core) else {
-        return Err(Refusal::Empty("there is no request that could be answered again"));
+        return Err(Refusal::Empty("the session has no request to answer again"));
     };
     let from = request.next();
     if core.transcript().message(from).is_none() {

@@ -20,7 +20,7 @@ use engine::words::BreakCause;
 /// for a call is refused.
 pub(crate) fn append_round(core: &mut Core<'_>, round: Vec<NewMessage>) -> Result<Answer, Refusal> {
     if core.transcript().turns().is_empty() {
-        let why = "there is no turn that a round could belong to; begin one with turn/start";
+        let why = "the session has no turn for this round; start one with turn/start";
         return Err(Refusal::Empty(why));
     }
     let id = round.first().and_then(|message| message.external_id.as_deref());

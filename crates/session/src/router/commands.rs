@@ -169,7 +169,7 @@ impl Step<'_> {
             // No event: a client that opens the session gets all of it.
             core.set_turn(core.last_turn(), TurnStatus::Failed);
             let_go(core, TurnStatus::Failed);
-            let why = "this turn was cut off: its process ended, or the session was taken over; what was said is kept";
+            let why = "the turn was interrupted: its process ended, or the session was taken over; the output so far is kept";
             self.own.state = State::Resting(Rest::Failed(why.to_owned()));
         }
         if let State::Calling(calling) = &self.own.state {
@@ -365,12 +365,12 @@ impl Step<'_> {
 
     fn end_editors_turn(&mut self, reply: ReplyTo, status: TurnStatus) {
         let Some(turn) = self.core.turn_id() else {
-            return self.core.reply(reply, Err(Refusal::Empty("there is no turn that could end")));
+            return self.core.reply(reply, Err(Refusal::Empty("the session has no turn to end")));
         };
         match status {
             TurnStatus::Completed => self.end_turn(status, Rest::Completed),
             TurnStatus::Running | TurnStatus::Cancelled => self.end_turn(status, Rest::Idle),
-            TurnStatus::Failed => self.fail("the editor says that the turn failed".to_owned()),
+            TurnStatus::Failed => self.fail("the editor reported that the turn failed".to_owned()),
         }
         let summaries = self.core.summaries_of(self.core.last_turn());
         self.core.reply(reply, Ok(Answer::TurnEnded { turn, summaries }));

@@ -88,7 +88,10 @@ impl Kept {
             }
             // The editor's id of a message may become known later.
             if there.external_id.is_some() || there.hash != message.hash {
-                return Err(format!("another message stands at {} (rev {})", message.ord, message.rev));
+                return Err(format!(
+                    "message {} (revision {}) exists with other content",
+                    message.ord, message.rev
+                ));
             }
         }
         self.messages.insert(place, (turn, Arc::clone(message)));
@@ -100,7 +103,7 @@ impl Kept {
         let before = self.messages.len();
         self.messages.retain(|(ord, _), _| *ord != message.ord);
         if self.messages.len() == before {
-            return Err(format!("no message stands at {}", message.ord));
+            return Err(format!("no message at position {}", message.ord));
         }
         self.messages.insert((message.ord, message.rev), (turn, Arc::clone(message)));
         Ok(())
@@ -112,7 +115,7 @@ impl Kept {
             return Ok(());
         };
         let same = *there == Compaction { status: there.status, ..record.clone() };
-        if same { Ok(()) } else { Err(format!("another compaction is called {}", record.id)) }
+        if same { Ok(()) } else { Err(format!("compaction {} exists with other content", record.id)) }
     }
 
     fn enqueue(&mut self, item: &QueueItem) -> Result<(), String> {
@@ -120,7 +123,11 @@ impl Kept {
             self.queue.push(item.clone());
             return Ok(());
         };
-        if there == item { Ok(()) } else { Err(format!("another command waits as {}", item.id)) }
+        if there == item {
+            Ok(())
+        } else {
+            Err(format!("queued command {} exists with other content", item.id))
+        }
     }
 
     fn remember(&mut self, key: &str, accepted: &Accepted) {
@@ -139,7 +146,7 @@ impl Kept {
             Write::Turn(turn) => drop(self.turns.insert(turn.index, turn.clone())),
             Write::CompactionStatus { id, status } => {
                 let record = self.compactions.iter_mut().find(|record| record.id == *id);
-                record.ok_or_else(|| format!("there is no compaction {id}"))?.status = *status;
+                record.ok_or_else(|| format!("unknown compaction {id}"))?.status = *status;
             }
             Write::LetGo { turn, messages } => {
                 return messages.iter().try_for_each(|message| self.let_go(*turn, message));
@@ -181,11 +188,11 @@ impl Kept {
 fn apply(sessions: &mut BTreeMap<SessionId, Kept>, session: &SessionId, write: &Write) -> Result<(), String> {
     let missing = || format!("there is no session {session}");
     let free = |sessions: &BTreeMap<SessionId, Kept>, to: &SessionId| match sessions.contains_key(to) {
-        true => Err(format!("there is a session {to} already")),
+        true => Err(format!("session {to} exists already")),
         false => Ok(()),
     };
     match write {
-        Write::Head(head) if head.id != *session => Err(format!("it is the head of {}", head.id)),
+        Write::Head(head) if head.id != *session => Err(format!("the head is of session {}", head.id)),
         Write::Head(head) if !sessions.contains_key(session) => {
             sessions.insert(session.clone(), Kept::new((**head).clone()));
             Ok(())

@@ -54,7 +54,7 @@ impl Approvals {
         match self.decide(conversation, name, arguments) {
             (_, Some(rule)) => format!("a rule of the tool asks about {rule}"),
             (_, None) if is_json(arguments) => "the tool asks first".to_owned(),
-            (_, None) => "its arguments are no JSON".to_owned(),
+            (_, None) => "its arguments are not JSON".to_owned(),
         }
     }
 

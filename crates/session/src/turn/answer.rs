@@ -42,7 +42,7 @@ impl From<Failure> for Broken {
 impl Broken {
     /// The model was silent for so many milliseconds.
     pub fn expired(ms: u64) -> Self {
-        let why = format!("the model said nothing for {ms} ms; modelDeadlineMs says how long it may");
+        let why = format!("the model sent nothing for {ms} ms; modelDeadlineMs sets this deadline");
         Self { why: Refusal::of_model("timeout", why), overflow: None, refuses_thinking: false }
     }
 }
@@ -63,7 +63,7 @@ pub(crate) fn take(
             let said = answer.said(&draft);
             let overflow = judge(core, stop, &said, asked);
             let why =
-                || format!("the model said nothing to {} tokens, which are too many for it", asked.tokens);
+                || format!("the model gave no answer to {} tokens, which are too many for it", asked.tokens);
             let why = || Refusal::of_model("contextOverflow", why());
             (stop, None, said, overflow.map(|overflow| (overflow, why())))
         }
@@ -87,11 +87,11 @@ pub(crate) fn take(
             AnswerOutcome::Failed(Refusal::of_model("refused", "the model refused to answer"))
         }
         (None, StopReason::Length) => {
-            let why = "the answer reached its length limit; what was said is kept";
+            let why = "the answer reached its length limit; the output so far is kept";
             AnswerOutcome::Failed(Refusal::of_model("length", why))
         }
         (None, StopReason::Cancelled | StopReason::Failed) => AnswerOutcome::Failed(
-            "the client says that the answer broke off; what was said is kept".to_owned().into(),
+            "the client reported that the answer was cut off; the output so far is kept".to_owned().into(),
         ),
         (None, _) if calls => AnswerOutcome::Calls,
         (None, _) => AnswerOutcome::Completed,

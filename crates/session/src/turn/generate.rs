@@ -65,7 +65,7 @@ pub(crate) fn ask(core: &mut Core<'_>, before: Before) -> Generated {
             Err(error) => return Generated::Fail(error.into()),
         };
         if !core.settings().may_ask(&model) {
-            let why = "no model can be asked: the setting model.wire names none, and the client did not say that it answers \
+            let why = "no model is available: the setting model.wire is not set, and the client did not announce \
                        model/complete";
             return Generated::Fail(why.to_owned().into());
         }

@@ -25,7 +25,7 @@ pub struct Cursor {
 
 /// The error for a text that is no [`Cursor`].
 #[derive(Debug, Clone, PartialEq, Eq, Error)]
-#[error("`{0}` is no cursor of a ledger")]
+#[error("{0:?} is not a ledger cursor")]
 pub struct NoCursor(String);
 
 /// A page of a compaction's ledger.

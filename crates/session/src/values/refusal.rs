@@ -37,7 +37,7 @@ pub struct Diagnostic {
 #[derive(Debug, Clone, PartialEq, Error)]
 pub enum Refusal {
     /// The session's state does not take the command.
-    #[error("the session is {}; it takes {} now", .state.name(), .accepts.join(", "))]
+    #[error("the session is {}; it accepts {} now", .state.name(), .accepts.join(", "))]
     InvalidState {
         /// The state of the session.
         state: StateName,
@@ -45,19 +45,19 @@ pub enum Refusal {
         accepts: Vec<&'static str>,
     },
     /// The queue is full.
-    #[error("{limit} commands wait already, which is the most; nothing was done")]
+    #[error("the queue is full: at most {limit} commands can wait; nothing was done")]
     QueueFull {
         /// The size of a full queue.
         limit: u32,
     },
     /// The session has messages; only an empty one can be filled.
-    #[error("the session has messages already; only an empty one takes a conversation in")]
+    #[error("the session has messages already; an empty session is needed")]
     NotEmpty,
     /// The command belongs to the other driver.
-    #[error("the session is driven by the {}; this command is for the other driver", match .0 { Driver::Sidecar => "sidecar", Driver::Editor => "editor" })]
+    #[error("the session is driven by the {}; this method needs the other driver", match .0 { Driver::Sidecar => "sidecar", Driver::Editor => "editor" })]
     OtherDriver(Driver),
     /// No such thing exists in the session, or it was removed.
-    #[error("there is no {what} {id:?} that this could be about")]
+    #[error("unknown {what} {id:?}")]
     Unknown {
         /// The kind of thing, often the name of the field.
         what: &'static str,
@@ -65,7 +65,7 @@ pub enum Refusal {
         id: String,
     },
     /// The text existed and was dropped at the end of its turn.
-    #[error("{id:?} was said and is not kept: the setting transcript is finalOnly")]
+    #[error("the text of {id:?} was not kept: the setting transcript is finalOnly")]
     NotKept {
         /// The field that names it.
         what: &'static str,
@@ -73,7 +73,7 @@ pub enum Refusal {
         id: String,
     },
     /// The item was answered or decided before.
-    #[error("{what} {id:?} was settled before; nothing changed")]
+    #[error("{what} {id:?} is already settled; nothing was changed")]
     Settled {
         /// The kind of item, often the name of the field.
         what: &'static str,
@@ -92,7 +92,7 @@ pub enum Refusal {
         why: &'static str,
     },
     /// The addition does not fit the budget.
-    #[error("{what} would weigh {needed} tokens, and at most {limit} are accepted")]
+    #[error("{what} would take {needed} tokens and the limit is {limit}")]
     NoRoom {
         /// The addition, in words.
         what: &'static str,
@@ -116,7 +116,7 @@ pub enum Refusal {
     #[error(transparent)]
     Settings(#[from] SettingsError),
     /// The request was cancelled.
-    #[error("cancelled; what was said is kept")]
+    #[error("cancelled; the output so far is kept")]
     Cancelled,
     /// The step's writes could not be stored.
     #[error("{why}")]

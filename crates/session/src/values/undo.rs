@@ -6,7 +6,7 @@ use thiserror::Error;
 
 /// The refusal to undo a compaction, with what can be done instead.
 #[derive(Debug, Clone, PartialEq, Eq, Error)]
-#[error("compaction {compaction} stays in force; nothing was changed")]
+#[error("compaction \"{compaction}\" cannot be undone; nothing was changed")]
 pub struct CannotUndo {
     /// The compaction that stays in force.
     pub compaction: CompactionId,

@@ -63,7 +63,8 @@ impl StoredSession {
                 self.messages.insert(place, (turn, Arc::clone(message)));
                 return Ok(());
             }
-            let other = || format!("another message stands at {} (rev {})", message.ord, message.rev);
+            let other =
+                || format!("message {} (revision {}) exists with other content", message.ord, message.rev);
             return if same { Ok(()) } else { Err(other()) };
         }
         let versions = self.messages.range((message.ord, 0)..=(message.ord, u32::MAX));
@@ -77,7 +78,7 @@ impl StoredSession {
         let before = self.messages.len();
         self.messages.retain(|(ord, _), _| *ord != message.ord);
         if self.messages.len() == before {
-            return Err(format!("no message stands at {}", message.ord));
+            return Err(format!("no message at position {}", message.ord));
         }
         self.messages.insert((message.ord, message.rev), (turn, Arc::clone(message)));
         self.rewrites += 1;
@@ -90,7 +91,7 @@ impl StoredSession {
             return Ok(());
         };
         let same = *there == Compaction { status: there.status, ..record.clone() };
-        if same { Ok(()) } else { Err(format!("another compaction is called {}", record.id)) }
+        if same { Ok(()) } else { Err(format!("compaction {} exists with other content", record.id)) }
     }
 
     fn enqueue(&mut self, item: &QueueItem) -> Result<(), String> {
@@ -98,7 +99,11 @@ impl StoredSession {
             self.queue.push(item.clone());
             return Ok(());
         };
-        if there == item { Ok(()) } else { Err(format!("another command waits as {}", item.id)) }
+        if there == item {
+            Ok(())
+        } else {
+            Err(format!("queued command {} exists with other content", item.id))
+        }
     }
 
     fn remember(&mut self, key: &str, accepted: &Accepted) {
@@ -119,7 +124,7 @@ impl StoredSession {
             }
             Write::CompactionStatus { id, status } => {
                 let record = self.compactions.iter_mut().find(|record| record.id == *id);
-                record.ok_or_else(|| format!("there is no compaction {id}"))?.status = *status;
+                record.ok_or_else(|| format!("unknown compaction {id}"))?.status = *status;
             }
             Write::LetGo { turn, messages } => {
                 return messages.iter().try_for_each(|message| self.let_go(*turn, message));
@@ -208,21 +213,21 @@ impl<'a> Step<'a> {
             Entry::Occupied(changed) => Ok(changed.into_mut()),
             Entry::Vacant(place) => match self.sessions.get(session) {
                 Some(kept) => Ok(place.insert(kept.clone())),
-                None => Err(refused(session, "there is no such session")),
+                None => Err(refused(session, "unknown session")),
             },
         }
     }
 
     /// Fails if the session `to` exists already.
     fn free(&self, session: &SessionId, to: &SessionId) -> Result<(), StoreError> {
-        let taken = || Err(refused(session, format!("there is a session {to} already")));
+        let taken = || Err(refused(session, format!("session {to} exists already")));
         if self.is_there(to) { taken() } else { Ok(()) }
     }
 
     fn apply(&mut self, session: &SessionId, write: &Write) -> Result<(), StoreError> {
         match write {
             Write::Head(head) if head.id != *session => {
-                Err(refused(session, format!("it is the head of {}", head.id)))
+                Err(refused(session, format!("the head is of session {}", head.id)))
             }
             Write::Head(head) if self.is_there(session) => {
                 self.kept(session)?.head = (**head).clone();

@@ -16,7 +16,7 @@ pub(super) fn content(tx: &Transaction<'_>, hash: &str) -> Result<String, String
         .prepare_cached(BLOB)
         .and_then(|mut statement| statement.query_row([hash], |row| row.get::<_, Vec<u8>>(0)).optional());
     let bytes = found.map_err(|error| error.to_string())?;
-    let bytes = bytes.ok_or_else(|| format!("the content {hash} is gone"))?;
+    let bytes = bytes.ok_or_else(|| format!("the content {hash} is missing"))?;
     if sha256_hex(&bytes) != hash {
         return Err(format!("the content {hash} changed since it was written"));
     }

@@ -225,7 +225,7 @@ fn references(tx: &Transaction<'_>, faults: &mut Vec<Damage>) -> Result<(), Faul
         found.iter().any(|(table, parent, _)| table == "chat_messages" && parent == "chat_sessions");
     for (table, parent, count) in found {
         let is_orphan = parent == "chat_sessions" && OF_A_SESSION.contains(&table.as_str()) && !has_words;
-        let what = format!("{count} rows of {table} name rows of {parent} that are not there");
+        let what = format!("{count} rows of {table} refer to missing rows of {parent}");
         faults.push(Damage::new(what, is_orphan.then_some(Repair::DropOrphans)));
     }
     Ok(())
@@ -241,7 +241,7 @@ fn gaps(tx: &Transaction<'_>, faults: &mut Vec<Damage>) -> Result<(), Fault> {
     let mut lost = Vec::new();
     while let Some(row) = next(&mut rows, "messages", &mut lost)? {
         let session = text(row, 0).unwrap_or("of an unknown id");
-        let what = format!("session {session}: {} of its messages are not there", row.get::<_, i64>(1)?);
+        let what = format!("session {session}: {} of its messages are missing", row.get::<_, i64>(1)?);
         faults.push(Damage::new(what, None));
     }
     Ok(())
@@ -255,7 +255,7 @@ fn unused(tx: &Transaction<'_>, faults: &mut Vec<Damage>) -> Result<(), Fault> {
         |row| Ok((row.get(0)?, row.get(1)?)),
     )?;
     if contents > 0 {
-        let what = format!("{contents} contents of {bytes} bytes that nothing refers to");
+        let what = format!("{contents} unreferenced contents of {bytes} bytes");
         faults.push(Damage::new(what, Repair::DropContents));
     }
     Ok(())
@@ -329,7 +329,7 @@ fn figures(tx: &Transaction<'_>, faults: &mut Vec<Damage>) -> Result<(), Fault> 
     let mut lost = Vec::new();
     while let Some(row) = next(&mut rows, "figures", &mut lost)? {
         let what = format!(
-            "session {}: its count of messages or turns or its summary is not that of its rows",
+            "session {}: its counts of messages and turns or its summary do not match its rows",
             text(row, 0).unwrap_or("of an unknown id")
         );
         faults.push(Damage::new(what, Repair::Recount));
@@ -341,11 +341,11 @@ impl Repair {
     /// The effect, in words.
     pub fn name(self) -> &'static str {
         match self {
-            Repair::Reindex => "the indexes are made anew",
-            Repair::DropOrphans => "rows of sessions that are not there are taken out",
-            Repair::DropContents => "contents that nothing refers to are taken out",
-            Repair::Recount => "the figures are counted anew",
-            Repair::EmptySearch => "the index for searching is emptied, and filled by the next search",
+            Repair::Reindex => "rebuild the indexes",
+            Repair::DropOrphans => "delete rows of missing sessions",
+            Repair::DropContents => "delete unreferenced contents",
+            Repair::Recount => "recount messages and turns",
+            Repair::EmptySearch => "empty the search index; the next search fills it",
         }
     }
 

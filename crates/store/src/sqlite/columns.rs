@@ -194,7 +194,7 @@ pub(super) fn next<'r, 's>(
 ) -> rusqlite::Result<Option<&'r Row<'s>>> {
     match rows.next() {
         Err(error) if error.sqlite_error_code() == Some(ErrorCode::DatabaseCorrupt) => {
-            unreadable.push(format!("{what} that lie in a damaged part of the file: {error}"));
+            unreadable.push(format!("{what} in a damaged part of the file: {error}"));
             Ok(None)
         }
         row => row,

@@ -21,7 +21,7 @@ pub(super) fn replace(
         .prepare_cached("DELETE FROM chat_messages WHERE session = ?1 AND ord = ?2")?
         .execute(params![session.as_str(), ord])?;
     if gone == 0 {
-        return Err(refused(session, format!("no message stands at {ord}")));
+        return Err(refused(session, format!("no message at position {ord}")));
     }
     // `append` counts the new message.
     tx.prepare_cached("UPDATE chat_activity SET messages = messages - 1 WHERE session = ?1")?

@@ -61,7 +61,7 @@ pub(super) fn load(
         counted.and_then(|counted| counted.checked_sub(here)).filter(|missing| *missing > 0)
         && unreadable.len() == told
     {
-        unreadable.push(format!("{missing} messages: they are not there"));
+        unreadable.push(format!("{missing} messages are missing"));
     }
     let compactions = compactions(tx, session, &mut unreadable)?;
     let queue = waiting::queue(tx, session, &mut unreadable)?;
@@ -97,16 +97,18 @@ fn head(tx: &Transaction<'_>, session: &SessionId, row: &Row<'_>, unreadable: &m
         work_scope: parts.part("work scope", text_or_null(row, 5)).map(str::to_owned),
         generation: Generation(parts.part("generation", number(row, 6))),
         cuts: parts.part("cuts", number(row, 7)),
-        title_from: parts
-            .part("title's origin", text_or_null(row, 12).and_then(|word| word.map(variant).transpose())),
+        title_from: parts.part(
+            "origin of the title",
+            text_or_null(row, 12).and_then(|word| word.map(variant).transpose()),
+        ),
         origin: parts.part("origin", text(row, 13).and_then(variant)),
-        accepted: parts.part("count of commands", number(row, 14)),
-        waits: parts.part("whether it waits", number::<u8>(row, 16)) != 0,
-        carried: parts.part("what it carries", text(row, 15).and_then(json)),
+        accepted: parts.part("number of commands", number(row, 14)),
+        waits: parts.part("waiting state", number::<u8>(row, 16)) != 0,
+        carried: parts.part("carried state", text(row, 15).and_then(json)),
         settings: parts.part("settings", text(row, 8).and_then(json)),
         prefix: parts.part::<Prefix>("prefix", text(row, 9).and_then(|hash| json(&content(tx, hash)?))),
-        created_at: parts.part("time of making", number(row, 10).map(time)),
-        updated_at: parts.part("time of use", number(row, 11).map(time)),
+        created_at: parts.part("creation time", number(row, 10).map(time)),
+        updated_at: parts.part("time of last use", number(row, 11).map(time)),
     }
 }
 

@@ -30,7 +30,7 @@ pub(super) fn enqueue(tx: &Transaction<'_>, session: &SessionId, item: &QueueIte
     let there: Option<i64> =
         tx.prepare_cached(QUEUED_BY_ID)?.query_row([id, name], |row| row.get(0)).optional()?;
     if let Some(there) = there {
-        let other = || refused(session, format!("another command waits as {name}"));
+        let other = || refused(session, format!("queued command {name} exists with other content"));
         return if there == check_sum { Ok(()) } else { Err(other()) };
     }
     let n: u32 = tx.prepare_cached(NEXT_QUEUED)?.query_row([id], |row| row.get(0))?;
@@ -118,7 +118,7 @@ pub(super) fn queue(
 ) -> rusqlite::Result<Vec<QueueItem>> {
     let sql = "SELECT n, id, check_sum, item FROM chat_queue WHERE session = ?1 ORDER BY n";
     let item = |row: &Row<'_>| join(checked(row)?.1, &mut |hash| content(tx, hash));
-    let mut queue: Vec<QueueItem> = collect(tx, session, sql, "waiting command", item, unreadable)?;
+    let mut queue: Vec<QueueItem> = collect(tx, session, sql, "queued command", item, unreadable)?;
     queue.sort_by_key(|item| !item.priority);
     Ok(queue)
 }

@@ -20,11 +20,11 @@ pub(super) fn apply(tx: &Transaction<'_>, session: &SessionId, write: &Write) ->
         return if head.id == *session {
             write_head(tx, head)
         } else {
-            Err(refused(session, format!("it is the head of {}", head.id)))
+            Err(refused(session, format!("the head is of session {}", head.id)))
         };
     }
     if !is_there(tx, session)? {
-        return Err(refused(session, "there is no such session".to_owned()));
+        return Err(refused(session, "unknown session".to_owned()));
     }
     match write {
         Write::Head(_) => Ok(()),
@@ -167,7 +167,9 @@ pub(super) fn append(tx: &Transaction<'_>, session: &SessionId, turn: u32, messa
                 return Ok(count_rewrite(tx, session)?);
             }
         }
-        let other = || refused(session, format!("another message stands at {} (rev {})", row.ord, row.rev));
+        let other = || {
+            refused(session, format!("message {} (revision {}) exists with other content", row.ord, row.rev))
+        };
         return if same { Ok(()) } else { Err(other()) };
     }
     put_for(tx, session, (MESSAGE, row.ord, row.rev), &blobs)?;
@@ -266,7 +268,7 @@ fn record(tx: &Transaction<'_>, session: &SessionId, compaction: &Compaction) ->
         .query_row([id, name], |row| row.get(0))
         .optional()?;
     if let Some(there) = there {
-        let other = || refused(session, format!("another compaction is called {name}"));
+        let other = || refused(session, format!("compaction {name} exists with other content"));
         return if there == row.check_sum { Ok(()) } else { Err(other()) };
     }
     let n: u32 = tx
@@ -296,7 +298,7 @@ fn set_status(tx: &Transaction<'_>, session: &SessionId, record: &CompactionId, 
         .prepare_cached("UPDATE compactions SET status = ?3 WHERE session = ?1 AND id = ?2")?
         .execute(params![session.as_str(), record.as_str(), word(&status)])?;
     if updated == 0 {
-        return Err(refused(session, format!("there is no compaction {record}")));
+        return Err(refused(session, format!("unknown compaction {record}")));
     }
     Ok(sum_up(tx, session)?)
 }
@@ -330,7 +332,7 @@ const HANGING: [(&str, &str); 5] = [
 
 fn fork(tx: &Transaction<'_>, session: &SessionId, to: &SessionId) -> Done {
     if is_there(tx, to)? {
-        return Err(refused(session, format!("there is a session {to} already")));
+        return Err(refused(session, format!("session {to} exists already")));
     }
     let ids = [session.as_str(), to.as_str()];
     const ALIKE: &str = "workspace, title, title_from, driver, kind, work_scope, generation, cuts, settings, prefix, \
@@ -354,7 +356,7 @@ fn fork(tx: &Transaction<'_>, session: &SessionId, to: &SessionId) -> Done {
 
 fn branch(tx: &Transaction<'_>, session: &SessionId, to: &SessionId, writes: &[Write]) -> Done {
     if is_there(tx, to)? {
-        return Err(refused(session, format!("there is a session {to} already")));
+        return Err(refused(session, format!("session {to} exists already")));
     }
     if !matches!(writes.first(), Some(Write::Head(_))) {
         return Err(refused(session, format!("the branch {to} does not begin with its head")));

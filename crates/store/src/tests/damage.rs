@@ -39,7 +39,7 @@ fn a_newer_schema_is_refused_and_the_file_untouched() {
     let error = refused(&folder);
     assert_eq!(error, StoreError::NewerSchema { path: folder.file(), found: 99, known: 7 });
     let text = error.to_string();
-    assert!(text.contains("not touched") && text.contains("Update"), "{text}");
+    assert!(text.contains("not touched") && text.contains("update this program"), "{text}");
 }
 
 #[test]
@@ -59,7 +59,7 @@ fn foreign_file_is_left_as_it_is() {
         fs::write(folder.file(), bytes).unwrap();
         let error = refused(&folder);
         assert!(matches!(error, StoreError::Corrupt { .. }), "{error:?}");
-        assert!(error.to_string().contains("left as it is"), "{error}");
+        assert!(error.to_string().contains("the file is unchanged"), "{error}");
     };
     corrupt(b"no database");
     corrupt(b"SQLite format 3");
@@ -134,7 +134,7 @@ fn changed_content_leaves_its_message_out() {
     let found = store.load(&session("s")).unwrap().unwrap();
     assert_eq!(found.messages, whole.messages[..2]);
     assert_eq!(found.unreadable.len(), 2, "the frozen prefix too: {:?}", found.unreadable);
-    assert!(found.unreadable.iter().all(|row| row.ends_with("is gone")), "{:?}", found.unreadable);
+    assert!(found.unreadable.iter().all(|row| row.ends_with("is missing")), "{:?}", found.unreadable);
 }
 
 #[test]
@@ -195,7 +195,7 @@ fn unreadable_queue_item_is_set_aside_and_the_rest_loads() {
     assert_eq!((found.draft, &found.messages), (None, &whole.messages));
     assert_eq!(found.unreadable.len(), 7, "{:#?}", found.unreadable);
     assert!(
-        found.unreadable.iter().any(|row| row.starts_with("waiting command 1: ")),
+        found.unreadable.iter().any(|row| row.starts_with("queued command 1: ")),
         "{:#?}",
         found.unreadable
     );

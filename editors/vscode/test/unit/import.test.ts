@@ -55,11 +55,11 @@ test("what an import left out is told in short lines, chat by chat", () => {
   const text = leftOutText([
     { chat: "One chat", what: "line 3: is not JSON at column 7: expected value" },
     { chat: "Another", what: `line 4: ${"many words ".repeat(20)}${"Q".repeat(200)}` },
-    { chat: "One chat", what: "line 5: ends in its middle, at column 9" },
+    { chat: "One chat", what: "line 5: is cut off at column 9" },
   ]);
   assert.ok(
     text.includes(
-      "One chat\n  - line 3: is not JSON at column 7: expected value\n  - line 5: ends in its middle, at column 9\n\nAnother\n",
+      "One chat\n  - line 3: is not JSON at column 7: expected value\n  - line 5: is cut off at column 9\n\nAnother\n",
     ),
     text,
   );

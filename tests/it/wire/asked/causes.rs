@@ -49,7 +49,7 @@ fn excerpt_of_a_provider_error_shows_no_credential() {
         (Reply::body(403, &body), format!("403: {hidden}")),
         (Reply::body(400, said), format!("400: {hidden}")),
         (Reply::stream(vec![event(&broken), Act::Cut]), hidden.to_owned()),
-        (Reply::stream(vec![event(&json!(said)), Act::Cut]), format!("this is no event: \"{hidden}")),
+        (Reply::stream(vec![event(&json!(said)), Act::Cut]), format!("invalid event: \"{hidden}")),
     ];
     for (at, (reply, excerpt)) in replies.into_iter().enumerate() {
         let server = Server::replies(vec![reply]);

@@ -44,7 +44,7 @@ fn doctor_names_the_error_and_advice() {
     for (reply, has_key, class, advice) in [
         (Reply::body(401, &repeats), true, "auth", "The key in PLANTED_KEY was rejected"),
         (plain(401), false, "auth", "Set PLANTED_KEY"),
-        (plain(404), true, "badRequest", "There is no such model"),
+        (plain(404), true, "badRequest", "Unknown model or address"),
         (plain(400), true, "badRequest", "Check the model's name"),
         (plain(307).with("location", "http://127.0.0.1:1/"), true, "badRequest", "redirects to another one"),
         (plain(429), true, "rateLimited", "Wait, then try again"),

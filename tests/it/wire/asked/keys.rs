@@ -83,7 +83,7 @@ fn keys_are_in_no_file_log_error_or_recording() {
         client.notify("exit", serde_json::Value::Null);
         client.wait_exit();
         client.wait_end_of_output();
-        client.wait_log("ending: the client said exit");
+        client.wait_log("ending: the client sent exit");
         let log = client.log();
         assert!(log.contains("TRACE"), "all is logged");
         let lines: Vec<&str> = log.lines().filter(|line| line.contains("sk-planted")).collect();

@@ -116,7 +116,7 @@ fn key_is_sent_only_to_its_own_address() {
 /// Errors get an explanation that the provider cannot give: the address, or the missing key.
 #[test]
 fn missing_page_and_missing_key_are_explained() {
-    for (status, told) in [(404, "it ends before /chat/completions"), (401, "No key was sent")] {
+    for (status, told) in [(404, "it ends before /chat/completions"), (401, "no key was sent")] {
         let server = Server::replies(vec![Reply::body(status, "{\"error\": {\"message\": \"no\"}}")]);
         let folder = Folder::new(&format!("asked-told-{status}"));
         let mut editor = Editor::start(&folder, settings("openai-chat", &server.url(), 32_000));

@@ -18,10 +18,10 @@ fn a_bad_value_never_costs_the_good_ones() {
         "retention": { "messages": 3, "userTurns": 4 },
     })));
     for said in [
-        ["the settings of initialize: policy: ", "no policy is named"],
+        ["the settings of initialize: policy: ", "unknown policy"],
         ["the settings of initialize: threshold: ", "must be a number"],
-        ["the settings of initialize: model.images: ", "must be true or false"],
-        ["the settings of initialize: retention: ", "{ userTurns = a number from 1 on }"],
+        ["the settings of initialize: model.images: ", "must be a boolean"],
+        ["the settings of initialize: retention: ", "{ userTurns = an integer of at least 1 }"],
     ] {
         wait_message(&mut client, &said);
     }
@@ -36,7 +36,7 @@ fn a_bad_value_never_costs_the_good_ones() {
     );
     wait_message(
         &mut client,
-        &["the new configuration: policy: ", "no policy is named", "the policy default holds"],
+        &["the new configuration: policy: ", "unknown policy", "the policy default is in force"],
     );
     wait_message(&mut client, &["the new configuration: titles: "]);
     super::wait_round_limit(&mut client, 9);
@@ -45,7 +45,7 @@ fn a_bad_value_never_costs_the_good_ones() {
         "workspace/didChangeConfiguration",
         configuration(json!({ "roundLimit": "many", "mostFailures": 5 })),
     );
-    wait_message(&mut client, &["the new configuration: roundLimit: must be a whole number"]);
+    wait_message(&mut client, &["the new configuration: roundLimit: must be an integer"]);
     assert_eq!(value(&mut client, "mostFailures"), 5);
     assert_eq!(value(&mut client, "roundLimit"), 9);
     for not_settings in [json!([]), json!(7)] {
@@ -80,9 +80,9 @@ fn unknown_setting_is_reported_with_the_nearest_name() {
         .initialize(ground.hello(json!({ "polciy": "x", "triggers": { "preTurns": 0.4 }, "roundLimit": 7 })));
     for said in [
         ["the environment: THREADHOLD_POLCIY", "THREADHOLD_POLICY"],
-        ["THREADHOLD_CONFIG names ", "there is no such file"],
-        ["the settings of initialize: there is no setting polciy", "near it: policy"],
-        ["there is no setting triggers.preTurns", "near it: triggers.preTurn"],
+        ["THREADHOLD_CONFIG names ", "which does not exist"],
+        ["the settings of initialize: unknown setting \"polciy\"", "similar: policy"],
+        ["unknown setting \"triggers.preTurns\"", "similar: triggers.preTurn"],
     ] {
         wait_message(&mut client, &said);
     }
@@ -91,8 +91,8 @@ fn unknown_setting_is_reported_with_the_nearest_name() {
     });
     let opened = client.call("session/open", params).expect("it opens");
     let said = opened["restore"]["diagnostics"].to_string();
-    assert!(said.contains("there is no setting mesages; near it: triggers.messages"), "{said}");
-    assert!(said.contains("there is no setting a.b") && said.contains("unknownSetting"), "{said}");
+    assert!(said.contains(r#"unknown setting \"mesages\"; similar: triggers.messages"#), "{said}");
+    assert!(said.contains(r#"unknown setting \"a.b\""#) && said.contains("unknownSetting"), "{said}");
     let configured = client
         .call(
             "session/configure",
@@ -100,7 +100,7 @@ fn unknown_setting_is_reported_with_the_nearest_name() {
         )
         .expect("it is set");
     assert_eq!(configured["settings"]["mostFailures"], 4);
-    assert_eq!(configured["diagnostics"][0]["message"], "there is no setting polciy; near it: policy");
+    assert_eq!(configured["diagnostics"][0]["message"], "unknown setting \"polciy\"; similar: policy");
     for (name, value) in [
         ("roundLimit", json!(7)),
         ("triggers.preTurnTokens", json!(0.5)),
@@ -213,7 +213,7 @@ fn policy_file_is_followed_and_its_path_is_accepted() {
     write(&policy, "a = = 1\n");
     wait_message(&mut client, &["mine.toml", "not TOML at line 1: ", "stays"]);
     std::fs::remove_file(&policy).expect("it is removed");
-    wait_message(&mut client, &["mine.toml", "there is none", "stays"]);
+    wait_message(&mut client, &["mine.toml", "not found", "stays"]);
     // Other settings still change meanwhile.
     client.notify("workspace/didChangeConfiguration", configuration(json!({ "roundLimit": 9 })));
     super::wait_round_limit(&mut client, 9);
@@ -230,5 +230,5 @@ fn policy_file_is_followed_and_its_path_is_accepted() {
     client.initialize(ground.hello(json!({})));
     let shown = ground.open(&mut client, "s", json!({}))["settings"].take();
     assert_eq!(shown["policy"], "default");
-    wait_message(&mut client, &["config.toml: policy: ", "there is none", "the policy default holds"]);
+    wait_message(&mut client, &["config.toml: policy: ", "not found", "the policy default is in force"]);
 }

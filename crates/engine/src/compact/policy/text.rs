@@ -21,7 +21,7 @@ pub enum PolicyError {
         reason: String,
     },
     /// No policy has this key.
-    #[error("there is no key {key:?}; known: {known}")]
+    #[error("unknown key {key:?}; known: {known}")]
     Key {
         /// The key, with its table.
         key: String,
@@ -29,7 +29,7 @@ pub enum PolicyError {
         known: String,
     },
     /// The key cannot have this value.
-    #[error("{key} = {value} cannot be used; possible: {possible}")]
+    #[error("{key} = {value} is invalid; expected: {possible}")]
     Value {
         /// The key, with its table.
         key: String,
@@ -60,16 +60,16 @@ const SWITCH: &str = "true or false";
 const SHARE: &str = "a share from 0 to 1";
 const SHARE_ABOVE_0: &str = "a share above 0 and up to 1";
 const SHARE_OR_OFF: &str = "a share above 0 and up to 1, true, or \"off\"";
-const COUNT: &str = "a number from 1 on";
-const COUNT_OR_OFF: &str = "a number from 1 on, true, or \"off\"";
-const COUNT_OR_AUTO: &str = "a number from 0 on, or \"auto\"";
-const BYTES: &str = "a number from 0 on";
-const ORDER: &str = "names of sections, each of them once in one of the two lists: system, identity, role, \
+const COUNT: &str = "an integer of at least 1";
+const COUNT_OR_OFF: &str = "an integer of at least 1, true, or \"off\"";
+const COUNT_OR_AUTO: &str = "an integer of at least 0, or \"auto\"";
+const BYTES: &str = "an integer of at least 0";
+const ORDER: &str = "each of these names of sections once, in one of the two lists: system, identity, role, \
 iterationBudget, toolRules, toolGuidelines, toolkitHints, instructionFiles, coreMemories, keyReminder, project, callers";
 
 /// All keys, those at the top first, then table by table.
 const KEYS: &[Key] = &[
-    key("name", "its name in reports", "a text that is not empty"),
+    key("name", "its name in reports", "a non-empty string"),
     key(
         "summarize",
         "whether anything is compacted at all: auto, or every message verbatim (off)",
@@ -83,7 +83,7 @@ const KEYS: &[Key] = &[
     key(
         "retention",
         "what stays at the least: the newest round, so many user turns, so many messages, or a share of the limit",
-        "\"rounds\", { userTurns = a number from 1 on }, { messages = a number from 1 on } or \
+        "\"rounds\", { userTurns = an integer of at least 1 }, { messages = an integer of at least 1 } or \
 { tokenTail = a share above 0 and below 1 }",
     ),
     key(
@@ -271,10 +271,10 @@ fn fits_together(policy: &Policy) -> Result<(), PolicyError> {
     let beyond = |most: Option<u32>, kept: usize| most.is_some_and(|most| most as usize <= kept);
     match policy.retention {
         Retention::UserTurns(kept) if beyond(policy.triggers.user_turns, kept) => {
-            wrong("triggers.userTurns", format!("more than the {kept} that stay"))
+            wrong("triggers.userTurns", format!("more than the {kept} that retention keeps"))
         }
         Retention::Messages(kept) if beyond(policy.triggers.messages, kept) => {
-            wrong("triggers.messages", format!("more than the {kept} that stay"))
+            wrong("triggers.messages", format!("more than the {kept} that retention keeps"))
         }
         _ => Ok(()),
     }
@@ -377,29 +377,29 @@ mod tests {
     fn errors_name_the_fault_and_the_possible_values() {
         let error = |text: &str| read(text).expect_err(text).to_string();
         for (text, wanted) in [
-            ("targetRatoi = 0.5", "there is no key \"targetRatoi\"; known: name, summarize, "),
-            ("[triggers]\nidle = 5", "there is no key \"triggers.idle\"; known: triggers.providerOverflow, "),
-            ("[trigger]\nidleSeconds = 5", "there is no key \"trigger\"; known: "),
-            ("targetRatio = 1.5", "targetRatio = 1.5 cannot be used; possible: a share above 0 and up to 1"),
-            ("targetRatio = 0.0", "targetRatio = 0.0 cannot be used; possible: a share above 0 and up to 1"),
-            ("ledger = nan", "ledger = nan cannot be used; possible: a share"),
+            ("targetRatoi = 0.5", "unknown key \"targetRatoi\"; known: name, summarize, "),
+            ("[triggers]\nidle = 5", "unknown key \"triggers.idle\"; known: triggers.providerOverflow, "),
+            ("[trigger]\nidleSeconds = 5", "unknown key \"trigger\"; known: "),
+            ("targetRatio = 1.5", "targetRatio = 1.5 is invalid; expected: a share above 0 and up to 1"),
+            ("targetRatio = 0.0", "targetRatio = 0.0 is invalid; expected: a share above 0 and up to 1"),
+            ("ledger = nan", "ledger = nan is invalid; expected: a share"),
+            ("enabled = \"yes\"", "enabled = \"yes\" is invalid; expected: \"auto\", \"off\", true or false"),
             (
-                "enabled = \"yes\"",
-                "enabled = \"yes\" cannot be used; possible: \"auto\", \"off\", true or false",
+                "retention = { userTurns = 0 }",
+                "expected: \"rounds\", { userTurns = an integer of at least 1 }",
             ),
-            ("retention = { userTurns = 0 }", "possible: \"rounds\", { userTurns = a number from 1 on }"),
-            ("retention = { userTurns = 3, messages = 4 }", "possible: \"rounds\""),
+            ("retention = { userTurns = 3, messages = 4 }", "expected: \"rounds\""),
             (
                 "placement = \"top\"",
-                "possible: \"userAtBoundary\", \"systemMessage\" or \"systemPromptTail\"",
+                "expected: \"userAtBoundary\", \"systemMessage\" or \"systemPromptTail\"",
             ),
-            ("mostFailures = -1", "mostFailures = -1 cannot be used; possible: a number from 1 on"),
-            ("base = \"best\"", "base = \"best\" cannot be used; possible: default, rounds (copilot), "),
-            ("[order]\nmemory = []", "possible: names of sections, each of them once"),
-            ("[order]\nmemory = [\"mood\"]", "order.memory = [\"mood\"] cannot be used; possible: names"),
+            ("mostFailures = -1", "mostFailures = -1 is invalid; expected: an integer of at least 1"),
+            ("base = \"best\"", "base = \"best\" is invalid; expected: default, rounds (copilot), "),
+            ("[order]\nmemory = []", "expected: each of these names of sections once"),
+            ("[order]\nmemory = [\"mood\"]", "order.memory = [\"mood\"] is invalid; expected: each"),
             (
                 "base = \"manifold\"\n[triggers]\nmessages = 12",
-                "triggers.messages = 12 cannot be used; possible: more than the 12",
+                "triggers.messages = 12 is invalid; expected: more than the 12",
             ),
             ("a = 1\nb = = 2", "line 2: "),
         ] {

@@ -171,7 +171,10 @@ fn immediate_second_compaction_names_redo_even_in_a_preview() {
     let first = compacts(&mut bench, Compact::default()).expect("a record");
     let why = compacts(&mut bench, Compact { focus: Some("other".into()), ..Compact::default() });
     let why = why.expect_err("nothing was said");
-    assert!(why.contains("nothing was said since") && why.contains(&format!("redo {}", first.id)), "{why}");
+    assert!(
+        why.contains("nothing was said since") && why.contains(&format!("redo \"{}\"", first.id)),
+        "{why}"
+    );
     let preview = compacts(&mut bench, Compact { preview: true, ..Compact::default() });
     assert_eq!(preview.expect_err("the same"), why);
     assert!(bench.asked.is_empty());
@@ -186,7 +189,8 @@ fn immediate_second_compaction_names_redo_even_in_a_preview() {
     let redo = Some(first.id.clone());
     let why = compacts(&mut bench, Compact { redo, ..Compact::default() }).expect_err("out of force");
     assert!(
-        why.contains(&format!("{} is out of force", first.id)) && why.contains(&format!("redo {}", again.id))
+        why.contains(&format!("\"{}\" is not in force", first.id))
+            && why.contains(&format!("redo \"{}\"", again.id))
     );
     let _: CompactionId = again.id;
 }

@@ -128,7 +128,7 @@ fn calibrated_figures_keep_the_limit_and_ignore_absurd_reports() {
     let learned = inspect(&mut model).estimate;
     turn(&mut model, 100, |raw| raw * 10);
     let is_told =
-        |effect: &Effect| matches!(effect, Effect::Trace(said) if said.contains("not learned from"));
+        |effect: &Effect| matches!(effect, Effect::Trace(said) if said.contains("the report is ignored"));
     assert!(model.bench.effects.iter().any(is_told), "an absurd report is logged");
     assert_eq!(inspect(&mut model).estimate, learned);
     // A prompt that fits by raw counts but not by the provider's is compacted.

@@ -99,7 +99,7 @@ test("chats of this folder are found, imported, opened; what cannot be read is n
     // Files that the folders do not hold are taken, each with all of its messages; one that no format fits is refused in words.
     write("notes.json", JSON.stringify({ notes: ["Buy milk."] }));
     const files = [
-      [join(places, "notes.json"), "Not imported: notes.json: the format was not recognised"],
+      [join(places, "notes.json"), "Not imported: notes.json: unknown format"],
       ["vscode-copilot.chatreplay.json", "Imported 1 chat with 11 messages."],
       ["sweagent-marshmallow-fc.traj", "Imported 1 chat with 28 messages."],
       ["codex-tui-oss-story.jsonl", "Imported 1 chat with 6 messages."],
