@@ -126,7 +126,7 @@ async fn serve_on(
     let (events, inbox) = mpsc::unbounded_channel();
     let to_loop = events.clone();
     let (service, socket) =
-        backend::service(|_| Backend { events: to_loop, parents, asked: AtomicU64::new(0) });
+        backend::service(|_| Backend { events: to_loop, parents, requests: AtomicU64::new(0) });
     let answers = events.clone();
     let sent = outgoing.clone();
     let transport = Transport {

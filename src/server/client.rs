@@ -53,8 +53,8 @@ impl Client {
     }
 
     /// Registers a request of ours. Returns its number, to send it with [`Client::request`].
-    pub fn number(&mut self, session: &SessionId, what: RequestKind) -> i64 {
-        self.requests.insert(session, what)
+    pub fn register(&mut self, session: &SessionId, kind: RequestKind) -> i64 {
+        self.requests.insert(session, kind)
     }
 
     /// Sends a request of ours under its number.
@@ -65,17 +65,17 @@ impl Client {
     /// The session and the call of a request to a model; `None` if its answer is no longer wanted.
     pub fn model_call(&self, number: i64) -> Option<(SessionId, ModelCallId)> {
         match self.requests.get(number)? {
-            PendingRequest { session, what: RequestKind::Model(call, _) } => Some((session.clone(), *call)),
+            PendingRequest { session, kind: RequestKind::Model(call, _) } => Some((session.clone(), *call)),
             _ => None,
         }
     }
 
-    /// Takes the request of this number, which was answered.
+    /// Removes the request of this number, which the client answered; `None` if it was cancelled or answered before.
     pub fn answered(&mut self, number: i64) -> Option<PendingRequest> {
         self.requests.remove(number)
     }
 
-    /// Number of requests of ours that wait.
+    /// Number of requests of ours that the client has not answered.
     pub fn requests(&self) -> usize {
         self.requests.len()
     }
@@ -123,7 +123,7 @@ impl Client {
         self.delivery.is_behind(id) && !self.delivery.holds(&self.outgoing, &self.mailbox)
     }
 
-    /// Ends holding back a session's events. Nothing is sent of a session that is no longer shown.
+    /// Stops holding back a session's events, after its snapshot; `None` for a session that is no longer shown.
     pub fn caught_up(&mut self, id: &SessionId, snapshot: Option<Snapshot>) {
         self.delivery.caught_up(id);
         if let Some(snapshot) = snapshot {
@@ -167,6 +167,7 @@ impl Client {
         if self.delivery.keeps_log_back() {
             return tracing::warn!("not told to the client, which does not read: {message}");
         }
+        // Type 2 is a warning.
         self.notify("window/logMessage", &json!({ "type": 2, "message": message }));
     }
 

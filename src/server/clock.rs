@@ -9,12 +9,12 @@ use tokio::task::AbortHandle;
 
 /// The current time.
 pub(super) fn now() -> Time {
-    let since = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
-    Time(u64::try_from(since.as_millis()).unwrap_or(u64::MAX))
+    let since_epoch = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
+    Time(u64::try_from(since_epoch.as_millis()).unwrap_or(u64::MAX))
 }
 
-/// A deadline passed. `number` distinguishes it from older ones of its name, also in earlier openings of the
-/// session.
+/// An expired timer. Its event may already be in the inbox when the timer is stopped or started anew, so that
+/// `number` tells it from others of its name, also from those of an earlier opening of the session.
 pub(super) struct Expired {
     /// The session of the deadline.
     pub session: SessionId,
@@ -26,18 +26,18 @@ pub(super) struct Expired {
 /// Starts and numbers timers.
 pub(super) struct Clock {
     mailbox: Mailbox<Expired>,
-    /// Number of timers so far.
-    count: u64,
+    /// Number of the newest timer; no number is reused.
+    last: u64,
 }
 
 impl Clock {
     pub fn new(mailbox: Mailbox<Expired>) -> Self {
-        Self { mailbox, count: 0 }
+        Self { mailbox, last: 0 }
     }
 
     fn start(&mut self, session: &SessionId, timer: Timer, ms: u64) -> (u64, AbortHandle) {
-        self.count += 1;
-        let (mailbox, number, session) = (self.mailbox.clone(), self.count, session.clone());
+        self.last += 1;
+        let (mailbox, number, session) = (self.mailbox.clone(), self.last, session.clone());
         let task = tokio::spawn(async move {
             tokio::time::sleep(Duration::from_millis(ms)).await;
             mailbox.send(Expired { session, timer, number });
@@ -68,7 +68,7 @@ impl Timers {
         }
     }
 
-    /// Removes an expired deadline. Returns `false` if it was moved or stopped meanwhile.
+    /// Removes an expired deadline. Returns `false` if it was started anew or stopped meanwhile.
     pub fn expire(&mut self, expired: &Expired) -> bool {
         let is_current =
             self.running.get(&expired.timer).is_some_and(|(number, _)| *number == expired.number);

@@ -12,7 +12,7 @@ use super::given::own_settings;
 use super::host::sessions::Sessions;
 use super::mailbox::Mailbox;
 use super::outside::{self, Flags};
-use super::settings::{Fault, Layer, Layers, of_policy, policy_of};
+use super::settings::{Fault, Layer, Layers, policy_file_rules, policy_of};
 use super::watch::{Found, Look, Watch};
 use engine::id::SessionId;
 use engine::message::Text;
@@ -348,7 +348,7 @@ impl Config {
         };
         if let Ok(policy) = policy_of(file) {
             self.layers.policies.insert(file.to_owned(), policy);
-            let look = of_policy(file);
+            let look = policy_file_rules(file);
             let known = look.now();
             self.watch_file(Which::Policy(file.to_owned()), look, known);
         }

@@ -77,7 +77,7 @@ pub(super) enum Stepped {
     /// There is something to store or to perform.
     Taken,
     /// The input waits for the rest of the session.
-    ParkedItem,
+    Parked,
     /// The machine panicked.
     Panicked,
 }
@@ -230,7 +230,7 @@ impl SessionHost {
                     self.steps.push(effects);
                     Stepped::Taken
                 }
-                Ok(None) => Stepped::ParkedItem,
+                Ok(None) => Stepped::Parked,
                 Err(part::Panicked) => Stepped::Panicked,
             };
         }

@@ -44,7 +44,7 @@ impl<E> Mailbox<E> {
     }
 }
 
-/// Brings the outcome of a job back to the router, exactly once.
+/// Returns the outcome of a job to the router, exactly once.
 pub(super) struct Pending<E> {
     to: ReplyTo,
     mailbox: Option<Mailbox<E>>,
@@ -54,16 +54,16 @@ impl<E> Pending<E> {
     /// Sends the outcome; the router continues the request.
     pub fn send(mut self, event: E) {
         let to = self.to;
-        self.bring(Mail::Back(to, event));
+        self.finish(Mail::Back(to, event));
     }
 
     /// Sends the request's answer.
     pub fn answer(mut self, value: Result<Value, ProtocolError>) {
         let to = self.to;
-        self.bring(Mail::Answer(to, value));
+        self.finish(Mail::Answer(to, value));
     }
 
-    fn bring(&mut self, mail: Mail<E>) {
+    fn finish(&mut self, mail: Mail<E>) {
         if let Some(mailbox) = self.mailbox.take() {
             (mailbox.0)(mail);
         }
@@ -75,6 +75,6 @@ impl<E> Drop for Pending<E> {
         let message = "internal error; the request was aborted and acknowledged changes are stored";
         let lost = ProtocolError::new(ErrorData::InternalError {}, message);
         let to = self.to;
-        self.bring(Mail::Answer(to, Err(lost)));
+        self.finish(Mail::Answer(to, Err(lost)));
     }
 }

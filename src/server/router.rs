@@ -148,14 +148,14 @@ impl Router {
         self.at_work = None;
         let taken = catch_unwind(AssertUnwindSafe(|| {
             self.take(event);
-            self.let_go_freed();
+            self.close_freed();
         }));
         if taken.is_ok() {
             return;
         }
         self.is_handing_over = false;
         if let Some(id) = self.at_work.take() {
-            self.broke(&id);
+            self.close_panicked(&id);
         }
         if let Some(to) = asked {
             let message = "internal error; the request was aborted and acknowledged changes are stored";
@@ -182,7 +182,7 @@ impl Router {
                 self.take(*event);
             }
             Event::Ready(to, value) => self.answer(to, value),
-            Event::Watch => self.watch(),
+            Event::Watch => self.check_requests(),
             Event::Abandoned(to) => self.abandoned(to),
             Event::Delta(delta) => self.delta(&delta),
             Event::Answered(answer) => self.answered(*answer),
@@ -338,7 +338,7 @@ impl Router {
         };
         let Some(host) = self.sessions.host_mut(&request.session) else { return };
         let said = (&self.client, self.counter.name());
-        if let Some(input) = host.answered(said, number, request.what, answer.outcome) {
+        if let Some(input) = host.answered(said, number, request.kind, answer.outcome) {
             self.run_input(&request.session, input);
         }
     }
@@ -439,7 +439,7 @@ impl Router {
                 self.run_input(id, Input::Command(NOBODY, Command::TakeIn(Box::new(given))));
                 fork = self.sessions.host(id).and_then(|host| host.fork_made());
             }
-            Newer::Both => self.keep_apart(id, &changed),
+            Newer::Both => self.fork_diverged(id, &changed),
         }
         if skipped > 0 {
             self.client.warn(format!(

@@ -7,7 +7,7 @@ mod models;
 mod names;
 mod workspace;
 
-pub(super) use effective::{is_policy_file, of_policy, policy_of, result_tokens, shown};
+pub(super) use effective::{is_policy_file, policy_file_rules, policy_of, result_tokens, shown};
 pub(super) use layer::{Fault, Layer};
 pub(super) use models::facts as model_facts;
 pub(super) use names::{names, nearest, other_names};

@@ -33,8 +33,9 @@ pub struct Rule {
     pub approval: Approval,
 }
 
-/// Characters with which a shell starts another command; in a pattern that allows, `*` does not match them.
-const BEGINS_COMMANDS: &[char] = &[';', '&', '|', '`', '$', '<', '>', '(', ')', '\n', '\r'];
+/// Characters that start another command in a shell; in a pattern that allows, `*` does not match them, so that
+/// `git *` allows no `git x; rm`.
+const SHELL_OPERATORS: &[char] = &[';', '&', '|', '`', '$', '<', '>', '(', ')', '\n', '\r'];
 
 /// Returns the decision on a call and the pattern of the rule that made it, if any. The strictest matching
 /// rule overrides the policy, except that [`Approval::Deny`] stands. `is_approved` tells whether the user has
@@ -46,19 +47,20 @@ pub fn decide<'a>(
     arguments: &str,
     is_approved: impl FnOnce(&Value) -> bool,
 ) -> (Approval, Option<&'a str>) {
-    let read = match arguments.trim() {
+    let parsed = match arguments.trim() {
         "" => Some(Value::Null),
         text => json::read::<Value>(text).ok(),
     };
-    let Some(read) = read else { return (policy.max(Approval::Ask), None) };
+    let Some(parsed) = parsed else { return (policy.max(Approval::Ask), None) };
     let all = argument_values(arguments);
-    let strictest = rules.iter().filter(|rule| rule.is_about(&read, &all)).max_by_key(|rule| rule.approval);
+    let strictest =
+        rules.iter().filter(|rule| rule.applies_to(&parsed, &all)).max_by_key(|rule| rule.approval);
     let (approval, pattern) = match strictest {
         Some(rule) if policy != Approval::Deny => (rule.approval, Some(rule.pattern.as_str())),
         Some(_) | None => (policy, None),
     };
     match approval {
-        Approval::Ask if is_approved(&read) => (Approval::Allow, None),
+        Approval::Ask if is_approved(&parsed) => (Approval::Allow, None),
         decided => (decided, pattern),
     }
 }
@@ -70,7 +72,7 @@ pub fn is_allowed_by(pattern: &str, arguments: &Value) -> bool {
         Some(("", _)) => pattern == exactly(arguments),
         Some((name, glob)) => {
             let value = arguments.get(name).and_then(Value::as_str);
-            value.is_some_and(|value| looks_like(glob, value, BEGINS_COMMANDS))
+            value.is_some_and(|value| looks_like(glob, value, SHELL_OPERATORS))
         }
         None => false,
     }
@@ -93,19 +95,19 @@ pub fn exactly(arguments: &Value) -> String {
 }
 
 impl Rule {
-    /// `true` if the rule applies. A pattern that allows must match all of the text; one that asks or denies,
-    /// the whole or any line.
-    fn is_about(&self, read: &Value, all: &str) -> bool {
-        let not = if self.approval == Approval::Allow { BEGINS_COMMANDS } else { &[] };
-        let is_meant = |text: &str| looks_like(&self.pattern, text, not);
+    /// `true` if the rule applies to the `parsed` arguments, whose values are also in `all`, one per line. A
+    /// pattern that allows must match all of the text; one that asks or denies, the whole or any line.
+    fn applies_to(&self, parsed: &Value, all: &str) -> bool {
+        let excluded = if self.approval == Approval::Allow { SHELL_OPERATORS } else { &[] };
+        let matches = |text: &str| looks_like(&self.pattern, text, excluded);
         match &self.argument {
-            Some(name) => match read.get(name) {
-                Some(Value::String(text)) => is_meant(text),
-                Some(other) => is_meant(&other.to_string()),
+            Some(name) => match parsed.get(name) {
+                Some(Value::String(text)) => matches(text),
+                Some(other) => matches(&other.to_string()),
                 None => false,
             },
-            None if self.approval == Approval::Allow => is_meant(all),
-            None => is_meant(all) || all.lines().any(is_meant),
+            None if self.approval == Approval::Allow => matches(all),
+            None => matches(all) || all.lines().any(matches),
         }
     }
 }
@@ -187,7 +189,7 @@ mod tests {
         fn star_matches_any_text(a in "[ab]{0,4}", b in "[ab]{0,8}", c in "[ab]{0,4}") {
             let pattern = format!("{}*{}", a, c);
             let text = format!("{}{}{}", a, b, c);
-            prop_assert!(looks_like(&pattern, &text, BEGINS_COMMANDS));
+            prop_assert!(looks_like(&pattern, &text, SHELL_OPERATORS));
         }
     }
 }

@@ -13,6 +13,7 @@ use std::cmp::Reverse;
 pub const SESSION_SUMMARY: &str = "session_summary";
 /// The area of memories without one.
 pub(crate) const DEFAULT_AREA: &str = "general";
+/// The highest importance.
 pub(crate) const MOST_IMPORTANT: u8 = 5;
 /// The importance of memories that state none.
 const DEFAULT_IMPORTANCE: u8 = 3;
@@ -23,13 +24,13 @@ const HEADING_TOKENS: u32 = 40;
 /// The most bytes of a memory on one line: the normal limit, and that for a memory that would not fit otherwise.
 const LINE_BYTES: [usize; 2] = [600, 120];
 /// Memories in the reminder, at most.
-const REMINDED: usize = 5;
+const MOST_REMINDED: usize = 5;
 /// Memories attached to a message, at most.
-const KNOWN: usize = 5;
+const MOST_ATTACHED: usize = 5;
 /// Characters of the shortest word of a message that is searched for.
-const LEAST_WORD: usize = 4;
-/// Characters from which a single word suffices for a match.
-const TELLING_WORD: usize = 7;
+const LEAST_WORD_CHARS: usize = 4;
+/// Characters from which a single shared word makes a memory relevant.
+const LONG_WORD_CHARS: usize = 7;
 
 /// A fact remembered for a workspace.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
@@ -155,7 +156,7 @@ impl Memory {
 }
 
 impl MemoryQuery {
-    /// `true` if the memory matches the filter, pages aside.
+    /// `true` if the memory matches the filter; ignores `skip` and `limit`.
     pub fn wants(&self, memory: &Memory) -> bool {
         self.area.as_ref().is_none_or(|area| *area == memory.area)
             && self.active.is_none_or(|active| active == memory.active)
@@ -181,22 +182,25 @@ pub fn remembered<'m>(
 ) -> Option<Remembered> {
     let mut active: Vec<&Memory> = memories.filter(|memory| memory.active).collect();
     active.sort_by_key(|memory| memory.rank());
-    let core = listed(&active, budget, counter)?;
-    let first = &active[..active.len().min(REMINDED)];
-    let reminder = listed(first, budget, counter)?;
+    let core = render_lines(&active, budget, counter)?;
+    let first = &active[..active.len().min(MOST_REMINDED)];
+    let reminder = render_lines(first, budget, counter)?;
     Some(Remembered { core, reminder })
 }
 
 /// Renders memories relevant to a user's message under a budget in tokens, as a part of that message; `None`
 /// if none is relevant. A memory must contain two words of the message or one long one; a word weighs more
 /// the fewer memories contain it.
-pub fn knowledge(memories: &[Memory], says: &str, budget: u32, counter: &dyn TokenCount) -> Option<Text> {
-    let of_name = |c: char| c.is_alphanumeric() || matches!(c, '_' | '-' | '.' | '/');
-    let words = says.split(|c| !of_name(c)).map(|word| word.trim_matches(|c: char| !c.is_alphanumeric()));
+pub fn knowledge(memories: &[Memory], message: &str, budget: u32, counter: &dyn TokenCount) -> Option<Text> {
+    let is_name_char = |c: char| c.is_alphanumeric() || matches!(c, '_' | '-' | '.' | '/');
+    let words =
+        message.split(|c| !is_name_char(c)).map(|word| word.trim_matches(|c: char| !c.is_alphanumeric()));
+    // At most 64, because every memory is searched for each.
     let words: Vec<Words> =
-        words.filter(|word| word.chars().count() >= LEAST_WORD).map(Words::of).take(64).collect();
+        words.filter(|word| word.chars().count() >= LEAST_WORD_CHARS).map(Words::of).take(64).collect();
     let active: Vec<&Memory> = memories.iter().filter(|memory| memory.active).collect();
     let texts: Vec<String> = active.iter().map(|memory| memory.said()).collect();
+    // For each memory a weight, which rare words raise most, and points: two for a long word, one for another.
     let mut weights = vec![(0_usize, 0_usize); active.len()];
     let mut seen: Vec<&Words> = Vec::new();
     for word in &words {
@@ -204,27 +208,27 @@ pub fn knowledge(memories: &[Memory], says: &str, budget: u32, counter: &dyn Tok
             continue;
         }
         seen.push(word);
-        let held: Vec<usize> = (0..texts.len()).filter(|at| word.count(&texts[*at]) > 0).collect();
-        let is_telling = word.iter().any(|word| word.chars().count() >= TELLING_WORD);
-        for at in &held {
-            weights[*at].0 += texts.len() * 100 / held.len();
-            weights[*at].1 += if is_telling { 2 } else { 1 };
+        let containing: Vec<usize> = (0..texts.len()).filter(|at| word.count(&texts[*at]) > 0).collect();
+        let is_long = word.iter().any(|word| word.chars().count() >= LONG_WORD_CHARS);
+        for at in &containing {
+            weights[*at].0 += texts.len() * 100 / containing.len();
+            weights[*at].1 += if is_long { 2 } else { 1 };
         }
     }
     let mut hits: Vec<(usize, &Memory)> = weights
         .into_iter()
         .zip(active)
-        .filter(|((_, told), _)| *told >= 2)
+        .filter(|((_, points), _)| *points >= 2)
         .map(|((weight, _), memory)| (weight, memory))
         .collect();
     hits.sort_by_key(|(weight, memory)| (Reverse(*weight), memory.rank()));
-    let hits: Vec<&Memory> = hits.into_iter().take(KNOWN).map(|(_, memory)| memory).collect();
-    listed(&hits, budget, counter)
+    let hits: Vec<&Memory> = hits.into_iter().take(MOST_ATTACHED).map(|(_, memory)| memory).collect();
+    render_lines(&hits, budget, counter)
 }
 
 /// A line per memory in the given order, as many as fit below a heading; the rest is stated as a number.
-fn listed(memories: &[&Memory], budget: u32, counter: &dyn TokenCount) -> Option<Text> {
-    let with = |lines: &[String]| match memories.len() - lines.len() {
+fn render_lines(memories: &[&Memory], budget: u32, counter: &dyn TokenCount) -> Option<Text> {
+    let joined = |lines: &[String]| match memories.len() - lines.len() {
         0 => lines.join("\n"),
         left => format!("{}\n[{left} more are kept and not shown here]", lines.join("\n")),
     };
@@ -241,10 +245,10 @@ fn listed(memories: &[&Memory], budget: u32, counter: &dyn TokenCount) -> Option
         }
     }
     // Joined text may have more tokens than its parts, and the note on omitted memories adds some.
-    while !lines.is_empty() && counter.count(&with(&lines)) > budget {
+    while !lines.is_empty() && counter.count(&joined(&lines)) > budget {
         lines.pop();
     }
-    (!lines.is_empty()).then(|| with(&lines).into())
+    (!lines.is_empty()).then(|| joined(&lines).into())
 }
 
 #[cfg(test)]
@@ -300,7 +304,7 @@ mod tests {
         for nothing in ["", "hello", "what is this", "\0 '' OR"] {
             assert_eq!(known(nothing), None, "{nothing}");
         }
-        assert_eq!(knowledge(&all, "the parser table", 10, &QuarterOfChars), None, "no room");
+        assert_eq!(knowledge(&all, "the parser table", 10, &QuarterOfChars), None, "the budget is too small");
     }
 
     #[test]

@@ -100,7 +100,8 @@ pub struct Message {
     pub found: Derived,
 }
 
-/// Values derived from a message on first use. A copy with an empty cache is the same message.
+/// Values derived from a message on first use. A copy with an empty cache is the same message, but `==` tells them
+/// apart.
 #[derive(Debug, Clone, PartialEq, Default)]
 pub struct Derived {
     /// SHA-256 of [`Body::said`], lower-case hexadecimal.
@@ -279,7 +280,7 @@ impl Message {
 }
 
 impl Content {
-    /// Returns the text; `None` for an image, and for an attachment, which no one wrote as a message.
+    /// Returns the text; `None` for an image, and for an attachment, which is context and not part of the request.
     pub fn text(&self) -> Option<&Text> {
         match self {
             Content::Text(text) | Content::Resource { text, .. } | Content::ContextFile { text, .. } => {
@@ -383,7 +384,7 @@ impl Body {
         })
     }
 
-    /// `true` if a provider's wire could carry none of it, as after an abort before the first word.
+    /// `true` if it has nothing to send to a model, as after an abort before the first word. Thinking alone is nothing.
     pub fn is_empty(&self) -> bool {
         match self {
             Body::User(parts) => parts.iter().all(|p| p.text().is_some_and(|t| t.is_empty())),
@@ -435,7 +436,8 @@ impl Body {
         self.texts().iter().map(|text| text.len()).sum::<usize>() + opaque
     }
 
-    /// Returns the SHA-256 of role and content without ids: equal in every process and under every id.
+    /// Returns the SHA-256 of role, texts, called tools and the provider's own blocks; images, attachments and ids do
+    /// not count. Equal in every process.
     pub fn hash(&self) -> String {
         let mut bytes: Vec<u8> = Vec::new();
         let mut field = |text: &str| {
@@ -455,7 +457,7 @@ impl Body {
         if let Body::Assistant { parts, .. } = self {
             for (at, part) in parts.iter().enumerate() {
                 if let AssistantPart::Raw(wire) = part {
-                    // With its index, as it is not among the texts above, and after a length that no text has.
+                    // Marked by a length that no text has; with its index, because it is not among the texts above.
                     bytes.extend_from_slice(&u64::MAX.to_le_bytes());
                     bytes.extend_from_slice(&(at as u64).to_le_bytes());
                     bytes.extend_from_slice(json(&**wire).as_bytes());
@@ -470,7 +472,7 @@ impl Body {
         let content = match self {
             Body::User(parts) => parts.iter().map(|part| part.tokens(counter)).sum::<u32>(),
             Body::Assistant { parts, calls, beside } => {
-                let said: u32 = parts
+                let of_parts: u32 = parts
                     .iter()
                     .map(|part| match part {
                         AssistantPart::Text(text) => counter.count(text),
@@ -478,12 +480,12 @@ impl Body {
                         AssistantPart::Raw(wire) => opaque::raw_block(wire, counter),
                     })
                     .sum();
-                let thought = opaque::thinking(parts, beside.usage, counter);
-                let asked: u32 = calls
+                let of_thinking = opaque::thinking(parts, beside.usage, counter);
+                let of_calls: u32 = calls
                     .iter()
                     .map(|call| counter.count(&call.name) + counter.count(&call.arguments) + PER_CALL)
                     .sum();
-                said + thought + asked
+                of_parts + of_thinking + of_calls
             }
             Body::Tool(result) => result.content.iter().map(|part| part.tokens(counter)).sum(),
             Body::Event { text, .. } => counter.count(text),

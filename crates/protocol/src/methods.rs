@@ -368,7 +368,7 @@ methods! {
 }
 
 /// Reads the parameters of a method; absent ones count as an empty object. Fails with `InvalidParams`, which names the
-/// field, also for parameters given as a list.
+/// field, also for positional parameters, which JSON-RPC would allow.
 pub fn read_params<M: Named>(params: Value) -> Result<M::Params, ProtocolError> {
     match params {
         Value::Null => read(Value::Object(Map::new())),
@@ -385,6 +385,7 @@ pub fn read_result<M: Method>(result: Value) -> Result<M::Result, ProtocolError>
 /// Reads any value of the protocol. Fails with `InvalidParams`, which names the field.
 pub fn read<T: DeserializeOwned + JsonSchema>(value: Value) -> Result<T, ProtocolError> {
     T::deserialize(&value).map_err(|error| {
+        // Serde's error names no path, and may quote content: the schema is walked for the field and a reason.
         let root = SchemaGenerator::default().into_root_schema_for::<T>();
         match fault(root.as_value(), &value) {
             Some(fault) => ProtocolError::invalid(fault.field, fault.reason),

@@ -58,136 +58,133 @@ export interface ClientRequests {
    * Level: core.
    */
   "session/open": { params: SessionOpenParams; result: SessionOpenResult };
-  /** Lists sessions, newest first, a page at a time. Level: core. */
+  /** Lists sessions in pages, newest first. Level: core. */
   "session/list": { params: SessionListParams; result: SessionListResult };
-  /** Gives what was said in a session, a page at a time from its end. Level: extras. */
+  /** Returns the messages of a session in pages, from its end. Level: extras. */
   "session/messages": { params: SessionMessagesParams; result: SessionMessagesResult };
   /**
-   * Asks for the events since one that the client has; answers a snapshot where they are gone. A session
-   * that another process writes is followed. Level: core.
+   * Returns the events after the last one that the client has, or a snapshot if they are no longer
+   * available. A session that another process writes is followed. Level: core.
    */
   "session/subscribe": { params: SessionSubscribeParams; result: SessionSubscribeResult };
   /**
-   * Takes a request of the user. With the driver `sidecar` the turn runs; with `editor` it is only
+   * Accepts a request of the user. With the driver `sidecar` the turn runs; with `editor` it is only
    * recorded. Level: core.
    */
   "turn/start": { params: TurnStartParams; result: TurnStartResult };
-  /** Stops a turn. What was said so far stays; open calls are answered as cancelled. Level: core. */
+  /** Cancels a turn. Its output so far is kept; open calls are answered as cancelled. Level: core. */
   "turn/cancel": { params: TurnCancelParams; result: TurnCancelResult };
-  /** Driver `editor`: says that the turn is over, and gets all its summaries. Level: core. */
+  /** Driver `editor`: ends the turn and returns all its summaries. Level: core. */
   "turn/end": { params: TurnEndParams; result: TurnEndResult };
-  /** Driver `editor`: records a model's answer with the results of its calls. Level: core. */
+  /** Driver `editor`: records a model's answer with the results of its tool calls. Level: core. */
   "round/append": { params: RoundAppendParams; result: RoundAppendResult };
-  /** Makes the messages to send to a model, and compacts where they would be too large. Level: core. */
+  /** Renders the messages to send to a model, and compacts if they would be too large. Level: core. */
   "prompt/render": { params: PromptRenderParams; result: PromptRenderResult };
-  /** Decides about calls that wait for the user. Level: core. */
+  /** Approves or rejects tool calls that wait for the user. Level: core. */
   "tool/decide": { params: ToolDecideParams; result: ToolDecideResult };
   /**
-   * Shows what the prompt is made of, how near a compaction is, and who set each setting. Level: context.
+   * Returns the sections of the prompt, the distance to the next compaction, and the origin of each
+   * setting. Level: context.
    */
   "context/inspect": { params: ContextInspectParams; result: ContextInspectResult };
-  /** Compacts now, again, or only says what that would do. Level: context. */
+  /** Compacts now, redoes the compaction in force, or previews either. Level: context. */
   "context/compact": { params: ContextCompactParams; result: ContextCompactResult };
-  /** Takes a compaction out of force: the prompt is again what it would be without it. Level: context. */
+  /** Undoes a compaction: the prompt is again what it would be without it. Level: context. */
   "context/undo": { params: ContextUndoParams; result: ContextUndoResult };
-  /** Gives an accepted compaction another narrative. Level: context. */
+  /** Replaces the narrative of an accepted compaction. Level: context. */
   "context/edit": { params: ContextEditParams; result: ContextCompactResult };
-  /** Leaves messages out of every prompt, until it is undone. Level: context. */
+  /** Excludes messages from every prompt until that is undone. Level: context. */
   "context/exclude": { params: ContextExcludeParams; result: ContextCompactResult };
-  /** Has every prompt show a message or a text, byte for byte. Level: context. */
+  /** Pins a message or a text: every prompt shows it byte for byte. Level: context. */
   "context/pin": { params: ContextPinParams; result: ContextPinResult };
-  /** Takes a pin back. Level: context. */
+  /** Removes a pin. Level: context. */
   "context/unpin": { params: ContextUnpinParams; result: ContextPinResult };
   /**
-   * Gives what a message said, byte for byte and in parts, also where a prompt shows it cut or not at all.
-   * Level: context.
+   * Returns the content of a message byte for byte, in parts, even if prompts shorten or omit it. Level:
+   * context.
    */
   "context/recall": { params: ContextRecallParams; result: ContextRecallResult };
-  /**
-   * Finds messages by words, newest first and a page at a time, also those that a prompt does not show.
-   * Level: context.
-   */
+  /** Finds messages by words in pages, newest first, including those that prompts omit. Level: context. */
   "context/search": { params: ContextSearchParams; result: ContextSearchResult };
   /**
-   * Names what the tools did in all that the compaction in force keeps out of sight, also what its block
+   * Lists what the tools did in the messages that the compaction in force hides, including what its block
    * only counts. Level: context.
    */
   "context/ledger": { params: ContextLedgerParams; result: ContextLedgerResult };
-  /** Cuts everything from a message on off, and has the model answer again. Level: edit. */
+  /** Removes a message and everything after it, then has the model answer again. Level: edit. */
   "turn/retry": { params: TurnRetryParams; result: EditResult };
-  /** Cuts the newest answer off, and has the model answer again. Level: edit. */
+  /** Removes the newest answer, then has the model answer again. Level: edit. */
   "turn/regenerate": { params: TurnRegenerateParams; result: EditResult };
-  /** Gives a message other words. Level: edit. */
+  /** Replaces the content of a message. Level: edit. */
   "message/update": { params: MessageUpdateParams; result: EditResult };
-  /** Takes a message out, with what belongs to it. Level: edit. */
+  /** Removes a message with those that belong to it, such as the results of its calls. Level: edit. */
   "message/remove": { params: MessageRemoveParams; result: EditResult };
-  /** Cuts everything from a message on off. Level: edit. */
+  /** Removes a message and everything after it. Level: edit. */
   "message/truncate": { params: MessageTruncateParams; result: EditResult };
-  /** Takes a command out of the queue. Level: edit. */
+  /** Removes a command from the queue. Level: edit. */
   "queue/remove": { params: QueueRemoveParams; result: QueueRemoveResult };
-  /** Makes another session that goes on from here. Level: edit. */
+  /** Copies a session, whole or up to a message, into a new one. Level: edit. */
   "session/fork": { params: SessionForkParams; result: SessionForkResult };
-  /** Begins a new chat under the same id. Level: edit. */
+  /** Starts a new chat under the same id. Level: edit. */
   "session/reset": { params: SessionResetParams; result: SessionResetResult };
-  /** Makes a session of a conversation that another program wrote, or of a trajectory. Level: extras. */
+  /** Creates a session from a conversation of another program or from a trajectory. Level: extras. */
   "session/import": { params: SessionImportParams; result: SessionImportResult };
-  /** Writes a session as a file's content. Level: extras. */
+  /** Returns a session as the content of a file. Level: extras. */
   "session/export": { params: SessionExportParams; result: SessionExportResult };
-  /** Lists the trajectories of a folder, a page at a time. Level: extras. */
+  /** Lists the trajectories of a folder in pages. Level: extras. */
   "trajectory/list": { params: TrajectoryListParams; result: TrajectoryListResult };
-  /** Keeps what the user typed and did not send. Level: extras. */
+  /** Stores the text that the user typed and did not send. Level: extras. */
   "draft/set": { params: DraftSetParams; result: DraftResult };
-  /** Forgets it. Level: extras. */
+  /** Deletes the text that the user typed and did not send. Level: extras. */
   "draft/clear": { params: DraftClearParams; result: DraftResult };
-  /** Shows what sessions share under a name. Level: extras. */
+  /** Returns what sessions share under the name of a scope. Level: extras. */
   "scope/get": { params: ScopeGetParams; result: ScopeResult };
-  /** Changes what sessions share under a name. Level: extras. */
+  /** Changes what sessions share under the name of a scope. Level: extras. */
   "scope/put": { params: ScopePutParams; result: ScopeResult };
-  /** Remembers something for a folder, or changes what is remembered. Level: extras. */
+  /** Creates or changes a memory of a folder. Level: extras. */
   "memory/put": { params: MemoryPutParams; result: MemoryPutResult };
-  /** Lists what is remembered, the most important first, a page at a time. Level: extras. */
+  /** Lists the memories of a folder in pages, most important first. Level: extras. */
   "memory/list": { params: MemoryListParams; result: MemoryListResult };
-  /** Finds what is remembered by words. Level: extras. */
+  /** Finds memories of a folder by words. Level: extras. */
   "memory/search": { params: MemorySearchParams; result: MemoryListResult };
-  /** Forgets something for good. Level: extras. */
+  /** Deletes a memory permanently. Level: extras. */
   "memory/delete": { params: MemoryDeleteParams; result: MemoryDeleteResult };
-  /** Runs stages one after the other in the background, each as a session of its own. Level: extras. */
+  /** Runs stages in sequence in the background, each as its own session. Level: extras. */
   "loop/start": { params: LoopStartParams; result: LoopStartResult };
-  /** Stops a loop and the stage that runs. Level: extras. */
+  /** Stops a loop and its running stage. Level: extras. */
   "loop/stop": { params: LoopStopParams; result: LoopStopResult };
   /**
-   * Stores a request as a background session that waits; a process that serves its folder runs it, this one
-   * or another. Level: extras.
+   * Stores a request as a waiting background session; this or another process that serves its folder runs
+   * it. Level: extras.
    */
   "task/start": { params: TaskStartParams; result: TaskStartResult };
   /**
-   * Lists the background sessions of a session, each with how it stands, whichever process runs it. Level:
+   * Lists the background sessions of a session with their states, whichever process runs them. Level:
    * extras.
    */
   "task/list": { params: TaskListParams; result: TaskListResult };
-  /** Lists what was approved in a folder once and for all, and takes it back. Level: extras. */
+  /** Revokes permanent approvals of a folder, and lists those that are left. Level: extras. */
   "tool/approvals": { params: ToolApprovalsParams; result: ToolApprovalsResult };
   /**
-   * Brings the result of a call that was answered with `pending`, or that a restart left open. Level:
-   * extras.
+   * Delivers the result of a tool call that was answered with `pending`, or that a restart left open.
+   * Level: extras.
    */
   "tool/result": { params: ToolResultParams; result: ToolResultResult };
   /** Changes settings or the title of a session. Level: extras. */
   "session/configure": { params: SessionConfigureParams; result: SessionConfigureResult };
   /**
-   * Makes this process the writer of a session that another one holds. What runs there is stopped, its
-   * client is told by `sessionTakenOver` and follows. Level: extras.
+   * Makes this process the writer of a session that another one holds. Work there is stopped; its client
+   * gets `sessionTakenOver` and follows. Level: extras.
    */
   "session/takeOver": { params: SessionTakeOverParams; result: SessionOpenResult };
-  /** Closes a session; it stays on disk. Level: extras. */
+  /** Closes a session; its stored data is kept. Level: extras. */
   "session/close": { params: SessionCloseParams; result: SessionCloseResult };
-  /** Deletes a session for good. Level: extras. */
+  /** Deletes a session permanently. Level: extras. */
   "session/delete": { params: SessionDeleteParams; result: SessionDeleteResult };
-  /** Shows versions, stores, open sessions and what is under way. Level: extras. */
+  /** Returns versions, stores, open sessions and work in progress. Level: extras. */
   "server/diagnostics": { params: ServerDiagnosticsParams; result: ServerDiagnosticsResult };
   /**
-   * Gives a key for models that the sidecar asks itself. It is kept in memory, and nowhere else. Level:
-   * core.
+   * Sets or removes a key for models that the sidecar calls itself. It is kept only in memory. Level: core.
    */
   "model/key": { params: ModelKeyParams; result: ModelKeyResult };
 }
@@ -201,36 +198,39 @@ export interface ClientNotifications {
 /** Requests of the sidecar to the client. */
 export interface SidecarRequests {
   /**
-   * Asks the client's model. The client streams with `model/delta` and then answers. A request that the
-   * provider finds too large is an error with the data `{kind: "contextOverflow", limit?, needed?}`, in the
-   * provider's tokens; its words are understood too. Level: core.
+   * Calls the client's model. The client streams with `model/delta` and then answers. A request that the
+   * provider rejects as too large is an error with the data `{kind: "contextOverflow", limit?, needed?}`,
+   * in the provider's tokens; the provider's own message is recognized too. Level: core.
    */
   "model/complete": { params: ModelCompleteParams; result: ModelCompleteResult };
-  /** Has a tool run. Level: core. */
+  /** Runs a tool in the client. Level: core. */
   "tool/invoke": { params: ToolInvokeParams; result: ToolInvokeResult };
-  /** Asks the user about calls. Without an answer the session pauses until `tool/decide`. Level: core. */
+  /**
+   * Asks the user to approve tool calls. Without an answer the session pauses until `tool/decide`. Level:
+   * core.
+   */
   "tool/requestPermission": { params: RequestPermissionParams; result: RequestPermissionResult | null };
   /**
-   * Asks the user about a compaction before it holds, where the setting `compaction` is `ask`. Level:
-   * context.
+   * Asks the user to review a compaction before it takes effect, if the setting `compaction` is `ask`.
+   * Level: context.
    */
   "compaction/review": { params: CompactionReviewParams; result: CompactionReviewResult | null };
-  /** Has texts counted by the client's model. Level: extras. */
+  /** Counts the tokens of texts with the client's model. Level: extras. */
   "model/countTokens": { params: ModelCountTokensParams; result: ModelCountTokensResult };
 }
 
 /** Notifications of the sidecar to the client. */
 export interface SidecarNotifications {
-  /** Tells what happened in a session. Level: core. */
+  /** Reports an event of a session. Level: core. */
   "session/event": { params: SessionEvent };
   /**
-   * Tells that the list of sessions changed; once it was asked for, also by other processes. A row may come
-   * twice. Level: extras.
+   * Reports changes of the list of sessions; once the client has requested the list, also those by other
+   * processes. A row may be sent twice. Level: extras.
    */
   "sessions/changed": { params: SessionsChangedParams };
-  /** Tells how a loop stands. Level: extras. */
+  /** Reports the state of a loop. Level: extras. */
   "loop/updated": { params: LoopUpdatedParams };
-  /** Tells what a model used. Level: extras. */
+  /** Reports the tokens that a model used. Level: extras. */
   "model/usage": { params: ModelUsageParams };
 }
 

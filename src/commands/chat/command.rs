@@ -57,8 +57,8 @@ impl Command {
     }
 
     /// Sends the request. Returns its number.
-    pub async fn ask(&self, client: &mut Client, about: &Context) -> i64 {
-        let (session_id, workspace_folder) = (about.session.clone(), about.folder.clone());
+    pub async fn ask(&self, client: &mut Client, context: &Context) -> i64 {
+        let (session_id, workspace_folder) = (context.session.clone(), context.folder.clone());
         match self {
             Self::Compact(focus) => {
                 let params = ContextCompactParams {
@@ -75,7 +75,7 @@ impl Command {
                 client.ask::<ContextUndo>(&ContextUndoParams { session_id, compaction_id: None }).await
             }
             Self::Task(words) => {
-                let (content, settings) = (Content::text(words), about.task.clone());
+                let (content, settings) = (Content::text(words), context.task.clone());
                 let params = TaskStartParams { workspace_folder, session_id, content, settings };
                 client.ask::<TaskStart>(&params).await
             }
@@ -84,7 +84,7 @@ impl Command {
     }
 
     /// The text shown for a result.
-    pub fn said(&self, value: Value) -> Result<String, String> {
+    pub fn describe(&self, value: Value) -> Result<String, String> {
         fn result<M: Method>(value: Value) -> Result<M::Result, String> {
             read_result::<M>(value).map_err(|error| error.message)
         }
@@ -127,23 +127,23 @@ fn line(task: &Task) -> String {
     format!("{state:<12} {title} (session {})", task.session_id)
 }
 
-/// The text shown when a task of the chat ended; `told` is the JSON of the session's event message.
-pub(super) fn ended(told: &str) -> String {
-    let told: Value = serde_json::from_str(told).unwrap_or_default();
-    let word = |name: &str| told.get(name).and_then(Value::as_str).unwrap_or_default();
-    let answer = Some(word("answer")).filter(|answer| !answer.is_empty());
+/// The text shown when a task of the chat ended; `event` is the JSON of the session's event message.
+pub(super) fn task_ended(event: &str) -> String {
+    let event: Value = serde_json::from_str(event).unwrap_or_default();
+    let field = |name: &str| event.get(name).and_then(Value::as_str).unwrap_or_default();
+    let answer = Some(field("answer")).filter(|answer| !answer.is_empty());
     let answer = answer.map(|answer| format!(": {answer}")).unwrap_or_default();
-    format!("(task \"{}\" {}{answer}; session {})", word("title"), word("status"), word("sessionId"))
+    format!("(task \"{}\" {}{answer}; session {})", field("title"), field("status"), field("sessionId"))
 }
 
 /// Number and causes of failed summary requests, as text; empty if there were none.
-pub(super) fn in_vain(made: &CompactionView) -> String {
-    let asked = made.fallbacks.iter().filter(|way| way.asked.is_some_and(|asked| asked > 0));
+pub(super) fn failed_summaries(compaction: &CompactionView) -> String {
+    let asked = compaction.fallbacks.iter().filter(|fallback| fallback.asked.is_some_and(|asked| asked > 0));
     let (mut count, mut reasons) = (0, Vec::new());
-    for way in asked {
-        count += way.asked.unwrap_or_default();
-        if !reasons.contains(&way.reason.as_str()) {
-            reasons.push(&way.reason);
+    for fallback in asked {
+        count += fallback.asked.unwrap_or_default();
+        if !reasons.contains(&fallback.reason.as_str()) {
+            reasons.push(&fallback.reason);
         }
     }
     match count {

@@ -1,7 +1,7 @@
 //! A chat in a terminal: typed lines become commands, events become text. Each state carries what it waits for.
 
 use super::client::{Client, ClientError, Incoming};
-use super::command::{Command, Context, HELP, ended, in_vain};
+use super::command::{Command, Context, HELP, failed_summaries, task_ended};
 use super::opening::{self, Begin};
 use super::question::Question;
 use super::terminal::{Lines, Screen, interrupts};
@@ -298,7 +298,7 @@ impl Talk {
                 self.rest();
             }
             (Phase::Commanding(asked, command), outcome) if *asked == number => {
-                let said = outcome.and_then(|value| command.said(value));
+                let said = outcome.and_then(|value| command.describe(value));
                 self.screen.note(&said.unwrap_or_else(|error| error));
                 self.rest();
             }
@@ -387,8 +387,8 @@ impl Talk {
                 self.screen.note("(compacting: the conversation is too long)");
             }
             (CompactionPhase::Accepted, Some((before, after))) => {
-                let in_vain = made.map(in_vain).unwrap_or_default();
-                self.screen.note(&format!("(compacted from {before} to {after} tokens{in_vain})"));
+                let failed = made.map(failed_summaries).unwrap_or_default();
+                self.screen.note(&format!("(compacted from {before} to {after} tokens{failed})"));
             }
             (CompactionPhase::Voided, _) => {
                 self.screen.note("(a compaction was dropped: messages that it covers changed)");
@@ -426,7 +426,7 @@ impl Talk {
         let is_question = kind == Some("question");
         match message.role {
             Role::Event if kind == Some(PROCESS_COMPLETED) => {
-                self.screen.note(&ended(&texts(&message.parts)));
+                self.screen.note(&task_ended(&texts(&message.parts)));
                 return self.rest_or_ask();
             }
             Role::Assistant => self.catch_up(&message.id, &texts(&message.parts)),

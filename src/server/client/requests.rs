@@ -11,7 +11,7 @@ pub(in crate::server) struct PendingRequest {
     /// The session that wants the answer.
     pub session: SessionId,
     /// The kind of request.
-    pub what: RequestKind,
+    pub kind: RequestKind,
 }
 
 /// The kinds of [`PendingRequest`].
@@ -49,9 +49,9 @@ pub(super) struct Requests {
 }
 
 impl Requests {
-    pub fn insert(&mut self, session: &SessionId, what: RequestKind) -> i64 {
+    pub fn insert(&mut self, session: &SessionId, kind: RequestKind) -> i64 {
         self.last += 1;
-        self.pending.insert(self.last, PendingRequest { session: session.clone(), what });
+        self.pending.insert(self.last, PendingRequest { session: session.clone(), kind });
         self.last
     }
 

@@ -24,21 +24,21 @@ use tower_lsp::{LanguageServer, LspService, LspServiceBuilder};
 /// The server's methods.
 #[derive(Debug)]
 pub(in crate::server) struct Backend {
-    /// The router's inbox.
+    /// The router's inbox. A send fails only once the router has ended, which handlers notice by their reply.
     pub events: mpsc::UnboundedSender<Event>,
     /// Receives the process to watch.
     pub parents: mpsc::UnboundedSender<Parent>,
     /// Number of requests so far.
-    pub asked: AtomicU64,
+    pub requests: AtomicU64,
 }
 
-/// Notifies the router if the waiting handler is dropped.
-struct Waiting<'a> {
+/// Notifies the router if the handler is dropped while it awaits its reply: tower-lsp drops cancelled handlers.
+struct AbandonGuard<'a> {
     to: ReplyTo,
     events: &'a mpsc::UnboundedSender<Event>,
 }
 
-impl Drop for Waiting<'_> {
+impl Drop for AbandonGuard<'_> {
     fn drop(&mut self) {
         drop(self.events.send(Event::Abandoned(self.to)));
     }
@@ -58,14 +58,14 @@ impl Backend {
 
     async fn forward<M: Asks>(&self, params: Value) -> Result<Value> {
         let params = read_params::<M>(params).map_err(|error| jsonrpc(&error))?;
-        let to = ReplyTo(self.asked.fetch_add(1, Ordering::Relaxed));
+        let to = ReplyTo(self.requests.fetch_add(1, Ordering::Relaxed));
         let (reply, answer) = oneshot::channel();
         drop(self.events.send(Event::Asked(to, Box::new(M::ask(params)), reply)));
-        let waiting = Waiting { to, events: &self.events };
+        let guard = AbandonGuard { to, events: &self.events };
         let answer = answer.await;
-        // Answered: the router needs no notification.
+        // Answered: the router needs no notification. Nothing leaks, because the guard owns nothing.
         if answer.is_ok() {
-            std::mem::forget(waiting);
+            std::mem::forget(guard);
         }
         match answer {
             Ok(answer) => answer.map_err(|error| jsonrpc(&error)),
@@ -154,7 +154,7 @@ impl LanguageServer for Backend {
     }
 }
 
-/// The error for an unknown version, checked first because its other options may have another shape.
+/// The error for an unknown version, checked first because the options of another version may have another shape.
 fn unsupported(options: &Value) -> Option<ProtocolError> {
     let asked = options.get("protocolVersion")?.as_u64()?;
     let asked = u32::try_from(asked).unwrap_or(u32::MAX);

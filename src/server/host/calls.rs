@@ -49,10 +49,10 @@ impl Calls {
         if counts && model.counts_tokens {
             let texts = request.items.iter().flat_map(|item| item.texts()).map(|text| text.to_string());
             let params = ModelCountTokensParams { texts: texts.collect(), model: model.name.clone() };
-            let number = client.number(session.id(), RequestKind::Count(used.clone()));
+            let number = client.register(session.id(), RequestKind::Count(used.clone()));
             client.request(number, methods::ModelCountTokens::NAME, &params);
         }
-        let number = client.number(session.id(), RequestKind::Model(call, used));
+        let number = client.register(session.id(), RequestKind::Model(call, used));
         self.models.insert(call, number);
         let params = ModelCompleteParams {
             request_id: number.to_string(),
@@ -86,7 +86,7 @@ impl Calls {
 
     /// Asks the client to run a tool.
     pub fn invoke(&mut self, client: &mut Client, session: &Session, call: InvokeTool) {
-        let number = client.number(session.id(), RequestKind::Tool(call.call.clone()));
+        let number = client.register(session.id(), RequestKind::Tool(call.call.clone()));
         self.tools.insert(call.call.clone(), number);
         let params = ToolInvokeParams {
             session_id: session.id().as_str().to_owned(),
@@ -107,7 +107,7 @@ impl Calls {
 
     /// Asks the user whether calls may run.
     pub fn ask_permission(&mut self, client: &mut Client, session: &Session, reasons: &[Reason]) {
-        let number = client.number(session.id(), RequestKind::Permission);
+        let number = client.register(session.id(), RequestKind::Permission);
         self.permission = Some(number);
         let turn = session.transcript().turns().last();
         let params = RequestPermissionParams {
@@ -127,7 +127,7 @@ impl Calls {
 
     /// Asks the user to review a compaction.
     pub fn ask_review(&mut self, client: &mut Client, session: &Session, ask: &AskReview) {
-        let number = client.number(session.id(), RequestKind::Review);
+        let number = client.register(session.id(), RequestKind::Review);
         self.review = Some(number);
         client.request(number, methods::CompactionReview::NAME, &review::question(session, ask));
     }

@@ -38,12 +38,12 @@ impl Router {
         let is_whole = self.sessions.opens_whole(id);
         match opening.ask(id, &mut self.stores, name, is_whole, self.hosts.clone()) {
             Ok(()) => self.sessions.insert_opening(id, opening),
-            Err(error) => self.refuse(id, opening.into_queue(), &error),
+            Err(error) => self.answer_all(id, opening.into_queue(), &error),
         }
     }
 
-    /// Answers all items with this error.
-    fn refuse(&mut self, id: &SessionId, queue: VecDeque<Queued>, error: &ProtocolError) {
+    /// Answers all items with this error, and ends the loop whose stage the session is.
+    fn answer_all(&mut self, id: &SessionId, queue: VecDeque<Queued>, error: &ProtocolError) {
         for item in queue {
             match item {
                 // The task keeps waiting, and is tried again.
@@ -51,14 +51,14 @@ impl Router {
                 item => self.answer(item.to(), Err(error.clone())),
             }
         }
-        self.stage_broke(id);
+        self.fail_stage(id);
     }
 
     /// Handles a store's answer to an opening.
     pub(super) fn loaded(&mut self, id: &SessionId, loaded: Result<Loaded, StoreError>) {
         self.at_work = Some(id.clone());
         self.is_handing_over = true;
-        self.take_loaded(id, loaded);
+        self.open_loaded(id, loaded);
         self.is_handing_over = false;
         if self.ending.is_some() {
             self.run_input(id, Input::Ending);
@@ -67,19 +67,20 @@ impl Router {
     }
 
     /// Opens a loaded session, and runs the items that wait for it.
-    fn take_loaded(&mut self, id: &SessionId, loaded: Result<Loaded, StoreError>) {
+    fn open_loaded(&mut self, id: &SessionId, loaded: Result<Loaded, StoreError>) {
         let Some(mut opening) = self.sessions.take_opening(id) else { return };
         let Loaded { fence, stored, shared } = match loaded {
             Ok(loaded) => loaded,
             Err(error @ StoreError::Held { .. }) => return self.held(id, opening, &error),
-            Err(error) => return self.refuse(id, opening.into_queue(), &stores::error(&error)),
+            Err(error) => return self.answer_all(id, opening.into_queue(), &stores::error(&error)),
         };
         let Some(store) = opening.take_store() else { return };
-        let (released, at) = (id.clone(), store.clone());
-        let release = move || at.submit(move |store| store.release(&released, fence), |_| ());
+        let (released, owner) = (id.clone(), store.clone());
+        let release = move || owner.submit(move |store| store.release(&released, fence), |_| ());
         if opening.is_unwanted() {
             return release();
         }
+        // Not in this store: another one may have it, and the lease that was taken here is released.
         if stored.is_none()
             && let Some(next) = opening.next_store(id, &self.stores)
         {
@@ -102,13 +103,13 @@ impl Router {
         let begun = head.and_then(|head| self.begin(head, stored, settings, shared, Some((store, fence))));
         if let Err(error) = begun {
             release();
-            self.refuse(id, queue, &error);
+            self.answer_all(id, queue, &error);
             return behind.into_iter().for_each(|item| self.hand(id, item));
         }
         if let Some(name) = name {
             self.stores.remember(id, name);
         }
-        self.go_on_here(id);
+        self.resume_followed(id);
         self.read_instructions(id);
         queue.into_iter().for_each(|item| self.hand(id, item));
         if is_new && let Some(host) = self.sessions.host(id) {
@@ -116,6 +117,7 @@ impl Router {
             let changed = SessionsChangedParams { created, ..SessionsChangedParams::default() };
             self.client.sessions_changed(changed);
         }
+        // Items behind a close find a session that is leaving: they wait for its end and then open it again.
         behind.into_iter().for_each(|item| self.hand(id, item));
     }
 
@@ -123,7 +125,7 @@ impl Router {
     fn held(&mut self, id: &SessionId, opening: Opening, error: &StoreError) {
         let refusal = stores::error(error);
         let Some(name) = opening.asked_last().cloned() else {
-            return self.refuse(id, opening.into_queue(), &refusal);
+            return self.answer_all(id, opening.into_queue(), &refusal);
         };
         let (follows, mut context) = self.following();
         let again = follows.held(&mut context, id, &name, opening.into_queue(), &refusal);
@@ -132,7 +134,7 @@ impl Router {
 
     /// Goes on with a followed session whose lease is now ours: ends what its last process left open, and
     /// sends the client a snapshot, in a new stream.
-    fn go_on_here(&mut self, id: &SessionId) {
+    fn resume_followed(&mut self, id: &SessionId) {
         let (follows, mut context) = self.following();
         if follows.stop(&mut context, id) {
             self.client.owe_snapshot(id);
@@ -142,8 +144,8 @@ impl Router {
 
     fn read_instructions(&mut self, id: &SessionId) {
         let Some(host) = self.sessions.host(id) else { return };
-        let said = (&mut self.client, &*self.counter);
-        let files = self.config.read_instructions(said, host.session());
+        let context = (&mut self.client, &*self.counter);
+        let files = self.config.read_instructions(context, host.session());
         if !files.is_empty() {
             self.run_input(id, Input::Instructions(files));
         }
@@ -162,8 +164,8 @@ impl Router {
         if let Some(settings) = settings {
             head.settings = to_value(&settings)?;
         }
-        let at = (&head.id, head.workspace.as_str());
-        let settings = self.config.effective_at_open(&mut self.client, at, &head.settings, is_given)?;
+        let session = (&head.id, head.workspace.as_str());
+        let settings = self.config.effective_at_open(&mut self.client, session, &head.settings, is_given)?;
         let stream = Uuid::now_v7().simple().to_string();
         let begin = Begin { head, settings, stored: None, stream, scope, approvals, memories };
         let host = SessionHost::open(begin, stored, store, &*self.counter, self.hosts.clone());
@@ -177,8 +179,8 @@ impl Router {
 
     /// Asks the first store to delete a session that is not open here.
     pub(super) fn delete_next(&mut self, id: &SessionId, to: ReplyTo, left: VecDeque<String>) {
-        let at = (&mut self.stores, &mut self.replies);
-        if let Err(error) = delete::next(at, &self.hosts, id, to, left) {
+        let context = (&mut self.stores, &mut self.replies);
+        if let Err(error) = delete::next(context, &self.hosts, id, to, left) {
             self.answer(to, Err(error));
         }
     }
@@ -235,14 +237,14 @@ impl Router {
     fn drop_deleted(&mut self, id: &SessionId) {
         let Some(host) = self.sessions.host_mut(id) else { return };
         host.forget_stored();
-        self.give_up(
+        self.close_with_error(
             id,
             &refused::unknown_session(id, format!("session \"{id}\" was deleted; nothing of it is left")),
         );
     }
 
-    /// Keeps a session and its file apart that diverged: the file becomes another session.
-    pub(super) fn keep_apart(&mut self, id: &SessionId, changed: &Changed) {
+    /// Makes another session of a file that diverged from its session.
+    pub(super) fn fork_diverged(&mut self, id: &SessionId, changed: &Changed) {
         let Some(host) = self.sessions.host(id) else { return };
         let head = host.session().head();
         let (folder, driver) = (Some(head.workspace.clone()), head.driver);
@@ -260,21 +262,21 @@ impl Router {
     }
 
     /// Closes a session whose machine panicked. What it acknowledged is stored, and it can be opened again.
-    pub(super) fn broke(&mut self, id: &SessionId) {
+    pub(super) fn close_panicked(&mut self, id: &SessionId) {
         tracing::error!(session = %id, "a panic ended this session; it can be opened again");
         if let Some(host) = self.sessions.host(id) {
-            let told = notice::of_broken(host.session());
-            self.notify(told);
+            let notification = notice::of_broken(host.session());
+            self.notify(notification);
         }
-        self.stage_broke(id);
+        self.fail_stage(id);
         self.client.log(format!(
             "internal error in session \"{id}\"; it was closed and acknowledged changes are stored; open it again"
         ));
-        self.give_up(id, &refused::defect());
+        self.close_with_error(id, &refused::defect());
     }
 
     /// Ends the loop whose stage this session is.
-    pub(super) fn stage_broke(&mut self, id: &SessionId) {
+    pub(super) fn fail_stage(&mut self, id: &SessionId) {
         let steps = self.loops.session_broke(id);
         self.run_loop(steps);
     }
@@ -288,8 +290,8 @@ impl Router {
         let Some(host) = self.sessions.host_mut(id) else { return };
         let is_shown = !host.is_leaving() && !is_task && self.ending.is_none();
         host.lose(&mut self.client, refusal.clone());
-        self.stage_broke(id);
-        self.give_up(id, &refusal);
+        self.fail_stage(id);
+        self.close_with_error(id, &refusal);
         if is_shown
             && !self.sessions.has(id)
             && let Some(store) = self.stores.had(id).map(str::to_owned)
@@ -318,7 +320,7 @@ impl Router {
         };
         match done {
             // While it closes, it still answers what was asked before its end.
-            Ok(()) if host.is_here_under(fence) => self.open_here(id, to),
+            Ok(()) if host.is_here_under(fence) => self.answer_takeover(id, to),
             Err(error @ StoreError::FenceLost { .. }) if host.is_open_under(fence) => {
                 host.push_after(Queued::TakeOver(to, folder));
                 self.lost_while_idle(id, fence, &error);
@@ -330,33 +332,33 @@ impl Router {
     }
 
     /// Answers the takeover of a session that is ours already.
-    pub(super) fn open_here(&mut self, id: &SessionId, to: ReplyTo) {
+    pub(super) fn answer_takeover(&mut self, id: &SessionId, to: ReplyTo) {
         self.run_command(to, id, Command::Open(Box::<Open>::default()));
     }
 
     /// Requests of this session, but for those that wait for its end.
-    fn awaits(&self, id: &SessionId) -> Vec<ReplyTo> {
+    fn open_requests(&self, id: &SessionId) -> Vec<ReplyTo> {
         let host = self.sessions.host(id);
         self.replies.about(id).filter(|to| host.is_none_or(|host| !host.waits_for_end(*to))).collect()
     }
 
     /// Closes a session that cannot go on, and answers its requests with this error. Items behind its end run
     /// afterwards.
-    pub(super) fn give_up(&mut self, id: &SessionId, error: &ProtocolError) {
-        for to in self.awaits(id) {
+    pub(super) fn close_with_error(&mut self, id: &SessionId, error: &ProtocolError) {
+        for to in self.open_requests(id) {
             self.answer(to, Err(error.clone()));
         }
-        self.let_go(id);
+        self.close(id);
     }
 
     /// Closes a session, then runs the items that wait for that.
-    fn let_go(&mut self, id: &SessionId) {
-        let after = self.take_out(id);
+    fn close(&mut self, id: &SessionId) {
+        let after = self.remove_session(id);
         after.into_iter().for_each(|item| self.hand(id, item));
     }
 
     /// Closes a session. Returns the items that wait for that.
-    pub(super) fn take_out(&mut self, id: &SessionId) -> VecDeque<Queued> {
+    pub(super) fn remove_session(&mut self, id: &SessionId) -> VecDeque<Queued> {
         if let Some(host) = self.sessions.host_mut(id) {
             self.trajectories.write_last(&mut self.client, host);
         }
@@ -366,22 +368,22 @@ impl Router {
     }
 
     /// Closes a session that is done: it was there for one answer or its task only, or is to be closed.
-    pub(super) fn let_go_if_done(&mut self, id: &SessionId) {
+    pub(super) fn close_if_done(&mut self, id: &SessionId) {
         let is_over = |host: &SessionHost| host.is_settled() && host.session().is_at_rest();
         if self.tasks.is_only_task(id) && self.sessions.host(id).is_some_and(is_over) {
             self.tasks.keep(id);
             self.hand(id, Queued::Close(NOBODY));
         }
         let Some(host) = self.sessions.host(id) else { return };
-        if host.is_passing() && host.is_settled() && self.awaits(id).is_empty() {
-            self.let_go(id);
+        if host.is_passing() && host.is_settled() && self.open_requests(id).is_empty() {
+            self.close(id);
         }
     }
 
     /// Closes sessions that were kept open only by a request that is answered now.
-    pub(super) fn let_go_freed(&mut self) {
+    pub(super) fn close_freed(&mut self) {
         while let Some(id) = self.replies.next_freed() {
-            self.let_go_if_done(&id);
+            self.close_if_done(&id);
         }
     }
 
@@ -397,14 +399,14 @@ impl Router {
                 self.run_input(&id, Input::Abandoned(to));
             }
         }
-        self.let_go_if_done(&id);
+        self.close_if_done(&id);
     }
 
     /// Answers requests that wait for nothing, and frees what they occupy. No request should ever get here.
-    pub(super) fn watch(&mut self) {
+    pub(super) fn check_requests(&mut self) {
         let idle: BTreeSet<ReplyTo> = self.replies.all().filter(|to| !self.is_under_way(*to)).collect();
         for to in self.replies.stuck(idle) {
-            self.free(to);
+            self.answer_stuck(to);
         }
     }
 
@@ -421,14 +423,14 @@ impl Router {
             Some(host) if host.awaits_store() || host.session().will_answer(to) => true,
             // The end waits for the session's other requests.
             Some(host) if host.waits_for_end(to) => {
-                self.awaits(id).into_iter().any(|other| self.is_under_way(other))
+                self.open_requests(id).into_iter().any(|other| self.is_under_way(other))
             }
             _ => self.follows.is_awaited(id, to),
         }
     }
 
     /// Answers a request that nothing else will answer.
-    fn free(&mut self, to: ReplyTo) {
+    fn answer_stuck(&mut self, to: ReplyTo) {
         if !self.replies.is_waiting(to) {
             return;
         }
@@ -437,14 +439,14 @@ impl Router {
         let message = "internal error; the request was aborted: nothing in progress would have answered it";
         let error = ProtocolError::new(ErrorData::InternalError {}, message);
         if let Some(id) = session {
-            self.let_go_if_done(&id);
+            self.close_if_done(&id);
             // That may have been all: a close is answered once the lease is released.
             if !self.replies.is_waiting(to) || self.is_under_way(to) {
                 return;
             }
             // Otherwise the session, with its lease, would be held forever.
             if self.sessions.host(&id).is_some_and(|host| host.holds(to)) {
-                return self.give_up(&id, &error);
+                return self.close_with_error(&id, &error);
             }
         }
         self.answer(to, Err(error));
@@ -467,7 +469,7 @@ impl Router {
             return;
         }
         for id in self.sessions.ids() {
-            drop(self.take_out(&id));
+            drop(self.remove_session(&id));
         }
         if let Some(done) = self.ending.take() {
             // Through the inbox, behind earlier answers of the stores.

@@ -86,7 +86,7 @@ impl Router {
             }
             Queued::TakeOver(to, folder) => {
                 if !host.confirm(&mut self.replies, to, folder) {
-                    self.open_here(id, to);
+                    self.answer_takeover(id, to);
                 }
             }
             Queued::Configure(to, params) => match self.configure(to, id, *params) {
@@ -138,8 +138,8 @@ impl Router {
         let Some(host) = self.sessions.host_mut(id) else { return };
         match host.step(input, &*self.counter) {
             Stepped::Taken => self.pump(id),
-            Stepped::ParkedItem => {}
-            Stepped::Panicked => return self.broke(id),
+            Stepped::Parked => {}
+            Stepped::Panicked => return self.close_panicked(id),
         }
         if let Some(host) = self.sessions.host_mut(id) {
             host.ask_rest();
@@ -185,7 +185,7 @@ impl Router {
             host.ask_rest();
         }
         self.settle_file(id);
-        self.let_go_if_done(id);
+        self.close_if_done(id);
         self.end_if_saved();
     }
 
@@ -403,7 +403,7 @@ impl Router {
         if is_final {
             let message = format!("session \"{id}\" was closed and its stored data is unchanged: {error}");
             self.client.log(message);
-            return self.give_up(id, &failure);
+            return self.close_with_error(id, &failure);
         }
         self.run_input(id, input);
     }
@@ -451,11 +451,11 @@ impl Router {
                 // Its messages are stored; it is loaded whole from now on.
                 tracing::error!(session = %id, "the rest of this session did not fit what was made of its part");
                 self.sessions.open_whole(id);
-                self.give_up(id, &refused::defect());
+                self.close_with_error(id, &refused::defect());
                 return self.end_if_saved();
             }
             RestOutcome::Failed(error) => {
-                self.give_up(id, &stores::error(&error));
+                self.close_with_error(id, &stores::error(&error));
                 return self.end_if_saved();
             }
         };

@@ -21,24 +21,25 @@ use std::path::{Component, Path, PathBuf};
 
 pub(super) type Read<T> = Result<T, ProtocolError>;
 
-/// Fails if these settings cannot be used by themselves.
-pub(super) fn possible(settings: &Settings) -> Read<()> {
+/// Fails if these settings would be unusable as the only ones.
+pub(super) fn check_alone(settings: &Settings) -> Read<()> {
     validated(settings, Client::default(), &BTreeMap::new()).map(drop)
 }
 
-/// Validates merged settings. `known` are policies from files as last read successfully.
+/// Validates merged settings. `last_read` are policies from files as last read successfully: a file that becomes
+/// unusable does not change the sessions that use it.
 pub(super) fn validated(
     settings: &Settings,
     client: Client,
-    known: &BTreeMap<String, Policy>,
+    last_read: &BTreeMap<String, Policy>,
 ) -> Read<Effective> {
     let mut effective = Effective { client, ..Effective::default() };
     if let Some(model) = &settings.model {
         effective.model = models::facts(model)?;
     }
     if let Some(name) = &settings.policy {
-        effective.policy = match (policy_of(name), known.get(name)) {
-            (Err(_), Some(known)) => known.clone(),
+        effective.policy = match (policy_of(name), last_read.get(name)) {
+            (Err(_), Some(last_read)) => last_read.clone(),
             (read, _) => read?,
         };
         effective.policy_file = Some(name.clone()).filter(|name| is_policy_file(name));
@@ -47,7 +48,7 @@ pub(super) fn validated(
         let threshold = Threshold::from_number(threshold);
         effective.budget.threshold = Some(threshold.map_err(|error| unusable("settings.threshold", &error))?);
     }
-    compaction(settings, &mut effective.policy)?;
+    apply_policy_keys(settings, &mut effective.policy)?;
     effective.summary_model = models::summary(settings, &effective.model)?;
     if let Some(names) = &settings.instruction_files {
         effective.instruction_files = Some(instruction_files(names)?);
@@ -56,17 +57,18 @@ pub(super) fn validated(
         effective.own_tools = own_tools(names)?;
     }
     take_values(settings, &mut effective)?;
-    let said = |text: &Option<String>| text.as_deref().filter(|text| !text.is_empty()).map(Into::into);
+    let non_empty = |text: &Option<String>| text.as_deref().filter(|text| !text.is_empty()).map(Into::into);
     effective.system = SystemText {
-        identity: said(&settings.identity),
-        role: said(&settings.role),
-        tool_rules: said(&settings.tool_rules),
-        toolkit_hints: said(&settings.toolkit_hints),
-        project: said(&settings.project),
+        identity: non_empty(&settings.identity),
+        role: non_empty(&settings.role),
+        tool_rules: non_empty(&settings.tool_rules),
+        toolkit_hints: non_empty(&settings.toolkit_hints),
+        project: non_empty(&settings.project),
         iteration_budget: (settings.iteration_budget == Some(true)).then_some(effective.round_limit),
         ..SystemText::default()
     };
     effective.memory = memory(settings)?;
+    // Only the check: the window must leave room beside all that is reserved.
     effective.budget().map_err(|error| unusable("settings.model.window", &error))?;
     Ok(effective)
 }
@@ -137,7 +139,7 @@ pub(in crate::server) fn is_policy_file(name: &str) -> bool {
 }
 
 /// Rules for reading a policy file.
-pub(in crate::server) fn of_policy(name: &str) -> Look {
+pub(in crate::server) fn policy_file_rules(name: &str) -> Look {
     let file = PathBuf::from(name);
     let base = file.parent().unwrap_or(&file).to_owned();
     Look { base, file, may_leave: true, most: MOST_POLICY }
@@ -149,7 +151,7 @@ pub(in crate::server) fn policy_of(name: &str) -> Read<Policy> {
     if !is_policy_file(name) {
         return Policy::named(name).map_err(|error| unusable("settings.policy", &error));
     }
-    let look = of_policy(name);
+    let look = policy_file_rules(name);
     let unusable = |why: String| ProtocolError::invalid("settings.policy", format!("the file {name}: {why}"));
     match look.now() {
         Found::Missing => Err(unusable("not found".to_owned())),
@@ -168,7 +170,7 @@ pub(in crate::server) fn policy_of(name: &str) -> Read<Policy> {
 }
 
 /// Applies policy keys that are set by themselves, parsed as in a policy file, so that both accept the same.
-fn compaction(settings: &Settings, policy: &mut Policy) -> Read<()> {
+fn apply_policy_keys(settings: &Settings, policy: &mut Policy) -> Read<()> {
     let all = wire_form(settings)?;
     for (name, possible) in policy::keys().filter(|(name, _)| *name != "name") {
         let given = name.split('.').try_fold(&all, |all, part| all.get(part));
@@ -195,13 +197,13 @@ fn instruction_files(names: &[String]) -> Read<Vec<String>> {
     if names.iter().any(|name| !is_below(name)) {
         return Err(invalid("must be paths below the workspace's folder, such as AGENTS.md"));
     }
-    let mut each: Vec<String> = Vec::new();
+    let mut unique: Vec<String> = Vec::new();
     names.iter().for_each(|name| {
-        if !each.contains(name) {
-            each.push(name.clone())
+        if !unique.contains(name) {
+            unique.push(name.clone())
         }
     });
-    Ok(each)
+    Ok(unique)
 }
 
 /// Definitions of the sidecar's tools of these names, without duplicates and in a fixed order.
@@ -229,25 +231,25 @@ fn unusable(field: &str, error: &SettingsError) -> ProtocolError {
 
 /// Effective settings as a client reads them, each under one name.
 pub(in crate::server) fn shown(effective: &Effective) -> Settings {
-    let said = |text: &Option<Text>| text.as_ref().map(ToString::to_string);
+    let text_of = |text: &Option<Text>| text.as_ref().map(ToString::to_string);
     let Effective { model, budget, policy, system, memory, .. } = effective;
     let summaries = effective.summary_model.as_ref();
-    let asked_at = summaries.and_then(|model| model.endpoint.as_ref());
+    let summary_endpoint = summaries.and_then(|model| model.endpoint.as_ref());
     let mut settings = Settings {
         model: Some(models::shown(model)),
         // A name that can be handed back: the one inside a policy file is not known elsewhere.
         policy: Some(effective.policy_file.clone().unwrap_or_else(|| policy.name.clone().into_owned())),
         threshold: budget.threshold.map(Threshold::as_number),
-        identity: said(&system.identity),
-        role: said(&system.role),
-        tool_rules: said(&system.tool_rules),
-        toolkit_hints: said(&system.toolkit_hints),
-        project: said(&system.project),
+        identity: text_of(&system.identity),
+        role: text_of(&system.role),
+        tool_rules: text_of(&system.tool_rules),
+        toolkit_hints: text_of(&system.toolkit_hints),
+        project: text_of(&system.project),
         iteration_budget: Some(system.iteration_budget.is_some()),
         instruction_files: effective.instruction_files.clone(),
         summary_model: summaries.and_then(|model| model.name.clone()),
-        summary_base_url: asked_at.and_then(|endpoint| endpoint.base_url.clone()),
-        summary_key_env: asked_at.and_then(|endpoint| endpoint.key_env.clone()),
+        summary_base_url: summary_endpoint.and_then(|endpoint| endpoint.base_url.clone()),
+        summary_key_env: summary_endpoint.and_then(|endpoint| endpoint.key_env.clone()),
         own_tools: Some(effective.own_tools.iter().map(|tool| tool.name.clone()).collect()),
         core_memories: Some(memory.core.is_some()),
         core_memory_tokens: memory.core,
@@ -262,16 +264,16 @@ pub(in crate::server) fn shown(effective: &Effective) -> Settings {
 
 /// The values of a policy that can be set by themselves.
 fn of_policy_values(policy: &Policy) -> Settings {
-    fn without_words(value: &mut Value) {
+    fn off_to_false(value: &mut Value) {
         match value {
-            Value::Object(parts) => parts.values_mut().for_each(without_words),
+            Value::Object(parts) => parts.values_mut().for_each(off_to_false),
             Value::String(word) if word == "off" => *value = Value::from(false),
             _ => {}
         }
     }
     let mut values = serde_json::to_value(policy).unwrap_or_default();
-    for switched_off in ["budgetExit", "triggers"] {
-        values.get_mut(switched_off).into_iter().for_each(without_words);
+    for section in ["budgetExit", "triggers"] {
+        values.get_mut(section).into_iter().for_each(off_to_false);
     }
     serde_json::from_value(values).unwrap_or_default()
 }

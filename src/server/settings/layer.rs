@@ -200,7 +200,7 @@ fn one(setting: Written, place: Option<&str>) -> (Layer, Vec<Fault>) {
         put(&mut all, &name, value.clone());
         let read = read::<Settings>(Value::Object(all))
             .and_then(plain)
-            .and_then(|settings| effective::possible(&settings).map(|()| settings));
+            .and_then(|settings| effective::check_alone(&settings).map(|()| settings));
         let error = match read {
             Ok(settings) => return (Layer::plain(settings, &written, place), faults),
             Err(error) => error,

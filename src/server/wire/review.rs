@@ -9,7 +9,7 @@ use session::effect::AskReview;
 use session::input::Review;
 use tower_lsp::jsonrpc::Error;
 
-/// The parameters of the request.
+/// The parameters of `compaction/review`.
 pub(in crate::server) fn question(session: &Session, ask: &AskReview) -> CompactionReviewParams {
     let transcript = session.transcript();
     let dropped = ask.dropped.iter().filter_map(|(ord, bytes)| {
@@ -24,7 +24,7 @@ pub(in crate::server) fn question(session: &Session, ask: &AskReview) -> Compact
     }
 }
 
-/// Parses the answer; `None` if nobody can give one.
+/// Parses the answer; `None` if the client answers with an error or `null`, which means that it cannot ask the user.
 pub(in crate::server) fn answer(outcome: Result<Value, Error>) -> Option<Review> {
     let result = match read_result::<methods::CompactionReview>(outcome.ok()?) {
         Ok(result) => result?,

@@ -47,7 +47,7 @@ pub fn accept(
     covered: u32,
     counter: &dyn TokenCount,
 ) -> Result<String, (Refusal, Option<String>)> {
-    let narrative = said(answer).map_err(|refusal| (refusal, None))?;
+    let narrative = narrative_of(answer).map_err(|refusal| (refusal, None))?;
     let tokens = counter.count(&narrative);
     match tokens {
         tokens if tokens > most => Err((Refusal::TooLarge { tokens, most }, Some(narrative))),
@@ -56,7 +56,7 @@ pub fn accept(
     }
 }
 
-fn said(answer: &Completion) -> Result<String, Refusal> {
+fn narrative_of(answer: &Completion) -> Result<String, Refusal> {
     match answer.stop {
         StopReason::Length | StopReason::Cancelled | StopReason::Failed => return Err(Refusal::Cut),
         StopReason::Refused => return Err(Refusal::Declined),

@@ -19,7 +19,7 @@ pub fn narrative(answer: &str) -> Option<String> {
     let mut text: &str = &answer;
     // An element that is empty or only repeats the form is not the answer; the text after it may be.
     while let Some((inside, after)) = element(text) {
-        if says_something(inside) {
+        if has_text(inside) {
             text = inside;
             break;
         }
@@ -27,7 +27,7 @@ pub fn narrative(answer: &str) -> Option<String> {
     }
     let text = untagged(text);
     let text = with_headings(unfenced(&text).trim());
-    says_something(&text).then_some(text)
+    has_text(&text).then_some(text)
 }
 
 /// An opening or closing tag of an element.
@@ -48,16 +48,17 @@ fn tags<'t>(text: &'t str, names: &'t [&'t str]) -> impl Iterator<Item = Tag<'t>
     // The next end of a tag or line. Searched again only once passed: many tags may be on one line.
     let mut stop = 0;
     text.match_indices('<').filter_map(move |(start, _)| {
+        // Counted for the test that a broken answer with many tags takes one pass.
         #[cfg(test)]
         tests::LOOKS.set(tests::LOOKS.get() + 1);
         let rest = text.get(start + 1..)?;
         let (closes, rest) = rest.strip_prefix('/').map_or((false, rest), |rest| (true, rest));
-        let is_it = |name: &&&str| {
+        let is_tag_of = |name: &&&str| {
             let follows = rest.get(name.len()..).and_then(|behind| behind.chars().next());
             let is_named = rest.get(..name.len()).is_some_and(|head| head.eq_ignore_ascii_case(name));
             is_named && follows.is_some_and(|c| c == '>' || c.is_whitespace())
         };
-        let name = names.iter().find(is_it)?;
+        let name = names.iter().find(is_tag_of)?;
         let at = text.len() - rest.len();
         if stop < at {
             stop = rest.find(['>', '\n']).map_or(text.len(), |found| at + found);
@@ -119,10 +120,10 @@ fn without_thinking(answer: &str) -> Cow<'_, str> {
         }
     }
     kept.push_str(answer.get(from..).unwrap_or_default());
-    if says_something(&kept) { Cow::Owned(kept) } else { Cow::Borrowed(answer) }
+    if has_text(&kept) { Cow::Owned(kept) } else { Cow::Borrowed(answer) }
 }
 
-/// Removes the tags of summary elements: nested ones, and single ones.
+/// Removes leftover tags of summary elements, nested or unpaired, and keeps their content.
 fn untagged(text: &str) -> String {
     let mut kept = String::new();
     let mut from = 0;
@@ -162,7 +163,7 @@ enum Line<'t> {
     /// Another heading.
     Heading,
     /// Any other line, also within code; `true` if it has text and is no fence.
-    Said(bool),
+    Text(bool),
 }
 
 /// Returns the lines of a text with their kinds.
@@ -173,13 +174,13 @@ fn lines(text: &str) -> impl Iterator<Item = (&str, Line<'_>)> {
         let kind = match (open, fence) {
             (None, Some(_)) => {
                 open = fence;
-                Line::Said(false)
+                Line::Text(false)
             }
             (Some(opened), Some(fence)) if opened == fence => {
                 open = None;
-                Line::Said(false)
+                Line::Text(false)
             }
-            (Some(_), _) => Line::Said(says(line)),
+            (Some(_), _) => Line::Text(has_word(line)),
             (None, None) => kind(line),
         };
         (line, kind)
@@ -194,11 +195,11 @@ fn kind(line: &str) -> Line<'_> {
     match line.trim_start().get(marks..).and_then(|rest| rest.strip_prefix(' ')) {
         Some(title) if marks == 1 => Line::Title(title.trim()),
         Some(_) if (2..=6).contains(&marks) => Line::Heading,
-        _ => Line::Said(says(line)),
+        _ => Line::Text(has_word(line)),
     }
 }
 
-fn says(line: &str) -> bool {
+fn has_word(line: &str) -> bool {
     line.chars().any(char::is_alphanumeric)
 }
 
@@ -209,6 +210,7 @@ fn section(line: &str) -> Option<&'static str> {
     let number = name.trim_start_matches(|c: char| c.is_ascii_digit());
     let unnumbered = number.strip_prefix(['.', ')']).filter(|_| number.len() < name.len());
     let name = unnumbered.map_or(name.clone(), bare);
+    // Without any mark the words are text, not a heading.
     if name == line.trim() {
         return None;
     }
@@ -216,8 +218,8 @@ fn section(line: &str) -> Option<&'static str> {
     SECTIONS.iter().copied().find(|known| known.trim_start_matches("## ").eq_ignore_ascii_case(&name))
 }
 
-fn says_something(text: &str) -> bool {
-    lines(text).any(|(_, line)| matches!(line, Line::Said(true)))
+fn has_text(text: &str) -> bool {
+    lines(text).any(|(_, line)| matches!(line, Line::Text(true)))
 }
 
 /// Returns the text with the requested headings in their requested form, and none of level one: in the block those are
@@ -226,7 +228,7 @@ fn with_headings(text: &str) -> String {
     let line = |(line, kind): (&str, Line<'_>)| match kind {
         Line::Section(section) => section.to_owned(),
         Line::Title(title) => format!("## {title}"),
-        Line::Heading | Line::Said(_) => line.to_owned(),
+        Line::Heading | Line::Text(_) => line.to_owned(),
     };
     lines(text).map(line).collect::<Vec<_>>().join("\n")
 }

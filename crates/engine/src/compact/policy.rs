@@ -114,7 +114,7 @@ pub struct Triggers {
     /// More messages than this are shown.
     #[serde(with = "values::count_or_off")]
     pub messages: Option<u32>,
-    /// Seconds without a message.
+    /// Seconds without a message after which it fires.
     #[serde(rename = "idleSeconds", with = "values::count_or_off")]
     pub idle_secs: Option<u32>,
 }
@@ -126,9 +126,9 @@ pub enum Retention {
     /// The newest round. A tail before it stays as far as tokens allow.
     Rounds,
     /// This many newest user turns; everything before them is covered. If there are no more turns, the newest round.
-    UserTurns(#[serde(with = "values::many")] usize),
+    UserTurns(#[serde(with = "values::count_usize")] usize),
     /// This many of the newest shown messages.
-    Messages(#[serde(with = "values::many")] usize),
+    Messages(#[serde(with = "values::count_usize")] usize),
     /// The newest messages within this share of the limit.
     TokenTail(#[serde(with = "values::share_between")] PerMille),
 }

@@ -4,9 +4,9 @@
 use regex::{Captures, Regex};
 use std::sync::LazyLock;
 
-/// Prefixes of well-known keys, each with the number of letters and digits in a row that must follow: fewer if nothing
-/// else begins so, more if words do.
-const BEGINNINGS: &[(&str, usize)] = &[
+/// Prefixes of well-known keys, each with the number of letters and digits in a row that must follow. Prefixes
+/// that also begin words, such as `ASIA`, need more.
+const PREFIXES: &[(&str, usize)] = &[
     ("AIza", 12),
     ("AKIA", 8),
     ("ASIA", 12),
@@ -34,12 +34,13 @@ const BEGINNINGS: &[(&str, usize)] = &[
 ];
 /// Minimum of that number if the prefix is within a word, as in `inputs-sk-lamp2026`.
 const WITHIN_WORD: usize = 12;
-/// Number of characters from which a mixed run is no name.
-const LONG: usize = 24;
+/// Characters from which a run of mixed characters is a key and no name.
+const LONG_RUN: usize = 24;
 /// Replacement of a secret.
-const HIDDEN: &str = "[secret]";
+const MASK: &str = "[secret]";
 
-/// Values after a secret's name, in an assignment, a flag, a header or an address.
+/// Values after a secret's name, in an assignment, a flag, a header or an address. Each of the four has a group for
+/// the name and one for the value.
 #[allow(clippy::expect_used, reason = "a constant pattern; the tests compile it")]
 static NAMED: LazyLock<Regex> = LazyLock::new(|| {
     Regex::new(concat!(
@@ -60,7 +61,7 @@ pub fn looks_secret(id: &str) -> bool {
 /// `true` for a long run of digits, upper-case and lower-case letters, as random keys are.
 fn is_mixed(segment: &str) -> bool {
     let is = |test: fn(&u8) -> bool| segment.as_bytes().iter().any(test);
-    segment.len() >= LONG
+    segment.len() >= LONG_RUN
         && !segment.contains(['.', '-', '_'])
         && is(u8::is_ascii_digit)
         && is(u8::is_ascii_uppercase)
@@ -80,13 +81,13 @@ fn holds_key(segment: &str) -> bool {
         let from_here = segment.get(at..).unwrap_or_default();
         // This runs for every word of every block, and few start with the letter of a key.
         let first = from_here.as_bytes().first();
-        let begins = |start: &str| start.as_bytes().first() == first && from_here.starts_with(start);
-        for (start, length) in BEGINNINGS.iter().filter(|(start, _)| begins(start)) {
-            let wanted = if at == 0 { *length } else { WITHIN_WORD.max(*length) };
-            if word.get(start.len()..).is_some_and(|rest| is_random(rest, wanted)) {
+        let is_prefix = |prefix: &str| prefix.as_bytes().first() == first && from_here.starts_with(prefix);
+        for (prefix, length) in PREFIXES.iter().filter(|(prefix, _)| is_prefix(prefix)) {
+            let required = if at == 0 { *length } else { WITHIN_WORD.max(*length) };
+            if word.get(prefix.len()..).is_some_and(|rest| is_random(rest, required)) {
                 return true;
             }
-            least = least.min(wanted);
+            least = least.min(required);
         }
         at += piece.len();
     }
@@ -96,28 +97,29 @@ fn holds_key(segment: &str) -> bool {
 /// `true` if a word has at least `least` characters and is not prose: it has a digit or a capital, or is overlong.
 fn is_random(word: &str, least: usize) -> bool {
     let is_odd = |byte: u8| byte.is_ascii_digit() || byte.is_ascii_uppercase();
-    word.len() >= least && (word.len() >= LONG || word.bytes().any(is_odd))
+    word.len() >= least && (word.len() >= LONG_RUN || word.bytes().any(is_odd))
 }
 
 /// Returns the text with every value that looks like a secret replaced.
 pub fn masked(text: &str) -> String {
-    let named = NAMED.replace_all(text, |found: &Captures<'_>| {
-        let part = |at: usize| found.get(at).map_or("", |part| part.as_str());
+    let named = NAMED.replace_all(text, |captures: &Captures<'_>| {
+        let part = |at: usize| captures.get(at).map_or("", |part| part.as_str());
         let [name, value] = [1, 3, 5, 7]
             .map(|at| [part(at), part(at + 1)])
             .into_iter()
             .find(|[name, _]| !name.is_empty())
             .unwrap_or_default();
+        // A count, as in `max_tokens: 12`, or a variable is no secret.
         let is_plain = value.bytes().all(|byte| byte.is_ascii_digit()) || value.starts_with('$');
-        let at = if found.get(7).is_some() { "@" } else { "" };
-        format!("{name}{}{at}", if is_plain { value } else { HIDDEN })
+        let at = if captures.get(7).is_some() { "@" } else { "" };
+        format!("{name}{}{at}", if is_plain { value } else { MASK })
     });
-    let is_of_key = |c: char| c.is_ascii_alphanumeric() || matches!(c, '_' | '-' | '.' | '+' | '/');
+    let is_key_char = |c: char| c.is_ascii_alphanumeric() || matches!(c, '_' | '-' | '.' | '+' | '/');
     let mut out = String::with_capacity(named.len());
-    for piece in named.split_inclusive(|c| !is_of_key(c)) {
-        let key = piece.trim_end_matches(|c| !is_of_key(c));
+    for piece in named.split_inclusive(|c| !is_key_char(c)) {
+        let key = piece.trim_end_matches(|c| !is_key_char(c));
         let rest = piece.get(key.len()..).unwrap_or_default();
-        out.push_str(if looks_secret(key) { HIDDEN } else { key });
+        out.push_str(if looks_secret(key) { MASK } else { key });
         out.push_str(rest);
     }
     out

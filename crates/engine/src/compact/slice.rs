@@ -1,5 +1,5 @@
-//! The range that a compaction may cover: each retention proposes where the tail starts, and `legal` makes a valid
-//! cut of that. Calls stay with their results; the current request and the newest round stay.
+//! The range that a compaction may cover: each retention proposes where the tail starts, and `valid_cut` moves that to
+//! the border of a round. Calls stay with their results; the current request and the newest round stay.
 
 use super::plan::tokens_after;
 use super::policy::{Policy, Retention};
@@ -16,7 +16,7 @@ use std::collections::BTreeMap;
 pub struct Slice {
     /// The last message that may be covered.
     pub through: Ordinal,
-    /// `true` if it ends before the running turn.
+    /// `true` if it ends before the running turn, so that the turn continues whole after the block.
     pub is_continuation: bool,
     /// `true` if its newest rounds may stay as far as tokens allow; `false` if everything before a cut is covered.
     pub leaves_tail: bool,
@@ -53,7 +53,7 @@ pub fn slice(source: Source<'_>, policy: &Policy) -> Result<Slice, NothingToSumm
         Retention::Messages(messages) => newest_messages(source, resume, messages),
         Retention::TokenTail(share) => token_tail(source, resume, share),
     };
-    let retained = start.and_then(|start| legal(transcript, start, widest.through));
+    let retained = start.and_then(|start| valid_cut(transcript, start, widest.through));
     let slice = retained
         .filter(|slice| slice.through >= resume && leaves_room(source, slice.through))
         .unwrap_or(widest);
@@ -76,12 +76,12 @@ pub(crate) fn widest(transcript: &Transcript, policy: &Policy) -> Result<Slice, 
     Ok(Slice { through, is_continuation: true, leaves_tail })
 }
 
-/// Returns a cut before `start`, at most at `most`, that splits no round; `None` if it covers nothing.
-fn legal(transcript: &Transcript, start: Ordinal, most: Ordinal) -> Option<Slice> {
+/// Returns a cut before `start`, at most at `last`, that splits no round; `None` if it covers nothing.
+fn valid_cut(transcript: &Transcript, start: Ordinal, last: Ordinal) -> Option<Slice> {
     let round = transcript.first_round_from(start).checked_sub(1).and_then(|at| transcript.rounds().get(at));
     // A round that `start` would split stays as a whole.
     let start = round.filter(|round| start <= round.last).map_or(start, |round| round.assistant);
-    let through = Ordinal(start.0.checked_sub(1)?).min(most);
+    let through = Ordinal(start.0.checked_sub(1)?).min(last);
     let running = transcript.turns().last().map_or(Ordinal(0), |turn| turn.first);
     Some(Slice { through, is_continuation: through < running, leaves_tail: false })
 }
@@ -122,6 +122,7 @@ fn token_tail(source: Source<'_>, resume: Ordinal, share: PerMille) -> Option<Or
     let mut left = share.of(source.budget.limit);
     let mut start = None;
     for segment in segments(transcript, resume, Ordinal(u32::MAX)).iter().rev() {
+        // The newest one stays even if it alone exceeds the share.
         let Some(rest) = left.checked_sub(segment.tokens(transcript, in_force(transcript))) else {
             return Some(start.unwrap_or(segment.first));
         };
@@ -201,7 +202,7 @@ mod tests {
     }
 
     #[test]
-    fn nothing_to_summarize_is_a_value_with_a_reason() {
+    fn lone_request_has_nothing_to_summarize() {
         for plan in ["", "u", "ur", "uu"] {
             assert_eq!(rounds_slice(plan), Err(NothingToSummarize::LoneRequest), "{plan}");
         }
@@ -209,7 +210,7 @@ mod tests {
     }
 
     #[test]
-    fn a_turn_without_rounds_has_an_anchor_of_its_own() {
+    fn turn_without_rounds_anchors_at_its_own_id() {
         let transcript = session("uau");
         let anchored = anchor(&transcript, Ordinal(0));
         assert_eq!(anchored.round_id.as_str(), transcript.turns()[0].id.as_str());

@@ -50,7 +50,7 @@ pub fn next(source: Source<'_>, policy: &Policy, is_smaller: bool) -> Next {
 /// Returns the trigger that fires for a prompt of this many tokens that fits. Checked only when a turn begins, before
 /// its model is asked.
 pub(crate) fn due(source: Source<'_>, policy: &Policy, tokens: u32) -> Option<Trigger> {
-    let may = may_try(policy) && begins(source.transcript) && missing(source, policy, tokens) == 0;
+    let may = may_try(policy) && is_turn_start(source.transcript) && missing(source, policy, tokens) == 0;
     if !may || slice::slice(source, policy).is_err() {
         return None;
     }
@@ -84,9 +84,9 @@ pub fn missing(source: Source<'_>, policy: &Policy, tokens: u32) -> u32 {
     missing_of(min_new_tokens(source, policy), source, tokens)
 }
 
-fn missing_of(most: u32, source: Source<'_>, tokens: u32) -> u32 {
+fn missing_of(needed: u32, source: Source<'_>, tokens: u32) -> u32 {
     newest(source.transcript)
-        .map_or(0, |record| most.saturating_sub(tokens.saturating_sub(record.tokens_after)))
+        .map_or(0, |record| needed.saturating_sub(tokens.saturating_sub(record.tokens_after)))
 }
 
 /// Returns the new tokens still missing in the messages from `since` on before another compaction: there an attempt
@@ -129,8 +129,9 @@ pub fn is_unchanged(source: Source<'_>) -> bool {
 /// The newest compaction in force. A record that only excludes messages is none: it compacts nothing.
 fn newest(transcript: &Transcript) -> Option<&Compaction> {
     let records = transcript.compactions();
-    let before = |of: &&Compaction| records.iter().find(|record| Some(&record.id) == of.previous.as_ref());
-    let mut chain = std::iter::successors(transcript.in_force(), before).take(records.len());
+    let previous_of =
+        |of: &&Compaction| records.iter().find(|record| Some(&record.id) == of.previous.as_ref());
+    let mut chain = std::iter::successors(transcript.in_force(), previous_of).take(records.len());
     chain.find(|record| record.mode != Mode::Excluded)
 }
 
@@ -168,7 +169,7 @@ fn may_try(policy: &Policy) -> bool {
 }
 
 /// `true` if the running turn has no rounds yet.
-fn begins(transcript: &Transcript) -> bool {
+fn is_turn_start(transcript: &Transcript) -> bool {
     let running = transcript.turns().len().checked_sub(1);
     running.is_some_and(|turn| transcript.rounds_of(turn).is_empty())
 }

@@ -29,12 +29,15 @@ const PATCHES: &[&str] = &["input", "patch", "patchText", "diff"];
 /// Line prefixes before a path in such a patch.
 const PATCHED: &[&str] =
     &["*** Add File: ", "*** Update File: ", "*** Delete File: ", "*** Move to: ", "+++ b/"];
+/// Argument names for a command line.
 const COMMANDS: &[&str] = &["command", "cmd", "script", "commands"];
 /// Argument names for the whole content of a written file.
 const CONTENTS: &[&str] = &["content", "contents", "file_text", "text"];
-/// Argument names for a list of todos; below, keys for an entry's text.
+/// Argument names for a list of todos.
 const TODOS: &[&str] = &["todos", "todoList", "plan", "items"];
+/// Keys for the text of a todo.
 const TODO_TEXTS: &[&str] = &["content", "title", "step", "text", "description"];
+/// Argument names for a notebook cell.
 const CELLS: &[&str] = &["cellId", "cell_id", "cell", "cellIndex", "cell_index"];
 
 /// The subject of a tool call; empty if the arguments are neither a JSON object nor a patch.
@@ -64,7 +67,7 @@ impl About {
             Ok(arguments @ Value::Object(_)) => arguments,
             _ => {
                 // Some tools take a bare patch instead of JSON.
-                let paths: Vec<String> = patched(&call.arguments).map(plain).collect();
+                let paths: Vec<String> = patched(&call.arguments).map(normalized).collect();
                 return Self { is_readable: !paths.is_empty(), paths, ..Self::default() };
             }
         };
@@ -76,7 +79,7 @@ impl About {
             paths: paths(&arguments),
             command: COMMANDS.iter().find_map(|name| command(arguments.get(name)?)),
             todos,
-            cell: CELLS.iter().find_map(|name| word(arguments.get(name)?)),
+            cell: CELLS.iter().find_map(|name| text_or_number(arguments.get(name)?)),
             content_sha256: content.map(|text| sha256_hex(text.as_bytes())),
         }
     }
@@ -99,7 +102,7 @@ fn paths(arguments: &Value) -> Vec<String> {
     let mut all: Vec<String> = own.into_iter().chain(parts.flat_map(own_paths)).collect();
     if all.is_empty() {
         let patches = PATCHES.iter().filter_map(|name| arguments.get(name)?.as_str());
-        all = patches.flat_map(patched).map(plain).collect();
+        all = patches.flat_map(patched).map(normalized).collect();
     }
     let mut seen = std::collections::BTreeSet::new();
     all.retain(|path| !path.is_empty() && seen.insert(path.clone()));
@@ -108,9 +111,9 @@ fn paths(arguments: &Value) -> Vec<String> {
 
 fn own_paths(value: &Value) -> Vec<String> {
     let named = PATHS.iter().find_map(|name| match value.get(name)? {
-        Value::String(path) if !path.is_empty() => Some(vec![plain(path)]),
+        Value::String(path) if !path.is_empty() => Some(vec![normalized(path)]),
         Value::Array(list) if !list.is_empty() => {
-            list.iter().map(|path| path.as_str().map(plain)).collect::<Option<Vec<_>>>()
+            list.iter().map(|path| path.as_str().map(normalized)).collect::<Option<Vec<_>>>()
         }
         _ => None,
     });
@@ -118,7 +121,7 @@ fn own_paths(value: &Value) -> Vec<String> {
 }
 
 /// Strips `file://` or `./`, so that a file has one name whether given as a URI or relative to the workspace.
-fn plain(path: &str) -> String {
+fn normalized(path: &str) -> String {
     let path = path.strip_prefix("file://").unwrap_or(path);
     path.strip_prefix("./").unwrap_or(path).to_owned()
 }
@@ -134,7 +137,7 @@ fn command(value: &Value) -> Option<String> {
     }
 }
 
-fn word(value: &Value) -> Option<String> {
+fn text_or_number(value: &Value) -> Option<String> {
     match value {
         Value::String(text) if !text.is_empty() => Some(text.clone()),
         Value::Number(number) => Some(number.to_string()),

@@ -1,7 +1,7 @@
 //! Cuts of large tool results as a model sees them: head, tail, and how to fetch the rest. The cut is decided
 //! once, when the result is appended, and its sizes are stored with the message: no setting and no restart
 //! changes the bytes of a prompt. The result itself is stored whole. An answer's thinking is left out in the
-//! same way. Compaction of old results is elsewhere.
+//! same way. A compaction shortens old results separately.
 
 use super::{AssistantPart, Body, Content, ToolResult};
 use crate::text::{head, tail};
@@ -9,7 +9,7 @@ use crate::tokens::{PER_IMAGE, PER_MESSAGE, TokenCount};
 use serde::{Deserialize, Serialize};
 
 /// Sizes at which a result over its limit is shown: head and tail of its [`joined`] text, cut at character
-/// boundaries. Images follow the text.
+/// boundaries. Images follow the text. For an answer shown without its thinking both are 0.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct Cut {
@@ -43,8 +43,8 @@ fn is_false(flag: &bool) -> bool {
     !flag
 }
 
-/// The cut of an answer whose thinking does not stay in prompts, with its tokens; `None` if the answer has no
-/// thinking, or only thinking.
+/// The cut of an answer whose thinking does not stay in prompts, with its tokens; `None` if it stays, or if the
+/// answer has no thinking, or only thinking: a message without content is shown to no model.
 pub(crate) fn without_thinking(
     body: &Body,
     thinking: ThinkingInPrompt,
@@ -52,8 +52,8 @@ pub(crate) fn without_thinking(
 ) -> Option<Cut> {
     let Body::Assistant { parts, calls, beside } = body else { return None };
     let is_thinking = |part: &&AssistantPart| matches!(part, AssistantPart::Reasoning { .. });
-    let says_more = !calls.is_empty() || !parts.iter().all(|part| is_thinking(&part));
-    if thinking == ThinkingInPrompt::Keep || !says_more || !parts.iter().any(|part| is_thinking(&part)) {
+    let has_other = !calls.is_empty() || !parts.iter().all(|part| is_thinking(&part));
+    if thinking == ThinkingInPrompt::Keep || !has_other || !parts.iter().any(|part| is_thinking(&part)) {
         return None;
     }
     let parts = parts.iter().filter(|part| !is_thinking(part)).cloned().collect();
@@ -89,39 +89,41 @@ pub(crate) fn weigh(
         return (whole_tokens(), None);
     }
     let text = joined(&result.content);
-    let pictures = result.content.iter().filter(|part| matches!(part, Content::Image(_))).count();
-    let beside = PER_IMAGE.saturating_mul(u32::try_from(pictures).unwrap_or(u32::MAX)) + PER_MESSAGE;
-    let first = head(&text, SAMPLE_PER_TOKEN.saturating_mul(most as usize));
-    let sample = if first.len() < text.len() { counter.count(first) } else { 0 };
-    let (of_bytes, of_text) = match sample > most {
-        true => (first.len(), sample),
+    let images = result.content.iter().filter(|part| matches!(part, Content::Image(_))).count();
+    let overhead = PER_IMAGE.saturating_mul(u32::try_from(images).unwrap_or(u32::MAX)) + PER_MESSAGE;
+    let sample = head(&text, SAMPLE_PER_TOKEN.saturating_mul(most as usize));
+    let sample_tokens = if sample.len() < text.len() { counter.count(sample) } else { 0 };
+    let (counted_bytes, counted_tokens) = match sample_tokens > most {
+        true => (sample.len(), sample_tokens),
         false => {
             let tokens = whole_tokens();
-            let of_text = tokens.saturating_sub(beside);
-            if of_text <= most {
+            let counted_tokens = tokens.saturating_sub(overhead);
+            if counted_tokens <= most {
                 return (tokens, None);
             }
-            (text.len(), of_text)
+            (text.len(), counted_tokens)
         }
     };
-    let shown = |keep: usize| {
+    let count_cut = |keep: usize| {
         let half = keep / 2;
         counter.count(&head_and_tail(&text, half, half, Some(reference)))
     };
-    let share = |of: usize, part: u32, whole: u32| {
+    let scaled = |of: usize, part: u32, whole: u32| {
         usize::try_from(of as u64 * u64::from(part) / u64::from(whole.max(1))).unwrap_or(of)
     };
-    let mut keep = share(of_bytes, most.saturating_sub(shown(0)), of_text);
-    let mut weight = shown(keep);
-    while weight > most && keep > 0 {
-        keep = share(keep, most, weight).min(keep - keep.div_ceil(16));
-        weight = shown(keep);
+    // The first guess takes tokens as even over the text; each further one is smaller by at least a sixteenth.
+    let mut keep = scaled(counted_bytes, most.saturating_sub(count_cut(0)), counted_tokens);
+    let mut cut_tokens = count_cut(keep);
+    while cut_tokens > most && keep > 0 {
+        keep = scaled(keep, most, cut_tokens).min(keep - keep.div_ceil(16));
+        cut_tokens = count_cut(keep);
     }
-    if weight >= of_text {
+    // The note on the rest may have more tokens than the rest.
+    if cut_tokens >= counted_tokens {
         return (whole_tokens(), None);
     }
     let half = u32::try_from(keep / 2).unwrap_or(u32::MAX);
-    let tokens = weight + beside;
+    let tokens = cut_tokens + overhead;
     (tokens, Some(Cut { head: half, tail: half, tokens, after_turn: false }))
 }
 
@@ -163,7 +165,7 @@ impl Cut {
     pub fn shown(self, content: &[Content], reference: &str) -> Vec<Content> {
         let text =
             head_and_tail(&joined(content), self.head as usize, self.tail as usize, Some(reference)).into();
-        let pictures = content.iter().filter(|part| matches!(part, Content::Image(_))).cloned();
-        std::iter::once(Content::Text(text)).chain(pictures).collect()
+        let images = content.iter().filter(|part| matches!(part, Content::Image(_))).cloned();
+        std::iter::once(Content::Text(text)).chain(images).collect()
     }
 }

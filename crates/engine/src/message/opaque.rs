@@ -1,5 +1,5 @@
-//! The token weight of an answer's thinking. A provider bills what the model reads again, never the bytes of
-//! a signature or ciphertext: thinking with text weighs its text, thinking without text weighs what the
+//! The token weight of an answer's thinking. A provider bills the thinking that the model reads again, never the
+//! bytes of a signature or ciphertext: thinking with text weighs its text, thinking without text weighs what the
 //! provider reported.
 
 use super::{AssistantPart, Body, Usage};
@@ -26,7 +26,7 @@ const OPAQUE: [&str; 5] = ["signature", "data", "encrypted_content", "encrypted_
 /// Base64 characters per token of a signature or of redacted thinking. In 511 signed blocks of Claude 4.5
 /// with visible text, a signature has about 200 characters plus 1.5 for each byte of the text; a token of
 /// English has four bytes. A recorded answer of 189 tokens, 95 of them visible text, has two redacted blocks
-/// of 744 and 296 characters: this gives 106.
+/// of 744 and 296 characters: estimated at 106 tokens, where 94 were left.
 const CHARS_PER_TOKEN: usize = 6;
 /// Characters of an opaque text that encrypts nothing.
 const EMPTY_CHARS: usize = 200;
@@ -56,9 +56,10 @@ pub fn thinking(parts: &[AssistantPart], usage: Option<Usage>, counter: &dyn Tok
         }
         has_hidden = true;
         let signed = signature.as_deref().map_or(0, |signature| estimate("signature", signature));
-        let beside = block.iter().flat_map(|block| opaque(block)).map(|(key, text)| estimate(key, text));
-        hidden = beside.fold(hidden.saturating_add(signed), u32::saturating_add);
+        let in_block = block.iter().flat_map(|block| opaque(block)).map(|(key, text)| estimate(key, text));
+        hidden = in_block.fold(hidden.saturating_add(signed), u32::saturating_add);
     }
+    // The report covers all thinking of the answer, readable text included.
     let reported = usage.and_then(|usage| usage.reasoning_tokens).filter(|_| has_hidden);
     match reported {
         Some(reported) => reported.max(shown),

@@ -3,7 +3,7 @@
 
 import type { Model, Settings } from "@threadhold/client";
 
-/** A model that may need a key. */
+/** The address of a model that may need a key. */
 export interface Route {
   /** Its name for people. */
   label: string;
@@ -13,7 +13,7 @@ export interface Route {
   keyName: string;
 }
 
-/** Where a wire's own provider is asked, and the name of the key that goes there, as the sidecar has them. */
+/** Address and key name of each wire's own provider; equal to those in crates/engine/src/endpoint.rs. */
 const USUAL: Partial<Record<string, { url: string; key?: string }>> = {
   "openai-chat": { url: "https://api.openai.com/v1", key: "OPENAI_API_KEY" },
   "openai-responses": { url: "https://api.openai.com/v1", key: "OPENAI_API_KEY" },
@@ -27,7 +27,7 @@ export function routeOf({ name, wire, baseUrl, keyEnv }: Model): Route | undefin
   const address = addressOf(baseUrl ?? usual?.url ?? "");
   if (usual === undefined || address === undefined) return undefined;
   const usualKey = address.origin === addressOf(usual.url)?.origin ? usual.key : undefined;
-  return { label: name ?? String(wire), host: address.host, keyName: keyEnv ?? usualKey ?? nameOf(address) };
+  return { label: name ?? String(wire), host: address.host, keyName: keyEnv ?? usualKey ?? keyNameOf(address) };
 }
 
 /** All routes that the settings name, each key once: the configured model's, then those of other settings of the sidecar. */
@@ -37,13 +37,13 @@ export function routesOf(configured: Model | undefined, settings: Settings): Rou
   return [...new Map(routes.map((route) => [route.keyName, route])).values()];
 }
 
-/** The model with the name of its key, where one is kept for its address and the settings name none. */
+/** The model with the name of its key, if one is stored for its address and the settings name none. */
 export function keyed(model: Model, names: readonly string[]): Model {
   const keyName = model.keyEnv === undefined ? routeOf(model)?.keyName : undefined;
   return keyName !== undefined && names.includes(keyName) ? { ...model, keyEnv: keyName } : model;
 }
 
-/** The settings with the names of their keys, in the same way. */
+/** The settings with the key names of their models, as `keyed` adds them. */
 export function keyedSettings(configured: Model | undefined, settings: Settings, names: readonly string[]): Settings {
   const summary = summaryOf(configured, settings);
   const summaryKeyEnv = summary === undefined ? undefined : keyed(summary, names).keyEnv;
@@ -54,14 +54,14 @@ export function keyedSettings(configured: Model | undefined, settings: Settings,
   };
 }
 
-/** The model that sums up, where it is asked at another address than the one that answers: as that one is. */
+/** The model for summaries, if its address or key differs from the answering model's; with the wire of that one. */
 function summaryOf(
   configured: Model | undefined,
   { model: main = configured, summaryModel, summaryBaseUrl, summaryKeyEnv }: Settings,
 ): Model | undefined {
   if (summaryBaseUrl === undefined && summaryKeyEnv === undefined) return undefined;
-  const like = main === undefined ? undefined : routeOf(main);
-  const wire = (like === undefined ? undefined : main?.wire) ?? "openai-chat";
+  const mainRoute = main === undefined ? undefined : routeOf(main);
+  const wire = (mainRoute === undefined ? undefined : main?.wire) ?? "openai-chat";
   const baseUrl = summaryBaseUrl ?? main?.baseUrl;
   const model: Model = {
     wire,
@@ -69,21 +69,21 @@ function summaryOf(
     ...(baseUrl !== undefined && { baseUrl }),
     ...(summaryKeyEnv !== undefined && { keyEnv: summaryKeyEnv }),
   };
-  // At the same place it has the same key.
-  return summaryKeyEnv === undefined && routeOf(model)?.host === like?.host ? undefined : model;
+  // At the same host the answering model's route has the key.
+  return summaryKeyEnv === undefined && routeOf(model)?.host === mainRoute?.host ? undefined : model;
 }
 
 function addressOf(url: string): URL | undefined {
   try {
-    // The handshake of a socket goes to the same place.
+    // A WebSocket's handshake is an HTTP request to the same host.
     return new URL(url.trim().replace(/^ws(?=s?:)/i, "http"));
   } catch {
     return undefined;
   }
 }
 
-/** A name that no other address has: letters, digits and dots stay apart, whatever else there is becomes its code. */
-function nameOf({ protocol, host }: URL): string {
+/** A key name unique to the address: dots become underscores, other special characters their code in underscores. */
+function keyNameOf({ protocol, host }: URL): string {
   const plain = host.replace(/[^a-z0-9]/g, (character) => (character === "." ? "_" : `__${character.charCodeAt(0).toString(16)}_`));
   return `KEY_OF_${protocol === "https:" ? "" : "HTTP_"}${plain.toUpperCase()}`;
 }

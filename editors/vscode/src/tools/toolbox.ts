@@ -1,5 +1,5 @@
 // The tools that are offered with a request, and running them: the extension's own, and the editor's by way of
-// lm.invokeTool. The list is made anew for each request, for the editor's changes while it runs.
+// lm.invokeTool. The list is built for each request, because the editor's tools change while it runs.
 
 import { argumentsOf, type Part, type Tool, type ToolInvokeParams, type ToolInvokeResult } from "@threadhold/client";
 import * as vscode from "vscode";
@@ -15,57 +15,54 @@ const UNREADABLE: ToolInvokeResult = { content: "arguments must be a JSON object
 
 const OWN: readonly OwnTool[] = [...READ_TOOLS, ...EDIT_TOOLS, ...RUN_TOOLS];
 
-/** All that may be used now. */
+/** The tools to offer with a request. One of ours replaces the editor's of the same name. */
 export function offered(): Tool[] {
-  const set = configuration();
+  const settings = configuration();
   const tools = new Map(editorTools().map((tool) => [tool.name, tool]));
-  if (set.ownTools) {
+  if (settings.ownTools) {
     for (const { name, description, kind, group, inputSchema, guidelines } of OWN) {
-      const policy = set.policy(group);
+      const policy = settings.policy(group);
       tools.set(name, { name, description, kind, inputSchema, policy, ...(guidelines !== undefined && { guidelines }) });
     }
   }
-  return [...tools.values()].filter(({ name }) => !set.isExcluded(name));
+  return [...tools.values()].filter(({ name }) => !settings.isExcluded(name));
 }
 
-/** True if a tool of the extension changes nothing, or only what it keeps an earlier text of. */
+/** True for a tool of the extension whose changes can be restored: any but those that run commands. */
 export function isTraced(name: string): boolean {
   return OWN.some((tool) => tool.name === name && tool.group !== "run");
 }
 
-/**
- * Tools of the editor and other extensions that the user enabled or named in the request, and did not
- * exclude it.
- */
+/** Tools of the editor and other extensions that the user enabled or named in the request, without excluded ones. */
 export function editorTools(named: ReadonlySet<string> = new Set()): Tool[] {
-  const set = configuration();
-  const tools = knownTools().filter(({ name }) => (set.isTicked(name) || named.has(name)) && !set.isExcluded(name));
+  const settings = configuration();
+  const tools = knownTools().filter(({ name }) => (settings.isTicked(name) || named.has(name)) && !settings.isExcluded(name));
   return tools.map(({ name, description, inputSchema }) => ({
     name,
     description,
     ...(inputSchema !== undefined && { inputSchema }),
-    policy: set.policy("editor"),
+    policy: settings.policy("editor"),
   }));
 }
 
-/** All that the editor and other extensions have now. */
+/** All tools of the editor and other extensions; none in an editor without `lm`. */
 export function knownTools(): readonly vscode.LanguageModelToolInformation[] {
   return vscode.lm?.tools ?? [];
 }
 
-/** The extension's own tool of this name. */
+/** The extension's own tool of this name, unless the user turned those off. */
 export function ownTool(name: string): OwnTool | undefined {
   return configuration().ownTools ? OWN.find((tool) => tool.name === name) : undefined;
 }
 
-/** Runs a call. What is thrown is told to the model. `keep` is told what the extension's own tools change. */
+/** Runs a call. An exception becomes its result. The extension's own tools call `keep` before they change a file. */
 export async function run(call: ToolInvokeParams, folder: vscode.Uri, signal: AbortSignal, keep?: Keep): Promise<ToolInvokeResult> {
-  const given = argumentsOf(call);
-  if (given === undefined) return UNREADABLE;
+  const input = argumentsOf(call);
+  if (input === undefined) return UNREADABLE;
   const own = ownTool(call.name);
   if (own !== undefined) {
     try {
-      return await own.run(given, folder, signal, keep);
+      return await own.run(input, folder, signal, keep);
     } catch (error) {
       return { content: errorText(error), isError: true };
     }
@@ -74,8 +71,8 @@ export async function run(call: ToolInvokeParams, folder: vscode.Uri, signal: Ab
 }
 
 /**
- * Runs a call of one of the editor's tools; what is thrown is told to the model. With the token of a chat's request it is
- * shown there, and the editor asks there where the tool has it ask; `named` are the tools that the request names.
+ * Runs a call of one of the editor's tools; an exception becomes its result. Given the token of a chat request, the editor
+ * shows the call in that chat and asks for confirmation there. `named` are the tools that the request names.
  */
 export async function runOfEditor(
   call: Pick<ToolInvokeParams, "name" | "arguments">,
@@ -99,7 +96,7 @@ export async function runOfEditor(
   }
 }
 
-/** A part of a result of the editor's as ours; what has no form that can be sent is left out. */
+/** Converts a part of an editor tool's result; parts without a form on the wire are left out. */
 function partOf(part: unknown): Part[] {
   if (part instanceof vscode.LanguageModelTextPart) return [{ type: "text", text: part.value }];
   if (part instanceof vscode.LanguageModelPromptTsxPart) return [{ type: "text", text: JSON.stringify(part.value) }];

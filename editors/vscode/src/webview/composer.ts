@@ -6,14 +6,14 @@ import type { PanelContext } from "./context.ts";
 import { button, el, iconButton } from "./dom.ts";
 import { drawPart } from "./part.ts";
 
-/** How long after the last key a draft is told; a person does not notice it. */
+/** Delay from the last key until the draft is sent to the host: short for a person, and no message per key. */
 const DRAFT_DELAY_MS = 250;
 
 export class Composer {
   readonly element: HTMLElement;
   readonly #panel: PanelContext;
-  readonly #area: HTMLTextAreaElement;
-  readonly #waiting = el("ul", { class: "waiting", aria: { label: "Queued messages" } });
+  readonly #input: HTMLTextAreaElement;
+  readonly #queued = el("ul", { class: "waiting", aria: { label: "Queued messages" } });
   readonly #attached = el("div", { class: "files", role: "list", aria: { label: "Attachments" } });
   readonly #send: HTMLButtonElement;
   readonly #stop: HTMLButtonElement;
@@ -21,7 +21,7 @@ export class Composer {
   /** Data URLs of attached images, by attachment id. */
   readonly #pictures = new Map<string, string>();
   #session = "";
-  /** True if something was typed or sent since that session is shown: its draft is older than that. */
+  /** True if something was typed or sent since the session is shown: a draft from the host is older. */
   #isTouched = false;
   #busy = false;
   #wantsFocus = false;
@@ -29,10 +29,10 @@ export class Composer {
 
   constructor(panel: PanelContext) {
     this.#panel = panel;
-    this.#area = el("textarea", { class: "prompt", aria: { label: "Ask the agent" }, data: { key: "prompt" } });
-    this.#area.rows = 3;
-    this.#area.placeholder = "Ask the agent (Enter to send, Shift+Enter for a new line)";
-    this.#send = button("", () => this.#go(false), { class: "icon send", icon: "send", name: "Send", title: "Send (Enter)" });
+    this.#input = el("textarea", { class: "prompt", aria: { label: "Ask the agent" }, data: { key: "prompt" } });
+    this.#input.rows = 3;
+    this.#input.placeholder = "Ask the agent (Enter to send, Shift+Enter for a new line)";
+    this.#send = button("", () => this.#submit(false), { class: "icon send", icon: "send", name: "Send", title: "Send (Enter)" });
     this.#stop = button("Stop", () => panel.post({ type: "cancel", queued: false }), {
       class: "stop",
       icon: "stop",
@@ -42,9 +42,9 @@ export class Composer {
     this.element = el(
       "div",
       { class: "composer" },
-      this.#waiting,
+      this.#queued,
       this.#attached,
-      this.#area,
+      this.#input,
       el(
         "div",
         { class: "bar" },
@@ -55,44 +55,44 @@ export class Composer {
         this.#send,
       ),
     );
-    this.#area.addEventListener("input", () => this.#typed());
-    this.#area.addEventListener("keydown", (event) => this.#key(event));
-    // Whoever goes elsewhere may not come back.
-    this.#area.addEventListener("blur", () => this.#tellDraft());
-    window.addEventListener("pagehide", () => this.#tellDraft());
-    this.#area.addEventListener("paste", (event) => {
+    this.#input.addEventListener("input", () => this.#onInput());
+    this.#input.addEventListener("keydown", (event) => this.#onKey(event));
+    // The window may be closed before the user returns.
+    this.#input.addEventListener("blur", () => this.#sendDraft());
+    window.addEventListener("pagehide", () => this.#sendDraft());
+    this.#input.addEventListener("paste", (event) => {
       const images = [...(event.clipboardData?.files ?? [])].filter(({ type }) => type.startsWith("image/"));
       if (images.length === 0) return;
       event.preventDefault();
-      for (const image of images) void this.#attach(image);
+      for (const image of images) void this.#attachImage(image);
     });
     this.element.addEventListener("dragover", (event) => event.preventDefault());
-    this.element.addEventListener("drop", (event) => this.#drop(event));
+    this.element.addEventListener("drop", (event) => this.#onDrop(event));
   }
 
   /** Shows the draft of a session. */
   show(draft: string, session: string): void {
     const isOther = this.#session !== "" && this.#session !== session;
-    if (isOther) this.#tellDraft();
+    if (isOther) this.#sendDraft();
     this.#session = session;
     if (isOther) this.#isTouched = false;
-    // What somebody types stays, also where there was no session yet: it goes with the one that comes. What was sent does
-    // not come back.
-    if (this.#isTouched) return this.#area.value === "" ? undefined : this.#typed();
-    this.#area.value = draft;
-    this.#fit();
+    // Typed text stays, even if typed before any session was shown: it becomes the draft of this one. Text that was sent
+    // does not come back.
+    if (this.#isTouched) return this.#input.value === "" ? undefined : this.#onInput();
+    this.#input.value = draft;
+    this.#fitHeight();
   }
 
-  /** Words that could not be sent stand again before those that were typed since. */
+  /** Puts back text that could not be sent, before what was typed since. */
   takeBack(text: string): void {
-    this.#area.value = [text, this.#area.value].filter((words) => words !== "").join("\n");
-    this.#typed();
+    this.#input.value = [text, this.#input.value].filter((words) => words !== "").join("\n");
+    this.#onInput();
   }
 
-  /** Gives it the focus, as soon as it can be typed into. */
+  /** Focuses the prompt, or does so once it is enabled. */
   focus(): void {
-    this.#area.focus();
-    this.#wantsFocus = this.#area.disabled;
+    this.#input.focus();
+    this.#wantsFocus = this.#input.disabled;
   }
 
   /** Stores the data of an image that the next frame lists. */
@@ -103,18 +103,18 @@ export class Composer {
   draw(frame: Frame): void {
     this.#busy = frame.busy;
     this.#stop.hidden = !frame.busy;
-    const held = frame.heldBy !== undefined || frame.sidecar.state !== "ready";
-    this.#area.disabled = held;
-    // Not where the user went elsewhere meanwhile, in the editor or in the panel.
+    const isDisabled = frame.heldBy !== undefined || frame.sidecar.state !== "ready";
+    this.#input.disabled = isDisabled;
+    // Not if the user moved the focus elsewhere meanwhile, in the editor or in the panel.
     const { activeElement, body } = document;
-    if (activeElement !== body && activeElement !== this.#area) this.#wantsFocus = false;
-    if (this.#wantsFocus && !held && document.hasFocus()) this.focus();
-    this.#send.disabled = held;
+    if (activeElement !== body && activeElement !== this.#input) this.#wantsFocus = false;
+    if (this.#wantsFocus && !isDisabled && document.hasFocus()) this.focus();
+    this.#send.disabled = isDisabled;
     this.#send.title = frame.busy ? "Add to Queue (Enter), Steer with Message (Ctrl+Enter)" : "Send (Enter)";
     drawPart(this.#model, frame.model, () => [el("span", {}, frame.model)]);
     this.#model.setAttribute("aria-label", `Model: ${frame.model}. Choose Model…`);
-    this.#waiting.hidden = frame.queue.length === 0;
-    drawPart(this.#waiting, frame.queue, () =>
+    this.#queued.hidden = frame.queue.length === 0;
+    drawPart(this.#queued, frame.queue, () =>
       frame.queue.map(({ itemId, text, priority }) =>
         el(
           "li",
@@ -147,58 +147,58 @@ export class Composer {
     );
   }
 
-  #go(urgent: boolean): void {
-    const text = this.#area.value.trim();
+  #submit(urgent: boolean): void {
+    const text = this.#input.value.trim();
     if (text === "" || this.#send.disabled) return;
     clearTimeout(this.#unsent);
     this.#unsent = undefined;
-    this.#area.value = "";
+    this.#input.value = "";
     this.#isTouched = true;
-    this.#fit();
+    this.#fitHeight();
     this.#panel.post({ type: "send", text, urgent });
   }
 
-  #key(event: KeyboardEvent): void {
+  #onKey(event: KeyboardEvent): void {
     if (event.isComposing) return;
-    if (event.key === "Enter" && !event.shiftKey) this.#go(this.#busy && (event.ctrlKey || event.metaKey));
+    if (event.key === "Enter" && !event.shiftKey) this.#submit(this.#busy && (event.ctrlKey || event.metaKey));
     else if (event.key === "Escape" && this.#busy) this.#panel.post({ type: "cancel", queued: false });
     else return;
     event.preventDefault();
   }
 
-  #typed(): void {
+  #onInput(): void {
     this.#isTouched = true;
-    this.#fit();
+    this.#fitHeight();
     clearTimeout(this.#unsent);
-    this.#unsent = setTimeout(() => this.#tellDraft(), DRAFT_DELAY_MS);
+    this.#unsent = setTimeout(() => this.#sendDraft(), DRAFT_DELAY_MS);
   }
 
-  /** Tells the words that were typed, where they were not told yet. */
-  #tellDraft(): void {
+  /** Sends the draft to the host, if it changed since it was sent last. */
+  #sendDraft(): void {
     if (this.#unsent === undefined) return;
     clearTimeout(this.#unsent);
     this.#unsent = undefined;
-    this.#panel.post({ type: "draft", text: this.#area.value, sessionId: this.#session });
+    this.#panel.post({ type: "draft", text: this.#input.value, sessionId: this.#session });
   }
 
-  /** As tall as its words, up to a third of the panel. */
-  #fit(): void {
-    this.#area.style.height = "auto";
-    this.#area.style.height = `${Math.min(this.#area.scrollHeight, window.innerHeight / 3)}px`;
+  /** Fits the height to the text, up to a third of the panel. */
+  #fitHeight(): void {
+    this.#input.style.height = "auto";
+    this.#input.style.height = `${Math.min(this.#input.scrollHeight, window.innerHeight / 3)}px`;
   }
 
-  #drop(event: DragEvent): void {
+  #onDrop(event: DragEvent): void {
     event.preventDefault();
     const uris = event.dataTransfer?.getData("application/vnd.code.uri-list") || event.dataTransfer?.getData("text/uri-list") || "";
     const listed = uris.split(/\r?\n/).filter((line) => line !== "" && !line.startsWith("#"));
     if (listed.length > 0) this.#panel.post({ type: "attachUris", uris: listed });
-    else for (const file of event.dataTransfer?.files ?? []) if (file.type.startsWith("image/")) void this.#attach(file);
+    else for (const file of event.dataTransfer?.files ?? []) if (file.type.startsWith("image/")) void this.#attachImage(file);
   }
 
-  async #attach(file: File): Promise<void> {
+  async #attachImage(file: File): Promise<void> {
     const bytes = new Uint8Array(await file.arrayBuffer());
     let text = "";
-    // In pieces, for a call takes only so many arguments.
+    // In chunks, because engines limit the number of arguments of a call.
     for (let at = 0; at < bytes.length; at += 32_768) text += String.fromCharCode(...bytes.subarray(at, at + 32_768));
     this.#panel.post({ type: "attachImage", mediaType: file.type, data: btoa(text), name: file.name || "picture" });
   }

@@ -7,17 +7,17 @@ import type { Action, Original } from "../shared/view.ts";
 export class SessionState {
   /** Keys of expanded sections. */
   readonly open = new Set<string>();
-  /** Words that are being typed into rows, by row and field: they outlive a redraw. */
+  /** Text being typed into rows, by row and field; outlives a redraw. */
   readonly typed = new Map<string, string>();
   /** Selections: messages to restore by compaction id, files to restore by row id. */
   readonly chosen = new Map<string, Set<string>>();
-  /** Original messages by compaction id, as far as they were loaded. */
-  readonly originals = new Map<string, { told: Original[]; before?: number }>();
-  /** Results that were asked for whole, by call. */
+  /** Original messages by compaction id, as far as they were loaded; `before` loads earlier ones. */
+  readonly originals = new Map<string, { messages: Original[]; before?: number }>();
+  /** Whole results, where the user expanded a shortened one, by call id. */
   readonly results = new Map<string, string>();
 }
 
-/** Of the session that is shown. */
+/** The panel's services, with the view state of the session that is shown. */
 export interface PanelContext extends SessionState {
   post(action: Action): void;
   /** Draws a row again. */

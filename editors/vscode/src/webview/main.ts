@@ -215,8 +215,8 @@ function take(message: ToPanel): void {
       const { compactionId, originals, before } = message;
       // Those before what is there, or all of it anew.
       const ids = new Set(originals.map(({ messageId }) => messageId));
-      const behind = (panel.originals.get(compactionId)?.told ?? []).filter(({ messageId }) => !ids.has(messageId));
-      panel.originals.set(compactionId, { told: [...originals, ...behind], ...(before !== undefined && { before }) });
+      const behind = (panel.originals.get(compactionId)?.messages ?? []).filter(({ messageId }) => !ids.has(messageId));
+      panel.originals.set(compactionId, { messages: [...originals, ...behind], ...(before !== undefined && { before }) });
       list.redraw(`compaction ${compactionId}`);
       break;
     }

@@ -6,7 +6,7 @@ use crate::compact::identifiers::Place;
 use crate::compact::secrets::masked;
 use crate::text::{head, one_line};
 
-/// Bytes shown of a command, a todo, a note or a path.
+// Bytes shown of a text.
 const COMMAND_BYTES: usize = 100;
 const TODO_BYTES: usize = 120;
 const NOTE_BYTES: usize = 120;
@@ -15,7 +15,7 @@ const PATH_BYTES: usize = 200;
 const HASH_DIGITS: usize = 12;
 /// Maximum number of failing tests in a line.
 const MOST_FAILING: usize = 6;
-/// Lower bound of the tokens of a line.
+/// Tokens that any line has at least: with fewer left, lines need not be weighed.
 const LEAST_LINE: u32 = 4;
 
 /// The lists of a ledger, in display order.
@@ -99,7 +99,7 @@ enum Rank {
     /// A file that was changed.
     Changed,
     /// Failures, rejections and notes of the user, the last runs, cells, unreadable calls.
-    Telling,
+    Notable,
     /// A file that was read.
     Read,
     /// Everything else.
@@ -112,7 +112,7 @@ impl Rank {
         match self {
             Rank::Open => 2,
             Rank::Read => 4,
-            Rank::Changed | Rank::Telling | Rank::Rest => 5,
+            Rank::Changed | Rank::Notable | Rank::Rest => 5,
         }
     }
 }
@@ -148,20 +148,21 @@ impl Ledger {
         }
         all.sort_by_key(|(_, _, line)| line.rank);
         let mut used = 0;
-        let mut stays: Vec<(ListName, usize, Line)> = Vec::new();
+        let mut kept: Vec<(ListName, usize, Line)> = Vec::new();
         for (name, at, line) in all {
             let most = tokens / 5 * line.rank.fifths();
             if used + LEAST_LINE > most {
                 continue;
             }
+            // One more for the line break.
             let weight = weigh(&line.text) + 1;
             if used + weight <= most {
                 used += weight;
-                stays.push((name, at, line));
+                kept.push((name, at, line));
             }
         }
-        stays.sort_by_key(|(name, at, _)| (*name, *at));
-        for (name, _, line) in stays {
+        kept.sort_by_key(|(name, at, _)| (*name, *at));
+        for (name, _, line) in kept {
             if let Some(list) = lists.iter_mut().find(|list| list.name == name) {
                 list.lines.push(line);
                 list.left_out -= 1;
@@ -191,7 +192,7 @@ impl Ledger {
                     if line.verdict.approved && line.verdict.note.is_none() {
                         Rank::Rest
                     } else {
-                        Rank::Telling
+                        Rank::Notable
                     }
                 };
                 self.decisions.iter().rev().map(|line| plain(rank(line), decision_line(line))).collect()
@@ -199,16 +200,16 @@ impl Ledger {
             ListName::Commands => {
                 let newest_first = self.commands.iter().rev().enumerate();
                 let rank = |at: usize, line: &CommandLine| {
-                    let is_telling = at < LAST_RUNS || (line.is_last_run && !line.outcome.is_good());
-                    if is_telling { Rank::Telling } else { Rank::Rest }
+                    let is_notable = at < LAST_RUNS || (line.is_last_run && !line.outcome.is_good());
+                    if is_notable { Rank::Notable } else { Rank::Rest }
                 };
                 newest_first.map(|(at, line)| plain(rank(at, line), command_line(line))).collect()
             }
             ListName::Cells => {
-                self.cells.iter().rev().map(|line| plain(Rank::Telling, cell_line(line))).collect()
+                self.cells.iter().rev().map(|line| plain(Rank::Notable, cell_line(line))).collect()
             }
             ListName::Unreadable => {
-                self.unreadable.iter().map(|line| plain(Rank::Telling, unreadable_line(line))).collect()
+                self.unreadable.iter().map(|line| plain(Rank::Notable, unreadable_line(line))).collect()
             }
             ListName::Images => {
                 self.images.iter().rev().map(|line| plain(Rank::Rest, image_line(line))).collect()
@@ -219,6 +220,7 @@ impl Ledger {
 
 /// Returns a text on one line, cut to `bytes`, without control characters, with secrets masked.
 pub fn shown(text: &str, bytes: usize) -> String {
+    // Cut twice: masking a megabyte for a hundred bytes would be slow, and a mask may be shorter than its secret.
     let text: String = head(text, bytes * 4).chars().map(|c| if c.is_control() { ' ' } else { c }).collect();
     one_line(&masked(&text), bytes)
 }
@@ -251,8 +253,8 @@ fn test_line(run: &TestRun) -> String {
     let more = run.report.failing.len().saturating_sub(MOST_FAILING);
     let more = (more > 0).then(|| format!("; and {more} more"));
     let last_lines = run.report.last_lines.iter().map(|line| format!("; {}", text(line)));
-    let says: String = failing.chain(more).chain(last_lines).collect();
-    format!("- `{}` → {}{says}", text(&run.command), run.outcome.words())
+    let details: String = failing.chain(more).chain(last_lines).collect();
+    format!("- `{}` → {}{details}", text(&run.command), run.outcome.words())
 }
 
 fn decision_line(line: &DecisionLine) -> String {

@@ -18,7 +18,7 @@ fn one_at_a_time(answer: &str) -> String {
         rest = after;
     }
     kept.push_str(rest);
-    if says_something(&kept) { kept } else { answer.to_owned() }
+    if has_text(&kept) { kept } else { answer.to_owned() }
 }
 
 fn first_thought(text: &str) -> Option<(&str, &str)> {

@@ -1,6 +1,6 @@
-//! The built-in policies under descriptive names, with aliases. Those that follow another tool have its defaults;
-//! settings that it lacks, such as user messages, ledger and identifiers, are those of the default policy. The numbers
-//! of the default were chosen by `threadhold measure`.
+//! The built-in policies under descriptive names, with aliases. Those that follow another tool have its name as an
+//! alias and its defaults; settings that it lacks, such as user messages, ledger and identifiers, are those of the
+//! default policy, whose numbers were chosen by `threadhold measure`.
 
 use super::{Consent, Policy, Retention, Stage, Triggers};
 use crate::compact::record::{ModeRequested, Placement};
@@ -107,7 +107,7 @@ pub const FOUR_STAGE: Policy = Policy {
     ..DEFAULT
 };
 
-/// For comparison: user messages, ledger and the newest rounds; no identifiers.
+/// A baseline of `threadhold measure`: user messages, ledger and the newest rounds; no identifiers.
 pub const WORDS_AND_LEDGER: Policy = Policy {
     name: Cow::Borrowed("wordsAndLedger"),
     limit_history: Stage::Off,

@@ -3,7 +3,7 @@
 //! policy.
 
 use super::presets::known;
-use super::values::{own_name, usual};
+use super::values::{current_name, value_if_on};
 use super::{DEFAULT, Policy, Retention};
 use std::fmt::Write;
 use thiserror::Error;
@@ -67,7 +67,7 @@ const BYTES: &str = "an integer of at least 0";
 const ORDER: &str = "each of these names of sections once, in one of the two lists: system, identity, role, \
 iterationBudget, toolRules, toolGuidelines, toolkitHints, instructionFiles, coreMemories, keyReminder, project, callers";
 
-/// All keys, those at the top first, then table by table.
+/// All keys in the order of a written file: TOML wants those at the top before any table.
 const KEYS: &[Key] = &[
     key("name", "its name in reports", "a non-empty string"),
     key(
@@ -170,19 +170,19 @@ pub fn read(text: &str) -> Result<Policy, PolicyError> {
         }
     };
     policy.name = "custom".into();
-    let mut each: Vec<(String, &Value)> = Vec::new();
+    let mut entries: Vec<(String, &Value)> = Vec::new();
     for (name, value) in table.iter().filter(|(name, _)| *name != BASE) {
         match value {
             Value::Table(inner) if is_table(name) => {
-                each.extend(inner.iter().map(|(key, value)| (format!("{name}.{key}"), value)));
+                entries.extend(inner.iter().map(|(key, value)| (format!("{name}.{key}"), value)));
             }
-            value => each.push((name.clone(), value)),
+            value => entries.push((name.clone(), value)),
         }
     }
     // A key wins over its older names: it is put last.
-    each.sort_by_key(|(name, _)| own_name(name).is_none());
-    each.iter().try_for_each(|(name, value)| put(&mut policy, name, value))?;
-    fits_together(&policy)?;
+    entries.sort_by_key(|(name, _)| current_name(name).is_none());
+    entries.iter().try_for_each(|(name, value)| put(&mut policy, name, value))?;
+    check_across_keys(&policy)?;
     Ok(policy)
 }
 
@@ -212,7 +212,7 @@ fn is_table(name: &str) -> bool {
 /// # Errors
 /// Fails if there is no such key or it cannot have this value; the error uses `name` as given.
 pub fn put(policy: &mut Policy, name: &str, value: &Value) -> Result<(), PolicyError> {
-    let path = own_name(name).unwrap_or(name);
+    let path = current_name(name).unwrap_or(name);
     let key = KEYS.iter().find(|key| key.path == path).ok_or_else(|| {
         let table = path.split_once('.').map(|(table, _)| table);
         let beside = |key: &&Key| {
@@ -222,16 +222,16 @@ pub fn put(policy: &mut Policy, name: &str, value: &Value) -> Result<(), PolicyE
         let known: Vec<&str> = known.chain(table.is_none().then_some(BASE)).collect();
         PolicyError::Key { key: name.to_owned(), known: known.join(", ") }
     })?;
-    let impossible = || unusable(name, value, key.possible.to_owned());
+    let invalid_value = || unusable(name, value, key.possible.to_owned());
     let mut all = values(policy);
-    let place = place_of(&mut all, path).ok_or_else(impossible)?;
-    *place = match usual(path).filter(|_| value.as_bool() == Some(true)) {
+    let place = value_at_mut(&mut all, path).ok_or_else(invalid_value)?;
+    *place = match value_if_on(path).filter(|_| value.as_bool() == Some(true)) {
         // `true` switches a key on: a value that the policy has stays.
-        Some(usual) if place.as_str() == Some("off") => usual,
+        Some(on) if place.as_str() == Some("off") => on,
         Some(_) => return Ok(()),
         None => value.clone(),
     };
-    *policy = all.try_into().map_err(|_| impossible())?;
+    *policy = all.try_into().map_err(|_| invalid_value())?;
     Ok(())
 }
 
@@ -247,7 +247,7 @@ fn value_at<'a>(values: &'a Table, path: &str) -> Option<&'a Value> {
     }
 }
 
-fn place_of<'a>(values: &'a mut Table, path: &str) -> Option<&'a mut Value> {
+fn value_at_mut<'a>(values: &'a mut Table, path: &str) -> Option<&'a mut Value> {
     match path.split_once('.') {
         Some((table, name)) => values.get_mut(table)?.get_mut(name),
         None => values.get_mut(path),
@@ -259,22 +259,23 @@ pub fn keys() -> impl Iterator<Item = (&'static str, &'static str)> {
     KEYS.iter().map(|key| (key.path, key.possible))
 }
 
-/// Checks what involves several keys or a whole list.
-fn fits_together(policy: &Policy) -> Result<(), PolicyError> {
-    let wrong = |path: &str, possible: String| {
+/// Checks constraints across keys: a complete order, and triggers by count above the retained count.
+fn check_across_keys(policy: &Policy) -> Result<(), PolicyError> {
+    let fail = |path: &str, possible: String| {
         let values = values(policy);
         Err(unusable(path, value_at(&values, path).unwrap_or(&Value::from("")), possible))
     };
     if !policy.order.is_whole() {
-        return wrong("order.system", ORDER.to_owned());
+        return fail("order.system", ORDER.to_owned());
     }
-    let beyond = |most: Option<u32>, kept: usize| most.is_some_and(|most| most as usize <= kept);
+    // A trigger that the kept messages alone reach would fire again right after a compaction.
+    let is_within = |most: Option<u32>, kept: usize| most.is_some_and(|most| most as usize <= kept);
     match policy.retention {
-        Retention::UserTurns(kept) if beyond(policy.triggers.user_turns, kept) => {
-            wrong("triggers.userTurns", format!("more than the {kept} that retention keeps"))
+        Retention::UserTurns(kept) if is_within(policy.triggers.user_turns, kept) => {
+            fail("triggers.userTurns", format!("more than the {kept} that retention keeps"))
         }
-        Retention::Messages(kept) if beyond(policy.triggers.messages, kept) => {
-            wrong("triggers.messages", format!("more than the {kept} that retention keeps"))
+        Retention::Messages(kept) if is_within(policy.triggers.messages, kept) => {
+            fail("triggers.messages", format!("more than the {kept} that retention keeps"))
         }
         _ => Ok(()),
     }
@@ -406,6 +407,7 @@ mod tests {
             assert!(error(text).contains(wanted), "{text}: {}", error(text));
         }
     }
+
     #[test]
     fn older_key_names_and_setting_forms_are_accepted() {
         for (one, other) in [

@@ -9,7 +9,8 @@ use std::borrow::Cow;
 use std::collections::BTreeMap;
 use toml::{Table, Value};
 
-/// Older names of keys, with the keys. Policies were written with them before settings had names for the same.
+/// Older names of keys, with the keys. Accepted because policy files with them exist; settings gave the keys their
+/// present names.
 pub const OTHER_NAMES: &[(&str, &str)] = &[
     ("enabled", "summarize"),
     ("consent", "compaction"),
@@ -23,8 +24,8 @@ pub const OTHER_NAMES: &[(&str, &str)] = &[
 ];
 
 /// Returns the key that has this older name.
-pub fn own_name(name: &str) -> Option<&'static str> {
-    OTHER_NAMES.iter().find(|(other, _)| *other == name).map(|(_, own)| *own)
+pub fn current_name(name: &str) -> Option<&'static str> {
+    OTHER_NAMES.iter().find(|(other, _)| *other == name).map(|(_, current)| *current)
 }
 
 /// A name that is not empty.
@@ -34,7 +35,7 @@ pub fn name<'de, D: Deserializer<'de>>(from: D) -> Result<Cow<'static, str>, D::
 }
 
 /// The value that `true` sets if the policy has the key off; `None` for a key that has no switch.
-pub fn usual(path: &str) -> Option<Value> {
+pub fn value_if_on(path: &str) -> Option<Value> {
     Some(match path {
         "budgetExit" => Value::from(0.85),
         "triggers.preTurnTokens" => Value::from(0.8),
@@ -67,13 +68,13 @@ macro_rules! forms {
 }
 
 forms! {
-    share: PerMille = written, ratio;
-    share_above_0: PerMille = written, ratio_above_0;
-    share_between: PerMille = written, |value| ratio_above_0(value).filter(|share| *share < PerMille::new(1000));
+    share: PerMille = as_value, ratio;
+    share_above_0: PerMille = as_value, ratio_above_0;
+    share_between: PerMille = as_value, |value| ratio_above_0(value).filter(|share| *share < PerMille::new(1000));
     share_or_off: Option<PerMille> = |share| or_word(share.map(PerMille::as_ratio), "off"),
         |value| if is_off(value) { Some(None) } else { ratio_above_0(value).map(Some) };
     count: u32 = |count| Value::from(*count), |value| at_least(value, 1);
-    many: usize = |many| Value::from(i64::try_from(*many).unwrap_or(i64::MAX)),
+    count_usize: usize = |many| Value::from(i64::try_from(*many).unwrap_or(i64::MAX)),
         |value| at_least(value, 1).map(|many| many as usize);
     count_or_off: Option<u32> = |count| or_word(*count, "off"),
         |value| if is_off(value) { Some(None) } else { at_least(value, 1).map(Some) };
@@ -98,7 +99,7 @@ forms! {
     };
 }
 
-fn written(share: &PerMille) -> Value {
+fn as_value(share: &PerMille) -> Value {
     Value::from(share.as_ratio())
 }
 

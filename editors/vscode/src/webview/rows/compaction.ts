@@ -80,9 +80,9 @@ function covered(panel: PanelContext, row: CompactionRow): HTMLElement {
       panel.post({ type: "covered", compactionId });
       return [el("div", { class: "note" }, "Loading…")];
     }
-    const { told, before } = known;
+    const { messages, before } = known;
     const list = el("ol", { class: "originals" });
-    for (const original of told) list.append(drawOriginal(panel, row, original, chosen));
+    for (const original of messages) list.append(drawOriginal(panel, row, original, chosen));
     return [before !== undefined && button("Show Earlier", () => panel.post({ type: "covered", compactionId, before })), list];
   });
   if (known !== undefined && chosen.size > 0) {
