@@ -1,9 +1,11 @@
 //! Equality of frames: values that differ from run to run are replaced with names. `fixtures/wire/README.md`
 //! has the table for people. No process is known here.
 
+use engine::words::{Driver, StateName};
 use protocol::event::EVENTS;
 use protocol::methods::METHODS;
-use serde_json::{Map, Value};
+use serde_json::{Map, Value, json};
+use session::acceptance::accepts;
 use std::collections::BTreeMap;
 
 /// Strictness of a comparison.
@@ -59,10 +61,11 @@ impl Names {
                 format!("<stream {number}>").into()
             }
             (_, Value::String(text)) => self.text(text).into(),
-            (_, Value::Array(values)) => match protocol_list(key, value) {
+            ("methods" | "events" | "accepts", Value::Array(values)) => match protocol_list(key, value) {
                 Some(name) => name.into(),
                 None => values.iter().map(|value| self.value(key, value)).collect(),
             },
+            (_, Value::Array(values)) => values.iter().map(|value| self.value(key, value)).collect(),
             (_, Value::Object(fields)) => {
                 let named = fields.iter().map(|(key, value)| (key.clone(), self.value(key, value)));
                 let mut named: Map<String, Value> = named.collect();
@@ -96,23 +99,30 @@ impl Names {
     }
 }
 
-/// Lists of `initialize` that grow with the protocol, as recordings name them. Only a complete list in order
-/// is named, so a missing or wrong entry still shows.
-pub const PROTOCOL_LISTS: [&str; 2] = ["<methods>", "<events>"];
-
-/// The list behind a name of `PROTOCOL_LISTS`.
-pub fn list_named(name: &str) -> Option<Value> {
-    match name {
-        "<methods>" => Some(METHODS.iter().map(|method| method.name).collect()),
-        "<events>" => Some(EVENTS.iter().copied().collect()),
-        _ => None,
+/// Lists that grow with the protocol, as recordings name them: of `initialize`, and the methods that a state
+/// accepts. Only a complete list in order is named, so a missing or wrong entry still shows.
+fn protocol_lists() -> Vec<(&'static str, String, Value)> {
+    let mut lists = vec![
+        ("methods", "<methods>".to_owned(), METHODS.iter().map(|method| method.name).collect()),
+        ("events", "<events>".to_owned(), EVENTS.iter().copied().collect()),
+    ];
+    for driver in [Driver::Sidecar, Driver::Editor] {
+        for state in StateName::ALL {
+            let name = format!("<accepts: {}, {}>", json!(state), json!(driver)).replace('"', "");
+            lists.push(("accepts", name, accepts(state, driver).into_iter().collect()));
+        }
     }
+    lists
 }
 
-fn protocol_list(key: &str, list: &Value) -> Option<&'static str> {
-    PROTOCOL_LISTS
-        .into_iter()
-        .find(|name| name.trim_matches(['<', '>']) == key && list_named(name).as_ref() == Some(list))
+/// The list behind a name of a recording.
+pub fn list_named(name: &str) -> Option<Value> {
+    protocol_lists().into_iter().find(|(_, named, _)| named == name).map(|(_, _, list)| list)
+}
+
+fn protocol_list(key: &str, list: &Value) -> Option<String> {
+    let is_it = |(field, _, known): &(&str, String, Value)| *field == key && known == list;
+    protocol_lists().into_iter().find(is_it).map(|(_, name, _)| name)
 }
 
 /// Fields with values of the protocol or of the client.
