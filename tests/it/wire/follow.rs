@@ -260,7 +260,7 @@ fn following_an_unheld_session_opens_it_for_writing() {
 }
 
 #[test]
-fn list_is_notified_of_another_processs_changes() {
+fn list_is_notified_of_changes_by_another_process() {
     let folder = Folder::new();
     let mut writer = folder.serve(Start::new(Wire::Pipes));
     let mut reader = folder.serve(Start::new(Wire::Pipes));

@@ -303,7 +303,7 @@ export async function renameSession({ backend, chat, sessions }: App, sessionId:
   // One that is open stays open: something may go on in it.
   const open = client.sessions.get(sessionId);
   const known = sessions.shown?.items.find((item) => item.sessionId === sessionId)?.title ?? open?.view.snapshot.title ?? "";
-  const title = await vscode.window.showInputBox({ title: "Rename Session", value: known, prompt: "New name of the session" });
+  const title = await vscode.window.showInputBox({ title: "Rename Session", value: known, prompt: "New name for the session" });
   if (title === undefined || title.trim() === "" || title === known) return;
   const { folder } = chat;
   if (folder === undefined) return;
@@ -321,7 +321,7 @@ export async function deleteSession({ backend, chat, sessions, images }: App, se
   const title =
     sessions.shown?.items.find((item) => item.sessionId === sessionId)?.title ?? chat.session?.view.snapshot.title ?? "this session";
   const detail =
-    "The conversation is deleted permanently, together with the copies that rewinds kept. Forks of the session are not deleted.";
+    "The session is deleted permanently, together with its versions from before edits, retries and rewinds. Forks and versions that you continued are kept.";
   const answer = await vscode.window.showWarningMessage(`Delete “${title}”?`, { modal: true, detail }, "Delete");
   if (answer !== "Delete") return;
   const client = await backend.client();

@@ -221,7 +221,7 @@ async function approvals({ chat, backend }: App): Promise<void> {
   const revoked = await vscode.window.showQuickPick(items, {
     canPickMany: true,
     title: "Always-Allowed Tools",
-    placeHolder: "Select the tools that need approval again",
+    placeHolder: "Select the tools that must ask for approval again",
   });
   if (revoked === undefined || revoked.length === 0) return;
   await client.request("tool/approvals", { workspaceFolder, revoke: revoked.map(({ one }) => one) });

@@ -6,6 +6,7 @@ import type { Client, SessionImportResult } from "@threadhold/client";
 import * as vscode from "vscode";
 import type { App } from "../commands/actions.ts";
 import { configuration } from "../configuration.ts";
+import { counted } from "../panel/compaction-row.ts";
 import { knownSessions } from "../session/session-list.ts";
 import { errorText, escapeLinks, sentence } from "../shared/text.ts";
 import { chatOf, type Found, find, type Places, type Source, usualPlaces } from "./find.ts";
@@ -30,7 +31,7 @@ export async function importChats(app: App, context: vscode.ExtensionContext): P
   if (folder === undefined) throw new Error("No folder is open. Chats are imported into a folder: open a folder, then try again.");
   const places = placesOf(context);
   const here = context.storageUri === undefined ? undefined : join(context.storageUri.fsPath, "..");
-  const looking = { location: vscode.ProgressLocation.Window, title: "Looking for chats in this folder" };
+  const looking = { location: vscode.ProgressLocation.Window, title: "Looking for chats of this folder" };
   const { found, failed } = await vscode.window.withProgress(looking, () => find(folder.uri.fsPath, places, here));
   for (const { path, why } of failed) app.log.warn(`${path} cannot be read: ${why}`);
   const client = await app.backend.client();
@@ -75,18 +76,18 @@ async function choose(found: Found[], before: Imported, failed: number): Promise
     if (of.length === 0) return [];
     const rows = of.map((one): Item => {
       const again = isSame(one, before)
-        ? " · already imported, opens the session"
+        ? " · already imported; opens the existing session"
         : before[one.path] === undefined
           ? ""
           : " · changed since it was imported";
-      return { label: one.title ?? UNTITLED, detail: `${source} · ${one.messages} messages · ${time(one.updatedAt)}${again}`, found: one };
+      return { label: one.title ?? UNTITLED, detail: `${source} · ${counted(one.messages, "message")} · ${time(one.updatedAt)}${again}`, found: one };
     });
     return [{ label: source, kind: vscode.QuickPickItemKind.Separator }, ...rows];
   });
   const pick = vscode.window.createQuickPick<Item>();
   const file: vscode.QuickInputButton = { iconPath: new vscode.ThemeIcon("folder-opened"), tooltip: "Import File…" };
   pick.title = "Import Chats";
-  pick.placeholder = failed > 0 ? `Choose chats to import (${failed} could not be read, see the log)` : "Choose chats to import";
+  pick.placeholder = failed > 0 ? `Choose chats to import (${failed} could not be read; see the log)` : "Choose chats to import";
   pick.canSelectMany = true;
   pick.matchOnDetail = true;
   pick.items = items;
@@ -171,13 +172,12 @@ async function importOne(client: Client, workspaceFolder: string, wanted: Wanted
 
 async function tell({ log }: App, context: vscode.ExtensionContext, { chats, messages, opened, skipped, failed }: Taken): Promise<void> {
   for (const line of [...failed, ...skipped.map(({ chat, what }) => `${chat}: ${what}`)]) log.warn(`import: ${line}`);
-  const count = (number: number, one: string): string => `${number.toLocaleString("en-US")} ${one}${number === 1 ? "" : "s"}`;
   const said = [
-    ...(chats > 0 ? [`Imported ${count(chats, "chat")} with ${count(messages, "message")}.`] : []),
-    ...(opened > 0 ? [`Already imported: ${count(opened, "chat")}.`] : []),
+    ...(chats > 0 ? [`Imported ${counted(chats, "chat")} with ${counted(messages, "message")}.`] : []),
+    ...(opened > 0 ? [`Already imported: ${counted(opened, "chat")}.`] : []),
     ...(failed.length > 0 ? [`Not imported: ${failed.map(sentence).join(" ")}`] : []),
     ...(skipped.length > 0
-      ? [`${count(skipped.length, "part")} could not be read and ${skipped.length === 1 ? "was" : "were"} left out.`]
+      ? [`${counted(skipped.length, "part")} could not be read and ${skipped.length === 1 ? "was" : "were"} skipped.`]
       : []),
   ].join(" ");
   if (said === "") return;

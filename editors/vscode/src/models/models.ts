@@ -85,7 +85,7 @@ export class Models implements vscode.Disposable {
     if (configuredModel !== undefined) {
       items.push({ label: configuredModel.name ?? String(configuredModel.wire), description: "Configured", value: "configured" });
     }
-    items.push({ label: "Configure a Model in Settings…", detail: "For editors without language models" });
+    items.push({ label: "Configure Model…", detail: "Opens the settings; for editors without language models" });
     const picked = await vscode.window.showQuickPick(items, { title: "Choose Model", matchOnDescription: true });
     if (picked === undefined) return;
     if (picked.value === undefined) {

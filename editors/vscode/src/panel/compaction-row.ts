@@ -22,10 +22,19 @@ const HOW: Record<CompactionMode, string> = {
   limitHistory: "Old tool results were shortened.",
   full: "A model summarized the conversation.",
   simple: "A model summarized the conversation.",
-  ledger: "It lists the actions taken and the names used.",
+  ledger: "The summary lists the actions and names.",
   dropped: "Old rounds were left out.",
   excluded: "You excluded messages.",
   edited: "You edited the summary.",
+};
+
+/** Methods that can fail and be followed by another one, for people. */
+const METHOD: Partial<Record<CompactionMode, string>> = {
+  limitHistory: "Shortening old tool results",
+  full: "Summarizing the conversation as it was sent",
+  simple: "Summarizing a transcript",
+  ledger: "Listing actions and names",
+  dropped: "Leaving out old rounds",
 };
 
 /** Ways of compacting by themselves that ask no model. */
@@ -41,7 +50,7 @@ function howOf({ mode, askedAgain = 0, fallbacks }: CompactionView): string {
   const isKnown = fallbacks.every((fallback) => fallback.asked !== undefined || (fallback.mode !== "full" && fallback.mode !== "simple"));
   if (count > 0) {
     const reasons = [...new Set(inVain.map(({ reason }) => reason))].join("; ");
-    how.push(`Requests for a summary failed ${times(count)}: ${reasons}.`);
+    how.push(count === 1 ? `A request for a summary failed: ${reasons}.` : `Requests for a summary failed ${times(count)}: ${reasons}.`);
   } else if (isKnown && WITHOUT_MODEL.has(mode)) {
     how.push("No model was used.");
   }
@@ -140,7 +149,7 @@ function detailsOf(view: CompactionView): Omit<Unnumbered<CompactionRow>, "phase
     unreviewed: view.unreviewed ?? false,
     excluded: view.excludedIds?.length ?? 0,
     estimator: view.estimator,
-    fallbacks: view.fallbacks.map(({ mode, reason }) => `${mode}: ${reason}`),
+    fallbacks: view.fallbacks.map(({ mode, reason }) => `${METHOD[mode] ?? mode}: ${reason}`),
     ...(view.focus !== undefined && { focus: view.focus }),
     ...(view.model !== undefined && { model: view.model }),
     ...(view.durationMs !== undefined && { durationMs: view.durationMs }),

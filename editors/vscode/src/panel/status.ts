@@ -28,7 +28,7 @@ export class Status implements vscode.Disposable {
     const { session, size } = this.#chat;
     const activity = session === undefined ? "" : activityOf(session.view);
     const waits = session?.view.snapshot.pause !== undefined || this.#chat.review !== undefined;
-    const share = size === undefined ? "" : ` ${Math.round((100 * size.tokens) / Math.max(1, size.limit))} %`;
+    const share = size === undefined ? "" : ` ${Math.round((100 * size.tokens) / Math.max(1, size.limit))}%`;
     const picture =
       standing.state === "none" ? "$(error)" : waits ? "$(bell-dot)" : activity === "" ? "$(comment-discussion)" : "$(sync~spin)";
     this.#item.text = `${picture} Agent${share}`;

@@ -5,6 +5,7 @@ import type { Session, SessionOpenParams, Turn } from "@threadhold/client";
 import * as vscode from "vscode";
 import { configuration } from "../configuration.ts";
 import { ask, type Models } from "../models/models.ts";
+import { counted } from "../panel/compaction-row.ts";
 import type { Backend } from "../session/backend.ts";
 import type { Chat } from "../session/chat.ts";
 import { KeyedQueue } from "../shared/keyed-queue.ts";
@@ -134,7 +135,7 @@ export class Participant {
     );
     const { rounds, metadata, error, isAtLimit } = outcome;
     if (isAtLimit)
-      stream.markdown(`\n\n*The agent reached the limit of ${rounds.length} tool rounds. Tell it how to proceed, for example:* go on.`);
+      stream.markdown(`\n\n*The agent reached the limit of ${counted(rounds.length, "tool round")}. To let it proceed, send:* continue.`);
     // Below the answer: what stands above it is folded once it is there.
     for (const compactionId of compacted) stream.markdown(compactionLink(session, compactionId));
     if (error !== undefined) this.#log.error(`@threadhold: ${errorText(error)}`);
@@ -167,7 +168,7 @@ export class Participant {
   /** Opens the session for writing, also where another window has it: the user goes on here. */
   async #open(sessionId: string, { stream, signal }: ChatTurn): Promise<Session> {
     const { folder } = this.#chat;
-    if (folder === undefined) throw new Error("No folder is open. Conversations belong to a folder: open a folder, then ask again.");
+    if (folder === undefined) throw new Error("No folder is open. Sessions belong to a folder: open a folder, then ask again.");
     const client = await this.#backend.client();
     await this.#chat.closed(sessionId);
     const known = client.sessions.get(sessionId);
@@ -182,7 +183,7 @@ export class Participant {
       ...(known === undefined && { snapshotMessages: 1 }),
     };
     const begin = (): Promise<void> => {
-      stream.progress("Another window is answering in this conversation. Waiting for it to finish…");
+      stream.progress("Another window is answering in this session. Waiting for it to finish…");
       stream.button({ command: STOP_WAITING, title: "Stop It and Continue Here", arguments: [sessionId] });
       return new Promise((done) => this.#waiting.set(sessionId, done));
     };

@@ -231,7 +231,7 @@ export class Rewind {
   }
 }
 
-const AT_WORK = "The agent is still running and may change files. Stop it (press Escape in the prompt), then try again.";
+const AT_WORK = "The agent is still running and may change files. Stop it (press Escape in the input box), then try again.";
 const PUT_BACK = { label: "Undo Restore", action: { type: "putBack" } } as const;
 
 /** True if what would be lost is what the user was told of. */

@@ -43,6 +43,6 @@ export async function unknownOf(
   if (isCut) named.push({ what: "Other files", why: "the folder is too large; only the first 20,000 files were checked" });
   // What ran says more than the files that are known of.
   if (named.length > 0)
-    named.push(...unknown.slice(0, MOST_NAMED).map((call) => ({ what: commandOf(call), why: "its other changes are unknown" })));
+    named.push(...unknown.slice(0, MOST_NAMED).map((call) => ({ what: commandOf(call), why: "its other changes, if any, are unknown" })));
   return named;
 }

@@ -37,7 +37,7 @@ interface Running {
   stop: AbortController;
 }
 
-const OF_EDITOR = "This conversation belongs to the editor's chat. Continue it there with @threadhold, or start a new session here";
+const OF_EDITOR = "This session belongs to the editor's own chat. Continue it there with @threadhold, or start a new session here.";
 
 /** Scope of a change. */
 export interface Changed {
@@ -180,7 +180,7 @@ export class Chat implements vscode.Disposable {
   /** Shows a session; a new one without an id. */
   async show(sessionId: string | undefined): Promise<Session> {
     const { folder } = this;
-    if (folder === undefined) throw new Error("No folder is open. Sessions belong to a folder: open a folder, then ask again.");
+    if (folder === undefined) throw new Error("No folder is open. Sessions belong to a folder: open a folder, then try again.");
     const wanted = { id: sessionId, opened: this.#open(folder, sessionId) };
     this.#wanted = wanted;
     try {

@@ -6,9 +6,19 @@ import type { Backend } from "./backend.ts";
 import type { Chat } from "./chat.ts";
 
 const ORIGINS: Partial<Record<SessionSummary["origin"], string>> = {
-  rewind: "copy from before a change",
+  rewind: "previous version",
   branch: "fork",
   background: "background",
+};
+
+/** States worth showing in the list; a session at rest shows none. */
+const STATES: Partial<Record<NonNullable<SessionSummary["state"]>, string>> = {
+  generating: "answering",
+  executingTools: "running tools",
+  waitingIde: "running tools",
+  paused: "waiting for approval",
+  waitingUserInput: "waiting for your answer",
+  error: "failed",
 };
 
 /** So many are read at once. */
@@ -71,7 +81,7 @@ export class Sessions {
 
   async #read({ query, before, limit = PAGE, cursor }: ListRequest): Promise<void> {
     const { folder } = this.#chat;
-    if (folder === undefined) throw new Error("No folder is open. Sessions belong to a folder.");
+    if (folder === undefined) throw new Error("No folder is open. Sessions belong to a folder: open a folder, then try again.");
     this.#asked += 1;
     const asked = this.#asked;
     this.#shown = { query, items: this.#shown?.items ?? [], more: false, loading: true };
@@ -102,6 +112,7 @@ export class Sessions {
   }
 
   #item({ sessionId, title, updatedAt, messages, summarizedCount, state, origin, driver }: SessionSummary): SessionItem {
+    const doing = state === undefined ? undefined : STATES[state];
     const from = [...(driver === "editor" ? ["editor chat"] : []), ORIGINS[origin] ?? []].flat().join(", ");
     return {
       sessionId,
@@ -110,7 +121,7 @@ export class Sessions {
       messages,
       summarized: summarizedCount,
       current: sessionId === this.#chat.session?.id,
-      ...(state !== undefined && state !== "idle" && state !== "completed" && { state }),
+      ...(doing !== undefined && { state: doing }),
       ...(from !== "" && { origin: from }),
     };
   }

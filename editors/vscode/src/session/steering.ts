@@ -79,7 +79,7 @@ export async function originalsOf(
 
 async function leftOut(session: Session, messageId: string): Promise<Original> {
   const known = session.view.snapshot.messages.find(({ id }) => id === messageId);
-  return known === undefined ? labelled(messageId, "", "Left out", await whole(session, messageId)) : originalOf(known);
+  return known === undefined ? labelled(messageId, "", "Excluded", await whole(session, messageId)) : originalOf(known);
 }
 
 function originalOf({ id, role, parts }: Message): Original {

@@ -14,7 +14,7 @@ export async function chooseTools(): Promise<void> {
   const known = knownTools()
     .filter(({ name }) => !set.isExcluded(name))
     .sort((one, other) => (one.name < other.name ? -1 : 1));
-  if (known.length === 0) return void vscode.window.showInformationMessage("The editor and its extensions provide no tools.");
+  if (known.length === 0) return void vscode.window.showInformationMessage("The editor and other extensions provide no tools.");
   const items = known.map(({ name, description, inputSchema }) => ({
     label: name,
     description: `About ${Math.ceil(JSON.stringify({ name, description, inputSchema }).length / PER_TOKEN).toLocaleString("en-US")} tokens per prompt`,
@@ -23,7 +23,7 @@ export async function chooseTools(): Promise<void> {
   }));
   const picked = await vscode.window.showQuickPick(items, {
     title: "Choose Tools",
-    placeHolder: "Tools of the editor and other extensions, in addition to this extension's own",
+    placeHolder: "Select tools to offer in addition to this extension's own",
     canPickMany: true,
     matchOnDetail: true,
   });

@@ -41,7 +41,7 @@ const readFile: OwnTool = {
       };
     if (said.length <= MOST_CHARACTERS) return { content: said };
     throw new Error(
-      `${path} has ${said.length} characters in ${said.split("\n").length} lines, more than can be shown at once. Ask for some of its lines.`,
+      `${path} has ${said.length} characters in ${said.split("\n").length} lines, more than can be shown at once; set startLine and endLine`,
     );
   },
 };

@@ -83,7 +83,7 @@ export async function putBytes(uri: vscode.Uri, bytes: Uint8Array): Promise<void
   // Never by a document alone: saving it makes all ends of lines alike, and may format.
   if (!bytesEqual(await readFile(uri.fsPath), bytes)) await writeFile(uri.fsPath, bytes);
   if (document !== undefined) await catchUp(document);
-  if (!isSaved) throw new Error("it is written, and an editor still holds it as not saved");
+  if (!isSaved) throw new Error("it was written, but the editor still shows it as unsaved");
 }
 
 /** Has a document that is not saved say these bytes; answers whether it is saved. */

@@ -31,11 +31,11 @@ export class MeterView {
     drawPart(this.#summary, meter, () => [
       bar(meter),
       el("span", { class: "figures" }, words),
-      el("span", { class: "share" }, `${share} %`),
+      el("span", { class: "share" }, `${share}%`),
     ]);
     this.#summary.setAttribute(
       "aria-label",
-      `Context: ${words}, ${share} percent. About ${tokens(Math.max(0, meter.untilCompaction))} tokens until a compaction.`,
+      `Context: ${words}, ${share} percent. About ${tokens(Math.max(0, meter.untilCompaction))} tokens until the next compaction.`,
     );
     if (this.#details.open) drawPart(this.#body, meter, () => this.#breakdown(meter));
   }
@@ -89,8 +89,8 @@ export class MeterView {
       );
     }
     if (meter.excluded > 0) {
-      const what = meter.excluded === 1 ? "1 message is" : `${meter.excluded} messages are`;
-      nodes.push(el("p", { class: "note" }, `${what} excluded from prompts. Undo their card to include them again.`));
+      const [what, it] = meter.excluded === 1 ? ["1 message is", "it"] : [`${meter.excluded} messages are`, "them"];
+      nodes.push(el("p", { class: "note" }, `${what} excluded from prompts. To include ${it} again, choose Undo on the card.`));
     }
     if (meter.triggers.length > 0) {
       nodes.push(

@@ -61,7 +61,8 @@ export class SessionsView {
 
   #item({ sessionId, title, updatedAt, messages, summarized, state, origin, current }: SessionItem): HTMLElement {
     // What tells sessions of one title apart comes first.
-    const facts = [origin ?? "", state ?? "", updatedAt, `${messages} messages`, summarized > 0 ? `${summarized} summarized` : ""].filter(
+    const count = `${messages} message${messages === 1 ? "" : "s"}`;
+    const facts = [origin ?? "", state ?? "", updatedAt, count, summarized > 0 ? `${summarized} summarized` : ""].filter(
       (fact) => fact !== "",
     );
     const open = button("", () => this.#panel.post({ type: "openSession", sessionId }), {

@@ -194,13 +194,13 @@ test("a card tells how often a model was asked, and why in vain", () => {
   };
   const empty = (mode: "full" | "simple", asked: number) => ({ mode, reason: "the answer was empty", asked });
   const unasked = { mode: "full" as const, reason: "what must stay leaves no room for a summary", asked: 0 };
-  const done = "It lists the actions taken and the names used.";
+  const done = "The summary lists the actions and names.";
   const cases: [Partial<CompactionView>, string][] = [
     [{ mode: "full" }, "A model summarized the conversation."],
     [{ mode: "full", askedAgain: 1 }, "A model summarized the conversation. The model was asked 2 times."],
     [
       { mode: "simple", fallbacks: [empty("full", 1)] },
-      "A model summarized the conversation. Requests for a summary failed once: the answer was empty.",
+      "A model summarized the conversation. A request for a summary failed: the answer was empty.",
     ],
     [
       { mode: "ledger", fallbacks: [empty("full", 2), empty("simple", 1)] },

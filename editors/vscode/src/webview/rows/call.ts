@@ -28,7 +28,7 @@ export function drawCall(panel: PanelContext, row: CallRow): HTMLElement {
     state === "asked" && row.held === true
       ? "waiting for approval in the other window"
       : state === "failed" && result?.exitCode !== undefined
-        ? `exit ${result.exitCode}`
+        ? `exit code ${result.exitCode}`
         : STATES[state];
   const stands = `${ended}${took}`;
   const isDecided = state !== "asked" && state !== "open";
@@ -122,8 +122,8 @@ function decision(panel: PanelContext, { id, callId, reason, name, hasDiff, isCo
 function unfinished(panel: PanelContext, { callId, name }: CallRow): HTMLElement {
   return el(
     "div",
-    { class: "decision", role: "group", aria: { label: `Approval of ${name}` } },
-    el("div", { class: "reason" }, "Interrupted before it returned a result. It does not run again automatically."),
+    { class: "decision", role: "group", aria: { label: `Interrupted call of ${name}` } },
+    el("div", { class: "reason" }, "This call was interrupted before it returned a result. It is not run again automatically."),
     el(
       "div",
       { class: "buttons" },

@@ -26,7 +26,7 @@ export function drawCompaction(panel: PanelContext, row: CompactionRow): HTMLEle
         : `${tokens(tokensBefore)} → ${tokens(tokensAfter)} tokens`;
   const isTold = phase === "reviewing" || phase === "undone";
   const title = isTold ? STANDS[phase] : row.title;
-  const element = el("div", { class: `row compaction ${phase}`, aria: { label: `${title}. ${size}. ${row.why}` } });
+  const element = el("div", { class: `row compaction ${phase}`, aria: { label: `${title}. ${size === "" ? "" : `${size}. `}${row.why}` } });
   const card = el("div", { class: "card" });
   element.append(card);
   card.append(el("div", { class: "head" }, icon("fold"), el("strong", {}, title), el("span", { class: "size" }, size)));
@@ -35,10 +35,16 @@ export function drawCompaction(panel: PanelContext, row: CompactionRow): HTMLEle
   if (!isTold && STANDS[phase] !== "") card.append(el("div", { class: "note" }, STANDS[phase]));
   if (row.focus !== undefined) card.append(el("div", { class: "note" }, `Focus: ${row.focus}`));
   if (row.unreviewed)
-    card.append(el("div", { class: "note" }, "Took effect without review because nobody answered in time. You can undo it."));
+    card.append(el("div", { class: "note" }, "It took effect without review because nobody answered in time. You can undo it."));
   if (row.dropped !== undefined && row.dropped > 0) {
     card.append(
-      el("div", { class: "note warning" }, `${row.dropped} messages would be left out of the prompt and are not in the summary.`),
+      el(
+        "div",
+        { class: "note warning" },
+        row.dropped === 1
+          ? "1 message would be left out of the prompt and is not in the summary."
+          : `${row.dropped} messages would be left out of the prompt and are not in the summary.`,
+      ),
     );
   }
   if (phase === "running") card.append(el("div", { class: "progress", role: "progressbar", aria: { label: "Compacting" } }));

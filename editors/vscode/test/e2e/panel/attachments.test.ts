@@ -59,7 +59,7 @@ test("files and pictures are sent along, and a compaction is warned of once", as
   // Wherever the click found the text.
   await editor.page.keyboard.press("Control+Home");
   await editor.page.keyboard.type("unsaved words ");
-  await editor.command("threadhold: Attach to Agent Chat");
+  await editor.command("threadhold: Attach to Agent Prompt");
   const attached = panel.frame.getByRole("list", { name: "Attachments" }).getByRole("listitem");
   await attached.filter({ hasText: "notes.txt" }).waitFor();
   // A picture that is pasted.

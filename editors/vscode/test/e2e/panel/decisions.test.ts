@@ -40,7 +40,7 @@ test("calls are allowed, rejected with words, and always allowed", async () => {
   assert.match(JSON.stringify(probe.asked[1]), /rejected by the user\] Keep it polite\./);
   assert.match(JSON.stringify(probe.asked[1]), /it runs/);
   assert.match((await panel.call("edit_file").textContent()) ?? "", /rejected by you/);
-  assert.match((await panel.call("run_command").textContent()) ?? "", /exit 3 in /);
+  assert.match((await panel.call("run_command").textContent()) ?? "", /exit code 3 in /);
   await panel.call("run_command").locator("summary").click();
   await panel.call("run_command").getByText("it runs").last().waitFor();
   const terminal = editor.page.locator(".terminal.xterm .xterm-rows");
@@ -107,7 +107,7 @@ test("an answer is stopped, a waiting question is taken back, an earlier one is 
   const sessions = panel.frame.locator(".sessions li");
   await until(async () => (await sessions.count()) === 3, "the session, what was cut off, and the branch are listed");
   await editor.shoot("decisions-6-sessions");
-  await sessions.filter({ hasText: "copy from before a change" }).locator("button.open").click();
+  await sessions.filter({ hasText: "previous version" }).locator("button.open").click();
   await panel.answer("The second is answered.").waitFor();
 
   await editor.command("threadhold: Rename Session");

@@ -136,7 +136,7 @@ test("an earlier request sent again, another participant beside, and its metadat
   await editor.shoot("participant-7-sent-again");
   const panel = await Panel.open(editor);
   await editor.command("threadhold: Show Sessions");
-  const kept = panel.frame.locator(".sessions li").filter({ hasText: "copy from before a change" });
+  const kept = panel.frame.locator(".sessions li").filter({ hasText: "previous version" });
   await kept.waitFor();
   await editor.shoot("participant-8-kept");
   await kept.locator(".open").click();

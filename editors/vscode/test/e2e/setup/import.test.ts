@@ -64,7 +64,7 @@ test("chats of this folder are found, imported, opened; what cannot be read is n
     await page.keyboard.press("Enter");
     await told
       .filter({
-        hasText: `Imported 5 chats with ${(63 + 43 + 914 + 8 + 2).toLocaleString("en-US")} messages. 1 part could not be read and was left out.`,
+        hasText: `Imported 5 chats with ${(63 + 43 + 914 + 8 + 2).toLocaleString("en-US")} messages. 1 part could not be read and was skipped.`,
       })
       .waitFor();
     await editor.shoot("import-2-imported");
@@ -88,8 +88,8 @@ test("chats of this folder are found, imported, opened; what cannot be read is n
 
     // A second time nothing is there twice.
     await editor.command("threadhold: Import Chats");
-    await rows.filter({ hasText: "already imported, opens the session" }).first().waitFor();
-    assert.equal(await rows.filter({ hasText: "already imported, opens the session" }).count(), 5);
+    await rows.filter({ hasText: "already imported; opens the existing session" }).first().waitFor();
+    assert.equal(await rows.filter({ hasText: "already imported; opens the existing session" }).count(), 5);
     await rows.filter({ hasText: "Remember the number 4711." }).click();
     await page.keyboard.press("Enter");
     await told.filter({ hasText: "Already imported: 1 chat." }).waitFor();

@@ -86,7 +86,7 @@ test("a rewind restores what the agent changed and names the rest, and can be ta
 
   // The conversation as it stood is a session, and can be rewound too; this time over what somebody wrote.
   await panel.button("Show Sessions").click();
-  await panel.frame.locator(".sessions li").filter({ hasText: "copy from before a change" }).locator("button.open").click();
+  await panel.frame.locator(".sessions li").filter({ hasText: "previous version" }).locator("button.open").click();
   await panel.answer("All is changed.").waitFor();
   unlinkSync(join(editor.folder, "a.txt"));
   await rewind(panel, "Change the files.");
