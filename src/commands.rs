@@ -17,7 +17,7 @@ use std::ffi::OsString;
 use std::io::{IsTerminal, Write};
 use std::process::ExitCode;
 
-/// Holds the thread of every agent chat in a workspace, and keeps every prompt under the model's window.
+/// Stores the agent chats of a workspace, and keeps every prompt within the model's context window.
 #[derive(Debug, Parser)]
 #[command(name = "threadhold", version)]
 struct Arguments {

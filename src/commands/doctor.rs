@@ -151,7 +151,7 @@ impl Asked {
                 "No such host. Check the spelling of the address and the network.".to_owned()
             }
             ModelError::Network { .. } if self.wire == Wire::Ollama && self.is_own => {
-                "Nothing listens there. Start Ollama, or give its address with --base-url.".to_owned()
+                "Nothing listens at this address. Start Ollama, or give its address with --base-url.".to_owned()
             }
             ModelError::Silent { .. } => {
                 "The request was accepted, but no answer came. The model may still be loading or thinking: try again, or raise \
@@ -159,18 +159,18 @@ impl Asked {
                     .to_owned()
             }
             ModelError::Network { .. } => {
-                "Nothing listens there, or the connection broke. Check the address, its port, http or https, the network and \
+                "Nothing listens at this address, or the connection broke. Check the address, its port, http or https, the network and \
                  the proxy."
                     .to_owned()
             }
             ModelError::BadRequest { .. } if self.wire == Wire::Scripted => {
-                "Check that the file exists and is a fixture of a scripted model.".to_owned()
+                "Check that the file exists and is a script of answers.".to_owned()
             }
             ModelError::BadRequest { status: Some(404 | 405), .. } => {
                 format!("Unknown model or address; {}.", address::of_nothing_there(self.wire))
             }
             ModelError::BadRequest { status: Some(300..=399), .. } => {
-                "The address redirects to another one, and redirects are not followed with a key. Use that address."
+                "The address redirects to another one, and redirects are not followed, to protect the key. Use the other address."
                     .to_owned()
             }
             ModelError::BadRequest { status: Some(500..), .. } if self.wire == Wire::Ollama => {

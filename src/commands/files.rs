@@ -43,7 +43,7 @@ pub(super) fn summarizer(name: &str) -> Result<Summarizer, Failure> {
         None if name == "none" => Ok(None),
         None if name == "scripted" => Ok(Some(Box::new(Scripted::echo()))),
         Some(("scripted", file)) => Ok(Some(Box::new(Scripted::from_file(file).map_err(bad)?))),
-        _ => Err(bad("known are scripted, scripted:FILE and none".into())),
+        _ => Err(bad("expected scripted, scripted:FILE or none".into())),
     }
 }
 

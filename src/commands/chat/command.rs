@@ -101,7 +101,7 @@ impl Command {
             Self::Task(_) => {
                 let id = result::<TaskStart>(value)?.session_id;
                 format!(
-                    "(task queued as session {id}; it runs once a `threadhold serve` serves this folder; see /tasks)"
+                    "(task queued as session {id}; it starts when a `threadhold serve` runs on this folder; /tasks shows its state)"
                 )
             }
             Self::Tasks => {
@@ -148,9 +148,9 @@ pub(super) fn failed_summaries(compaction: &CompactionView) -> String {
     }
     match count {
         0 => String::new(),
-        1 => format!("; the model was asked once for a summary and gave none: {}", reasons.join("; ")),
+        1 => format!("; one request for a summary failed: {}", reasons.join("; ")),
         count => {
-            format!("; the model was asked {count} times for a summary and gave none: {}", reasons.join("; "))
+            format!("; {count} requests for a summary failed: {}", reasons.join("; "))
         }
     }
 }

@@ -84,14 +84,13 @@ pub(super) async fn open(
     };
     let opened = opened(&mut client, &params, screen).await?;
     if opened.driver == Driver::Editor {
-        let said =
-            format!("session {} is driven by an editor and cannot be continued here", opened.session_id);
+        let said = format!("session {} is run by an editor; continue it there", opened.session_id);
         return Err(ClientError::No(said));
     }
     if opened.waits == Some(true) {
         let id = &opened.session_id;
         let said = format!(
-            "session {id} is a task that waits for a `threadhold serve` on this folder; continue it here after it ran"
+            "session {id} is a task that waits for a `threadhold serve` on this folder; continue it here once it has run"
         );
         return Err(ClientError::No(said));
     }

@@ -120,8 +120,8 @@ impl Talk {
     ) -> Self {
         let title = opened.title.as_deref().map(|title| format!(" ({title})")).unwrap_or_default();
         let known = if opened.messages.is_empty() { "new " } else { "" };
-        let place = folder.display();
-        screen.note(&format!("{known}session {}{title} in {place}, with {model}; /help", opened.session_id));
+        let (id, place) = (&opened.session_id, folder.display());
+        screen.note(&format!("{known}session {id}{title} in {place}, with {model}; /help lists commands"));
         let mut talk = Self {
             client,
             screen,
@@ -337,7 +337,7 @@ impl Talk {
                 self.runs(snapshot.state, None, None, None);
             }
             Event::SessionTakenOver {} => {
-                self.screen.note("another process took over this session");
+                self.screen.note("another process took over this session; continue it there");
                 return Next::Leave;
             }
             _ => {}
@@ -391,7 +391,7 @@ impl Talk {
                 self.screen.note(&format!("(compacted from {before} to {after} tokens{failed})"));
             }
             (CompactionPhase::Voided, _) => {
-                self.screen.note("(a compaction was dropped: messages that it covers changed)");
+                self.screen.note("(a compaction is no longer in effect: messages that it covers changed)");
             }
             _ => {}
         }

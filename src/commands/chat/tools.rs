@@ -234,7 +234,8 @@ fn grep(folder: &Path, given: &Grep) -> Result<String, String> {
     if unread > 0 {
         // Otherwise a skipped file would pass for one without a match.
         let most = MOST_SEARCHED >> 20;
-        found.push(format!("(skipped {unread} files: over {most} MiB, binary or unreadable)"));
+        let plural = if unread == 1 { "" } else { "s" };
+        found.push(format!("(skipped {unread} file{plural}: over {most} MiB, binary or unreadable)"));
     }
     Ok(found.join("\n"))
 }
@@ -292,7 +293,7 @@ mod tests {
         // Skipped files are reported: they may match.
         fs::write(ground.0.join("w/large.log"), "nothing\n".repeat(200_000)).unwrap();
         fs::write(ground.0.join("w/latin.txt"), b"caf\xe9 noir\n").unwrap();
-        let told = "(skipped 1 files: over 1 MiB, binary or unreadable)";
+        let told = "(skipped 1 file: over 1 MiB, binary or unreadable)";
         assert_eq!(call("grep", json!({ "pattern": "nothing" })), format!("(no matches)\n{told}"));
         assert_eq!(
             call("grep", json!({ "pattern": "noir" })),

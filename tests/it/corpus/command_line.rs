@@ -49,7 +49,7 @@ fn bad_usage_names_the_bad_and_the_known_values() {
     assert!(complaint_of(&["--policy", &missing]).contains("cannot read"));
     assert_eq!(
         complaint_of(&["--summarizer", "oracle"]),
-        "threadhold: --summarizer oracle: known are scripted, scripted:FILE and none\n"
+        "threadhold: --summarizer oracle: expected scripted, scripted:FILE or none\n"
     );
     assert_eq!(
         complaint_of(&["--window", "10"]),

@@ -80,7 +80,11 @@ async function choose(found: Found[], before: Imported, failed: number): Promise
         : before[one.path] === undefined
           ? ""
           : " · changed since it was imported";
-      return { label: one.title ?? UNTITLED, detail: `${source} · ${counted(one.messages, "message")} · ${time(one.updatedAt)}${again}`, found: one };
+      return {
+        label: one.title ?? UNTITLED,
+        detail: `${source} · ${counted(one.messages, "message")} · ${time(one.updatedAt)}${again}`,
+        found: one,
+      };
     });
     return [{ label: source, kind: vscode.QuickPickItemKind.Separator }, ...rows];
   });

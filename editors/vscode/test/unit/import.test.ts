@@ -58,9 +58,7 @@ test("what an import left out is told in short lines, chat by chat", () => {
     { chat: "One chat", what: "line 5: is cut off at column 9" },
   ]);
   assert.ok(
-    text.includes(
-      "One chat\n  - line 3: is not JSON at column 7: expected value\n  - line 5: is cut off at column 9\n\nAnother\n",
-    ),
+    text.includes("One chat\n  - line 3: is not JSON at column 7: expected value\n  - line 5: is cut off at column 9\n\nAnother\n"),
     text,
   );
   assert.ok(Math.max(...text.split("\n").map((line) => line.length)) <= 60, text);

@@ -74,7 +74,7 @@ fn doctor_names_the_error_and_advice() {
     drop(listener);
     let (code, said) = doctor("openai-chat:m", &url, true);
     assert_eq!(code, Some(1), "{said}");
-    assert!(said.contains("failed   network: ") && said.contains("Nothing listens there"), "{said}");
+    assert!(said.contains("failed   network: ") && said.contains("Nothing listens at"), "{said}");
 }
 
 /// Arguments that may contain a secret are rejected and not repeated.
