@@ -6,7 +6,7 @@ use engine::id::{CallId, Generation, SessionId, Time};
 use engine::message::{Content, ToolCall, ToolResult};
 use engine::prompt::item::{Approval, Item, Tool};
 use engine::prompt::linearize::pair_faults;
-use engine::prompt::request::{Answer as Progress, StopReason};
+use engine::prompt::request::{Answer as ModelAnswer, StopReason};
 use engine::scope::Scope;
 use engine::search;
 use engine::tokens::QuarterOfChars;
@@ -244,7 +244,7 @@ impl Bench {
 
     /// Completes a model call, with these tool calls.
     pub fn answer(&mut self, call: ModelCallId, calls: Vec<ToolCall>) {
-        let said = Progress { parts: None, calls: Some(calls), stop: StopReason::End, usage: None };
+        let said = ModelAnswer { parts: None, calls: Some(calls), stop: StopReason::End, usage: None };
         self.step(Input::ModelDone(call, Ok(said)));
     }
 

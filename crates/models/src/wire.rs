@@ -5,6 +5,7 @@ mod anthropic;
 mod blocks;
 mod calls;
 mod content;
+mod joined;
 mod ollama;
 mod openai_chat;
 mod openai_responses;

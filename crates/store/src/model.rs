@@ -19,7 +19,7 @@ use std::cmp::Reverse;
 use std::collections::{BTreeMap, BTreeSet};
 use std::process;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
-use step::{Step, StoredSession};
+use step::{PendingStep, StoredSession};
 
 /// State shared by stores; dropped with the last of them.
 #[derive(Debug, Clone, Default)]
@@ -208,7 +208,7 @@ impl Store for ModelStore {
     fn commit(&mut self, session: &SessionId, fence: Fence, writes: &[Write]) -> Result<(), StoreError> {
         let mut state = self.state()?;
         state.held(session, fence, self.holder)?;
-        let mut changed = Step::make(&state.sessions, session, writes)?;
+        let mut changed = PendingStep::make(&state.sessions, session, writes)?;
         if let Some(kept) = changed.get_mut(session) {
             kept.commits += 1;
         }

@@ -6,7 +6,7 @@ mod dropped;
 use super::identifiers::{self, Place, Ranked, Seen};
 use super::known_tools::Kinds;
 use super::ledger::lines::List;
-use super::ledger::{Ledger, Reading};
+use super::ledger::{Ledger, LedgerReader};
 use super::plan::{self, Aim, Keep, Room, Tail, UserWords};
 use super::policy::Policy;
 use super::record::{Action, Compaction, Mode, Span, Status, Strength, Trigger};
@@ -57,7 +57,7 @@ pub struct Ingredients {
 /// Contents of a block that do not depend on its tail; read once for all tails that are tried.
 struct Names<'a> {
     ranked: Vec<Ranked<'a>>,
-    ledger: Reading<'a>,
+    ledger: LedgerReader<'a>,
 }
 
 impl Inputs<'_> {
@@ -287,10 +287,10 @@ impl Inputs<'_> {
     }
 
     /// Reads the ledger of the messages that the record in force hides; the reading can be continued.
-    fn ledger_so_far(&self) -> Reading<'_> {
+    fn ledger_so_far(&self) -> LedgerReader<'_> {
         let transcript = self.source.transcript;
         let kinds = Kinds { named: &self.policy.tool_kinds, declared: &self.source.fixed.tools };
-        let mut ledger = Reading::new(transcript, Ordinal(0), kinds);
+        let mut ledger = LedgerReader::new(transcript, Ordinal(0), kinds);
         let span = transcript.in_force().and_then(|record| record.dropped.or(record.covers));
         if let Some(Span { to, .. }) = span {
             ledger.read_to(to);

@@ -155,7 +155,7 @@ pub(crate) fn paths_in(command: &str) -> impl Iterator<Item = &str> {
 
 /// Reads the ledger of a span.
 pub fn ledger(transcript: &Transcript, span: Span, kinds: Kinds<'_>) -> Ledger {
-    let mut reading = Reading::new(transcript, span.from, kinds);
+    let mut reading = LedgerReader::new(transcript, span.from, kinds);
     reading.read_to(span.to);
     reading.done()
 }
@@ -176,7 +176,7 @@ pub fn unreadable(transcript: &Transcript, record: &Compaction, kinds: Kinds<'_>
 /// A ledger under construction. A clone can be read on, so that the part common to all ends that are tried is read
 /// once.
 #[derive(Clone)]
-pub struct Reading<'t> {
+pub struct LedgerReader<'t> {
     transcript: &'t Transcript,
     kinds: Kinds<'t>,
     /// The first unread message.
@@ -198,7 +198,7 @@ type Touch = (usize, Ordinal);
 /// A value with its last touch.
 type Touched<T> = (Touch, T);
 
-impl<'t> Reading<'t> {
+impl<'t> LedgerReader<'t> {
     /// Returns a reading that starts at `from`, with nothing read.
     pub fn new(transcript: &'t Transcript, from: Ordinal, kinds: Kinds<'t>) -> Self {
         Self {

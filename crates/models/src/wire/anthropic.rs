@@ -32,7 +32,7 @@ pub(super) fn post(request: &Request, terms: &Terms) -> Post {
         !request.tools.is_empty() && (request.tool_choice == ToolChoice::Auto || terms.tool_choice_none);
     // Thinking is valid only with the tools that it came with.
     let thinks = with_tools || request.tools.is_empty();
-    let mut body = Body { terms, thinks, system: Vec::new(), messages: Vec::new(), last: None };
+    let mut body = RequestBody { terms, thinks, system: Vec::new(), messages: Vec::new(), last: None };
     let mut marks = Vec::new();
     let places = cached_places(request, terms);
     for (at, item) in request.items.iter().enumerate() {
@@ -48,7 +48,7 @@ pub(super) fn post(request: &Request, terms: &Terms) -> Post {
     }
     marks.iter().for_each(|mark| body.mark(*mark));
     body.close();
-    let Body { system, messages, .. } = body;
+    let RequestBody { system, messages, .. } = body;
 
     let usual = || USUAL_OUTPUT.min(terms.window / 4).min(request.room.unwrap_or(u32::MAX));
     let max_tokens = most_output(request, terms).unwrap_or_else(usual).max(1);
@@ -105,7 +105,7 @@ fn set_mark(block: &mut Value) {
 }
 
 /// A body being built.
-struct Body<'a> {
+struct RequestBody<'a> {
     terms: &'a Terms,
     /// `true` if thinking is sent back.
     thinks: bool,
@@ -127,7 +127,7 @@ enum Place {
     Message(usize, usize),
 }
 
-impl Body<'_> {
+impl RequestBody<'_> {
     fn item(&mut self, item: &Item) {
         match item.role {
             Role::System => {

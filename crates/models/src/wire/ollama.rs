@@ -3,13 +3,14 @@
 
 use super::calls::Calls;
 use super::content::{self, Picture, Piece};
+use super::joined::{Joined, join};
 use super::openai_chat::function;
 use super::{Post, Reader, Terms, cannot_be_read, ended_early, number_of};
 use crate::error::Refusal;
 use crate::{ModelError, OnProgress, Progress};
 use engine::delta::Delta;
 use engine::message::Usage;
-use engine::prompt::item::{Item, Role};
+use engine::prompt::item::Item;
 use engine::prompt::request::{Answer, Request, StopReason, ToolChoice};
 use engine::text::json;
 use serde_json::{Map, Value, json};
@@ -42,24 +43,10 @@ pub fn post(request: &Request, terms: &Terms) -> Post {
     Post { path: "/api/chat", headers: Vec::new(), body: body.into() }
 }
 
-/// A message of neighbouring items of one role.
-struct Message<'a> {
-    role: Role,
-    pieces: Vec<Piece<'a>>,
-    items: Vec<&'a Item>,
-}
-
 fn messages(request: &Request, images: bool) -> Vec<Value> {
-    let mut messages: Vec<Message<'_>> = Vec::new();
+    let mut messages: Vec<Joined<'_, Piece<'_>>> = Vec::new();
     for item in &request.items {
-        let pieces = content::pieces(item, images);
-        match messages.last_mut().filter(|last| content::are_one(last.role, item.role)) {
-            Some(last) => {
-                last.pieces.extend(pieces);
-                last.items.push(item);
-            }
-            None => messages.push(Message { role: item.role, pieces, items: vec![item] }),
-        }
+        join(&mut messages, item, content::pieces(item, images));
     }
     let calls = || request.items.iter().flat_map(|item| &item.calls);
     let tool_name = |item: &Item| {
@@ -67,51 +54,43 @@ fn messages(request: &Request, images: bool) -> Vec<Value> {
             .find(|call| Some(&call.id) == item.call_id.as_ref())
             .map(|call| content::tool_name(&call.name).into_owned())
     };
-    messages.into_iter().map(|message| message.value(tool_name)).collect()
+    messages.into_iter().map(|message| wire_message(message, tool_name)).collect()
 }
 
-impl Message<'_> {
-    fn value(mut self, tool_name: impl Fn(&Item) -> Option<String>) -> Value {
-        let role = match self.role {
-            Role::System => "system",
-            Role::User => "user",
-            Role::Assistant => "assistant",
-            Role::Tool => "tool",
-        };
-        // Ollama accepts images by value alone.
-        for piece in &mut self.pieces {
-            if matches!(piece, Piece::Picture(Picture::Address(_))) {
-                *piece = Piece::Text(content::NO_PICTURE.into());
-            }
+fn wire_message(mut joined: Joined<'_, Piece<'_>>, tool_name: impl Fn(&Item) -> Option<String>) -> Value {
+    // Ollama accepts images by value alone.
+    for piece in &mut joined.pieces {
+        if matches!(piece, Piece::Picture(Picture::Address(_))) {
+            *piece = Piece::Text(content::NO_PICTURE.into());
         }
-        let mut message = Map::new();
-        message.insert("role".into(), role.into());
-        message.insert("content".into(), content::text(&self.pieces).into());
-        let pictures = self.pieces.iter().filter_map(|piece| match piece {
-            Piece::Picture(Picture::Value { base64, .. }) => Some(Value::from(*base64)),
-            Piece::Picture(Picture::Address(_)) | Piece::Text(_) => None,
-        });
-        put_list(&mut message, "images", pictures.collect());
-        let thought: String =
-            self.items.iter().flat_map(|item| &item.parts).filter_map(content::thought).collect();
-        if !thought.is_empty() {
-            message.insert("thinking".into(), thought.into());
-        }
-        let calls = self.items.iter().flat_map(|item| &item.calls).map(|call| {
-            let (name, arguments) = (content::tool_name(&call.name), content::arguments(&call.arguments));
-            let function = json!({"name": name, "arguments": arguments});
-            json!({"id": call.id.as_str(), "function": function})
-        });
-        put_list(&mut message, "tool_calls", calls.collect());
-        if let Some((item, id)) = self.items.first().and_then(|item| Some((item, item.call_id.as_ref()?))) {
-            // Older servers use the name, newer ones the id.
-            if let Some(name) = tool_name(item) {
-                message.insert("tool_name".into(), name.into());
-            }
-            message.insert("tool_call_id".into(), id.as_str().into());
-        }
-        message.into()
     }
+    let mut message = Map::new();
+    message.insert("role".into(), joined.role_name().into());
+    message.insert("content".into(), content::text(&joined.pieces).into());
+    let pictures = joined.pieces.iter().filter_map(|piece| match piece {
+        Piece::Picture(Picture::Value { base64, .. }) => Some(Value::from(*base64)),
+        Piece::Picture(Picture::Address(_)) | Piece::Text(_) => None,
+    });
+    put_list(&mut message, "images", pictures.collect());
+    let thought: String =
+        joined.items.iter().flat_map(|item| &item.parts).filter_map(content::thought).collect();
+    if !thought.is_empty() {
+        message.insert("thinking".into(), thought.into());
+    }
+    let calls = joined.items.iter().flat_map(|item| &item.calls).map(|call| {
+        let (name, arguments) = (content::tool_name(&call.name), content::arguments(&call.arguments));
+        let function = json!({"name": name, "arguments": arguments});
+        json!({"id": call.id.as_str(), "function": function})
+    });
+    put_list(&mut message, "tool_calls", calls.collect());
+    if let Some((item, id)) = joined.items.first().and_then(|item| Some((item, item.call_id.as_ref()?))) {
+        // Older servers use the name, newer ones the id.
+        if let Some(name) = tool_name(item) {
+            message.insert("tool_name".into(), name.into());
+        }
+        message.insert("tool_call_id".into(), id.as_str().into());
+    }
+    message.into()
 }
 
 fn put_list(message: &mut Map<String, Value>, key: &str, list: Vec<Value>) {

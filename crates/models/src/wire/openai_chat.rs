@@ -4,10 +4,11 @@ mod reader;
 
 use super::blocks::own;
 use super::content::{self, Piece};
+use super::joined::{Joined, join};
 use super::{Post, Terms, cached_places};
 use crate::known::{self, takes_temperature};
 use engine::endpoint::Wire;
-use engine::prompt::item::{Item, ItemPart, Role};
+use engine::prompt::item::{ItemPart, Role};
 use engine::prompt::request::{Request, ToolChoice};
 pub use reader::Chat;
 use serde_json::{Map, Value, json};
@@ -130,13 +131,8 @@ pub(super) fn function(tool: &engine::prompt::item::Tool) -> Value {
     }})
 }
 
-/// A message being built from neighbouring items of one role.
-struct Message<'a> {
-    role: Role,
-    /// The content; `true` marks a cache breakpoint.
-    pieces: Vec<(Piece<'a>, bool)>,
-    items: Vec<&'a Item>,
-}
+/// A message whose pieces say whether they mark a cache breakpoint.
+type Marked<'a> = Joined<'a, (Piece<'a>, bool)>;
 
 fn messages(request: &Request, terms: &Terms, manners: ServerQuirks) -> Vec<Value> {
     let mut breakpoints = BTreeSet::new();
@@ -144,7 +140,7 @@ fn messages(request: &Request, terms: &Terms, manners: ServerQuirks) -> Vec<Valu
         let places: BTreeSet<usize> = cached_places(request, terms).into_iter().collect();
         breakpoints.extend(places.into_iter().rev().take(MOST_BREAKPOINTS));
     }
-    let mut messages: Vec<Message<'_>> = Vec::new();
+    let mut messages: Vec<Marked<'_>> = Vec::new();
     let mut pictures = Vec::new();
     for (at, item) in request.items.iter().enumerate() {
         if item.role != Role::Tool {
@@ -160,73 +156,59 @@ fn messages(request: &Request, terms: &Terms, manners: ServerQuirks) -> Vec<Valu
         if let Some((_, is_marked)) = pieces.last_mut() {
             *is_marked = breakpoints.contains(&at);
         }
-        match messages.last_mut().filter(|last| content::are_one(last.role, item.role)) {
-            Some(last) => {
-                last.pieces.extend(pieces);
-                last.items.push(item);
-            }
-            None => messages.push(Message { role: item.role, pieces, items: vec![item] }),
-        }
+        join(&mut messages, item, pieces);
     }
     put_pictures(&mut messages, &mut pictures);
-    messages.into_iter().map(|message| message.value(manners, &terms.model)).collect()
+    messages.into_iter().map(|message| wire_message(message, manners, &terms.model)).collect()
 }
 
-fn put_pictures<'a>(messages: &mut Vec<Message<'a>>, pictures: &mut Vec<Piece<'a>>) {
+fn put_pictures<'a>(messages: &mut Vec<Marked<'a>>, pictures: &mut Vec<Piece<'a>>) {
     if !pictures.is_empty() {
         let title = Piece::Text(PICTURES.into());
         let pieces = std::iter::once(title).chain(pictures.drain(..)).map(|piece| (piece, false)).collect();
-        messages.push(Message { role: Role::User, pieces, items: Vec::new() });
+        messages.push(Joined { role: Role::User, pieces, items: Vec::new() });
     }
 }
 
-impl Message<'_> {
-    fn value(self, manners: ServerQuirks, model: &str) -> Value {
-        let role = match self.role {
-            Role::System => "system",
-            Role::User => "user",
-            Role::Assistant => "assistant",
-            Role::Tool => "tool",
-        };
-        let calls = self.items.iter().flat_map(|item| &item.calls);
-        let calls: Vec<Value> = calls.map(|called| call(called, manners)).collect();
-        let mut message = Map::new();
-        message.insert("role".into(), role.into());
-        if let Some(id) = self.items.first().and_then(|item| item.call_id.as_ref()) {
-            message.insert("tool_call_id".into(), manners.call_id(id.as_str()).into());
-        }
-        if self.role == Role::Assistant {
-            self.put_thinking(&mut message, manners.thinking, model, !calls.is_empty());
-        }
-        let is_silent = self.pieces.is_empty() && !calls.is_empty();
-        message.insert("content".into(), if is_silent { Value::Null } else { contents(self.pieces) });
-        if !calls.is_empty() {
-            message.insert("tool_calls".into(), calls.into());
-        }
-        message.into()
+fn wire_message(joined: Marked<'_>, manners: ServerQuirks, model: &str) -> Value {
+    let calls = joined.items.iter().flat_map(|item| &item.calls);
+    let calls: Vec<Value> = calls.map(|called| call(called, manners)).collect();
+    let mut message = Map::new();
+    message.insert("role".into(), joined.role_name().into());
+    if let Some(id) = joined.items.first().and_then(|item| item.call_id.as_ref()) {
+        message.insert("tool_call_id".into(), manners.call_id(id.as_str()).into());
     }
+    if joined.role == Role::Assistant {
+        put_thinking(&joined, &mut message, manners.thinking, model, !calls.is_empty());
+    }
+    let is_silent = joined.pieces.is_empty() && !calls.is_empty();
+    message.insert("content".into(), if is_silent { Value::Null } else { contents(joined.pieces) });
+    if !calls.is_empty() {
+        message.insert("tool_calls".into(), calls.into());
+    }
+    message.into()
+}
 
-    fn put_thinking(
-        &self,
-        message: &mut Map<String, Value>,
-        thinking: Thinking,
-        model: &str,
-        has_calls: bool,
-    ) {
-        let parts = self.items.iter().flat_map(|item| &item.parts);
-        match thinking {
-            Thinking::Nothing => {}
-            Thinking::Details => {
-                let details: Vec<Value> = parts.filter_map(|part| detail(part, model)).collect();
-                if !details.is_empty() {
-                    message.insert("reasoning_details".into(), details.into());
-                }
+fn put_thinking(
+    joined: &Marked<'_>,
+    message: &mut Map<String, Value>,
+    thinking: Thinking,
+    model: &str,
+    has_calls: bool,
+) {
+    let parts = joined.items.iter().flat_map(|item| &item.parts);
+    match thinking {
+        Thinking::Nothing => {}
+        Thinking::Details => {
+            let details: Vec<Value> = parts.filter_map(|part| detail(part, model)).collect();
+            if !details.is_empty() {
+                message.insert("reasoning_details".into(), details.into());
             }
-            Thinking::WithCalls => {
-                if has_calls {
-                    let thought: String = parts.filter_map(content::thought).collect();
-                    message.insert("reasoning_content".into(), thought.into());
-                }
+        }
+        Thinking::WithCalls => {
+            if has_calls {
+                let thought: String = parts.filter_map(content::thought).collect();
+                message.insert("reasoning_content".into(), thought.into());
             }
         }
     }

@@ -6,7 +6,7 @@ use crate::ledger::{LedgerPage, LedgerQuery};
 use crate::values::ledger::Cursor;
 use crate::values::refusal::Refusal;
 use engine::compact::known_tools::Kinds;
-use engine::compact::ledger::Reading;
+use engine::compact::ledger::LedgerReader;
 use engine::id::Ordinal;
 
 /// Returns a page of the ledger of what the compaction in force hides.
@@ -26,7 +26,7 @@ pub(crate) fn ledger(conversation: &Conversation, query: LedgerQuery) -> Result<
     let Some(record) = in_force else { return Ok(LedgerPage::default()) };
     let kinds =
         Kinds { named: &conversation.settings().policy.tool_kinds, declared: &conversation.fixed().tools };
-    let whole = Reading::new(conversation.transcript(), Ordinal(0), kinds).of(record);
+    let whole = LedgerReader::new(conversation.transcript(), Ordinal(0), kinds).of(record);
     let page = whole.page(skip, query.limit);
     Ok(LedgerPage {
         compaction: Some(record.id.clone()),

@@ -14,7 +14,7 @@ use engine::id::{CallId, Generation, SessionId, Time};
 use engine::message::{Content, ToolCall, ToolResult};
 use engine::prompt::item::{Approval, Item, Role, Tool};
 use engine::prompt::linearize::pair_faults;
-use engine::prompt::request::{Answer as Said, Request, StopReason, ToolChoice};
+use engine::prompt::request::{Answer as ModelAnswer, Request, StopReason, ToolChoice};
 use engine::scope::Scope;
 use engine::search;
 use engine::tokens::QuarterOfChars;
@@ -262,7 +262,7 @@ impl Bench {
 
     /// Ends a model call with an answer that makes these tool calls.
     pub fn answer(&mut self, call: ModelCallId, calls: Vec<ToolCall>) {
-        let said = Said { parts: None, calls: Some(calls), stop: StopReason::End, usage: None };
+        let said = ModelAnswer { parts: None, calls: Some(calls), stop: StopReason::End, usage: None };
         self.step(Input::ModelDone(call, Ok(said)));
     }
 

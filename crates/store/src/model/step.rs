@@ -33,7 +33,7 @@ pub(super) struct StoredSession {
 }
 
 /// A step in progress: the changed sessions, over those that exist.
-pub(super) struct Step<'a> {
+pub(super) struct PendingStep<'a> {
     sessions: &'a BTreeMap<SessionId, StoredSession>,
     changed: BTreeMap<SessionId, StoredSession>,
 }
@@ -138,7 +138,7 @@ impl StoredSession {
             Write::Dequeue(item) => self.queue.retain(|there| there.id != *item),
             Write::Key { key, accepted } => self.remember(key, accepted),
             Write::Draft(draft) => self.draft.clone_from(draft),
-            // Handled by `Step`: these concern more than one session.
+            // Handled by `PendingStep`: these concern more than one session.
             Write::Head(_) | Write::Fork { .. } | Write::Branch { .. } => {}
         }
         Ok(())
@@ -191,7 +191,7 @@ impl StoredSession {
     }
 }
 
-impl<'a> Step<'a> {
+impl<'a> PendingStep<'a> {
     /// Applies these writes; returns the changed sessions.
     pub fn make(
         sessions: &'a BTreeMap<SessionId, StoredSession>,
