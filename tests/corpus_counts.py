@@ -16,6 +16,10 @@ from pathlib import Path
 # Each reader yields rows in order: ("system",), ("user",), ("assistant", text, [call ids]), ("result", call id).
 
 
+# What Claude Code writes for a command that printed nothing.
+NO_OUTPUT = "<local-command-stdout></local-command-stdout>"
+
+
 def records(path):
     return [json.loads(line) for line in path.read_text(encoding="utf-8").splitlines()]
 
@@ -38,7 +42,7 @@ def claude_code(path):
             calls[key][2] += [block["id"] for block in blocks if block["type"] == "tool_use"]
         else:
             rows += [("result", block["tool_use_id"]) for block in blocks if block["type"] == "tool_result"]
-            if any(block["type"] != "tool_result" for block in blocks):
+            if any(block["type"] != "tool_result" for block in blocks) and text != NO_OUTPUT:
                 rows.append(("user",))
     return rows
 

@@ -22,7 +22,7 @@ use std::process::{Command, Stdio};
 /// Transcripts with format and the counts of `tests/corpus_counts.py`: messages, turns, rounds, calls,
 /// results, calls without a result, renders.
 const FILES: [(&str, &str, [u64; 7]); 9] = [
-    ("claude-code-session-four.jsonl", "claude-code", [63, 3, 30, 27, 27, 0, 30]),
+    ("claude-code-session-four.jsonl", "claude-code", [62, 3, 30, 27, 27, 0, 30]),
     ("vscode-claude-session.jsonl", "claude-code", [43, 2, 15, 25, 25, 0, 15]),
     ("pi-large-session.jsonl", "pi", [914, 88, 439, 391, 373, 18, 453]),
     ("vscode-copilot-chat-mcp.json", "vscode-chat", [8, 1, 4, 3, 3, 0, 4]),

@@ -1,16 +1,29 @@
-//! Session files of Cline (`.messages.json`): one JSON value with messages whose content is a list of blocks.
+//! Sessions of Cline, in two forms: a session file (`.messages.json`), one object with messages whose content is a list
+//! of blocks; and the history of a task (`api_conversation_history.json`), the list of such messages alone, or under
+//! `messages` or `apiConversationHistory` of an object. Models that cannot call tools write calls as text, which
+//! `written` restores.
+
+mod written;
 
 use super::json::{Object, each_item, iso_time, needed, needed_list, number, object, owned, text, whole};
+use super::noise::apart;
 use super::parts::{Said, contents, joined, reported, results_and_words, said};
 use super::{Format, Import, ImportError};
 use engine::message::{Body, Content, Usage};
 use serde_json::Value;
 
+/// The keys of the list of messages.
+pub(super) const LISTS: [&str; 2] = ["messages", "apiConversationHistory"];
+
 /// Reads every message. The system text follows the messages in the file and precedes them in the import.
 pub(super) fn read(bytes: &[u8]) -> Result<Import, ImportError> {
     let mut import = Import::new(Format::Cline);
     let root = whole(bytes, &mut import)?;
-    let messages = needed_list(&root, "messages", &import)?;
+    let listed = LISTS.into_iter().find_map(|key| root.get(key).and_then(Value::as_array));
+    let messages = match (&root, listed) {
+        (Value::Array(messages), _) | (_, Some(messages)) => messages.as_slice(),
+        (root, None) => needed_list(root, "messages", &import)?,
+    };
     if let Some(words) = root.get("system_prompt").and_then(Value::as_str) {
         import.push_system(words, None);
     }
@@ -33,6 +46,9 @@ fn take(import: &mut Import, place: &str, message: &Object) -> Result<(), String
         "user" => {
             let content = content.ok_or("has no `content`")?;
             let (results, words) = results_and_words(content, place, import, result)?;
+            let had_results = !results.is_empty();
+            let words = words.map(|words| if had_results { words } else { written::results(import, words) });
+            let words = words.map(apart).filter(|words| !words.is_empty());
             let bodies = results.into_iter().map(Body::Tool).chain(words.map(Body::User));
             for (nth, body) in bodies.enumerate() {
                 let id =
@@ -42,19 +58,33 @@ fn take(import: &mut Import, place: &str, message: &Object) -> Result<(), String
         }
         "assistant" => {
             let Said { parts, calls } = said(content, place, import)?;
-            let usage = object(message, "metrics").map(|metrics| Usage {
-                input_tokens: number(metrics, "inputTokens"),
-                output_tokens: number(metrics, "outputTokens"),
-                cached_input_tokens: number(metrics, "cacheReadTokens"),
-                cache_write_input_tokens: number(metrics, "cacheWriteTokens"),
-                reasoning_tokens: None,
-            });
-            let model = object(message, "modelInfo").and_then(|model| text(model, "id"));
+            let usage = object(message, "metrics").map(usage);
+            let model =
+                object(message, "modelInfo").and_then(|model| text(model, "id").or(text(model, "modelId")));
             import.push(Body::Assistant { parts, calls, beside: reported(usage, model) }, id, time);
         }
         unknown => return Err(format!("is a message of an unknown role, `{unknown}`")),
     }
     Ok(())
+}
+
+/// The usage of a model call: flat in session files, under `tokens` in the history of a task.
+fn usage(metrics: &Object) -> Usage {
+    match object(metrics, "tokens") {
+        Some(tokens) => Usage {
+            input_tokens: number(tokens, "prompt"),
+            output_tokens: number(tokens, "completion"),
+            cached_input_tokens: number(tokens, "cached"),
+            ..Usage::default()
+        },
+        None => Usage {
+            input_tokens: number(metrics, "inputTokens"),
+            output_tokens: number(metrics, "outputTokens"),
+            cached_input_tokens: number(metrics, "cacheReadTokens"),
+            cache_write_input_tokens: number(metrics, "cacheWriteTokens"),
+            reasoning_tokens: None,
+        },
+    }
 }
 
 /// The content of a tool result: text, blocks, or any other value as JSON, as a model is shown it.

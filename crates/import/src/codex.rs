@@ -1,5 +1,5 @@
 //! Session files of Codex, in its two forms: the log of its terminal interface, with events and deltas, and
-//! rollouts, with whole items. This file reads the log; `rollout` reads rollouts, `keys` the typed line, and
+//! rollouts, with whole items, with and without an envelope. This file reads the log; `rollout` reads rollouts, `keys` the typed line, and
 //! `talk` assembles messages.
 
 mod keys;

@@ -4,18 +4,20 @@
 //! The rule of every format: readable records are imported, unreadable ones are reported with their place and a
 //! reason, and a summary that the source made of its own history becomes a recorded compaction, never a message.
 
+mod aider;
 mod chatreplay;
 mod claude_code;
 mod cline;
 mod codex;
-mod completions;
 mod detect;
-mod json;
+mod gemini;
 mod jsonl;
 mod markdown;
+mod messages;
+mod opencode;
 mod openhands;
-mod parts;
 mod pi;
+mod shared;
 mod store;
 mod swe_agent;
 pub mod trajectory;
@@ -25,8 +27,9 @@ pub use detect::detect;
 pub use jsonl::export_jsonl;
 pub use markdown::export_markdown;
 
-use engine::message::{Body, NewMessage, SYSTEM_IN_HISTORY};
+use engine::message::{Body, Content, NewMessage, SYSTEM_IN_HISTORY};
 use engine::prompt::item::Tool;
+use shared::{completions, json, noise, parts, verdict};
 use std::fmt;
 use std::str::FromStr;
 
@@ -45,10 +48,20 @@ pub enum Format {
     SweAgent,
     /// A session file of Codex: the log of its terminal interface, or a rollout.
     Codex,
-    /// A session file of Cline (`.messages.json`).
+    /// A session file of Cline (`.messages.json`), or the history of a task (`api_conversation_history.json`).
     Cline,
+    /// A recorded chat or a saved checkpoint of Gemini CLI.
+    GeminiCli,
+    /// A chat history of Aider (`.aider.chat.history.md`).
+    Aider,
+    /// A session of opencode: its export, or the records of its storage.
+    OpenCode,
     /// A log of one model call of OpenHands, with its whole history.
     OpenHands,
+    /// A list of messages in the form of OpenAI's chat completions, alone or as `messages` of an object.
+    OpenAi,
+    /// A list of messages in the form of Anthropic's Messages, alone or as `messages` of an object.
+    Anthropic,
     /// The native format: one entry per line.
     Jsonl,
     /// A trajectory: one object with its messages.
@@ -57,7 +70,7 @@ pub enum Format {
 
 impl Format {
     /// Every format, in the order in which users see them listed.
-    pub const ALL: [Format; 10] = [
+    pub const ALL: [Format; 15] = [
         Format::ClaudeCode,
         Format::Pi,
         Format::VscodeChat,
@@ -65,7 +78,12 @@ impl Format {
         Format::SweAgent,
         Format::Codex,
         Format::Cline,
+        Format::GeminiCli,
+        Format::Aider,
+        Format::OpenCode,
         Format::OpenHands,
+        Format::OpenAi,
+        Format::Anthropic,
         Format::Jsonl,
         Format::Trajectory,
     ];
@@ -80,7 +98,12 @@ impl Format {
             Format::SweAgent => "swe-agent",
             Format::Codex => "codex",
             Format::Cline => "cline",
+            Format::GeminiCli => "gemini-cli",
+            Format::Aider => "aider",
+            Format::OpenCode => "opencode",
             Format::OpenHands => "openhands",
+            Format::OpenAi => "openai",
+            Format::Anthropic => "anthropic",
             Format::Jsonl => "jsonl",
             Format::Trajectory => "trajectory",
         }
@@ -246,6 +269,11 @@ pub fn import(bytes: &[u8], format: Option<Format>) -> Result<Import, ImportErro
         Format::SweAgent => swe_agent::read(bytes)?,
         Format::Codex => codex::read(bytes),
         Format::Cline => cline::read(bytes)?,
+        Format::GeminiCli => gemini::read(bytes)?,
+        Format::Aider => aider::read(bytes)?,
+        Format::OpenCode => opencode::read(bytes)?,
+        Format::OpenAi => messages::read_openai(bytes)?,
+        Format::Anthropic => messages::read_anthropic(bytes)?,
         Format::OpenHands => openhands::read(bytes)?,
         Format::Jsonl => return jsonl::read(bytes),
         Format::Trajectory => return trajectory::import(bytes),
@@ -288,6 +316,16 @@ impl Import {
         let message = NewMessage { external_id, created_at, ..NewMessage::new(body) };
         self.entries.push(Entry::Message(message));
         self.entries.len() - 1
+    }
+
+    /// Appends a message of the role `user`, with what a program put there as attachments; drops it if nothing is
+    /// left.
+    fn push_user(&mut self, parts: Vec<Content>, external_id: Option<String>, created_at: Option<String>) {
+        let is_empty = parts.is_empty();
+        let parts = noise::apart(parts);
+        if is_empty || !parts.is_empty() {
+            self.push(Body::User(parts), external_id, created_at);
+        }
     }
 
     /// Appends a stored system message. The first one also becomes the session's system text.

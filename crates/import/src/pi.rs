@@ -2,6 +2,7 @@
 //! with branches, an abandoned branch stays where it was written.
 
 use super::json::{Object, code, each_record, flag, needed, number, object, owned, sum, text};
+use super::noise::{all_attached, apart, attached};
 use super::parts::{Said, contents, reported, said, stated_code};
 use super::{Entry, Format, Import};
 use engine::message::{Body, Content, ToolResult, Usage};
@@ -48,7 +49,8 @@ impl Reader {
                 Ok(())
             }
             "custom_message" => {
-                let parts = contents(record.get("content"), place, import)?;
+                // Written by an extension, not by the user.
+                let parts = all_attached("extension", contents(record.get("content"), place, import)?);
                 import.push(Body::User(parts), owned(record, "id"), owned(record, "timestamp"));
                 Ok(())
             }
@@ -72,8 +74,9 @@ fn message(import: &mut Import, place: &str, record: &Object) -> Result<(), Stri
     let message = object(record, "message").ok_or("has no `message`")?;
     let mut visible = true;
     let body = match needed(message, "role")? {
-        // A message of an extension (role `custom`) is sent to the model as a user's.
-        "user" | "custom" => Body::User(contents(message.get("content"), place, import)?),
+        "user" => Body::User(apart(contents(message.get("content"), place, import)?)),
+        // A message of an extension, which is sent to the model with the user's role.
+        "custom" => Body::User(all_attached("extension", contents(message.get("content"), place, import)?)),
         "assistant" => {
             let Said { parts, calls } = said(message.get("content"), place, import)?;
             let usage = object(message, "usage").map(|usage| Usage {
@@ -98,7 +101,7 @@ fn message(import: &mut Import, place: &str, record: &Object) -> Result<(), Stri
         }
         "bashExecution" => {
             visible = !flag(message, "excludeFromContext");
-            Body::User(vec![Content::Text(command_of_the_user(message)?.into())])
+            Body::User(attached("command", &command_of_the_user(message)?).into_iter().collect())
         }
         "branchSummary" => {
             Body::Event { kind: "branch_summary".into(), text: needed(message, "summary")?.into() }
@@ -133,7 +136,8 @@ fn command_of_the_user(message: &Object) -> Result<String, String> {
 mod tests {
     use super::*;
     use crate::{RecordedCompaction, import};
-    use engine::message::{Image, NewMessage};
+    use engine::message::Image;
+    use engine::message::attachment::Attachment;
 
     fn read_lines(lines: &[&str]) -> Import {
         import(lines.join("\n").as_bytes(), None).unwrap()
@@ -170,10 +174,8 @@ mod tests {
             Entry::Message(message) => message.clone(),
             Entry::Compaction(_) => panic!("a message"),
         };
-        assert_eq!(
-            body(0).body,
-            NewMessage::user("Ran `ls`\n```\na\n```\n\nCommand exited with code 2").body
-        );
+        let ran = Attachment::new("command", "Ran `ls`\n```\na\n```\n\nCommand exited with code 2");
+        assert_eq!(body(0).body, Body::User(vec![Content::Attachment(ran)]));
         assert!(!body(0).visible_to_model);
         let picture = Image { media_type: "image/png".into(), data: "AA".into() };
         assert_eq!(body(1).body, Body::User(vec![Content::Image(picture)]));

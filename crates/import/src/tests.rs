@@ -23,7 +23,7 @@ use std::path::PathBuf;
 /// A transcript of the corpus with the counts of `tests/corpus_counts.py`: messages, user and assistant
 /// messages among them, turns, rounds, calls, results, calls without a result.
 const FILES: [(&str, Format, [usize; 8]); 9] = [
-    ("claude-code-session-four.jsonl", Format::ClaudeCode, [63, 6, 30, 3, 30, 27, 27, 0]),
+    ("claude-code-session-four.jsonl", Format::ClaudeCode, [62, 5, 30, 3, 30, 27, 27, 0]),
     ("vscode-claude-session.jsonl", Format::ClaudeCode, [43, 3, 15, 2, 15, 25, 25, 0]),
     ("pi-large-session.jsonl", Format::Pi, [914, 88, 453, 88, 439, 391, 373, 18]),
     ("vscode-copilot-chat-mcp.json", Format::VscodeChat, [8, 1, 4, 1, 4, 3, 3, 0]),
@@ -238,7 +238,7 @@ fn error_names_fault_place_and_remedy() {
         (
             message(b"hello", None),
             "unknown format; name the right one with --format; known: claude-code, pi, vscode-chat, chatreplay, \
-             swe-agent, codex, cline, openhands, jsonl, trajectory",
+             swe-agent, codex, cline, gemini-cli, aider, opencode, openhands, openai, anthropic, jsonl, trajectory",
         ),
         (
             message(b"{\"requests\": [\n  {\"message\": }", None),
@@ -266,7 +266,7 @@ fn error_names_fault_place_and_remedy() {
     for (found, expected) in cases {
         assert_eq!(found, expected);
     }
-    assert_eq!("aider".parse::<Format>(), Err(ImportError::UnknownFormat { known: names() }));
+    assert_eq!("cursor".parse::<Format>(), Err(ImportError::UnknownFormat { known: names() }));
     assert!(Format::ALL.into_iter().all(|format| format.name().parse() == Ok(format)));
 }
 

@@ -1,18 +1,20 @@
 //! Rollouts of Codex: one item per line, as sent to or received from the model. Events repeat the items and
-//! are ignored, except for token usage.
+//! are ignored, except for token usage. Until the autumn of 2025 the lines were flat: the session's own
+//! (`{id, timestamp, instructions}`), then the items without an envelope, and states (`record_type`).
 
 use super::talk::{Talk, TextKind};
 use super::usage;
 use crate::Import;
-use crate::json::{Object, arguments, code, list, needed, object, text};
-use crate::parts::{contents, joined};
+use crate::shared::json::{Object, arguments, code, list, needed, object, text};
+use crate::shared::parts::{contents, joined};
+use crate::shared::verdict::refusal;
 use engine::message::{Content, ToolResult};
 use engine::text::json;
 use serde_json::{Value, json};
 
 pub(super) fn take(talk: &mut Talk, import: &mut Import, place: &str, record: &Object) -> Result<(), String> {
+    let Some(payload) = object(record, "payload") else { return flat(talk, import, place, record) };
     let kind = needed(record, "type")?;
-    let payload = object(record, "payload").ok_or("has no `payload`")?;
     match kind {
         "session_meta" => {
             let base = object(payload, "base_instructions").and_then(|base| text(base, "text"));
@@ -40,12 +42,33 @@ pub(super) fn take(talk: &mut Talk, import: &mut Import, place: &str, record: &O
     }
 }
 
+/// The types of lines that have an envelope.
+pub(super) const ENVELOPES: [&str; 5] =
+    ["session_meta", "response_item", "event_msg", "turn_context", "compacted"];
+
+/// Reads a line without an envelope.
+fn flat(talk: &mut Talk, import: &mut Import, place: &str, record: &Object) -> Result<(), String> {
+    match text(record, "type") {
+        Some(kind) if ENVELOPES.contains(&kind) => Err("has no `payload`".into()),
+        Some(_) => item(talk, import, place, record),
+        // A state: the id of the last response.
+        None if record.contains_key("record_type") => Ok(()),
+        None if record.contains_key("id") && record.contains_key("timestamp") => {
+            if let Some(words) = text(record, "instructions") {
+                talk.system(words);
+            }
+            Ok(())
+        }
+        None => Err("has no text in `type`".into()),
+    }
+}
+
 fn item(talk: &mut Talk, import: &mut Import, place: &str, item: &Object) -> Result<(), String> {
     match needed(item, "type")? {
         "message" => {
             let parts = contents(item.get("content"), place, import)?;
             match needed(item, "role")? {
-                "user" => talk.user(parts),
+                "user" => talk.said(parts),
                 "assistant" => {
                     parts.iter().filter_map(Content::text).for_each(|said| talk.whole(TextKind::Words, said))
                 }
@@ -72,7 +95,9 @@ fn item(talk: &mut Talk, import: &mut Import, place: &str, item: &Object) -> Res
         }
         "function_call_output" | "custom_tool_call_output" => {
             let call = needed(item, "call_id")?.to_owned();
-            talk.result(output(call, item.get("output"), place, import)?);
+            let mut result = output(call, item.get("output"), place, import)?;
+            result.verdict = refusal(&result.content);
+            talk.result(result);
         }
         // A snapshot of the folder for the program's own undo.
         "ghost_snapshot" => {}

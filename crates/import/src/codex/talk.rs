@@ -2,6 +2,7 @@
 //! the record formats.
 
 use crate::Import;
+use crate::shared::noise;
 use engine::message::{AssistantPart, Beside, Body, Content, ToolCall, ToolResult, Usage};
 use std::collections::BTreeMap;
 
@@ -63,6 +64,14 @@ impl Talk {
 
     pub(super) fn user(&mut self, parts: Vec<Content>) {
         self.pieces.push(Fragment::Other(Body::User(parts), self.time.clone()));
+    }
+
+    /// Adds a message of the role `user`, with what the program put there as attachments.
+    pub(super) fn said(&mut self, parts: Vec<Content>) {
+        let parts = noise::apart(parts);
+        if !parts.is_empty() {
+            self.user(parts);
+        }
     }
 
     /// Returns the user's message if it is the last piece.

@@ -2,7 +2,8 @@
 
 use super::bytes;
 use crate::{Entry, Format, Import, import};
-use engine::message::{AssistantPart, Body, Content};
+use engine::message::attachment::Attachment;
+use engine::message::{AssistantPart, Body, Content, SYSTEM_IN_HISTORY, ToolCall, ToolResult, Verdict};
 use serde_json::{Value, json};
 
 /// One line of text for each entry.
@@ -317,7 +318,6 @@ fn rollout_is_read_by_its_items() {
         [
             "system Be brief.",
             "system Ask first.",
-            "user <environment_context>\n</environment_context>",
             "user go|picture",
             r#"model (**Plan**) I look. [a shell {"command": ["ls"]}] [b apply_patch {"input":"*** Begin"}]"#,
             "tool a \"a\\n\" exit 0",
@@ -357,4 +357,38 @@ fn base64_is_read_up_to_the_first_invalid_digit() {
     {
         assert_eq!(bytes(Some(&json!(text))), expected.as_bytes(), "{text}");
     }
+}
+
+#[test]
+fn flat_rollout_is_read_as_one_with_envelopes() {
+    let lines = [
+        r#"{"id":"s","timestamp":"2025-06-01T00:00:00Z","instructions":"be brief","git":{}}"#,
+        r#"{"record_type":"state","previous_response_id":"r"}"#,
+        r#"{"type":"message","id":null,"role":"user","content":[{"type":"input_text","text":"<environment_context>\ncwd\n</environment_context>"}]}"#,
+        r#"{"type":"message","id":null,"role":"user","content":[{"type":"input_text","text":"list"}]}"#,
+        r#"{"type":"function_call","name":"shell","arguments":"{\"command\":[\"ls\"]}","call_id":"c"}"#,
+        r#"{"type":"function_call_output","call_id":"c","output":"exec command rejected by user"}"#,
+        r#"{"type":"message","id":null,"role":"assistant","content":[{"type":"output_text","text":"I wait."}]}"#,
+    ];
+    let read = import(lines.join("\n").as_bytes(), None).unwrap();
+    assert_eq!((read.format, read.skipped), (Format::Codex, vec![]));
+    let body = |entry| match entry {
+        Entry::Message(message) => Some(message.body),
+        Entry::Compaction(_) => None,
+    };
+    let refused = ToolResult {
+        call: "c".into(),
+        content: vec![Content::Text("exec command rejected by user".into())],
+        verdict: Some(Verdict { approved: false, note: None }),
+        ..ToolResult::default()
+    };
+    let expected = vec![
+        Body::Event { kind: SYSTEM_IN_HISTORY.into(), text: "be brief".into() },
+        Body::User(vec![Content::Attachment(Attachment::new("environment_context", "cwd"))]),
+        Body::User(vec![Content::Text("list".into())]),
+        Body::assistant("", vec![ToolCall::new("c", "shell", r#"{"command":["ls"]}"#)]),
+        Body::Tool(refused),
+        Body::assistant("I wait.", vec![]),
+    ];
+    assert_eq!(read.entries.into_iter().filter_map(body).collect::<Vec<_>>(), expected);
 }

@@ -96,7 +96,49 @@ pub(super) fn samples() -> Vec<(Format, Vec<Value>)> {
         "messages": [{"id": "t/m0", "turnId": "t/t0", "role": "user", "parts": [{"type": "text", "text": "u"}], "mark": 7},
             {"role": "assistant", "content": "a", "tool_calls": [call], "usage": {"prompt_tokens": 3}},
             {"role": "tool", "tool_call_id": "c", "content": "r"}, {"role": "plan", "content": "p"}]});
+    let api_history = json!([{"role": "user", "content": [{"type": "text", "text": "<task>\nt\n</task>"}, {"type": "text", "text": "<environment_details>e</environment_details>"}], "ts": 1},
+        {"role": "assistant", "content": "<f>\n<p>1</p>\n</f>", "metrics": {"tokens": {"prompt": 3, "completion": 1, "cached": 2}}, "modelInfo": {"modelId": "m"}},
+        {"role": "user", "content": [{"type": "text", "text": "[f for '1'] Result:"}, {"type": "text", "text": "The user denied this operation."}]}]);
+    let gemini = json!({"sessionId": "s", "projectHash": "h", "summary": "t", "messages": [
+        {"id": "1", "timestamp": "t", "type": "user", "content": [{"text": "u"}, {"inlineData": {"mimeType": "image/png", "data": "AA"}}]},
+        {"id": "2", "timestamp": "t", "type": "gemini", "content": "a", "thoughts": [{"subject": "s", "description": "d"}], "tokens": {"input": 3, "output": 1, "cached": 0, "thoughts": 1, "total": 5}, "model": "m",
+            "toolCalls": [{"id": "c", "name": "n", "args": {"a": 1}, "status": "success", "result": [{"functionResponse": {"id": "c", "name": "n", "response": {"output": "r"}}}]}]},
+        {"id": "3", "timestamp": "t", "type": "info", "content": "i"}]});
+    let checkpoint = json!({"history": [{"role": "user", "parts": [{"text": "<state_snapshot>s</state_snapshot>"}]},
+        {"role": "model", "parts": [{"text": "t", "thought": true}, {"functionCall": {"name": "n", "args": {}}}]},
+        {"role": "user", "parts": [{"functionResponse": {"name": "n", "response": {"error": "r"}}}]}]});
+    let opencode = json!({"info": {"id": "s", "title": "t"}, "messages": [
+        {"info": {"id": "1", "role": "user", "time": {"created": 1}}, "parts": [{"type": "text", "text": "u"}, {"type": "file", "mime": "image/png", "url": "data:image/png;base64,AA"}, {"type": "compaction", "tail_start_id": "1"}]},
+        {"info": {"id": "2", "role": "assistant", "modelID": "m", "tokens": {"input": 1, "output": 1, "reasoning": 0, "cache": {"read": 1, "write": 0}}}, "parts": [{"type": "step-start"}, {"type": "reasoning", "text": "t"},
+            {"type": "tool", "callID": "c", "tool": "n", "state": {"status": "completed", "input": {}, "output": "r", "metadata": {"exit": 0}}}, {"type": "step-finish", "tokens": {"input": 1}}]},
+        {"info": {"id": "3", "role": "assistant", "summary": true, "error": {"name": "e"}}, "parts": [{"type": "text", "text": "s"}]}]});
+    let records = vec![
+        json!({"id": "m1", "sessionID": "s", "role": "user"}),
+        json!({"id": "p1", "sessionID": "s", "messageID": "m1", "type": "text", "text": "u"}),
+        json!({"id": "s", "projectID": "p", "directory": "/", "title": "t"}),
+    ];
+    let openai = json!({"messages": [{"role": "system", "content": "s"}, {"role": "user", "content": [{"type": "text", "text": "u"}]},
+        {"role": "assistant", "content": null, "tool_calls": [call], "usage": {"prompt_tokens": 3, "prompt_tokens_details": {"cached_tokens": 1}}},
+        {"role": "tool", "tool_call_id": "c", "content": "r"}], "tools": [{"function": {"name": "f"}}]});
+    let anthropic = json!({"system": [{"type": "text", "text": "s"}], "messages": [{"role": "user", "content": "u"},
+        {"role": "assistant", "content": [{"type": "tool_use", "id": "c", "name": "f", "input": {}}], "usage": {"input_tokens": 3}},
+        {"role": "user", "content": [{"type": "tool_result", "tool_use_id": "c", "content": "r"}]}]});
+    let flat = vec![
+        json!({"id": "s", "timestamp": "t", "instructions": "i"}),
+        json!({"record_type": "state"}),
+        json!({"type": "message", "role": "user", "content": [{"type": "input_text", "text": "u"}]}),
+        json!({"type": "function_call", "name": "f", "arguments": "{}", "call_id": "c"}),
+        json!({"type": "function_call_output", "call_id": "c", "output": "exec command rejected by user"}),
+    ];
     vec![
+        (Format::Codex, flat),
+        (Format::Cline, vec![api_history]),
+        (Format::GeminiCli, vec![gemini]),
+        (Format::GeminiCli, vec![checkpoint]),
+        (Format::OpenCode, vec![opencode]),
+        (Format::OpenCode, records),
+        (Format::OpenAi, vec![openai]),
+        (Format::Anthropic, vec![anthropic]),
         (Format::ClaudeCode, claude),
         (Format::Pi, pi),
         (Format::VscodeChat, vec![vscode]),

@@ -1,14 +1,14 @@
 //! Messages in the form of chat completions, which several formats use. Each format handles system messages
 //! and roles of its own.
 
-use super::Import;
 use super::json::{Object, code, function_usage, list, needed, object, text};
 use super::parts::{contents, function_calls, said};
+use crate::Import;
 use engine::message::{AssistantPart, Beside, Body, ToolResult};
 use serde_json::Value;
 
 /// Reads a message of a user, a model or a tool; `None` for any other role.
-pub(super) fn body(row: &Object, place: &str, import: &mut Import) -> Result<Option<Body>, String> {
+pub(crate) fn body(row: &Object, place: &str, import: &mut Import) -> Result<Option<Body>, String> {
     let content = row.get("content");
     Ok(Some(match needed(row, "role")? {
         "user" => Body::User(contents(content, place, import)?),

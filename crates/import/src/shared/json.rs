@@ -1,16 +1,16 @@
 //! JSON input for all formats: parsing per line or whole, with the places of errors, and field accessors.
 //! Independent of formats and messages.
 
-use super::{Import, ImportError};
+use crate::{Import, ImportError};
 use engine::message::{Text, Usage};
 use engine::text::json::paired;
 use serde_json::{Map, Value};
 use std::time::{Duration, UNIX_EPOCH};
 
-pub(super) type Object = Map<String, Value>;
+pub(crate) type Object = Map<String, Value>;
 
 /// Strips a UTF-8 byte order mark; fails on those of UTF-16.
-pub(super) fn without_mark(bytes: &[u8]) -> Result<&[u8], ImportError> {
+pub(crate) fn without_mark(bytes: &[u8]) -> Result<&[u8], ImportError> {
     if bytes.starts_with(&[0xff, 0xfe]) || bytes.starts_with(&[0xfe, 0xff]) {
         return Err(ImportError::NotUtf8 { line: 1, byte: 0 });
     }
@@ -18,14 +18,14 @@ pub(super) fn without_mark(bytes: &[u8]) -> Result<&[u8], ImportError> {
 }
 
 /// The error for the first byte that is not UTF-8; `None` if there is none.
-pub(super) fn not_text(bytes: &[u8]) -> Option<ImportError> {
+pub(crate) fn not_text(bytes: &[u8]) -> Option<ImportError> {
     let byte = std::str::from_utf8(bytes).err()?.valid_up_to();
     let before = bytes.get(..byte).unwrap_or_default();
     Some(ImportError::NotUtf8 { line: 1 + before.iter().filter(|b| **b == b'\n').count(), byte })
 }
 
 /// Non-empty lines with their numbers from 1, trimmed.
-pub(super) fn lines(bytes: &[u8]) -> impl Iterator<Item = (usize, &[u8])> {
+pub(crate) fn lines(bytes: &[u8]) -> impl Iterator<Item = (usize, &[u8])> {
     bytes
         .split(|byte| *byte == b'\n')
         .map(<[u8]>::trim_ascii)
@@ -35,7 +35,7 @@ pub(super) fn lines(bytes: &[u8]) -> impl Iterator<Item = (usize, &[u8])> {
 }
 
 /// Calls `take` for each line's object with its place. Reports lines that are not objects or that `take` rejects.
-pub(super) fn each_record(
+pub(crate) fn each_record(
     bytes: &[u8],
     import: &mut Import,
     mut take: impl FnMut(&mut Import, &str, &Object) -> Result<(), String>,
@@ -73,23 +73,24 @@ fn parse(line: &[u8]) -> Result<(Value, bool), String> {
 }
 
 /// Parses a whole file.
-pub(super) fn whole(bytes: &[u8], import: &mut Import) -> Result<Value, ImportError> {
+pub(crate) fn whole(bytes: &[u8], import: &mut Import) -> Result<Value, ImportError> {
     if let Some(error) = not_text(bytes) {
         return Err(error);
     }
     serde_json::from_slice(bytes).or_else(|error| {
-        let value = std::str::from_utf8(bytes).ok().and_then(mended).ok_or_else(|| ImportError::Syntax {
-            line: error.line(),
-            column: error.column(),
-            reason: words(&error),
-        })?;
+        let value = std::str::from_utf8(bytes).ok().and_then(mended).ok_or_else(|| syntax(&error))?;
         import.skip("the file", MENDED);
         Ok(value)
     })
 }
 
+/// The error of a file that is not JSON.
+pub(crate) fn syntax(error: &serde_json::Error) -> ImportError {
+    ImportError::Syntax { line: error.line(), column: error.column(), reason: words(error) }
+}
+
 /// The list under this key, required by a whole-file format.
-pub(super) fn needed_list<'a>(
+pub(crate) fn needed_list<'a>(
     root: &'a Value,
     key: &str,
     import: &Import,
@@ -103,7 +104,7 @@ pub(super) fn needed_list<'a>(
 }
 
 /// Calls `take` for each object of a list with its place. Reports items that are not objects or that `take` rejects.
-pub(super) fn each_item(
+pub(crate) fn each_item(
     items: &[Value],
     place: &str,
     import: &mut Import,
@@ -136,58 +137,61 @@ fn mended(text: &str) -> Option<Value> {
     }
 }
 
-pub(super) fn text<'a>(of: &'a Object, key: &str) -> Option<&'a str> {
+pub(crate) fn text<'a>(of: &'a Object, key: &str) -> Option<&'a str> {
     of.get(key).and_then(Value::as_str)
 }
 
-pub(super) fn owned(of: &Object, key: &str) -> Option<String> {
+pub(crate) fn owned(of: &Object, key: &str) -> Option<String> {
     text(of, key).map(str::to_owned)
 }
 
-pub(super) fn needed<'a>(of: &'a Object, key: &str) -> Result<&'a str, String> {
+pub(crate) fn needed<'a>(of: &'a Object, key: &str) -> Result<&'a str, String> {
     text(of, key).ok_or_else(|| format!("has no text in `{key}`"))
 }
 
-pub(super) fn object<'a>(of: &'a Object, key: &str) -> Option<&'a Object> {
+pub(crate) fn object<'a>(of: &'a Object, key: &str) -> Option<&'a Object> {
     of.get(key).and_then(Value::as_object)
 }
 
 /// A list field; empty if it is absent or not a list.
-pub(super) fn list<'a>(of: &'a Object, key: &str) -> &'a [Value] {
+pub(crate) fn list<'a>(of: &'a Object, key: &str) -> &'a [Value] {
     of.get(key).and_then(Value::as_array).map_or(&[], Vec::as_slice)
 }
 
 /// A boolean field; `false` if it is absent.
-pub(super) fn flag(of: &Object, key: &str) -> bool {
+pub(crate) fn flag(of: &Object, key: &str) -> bool {
     of.get(key).and_then(Value::as_bool).unwrap_or(false)
 }
 
 /// A number field; `None` if it exceeds 32 bits.
-pub(super) fn number(of: &Object, key: &str) -> Option<u32> {
+pub(crate) fn number(of: &Object, key: &str) -> Option<u32> {
     of.get(key).and_then(Value::as_u64).and_then(|n| u32::try_from(n).ok())
 }
 
 /// The sum of these number fields; `None` if one is missing.
-pub(super) fn sum(of: &Object, keys: &[&str]) -> Option<u32> {
+pub(crate) fn sum(of: &Object, keys: &[&str]) -> Option<u32> {
     keys.iter().map(|key| number(of, key)).try_fold(0u32, |sum, number| sum.checked_add(number?))
 }
 
 /// Usage in the form of chat completions.
-pub(super) fn function_usage(of: &Object) -> Option<Usage> {
+pub(crate) fn function_usage(of: &Object) -> Option<Usage> {
     let usage = Usage {
         input_tokens: number(of, "prompt_tokens"),
         output_tokens: number(of, "completion_tokens"),
-        ..Usage::default()
+        cached_input_tokens: object(of, "prompt_tokens_details").and_then(|of| number(of, "cached_tokens")),
+        cache_write_input_tokens: None,
+        reasoning_tokens: object(of, "completion_tokens_details")
+            .and_then(|of| number(of, "reasoning_tokens")),
     };
     (usage != Usage::default()).then_some(usage)
 }
 
-pub(super) fn code(of: &Object, key: &str) -> Option<i32> {
+pub(crate) fn code(of: &Object, key: &str) -> Option<i32> {
     of.get(key).and_then(Value::as_i64).and_then(|n| i32::try_from(n).ok())
 }
 
 /// Arguments of a call: text verbatim, an object as compact JSON in its key order, `{}` if absent.
-pub(super) fn arguments(value: Option<&Value>) -> Text {
+pub(crate) fn arguments(value: Option<&Value>) -> Text {
     match value {
         None | Some(Value::Null) => "{}".into(),
         Some(Value::String(text)) => text.as_str().into(),
@@ -199,7 +203,7 @@ pub(super) fn arguments(value: Option<&Value>) -> Text {
 const YEAR_10000: u64 = 253_402_300_800_000;
 
 /// Converts milliseconds since 1970 to `2026-01-02T03:04:05.678Z`; `None` outside of the years 1970 to 9999.
-pub(super) fn iso_time(millis: Option<&Value>) -> Option<String> {
+pub(crate) fn iso_time(millis: Option<&Value>) -> Option<String> {
     let millis = millis?.as_u64().filter(|millis| *millis < YEAR_10000)?;
     Some(humantime::format_rfc3339_millis(UNIX_EPOCH + Duration::from_millis(millis)).to_string())
 }

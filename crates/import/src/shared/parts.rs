@@ -1,15 +1,16 @@
 //! Parts of messages in all formats: text, images, thinking, calls, results, tools. The formats share the
 //! shapes of two providers and of each other, so one reader serves all.
 
-use super::Import;
-use super::json::{Object, arguments, each_item, flag, needed, object, owned, text};
+use super::json::{Object, arguments, each_item, flag, needed, number, object, owned, sum, text};
+use super::verdict::refusal;
+use crate::Import;
 use engine::message::attachment::Attachment;
 use engine::message::{AssistantPart, Beside, Content, Image, ToolCall, ToolResult, Usage};
 use engine::prompt::item::{Approval, Tool};
 use serde_json::Value;
 
 /// Reads the content of a user message or a result: one text, or a list whose unreadable parts are skipped alone.
-pub(super) fn contents(
+pub(crate) fn contents(
     value: Option<&Value>,
     place: &str,
     import: &mut Import,
@@ -42,11 +43,11 @@ fn contents_beside(
 const RESULT: &str = "tool_result";
 
 /// A reader of contents that skips unreadable parts.
-pub(super) type ReadContents = fn(Option<&Value>, &str, &mut Import) -> Result<Vec<Content>, String>;
+pub(crate) type ReadContents = fn(Option<&Value>, &str, &mut Import) -> Result<Vec<Content>, String>;
 
 /// Splits a user's message into result blocks and other content, which is `None` if there are only results.
 /// `read` reads the content of results in the format of their tools.
-pub(super) fn results_and_words(
+pub(crate) fn results_and_words(
     content: &Value,
     place: &str,
     import: &mut Import,
@@ -64,6 +65,7 @@ pub(super) fn results_and_words(
             Ok(ToolResult {
                 call: needed(block, "tool_use_id")?.to_owned(),
                 exit_code: if is_error { stated_code(&content) } else { None },
+                verdict: refusal(&content),
                 content,
                 is_error,
                 ..ToolResult::default()
@@ -84,7 +86,7 @@ pub(super) fn results_and_words(
 }
 
 /// Reads a tool definition, in the shape of chat completions or plain.
-pub(super) fn tool(value: &Value) -> Option<Tool> {
+pub(crate) fn tool(value: &Value) -> Option<Tool> {
     let of = value.get("function").unwrap_or(value).as_object()?;
     let schema = ["parameters", "inputSchema", "input_schema"].into_iter().find_map(|key| of.get(key));
     Some(Tool {
@@ -101,22 +103,22 @@ pub(super) fn tool(value: &Value) -> Option<Tool> {
 
 /// The content of an assistant message.
 #[derive(Default)]
-pub(super) struct Said {
+pub(crate) struct Said {
     /// Text, thinking and provider's blocks.
-    pub(super) parts: Vec<AssistantPart>,
+    pub(crate) parts: Vec<AssistantPart>,
     /// Tool calls.
-    pub(super) calls: Vec<ToolCall>,
+    pub(crate) calls: Vec<ToolCall>,
 }
 
 /// Reads an assistant message of a foreign source. Empty texts are dropped, because providers reject them.
-pub(super) fn said(value: Option<&Value>, place: &str, import: &mut Import) -> Result<Said, String> {
+pub(crate) fn said(value: Option<&Value>, place: &str, import: &mut Import) -> Result<Said, String> {
     let mut said = said_exactly(value, place, import)?;
     said.parts.retain(|part| !matches!(part, AssistantPart::Text(text) if text.is_empty()));
     Ok(said)
 }
 
 /// Reads an assistant message, empty texts included.
-pub(super) fn said_exactly(value: Option<&Value>, place: &str, import: &mut Import) -> Result<Said, String> {
+pub(crate) fn said_exactly(value: Option<&Value>, place: &str, import: &mut Import) -> Result<Said, String> {
     let mut said = Said::default();
     for (part, place) in listed(value, place)? {
         if let Err(reason) = said.take(part) {
@@ -167,7 +169,7 @@ impl Said {
 }
 
 /// Reads calls in the shape of chat completions: `{id, function: {name, arguments}}`.
-pub(super) fn function_calls(list: &[Value], place: &str, import: &mut Import) -> Vec<ToolCall> {
+pub(crate) fn function_calls(list: &[Value], place: &str, import: &mut Import) -> Vec<ToolCall> {
     let mut calls = Vec::new();
     each_item(list, place, import, |_, _, of| {
         let function = object(of, "function").ok_or("has no `function`")?;
@@ -179,19 +181,19 @@ pub(super) fn function_calls(list: &[Value], place: &str, import: &mut Import) -
 }
 
 /// An image by URL, or by a `data:` URL.
-pub(super) fn image_at(url: &str) -> Content {
+pub(crate) fn image_at(url: &str) -> Content {
     let inline = url.strip_prefix("data:").and_then(|rest| rest.split_once(";base64,"));
     let (media_type, data) = inline.unwrap_or(("image/*", url));
     Content::Image(Image { media_type: media_type.into(), data: data.into() })
 }
 
 /// The concatenated text, without images.
-pub(super) fn joined(contents: &[Content]) -> String {
+pub(crate) fn joined(contents: &[Content]) -> String {
     contents.iter().filter_map(Content::text).map(|text| &**text).collect()
 }
 
 /// The exit code in a failed command's text: on the first line in Claude Code, on the last in pi.
-pub(super) fn stated_code(contents: &[Content]) -> Option<i32> {
+pub(crate) fn stated_code(contents: &[Content]) -> Option<i32> {
     let text = joined(contents);
     let first = text.lines().next().and_then(|line| line.strip_prefix("Exit code "));
     let last = text.lines().next_back().and_then(|line| line.strip_prefix("Command exited with code "));
@@ -199,7 +201,7 @@ pub(super) fn stated_code(contents: &[Content]) -> Option<i32> {
 }
 
 /// A call with id and name beside its arguments.
-pub(super) fn call(of: &Object, input: Option<&Value>) -> Result<ToolCall, String> {
+pub(crate) fn call(of: &Object, input: Option<&Value>) -> Result<ToolCall, String> {
     Ok(ToolCall::new(needed(of, "id")?, needed(of, "name")?, &arguments(input)))
 }
 
@@ -277,10 +279,24 @@ fn content(part: &Value) -> Result<Option<Content>, String> {
 }
 
 /// Data that a source reports for an answer: its usage, and the model if there is usage.
-pub(super) fn reported(usage: Option<Usage>, model: Option<&str>) -> Beside {
+pub(crate) fn reported(usage: Option<Usage>, model: Option<&str>) -> Beside {
     let model = model.filter(|_| usage.is_some());
     let extra = model.map(|model| ("model".to_owned(), Value::from(model)));
     Beside { usage, extra: extra.into_iter().collect(), ..Beside::default() }
+}
+
+/// Usage in the form of Anthropic's Messages. Input tokens are the uncached, cached and cache-written ones.
+pub(crate) fn anthropic_usage(of: &Object) -> Option<Usage> {
+    let input = ["input_tokens", "cache_creation_input_tokens", "cache_read_input_tokens"];
+    let there: Vec<&str> = input.into_iter().filter(|key| of.contains_key(*key)).collect();
+    let usage = Usage {
+        input_tokens: sum(of, &there),
+        output_tokens: number(of, "output_tokens"),
+        cached_input_tokens: number(of, "cache_read_input_tokens"),
+        cache_write_input_tokens: number(of, "cache_creation_input_tokens"),
+        reasoning_tokens: object(of, "output_tokens_details").and_then(|of| number(of, "thinking_tokens")),
+    };
+    usage.input_tokens.is_some_and(|read| read > 0).then_some(usage)
 }
 
 /// Anthropic keeps the data in `source`; pi, Cline and the native format keep it beside the type; Codex has a
@@ -302,7 +318,7 @@ fn opaque_thinking(part: &Object) -> Option<AssistantPart> {
 }
 
 /// The Copilot extension's record of thinking: `{text, encrypted}`; the text may be a list of pieces.
-pub(super) fn thinking(of: &Object) -> AssistantPart {
+pub(crate) fn thinking(of: &Object) -> AssistantPart {
     let text_of = match of.get("text") {
         Some(Value::String(text)) => text.clone(),
         Some(Value::Array(pieces)) => pieces.iter().filter_map(Value::as_str).collect(),
