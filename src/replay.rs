@@ -280,7 +280,7 @@ impl Replayed {
 /// User messages not hidden from the model.
 fn said_by_users(transcript: &Transcript) -> impl Iterator<Item = &Message> {
     let messages = transcript.messages().iter().map(|message| &**message);
-    messages.filter(|message| matches!(message.body, Body::User(_)) && !message.is_hidden())
+    messages.filter(|message| message.body.has_user_words() && !message.is_hidden())
 }
 
 /// Compares the user messages of a prompt with those of the transcript.

@@ -26,6 +26,9 @@ use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 use std::sync::{Arc, OnceLock};
 
+/// Precedes the user's words about a refused call where a prompt shows them without the call.
+const USER_SAID: &str = "the user said: ";
+
 /// Text shared between the transcript and every prompt that contains it.
 pub type Text = Arc<str>;
 
@@ -268,6 +271,15 @@ impl Message {
         self.found.images.get_or_init(|| self.body.images().map(hash).collect())
     }
 
+    /// Returns the user's words about a refused call as a message of their own, with its tokens; `None` for any other
+    /// message. The result states the words too, so that its tokens are enough for them, unless a prompt shows it cut.
+    pub(crate) fn said_of_refusal(&self) -> Option<(String, u32)> {
+        let Body::Tool(result) = &self.body else { return None };
+        let said = format!("{USER_SAID}{}", result.user_words()?);
+        let least = if self.shown.is_some() { u32::try_from(said.len() / 2).unwrap_or(u32::MAX) } else { 0 };
+        Some((said, self.tokens.max(least)))
+    }
+
     /// `true` if a user removed the message, or it was not kept after its turn; its position remains.
     pub fn is_removed(&self) -> bool {
         matches!(&self.body, Body::Event { kind, .. } if [REMOVED, NOT_KEPT].contains(&kind.as_str()))
@@ -398,6 +410,13 @@ impl Body {
             }
             Body::Tool(_) | Body::Event { .. } => false,
         }
+    }
+
+    /// `true` for a user message with content of the user. One with attachments alone is context that a program wrote:
+    /// it starts no turn, is no request, and no compaction keeps it as the user's words.
+    pub fn has_user_words(&self) -> bool {
+        let is_attached = |part: &Content| matches!(part, Content::Attachment(_));
+        matches!(self, Body::User(parts) if parts.is_empty() || !parts.iter().all(is_attached))
     }
 
     /// Iterates over the images of a user message or a tool result, in order.

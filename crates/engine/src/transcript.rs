@@ -195,7 +195,7 @@ impl Transcript {
     ///
     /// A user message starts a turn unless no model answered since the last one: then both form one request.
     pub fn append(&mut self, new: NewMessage, counter: &dyn TokenCount) -> Ordinal {
-        let starts_turn = matches!(new.body, Body::User(_)) && self.turns.last().is_some_and(|turn| turn.ran);
+        let starts_turn = new.body.has_user_words() && self.turns.last().is_some_and(|turn| turn.ran);
         self.append_at(new, starts_turn, None, counter)
     }
 
@@ -288,7 +288,14 @@ impl Transcript {
     fn place(&mut self, message: Arc<Message>) {
         let (ord, turn_index) = (message.ord, self.turns.len() - 1);
         match &message.body {
-            Body::User(_) => self.turns[turn_index].requests.push(ord),
+            Body::User(_) => {
+                let turn = &mut self.turns[turn_index];
+                // A client may begin a turn with attachments alone, which then are its request. The first turn of an
+                // import may begin with what a program wrote, before the first request.
+                if message.body.has_user_words() || (turn.first == ord && turn_index > 0) {
+                    turn.requests.push(ord);
+                }
+            }
             Body::Assistant { calls, .. } => {
                 self.turns[turn_index].ran = true;
                 self.call_ids.extend(calls.iter().map(|call| call.id.clone()));

@@ -5,7 +5,7 @@ use super::json::{Object, code, each_record, flag, needed, number, object, owned
 use super::noise::{all_attached, apart, attached};
 use super::parts::{Said, contents, reported, said, stated_code};
 use super::{Entry, Format, Import};
-use engine::message::{Body, Content, ToolResult, Usage};
+use engine::message::{Body, ToolResult, Usage};
 
 pub(super) fn read(bytes: &[u8]) -> Import {
     let mut import = Import::new(Format::Pi);
@@ -136,7 +136,7 @@ fn command_of_the_user(message: &Object) -> Result<String, String> {
 mod tests {
     use super::*;
     use crate::{RecordedCompaction, import};
-    use engine::message::Image;
+    use engine::message::{Content, Image};
     use engine::message::attachment::Attachment;
 
     fn read_lines(lines: &[&str]) -> Import {

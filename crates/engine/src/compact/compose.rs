@@ -13,7 +13,7 @@ use super::record::{Action, Compaction, Mode, Span, Status, Strength, Trigger};
 use super::slice::Slice;
 use super::template::{BlockParts, RECALL, block, ledger_text};
 use crate::id::Ordinal;
-use crate::message::Message;
+use crate::message::{Body, Message};
 use crate::prompt::segment::segments;
 use crate::prompt::{self, Source, limit};
 use crate::settings::PerMille;
@@ -417,7 +417,10 @@ impl Inputs<'_> {
     /// range.
     fn reported(&self, ords: &[Ordinal], tokens: u32) -> Vec<String> {
         let line = |message: &std::sync::Arc<Message>| {
-            let texts = message.body.texts();
+            let texts: Vec<&str> = match &message.body {
+                Body::Tool(result) => result.user_words().into_iter().collect(),
+                body => body.texts().into_iter().map(|text| &**text).collect(),
+            };
             let bytes: usize = texts.iter().map(|text| text.len()).sum();
             let start = texts.first().map_or_else(String::new, |text| first_line(text, 80));
             format!("- message {} ({bytes} bytes): {start}", message.ord)

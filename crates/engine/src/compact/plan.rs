@@ -32,7 +32,8 @@ pub(crate) fn last_active(transcript: &Transcript) -> Option<String> {
     transcript.messages().iter().rev().find_map(|message| message.created_at.clone())
 }
 
-/// User messages of a covered range: those that stay and those that are reported.
+/// User messages of a covered range, and results of refused calls with the user's words: those that stay and those that
+/// are reported.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct UserWords {
     /// Messages that stay, byte for byte.
@@ -60,12 +61,19 @@ pub fn user_words(transcript: &Transcript, through: Ordinal, budget: u32, keep: 
     let mut words = UserWords::default();
     let mut left = budget;
     for (at, turn) in turns.iter().enumerate().rev() {
-        for message in requests(transcript, turn, through).rev() {
-            let is_exempt = at == running || (at == 0 && keep == Keep::Words);
-            if is_exempt || (message.tokens <= left && keep == Keep::Words) {
+        let asked = requests(transcript, turn, through).map(|message| (message, message.tokens, true));
+        let refused = refusals(transcript, at, through).map(|(message, tokens)| (message, tokens, false));
+        let mut said: Vec<(&Message, u32, bool)> = asked.chain(refused).collect();
+        said.sort_unstable_by_key(|(message, ..)| message.ord);
+        for (message, tokens, is_request) in said.into_iter().rev() {
+            let is_exempt = match keep {
+                Keep::Words => at == running || (at == 0 && is_request),
+                Keep::CurrentOnly => at == running && is_request,
+            };
+            if is_exempt || (tokens <= left && keep == Keep::Words) {
                 words.kept.insert(message.ord);
-                words.tokens += message.tokens;
-                left = left.saturating_sub(if at == running { 0 } else { message.tokens });
+                words.tokens += tokens;
+                left = left.saturating_sub(if at == running { 0 } else { tokens });
             } else {
                 words.reported.push(message.ord);
             }
@@ -99,6 +107,14 @@ fn requests<'t>(
     ords.filter_map(|ord| transcript.message(*ord))
         .map(|message| &**message)
         .filter(|message| !message.is_hidden() && !transcript.is_excluded(message.ord))
+}
+
+/// The results of a turn's refused calls up to `through` that state words of the user, each with the tokens of those.
+fn refusals(transcript: &Transcript, turn: usize, through: Ordinal) -> impl Iterator<Item = (&Message, u32)> {
+    let results = transcript.rounds_of(turn).iter().flat_map(|round| round.results.iter().flatten());
+    let messages = results.filter(move |ord| **ord <= through).filter_map(|ord| transcript.message(*ord));
+    let shown = messages.filter(|message| !transcript.is_excluded(message.ord));
+    shown.filter_map(|message| Some((&**message, message.said_of_refusal()?.1)))
 }
 
 /// Token budget of a compaction.

@@ -231,7 +231,10 @@ pub(crate) fn transcript_entry(message: &Message) -> Option<String> {
     const SAID: usize = 4000;
     let text = match &message.body {
         Body::Event { .. } => return None,
-        Body::User(parts) => format!("[user]\n{}", shortened(&joined(parts), SAID)),
+        Body::User(parts) => {
+            let who = if message.body.has_user_words() { "user" } else { "context" };
+            format!("[{who}]\n{}", shortened(&joined(parts), SAID))
+        }
         Body::Tool(result) => format!("[result]\n{}", shortened(&joined(&result.content), RESULT)),
         Body::Assistant { parts, calls, .. } => {
             let mut text = String::from("[assistant]");

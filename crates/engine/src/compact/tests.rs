@@ -6,3 +6,4 @@ mod ledger;
 mod policies;
 mod restore;
 mod scenarios;
+mod words;

@@ -47,6 +47,17 @@ pub struct ToolResult {
     pub verdict: Option<Verdict>,
 }
 
+impl ToolResult {
+    /// Returns the user's words about a refused call, if the result states them. They are words of the user as those of
+    /// any message are.
+    pub fn user_words(&self) -> Option<&str> {
+        let verdict = self.verdict.as_ref().filter(|verdict| !verdict.approved)?;
+        let note = verdict.note.as_deref().filter(|note| !note.trim().is_empty())?;
+        let is_stated = self.content.iter().filter_map(Content::text).any(|text| text.contains(note));
+        is_stated.then_some(note)
+    }
+}
+
 /// A user's decision about a tool call.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]

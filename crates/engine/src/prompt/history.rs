@@ -245,18 +245,26 @@ pub(crate) fn acted_on(content: &[Content], action: Action, reference: Option<&s
     }
 }
 
+/// A user message, or the user's words about a refused call whose round is not shown.
 fn user_item(message: &Message, shown: Shown) -> Option<Item> {
-    let Body::User(parts) = &message.body else { return None };
     if message.body.is_empty() || !message.visible_to_model {
         return None;
     }
+    let (parts, tokens) = match &message.body {
+        Body::User(parts) => (parts.clone(), message.tokens),
+        Body::Tool(_) => {
+            let (said, tokens) = message.said_of_refusal()?;
+            (vec![Content::Text(said.into())], tokens)
+        }
+        Body::Assistant { .. } | Body::Event { .. } => return None,
+    };
     Some(Item {
         role: Role::User,
-        parts: parts.iter().cloned().map(ItemPart::Content).collect(),
+        parts: parts.into_iter().map(ItemPart::Content).collect(),
         calls: Vec::new(),
         call_id: None,
         sources: vec![ItemSource { ord: message.ord, shown }],
-        tokens: message.tokens,
+        tokens,
     })
 }
 

@@ -98,7 +98,9 @@ impl Pins {
 fn stands_whole(transcript: &Transcript, compaction: Option<&Compaction>, message: &Message) -> bool {
     let ord = message.ord;
     let is_in_sight = compaction.is_none_or(|record| {
-        let is_kept = record.kept_users.contains(&ord) || record.open_requests.contains(&ord);
+        // Of a refused call only the user's words are kept.
+        let is_kept = matches!(message.body, Body::User(_))
+            && (record.kept_users.contains(&ord) || record.open_requests.contains(&ord));
         let is_raw = ord >= record.resume_at() && !record.actions.contains_key(&ord);
         (is_kept || is_raw) && !record.excluded.contains(&ord)
     });

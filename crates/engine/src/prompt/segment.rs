@@ -7,14 +7,14 @@ use crate::message::Body;
 use crate::transcript::Transcript;
 use std::collections::BTreeMap;
 
-/// The smallest unit of a cut: a round, or a user message.
+/// The smallest unit of a cut: a round, a user message, or a message with attachments alone.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct Segment {
     /// The position of the first message.
     pub first: Ordinal,
-    /// The round's index; `None` for a user message.
+    /// The round's index; `None` for a message outside of rounds.
     pub round: Option<usize>,
-    /// `true` for a user message.
+    /// `true` for a message with words of the user, which only their budget may remove.
     pub is_user: bool,
 }
 
@@ -30,7 +30,11 @@ pub(crate) fn segments(transcript: &Transcript, from: Ordinal, to: Ordinal) -> V
             }
             round += 1;
         } else if matches!(message.body, Body::User(_)) && !message.is_hidden() && !is_out {
-            segments.push(Segment { first: message.ord, round: None, is_user: true });
+            segments.push(Segment {
+                first: message.ord,
+                round: None,
+                is_user: message.body.has_user_words(),
+            });
         }
     }
     segments
