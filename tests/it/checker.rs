@@ -239,7 +239,7 @@ impl<'a> Checker<'a> {
             let said = self.source.messages.get(ord).filter(|said| ord < view.end && !said.is_hidden());
             let fits = match (said.map(|said| said.speaker), how) {
                 (Some(Speaker::User), "kept") => role == "user" && view.covers(ord),
-                (Some(Speaker::User), "raw") => role == "user" && !view.covers(ord),
+                (Some(Speaker::User | Speaker::Program), "raw") => role == "user" && !view.covers(ord),
                 (Some(Speaker::Assistant), "raw") => role == "assistant" && !view.covers(ord),
                 (Some(Speaker::Tool), "raw" | "shortened") => role == "tool" && !view.covers(ord),
                 _ => false,

@@ -4,9 +4,9 @@
 use super::json::{
     Object, each_item, flag, iso_time, list, needed, needed_list, number, object, owned, text, whole,
 };
-use super::parts::{call, contents, thinking};
-use super::{Entry, Format, Import, ImportError, RecordedCompaction};
-use engine::message::{AssistantPart, Beside, Body, Content, Image, NewMessage, ToolResult};
+use super::parts::{call, contents, reported, thinking};
+use super::{Entry, Format, Import, ImportError, RecordedCompaction, verdict};
+use engine::message::{AssistantPart, Beside, Body, Content, Image, NewMessage, ToolResult, Usage};
 use serde_json::Value;
 
 pub(super) fn read(bytes: &[u8]) -> Result<Import, ImportError> {
@@ -57,8 +57,25 @@ fn take(import: &mut Import, place: &str, request: &Object) -> Result<(), String
             time,
         );
     }
+    used(import, request, metadata, start);
     summaries(import, place, metadata, start);
     Ok(())
+}
+
+/// Sets the usage that a request states, which is that of its last model call.
+fn used(import: &mut Import, request: &Object, metadata: &Object, start: usize) {
+    let usage = Usage {
+        input_tokens: number(metadata, "promptTokens").filter(|tokens| *tokens > 0),
+        output_tokens: number(metadata, "outputTokens"),
+        ..Usage::default()
+    };
+    let answers = import.entries.iter_mut().skip(start).rev().filter_map(|entry| match entry {
+        Entry::Message(NewMessage { body: Body::Assistant { beside, .. }, .. }) => Some(beside),
+        _ => None,
+    });
+    if let Some(beside) = answers.into_iter().next().filter(|_| usage.input_tokens.is_some()) {
+        *beside = reported(Some(usage), text(request, "modelId"));
+    }
 }
 
 /// Reads a round: the model's text, its calls, and the results in the order of the calls.
@@ -131,7 +148,8 @@ fn result(import: &mut Import, place: &str, id: &str, value: &Value) -> Result<B
         other => content = contents(other, place, import)?,
     }
     let is_error = flag(of, "hasError") || flag(of, "isError");
-    Ok(Body::Tool(ToolResult { call: id.to_owned(), content, is_error, ..ToolResult::default() }))
+    let verdict = verdict::refusal(&content);
+    Ok(Body::Tool(ToolResult { call: id.to_owned(), content, is_error, verdict, ..ToolResult::default() }))
 }
 
 /// A part of a tool result: `{value}` with text or a tree of prompt elements, or `{mimeType, data}` with an image.
@@ -371,6 +389,35 @@ mod tests {
             "result": {"metadata": {"toolCallRounds": [{"id": "r", "response": "one", "toolCalls": []}]}},
         }]));
         assert_eq!(outline(&read), ["user go", "assistant one", "assistant two, cut"]);
+    }
+
+    #[test]
+    fn usage_is_the_last_answers_and_a_skipped_call_is_refused() {
+        let skipped = "The user chose to skip the tool call, they want to proceed without running it";
+        let read = read_requests(json!([{
+            "message": {"text": "go"}, "modelId": "m",
+            "result": {"metadata": {"promptTokens": 9, "outputTokens": 2, "toolCallRounds": [
+                {"id": "r1", "response": "", "toolCalls": [{"id": "c", "name": "n", "arguments": "{}"}]},
+                {"id": "r2", "response": "done", "toolCalls": []},
+            ], "toolCallResults": {"c": {"content": [{"value": skipped}]}}}},
+        }]));
+        let usage = Usage { input_tokens: Some(9), output_tokens: Some(2), ..Usage::default() };
+        let mut done = Body::assistant("done", vec![]);
+        if let Body::Assistant { beside, .. } = &mut done {
+            *beside = reported(Some(usage), Some("m"));
+        }
+        let refused = ToolResult {
+            call: "c".into(),
+            content: vec![Content::Text(skipped.into())],
+            verdict: Some(engine::message::Verdict { approved: false, note: None }),
+            ..ToolResult::default()
+        };
+        let body = |entry: &Entry| match entry {
+            Entry::Message(message) => Some(message.body.clone()),
+            Entry::Compaction(_) => None,
+        };
+        let bodies: Vec<Body> = read.entries.iter().filter_map(body).collect();
+        assert_eq!(bodies[2..], [Body::Tool(refused), done]);
     }
 
     #[test]

@@ -9,6 +9,8 @@ use std::collections::{BTreeMap, BTreeSet};
 pub(crate) enum Speaker {
     System,
     User,
+    /// A program, with the user's role.
+    Program,
     Assistant,
     Tool,
 }
@@ -147,13 +149,38 @@ fn claude_code(records: &[Value]) -> Vec<Said> {
                 messages.extend(results.map(|b| Said::result(&b["tool_use_id"], parts(&b["content"]))));
                 let words = parts(content);
                 if !words.is_empty() {
-                    messages.push(Said::new(Speaker::User, words));
+                    messages.extend(typed(words, record["isMeta"] == true));
                 }
             }
             _ => {}
         }
     }
     messages
+}
+
+/// A user's record of Claude Code: words, a command as typed, or what the program wrote; `None` if that says nothing.
+fn typed(words: Vec<Value>, is_meta: bool) -> Option<Said> {
+    let said = Said::new(Speaker::User, words);
+    let whole = said.text();
+    let command = |tag: &str| {
+        let (_, rest) = whole.split_once(&format!("<{tag}>"))?;
+        Some(rest.split_once(&format!("</{tag}>"))?.0)
+    };
+    let by_program = |name: &str, text: &str| {
+        let line = "Background as it stood when this message was sent; the user did not write it.";
+        let text = format!("<attachment name=\"{name}\">\n{line}\n{text}\n</attachment>");
+        Said::new(Speaker::Program, vec![json!({"type": "attachment", "name": name, "text": text})])
+    };
+    match whole.as_str() {
+        "<local-command-stdout></local-command-stdout>" => None,
+        text if text.starts_with("Caveat: ") => Some(by_program("caveat", text)),
+        text if is_meta => Some(by_program("program", text.trim())),
+        text if text.starts_with("<command-name>") => Some(by_program("command", command("command-name")?)),
+        text if text.starts_with("<command-message>") => {
+            Some(Said::new(Speaker::User, vec![self::text(command("command-name")?)]))
+        }
+        _ => Some(said),
+    }
 }
 
 fn pi(records: &[Value]) -> Vec<Said> {

@@ -4,8 +4,8 @@ use super::parts::joined;
 use engine::message::{Content, Verdict};
 
 /// How a program words the refusal of a call: the beginning of the text, and what precedes the user's words, if it
-/// can have any. Claude Code, Cline, opencode and Codex, in this order.
-const REFUSALS: [(&str, &str); 8] = [
+/// can have any. Claude Code, Cline, opencode, Codex, Gemini CLI and VS Code, in this order.
+const REFUSALS: [(&str, &str); 9] = [
     ("The user doesn't want to proceed with this tool use.", "the user said:\n"),
     ("The user doesn't want to take this action right now.", ""),
     ("The agent proposed a plan that was rejected by the user.", ""),
@@ -14,6 +14,7 @@ const REFUSALS: [(&str, &str); 8] = [
     ("exec command rejected by user", ""),
     ("patch rejected by user", ""),
     ("[Operation Cancelled] Reason: User did not allow tool call", ""),
+    ("The user chose to skip the tool call", ""),
 ];
 
 /// What ends the user's words.
