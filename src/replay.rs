@@ -11,12 +11,12 @@ pub mod table;
 use engine::compact::ladder::CannotFit;
 use engine::compact::policy::Policy;
 use engine::compact::record::Compaction;
-use engine::message::{Body, Message};
+use engine::message::Message;
 use engine::prompt::coverage::{Coverage, coverage};
 use engine::prompt::item::Item;
 use engine::prompt::linearize::pair_faults;
 use engine::prompt::sent::Sent;
-use engine::prompt::{BudgetExceeded, Prompt, Source};
+use engine::prompt::{BudgetExceeded, Prompt, Source, draft};
 use engine::settings::{Budget, BudgetSettings};
 use engine::tokens::TokenCount;
 use engine::transcript::Transcript;
@@ -38,6 +38,8 @@ pub struct Options {
     pub budget: BudgetSettings,
     /// Tokens above which a tool result is shown as head and tail; `None` for the session's default.
     pub max_result: Option<u32>,
+    /// `true` to go on from the compactions that the source recorded; `false` to render from all messages.
+    pub recorded: bool,
 }
 
 /// Receives the prompts and compactions of a replay, in order.
@@ -168,6 +170,8 @@ pub fn replay(
     model: &mut Summarizer,
     watch: &mut dyn Watch,
 ) -> Result<Replayed, Refusal> {
+    let anchored = options.recorded.then(|| import.clone().with_anchors());
+    let import = anchored.as_ref().unwrap_or(import);
     let metered = Metered { inner: counter, bytes: Cell::new(0) };
     let budget = options.budget.budget(options.window)?;
     let mut player = Player::new(import, options, &metered, model);
@@ -188,12 +192,23 @@ pub fn replay(
         text_bytes: (import.system.as_ref().map_or(0, String::len) + tool_bytes(import)) as u64,
     };
     let mut last: Option<Sent> = None;
+    let mut is_recorded = false;
     for entry in &import.entries {
         let message = match entry {
             Entry::Message(message) => message,
-            // The original messages are all present, so no prompt shows the source's summary of them.
+            // Without the option the original messages are all shown, and the source's summary of them is not.
             Entry::Compaction(recorded) => {
                 replayed.estimates.compacted(player.fixed().tokens(), &recorded.text, counter);
+                let before = player.transcript().clone();
+                let summary = recorded.summary().filter(|_| options.recorded);
+                if let Some(mut record) = summary.and_then(|summary| player.go_on_from(summary)) {
+                    let after = Source { transcript: player.transcript(), fixed: player.fixed(), budget };
+                    record.tokens_after = draft(after, Some(&record)).tokens;
+                    let source = Source { transcript: &before, fixed: player.fixed(), budget };
+                    watch.compacted(source, &record);
+                    replayed.compactions.push(CompactionAt { render: replayed.renders, record });
+                    is_recorded = true;
+                }
                 continue;
             }
         };
@@ -201,7 +216,7 @@ pub fn replay(
         if entry.is_assistant() && !player.transcript().turns().is_empty() {
             let before = player.transcript().clone();
             let Rendered { outcome, made } = player.render()?;
-            let is_broken = made.is_some();
+            let is_broken = made.is_some() || std::mem::take(&mut is_recorded);
             if let Some(record) = made {
                 let source = Source { transcript: &before, fixed: player.fixed(), budget };
                 watch.compacted(source, &record);

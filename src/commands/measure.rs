@@ -55,6 +55,7 @@ impl MeasureCommand {
                         policy: policy.clone(),
                         budget: BudgetSettings::default(),
                         max_result: None,
+                        recorded: false,
                     };
                     let mut model = summarizer(&self.summarizer)?;
                     let mut measure = Measure::new(&import, policy, &O200k);

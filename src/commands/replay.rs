@@ -36,6 +36,10 @@ pub(super) struct Replay {
     /// Show larger tool results by head and tail, as a session does; without it every result is whole
     #[arg(long, value_name = "TOKENS", value_parser = clap::value_parser!(u32).range(1..))]
     max_tool_result_tokens: Option<u32>,
+    /// Go on from the compactions that the transcript's own program recorded; without it every prompt starts from all
+    /// messages
+    #[arg(long)]
+    recorded: bool,
     /// Print one JSON object per file
     #[arg(long)]
     json: bool,
@@ -54,6 +58,7 @@ impl Replay {
             policy: policy(&self.policy)?,
             budget: BudgetSettings::default(),
             max_result: self.max_tool_result_tokens,
+            recorded: self.recorded,
         };
         options.budget.budget(self.window)?;
         summarizer(&self.summarizer)?;

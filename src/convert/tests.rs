@@ -192,7 +192,7 @@ fn history(turns: Value) -> Result<Vec<HistoryTurn>, ConvertError> {
 }
 
 fn entry(round_id: &str, text: &str, own: Option<&str>) -> SummaryEntry {
-    SummaryEntry { round_id: round_id.into(), text: text.into(), own: own.map(Into::into) }
+    SummaryEntry { round_id: round_id.into(), text: text.into(), own: own.map(Into::into), recorded: None }
 }
 
 #[test]

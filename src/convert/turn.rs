@@ -82,7 +82,12 @@ fn entries(turn: &Turn) -> Vec<SummaryEntry> {
         Some(TurnMetadata { summary: Some(one), .. }) => vec![entry(one)],
         // Becomes an entry that is reported as unreadable.
         Some(metadata) if metadata.is_unreadable() => {
-            vec![SummaryEntry { round_id: String::new(), text: String::new(), own: Some(String::new()) }]
+            vec![SummaryEntry {
+                round_id: String::new(),
+                text: String::new(),
+                own: Some(String::new()),
+                recorded: None,
+            }]
         }
         _ => Vec::new(),
     };
@@ -91,7 +96,7 @@ fn entries(turn: &Turn) -> Vec<SummaryEntry> {
         let round_id =
             round.id.as_ref().or(round.assistant.external_id.as_ref()).cloned().unwrap_or_default();
         if round_id.is_empty() || !entries.iter().any(|entry| entry.round_id == round_id) {
-            entries.push(SummaryEntry { round_id, text: text.clone(), own: None });
+            entries.push(SummaryEntry { round_id, text: text.clone(), own: None, recorded: None });
         }
     }
     let beside = turn.metadata.as_ref().and_then(|metadata| metadata.threadhold.as_deref());
@@ -104,5 +109,6 @@ fn entry(metadata: &SummaryMetadata) -> SummaryEntry {
         round_id: metadata.tool_call_round_id.clone(),
         text: metadata.text.clone(),
         own: metadata.threadhold.clone(),
+        recorded: None,
     }
 }

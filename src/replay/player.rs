@@ -2,6 +2,7 @@
 //! loop. The model that writes summaries is polled once per request, as a replay has no clock.
 
 use super::{Options, Summarizer, Unfit};
+use engine::compact::metadata::SummaryEntry;
 use engine::compact::record::Compaction;
 use engine::id::{Generation, SessionId, Time};
 use engine::message::{Body, NewMessage};
@@ -71,6 +72,13 @@ impl<'a> Player<'a> {
             beside.usage = None;
         }
         self.step(Input::Recorded(Box::new(message)));
+    }
+
+    /// Puts a compaction of the source in force. Returns its record, or `None` if a later one covers more.
+    pub fn go_on_from(&mut self, summary: SummaryEntry) -> Option<Compaction> {
+        let known = self.transcript().compactions().len();
+        self.step(Input::RecordedSummary(Box::new(summary)));
+        self.transcript().compactions().get(known).cloned()
     }
 
     /// Renders the prompt of the next model call.

@@ -146,8 +146,13 @@ fn undo_is_the_earlier_bytes_and_what_was_said_since() {
 #[test]
 fn without_compaction_prompts_are_whole_or_overflow() {
     for case in fixed(13, case()).take(20) {
-        let options =
-            Options { window: case.window, policy: OFF, budget: BudgetSettings::default(), max_result: None };
+        let options = Options {
+            window: case.window,
+            policy: OFF,
+            budget: BudgetSettings::default(),
+            max_result: None,
+            recorded: false,
+        };
         let replayed =
             replay(&case.import, &options, &QuarterOfChars, &mut None, &mut Whole).expect("a window");
         assert!(replayed.compactions.is_empty());

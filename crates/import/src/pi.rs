@@ -136,8 +136,8 @@ fn command_of_the_user(message: &Object) -> Result<String, String> {
 mod tests {
     use super::*;
     use crate::{RecordedCompaction, import};
-    use engine::message::{Content, Image};
     use engine::message::attachment::Attachment;
+    use engine::message::{Content, Image};
 
     fn read_lines(lines: &[&str]) -> Import {
         import(lines.join("\n").as_bytes(), None).unwrap()

@@ -1,6 +1,7 @@
 //! Conversion between imports and transcripts, independent of the formats.
 
-use super::{Entry, Format, Import, RecordedCompaction};
+use super::{Entry, Format, Import, RecordedCompaction, noise};
+use engine::compact::metadata::SummaryEntry;
 use engine::compact::record::{
     Anchor, Compaction, Mode, ModeRequested, Placement, Span, Status, Strength, Trigger,
 };
@@ -19,6 +20,41 @@ impl Import {
             entry.append_to(&mut transcript, counter);
         }
         transcript
+    }
+
+    /// Prepares a session that goes on from the recorded compactions: each names a model's answer before it, which gets
+    /// an id if it has none. A summary before every answer, as in a file that continues a compacted one, becomes a
+    /// message with it as background.
+    pub fn with_anchors(mut self) -> Self {
+        for at in 0..self.entries.len() {
+            let Some(Entry::Compaction(recorded)) = self.entries.get(at) else { continue };
+            let (after, text) = (recorded.after_external_id.clone(), recorded.text.clone());
+            let before = self.entries.get_mut(..at).unwrap_or_default();
+            let is_named = |entry: &Entry| match entry {
+                Entry::Message(message) => after.is_some() && message.external_id == after,
+                Entry::Compaction(_) => false,
+            };
+            let end = before.iter().rposition(is_named).map_or(before.len(), |named| named + 1);
+            let answer =
+                before.iter_mut().take(end).enumerate().rev().find_map(|(index, entry)| match entry {
+                    Entry::Message(message) if is_round(message) => Some((index, message)),
+                    _ => None,
+                });
+            let named = answer.map(|(index, message)| {
+                message.external_id.get_or_insert_with(|| format!("recorded-{index}")).clone()
+            });
+            if let Some(entry) = self.entries.get_mut(at) {
+                match (named, entry) {
+                    (Some(named), Entry::Compaction(recorded)) => recorded.after_external_id = Some(named),
+                    (None, entry) => {
+                        let said = noise::attached("summary", &text).into_iter().collect();
+                        *entry = Entry::Message(NewMessage::new(Body::User(said)));
+                    }
+                    (Some(_), Entry::Message(_)) => {}
+                }
+            }
+        }
+        self
     }
 
     /// Converts a session back to entries, for export. Calls get their source's ids, and each compaction
@@ -70,6 +106,20 @@ impl Entry {
             }
         }
     }
+}
+
+impl RecordedCompaction {
+    /// Returns the summary as a session takes it in; `None` before [`Import::with_anchors`] named its answer.
+    pub fn summary(&self) -> Option<SummaryEntry> {
+        let round_id = self.after_external_id.clone()?;
+        let recorded = Some(self.tokens_before.unwrap_or(0));
+        Some(SummaryEntry { round_id, text: self.text.clone(), own: None, recorded })
+    }
+}
+
+/// `true` for an answer that forms a round.
+fn is_round(message: &NewMessage) -> bool {
+    matches!(message.body, Body::Assistant { .. }) && !message.body.is_empty() && message.visible_to_model
 }
 
 fn recorded(record: &Compaction) -> Entry {
@@ -132,7 +182,7 @@ fn compaction(
         estimator: counter.name().to_owned(),
         trigger: Trigger::Recorded,
         mode_requested: ModeRequested::Auto,
-        mode: Mode::Full,
+        mode: Mode::Recorded,
         strength: Strength::Absent,
         fallbacks: Vec::new(),
         focus: None,
@@ -228,6 +278,37 @@ mod tests {
         let transcript = import.into_transcript(SessionId::new("s"), &QuarterOfChars);
         assert_eq!(transcript.compactions()[0].covers, None);
         assert_eq!(transcript.compactions()[0].resume_at(), Ordinal(0));
+    }
+
+    #[test]
+    fn recorded_compaction_names_an_answer_before_it() {
+        let mut import = Import::new(Format::Pi);
+        import.push_compaction("from another file", None, None);
+        import.push(NewMessage::user("one").body, Some("u".into()), None);
+        import.push(Body::assistant("a", vec![]), None, None);
+        import.push(NewMessage::user("two").body, Some("v".into()), None);
+        import.push_compaction("all of it", Some(7), None);
+        import.push(Body::assistant("b", vec![]), Some("b".into()), None);
+        import.push_compaction("more", None, Some("v".into()));
+        let entries = import.with_anchors().entries;
+        let background = noise::attached("summary", "from another file").unwrap();
+        assert_eq!(entries[0], Entry::Message(NewMessage::new(Body::User(vec![background]))));
+        let summaries: Vec<_> = entries
+            .iter()
+            .filter_map(|entry| match entry {
+                Entry::Compaction(recorded) => recorded.summary(),
+                Entry::Message(_) => None,
+            })
+            .collect();
+        let summary = |text: &str, tokens: u32| SummaryEntry {
+            round_id: "recorded-2".into(),
+            text: text.into(),
+            own: None,
+            recorded: Some(tokens),
+        };
+        assert_eq!(summaries, [summary("all of it", 7), summary("more", 0)]);
+        let Entry::Message(answer) = &entries[2] else { panic!("an answer") };
+        assert_eq!(answer.external_id.as_deref(), Some("recorded-2"));
     }
 
     #[test]

@@ -219,7 +219,7 @@ fn digest(title: Option<&str>, messages: &[Value]) -> String {
 
 fn summary(of: &Object) -> Option<SummaryEntry> {
     let round_id = owned(of, "toolCallRoundId")?;
-    Some(SummaryEntry { round_id, text: owned(of, "text")?, own: owned(of, "threadhold") })
+    Some(SummaryEntry { round_id, text: owned(of, "text")?, own: owned(of, "threadhold"), recorded: None })
 }
 
 /// Reads a message in the native form, or in that of chat completions. A record with several results is

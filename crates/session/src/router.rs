@@ -143,6 +143,10 @@ impl Step<'_> {
             Input::Memories(memories) => self.core.set_memories(memories),
             Input::Ending => self.ending(),
             Input::Recorded(message) => take::append_recorded(&mut self.core, *message),
+            Input::RecordedSummary(summary) => {
+                let last = self.core.last_turn();
+                take::bring_back(&mut self.core, &[(last, *summary)]);
+            }
             Input::NotWritten(failed) => self.not_written(failed),
         }
     }

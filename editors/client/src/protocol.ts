@@ -359,7 +359,9 @@ export type CompactionMode =
   /** The user excluded messages. */
   | "excluded"
   /** The user edited the summary of an accepted compaction. */
-  | "edited";
+  | "edited"
+  /** The program that an imported session comes from made the summary. */
+  | "recorded";
 
 /** The phase of a compaction. */
 export type CompactionPhase =

@@ -129,13 +129,17 @@ pub(in crate::server) fn restore(
     Ok((restore, Form::Import { format: format.name(), skipped, messages }))
 }
 
+/// Converts an import for an empty session, which goes on from the compactions that its source recorded.
 fn restore_of_import(import: Import, title: Option<String>) -> Restore {
-    let messages = import.entries.into_iter().filter_map(|entry| match entry {
-        Entry::Message(message) => Some(message),
-        // Our own prompts start from the original messages.
-        Entry::Compaction(_) => None,
-    });
-    Restore { title: title.or(import.title), ..Restore::of(messages.collect()) }
+    let import = import.with_anchors();
+    let (mut messages, mut summaries) = (Vec::new(), Vec::new());
+    for entry in import.entries {
+        match entry {
+            Entry::Message(message) => messages.push(message),
+            Entry::Compaction(recorded) => summaries.extend(recorded.summary()),
+        }
+    }
+    Restore { title: title.or(import.title), summaries, ..Restore::of(messages) }
 }
 
 /// Converts a trajectory for an empty session.

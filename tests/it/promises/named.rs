@@ -98,6 +98,7 @@ fn lived(import: &Import, window: u32, policy: &Policy, name: String, faults: &m
         policy: policy.clone(),
         budget: BudgetSettings::default(),
         max_result: Some(16_000),
+        recorded: false,
     };
     let echo = || -> Box<dyn Model> { Box::new(Scripted::echo()) };
     let mut model = (window > WINDOWS[0]).then(echo);

@@ -182,7 +182,7 @@ pub fn below(inputs: Inputs<'_>, refused: &Compaction) -> Step {
     match refused.mode {
         Mode::LimitHistory | Mode::Full | Mode::Simple => without_model(inputs, way),
         Mode::Ledger => by_dropping(inputs, way),
-        Mode::Dropped | Mode::Excluded | Mode::Edited => Step::Refused(way.fallbacks),
+        Mode::Dropped | Mode::Excluded | Mode::Edited | Mode::Recorded => Step::Refused(way.fallbacks),
     }
 }
 

@@ -49,6 +49,9 @@ pub struct SummaryEntry {
     pub text: String,
     /// Our own part as one JSON string; `None` in a summary that others wrote.
     pub own: Option<String>,
+    /// Of a summary by which the source of an import replaced its history: the tokens of the compacted prompt, 0 if not
+    /// stated. `None` for all others.
+    pub recorded: Option<u32>,
 }
 
 /// Data beside the editor's two fields from which the same bytes can be rendered again.

@@ -222,6 +222,8 @@ pub enum Mode {
     Excluded,
     /// The user edited the summary of an accepted compaction.
     Edited,
+    /// The program that an imported session comes from made the summary.
+    Recorded,
 }
 
 /// Last deterministic step that a compaction applied.

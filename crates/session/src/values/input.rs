@@ -72,6 +72,8 @@ pub enum Input {
     /// A message of a recorded conversation is played back, as if it came now. A request begins a turn and ends the one
     /// before it.
     Recorded(Box<NewMessage>),
+    /// A compaction of a recorded conversation is played back: its summary replaces what it covered.
+    RecordedSummary(Box<SummaryEntry>),
     /// The writes of a step could not be stored.
     NotWritten(NotWritten),
 }

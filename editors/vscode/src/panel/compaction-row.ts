@@ -26,6 +26,7 @@ const HOW: Record<CompactionMode, string> = {
   dropped: "Old rounds were left out.",
   excluded: "You excluded messages.",
   edited: "You edited the summary.",
+  recorded: "The program that the chat comes from made the summary.",
 };
 
 /** Methods that can fail and be followed by another one, for people. */

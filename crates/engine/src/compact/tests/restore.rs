@@ -49,6 +49,7 @@ fn invalid_summary_is_reported_and_not_applied() {
             round_id: good.tool_call_round_id.as_str().to_owned(),
             text: good.text.clone(),
             own: Some(own),
+            recorded: None,
         };
         let with = Restoring { counter: &QuarterOfChars, user_budget: 1000 };
         let restored = restore(&mut fresh.transcript, &[(1, entry)], with);
@@ -96,6 +97,7 @@ fn summary_without_rounds_survives_a_new_turn_id() {
         round_id: good.tool_call_round_id.as_str().to_owned(),
         text: good.text.clone(),
         own: Some(good.threadhold.clone()),
+        recorded: None,
     };
     let bare = SummaryEntry { own: None, ..own.clone() };
     let with = Restoring { counter: &QuarterOfChars, user_budget: 1000 };

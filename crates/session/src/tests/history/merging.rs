@@ -164,7 +164,8 @@ fn repeated_round_id_means_the_round_of_its_turn() {
     let rounds = || vec![round("round_0", &[], &[]), round("round_1", &[], &[])];
     let mut history: Vec<HistoryTurn> =
         (0..3).map(|n| turn(Some(&format!("q{n}")), &format!("ask {n}"), rounds())).collect();
-    let summary = SummaryEntry { round_id: "round_0".into(), text: "what was".into(), own: None };
+    let summary =
+        SummaryEntry { round_id: "round_0".into(), text: "what was".into(), own: None, recorded: None };
     history[1].metadata.push(summary);
     let rendered = render(&mut bench, Some(history), Some(turn(Some("q3"), "ask 3", Vec::new())));
     let said = said(&rendered);
