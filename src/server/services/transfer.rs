@@ -136,6 +136,8 @@ fn restore_of_import(import: Import, title: Option<String>) -> Restore {
     for entry in import.entries {
         match entry {
             Entry::Message(message) => messages.push(message),
+            // Our own export does not say which compactions were still in force.
+            Entry::Compaction(_) if import.format == Format::Jsonl => {}
             Entry::Compaction(recorded) => summaries.extend(recorded.summary()),
         }
     }

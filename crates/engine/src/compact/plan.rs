@@ -291,9 +291,9 @@ pub(crate) fn cut_before(transcript: &Transcript, start: Ordinal, words: &UserWo
         return Cutting { span: None, kept_users: vec![], reported_users: vec![], open_requests: vec![] };
     };
     let turn = transcript.turn_at(start).and_then(|turn| transcript.turns().get(turn));
-    let goes_on = turn.filter(|turn| turn.first <= last).map_or(&[][..], |turn| &turn.requests);
+    let goes_on = turn.map(|turn| turn.first).filter(|first| *first <= last);
     let open: Vec<Ordinal> =
-        goes_on.iter().copied().filter(|ord| *ord <= last && words.kept.contains(ord)).collect();
+        goes_on.map(|first| words.kept.range(first..=last).copied().collect()).unwrap_or_default();
     let kept_users = words.kept.iter().copied().filter(|ord| *ord <= last && !open.contains(ord)).collect();
     let reported_users = words.reported.iter().copied().filter(|ord| *ord <= last).collect();
     Cutting {

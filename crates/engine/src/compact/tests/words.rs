@@ -108,3 +108,14 @@ fn what_a_program_said_is_no_request_and_does_not_stay() {
     assert_eq!((record.covers(before), record.covers(after)), (true, true));
     assert!(!record.reported_users.contains(&before) && !record.reported_users.contains(&after));
 }
+
+#[test]
+fn words_about_a_refused_call_of_an_open_turn_follow_its_request() {
+    let mut session = Session::new(8_000);
+    covers_all(&mut session);
+    session.user("Split the crate.").reads("src/main.rs", 9_000);
+    let refused = refused(&mut session);
+    session.reads("src/lib.rs", 9_000).reads("src/a.rs", 9_000);
+    let record = session.compact(Some(answered(SUMMARY)));
+    assert_eq!((record.kept_users, record.open_requests), (vec![], vec![Ordinal(0), refused]));
+}
