@@ -92,6 +92,7 @@ pub fn hold(case: &Case, counter: &dyn TokenCount) -> (Replayed, Seen) {
         policy: case.policy.clone(),
         budget: BudgetSettings::default(),
         max_result: case.max_result,
+        recorded: false,
     };
     let (mut watcher, sender) = Watcher::new(case, counter);
     let mut model = case.summarizer.map(|behaviour| -> Box<dyn Model> {

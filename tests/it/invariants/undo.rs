@@ -56,6 +56,7 @@ pub fn hold_undone(case: &Case, placement: Placement, counter: &dyn TokenCount) 
         policy: Policy { placement, ..case.policy.clone() },
         budget: BudgetSettings::default(),
         max_result: case.max_result,
+        recorded: false,
     };
     let mut model = case.summarizer.map(|_| -> Box<dyn Model> { Box::new(Scripted::echo()) });
     let mut watch = Undoing { fixed: None, before: Vec::new(), undone: 0 };

@@ -131,6 +131,7 @@ fn replayed() -> Replayed {
         policy: DEFAULT,
         budget: BudgetSettings::default(),
         max_result: Some(16_000),
+        recorded: false,
     };
     let mut prompts = Replayed::default();
     replay(&import, &options, &O200k, &mut None, &mut prompts).expect("a window");
