@@ -131,13 +131,14 @@ pub(in crate::server) fn restore(
 
 /// Converts an import for an empty session, which goes on from the compactions that its source recorded.
 fn restore_of_import(import: Import, title: Option<String>) -> Restore {
-    let import = import.with_anchors();
+    // Our own export does not say which compactions were still in force.
+    let goes_on = import.format != Format::Jsonl;
+    let import = if goes_on { import.with_anchors() } else { import };
     let (mut messages, mut summaries) = (Vec::new(), Vec::new());
     for entry in import.entries {
         match entry {
             Entry::Message(message) => messages.push(message),
-            // Our own export does not say which compactions were still in force.
-            Entry::Compaction(_) if import.format == Format::Jsonl => {}
+            Entry::Compaction(_) if !goes_on => {}
             Entry::Compaction(recorded) => summaries.extend(recorded.summary()),
         }
     }

@@ -116,7 +116,7 @@ fn lived(import: &Import, window: u32, policy: &Policy, name: String, faults: &m
 }
 
 fn said(import: &Import) -> Vec<String> {
-    let users = messages(import).filter(|body| matches!(body, Body::User(_)) && !body.is_empty());
+    let users = messages(import).filter(|body| body.has_user_words() && !body.is_empty());
     users.map(text_of).collect()
 }
 
@@ -140,7 +140,7 @@ fn words_stand(said: &[String], render: &Render<'_>, prompt: &Prompt, name: &str
     let users: Vec<_> = transcript
         .messages()
         .iter()
-        .filter(|m| matches!(m.body, Body::User(_)) && m.visible_to_model && !m.body.is_empty())
+        .filter(|m| m.body.has_user_words() && m.visible_to_model && !m.body.is_empty())
         .collect();
     // The import equals the source, so the prompts are in fact compared with the source.
     let texts: Vec<String> = users.iter().map(|message| text_of(&message.body)).collect();
