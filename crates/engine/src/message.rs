@@ -5,6 +5,7 @@ pub mod about;
 pub mod attachment;
 pub mod call;
 pub mod cut;
+mod derived;
 mod kind;
 mod opaque;
 mod said;
@@ -13,10 +14,11 @@ pub mod source;
 use super::id::{MessageId, Ordinal, TurnId};
 use super::text::sha256_hex;
 use super::tokens::{PER_CALL, PER_IMAGE, PER_MESSAGE, TokenCount};
-use about::About;
 use attachment::Attachment;
 pub use call::{Effect, ToolCall, ToolResult, Verdict, argument_values};
 use cut::Cut;
+pub use derived::Derived;
+pub(crate) use derived::Mention;
 pub use kind::{
     BUDGET_EXIT, COMPACTION_DROPPED, COMPACTION_LASTS, NOT_KEPT, PROCESS_COMPLETED, QUESTION, REMOVED,
     REVIEW_UNUSABLE, ROUND_LIMIT, SYSTEM_IN_HISTORY, UNREADABLE, WRAP_UP,
@@ -24,7 +26,7 @@ pub use kind::{
 pub use opaque::Thought;
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
-use std::sync::{Arc, OnceLock};
+use std::sync::Arc;
 
 /// Precedes the user's words about a refused call where a prompt shows them without the call.
 const USER_SAID: &str = "the user said: ";
@@ -101,29 +103,6 @@ pub struct Message {
     pub hash: String,
     /// Values derived from the body on first use.
     pub found: Derived,
-}
-
-/// Values derived from a message on first use. A copy with an empty cache is the same message, but `==` tells them
-/// apart.
-#[derive(Debug, Clone, PartialEq, Default)]
-pub struct Derived {
-    /// SHA-256 of [`Body::said`], lower-case hexadecimal.
-    pub(crate) said_sha256: OnceLock<Box<str>>,
-    pub(crate) mentions: OnceLock<Vec<Mention>>,
-    /// Subjects of the tool calls, in the order of the calls.
-    about: OnceLock<Vec<About>>,
-    /// SHA-256 of the images, in order.
-    images: OnceLock<Vec<String>>,
-}
-
-/// An identifier that a message contains, and the heaviest role that used it there.
-#[derive(Debug, Clone, PartialEq)]
-pub(crate) struct Mention {
-    pub id: Box<str>,
-    /// The weight of the role that used it, for the index.
-    pub weight: u8,
-    /// The position of the call whose arguments contain it; `None` if it is in the text.
-    pub call: Option<u16>,
 }
 
 /// A message's content by role. Each variant holds only what that role can produce.
@@ -257,20 +236,6 @@ pub struct Usage {
 }
 
 impl Message {
-    /// Returns the subjects of the tool calls, in order.
-    pub fn about(&self) -> &[About] {
-        self.found.about.get_or_init(|| match &self.body {
-            Body::Assistant { calls, .. } => calls.iter().map(About::of).collect(),
-            Body::User(_) | Body::Tool(_) | Body::Event { .. } => Vec::new(),
-        })
-    }
-
-    /// Returns the SHA-256 of each image's `data` as given, in order.
-    pub(crate) fn image_hashes(&self) -> &[String] {
-        let hash = |image: &Image| sha256_hex(image.data.as_bytes());
-        self.found.images.get_or_init(|| self.body.images().map(hash).collect())
-    }
-
     /// Returns the user's words about a refused call as a message of their own, with its tokens; `None` for any other
     /// message. The result states the words too, so that its tokens are enough for them, unless a prompt shows it cut.
     pub(crate) fn said_of_refusal(&self) -> Option<(String, u32)> {

@@ -89,7 +89,7 @@ struct Reader {
     calls: usize,
 }
 
-/// What the parts of a content hold.
+/// The parts of a content by kind.
 #[derive(Default)]
 struct Parts {
     content: Vec<Content>,
@@ -322,7 +322,7 @@ mod tests {
         Body::User(vec![Content::Text(text.into())])
     }
 
-    /// What both forms of the recorded chat below hold.
+    /// The chat of both forms below.
     fn expected() -> Vec<Body> {
         let mut asked = Body::assistant("I look.", vec![ToolCall::new("c", "ls", r#"{"p":1}"#)]);
         if let Body::Assistant { parts, beside, .. } = &mut asked {

@@ -1,4 +1,4 @@
-//! What several formats read alike: JSON with the places of its errors, parts of messages, messages in the form of
+//! Parts that several formats read alike: JSON with the places of its errors, parts of messages, messages in the form of
 //! chat completions, additions of programs to the user's messages, and the user's verdicts. Independent of the
 //! formats.
 

@@ -39,7 +39,7 @@ fn bad_usage_names_the_bad_and_the_known_values() {
     let file = folder.file("s.jsonl", SESSION);
     let complaint_of = |more: &[&str]| complaint(&[&["replay", &file], more].concat());
     let said = complaint_of(&["--format", "cursor"]);
-    assert!(said.contains("'aider'") && said.contains("claude-code"), "{said}");
+    assert!(said.contains("'cursor'") && said.contains("claude-code"), "{said}");
     let said = complaint_of(&["--policy", "best"]);
     assert!(said.contains("\"best\"") && said.contains("lastTurns (coqui"), "{said}");
     let policy = folder.file("p.toml", "base = \"rounds\"\nrawTial = 0.5\n");

@@ -8,7 +8,7 @@ use crate::{Entry, Import};
 use engine::message::{AssistantPart, Body, Content, ToolCall, ToolResult};
 use serde_json::Value;
 
-/// What ends the first line of a result.
+/// Ends of the first line of a result.
 const RESULT: &str = "] Result:";
 /// Tags around words of the user. Words in the first come with the first request, the others after a result.
 const WORDS: [&str; 4] = ["task", "feedback", "user_message", "answer"];
@@ -105,7 +105,7 @@ fn stated(text: &str, name: &str) -> Option<(String, Object)> {
     Some((format!("{}{}", before.trim_end(), after.trim_end()), arguments))
 }
 
-/// What the user said with an approved call.
+/// The user's words about an approved call.
 fn feedback(text: &str) -> Option<String> {
     let (_, said) = text.split_once("<feedback>")?;
     Some(said.split_once("</feedback>")?.0.trim().to_owned())

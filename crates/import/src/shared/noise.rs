@@ -1,4 +1,4 @@
-//! What programs around a model put into messages of the role `user`: reminders, commands of the program with their
+//! Text that programs around a model put into messages of the role `user`: reminders, commands of the program with their
 //! output, notices of interruptions. It is stored as attachments, which a model sees as background and which no
 //! compaction keeps as the user's words.
 

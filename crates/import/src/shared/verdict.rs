@@ -17,7 +17,7 @@ const REFUSALS: [(&str, &str); 9] = [
     ("The user chose to skip the tool call", ""),
 ];
 
-/// What ends the user's words.
+/// Ends of the user's words.
 const ENDS: [&str; 2] =
     ["\n</feedback>", "\n\nNote: The user's next message may contain a correction or preference."];
 
