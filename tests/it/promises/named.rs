@@ -171,7 +171,13 @@ fn words_stand(said: &[String], render: &Render<'_>, prompt: &Prompt, name: &str
     let last = prompt.items.iter().rposition(|item| item.sources.iter().any(|s| s.ord == newest.ord));
     let last = last.unwrap_or_else(|| panic!("{name}: the current request is missing"));
     let follows = &prompt.items[last + 1..];
-    assert!(follows.iter().all(|item| item.role != Role::User), "{name}: a user follows the request");
+    // A program may add something to the request, which is no word of the user.
+    let is_added = |item: &Item| {
+        let mut sources = item.sources.iter().filter_map(|source| transcript.message(source.ord));
+        !item.sources.is_empty() && sources.all(|message| !message.body.has_user_words())
+    };
+    let is_word = |item: &&Item| item.role == Role::User && !is_added(item);
+    assert_eq!(follows.iter().find(is_word), None, "{name}: a user follows the request");
 }
 
 /// Checks the budget for user messages of the covered range: a share of the limit, at most half of the tokens left by
