@@ -14,6 +14,7 @@ pub mod source;
 use super::id::{MessageId, Ordinal, TurnId};
 use super::text::sha256_hex;
 use super::tokens::{PER_CALL, PER_IMAGE, PER_MESSAGE, TokenCount};
+use about::About;
 use attachment::Attachment;
 pub use call::{Effect, ToolCall, ToolResult, Verdict, argument_values};
 use cut::Cut;
@@ -236,6 +237,20 @@ pub struct Usage {
 }
 
 impl Message {
+    /// Returns the subjects of the tool calls, in order.
+    pub fn about(&self) -> &[About] {
+        self.found.about.get_or_init(|| match &self.body {
+            Body::Assistant { calls, .. } => calls.iter().map(About::of).collect(),
+            Body::User(_) | Body::Tool(_) | Body::Event { .. } => Vec::new(),
+        })
+    }
+
+    /// Returns the SHA-256 of each image's `data` as given, in order.
+    pub(crate) fn image_hashes(&self) -> &[String] {
+        let hash = |image: &Image| sha256_hex(image.data.as_bytes());
+        self.found.images.get_or_init(|| self.body.images().map(hash).collect())
+    }
+
     /// Returns the user's words about a refused call as a message of their own, with its tokens; `None` for any other
     /// message. The result states the words too, so that its tokens are enough for them, unless a prompt shows it cut.
     pub(crate) fn said_of_refusal(&self) -> Option<(String, u32)> {
