@@ -30,7 +30,7 @@ struct Arguments {
 enum Command {
     /// Render the prompt before each answer of a recorded transcript, and show what was compacted
     Replay(replay::Replay),
-    /// Measure how many of the names that later tool calls use survive a compaction
+    /// Measure what of the facts that later steps of recorded sessions used survives a compaction
     Measure(measure::MeasureCommand),
     /// List the built-in policies, or print one as a file
     Policy(policy::PolicyCommand),

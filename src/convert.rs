@@ -5,6 +5,7 @@
 mod acceptance;
 mod answer;
 mod context;
+mod effects;
 mod ledger;
 mod memory;
 mod message;
@@ -19,6 +20,7 @@ pub use answer::{answer, complete_params, delta, delta_op, streaming};
 pub use context::{
     cannot_undo, compaction_view, coverage, estimate, pin, preview, search_hit, trigger_state, turn_metadata,
 };
+pub use effects::command_effects;
 pub use ledger::ledger;
 pub use memory::memory;
 pub use message::{attachments, body_parts, content_parts, message};
@@ -29,7 +31,7 @@ pub use tool::tool;
 pub use turn::{history, round, turn};
 
 use protocol::error::ProtocolError;
-use protocol::restore::Diagnostic;
+use session::effect::Diagnostic;
 use std::fmt::Write as _;
 use thiserror::Error;
 
@@ -50,14 +52,14 @@ impl From<ConvertError> for ProtocolError {
 }
 
 /// The kind of diagnostic that reports ignored parts.
-pub const IGNORED_PART: &str = "ignoredPart";
+const IGNORED_PART: &str = "ignoredPart";
 
 /// A position in the parameters, and what was left out so far.
 #[derive(Debug, Clone, Default)]
 pub struct Reading {
     path: String,
-    /// Parts that were left out because their kind is unknown, for the answer's diagnostics.
-    pub ignored: Vec<Diagnostic>,
+    /// Parts that were left out because their kind is unknown.
+    ignored: Vec<Diagnostic>,
 }
 
 impl Reading {
@@ -95,13 +97,18 @@ impl Reading {
         Ok(done)
     }
 
+    /// Returns the diagnostics of what was left out, for the answer.
+    pub fn left_out(self) -> Vec<Diagnostic> {
+        self.ignored
+    }
+
     fn fail(&self, reason: impl Into<String>) -> ConvertError {
         ConvertError { field: self.path.clone(), reason: reason.into() }
     }
 
     fn ignore(&mut self, kind: &str) {
         let message = format!("{}: a part of kind `{kind}` was left out", self.path);
-        self.ignored.push(Diagnostic { kind: IGNORED_PART.to_owned(), message });
+        self.ignored.push(Diagnostic { kind: IGNORED_PART, message });
     }
 }
 

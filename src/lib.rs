@@ -11,6 +11,7 @@
 //! | crate | purpose | what it never does |
 //! |---|---|---|
 //! | [`engine`] | everything that decides about a prompt: [`engine::message`], [`engine::transcript`], [`engine::prompt`], [`engine::compact`] | IO, time, randomness, threads |
+//! | [`shell`] | effects of shell commands on files, read from their text | IO, run a command |
 //! | [`session`] | the state machine of a chat: input in, effects out | IO, time, randomness, threads |
 //! | [`models`] | calls to models; [`models::scripted`] answers from a fixture | know where a request comes from |
 //! | [`store`] | sessions on disk, one writer each; [`store::worker`] owns the thread | decide what is written, or show a prompt |
@@ -53,7 +54,7 @@
 //! 13. Acknowledged data is on disk. Checked by `crates/store/src/tests.rs` and `tests/it/wire/ends.rs`.
 //! 14. While serving, standard output is the protocol's. Checked by `tests/it/wire/frames.rs` and clippy (`print_stdout`).
 //! 15. Every request gets exactly one response; a handler awaits its own reply at most. Checked by
-//!     `crates/session/src/tests.rs` and `tests/it/wire/load.rs`.
+//!     `crates/session/src/tests.rs`, `tests/it/wire/load.rs` and `tests/it/wire/liveness.rs`.
 //! 16. No key and no secret is logged, stored or put into an error. Checked by `tests/it/wire/secrets.rs`.
 
 pub mod commands;

@@ -1,6 +1,7 @@
 //! Session files in a workspace, `.threadhold/trajectories/{chat_id}.json`: their paths, their owners and
 //! atomic writes. [`saver`] decides when to write; the format is the [`import`] crate's.
 
+pub mod check;
 pub mod saver;
 
 use engine::text::sha256_hex;
@@ -170,6 +171,11 @@ impl Folder {
         }
     }
 
+    /// Path of the copy of a session's file that a repair makes.
+    fn copy(&self, id: &str) -> Result<PathBuf, FileError> {
+        Ok(self.file(id)?.with_extension("json.repair.bak"))
+    }
+
     /// The session id in a file's name; `None` if the path is no session file of this folder.
     pub fn id_of(&self, file: &Path) -> Option<String> {
         let name = file.strip_prefix(self.path()).ok()?.to_str()?.strip_suffix(".json")?;
@@ -303,6 +309,7 @@ impl Folder {
         for (begun, _) in self.begun(id) {
             gone(&begun)?;
         }
+        gone(&self.copy(id)?)?;
         let Some(held) = self.read(id)? else { return Ok(false) };
         held.trajectory(id)?;
         gone(&path)?;

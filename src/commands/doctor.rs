@@ -35,10 +35,10 @@ pub(super) struct Doctor {
     /// The environment variable that holds the API key, instead of the provider's usual one
     #[arg(long, value_name = "NAME")]
     key_env: Option<String>,
-    /// Check this storage folder instead of a model; nothing in it is changed
+    /// Check this storage folder, and its sessions' own files, instead of a model; nothing is changed
     #[arg(long, value_name = "DIR")]
     storage: Option<PathBuf>,
-    /// Repair what can be repaired, after copying the file; no other program may use it meanwhile
+    /// Repair what can be repaired, after copying what is changed; no other program may use it meanwhile
     #[arg(long, requires = "storage")]
     repair: bool,
 }

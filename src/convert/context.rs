@@ -43,6 +43,7 @@ pub fn compaction_view(transcript: &Transcript, record: &Compaction) -> Compacti
         unreviewed: record.unreviewed,
         model: record.model.clone(),
         asked_again: (record.asked_again > 0).then_some(record.asked_again),
+        input_truncated: record.input_truncated,
         excluded_ids: ids(transcript, record.excluded.iter()),
         replaces: record.replaces.as_ref().map(|replaced| replaced.as_str().to_owned()),
         fallbacks: record

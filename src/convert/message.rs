@@ -67,9 +67,6 @@ impl Reading {
                 }),
                 Part::Raw { wire } => parts.push(AssistantPart::Raw(wire.clone().into())),
                 Part::ToolCall { id, name, arguments, source_id } => {
-                    if id.is_empty() {
-                        return Err(reading.field("id", |reading| reading.fail("must not be empty")));
-                    }
                     let source_id = source_id.clone();
                     calls.push(ToolCall { source_id, ..ToolCall::new(id, name, &arguments.0) });
                 }

@@ -1,5 +1,16 @@
-//! Needed-identifier recall: of the exact names that the next tool calls used and that occurred only before, the
-//! share that a compacted prompt still holds. Needs no model and no judge. Measures names, not understanding.
+//! Measures what a compaction keeps, without a model and without a judge: of the names, edit lines, phrases and figures
+//! that the following messages of a recorded session used and that stood only before it, the share that the compacted
+//! prompt still holds, and the share of the others that a search finds; then what its block says of files and refusals. A
+//! proxy: it measures facts, not understanding.
+
+mod compare;
+mod exam;
+mod facts;
+mod index;
+mod question;
+pub mod state;
+pub mod summary;
+pub mod table;
 
 use super::{Render, Watch};
 use engine::compact::compose::{Ingredients, Inputs};
@@ -8,37 +19,75 @@ use engine::compact::plan::Aim;
 use engine::compact::policy::{Policy, WORDS_AND_LEDGER};
 use engine::compact::record::{Compaction, Mode, Placement};
 use engine::compact::slice;
-use engine::message::{Body, argument_values};
+use engine::message::argument_values;
 use engine::prompt::item::Channel;
 use engine::prompt::{self, Source};
-use engine::search::{self, HITS, Query, Words};
+use engine::search::{HITS, Query, Words};
 use engine::tokens::TokenCount;
 use engine::transcript::Transcript;
-use import::{Entry, Import};
+use exam::Needed;
+pub use exam::{Exam, HORIZON};
+use facts::{Kind, normalized};
+use index::Index;
 use serde::Serialize;
-use std::collections::BTreeSet;
+use state::StateScores;
+use std::collections::{BTreeSet, HashMap};
 
-/// Number of messages after a compaction whose calls define the needed names.
-pub const HORIZON: usize = 60;
-/// Fewest needed names at which a compaction counts.
-pub const LEAST_NEEDED: usize = 5;
+/// Facts of one kind, counted over the compactions of a replay.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "camelCase")]
+pub struct Score {
+    /// Number of facts that were needed.
+    pub needed: usize,
+    /// Number of them that the prompt held.
+    pub held: usize,
+    /// Number of the others that a search with the words of the future shows; `None` if nothing was searched.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub found: Option<usize>,
+}
 
-/// Recall of one policy, summed over the compactions of a replay.
+impl Score {
+    /// Returns `held ÷ needed`, or `None` if nothing was needed.
+    pub fn kept(self) -> Option<f64> {
+        share(self.held, self.needed)
+    }
+
+    /// Number of facts that the prompt did not hold.
+    pub fn lost(self) -> usize {
+        self.needed.saturating_sub(self.held)
+    }
+
+    /// Adds the counts of another score.
+    fn add(&mut self, other: Self) {
+        self.needed += other.needed;
+        self.held += other.held;
+        self.found = self.found.zip(other.found).map(|(a, b)| a + b).or(self.found).or(other.found);
+    }
+}
+
+fn share(part: usize, of: usize) -> Option<f64> {
+    (of > 0).then(|| part as f64 / of as f64)
+}
+
+/// Facts that one policy, or a simpler method, held after the compactions of a replay.
 #[derive(Debug, Clone, Default, PartialEq, Serialize)]
 #[serde(rename_all = "camelCase")]
 pub struct Row {
-    /// Name of the policy.
+    /// Name of the policy or method.
     pub policy: String,
-    /// Number of needed names.
-    pub needed: usize,
-    /// Number of needed names that the prompt held.
-    pub held: usize,
-    /// Number of compactions that counted.
-    pub points: usize,
+    /// Number of compactions.
+    pub compactions: usize,
     /// Tokens of the prompts after these compactions, summed, without tools and system text.
     pub retained_tokens: u64,
-    /// Needed names that were not held, each with the index of its compaction in `points`.
-    pub missing: Vec<(usize, String)>,
+    /// Identifiers in the arguments of calls.
+    pub names: Score,
+    /// Lines that edits quote as old text.
+    pub lines: Score,
+    /// Phrases and figures in the assistant's words.
+    pub quotes: Score,
+    /// The state of the work in the blocks; `None` for a method that makes none.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub state: Option<StateScores>,
 }
 
 impl Row {
@@ -46,116 +95,117 @@ impl Row {
         Self { policy: policy.into(), ..Self::default() }
     }
 
-    /// Returns `held ÷ needed`, or `None` if no name was needed.
-    pub fn recall(&self) -> Option<f64> {
-        (self.needed > 0).then(|| self.held as f64 / self.needed as f64)
+    fn score(&mut self, kind: Kind) -> &mut Score {
+        match kind {
+            Kind::Name => &mut self.names,
+            Kind::Line => &mut self.lines,
+            Kind::Quote => &mut self.quotes,
+        }
     }
 
-    /// Adds one compaction. A name is held if it occurs in `kept` or `found` returns `true` for it.
-    fn add(&mut self, needed: &BTreeSet<String>, kept: &str, tokens: u32, found: impl Fn(&str) -> bool) {
+    /// Edit lines, phrases and figures together: what a search must find. Names are left out, because there are many
+    /// and a compacted prompt holds nearly all of them.
+    pub fn lines_and_quotes(&self) -> Score {
+        let mut sum = self.lines;
+        sum.add(self.quotes);
+        sum
+    }
+
+    /// Adds one compaction and returns the facts that `kept` does not hold.
+    fn add<'n, 'a>(&mut self, needed: &'n [Needed<'a>], kept: &str, tokens: u32) -> Vec<&'n Needed<'a>> {
         let ids: BTreeSet<&str> = identifiers(kept).collect();
-        self.needed += needed.len();
-        let (held, missing): (Vec<&String>, Vec<&String>) =
-            needed.iter().partition(|id| ids.contains(id.as_str()) || kept.contains(*id) || found(id));
-        self.held += held.len();
-        self.missing.extend(missing.into_iter().map(|id| (self.points, id.clone())));
-        self.points += 1;
+        let plain = normalized(kept);
+        self.compactions += 1;
         self.retained_tokens += u64::from(tokens);
+        let mut lost = Vec::new();
+        for fact in needed {
+            let is_held = match fact.kind {
+                Kind::Name => ids.contains(fact.text) || kept.contains(fact.text),
+                Kind::Line | Kind::Quote => plain.contains(fact.text),
+            };
+            let score = self.score(fact.kind);
+            score.needed += 1;
+            score.held += usize::from(is_held);
+            if !is_held {
+                lost.push(fact);
+            }
+        }
+        lost
     }
 }
 
 /// Measures each compaction during a replay.
 pub struct Measure<'a> {
-    messages: Vec<Measured>,
+    exam: &'a Exam,
+    policy: &'a Policy,
     counter: &'a dyn TokenCount,
-    /// Recall under the replay's policy.
-    pub own: Row,
-    /// Recall of the newest messages, unchanged, in at most as many tokens.
-    pub raw_tail: Row,
-    /// Recall of user words, ledger and the newest rounds, as a policy of the same engine.
-    pub words_and_ledger: Row,
-    /// As `own`, with one search of the session for each missing name.
-    pub with_search: Row,
-    /// Compactions not counted, as too few names were needed after them.
-    pub skipped: usize,
-}
-
-/// A message of the source, read in advance.
-struct Measured {
-    is_assistant: bool,
-    said: String,
-    arguments: String,
-    tokens: u32,
+    /// `true` to measure the simpler methods too.
+    compares: bool,
+    index: Index,
+    own: Row,
+    /// The simpler methods, at the compactions of the policy: at most as many tokens.
+    others: Vec<Row>,
 }
 
 impl<'a> Measure<'a> {
-    /// Reads the whole source in advance, because later calls define the needed names.
-    pub fn new(import: &Import, policy: &Policy, counter: &'a dyn TokenCount) -> Self {
-        let messages = import.entries.iter().filter_map(|entry| match entry {
-            Entry::Message(message) => Some(Measured::of(&message.body, counter)),
-            Entry::Compaction(_) => None,
-        });
-        Self {
-            messages: messages.collect(),
-            counter,
-            own: Row::named(&policy.name),
-            raw_tail: Row::named("raw tail of the same size"),
-            words_and_ledger: Row::named("user words and ledger"),
-            with_search: Row::named(&format!("{} and a search", policy.name)),
-            skipped: 0,
+    /// Prepares the measure of one policy. `compares`: also measures simpler methods at the policy's compactions.
+    pub fn new(exam: &'a Exam, policy: &'a Policy, counter: &'a dyn TokenCount, compares: bool) -> Self {
+        let mut own = Row { state: Some(StateScores::default()), ..Row::named(&policy.name) };
+        for kind in Kind::ALL {
+            own.score(kind).found = Some(0);
+        }
+        Self { exam, policy, counter, compares, index: Index::default(), own, others: Vec::new() }
+    }
+
+    /// Measures the simpler methods.
+    fn compare(&mut self, before: Source<'_>, record: &Compaction, needed: &[Needed<'_>], tokens: u32) {
+        let at = before.transcript.messages().len();
+        let inputs = Inputs {
+            source: before,
+            policy: &WORDS_AND_LEDGER,
+            counter: self.counter,
+            tokens_before: record.tokens_before,
+            focus: None,
+            aim: Aim::Room,
+        };
+        let slice = slice::slice(before, inputs.policy).ok();
+        let ledger = slice.and_then(|slice| inputs.with_block(Mode::Ledger, slice, &Ingredients::default()));
+        let held = [
+            ("raw tail of the same size", compare::raw_tail(self.exam, at, tokens)),
+            ("tail with shortened results", compare::short_tail(self.exam, at, tokens)),
+            ("last five files and a tail", compare::last_files(self.exam, at, tokens)),
+            ("user words and ledger", shown(before, ledger.as_ref().unwrap_or(record))),
+        ];
+        if self.others.is_empty() {
+            self.others = held.iter().map(|(name, _)| Row::named(name)).collect();
+        }
+        for (row, (_, (text, tokens))) in self.others.iter_mut().zip(held) {
+            row.add(needed, &text, tokens);
         }
     }
 
-    /// Names in the arguments of the next calls that occur before `at` and not between `at` and their first use.
-    fn needed(&self, at: usize) -> BTreeSet<String> {
-        let (past, future) = self.messages.split_at(at.min(self.messages.len()));
-        let texts = past.iter().flat_map(|m| [m.said.as_str(), m.arguments.as_str()]);
-        let before: BTreeSet<&str> = texts.flat_map(identifiers).collect();
-        let mut shown: BTreeSet<&str> = BTreeSet::new();
-        let mut needed = BTreeSet::new();
-        for message in future.iter().take(HORIZON) {
-            if message.is_assistant {
-                let used =
-                    identifiers(&message.arguments).filter(|id| before.contains(id) && !shown.contains(id));
-                needed.extend(used.map(str::to_owned));
-                shown.extend(identifiers(&message.arguments));
+    /// Counts the lost facts that a search shows.
+    fn search(&mut self, transcript: &Transcript, lost: &[&Needed<'_>]) {
+        let at = transcript.messages().len();
+        // Facts of one message often have the same query.
+        let mut known: HashMap<String, Vec<String>> = HashMap::new();
+        for fact in lost {
+            let query = question::query(self.exam, at, fact);
+            let index = &mut self.index;
+            let shown = known.entry(query).or_insert_with_key(|query| first_hits(index, transcript, query));
+            let is_found = shown.iter().any(|shown| shown.contains(fact.text));
+            if let Some(found) = &mut self.own.score(fact.kind).found {
+                *found += usize::from(is_found);
             }
-            shown.extend(identifiers(&message.said));
         }
-        needed
-    }
-
-    /// The newest messages before `at` that fit in `tokens`, and their tokens.
-    fn tail(&self, at: usize, tokens: u32) -> (String, u32) {
-        let mut kept = Vec::new();
-        let mut used = 0;
-        for message in self.messages.iter().take(at).rev() {
-            if used + message.tokens > tokens {
-                break;
-            }
-            used += message.tokens;
-            kept.push(format!("{}\n{}", message.said, message.arguments));
-        }
-        kept.reverse();
-        (kept.join("\n"), used)
     }
 }
 
-impl Measured {
-    fn of(body: &Body, counter: &dyn TokenCount) -> Self {
-        let is_assistant = matches!(body, Body::Assistant { .. });
-        let (said, arguments) = match body {
-            Body::Assistant { parts, calls, .. } => {
-                let said: Vec<&str> =
-                    parts.iter().filter_map(|part| part.text().map(|text| &**text)).collect();
-                let arguments: Vec<String> =
-                    calls.iter().map(|call| argument_values(&call.arguments)).collect();
-                (said.join("\n"), arguments.join("\n"))
-            }
-            _ => (body.texts().iter().map(|text| &***text).collect::<Vec<_>>().join("\n"), String::new()),
-        };
-        Self { is_assistant, said, arguments, tokens: body.tokens(counter) }
-    }
+/// The normalized excerpts of the first page of hits.
+fn first_hits(index: &mut Index, transcript: &Transcript, query: &str) -> Vec<String> {
+    let query = Query { words: Words::of(query), before: None, skip: 0, limit: HITS, hidden: false };
+    let found = index.search(transcript, &query);
+    found.hits.iter().map(|hit| normalized(&hit.excerpt.text)).collect()
 }
 
 /// The session's part of a prompt, as text and in tokens, without tools and system text. A compaction block counts
@@ -177,47 +227,28 @@ impl Watch for Measure<'_> {
     fn rendered(&mut self, _: &Render<'_>) {}
 
     fn compacted(&mut self, before: Source<'_>, record: &Compaction) {
-        let at = before.transcript.messages().len();
-        let needed = self.needed(at);
-        if needed.len() < LEAST_NEEDED {
-            self.skipped += 1;
-            return;
-        }
+        let needed = self.exam.needed(before.transcript.messages().len());
         let (kept, tokens) = shown(before, record);
-        self.own.add(&needed, &kept, tokens, |_| false);
-        let mut with_search = std::mem::take(&mut self.with_search);
-        with_search.add(&needed, &kept, tokens, |name| finds(before.transcript, name));
-        self.with_search = with_search;
-        let (tail, tail_tokens) = self.tail(at, tokens);
-        self.raw_tail.add(&needed, &tail, tail_tokens, |_| false);
-        let inputs = Inputs {
-            source: before,
-            policy: &WORDS_AND_LEDGER,
-            counter: self.counter,
-            tokens_before: record.tokens_before,
-            focus: None,
-            aim: Aim::Room,
-        };
-        let slice = slice::slice(before, inputs.policy).ok();
-        let other = slice.and_then(|slice| inputs.with_block(Mode::Ledger, slice, &Ingredients::default()));
-        let (kept, tokens) = shown(before, other.as_ref().unwrap_or(record));
-        self.words_and_ledger.add(&needed, &kept, tokens, |_| false);
+        let lost = self.own.add(&needed, &kept, tokens);
+        if let Some(state) = &mut self.own.state {
+            state.add(before, record, self.policy, &kept);
+        }
+        self.search(before.transcript, &lost);
+        if self.compares {
+            self.compare(before, record, &needed, tokens);
+        }
     }
-}
-
-/// `true` if one search for this name, with a model's defaults, shows it.
-fn finds(transcript: &Transcript, name: &str) -> bool {
-    let query = Query { words: Words::of(name), before: None, limit: HITS, hidden: false };
-    let found = search::find(transcript.messages().iter().rev().map(|message| &**message), &query);
-    found.hits.iter().any(|hit| hit.excerpt.text.contains(name))
 }
 
 /// Returns the rows of several policies over one source and window, the simplest first. The rows that are not a
 /// policy's own are those at the first policy's compactions.
-pub fn rows<'m>(measures: &'m [Measure<'_>]) -> Vec<&'m Row> {
-    let first = measures.first();
-    let compared = first.map(|measure| [&measure.raw_tail, &measure.words_and_ledger]);
-    let own = measures.iter().map(|measure| &measure.own);
-    let searched = first.map(|measure| &measure.with_search);
-    compared.into_iter().flatten().chain(own).chain(searched).collect()
+pub fn rows(measures: Vec<Measure<'_>>) -> Vec<Row> {
+    let mut own = Vec::new();
+    let mut others = Vec::new();
+    for measure in measures {
+        others.extend(measure.others);
+        own.push(measure.own);
+    }
+    others.extend(own);
+    others
 }

@@ -1,6 +1,5 @@
 //! A replay as a table for people: a row per turn, compactions marked, totals. Programs use `--json`.
 
-use super::measure::{LEAST_NEEDED, Measure, Row, rows};
 use super::report::Counts;
 use super::{Render, Replayed, Unfit, Watch};
 use engine::compact::record::Compaction;
@@ -64,7 +63,7 @@ pub struct Style {
 }
 
 impl Style {
-    fn paint(self, code: &str, text: &str) -> String {
+    pub(super) fn paint(self, code: &str, text: &str) -> String {
         if self.colour { format!("\x1b[{code}m{text}\x1b[0m") } else { text.to_owned() }
     }
 }
@@ -159,32 +158,4 @@ fn totals(out: &mut String, import: &Import, replayed: &Replayed, style: Style) 
 fn padded(text: &str, width: usize) -> String {
     let cut: String = text.chars().take(width).collect();
     format!("{cut:<width$}")
-}
-
-/// Returns the table of `measure` for one file and window. `unfit` counts prompts that did not fit, over all policies.
-pub fn measure_table(
-    file: &str,
-    window: u32,
-    measures: &[Measure<'_>],
-    unfit: usize,
-    style: Style,
-) -> String {
-    let mut out = String::new();
-    let (points, skipped) = measures.first().map_or((0, 0), |measure| (measure.own.points, measure.skipped));
-    let _ = writeln!(
-        out,
-        "{}, window {window}: {points} compactions measured, {skipped} after which fewer than {LEAST_NEEDED} names were needed",
-        style.paint("1", file),
-    );
-    if unfit > 0 {
-        let _ = writeln!(out, "{}", style.paint("31", &format!("{unfit} prompts could not be made to fit")));
-    }
-    let _ = writeln!(out, "{:>8}  {:>9}  {:>11}  policy", "recall", "tokens", "compactions");
-    for row in rows(measures) {
-        let tokens = row.retained_tokens / (row.points.max(1) as u64);
-        let recall = row.recall().map_or_else(|| "–".to_owned(), |recall| format!("{recall:.3}"));
-        let Row { policy, held, needed, points, .. } = row;
-        let _ = writeln!(out, "{recall:>8}  {tokens:>9}  {points:>11}  {policy}  [{held} of {needed}]");
-    }
-    out
 }

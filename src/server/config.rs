@@ -290,6 +290,11 @@ impl Config {
         if !self.reads_files {
             return files;
         }
+        if !session.settings().is_trusted {
+            // What was read before, while the folder was trusted, holds no longer.
+            let known = session.head().prefix.instructions.iter();
+            return known.map(|file| (file.name.clone(), None)).collect();
+        }
         let folder = session.head().workspace.clone();
         let mut left = instructions::room(session);
         for name in instructions::names(session) {

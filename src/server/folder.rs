@@ -1,10 +1,25 @@
 //! Normalizes the client's spelling of a folder, once, at the edge: one folder is one store, whether it was
 //! named by a URL or by a path. The disk is not read; a link keeps its own name.
 
+use protocol::error::ProtocolError;
+
 /// A folder as sessions are stored under it: the path of a `file:` URL, or the given text, without a slash at
 /// its end. Other URLs are kept.
 pub(super) fn spelled(named: &str) -> String {
     spelled_on(named, cfg!(windows))
+}
+
+/// A folder that a session belongs to; fails for a relative path, which would be another one for each process.
+///
+/// # Errors
+/// `InvalidParams` for `workspaceFolder`.
+pub(super) fn given_folder(named: &str) -> Result<String, ProtocolError> {
+    let folder = spelled(named);
+    let is_url = folder.split_once("://").is_some_and(|(scheme, _)| !scheme.is_empty() && scheme != "file");
+    if folder.is_empty() || folder.starts_with('/') || has_drive(&folder) || is_url {
+        return Ok(folder);
+    }
+    Err(ProtocolError::invalid("workspaceFolder", "must be an absolute path or a URL"))
 }
 
 fn spelled_on(named: &str, is_windows: bool) -> String {
@@ -94,6 +109,12 @@ mod tests {
             assert_eq!(spelled_on(named, true), "C:/w", "{named}");
         }
         assert_eq!(spelled_on("c:\\", true), "C:/");
+        for relative in ["w", "./w", "~/w", "file://w", "../w"] {
+            assert!(given_folder(relative).is_err(), "{relative}");
+        }
+        for absolute in ["/w", "file:///w", "C:/w", "vscode-remote://ssh/code/w", ""] {
+            assert!(given_folder(absolute).is_ok(), "{absolute}");
+        }
         assert_eq!(spelled_on("\\\\host\\share", true), spelled_on("file://host/share", true));
     }
 }

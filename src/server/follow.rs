@@ -347,7 +347,7 @@ impl Follows {
             }
             return Ok(());
         };
-        let events = known.shown().until(seen.shown(), from, &added);
+        let events = known.shown().until(seen.shown(), seen.session(), from, &added);
         seen.follows(&known, events.as_ref().map_or(1, |events| events.len() as u64));
         let events = events.map(|events| {
             let each = events.into_iter().zip(known.seq() + 1..);

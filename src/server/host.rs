@@ -35,6 +35,7 @@ use protocol::event::{Event, SessionEvent};
 use protocol::session::SessionCloseResult;
 use queued::Queued;
 use session::input::{Input, ReplyTo};
+use session::state::StateName;
 use session::stored::Part;
 use session::{Opening as Begin, Session, StepContext};
 use std::collections::VecDeque;
@@ -56,6 +57,8 @@ pub(super) struct SessionHost {
     timers: Timers,
     file: FileState,
     leaving: Leaving,
+    /// `true` if lists show that calls wait for the user.
+    is_listed_paused: bool,
     mailbox: Mailbox<HostEvent>,
 }
 
@@ -118,6 +121,7 @@ impl SessionHost {
             }
         };
         Self {
+            is_listed_paused: session.state().name() == StateName::Paused,
             session,
             part,
             store,
@@ -128,6 +132,13 @@ impl SessionHost {
             leaving: Leaving::default(),
             mailbox,
         }
+    }
+
+    /// Takes note of a state that is emitted. Returns `true` if lists show it: calls wait for the user from now on, or
+    /// no more.
+    pub fn pauses_or_goes_on(&mut self, state: StateName) -> bool {
+        let is_paused = state == StateName::Paused;
+        std::mem::replace(&mut self.is_listed_paused, is_paused) != is_paused
     }
 
     pub fn session(&self) -> &Session {

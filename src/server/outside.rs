@@ -260,6 +260,7 @@ mod tests {
             "budgetExit" | "triggers.preTurnTokens" | "triggers.background" | "retention.tokenTail" => {
                 json!(0.31)
             }
+            "workspaceTrusted" => json!(false),
             _ => json!(77),
         }
     }

@@ -57,6 +57,8 @@ asks! {
         SessionOpen => Open,
         SessionList => List,
         SessionMessages => Messages,
+        SessionHistory => History,
+        SessionRestore => Restore,
         SessionSubscribe => Subscribe,
         SessionTakeOver => TakeOver,
         SessionClose => Close,
@@ -110,6 +112,10 @@ asks! {
         MemoryList => List,
         MemorySearch => Search,
         MemoryDelete => Delete,
+    }
+    /// Shell commands.
+    Shell {
+        CommandEffects => Effects,
     }
     /// Sessions as files.
     Transfer {

@@ -297,7 +297,13 @@ impl Router {
 
     fn settings_changed(&mut self, changes: Changes) {
         for (id, settings) in changes {
+            let was_trusted =
+                self.sessions.host(&id).is_some_and(|host| host.session().settings().is_trusted);
+            let is_trusted = settings.is_trusted;
             self.run_input(&id, Input::Settings(Box::new(settings)));
+            if is_trusted != was_trusted {
+                self.read_instructions(&id);
+            }
         }
     }
 
@@ -430,14 +436,14 @@ impl Router {
         let Some(host) = self.sessions.host_mut(id) else { return };
         let (session, file) = host.file();
         let skipped = changed.theirs.skipped.len();
-        let mut fork = None;
+        let mut revision = None;
         match trajectories::compare(session, file, &mut changed.theirs) {
             Newer::Ours => {}
             Newer::Theirs(known) => {
                 let given = transfer::take_in(&changed.theirs, known);
                 tracing::info!(session = %id, "its file was changed by somebody else, which is taken in");
                 self.run_input(id, Input::Command(NOBODY, Command::TakeIn(Box::new(given))));
-                fork = self.sessions.host(id).and_then(|host| host.fork_made());
+                revision = self.sessions.host(id).and_then(|host| host.revision_made());
             }
             Newer::Both => self.fork_diverged(id, &changed),
         }
@@ -447,9 +453,9 @@ impl Router {
                  under \"unreadable\""
             ));
         }
-        if let Some(fork) = fork {
+        if let Some(revision) = revision {
             self.client.warn(format!(
-                "session \"{id}\" was updated from its changed file; session \"{fork}\" has it as it was before"
+                "session \"{id}\" was updated from its changed file; revision \"{revision}\" has it as it was before"
             ));
         }
         self.trajectories.accept(&mut self.client, id, changed);

@@ -68,8 +68,8 @@ impl Layers {
         read(layers.fold(Layer::default(), |merged, (_, layer)| merged.under(layer.clone())).together())
     }
 
-    /// The values of a workspace's file that are stricter than the other layers. None if those are invalid:
-    /// their source gets the error.
+    /// The values of a workspace's file that are stricter than the other layers. None if the folder is not trusted, or
+    /// if the others are invalid: their source gets the error.
     fn stricter(&self, folder: &str, own: &Layer) -> Layer {
         let Some(workspace) = self.workspaces.get(folder).filter(|layer| !layer.values.is_empty()) else {
             return Layer::default();
@@ -77,7 +77,10 @@ impl Layers {
         let without = self.in_order(&NOTHING, own).into_iter();
         let without = without.fold(Layer::default(), |merged, (_, layer)| merged.under(layer.clone()));
         let without = read(without.together()).and_then(|merged| self.validated(&merged));
-        without.map_or_else(|_| Layer::default(), |without| workspace.stricter(&without))
+        without.map_or_else(
+            |_| Layer::default(),
+            |without| if without.is_trusted { workspace.stricter(&without) } else { Layer::default() },
+        )
     }
 
     /// The values of a workspace's file that would loosen the other layers.

@@ -216,6 +216,9 @@ pub(in crate::server) fn error(error: &StoreError) -> ProtocolError {
         path: path.map(|path| path.display().to_string()),
     };
     let data = match error {
+        StoreError::IsRevision { session, .. } => {
+            ErrorData::UnknownSession { session_id: session.as_str().to_owned() }
+        }
         StoreError::Held { session, pid, since } => ErrorData::SessionHeldElsewhere {
             session_id: session.as_str().to_owned(),
             pid: *pid,
@@ -228,6 +231,9 @@ pub(in crate::server) fn error(error: &StoreError) -> ProtocolError {
         },
         StoreError::FenceLost { session, holder: None } => {
             ErrorData::StaleReference { field: "sessionId".into(), id: session.as_str().to_owned() }
+        }
+        StoreError::OtherWorkspace { .. } => {
+            ErrorData::InvalidParams { field: "sessionId".into(), reason: "belongs to another folder".into() }
         }
         StoreError::StaleScope { expected, .. } => {
             ErrorData::StaleReference { field: "ifRevision".into(), id: expected.to_string() }

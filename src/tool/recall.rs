@@ -2,7 +2,6 @@
 //! truncated or no more.
 
 use super::{About, Context, Ran, read, refusal};
-use engine::id::Ordinal;
 use engine::prompt::item::ToolKind;
 use engine::search::{HITS, Query, SearchPage, Words};
 use engine::text::page;
@@ -12,7 +11,7 @@ use serde_json::json;
 /// Characters per page.
 const PAGE: usize = 8_000;
 
-const EXPECTED: &str = r#"{"ref": "the id of a tool call or of a message", "offset": bytes from 0} or {"query": "words", "before": the number that an earlier answer gave}"#;
+const EXPECTED: &str = r#"{"ref": "the id of a tool call or of a message", "offset": bytes from 0} or {"query": "words", "skip": hits that earlier answers gave}"#;
 
 #[derive(Deserialize)]
 struct Arguments {
@@ -21,22 +20,23 @@ struct Arguments {
     #[serde(default)]
     offset: u64,
     query: Option<String>,
-    before: Option<u32>,
+    #[serde(default)]
+    skip: usize,
 }
 
 pub(super) fn about() -> About {
     About {
         description: "Searches or reads earlier messages of this session, including those that a summary replaced. `query` \
-                      returns the messages that contain all words, newest first; `ref` returns the exact bytes of one \
-                      message, page by page.",
+                      returns the parts of messages, calls and results that match the words best; `ref` returns the exact \
+                      bytes of one message, page by page.",
         properties: json!({
             "ref": { "type": "string", "description": "The id of a message, or of a tool call to read its result." },
             "offset": { "type": "integer", "minimum": 0, "description": "Byte offset to start at. Default: 0." },
             "query": {
                 "type": "string",
-                "description": "Words that a message must contain, ignoring case. Parts of names and paths match.",
+                "description": "Words to look for, ignoring case, such as names, file names and words of the text. Not every word must occur; rare words count most.",
             },
-            "before": { "type": "integer", "minimum": 0, "description": "Continues a query with older messages: the number that the previous page returned." },
+            "skip": { "type": "integer", "minimum": 0, "description": "Continues a query: the number that the previous page returned. Default: 0." },
         }),
         required: &[],
         kind: ToolKind::Other,
@@ -49,20 +49,18 @@ pub(super) fn about() -> About {
 
 /// The search that a call by words needs.
 pub(super) fn looks_for(arguments: &str) -> Option<Query> {
-    let Arguments { reference: None, query: Some(query), before, .. } = read(arguments, EXPECTED).ok()?
-    else {
+    let Arguments { reference: None, query: Some(query), skip, .. } = read(arguments, EXPECTED).ok()? else {
         return None;
     };
-    let before = before.map(Ordinal);
-    Some(Query { words: Words::of(&query), before, limit: HITS, hidden: false })
+    Some(Query { words: Words::of(&query), before: None, skip, limit: HITS, hidden: false })
 }
 
 pub(super) fn run(arguments: &str, context: Context<'_>) -> Result<Ran, String> {
-    let Arguments { reference, offset, query, .. } = read(arguments, EXPECTED)?;
+    let Arguments { reference, offset, query, skip } = read(arguments, EXPECTED)?;
     let most = PAGE.min(context.page).max(1);
     match (reference, query, context.found) {
         (Some(reference), None, _) => part(&reference, offset, context, most),
-        (None, Some(query), Some(found)) => Ok(hits(&query, found, most)),
+        (None, Some(query), Some(found)) => Ok(hits(&query, skip, found, most)),
         _ => Err(refusal("give exactly one of `ref` and `query`", EXPECTED)),
     }
 }
@@ -86,10 +84,10 @@ fn part(reference: &str, offset: u64, context: Context<'_>, most: usize) -> Resu
 }
 
 /// The hits that fit into `most` characters; the first is shown even if it does not.
-fn hits(query: &str, found: &SearchPage, most: usize) -> Ran {
+fn hits(query: &str, skip: usize, found: &SearchPage, most: usize) -> Ran {
     if found.hits.is_empty() {
         let query = engine::text::one_line(query, 100);
-        return Ran::says([format!("[no message contains all of these words: {query}]")]);
+        return Ran::says([format!("[no message contains any of these words: {query}]")]);
     }
     let (mut shown, mut chars, mut next) = (Vec::new(), 0, found.next);
     for hit in &found.hits {
@@ -99,14 +97,14 @@ fn hits(query: &str, found: &SearchPage, most: usize) -> Ran {
         let text = format!("[ref {id}, {who}, {bytes} bytes, from byte {offset}]\n{}", hit.excerpt.text);
         chars += text.chars().count() + 1;
         if chars > most && !shown.is_empty() {
-            next = shown.last().map(|(ord, _)| *ord);
+            next = Some(skip.saturating_add(shown.len()));
             break;
         }
-        shown.push((hit.ord, text));
+        shown.push(text);
     }
     let note = match next {
-        Some(next) => format!("[more results: repeat the query with before {next}]"),
+        Some(next) => format!("[more results: repeat the query with skip {next}]"),
         None => "[no more results]".to_owned(),
     };
-    Ran::says([shown.into_iter().map(|(_, text)| text).collect::<Vec<_>>().join("\n"), note])
+    Ran::says([shown.join("\n"), note])
 }

@@ -127,9 +127,9 @@ fn recall_by_words_pages_through_all_hits() {
         let [shown, note] = texts(&ran).try_into().unwrap();
         assert!(shown.chars().count() <= 1_000 && shown.contains("NEEDLE"), "{shown}");
         seen.extend(shown.lines().filter(|line| line.starts_with("[ref ")).map(str::to_owned));
-        match note.strip_prefix("[more results: repeat the query with before ") {
-            Some(before) => {
-                arguments = format!(r#"{{"query":"needle","before":{}}}"#, before.trim_end_matches(']'));
+        match note.strip_prefix("[more results: repeat the query with skip ") {
+            Some(skip) => {
+                arguments = format!(r#"{{"query":"needle","skip":{}}}"#, skip.trim_end_matches(']'));
             }
             None => {
                 assert_eq!(note, "[no more results]");
@@ -143,7 +143,7 @@ fn recall_by_words_pages_through_all_hits() {
     let recall = |_: &str| None;
     let context = Context { todos: &[], recall: &recall, found: Some(&none), page: 9 };
     let ran = OwnTool::Recall.run(r#"{"query":"\" OR *"}"#, context);
-    assert_eq!(texts(&ran), ["[no message contains all of these words: \" OR *]"]);
+    assert_eq!(texts(&ran), ["[no message contains any of these words: \" OR *]"]);
     for neither in ["{}", r#"{"ref":"call_1","query":"x"}"#] {
         assert_eq!(OwnTool::Recall.looks_for(neither), None);
         assert!(run(OwnTool::Recall, neither, 9).result.is_error);

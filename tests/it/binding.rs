@@ -3,6 +3,7 @@
 //! tested against it with the wire's real body.
 
 use crate::bench::{Bench, SUMMARY, result, settings, tool};
+use engine::compact::policy::{DEFAULT, Policy, Stage};
 use engine::delta::Delta;
 use engine::endpoint::{Endpoint, Wire};
 use engine::message::{Content, ToolCall};
@@ -113,7 +114,9 @@ fn tools(names: &[&str]) -> Vec<engine::prompt::item::Tool> {
 
 impl Talk {
     fn new(model: ModelFacts) -> Self {
-        let settings = Settings { model, ..settings() };
+        // The turns below are such that shortened results make room where they should.
+        let policy = Policy { limit_history: Stage::ShortenResults, ..DEFAULT };
+        let settings = Settings { model, policy, ..settings() };
         let bench = Bench::with(Driver::Sidecar, settings, tools(&["read"]));
         Self { bench, refusals: 0, thought: Vec::new(), tools: vec!["read"] }
     }

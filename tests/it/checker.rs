@@ -3,6 +3,7 @@
 //! except the token counter, so its results are independent.
 #![allow(clippy::panic, clippy::unwrap_used, reason = "helpers of tests fail as tests do")]
 
+mod excerpts;
 mod reading;
 pub(crate) mod source;
 
@@ -19,8 +20,6 @@ const NO_RESULT: &str = "[no result was recorded: the call was interrupted]";
 const REPEATED: &str = "[the same as in a newer message below]";
 /// From this window on, every user message must be shown.
 const ROOM_FOR_WORDS: u64 = 32_000;
-/// Shorter tool text in a compaction block, in bytes, can be a name or a line that was worth keeping.
-const CHATTER: usize = 300;
 /// The most tokens that a wire adds per message, call or tool.
 const MOST_OVERHEAD: u32 = 10;
 
@@ -41,8 +40,8 @@ pub(crate) enum Check {
     Extension,
     /// A system message anywhere but at the start, not the source's, or tools that were not offered.
     System,
-    /// A compaction block that is missing, repeated, of another compaction, or contains tool text of covered
-    /// rounds.
+    /// A compaction block that is missing, repeated, of another compaction, or has an excerpt with a line that no
+    /// covered message has.
     Block,
     /// More tokens than the limit.
     Limit,
@@ -391,7 +390,7 @@ impl<'a> Checker<'a> {
         }
     }
 
-    /// Checks for one block, of the newest compaction, without tool text of covered rounds.
+    /// Checks for one block, of the newest compaction, whose excerpts quote covered messages.
     fn block(&mut self, view: &View<'_>, prompt: &Value) {
         let found: Vec<usize> = blocks(view.items).collect();
         // A compaction that only shortens may have no block.
@@ -409,15 +408,11 @@ impl<'a> Checker<'a> {
         if !self.blocks_read.insert(format!("{id}\n{words}")) {
             return;
         }
-        let chatter = self.source.messages[..view.end].iter().enumerate().filter(|(ord, said)| {
-            let text = || said.text();
-            said.speaker == Speaker::Tool
-                && view.covers(*ord)
-                && text().len() >= CHATTER
-                && words.contains(&text())
-        });
-        let faults: Vec<String> =
-            chatter.map(|(ord, _)| format!("{ord} stands whole in the block")).collect();
+        let covered =
+            self.source.messages[..view.end].iter().enumerate().filter(|(ord, _)| view.covers(*ord));
+        let covered = covered.map(|(_, message)| message);
+        let invented = excerpts::invented(&words, covered).into_iter();
+        let faults: Vec<String> = invented.map(|line| format!("no covered message has {line:?}")).collect();
         faults.into_iter().for_each(|what| self.fault(Check::Block, view.render, what));
     }
 

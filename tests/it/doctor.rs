@@ -8,7 +8,8 @@ use std::fs;
 use std::process::Command;
 use std::sync::Arc;
 use store::Store;
-use store::testing::{Folder, message, session, step, user};
+use store::sqlite::SqliteStore;
+use store::testing::{Folder, head, message, session, step, user};
 
 /// A folder with a closed store of two sessions.
 fn filled() -> Folder {
@@ -174,5 +175,84 @@ fn unreadable_messages_are_reported_and_stay() {
     for repair in [false, true] {
         let (code, said) = doctor(&folder, repair);
         assert!(code == Some(1) && said.contains("wrong    the file: "), "{said}");
+    }
+}
+
+/// A copy of the tables has neither the application id nor the schema version, and cannot be opened before the
+/// repair. A file of other tables is another program's.
+#[test]
+fn store_without_its_marks_is_recognized_by_its_tables() {
+    for lost in [
+        "PRAGMA application_id = 0; PRAGMA user_version = 0",
+        "PRAGMA application_id = 0",
+        "PRAGMA user_version = 0",
+    ] {
+        let folder = filled();
+        let whole = folder.open().load(&session("s")).unwrap();
+        Connection::open(folder.file()).unwrap().execute_batch(lost).unwrap();
+        assert!(SqliteStore::open(folder.options()).is_err(), "{lost}");
+        let (code, said) = doctor(&folder, false);
+        assert!(code == Some(1) && said.contains("does not say that it is a store"), "{lost}: {said}");
+        assert!(said.contains("2 sessions, 402 messages") && copies(&folder) == 0, "{lost}: {said}");
+        let (code, said) = doctor(&folder, true);
+        assert!(code == Some(0) && said.contains("was repaired"), "{lost}: {said}");
+        assert_eq!(folder.open().load(&session("s")).unwrap(), whole, "{lost}");
+    }
+    for other in [
+        "PRAGMA application_id = 77",
+        "PRAGMA application_id = 0; CREATE TABLE more (x)",
+        "PRAGMA application_id = 0; PRAGMA user_version = 3",
+    ] {
+        let folder = filled();
+        Connection::open(folder.file()).unwrap().execute_batch(other).unwrap();
+        let (code, said) = doctor(&folder, true);
+        assert!(code == Some(2) && said.contains("another program"), "{other}: {said}");
+    }
+}
+
+/// The files that sessions have in their workspaces. Only the id of a copied file is changed, and a deletion
+/// of its session takes the copy that the repair made.
+#[test]
+fn session_files_are_checked_and_a_wrong_id_is_repaired() {
+    let folder = filled();
+    let workspace = Folder::new();
+    let files = workspace.0.join(".threadhold/trajectories");
+    fs::create_dir_all(&files).unwrap();
+    let mut first = head("s");
+    first.workspace = workspace.0.display().to_string();
+    let mut store = folder.open();
+    let fence = store.acquire(&session("s"), Time(1)).unwrap();
+    store.commit(&session("s"), fence, &[Write::Head(Box::new(first))]).unwrap();
+    let put = |name: &str, text: &str| fs::write(files.join(name), text).unwrap();
+    let whole =
+        r#"{"messages": [{"role": "user", "content": "good"}], "id": "good", "n": 123456789012345678901}"#;
+    put("good.json", whole);
+    put("copied.json", whole);
+    let (code, said) = doctor(&folder, true);
+    assert!(code == Some(2) && said.contains("open in another process"), "{said}");
+    store.close().unwrap();
+    let (code, said) = doctor(&folder, false);
+    assert!(code == Some(1) && said.contains("files    2 in ") && said.contains("--repair"), "{said}");
+    assert!(said.contains("copied.json: the id in the file is \"good\""), "{said}");
+    assert_eq!(fs::read_to_string(files.join("copied.json")).unwrap(), whole);
+    let (code, said) = doctor(&folder, true);
+    assert!(code == Some(0) && said.contains("was repaired"), "{said}");
+    let repaired = whole.replace(r#""id": "good""#, r#""id": "copied""#);
+    assert_eq!(fs::read_to_string(files.join("copied.json")).unwrap(), repaired);
+    assert_eq!(fs::read_to_string(files.join("copied.json.repair.bak")).unwrap(), whole);
+    assert_eq!(fs::read_to_string(files.join("good.json")).unwrap(), whole);
+    let ours = threadhold::trajectory::Folder::of(workspace.0.to_str().unwrap()).unwrap();
+    assert_eq!(ours.remove("copied"), Ok(true));
+    assert_eq!(fs::read_dir(&files).unwrap().count(), 1);
+    // Nothing repairs a file that is cut off, or a message that is none.
+    put("cut.json", r#"{"id": "cut", "messages": ["#);
+    put("parts.json", r#"{"id": "parts", "messages": [{"role": "user", "content": "a"}, 7]}"#);
+    for repair in [false, true] {
+        let (code, said) = doctor(&folder, repair);
+        assert!(code == Some(1) && said.contains("cut.json: the file cannot be read: "), "{said}");
+        assert!(
+            said.contains("parts.json: 1 of its parts cannot be read; the first is messages[1]"),
+            "{said}"
+        );
     }
 }

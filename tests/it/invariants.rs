@@ -25,7 +25,7 @@ use threadhold::tokenizer::O200k;
 use undo::hold_undone;
 
 /// The same cases in every run, without files. `PROPTEST_CASES` and `PROPTEST_RNG_SEED` override them.
-fn config(cases: u32) -> ProptestConfig {
+pub fn config(cases: u32) -> ProptestConfig {
     let set = ProptestConfig::default();
     let asks_for = |name: &str| std::env::var_os(name).is_some();
     ProptestConfig {

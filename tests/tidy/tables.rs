@@ -3,7 +3,7 @@
 
 /// Permitted dependencies of each crate, without tests. A crate that is not listed may have none.
 pub const CRATES: &[(&str, &[&str])] = &[
-    ("engine", &["regex", "schemars", "serde", "serde_json", "sha2", "thiserror", "toml"]),
+    ("engine", &["regex", "schemars", "serde", "serde_json", "sha2", "shell", "thiserror", "toml"]),
     ("session", &["engine", "serde", "serde_json", "thiserror"]),
     ("protocol", &["engine", "schemars", "serde", "serde_json", "thiserror"]),
     (
@@ -37,6 +37,7 @@ pub const CRATES: &[(&str, &[&str])] = &[
             "toml",
         ],
     ),
+    ("shell", &["tree-sitter", "tree-sitter-bash"]),
     ("import", &["engine", "humantime", "serde", "serde_json", "thiserror"]),
     (
         "rpc",
@@ -71,6 +72,7 @@ pub const LAYERS: &[(&str, &[&str])] = &[
             "session",
             "store",
             "tokenizer",
+            "trajectory",
         ],
     ),
     (
@@ -90,7 +92,7 @@ pub const LAYERS: &[(&str, &[&str])] = &[
             "trajectory",
         ],
     ),
-    ("convert", &["engine", "protocol", "session"]),
+    ("convert", &["engine", "protocol", "session", "shell"]),
     ("trajectory", &["engine", "import"]),
     ("replay", &["engine", "import", "models", "session"]),
     ("tool", &["engine"]),

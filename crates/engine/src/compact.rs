@@ -6,6 +6,7 @@
 pub mod accept;
 pub mod by_hand;
 pub mod compose;
+mod excerpts;
 pub mod identifiers;
 pub mod known_tools;
 pub mod ladder;

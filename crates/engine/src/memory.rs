@@ -3,7 +3,7 @@
 
 use super::id::Time;
 use super::message::Text;
-use super::search::Words;
+use super::search::{Words, folded};
 use super::text::one_line;
 use super::tokens::TokenCount;
 use serde::{Deserialize, Serialize};
@@ -196,8 +196,11 @@ pub fn knowledge(memories: &[Memory], message: &str, budget: u32, counter: &dyn 
     let words =
         message.split(|c| !is_name_char(c)).map(|word| word.trim_matches(|c: char| !c.is_alphanumeric()));
     // At most 64, because every memory is searched for each.
-    let words: Vec<Words> =
-        words.filter(|word| word.chars().count() >= LEAST_WORD_CHARS).map(Words::of).take(64).collect();
+    let words: Vec<Words> = words
+        .filter(|word| word.chars().count() >= LEAST_WORD_CHARS)
+        .map(|word| Words::of(&folded(word)))
+        .take(64)
+        .collect();
     let active: Vec<&Memory> = memories.iter().filter(|memory| memory.active).collect();
     let texts: Vec<String> = active.iter().map(|memory| memory.said()).collect();
     // For each memory a weight, which rare words raise most, and points: two for a long word, one for another.

@@ -2,14 +2,18 @@
 //! The serde form is the store's; the wire form is in the protocol.
 
 pub mod about;
+pub(crate) mod arguments;
 pub mod attachment;
 pub mod call;
 pub mod cut;
 mod derived;
+pub(crate) mod edits;
 mod kind;
 mod opaque;
+pub(crate) mod pieces;
 mod said;
 pub mod source;
+pub mod unreadable;
 
 use super::id::{MessageId, Ordinal, TurnId};
 use super::text::sha256_hex;
@@ -22,7 +26,7 @@ pub use derived::Derived;
 pub(crate) use derived::Mention;
 pub use kind::{
     BUDGET_EXIT, COMPACTION_DROPPED, COMPACTION_LASTS, NOT_KEPT, PROCESS_COMPLETED, QUESTION, REMOVED,
-    REVIEW_UNUSABLE, ROUND_LIMIT, SYSTEM_IN_HISTORY, UNREADABLE, WRAP_UP,
+    REPAIRED_CALL, REVIEW_UNUSABLE, ROUND_LIMIT, SYSTEM_IN_HISTORY, UNREADABLE, WRAP_UP,
 };
 pub use opaque::Thought;
 use serde::{Deserialize, Serialize};

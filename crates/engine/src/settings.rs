@@ -37,7 +37,7 @@ impl PerMille {
     }
 }
 
-/// The starting point of the budget.
+/// The most tokens of a prompt, as users set it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Threshold {
     /// A share of the model's window.
@@ -58,6 +58,14 @@ pub enum SettingsError {
         /// The requested window, in tokens.
         window: u32,
         /// The smallest window that works, in tokens.
+        least: u32,
+    },
+    /// The threshold leaves no room for a prompt in this window.
+    #[error("a prompt of at most {limit} tokens has no room for a conversation; at least {least} are needed")]
+    Limit {
+        /// The limit of a prompt that follows from the threshold, in tokens.
+        limit: u32,
+        /// The smallest limit, in tokens.
         least: u32,
     },
     /// No policy has this name.
@@ -103,11 +111,12 @@ impl Threshold {
 /// The reserved parts of the window. [`BudgetSettings::budget`] computes the budget.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct BudgetSettings {
-    /// The user's limit below the model's window, if any.
+    /// The user's limit of a prompt, if any; it applies where the window leaves more.
     pub threshold: Option<Threshold>,
     /// Tokens reserved for the answer, capped at a quarter of the window.
     pub reserved_output: u32,
-    /// The longest accepted summary in tokens, capped at an eighth of the window.
+    /// The longest accepted summary in tokens, capped at a sixteenth of the window, or at [`SHORT_SUMMARY`] and an eighth
+    /// if that is more.
     pub max_summary_tokens: u32,
     /// Tokens of the instruction that asks for a summary, capped at a sixteenth of the window.
     pub instruction_tokens: u32,
@@ -120,33 +129,39 @@ impl Default for BudgetSettings {
         Self {
             threshold: None,
             reserved_output: 4096,
-            max_summary_tokens: 2048,
+            max_summary_tokens: 4096,
             instruction_tokens: 400,
             margin: PerMille::new(30),
         }
     }
 }
 
+/// Tokens of a summary that a small window has room for too.
+const SHORT_SUMMARY: u32 = 2048;
 /// The smallest supported window, in tokens.
 const LEAST_WINDOW: u32 = 1000;
+/// The smallest limit of a prompt, in tokens: a request and a few rounds must have room.
+const LEAST_LIMIT: u32 = 500;
 
 impl BudgetSettings {
-    /// Returns the budget of a model with this window, in tokens. Fails with [`SettingsError::Window`] if
-    /// nothing remains for a prompt.
+    /// Returns the budget of a model with this window, in tokens. Fails with [`SettingsError::Window`] or
+    /// [`SettingsError::Limit`] if too little remains for a prompt.
     pub fn budget(&self, window: u32) -> Result<Budget, SettingsError> {
         if window < LEAST_WINDOW {
             return Err(SettingsError::Window { window, least: LEAST_WINDOW });
         }
-        let ceiling = self.threshold.map_or(window, |threshold| threshold.of(window));
         let reserved_output = self.reserved_output.min(window / 4);
-        let max_summary_tokens = self.max_summary_tokens.min(window / 8);
+        let most_of_window = (window / 16).max(SHORT_SUMMARY.min(window / 8));
+        let max_summary_tokens = self.max_summary_tokens.min(most_of_window);
         let for_summary = max_summary_tokens + self.instruction_tokens.min(window / 16);
-        let kept_back = reserved_output.max(for_summary) + self.margin.of(window);
-        let limit = ceiling.saturating_sub(kept_back);
-        if limit == 0 {
-            return Err(SettingsError::Window { window: ceiling, least: kept_back + 1 });
+        let margin = self.margin.of(window);
+        let most = window.saturating_sub(reserved_output + margin);
+        let summary_request = window.saturating_sub(for_summary + margin);
+        let limit = self.threshold.map_or(most, |threshold| threshold.of(window).min(most));
+        if limit < LEAST_LIMIT {
+            return Err(SettingsError::Limit { limit, least: LEAST_LIMIT });
         }
-        Ok(Budget { window, limit, max_summary_tokens, summary_request: limit, bound_thinking: None })
+        Ok(Budget { window, limit, max_summary_tokens, summary_request, bound_thinking: None })
     }
 }
 
@@ -176,9 +191,37 @@ mod tests {
         assert_eq!(settings.budget(128_000).map(|b| b.limit), Ok(128_000 - 4096 - 3840));
         assert_eq!(settings.budget(16_000).map(|b| b.limit), Ok(16_000 - 4000 - 480));
         let half = BudgetSettings { threshold: Threshold::from_number(0.5).ok(), ..settings.clone() };
-        assert_eq!(half.budget(128_000).map(|b| b.limit), Ok(64_000 - 4096 - 3840));
+        assert_eq!(half.budget(128_000).map(|b| b.limit), Ok(64_000));
         let count = BudgetSettings { threshold: Threshold::from_number(20_000.0).ok(), ..settings };
-        assert_eq!(count.budget(128_000).map(|b| b.limit), Ok(20_000 - 4096 - 3840));
+        assert_eq!(count.budget(128_000).map(|b| b.limit), Ok(20_000));
+    }
+
+    #[test]
+    fn threshold_is_the_most_tokens_of_a_prompt_in_any_window() {
+        let limit = |threshold: f64, window: u32| {
+            let threshold = Threshold::from_number(threshold).ok();
+            BudgetSettings { threshold, ..BudgetSettings::default() }
+                .budget(window)
+                .map(|budget| budget.limit)
+        };
+        assert_eq!(limit(8000.0, 128_000), Ok(8000));
+        assert_eq!(limit(6000.0, 12_000), Ok(6000));
+        assert_eq!(limit(0.99, 12_000), limit(1.0, 12_000));
+        assert_eq!(limit(200_000.0, 128_000), limit(1.0, 128_000));
+        assert_eq!(limit(100.0, 128_000), Err(SettingsError::Limit { limit: 100, least: 500 }));
+        assert_eq!(limit(0.001, 128_000), Err(SettingsError::Limit { limit: 128, least: 500 }));
+    }
+
+    #[test]
+    fn summary_may_be_longer_in_a_large_window() {
+        let summary = |window: u32| {
+            let budget = BudgetSettings::default().budget(window).expect("a budget");
+            (budget.max_summary_tokens, budget.summary_request)
+        };
+        assert_eq!(summary(8000), (1000, 8000 - 1000 - 400 - 240));
+        assert_eq!(summary(32_000), (2048, 32_000 - 2048 - 400 - 960));
+        assert_eq!(summary(64_000), (4000, 64_000 - 4000 - 400 - 1920));
+        assert_eq!(summary(200_000), (4096, 200_000 - 4096 - 400 - 6000));
     }
 
     #[test]

@@ -10,6 +10,7 @@ pub use rewind::TurnOutcome;
 use super::compact::record::{Compaction, Status};
 use super::id::{CallId, CompactionId, Generation, MessageId, Ordinal, RoundId, SessionId, TurnId};
 use super::message::cut::ThinkingInPrompt;
+use super::message::unreadable::unreadable;
 use super::message::{Body, Message, NOT_KEPT, NewMessage, REMOVED, ToolCall};
 use super::text::sha256_hex;
 use super::tokens::TokenCount;
@@ -37,6 +38,8 @@ pub struct Transcript {
     thinking: ThinkingInPrompt,
     /// `true` if results shortened from now on state how to fetch the rest.
     names_results: bool,
+    /// See [`Transcript::folder`].
+    folder: Option<String>,
 }
 
 /// A user request and everything up to the next one.
@@ -84,6 +87,7 @@ impl Transcript {
             most_result: None,
             thinking: ThinkingInPrompt::Keep,
             names_results: false,
+            folder: None,
         }
     }
 
@@ -220,7 +224,7 @@ impl Transcript {
         while self.messages.len() < message.ord.index() {
             let ord = Ordinal(u32::try_from(self.messages.len()).unwrap_or(u32::MAX));
             let id = MessageId::new(self.derived('m', ord.index()));
-            self.messages.push(part::nothing(id, ord, self.cuts, message.turn.clone()));
+            self.messages.push(Arc::new(unreadable("", id, ord, self.cuts, message.turn.clone())));
         }
         while self.turns.len() <= turn {
             self.turns.push(Turn {
@@ -345,13 +349,16 @@ impl Transcript {
         }
     }
 
-    /// Gives a call a new id if its own is taken. Providers reject prompts with duplicate call ids, and real
+    /// Gives a call a new id if its own is taken or empty. Providers reject prompts with such call ids, and real
     /// transcripts contain them. The original id stays known for matching the result.
     fn make_unique(&mut self, call: &mut ToolCall) {
         let own = call.id.clone();
-        let mut n = 2;
-        while self.call_ids.contains(&call.id) {
-            call.id = CallId::new(format!("{own}_{n}"));
+        let is_empty = own.as_str().is_empty();
+        // An empty id tells nothing apart: the number is the call's position, so that the same history gives the same
+        // ids again.
+        let mut n = if is_empty { self.call_ids.len() + 1 } else { 2 };
+        while call.id.as_str().is_empty() || self.call_ids.contains(&call.id) {
+            call.id = CallId::new(if is_empty { format!("call-{n}") } else { format!("{own}_{n}") });
             call.source_id = Some(own.as_str().to_owned());
             n += 1;
         }
@@ -382,7 +389,9 @@ impl Transcript {
         let is_open = |at: usize| round.results.get(at).is_some_and(Option::is_none);
         let open = || calls.iter().enumerate().filter(|(at, _)| is_open(*at));
         let source = |known: &ToolCall| known.source_id.as_deref().unwrap_or(known.id.as_str()) == call;
-        let by_source = open().find(|(_, known)| source(known));
+        let mut of_source = open().filter(|(_, known)| source(known));
+        // An empty id is no name: it can mean only the one open call that has it.
+        let by_source = of_source.next().filter(|_| !call.is_empty() || of_source.next().is_none());
         // Ids that the source used twice are ambiguous; ours are unique.
         let by_id = || open().find(|(_, known)| known.id.as_str() == call);
         by_source.or_else(by_id).map(|(at, known)| (at, &known.id))
@@ -390,10 +399,16 @@ impl Transcript {
 
     /// Returns the call that this result answers.
     pub(crate) fn call_answered_by(&self, ord: Ordinal) -> Option<&CallId> {
+        let (message, at) = self.answered_by(ord)?;
+        let Body::Assistant { calls, .. } = &message.body else { return None };
+        calls.get(at).map(|call| &call.id)
+    }
+
+    /// Returns the message with the call that this result answers, and the call's position in it.
+    pub(crate) fn answered_by(&self, ord: Ordinal) -> Option<(&Message, usize)> {
         let round = self.rounds.get(self.first_round_from(ord).checked_sub(1)?)?;
         let at = round.results.iter().position(|result| *result == Some(ord))?;
-        let Body::Assistant { calls, .. } = &self.message(round.assistant)?.body else { return None };
-        calls.get(at).map(|call| &call.id)
+        Some((self.message(round.assistant)?.as_ref(), at))
     }
 
     /// Finds a message by its own id, or by the id of the call that it answers.
@@ -450,8 +465,7 @@ impl Transcript {
     /// loaded. The crate `session` limits what may be done with such a transcript.
     pub fn leave_out(&mut self, until: Ordinal) {
         let free = until.index().saturating_sub(self.messages.len());
-        let nothing = part::nothing(MessageId::new(""), Ordinal(0), 0, TurnId::new(""));
-        self.messages.extend(std::iter::repeat_n(nothing, free));
+        self.messages.extend(std::iter::repeat_n(part::nothing(), free));
     }
 }
 

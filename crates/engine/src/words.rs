@@ -62,12 +62,37 @@ pub enum Origin {
     /// Created empty.
     #[default]
     New,
-    /// Holds the part of its parent that an edit, a retry, a truncation or a reset removed.
+    /// Made by a rewind, in a store of an earlier version. Holds the part of its parent that the rewind removed.
     Rewind,
+    /// Keeps its parent as it was before a rewind. `session/history` of the parent lists it, no other list does.
+    Revision,
     /// Forked by a user from a point in its parent (`session/fork`).
     Branch,
     /// Runs in the background for its parent.
     Background,
+}
+
+/// The cause of a rewind, which leaves a revision of the session behind.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+pub enum RevisionCause {
+    /// A message was edited.
+    Edit,
+    /// A message was removed.
+    Remove,
+    /// A request was sent again, or an answer was generated again.
+    Retry,
+    /// The end of the session was cut off.
+    Truncate,
+    /// A new chat was started under the same id.
+    Reset,
+    /// The editor's history differed.
+    History,
+    /// The session's file in the workspace was changed by another program.
+    File,
+    /// An earlier revision was restored.
+    Restore,
 }
 
 /// The side that runs the loop of a session. Fixed for the session's life.
@@ -182,7 +207,7 @@ pub enum BreakCause {
     Reset,
     /// The editor's history differs.
     History,
-    /// Summaries stored by the editor came into force.
+    /// Summaries stored by the editor came into force, or a revision was restored.
     Restore,
     /// A result arrived for a call that an earlier prompt showed without one.
     LateResult,

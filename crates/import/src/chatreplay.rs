@@ -31,7 +31,7 @@ pub(super) fn read(bytes: &[u8]) -> Result<Import, ImportError> {
     let mut import = Import::new(Format::Chatreplay);
     let root = whole(bytes, &mut import)?;
     let prompts = needed_list(&root, "prompts", &import)?;
-    let mut reader = Reader::default();
+    let mut reader = ChatreplayReader::default();
     each_item(prompts, "prompts", &mut import, |import, place, prompt| {
         each_item(list(prompt, "logs"), &format!("{place}.logs"), import, |import, place, log| {
             match needed(log, "kind")? {
@@ -48,7 +48,7 @@ pub(super) fn read(bytes: &[u8]) -> Result<Import, ImportError> {
 }
 
 #[derive(Default)]
-struct Reader {
+struct ChatreplayReader {
     /// The messages of the last request, and its answer.
     view: Vec<Body>,
     /// The index of the entry with the last answer, while its calls are unknown.
@@ -59,7 +59,7 @@ struct Reader {
     systems: BTreeSet<String>,
 }
 
-impl Reader {
+impl ChatreplayReader {
     fn request(&mut self, import: &mut Import, place: &str, log: &Object) -> Result<(), String> {
         let name = text(log, "name").unwrap_or_default();
         if HELPERS.iter().any(|helper| name.starts_with(helper)) {

@@ -9,7 +9,7 @@ use std::collections::BTreeMap;
 
 pub(super) fn read(bytes: &[u8]) -> Import {
     let mut import = Import::new(Format::ClaudeCode);
-    let mut reader = Reader::default();
+    let mut reader = ClaudeCodeReader::default();
     each_record(bytes, &mut import, |import, place, record| reader.take(import, place, record));
     reader.close_boundary(&mut import);
     import
@@ -34,7 +34,7 @@ const KNOWN: [&str; 14] = [
 ];
 
 #[derive(Default)]
-struct Reader {
+struct ClaudeCodeReader {
     /// The model call whose records are still arriving: its id, and the index of its entry.
     open: Option<(String, usize)>,
     /// A compaction boundary whose summary has not arrived yet.
@@ -51,7 +51,7 @@ struct Boundary {
     after: Option<String>,
 }
 
-impl Reader {
+impl ClaudeCodeReader {
     fn take(&mut self, import: &mut Import, place: &str, record: &Object) -> Result<(), String> {
         if flag(record, "isSidechain") {
             return Err("belongs to a side chain: the conversation of a sub-agent".into());
@@ -252,6 +252,7 @@ mod tests {
         assert_eq!(import.title.as_deref(), Some("A title"));
         assert_eq!(messages(&import).len(), 2);
         let expected = RecordedCompaction {
+            standing: crate::Standing::Recorded,
             text: "This session is being continued".into(),
             tokens_before: Some(160_000),
             after_external_id: Some("m".into()),

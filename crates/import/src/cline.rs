@@ -153,8 +153,12 @@ mod tests {
             {"role": "assistant", "content": [{"type": "tool_use", "name": "f"}, {"type": "media"}, {"type": "text", "text": "kept"}]}
         ]}"#;
         let read = import(source.as_bytes(), None).unwrap();
-        let expected =
-            RecordedCompaction { text: "so far".into(), tokens_before: Some(7), after_external_id: None };
+        let expected = RecordedCompaction {
+            standing: crate::Standing::Recorded,
+            text: "so far".into(),
+            tokens_before: Some(7),
+            after_external_id: None,
+        };
         assert_eq!(read.entries[0], Entry::Compaction(expected));
         assert_eq!(bodies(&read), [&Body::assistant("kept", Vec::new())]);
         let places: Vec<&str> = read.skipped.iter().map(|s| s.place.as_str()).collect();

@@ -22,7 +22,7 @@ pub(super) fn read(bytes: &[u8]) -> Result<Import, ImportError> {
         Ok(root) => root,
         Err(_) => whole(bytes, &mut import)?,
     };
-    let mut reader = Reader::default();
+    let mut reader = GeminiReader::default();
     match &root {
         Value::Array(contents) => each_item(contents, "contents", &mut import, |import, place, turn| {
             reader.turn(import, place, turn)
@@ -73,7 +73,7 @@ fn lines(bytes: &[u8], import: &mut Import) {
         }
         Ok(())
     });
-    let mut reader = Reader::default();
+    let mut reader = GeminiReader::default();
     for (place, message) in messages {
         if let Err(reason) = reader.message(import, &place, &message) {
             import.skip(place, reason);
@@ -82,7 +82,7 @@ fn lines(bytes: &[u8], import: &mut Import) {
 }
 
 #[derive(Default)]
-struct Reader {
+struct GeminiReader {
     /// Calls without a result: id and name.
     open: Vec<(String, String)>,
     /// The number of calls so far; older versions give them no ids.
@@ -98,7 +98,7 @@ struct Parts {
     results: Vec<ToolResult>,
 }
 
-impl Reader {
+impl GeminiReader {
     fn message(&mut self, import: &mut Import, place: &str, message: &Object) -> Result<(), String> {
         let (id, time) = (owned(message, "id"), owned(message, "timestamp"));
         let kind = needed(message, "type")?;
@@ -398,6 +398,7 @@ mod tests {
             let entries = entries(&source);
             assert_eq!(bodies(&entries), expected);
             let recorded = RecordedCompaction {
+                standing: crate::Standing::Recorded,
                 text: "<state_snapshot>so far</state_snapshot>".into(),
                 tokens_before: None,
                 after_external_id: None,

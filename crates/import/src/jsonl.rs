@@ -3,7 +3,7 @@
 
 use super::json::{Object, code, each_item, each_record, flag, list, needed, number, object, owned, text};
 use super::parts::{contents, joined, said_exactly};
-use super::{Entry, Format, Import, ImportError};
+use super::{Entry, Format, Import, ImportError, RecordedCompaction, Standing};
 use engine::message::attachment::Attachment;
 use engine::message::cut::Cut;
 use engine::message::{AssistantPart, Beside, Body, Content, Effect, NewMessage, ToolResult, Usage, Verdict};
@@ -43,8 +43,7 @@ pub(super) fn read(bytes: &[u8]) -> Result<Import, ImportError> {
         }
         "message" => messages(import, place, record),
         "compaction" => {
-            let after = owned(record, "afterExternalId");
-            import.push_compaction(needed(record, "text")?, number(record, "tokensBefore"), after);
+            import.entries.push(Entry::Compaction(compaction(record)?));
             Ok(())
         }
         unknown => Err(format!("is a line of an unknown type, `{unknown}`")),
@@ -54,6 +53,20 @@ pub(super) fn read(bytes: &[u8]) -> Result<Import, ImportError> {
         None if is_session => Ok(import),
         None => import.or_nothing(),
     }
+}
+
+fn compaction(record: &Object) -> Result<RecordedCompaction, String> {
+    let is_over = record.get("inForce").and_then(Value::as_bool) == Some(false);
+    Ok(RecordedCompaction {
+        text: needed(record, "text")?.to_owned(),
+        tokens_before: number(record, "tokensBefore"),
+        after_external_id: owned(record, "afterExternalId"),
+        standing: match owned(record, "threadhold") {
+            _ if is_over => Standing::OutOfForce,
+            Some(own) => Standing::InForce(own),
+            None => Standing::Recorded,
+        },
+    })
 }
 
 fn session(import: &mut Import, record: &Object) {
@@ -170,6 +183,11 @@ fn entry_line(entry: &Entry) -> Value {
             let mut line = json!({"type": "compaction", "text": record.text});
             set(&mut line, "tokensBefore", record.tokens_before.map(Value::from));
             set(&mut line, "afterExternalId", record.after_external_id.as_deref().map(Value::from));
+            match &record.standing {
+                Standing::Recorded => {}
+                Standing::InForce(own) => set(&mut line, "threadhold", Some(own.as_str().into())),
+                Standing::OutOfForce => set(&mut line, "inForce", Some(false.into())),
+            }
             line
         }
         Entry::Message(message) => message_line(message),
@@ -250,7 +268,7 @@ fn result_part(result: &ToolResult) -> Value {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::{RecordedCompaction, import};
+    use crate::import;
     use engine::message::{Image, ToolCall};
     use proptest::prelude::*;
     use serde_json::Map;
@@ -341,10 +359,16 @@ mod tests {
             let (external_id, visible_to_model, created_at) = rest;
             Entry::Message(NewMessage { body, external_id, visible_to_model, created_at, shown: None })
         });
-        let compaction =
-            any::<(String, Option<u32>, Option<String>)>().prop_map(|(text, tokens_before, id)| {
-                Entry::Compaction(RecordedCompaction { text, tokens_before, after_external_id: id })
-            });
+        let standing = prop_oneof![
+            Just(Standing::Recorded),
+            Just(Standing::OutOfForce),
+            any::<String>().prop_map(Standing::InForce)
+        ];
+        let compaction = (any::<(String, Option<u32>, Option<String>)>(), standing).prop_map(
+            |((text, tokens_before, after_external_id), standing)| {
+                Entry::Compaction(RecordedCompaction { text, tokens_before, after_external_id, standing })
+            },
+        );
         prop_oneof![4 => message, 1 => compaction]
     }
 

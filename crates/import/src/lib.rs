@@ -169,6 +169,19 @@ pub struct RecordedCompaction {
     /// The message or round that the summary follows, if the source states it; `None` for everything before
     /// the entry.
     pub after_external_id: Option<String>,
+    /// What the source says of its effect.
+    pub standing: Standing,
+}
+
+/// The effect of a recorded compaction where it was recorded.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Standing {
+    /// Another program's, which had replaced its messages.
+    Recorded,
+    /// One of our sessions', in force, with our own part of its metadata: from it the same bytes are rendered again.
+    InForce(String),
+    /// One of our sessions' that was undone, or whose messages are gone.
+    OutOfForce,
 }
 
 /// A record that was not imported.
@@ -336,7 +349,9 @@ impl Import {
 
     fn push_compaction(&mut self, text: &str, tokens_before: Option<u32>, after_external_id: Option<String>) {
         let text = text.to_owned();
-        self.entries.push(Entry::Compaction(RecordedCompaction { text, tokens_before, after_external_id }));
+        let standing = Standing::Recorded;
+        let recorded = RecordedCompaction { text, tokens_before, after_external_id, standing };
+        self.entries.push(Entry::Compaction(recorded));
     }
 }
 

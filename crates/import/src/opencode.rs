@@ -43,7 +43,7 @@ pub(super) fn read(bytes: &[u8]) -> Result<Import, ImportError> {
             let info = root.get("info").and_then(Value::as_object);
             import.title = info.and_then(|info| owned(info, "title"));
             let messages = super::json::needed_list(root, "messages", &import)?;
-            let mut reader = Reader::of(messages.iter().filter_map(|message| message.get("info")));
+            let mut reader = OpencodeReader::of(messages.iter().filter_map(|message| message.get("info")));
             each_item(messages, "messages", &mut import, |import, place, message| {
                 let info = object(message, "info").ok_or("has no `info`")?;
                 reader.take(import, place, info, list(message, "parts"))
@@ -69,7 +69,7 @@ fn stored(records: &[Value], import: &mut Import) {
         }
         Ok(())
     });
-    let mut reader = Reader::of(messages.values());
+    let mut reader = OpencodeReader::of(messages.values());
     for (id, info) in &messages {
         let Some(info) = info.as_object() else { continue };
         let of_message: Vec<Value> = parts.remove(id).unwrap_or_default().into_values().collect();
@@ -86,14 +86,14 @@ fn text_of<'a>(value: &'a Value, key: &str) -> Option<&'a str> {
     value.get(key).and_then(Value::as_str)
 }
 
-struct Reader {
+struct OpencodeReader {
     /// The ids of all messages, in order.
     ids: Vec<String>,
     /// The first message that the last compaction kept, if it kept any.
     tail: Option<String>,
 }
 
-impl Reader {
+impl OpencodeReader {
     fn of<'a>(infos: impl Iterator<Item = &'a Value>) -> Self {
         Self { ids: infos.filter_map(|info| text_of(info, "id")).map(str::to_owned).collect(), tail: None }
     }
@@ -340,6 +340,7 @@ mod tests {
             message("", Body::Tool(refused)),
             message("msg_2#2", Body::assistant("I wait.", vec![])),
             Entry::Compaction(RecordedCompaction {
+                standing: crate::Standing::Recorded,
                 text: "so far".into(),
                 tokens_before: Some(90),
                 after_external_id: Some("msg_1".into()),

@@ -9,19 +9,19 @@ use engine::message::{Body, ToolResult, Usage};
 
 pub(super) fn read(bytes: &[u8]) -> Import {
     let mut import = Import::new(Format::Pi);
-    let mut reader = Reader::default();
+    let mut reader = PiReader::default();
     each_record(bytes, &mut import, |import, place, record| reader.take(import, place, record));
     import
 }
 
 #[derive(Default)]
-struct Reader {
+struct PiReader {
     /// The ids of the records so far, each with the id of the last message at or before it. A compaction
     /// names the first record that it keeps, so it covers the messages before that one.
     ids: Vec<(String, Option<String>)>,
 }
 
-impl Reader {
+impl PiReader {
     fn take(&mut self, import: &mut Import, place: &str, record: &Object) -> Result<(), String> {
         let taken = self.entry(import, place, record);
         if let Some(id) = text(record, "id") {
@@ -154,6 +154,7 @@ mod tests {
             r#"{"type":"compaction","id":"5","summary":"so far","firstKeptEntryId":"4","tokensBefore":185014}"#,
         ]);
         let expected = RecordedCompaction {
+            standing: crate::Standing::Recorded,
             text: "so far".into(),
             tokens_before: Some(185_014),
             after_external_id: Some("2".into()),

@@ -1,7 +1,7 @@
 //! Conversion between imports and transcripts, independent of the formats.
 
-use super::{Entry, Format, Import, RecordedCompaction, noise};
-use engine::compact::metadata::SummaryEntry;
+use super::{Entry, Format, Import, RecordedCompaction, Standing, noise};
+use engine::compact::metadata::{Persisted, SummaryEntry, metadata};
 use engine::compact::record::{
     Anchor, Compaction, Mode, ModeRequested, Placement, Span, Status, Strength, Trigger,
 };
@@ -22,12 +22,16 @@ impl Import {
         transcript
     }
 
-    /// Prepares a session that goes on from the recorded compactions: each names a model's answer before it, which gets
-    /// an id if it has none. A summary before every answer, as in a file that continues a compacted one, becomes a
+    /// Prepares a session that goes on from the recorded compactions: each of another program's names a model's answer
+    /// before it, which gets an id if it has none. A summary before every answer, as in a file that continues a compacted one, becomes a
     /// message with it as background.
     pub fn with_anchors(mut self) -> Self {
         for at in 0..self.entries.len() {
             let Some(Entry::Compaction(recorded)) = self.entries.get(at) else { continue };
+            // Our own say where they stand.
+            if recorded.standing != Standing::Recorded {
+                continue;
+            }
             let (after, text) = (recorded.after_external_id.clone(), recorded.text.clone());
             let before = self.entries.get_mut(..at).unwrap_or_default();
             let is_named = |entry: &Entry| match entry {
@@ -75,11 +79,11 @@ impl Import {
         let mut records = records.into_iter().peekable();
         for message in transcript.messages() {
             while let Some(record) = records.next_if(|record| record.resume_at() <= message.ord) {
-                import.entries.push(recorded(&record));
+                import.entries.push(recorded(transcript, &record));
             }
             import.entries.push(Entry::Message(as_new(message)));
         }
-        import.entries.extend(records.map(|record| recorded(&record)));
+        import.entries.extend(records.map(|record| recorded(transcript, &record)));
         import
     }
 }
@@ -109,11 +113,21 @@ impl Entry {
 }
 
 impl RecordedCompaction {
-    /// Returns the summary as a session takes it in; `None` before [`Import::with_anchors`] named its answer.
+    /// Returns the summary as a session takes it in; `None` for one that is out of force, and before
+    /// [`Import::with_anchors`] named its answer.
     pub fn summary(&self) -> Option<SummaryEntry> {
-        let round_id = self.after_external_id.clone()?;
-        let recorded = Some(self.tokens_before.unwrap_or(0));
-        Some(SummaryEntry { round_id, text: self.text.clone(), own: None, recorded })
+        let (text, named) = (self.text.clone(), self.after_external_id.clone());
+        match &self.standing {
+            Standing::Recorded => {
+                let recorded = Some(self.tokens_before.unwrap_or(0));
+                Some(SummaryEntry { round_id: named?, text, own: None, recorded })
+            }
+            Standing::InForce(own) => {
+                let round_id = named.unwrap_or_default();
+                Some(SummaryEntry { round_id, text, own: Some(own.clone()), recorded: None })
+            }
+            Standing::OutOfForce => None,
+        }
     }
 }
 
@@ -122,12 +136,21 @@ fn is_round(message: &NewMessage) -> bool {
     matches!(message.body, Body::Assistant { .. }) && !message.body.is_empty() && message.visible_to_model
 }
 
-fn recorded(record: &Compaction) -> Entry {
+fn recorded(transcript: &Transcript, record: &Compaction) -> Entry {
     let tokens_before = Some(record.tokens_before).filter(|tokens| *tokens > 0);
+    let standing = match record.status {
+        Status::Recorded => Standing::Recorded,
+        Status::InForce => Standing::InForce(match metadata(transcript, record) {
+            Persisted::Summary(summary) => summary.threadhold,
+            Persisted::Own(own) => own,
+        }),
+        Status::Undone | Status::Void => Standing::OutOfForce,
+    };
     Entry::Compaction(RecordedCompaction {
         text: record.block.to_string(),
         tokens_before,
         after_external_id: None,
+        standing,
     })
 }
 

@@ -247,27 +247,34 @@ fn is_said(import: &Import, start: usize, rest: &[AssistantPart]) -> bool {
     })
 }
 
-/// Reads summaries in a request's metadata: `summaries`, and `summary` of older versions. Each follows the
+/// Reads summaries in a request's metadata: `summaries`, a list or texts by the id of a round or a request, and
+/// `summary` of older versions. Each follows the
 /// round that it names, possibly of an earlier request. The extension writes one compaction twice and stores
 /// failed attempts as empty summaries. If the round is unknown (older versions write `previous`, and a
 /// request without rounds gets a generated id), the summary covers everything before the request.
 fn summaries(import: &mut Import, place: &str, metadata: &Object, start: usize) {
     let many = list(metadata, "summaries").iter().enumerate();
-    let many = many.map(|(index, value)| (format!("{place}.result.metadata.summaries[{index}]"), value));
-    let one = metadata.get("summary").map(|value| (format!("{place}.result.metadata.summary"), value));
+    let many =
+        many.map(|(index, value)| (format!("{place}.result.metadata.summaries[{index}]"), None, value));
+    let by_id = object(metadata, "summaries").into_iter().flatten();
+    let by_id = by_id.map(|(id, value)| (format!("{place}.result.metadata.summaries.{id}"), Some(id), value));
+    let one = metadata.get("summary").map(|value| (format!("{place}.result.metadata.summary"), None, value));
+    let nothing = Object::new();
     let mut start = start;
-    for (place, value) in many.chain(one) {
-        let Some(of) = value.as_object() else {
+    for (place, id, value) in many.chain(by_id).chain(one) {
+        let is_text = id.is_some() && value.is_string();
+        let Some(of) = value.as_object().or(is_text.then_some(&nothing)) else {
             import.skip(place, "is not an object");
             continue;
         };
-        let words = text(of, "text").unwrap_or_default();
+        let words = value.as_str().or(text(of, "text")).unwrap_or_default();
         if words.is_empty() {
             import.skip(place, "is an empty summary, as a failed attempt leaves it");
             continue;
         }
-        let round = owned(of, "toolCallRoundId").filter(|id| !id.is_empty());
-        let (at, after_external_id) = match round.and_then(|id| Some((end_of_round(import, &id)?, id))) {
+        let round = id.cloned().or(owned(of, "toolCallRoundId")).filter(|id| !id.is_empty());
+        let end = |id: &str| end_of_round(import, id).or_else(|| end_of_request(import, id));
+        let (at, after_external_id) = match round.and_then(|id| Some((end(&id)?, id))) {
             Some((at, id)) => (at, Some(id)),
             None => (start, None),
         };
@@ -276,7 +283,12 @@ fn summaries(import: &mut Import, place: &str, metadata: &Object, start: usize) 
             continue;
         }
         let tokens_before = number(of, "contextLengthBefore");
-        let recorded = RecordedCompaction { text: words.to_owned(), tokens_before, after_external_id };
+        let recorded = RecordedCompaction {
+            standing: crate::Standing::Recorded,
+            text: words.to_owned(),
+            tokens_before,
+            after_external_id,
+        };
         import.entries.insert(at, Entry::Compaction(recorded));
         start += usize::from(at <= start);
     }
@@ -295,6 +307,15 @@ fn end_of_round(import: &Import, id: &str) -> Option<usize> {
         Entry::Compaction(_) => true,
     };
     Some(at + 1 + import.entries.iter().skip(at + 1).take_while(belongs).count())
+}
+
+/// The index after everything that belongs to a request.
+fn end_of_request(import: &Import, id: &str) -> Option<usize> {
+    let is_request =
+        |entry: &Entry| matches!(entry, Entry::Message(message) if message.body.has_user_words());
+    let is_it = |entry: &Entry| matches!(entry, Entry::Message(message) if message.external_id.as_deref() == Some(id));
+    let at = import.entries.iter().position(|entry| is_request(entry) && is_it(entry))?;
+    Some(at + 1 + import.entries.iter().skip(at + 1).take_while(|entry| !is_request(entry)).count())
 }
 
 #[cfg(test)]
@@ -451,11 +472,39 @@ mod tests {
             ]
         );
         let first = RecordedCompaction {
+            standing: crate::Standing::Recorded,
             text: "S1".into(),
             tokens_before: Some(99),
             after_external_id: Some("r1".into()),
         };
         assert_eq!(read.entries[2], Entry::Compaction(first));
         assert_eq!(read.skipped.len(), 1, "the failed attempt");
+    }
+
+    #[test]
+    fn summaries_by_id_follow_their_rounds_and_requests() {
+        let round = |id: &str| json!({"id": id, "response": id, "toolCalls": []});
+        let read = read_requests(json!([
+            {"requestId": "q1", "message": {"text": "one"}, "result": {"metadata": {
+                "toolCallRounds": [round("r1"), round("r2")],
+            }}},
+            {"requestId": "q2", "message": {"text": "two"}, "result": {"metadata": {
+                "toolCallRounds": [round("r3")],
+                "summaries": {"r1": "S1", "q1": {"text": "S2"}, "r3": 7},
+            }}},
+        ]));
+        let outlined = outline(&read);
+        let expected = [
+            "user one",
+            "assistant r1",
+            "summary S1",
+            "assistant r2",
+            "summary S2",
+            "user two",
+            "assistant r3",
+        ];
+        assert_eq!(outlined, expected);
+        let places: Vec<&str> = read.skipped.iter().map(|s| s.place.as_str()).collect();
+        assert_eq!(places, ["requests[1].result.metadata.summaries.r3"]);
     }
 }

@@ -109,8 +109,8 @@ pub enum Event {
     MessagesTruncated {
         /// Position of the first message that was cut off.
         from_ord: u32,
-        /// Id of the session that keeps the messages.
-        fork: String,
+        /// Id of the revision that keeps the messages.
+        revision: String,
     },
     /// Title, draft, pins, settings or the shared scope changed. Every field has its current value.
     ThreadUpdated {

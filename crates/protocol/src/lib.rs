@@ -3,6 +3,7 @@
 //! the engine share are re-exported from the engine; the sidecar converts all other values.
 
 pub mod check;
+pub mod command;
 pub mod context;
 pub mod error;
 pub mod event;

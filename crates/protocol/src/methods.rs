@@ -2,6 +2,7 @@
 //! handbook and the TypeScript types are generated from it. Handlers are in the sidecar.
 
 use crate::check::fault;
+use crate::command::{CommandEffectsParams, CommandEffectsResult};
 use crate::context::ledger::{ContextLedgerParams, ContextLedgerResult};
 use crate::context::memory::{
     MemoryDeleteParams, MemoryDeleteResult, MemoryListParams, MemoryListResult, MemoryPutParams,
@@ -27,7 +28,8 @@ use crate::server::{ServerDiagnosticsParams, ServerDiagnosticsResult};
 use crate::session::edit::{
     DraftClearParams, DraftResult, DraftSetParams, EditResult, MessageRemoveParams, MessageTruncateParams,
     MessageUpdateParams, QueueRemoveParams, QueueRemoveResult, SessionForkParams, SessionForkResult,
-    SessionResetParams, SessionResetResult, TurnRegenerateParams, TurnRetryParams,
+    SessionHistoryParams, SessionHistoryResult, SessionResetParams, SessionResetResult, SessionRestoreParams,
+    TurnRegenerateParams, TurnRetryParams,
 };
 use crate::session::scope::{
     ScopeGetParams, ScopePutParams, ScopeResult, ToolApprovalsParams, ToolApprovalsResult,
@@ -263,6 +265,12 @@ methods! {
     SessionReset = "session/reset", ToSidecar, Edit,
         "Starts a new chat under the same id.",
         SessionResetParams => SessionResetResult;
+    SessionHistory = "session/history", ToSidecar, Edit,
+        "Lists the revisions of a session in pages, newest first.",
+        SessionHistoryParams => SessionHistoryResult;
+    SessionRestore = "session/restore", ToSidecar, Edit,
+        "Restores a revision of a session. What stood there before becomes a revision itself.",
+        SessionRestoreParams => EditResult;
     SessionImport = "session/import", ToSidecar, Extras,
         "Creates a session from a conversation of another program or from a trajectory.",
         SessionImportParams => SessionImportResult;
@@ -308,6 +316,9 @@ methods! {
     TaskList = "task/list", ToSidecar, Extras,
         "Lists the background sessions of a session with their states, whichever process runs them.",
         TaskListParams => TaskListResult;
+    CommandEffects = "command/effects", ToSidecar, Extras,
+        "Reads which files a shell command reads, writes, deletes and moves, from its text alone.",
+        CommandEffectsParams => CommandEffectsResult;
     ToolApprovals = "tool/approvals", ToSidecar, Extras,
         "Revokes permanent approvals of a folder, and lists those that are left.",
         ToolApprovalsParams => ToolApprovalsResult;

@@ -63,7 +63,7 @@ pub struct PromptRenderParams {
     /// Results of calls in `rounds` that are not in their round. Requires `input`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub tool_results: Option<Vec<ToolResult>>,
-    /// Metadata from earlier renders of the running turn, if the client kept it.
+    /// Metadata from earlier renders of the running turn, if the client kept it. Ignored without `input`, and reported.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub metadata: Option<TurnMetadata>,
     /// Tools from now on. Default: unchanged.
@@ -72,10 +72,10 @@ pub struct PromptRenderParams {
     /// Client's sections from now on. Default: unchanged.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub sections: Option<Vec<Section>>,
-    /// Named values of the request.
+    /// Named values of the request. Ignored without `input`, and reported.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub variables: Option<Vec<Variable>>,
-    /// State of the notebooks.
+    /// State of the notebooks. Ignored without `input`, and reported.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub notebook: Option<Vec<Notebook>>,
     /// Background of the request, captured with it by the first render that brings it. Later changes wait for the next
@@ -139,9 +139,9 @@ pub struct PromptRenderResult {
     pub strength: Option<Strength>,
     /// Deviations from the request that are not errors.
     pub diagnostics: Vec<Diagnostic>,
-    /// Id of the session that keeps what the client's history no longer has.
+    /// Id of the revision that keeps what the client's history no longer has.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub fork: Option<String>,
+    pub revision: Option<String>,
 }
 
 /// A message of a prompt.

@@ -197,28 +197,33 @@ pub struct SessionCloseResult {}
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct SessionDeleteParams {
-    /// Id of the session, open or not. Fails with `UnknownSession` if no store has it.
+    /// Id of the session, open or not. Fails with `UnknownSession` if no store has it, and for a revision.
     pub session_id: String,
 }
 
-/// Result of `session/delete`: counts of what was deleted, including copies that rewinds of the session left behind.
+/// Result of `session/delete`: counts of what was deleted, including all revisions of the session.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct SessionDeleteResult {
     /// Number of deleted messages.
     pub deleted_messages: u32,
+    /// Number of deleted revisions.
+    pub deleted_revisions: u32,
     /// Number of deleted compaction records.
     pub deleted_compactions: u32,
     /// Number of deleted large results and pictures; those still in use elsewhere stay.
     pub deleted_blobs: u32,
     /// Size of these results and pictures, in bytes.
     pub deleted_blob_bytes: u64,
-    /// `true` if no trace of them is left in the store's file or the session's own file in its workspace. False while
-    /// another process reads the store: the rows are deleted, but their bytes may last until the next deletion. False
-    /// if the session's own file could not be removed (the log has the reason). False if a related session stays that
-    /// may hold the same text until it is deleted itself: the one that this was made of, a branch, a continued copy, or
-    /// one that runs in the background.
+    /// `true` if no trace of them is left in the store's file or the session's own file in its workspace. False
+    /// while another process reads the store, and for a large store: the rows are deleted, and their bytes are
+    /// overwritten when the store is next idle and nobody else reads it. False if the session's own file could not
+    /// be removed (the log has the reason). False if a related session stays that may hold the same text until it
+    /// is deleted itself: the one that this was made of, a fork, or one that runs in the
+    /// background.
     pub scrubbed: bool,
+    /// Ids of the session's forks (`session/fork`). They stay, with everything that they share with the session.
+    pub forks: Vec<String>,
 }
 
 /// Parameters of `session/configure`.

@@ -191,9 +191,9 @@ settings! {
         background: ShareOrOff;
         /// `true` if a prompt that does not fit the next model's smaller window starts a compaction. Default: true.
         model_changed: bool;
-        /// Shown user requests above which a compaction starts. Default: false; true is 32 if the policy has none.
+        /// Shown user requests above which a compaction starts, and again after as many more. Default: false; true is 32 if the policy has none.
         user_turns: CountOrOff;
-        /// Shown messages above which a compaction starts. Default: false; true is 40 if the policy has none.
+        /// Shown messages above which a compaction starts, and again after as many more. Default: false; true is 40 if the policy has none.
         messages: CountOrOff;
         /// Idle seconds after which a compaction starts. Default: false; true is 900 if the policy has none.
         idle_seconds: CountOrOff;
@@ -214,12 +214,14 @@ settings! {
         /// absolute, or relative to the settings file that names it. Any setting that is set by itself wins over it.
         /// Only a policy file can set the order of sections and the size of a shortened result. Default: `default`.
         policy: String;
-        /// Largest size of a prompt: a ratio of the window above 0 and up to 1, or at least 100 tokens.
-        /// `summarizeAgentConversationHistoryThreshold` is accepted as its name too. Default: the whole window.
+        /// Largest size of a prompt: a ratio of the window above 0 and up to 1, or a number of tokens. The window, less
+        /// what is kept back for the answer, limits it too. Either must leave at least 500 tokens.
+        /// `summarizeAgentConversationHistoryThreshold` is accepted as its name too. Default: none.
         threshold: f64, also "summarizeAgentConversationHistoryThreshold";
         /// Tokens kept back for the answer, at most a quarter of the window. Default: 4,096.
         reserved_output: u32;
-        /// Longest summary that is accepted, in tokens, at most an eighth of the window. Default: 2,048.
+        /// Longest summary that is accepted, in tokens, at most a sixteenth of the window, or 2,048 and an eighth if that
+        /// is more. Default: 4,096.
         max_summary_tokens: u32;
         /// Kind of summary to request. `agentHistorySummarizationMode` is accepted as its name too. Default: `auto`.
         summary_mode: SummaryMode, also "agentHistorySummarizationMode";
@@ -249,19 +251,23 @@ settings! {
         most_failures: u32;
         /// Share of the limit for user messages of the covered span, which stay byte for byte. Default: 0.2.
         user_message_budget: f64;
-        /// Share of the room beside what must stay that a prompt may fill after a compaction. Default: 0.5.
+        /// Share of the room beside what must stay that a prompt may fill after a compaction. A large newest round takes up
+        /// to a quarter of it. Default: 0.5.
         target_ratio: f64;
         /// Share of the limit at which a turn is asked to finish. Default: false. True is 0.85 if the policy has none.
         budget_exit: ShareOrOff;
-        /// Extent to which history is shortened before a model is asked. Default: `shortenResults`.
+        /// Extent to which history is shortened before a model is asked. Default: `foldRepeats`.
         limit_history: LimitHistory;
-        /// Share of the free space for the newest rounds, unchanged. Default: 0.55.
+        /// Share of the free space for the newest rounds, unchanged. Default: 0.15.
         raw_tail_share: f64;
         /// Share of the free space for older rounds with shortened results. Default: 0.
         short_tail_share: f64;
-        /// Largest share of the free space for the ledger. Default: 0.15.
+        /// Largest share of the free space for the ledger. In a small prompt changed files get up to a fifth of the space,
+        /// at most 800 tokens; 0 is no ledger. Default: 0.05.
         ledger_share: f64;
-        /// Largest share of the free space for the index of identifiers. Default: 0.25.
+        /// Largest share of the free space for excerpts of covered messages. Default: 1, all that the other shares leave.
+        excerpt_share: f64;
+        /// Share of the free space for the index of identifiers, which excerpts leave to it. Default: 0.06.
         identifier_share: f64;
         /// Name of the model that writes summaries. `openai.summaryModel` and the variable `OPENAI_SUMMARY_MODEL` are
         /// accepted too. Default: the model that answers.
@@ -302,6 +308,10 @@ settings! {
         /// none. A changed file is sent with the user's next request. Default: `AGENTS.md` if the sidecar runs the
         /// loop; none if the client does, because it provides its own.
         instruction_files: Vec<String>;
+        /// `false` if the user does not trust the folder: its settings file and instruction files are not read, and
+        /// each call of a client's tool waits for the user, whatever the tool declares or was approved for good before;
+        /// an approval counts once. Default: true.
+        workspace_trusted: bool;
         /// Rounds of a turn before the user is asked whether to continue, at least 1. Default: 64.
         round_limit: u32;
         /// Size in tokens above which the model sees only head and tail of a tool's result, at most a quarter of the
@@ -336,7 +346,7 @@ settings! {
         /// `true` stores summaries of compactions as memories of the folder, area `session_summary`. Default: false.
         session_summary_to_memory: bool;
         /// File in the workspace, `.threadhold/trajectories/{sessionId}.json`, that the session is also written to at
-        /// the end of each turn. Changes of that file by others are taken into the session when it is idle; a fork
+        /// the end of each turn. Changes of that file by others are taken into the session when it is idle; a revision
         /// keeps what such a change removes. Default: `off`.
         trajectory: Trajectory;
         /// Parts of a turn that are kept once it is over, if the sidecar runs the loop. With the driver `editor`

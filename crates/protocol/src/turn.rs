@@ -3,7 +3,7 @@
 use crate::message::{AssistantInput, Content, MessageInput};
 use crate::prompt::section::{Attachment, ContextFile, Notebook, Section, Variable};
 use crate::session::queue::QueueItem;
-use crate::session::restore::TurnMetadata;
+use crate::session::restore::{Diagnostic, TurnMetadata};
 use crate::session::state::State;
 use crate::settings::Model;
 use crate::tool::{Tool, ToolResult};
@@ -200,4 +200,7 @@ pub struct RoundAppendResult {
     pub round_id: String,
     /// Ids of the assistant message and then of its results.
     pub message_ids: Vec<String>,
+    /// What was repaired in the round. Absent if nothing was.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub diagnostics: Vec<Diagnostic>,
 }

@@ -9,6 +9,7 @@ pub(crate) mod restraint;
 use attachments::WaitingAttachments;
 use continuity::Continuity;
 use engine::estimate::Learned;
+use engine::words::StateName;
 use limits::Limits;
 use restraint::Restraint;
 use serde::{Deserialize, Serialize};
@@ -21,6 +22,12 @@ pub struct Carried {
     /// user's own.
     #[serde(skip_serializing_if = "std::ops::Not::not")]
     pub(crate) continued: bool,
+    /// The state that another process finds if this one ends now; `None` in a row from before it was kept.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub state: Option<StateName>,
+    /// `true` while a turn or a compaction is at work: the session is generating as long as its process lives.
+    #[serde(skip_serializing_if = "std::ops::Not::not")]
+    pub works: bool,
     #[serde(skip_serializing_if = "WaitingAttachments::is_empty")]
     pub(crate) attachments: WaitingAttachments,
     #[serde(flatten)]
@@ -34,11 +41,17 @@ pub struct Carried {
 }
 
 impl Carried {
-    /// The state of a branch: only what is known of the models, since a branch has sent no prompt.
+    /// The session's state for who does not have it open; `is_held`: another process does.
+    pub fn seen(&self, is_held: bool) -> Option<StateName> {
+        if self.works && is_held { Some(StateName::Generating) } else { self.state }
+    }
+
+    /// What is kept of a branch: only what is known of the models, since a branch has sent no prompt. It waits for its first
+    /// request, however the turn ended that it was copied from.
     pub(crate) fn branched(&self) -> Self {
         let mut usage = self.usage.clone();
         usage.forget_baseline();
         let (limits, continuity) = (self.limits.branched(), self.continuity.branched());
-        Self { usage, limits, continuity, ..Self::default() }
+        Self { usage, limits, continuity, state: Some(StateName::Idle), ..Self::default() }
     }
 }

@@ -130,7 +130,7 @@ fn is_plain(effect: &Effect, from: Ordinal) -> bool {
         },
         Effect::Reply(_, answer) => match &**answer {
             Ok(Answer::Accepted(_) | Answer::Opened(_) | Answer::Snapshot(_) | Answer::Events(_)) => true,
-            Ok(Answer::Rendered(rendered)) => rendered.made.is_none() && rendered.fork.is_none(),
+            Ok(Answer::Rendered(rendered)) => rendered.made.is_none() && rendered.revision.is_none(),
             _ => false,
         },
         Effect::AskModel(ask) => ask.purpose == Purpose::Turn,

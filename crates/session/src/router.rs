@@ -96,10 +96,13 @@ impl Components {
 
     /// Runs one step with this input.
     pub fn step(&mut self, kept: &mut Conversation, input: Input, context: StepContext<'_>) -> Vec<Effect> {
+        let before = self.state.lasting();
         let mut step = Step { core: Core::new(kept, context), own: self };
         step.core.limit_what_is_shown();
         step.input(input);
         step.settle();
+        let state = step.own.state.lasting();
+        step.core.keep_state(state, state != before);
         step.core.finish()
     }
 }

@@ -4,18 +4,18 @@ use crate::commands::queue::Queue;
 use crate::context::recall;
 use crate::core::{self, Conversation, StepContext};
 use crate::router::Components;
-use crate::state::State;
+use crate::state::{State, StateName};
 use crate::tools::approvals::Approvals;
-use crate::tools::found::found;
+use crate::tools::found::{opened, rest_after};
 use crate::values::effect::Effect;
 use crate::values::input::{Input, ReplyTo};
 use crate::values::recall::{Recall, Recalled};
 use crate::values::refusal::Refusal;
 use crate::values::settings::Settings;
 use crate::values::snapshot::Snapshot;
-use crate::values::stored::{Always, Head, Stored};
+use crate::values::stored::{Always, Driver, Head, Stored};
 use crate::view::shown;
-use engine::id::{Ordinal, PinId, SessionId};
+use engine::id::{Ordinal, PinId, SessionId, TurnId};
 use engine::memory::Memory;
 use engine::prompt::coverage::MessageStatus;
 use engine::prompt::pins::Pin;
@@ -76,7 +76,7 @@ impl Session {
         let opening = core::Opening { head, settings, stored, is_part, stream, scope, memories };
         let (kept, unreadable) = core::open(opening, counter);
         let approvals = Approvals::from(approvals);
-        let state = found(&kept, &approvals).into();
+        let state = opened(&kept, &approvals).into();
         let own = Components::new(state, waiting.unwrap_or_default(), approvals, unreadable);
         Self { kept, own, was_stored, part }
     }
@@ -109,6 +109,22 @@ impl Session {
     /// The current state.
     pub fn state(&self) -> &State {
         self.own.state()
+    }
+
+    /// The state as a process shows it that does not write the session; `is_held`: another one does.
+    pub fn state_elsewhere(&self, is_held: bool) -> StateName {
+        let head = self.head();
+        // A row from before the state was kept has only its turn.
+        let runs =
+            head.carried.state.is_none() && head.driver == Driver::Sidecar && self.kept.is_turn_running();
+        let works = is_held && self.state().is_resting() && (head.carried.works || runs);
+        if works { StateName::Generating } else { self.state().name() }
+    }
+
+    /// The state of the session after this turn ended, from how it ended; idle for an unknown turn.
+    pub fn state_after(&self, turn: &TurnId) -> StateName {
+        let at = self.transcript().turns().iter().rposition(|known| known.id == *turn);
+        at.map_or(StateName::Idle, |at| rest_after(&self.kept, at).name())
     }
 
     /// Messages, turns, rounds and compaction records.

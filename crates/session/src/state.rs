@@ -1,12 +1,13 @@
 //! States of a session, each with what it waits for. `acceptance` says which command is accepted in which state.
 
-use crate::compaction::job::Job;
+use crate::compaction::job::{Job, Then};
 use crate::compaction::review::Reviewing;
 use crate::compaction::summarizing::Summarizing;
 use crate::tools::calling::Calling;
 use crate::tools::found::Found;
 use crate::tools::pause::Pause;
 use crate::turn::streaming::Streaming;
+use crate::values::rest::Lasting;
 pub use crate::values::rest::Rest;
 pub use engine::words::StateName;
 
@@ -48,6 +49,24 @@ impl State {
             State::Compacting(running) => Some(running.job()),
             State::Reviewing(reviewing) => Some(reviewing.job()),
             State::Resting(_) | State::Streaming(_) | State::Paused(_) | State::Calling(_) => None,
+        }
+    }
+
+    /// The state as other processes know it: a turn at work is one state, whatever it does.
+    pub(crate) fn lasting(&self) -> Lasting {
+        let works = |found| Lasting { found, works: true };
+        match self {
+            State::Streaming(_) => works(StateName::Error),
+            State::Compacting(_) | State::Reviewing(_) => works(match self.job() {
+                Some(job) if job.then != Then::Generate => job.rest.name(),
+                _ => StateName::Error,
+            }),
+            State::Calling(calling) if calling.state_name() == StateName::ExecutingTools => {
+                works(StateName::ExecutingTools)
+            }
+            State::Resting(_) | State::Paused(_) | State::Calling(_) => {
+                Lasting { found: self.name(), works: false }
+            }
         }
     }
 

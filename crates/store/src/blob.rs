@@ -4,7 +4,7 @@
 //! A string of more than [`LARGE`] bytes becomes `{"$blob": hash}`. An object that looks like a reference but
 //! is none gets another `$` before its key, so content is never mistaken for one.
 
-use engine::text::sha256_hex;
+use engine::text::{head, sha256_hex};
 use serde::Serialize;
 use serde::de::DeserializeOwned;
 use serde_json::{Map, Value};
@@ -32,6 +32,18 @@ impl Blob {
     pub fn new(text: String) -> Self {
         Self { hash: sha256_hex(text.as_bytes()), text }
     }
+}
+
+/// A hash of a text under a key, in eight letters and digits. Two texts have the same hash in one of 2^41 cases.
+pub(super) fn keyed_hash(key: &[u8], text: &str) -> String {
+    let hash = sha256_hex(&[key, text.as_bytes()].concat());
+    let mut rest = u64::from_str_radix(head(&hash, 16), 16).unwrap_or_default();
+    let digits = std::iter::repeat_with(|| {
+        let digit = char::from_digit((rest % 36) as u32, 36).unwrap_or_default();
+        rest /= 36;
+        digit
+    });
+    digits.take(8).collect()
 }
 
 /// Serializes a value as JSON text; returns it with the strings taken out.

@@ -31,6 +31,24 @@ pub enum StoreError {
         /// The session's current writer, if there is one.
         holder: Option<Holder>,
     },
+    /// The session belongs to another workspace.
+    #[error(
+        "session \"{session}\" belongs to another folder; nothing was done; choose another id, or name that folder"
+    )]
+    OtherWorkspace {
+        /// The session.
+        session: SessionId,
+    },
+    /// The session is a revision of another one: it can be read, but not be opened, written or deleted by itself.
+    #[error(
+        "\"{session}\" is a revision of session \"{of}\" and cannot be opened or changed; session/history of that session lists it"
+    )]
+    IsRevision {
+        /// The revision.
+        session: SessionId,
+        /// The session that it belongs to.
+        of: SessionId,
+    },
     /// A write contradicts the stored rows: a defect of the caller.
     #[error(
         "the store refused a write to session \"{session}\": {reason}; nothing of this step was written; please report it"

@@ -25,7 +25,7 @@ use engine::search::{Query, SearchPage};
 use engine::text::head;
 use error::StoreError;
 use follow::{FollowState, Mark};
-use list::{ListQuery, Page};
+use list::{ListQuery, Page, RevisionPage};
 use session::part::Claims;
 use session::stored::{Always, Part, Rest, Stored, Write};
 use std::fmt;
@@ -101,7 +101,25 @@ pub trait Store: Send + fmt::Debug {
     /// Errors of the file.
     fn find(&mut self, external_ids: &[String], workspace: &str) -> Result<Option<SessionId>, StoreError>;
 
-    /// Lists sessions, the most recently used first.
+    /// Returns the workspace of a session; `None` for an unknown one.
+    ///
+    /// # Errors
+    /// Errors of the file.
+    fn workspace(&mut self, session: &SessionId) -> Result<Option<String>, StoreError>;
+
+    /// Lists the revisions of a session, the newest first: at most `limit` with a number below `before`. Returns
+    /// `None` for an unknown session. Needs no lease.
+    ///
+    /// # Errors
+    /// Errors of the file.
+    fn revisions(
+        &mut self,
+        session: &SessionId,
+        before: Option<u32>,
+        limit: u32,
+    ) -> Result<Option<RevisionPage>, StoreError>;
+
+    /// Lists sessions without their revisions, the most recently used first.
     ///
     /// # Errors
     /// Errors of the file.
@@ -118,14 +136,14 @@ pub trait Store: Send + fmt::Debug {
     /// of an ended process does not count. A repeated call returns the same fence.
     ///
     /// # Errors
-    /// [`StoreError::Held`] while another store holds it; errors of the file.
+    /// [`StoreError::Held`] while another store holds it; [`StoreError::IsRevision`]; errors of the file.
     fn acquire(&mut self, session: &SessionId, since: Time) -> Result<Fence, StoreError>;
 
     /// Makes this store the session's only writer even if another store holds it; that one's later writes
     /// fail. A repeated call returns the same fence.
     ///
     /// # Errors
-    /// Errors of the file.
+    /// [`StoreError::IsRevision`]; errors of the file.
     fn take_over(&mut self, session: &SessionId, since: Time) -> Result<Fence, StoreError>;
 
     /// Checks that the session is still held under this fence.
@@ -173,13 +191,14 @@ pub trait Store: Send + fmt::Debug {
     ) -> Result<Option<FollowState>, StoreError>;
 
     /// Deletes a session: its rows, contents that only it refers to, and their traces in the file and its
-    /// log; with it, the copies left by its rewinds, and theirs. Branches stay: a user made them. A scope is
-    /// deleted with its last session; one named after a session's id belongs to that session. Neither the
-    /// session nor its copies may be held by another store. Returns `None` for an unknown session.
+    /// log; with it, its revisions, and the copies that rewinds of earlier versions left behind, and theirs.
+    /// Branches stay: a user made them, and they share no row with it. A scope is deleted with its last session;
+    /// one named after a session's id belongs to that session. Neither the session nor its copies may be held by
+    /// another store. Returns `None` for an unknown session.
     ///
     /// # Errors
-    /// [`StoreError::Held`] while another store holds one of them, and nothing is deleted; errors of the
-    /// file.
+    /// [`StoreError::Held`] while another store holds one of them, and nothing is deleted;
+    /// [`StoreError::IsRevision`]; errors of the file.
     fn delete(&mut self, session: &SessionId) -> Result<Option<Deleted>, StoreError>;
 
     /// Returns the scope that sessions of this workspace share under this name; empty at revision 0 if it was
@@ -273,8 +292,12 @@ pub struct Deleted {
     pub blobs: u32,
     /// Bytes of these contents.
     pub blob_bytes: u64,
-    /// The copies deleted with it.
+    /// The copies deleted with it, left by rewinds of earlier versions.
     pub copies: Vec<SessionId>,
+    /// The revisions deleted with it and with these copies.
+    pub revisions: Vec<SessionId>,
+    /// The branches of what was deleted. They stay.
+    pub branches: Vec<SessionId>,
     /// `true` if no trace is left in the file and its log. `false` while another process reads them, if the
     /// disk is full or the file is large: the rows are deleted, and their bytes are overwritten when the
     /// store is next idle. `false` also if a branch with the same messages stays.
@@ -299,9 +322,9 @@ pub struct StoreDiagnostics {
     pub path: Option<PathBuf>,
     /// The schema version; 0 for a store in memory.
     pub schema_version: u32,
-    /// The number of sessions.
+    /// The number of sessions, without revisions.
     pub sessions: u64,
-    /// The number of messages, without older versions.
+    /// The number of their messages, without older versions.
     pub messages: u64,
     /// Bytes on disk, the log included.
     pub bytes: u64,
@@ -340,6 +363,24 @@ fn patch(
     }
     scope.apply(patch.clone());
     Ok(())
+}
+
+/// Fails if a session belongs to another workspace than the one that is named, if one is. An unknown session belongs to
+/// none.
+///
+/// # Errors
+/// [`StoreError::OtherWorkspace`]; errors of the file.
+pub fn of_workspace(
+    store: &mut dyn Store,
+    session: &SessionId,
+    named: Option<&str>,
+) -> Result<(), StoreError> {
+    match named {
+        Some(named) if store.workspace(session)?.is_some_and(|workspace| workspace != named) => {
+            Err(StoreError::OtherWorkspace { session: session.clone() })
+        }
+        _ => Ok(()),
+    }
 }
 
 #[cfg(test)]

@@ -1,9 +1,41 @@
 //! Queries, rows and pages of session lists, independent of tables.
 
 use engine::id::{SessionId, Time};
-use session::stored::{Driver, Origin};
+use engine::words::StateName;
+use session::stored::{Driver, Origin, Revision};
 use std::fmt;
 use std::str::FromStr;
+
+/// A revision in the list of its session.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct RevisionRow {
+    /// The revision.
+    pub revision: Revision,
+    /// Rises with each revision of the session.
+    pub number: u32,
+    /// The number of messages.
+    pub messages: u32,
+}
+
+/// A page of a session's revisions.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct RevisionPage {
+    /// The revisions, the newest first.
+    pub revisions: Vec<RevisionRow>,
+    /// The number before which the next page begins, if there is one.
+    pub next: Option<u32>,
+}
+
+impl RevisionPage {
+    /// A page of at most `limit` of these revisions, which are ordered.
+    pub(super) fn of(mut revisions: Vec<RevisionRow>, limit: u32) -> Self {
+        let limit = limit as usize;
+        let is_more = revisions.len() > limit;
+        revisions.truncate(limit);
+        let next = revisions.last().map(|row| row.number).filter(|_| is_more);
+        Self { revisions, next }
+    }
+}
 
 /// A query for sessions.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
@@ -60,6 +92,8 @@ pub struct SessionRow {
     pub summary: Option<String>,
     /// The number of messages that the summary replaces.
     pub summarized_count: u32,
+    /// The state; `None` if the session was last used by a version that did not store it.
+    pub state: Option<StateName>,
 }
 
 /// The position after a session in a list. Stays valid whatever is written or deleted meanwhile.

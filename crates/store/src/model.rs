@@ -1,16 +1,17 @@
 //! A store of plain maps: the model that tests compare the backends with. Stores of one [`World`] behave like
 //! processes on one file.
 
+mod related;
 mod step;
 
 use super::error::StoreError;
 use super::follow::{Change, FollowState, Holder, Mark};
-use super::list::{ListQuery, Page, PageMaker, SessionRow};
+use super::list::{ListQuery, Page, PageMaker, RevisionPage, RevisionRow, SessionRow};
 use super::task::{Task, TaskState, Waiting};
 use super::{Deleted, Fence, MessagePage, Store, StoreDiagnostics};
 use engine::id::{Ordinal, SessionId, Time};
 use engine::memory::{Memory, MemoryPage, MemoryPatch, MemoryQuery};
-use engine::message::Body;
+use engine::message::{Body, Message};
 use engine::scope::{Scope, ScopePatch};
 use engine::search::{self, Query, SearchPage};
 use session::part::Claims;
@@ -122,6 +123,23 @@ impl State {
         is_other.then_some(Holder { pid: process::id(), since: lease.since })
     }
 
+    /// `true` if a live holder has the session.
+    fn is_held(&self, session: &SessionId) -> bool {
+        let holder = self.leases.get(session).and_then(|lease| lease.holder);
+        holder.is_some_and(|id| self.holders.contains(&id))
+    }
+
+    /// Fails with `IsRevision` for a revision.
+    fn is_own(&self, session: &SessionId) -> Result<(), StoreError> {
+        match self.sessions.get(session) {
+            Some(StoredSession { revision: Some(_), head, .. }) => {
+                let of = head.parent.clone().unwrap_or_else(|| session.clone());
+                Err(StoreError::IsRevision { session: session.clone(), of })
+            }
+            _ => Ok(()),
+        }
+    }
+
     /// Fails with `Held` while another live holder has the session.
     fn free_for(&self, session: &SessionId, own: u64) -> Result<(), StoreError> {
         match self.other(session, own) {
@@ -151,63 +169,13 @@ impl State {
             }
         }
     }
-
-    /// Copies a session's own scope to the forks and branches of these writes.
-    fn copy_scopes(&mut self, session: &SessionId, writes: &[Write]) {
-        let Some(workspace) = self.sessions.get(session).map(|kept| kept.head.workspace.clone()) else {
-            return;
-        };
-        let Some(own) = self.scopes.get(&(workspace.clone(), session.as_str().to_owned())).cloned() else {
-            return;
-        };
-        for write in writes {
-            if let Write::Fork { to } | Write::Branch { to, .. } = write {
-                let copy = Scope { revision: 1, ..own.clone() };
-                self.scopes.insert((workspace.clone(), to.as_str().to_owned()), copy);
-            }
-        }
-    }
-
-    /// `true` if a parent or child of a deleted session stays.
-    fn has_related(&self, gone: &[SessionId]) -> bool {
-        let is_of = |id: &SessionId, parent: &SessionId| {
-            self.sessions.get(id).is_some_and(|kept| kept.head.parent.as_ref() == Some(parent))
-        };
-        let mut stay = self.sessions.keys().filter(|id| !gone.contains(id));
-        stay.any(|id| gone.iter().any(|one| is_of(id, one) || is_of(one, id)))
-    }
-
-    /// The copies left by rewinds of a session, and those of rewinds of these.
-    fn copies(&self, session: &SessionId) -> BTreeSet<SessionId> {
-        let (mut copies, mut left) = (BTreeSet::new(), vec![session]);
-        while let Some(id) = left.pop() {
-            let heads = self.sessions.values().map(|kept| &kept.head);
-            let its = heads.filter(|head| {
-                head.parent.as_ref() == Some(id) && head.is_left_behind() && head.id != *session
-            });
-            left.extend(its.map(|head| &head.id).filter(|copy| copies.insert((*copy).clone())));
-        }
-        copies
-    }
-
-    /// Removes the scopes that only this session used.
-    fn drop_scopes(&mut self, gone: &Head) {
-        for name in [Some(gone.id.as_str()), gone.work_scope.as_deref()].into_iter().flatten() {
-            let uses = |head: &Head| {
-                head.workspace == gone.workspace
-                    && (head.id.as_str() == name || head.work_scope.as_deref() == Some(name))
-            };
-            if !self.sessions.values().any(|kept| uses(&kept.head)) {
-                self.scopes.remove(&(gone.workspace.clone(), name.to_owned()));
-            }
-        }
-    }
 }
 
 impl Store for ModelStore {
     fn commit(&mut self, session: &SessionId, fence: Fence, writes: &[Write]) -> Result<(), StoreError> {
         let mut state = self.state()?;
         state.held(session, fence, self.holder)?;
+        state.is_own(session)?;
         let mut changed = PendingStep::make(&state.sessions, session, writes)?;
         if let Some(kept) = changed.get_mut(session) {
             kept.commits += 1;
@@ -267,10 +235,16 @@ impl Store for ModelStore {
         Ok(is_said || stored.keys.iter().any(|(key, _)| Some(key) == claims.key.as_ref()))
     }
 
+    fn workspace(&mut self, session: &SessionId) -> Result<Option<String>, StoreError> {
+        let state = self.state()?;
+        Ok(state.sessions.get(session).map(|kept| kept.head.workspace.clone()))
+    }
+
     fn find(&mut self, external_ids: &[String], workspace: &str) -> Result<Option<SessionId>, StoreError> {
         let state = self.state()?;
         let mut best = None;
-        for (id, kept) in state.sessions.iter().filter(|(_, kept)| kept.head.workspace == workspace) {
+        let own = |kept: &StoredSession| kept.head.workspace == workspace && kept.revision.is_none();
+        for (id, kept) in state.sessions.iter().filter(|(_, kept)| own(kept)) {
             let users = kept.messages.values().filter(|(_, m)| matches!(m.body, Body::User(_)));
             let held: BTreeSet<&str> = users.filter_map(|(_, m)| m.external_id.as_deref()).collect();
             let ids = external_ids.iter().filter(|id| held.contains(id.as_str())).count();
@@ -282,12 +256,30 @@ impl Store for ModelStore {
         Ok(best.map(|(.., Reverse(id))| id))
     }
 
+    fn revisions(
+        &mut self,
+        session: &SessionId,
+        before: Option<u32>,
+        limit: u32,
+    ) -> Result<Option<RevisionPage>, StoreError> {
+        let state = self.state()?;
+        if !state.sessions.contains_key(session) {
+            return Ok(None);
+        }
+        let its = state.sessions.values().filter(|kept| kept.head.parent.as_ref() == Some(session));
+        let mut rows: Vec<RevisionRow> = its.filter_map(StoredSession::revision_row).collect();
+        rows.retain(|row| before.is_none_or(|before| row.number < before));
+        rows.sort_by_key(|row| Reverse(row.number));
+        Ok(Some(RevisionPage::of(rows, limit)))
+    }
+
     fn list(&mut self, query: &ListQuery) -> Result<Page, StoreError> {
         let state = self.state()?;
-        let is_wanted =
-            |kept: &&StoredSession| query.workspace.as_ref().is_none_or(|w| *w == kept.head.workspace);
-        let mut rows: Vec<SessionRow> =
-            state.sessions.values().filter(is_wanted).map(StoredSession::row).collect();
+        let is_wanted = |kept: &&StoredSession| {
+            kept.revision.is_none() && query.workspace.as_ref().is_none_or(|w| *w == kept.head.workspace)
+        };
+        let row = |kept: &StoredSession| kept.row(state.is_held(&kept.head.id));
+        let mut rows: Vec<SessionRow> = state.sessions.values().filter(is_wanted).map(row).collect();
         let order = |time: Time, id: &SessionId| (Reverse(time), id.clone());
         rows.sort_by_key(|row| order(row.updated_at, &row.id));
         let mut page = PageMaker::new(query);
@@ -305,15 +297,20 @@ impl Store for ModelStore {
     fn search(&mut self, session: &SessionId, query: &Query) -> Result<SearchPage, StoreError> {
         let state = self.state()?;
         let Some(kept) = state.sessions.get(session) else { return Ok(SearchPage::default()) };
-        Ok(search::find(kept.newest().into_values().rev().map(|(_, message)| &**message), query))
+        let newest: Vec<&Message> =
+            kept.newest().into_values().rev().map(|(_, message)| &**message).collect();
+        Ok(search::find(newest.into_iter(), query))
     }
 
     fn acquire(&mut self, session: &SessionId, since: Time) -> Result<Fence, StoreError> {
-        self.take(session, since, |state, holder| state.free_for(session, holder))
+        self.take(session, since, |state, holder| {
+            state.is_own(session)?;
+            state.free_for(session, holder)
+        })
     }
 
     fn take_over(&mut self, session: &SessionId, since: Time) -> Result<Fence, StoreError> {
-        self.take(session, since, |_, _| Ok(()))
+        self.take(session, since, |state, _| state.is_own(session))
     }
 
     fn holds(&mut self, session: &SessionId, fence: Fence) -> Result<(), StoreError> {
@@ -384,22 +381,24 @@ impl Store for ModelStore {
 
     fn delete(&mut self, session: &SessionId) -> Result<Option<Deleted>, StoreError> {
         let mut state = self.state()?;
+        state.is_own(session)?;
         let mut gone = vec![session.clone()];
         gone.extend(state.copies(session));
         gone.iter().try_for_each(|id| state.free_for(id, self.holder))?;
         let Some(head) = state.sessions.get(session).map(|kept| kept.head.clone()) else { return Ok(None) };
         let count = |n: usize| u32::try_from(n).unwrap_or(u32::MAX);
-        let scrubbed = !state.has_related(&gone);
-        let mut deleted = Deleted { workspace: head.workspace, scrubbed, ..Deleted::default() };
+        let (scrubbed, branches) = (!state.has_related(&gone), state.branches(&gone));
+        let mut deleted = Deleted { workspace: head.workspace, scrubbed, branches, ..Deleted::default() };
         for id in &gone {
             let Some(kept) = state.sessions.remove(id) else { continue };
+            let list = if kept.revision.is_some() { &mut deleted.revisions } else { &mut deleted.copies };
+            list.extend((id != session).then(|| id.clone()));
             state.leases.remove(id);
             state.drop_scopes(&kept.head);
             deleted.messages += count(kept.messages.len());
             deleted.turns += count(kept.turns.len());
             deleted.compactions += count(kept.compactions.len());
         }
-        deleted.copies = gone.split_off(1);
         state.changes += 1;
         drop(state);
         self.own_changes += 1;
@@ -474,12 +473,13 @@ impl Store for ModelStore {
 
     fn diagnostics(&mut self) -> Result<StoreDiagnostics, StoreError> {
         let state = self.state()?;
+        let own = || state.sessions.values().filter(|kept| kept.revision.is_none());
         Ok(StoreDiagnostics {
             backend: "model",
             path: None,
             schema_version: 0,
-            sessions: state.sessions.len() as u64,
-            messages: state.sessions.values().map(|kept| kept.newest().len() as u64).sum(),
+            sessions: own().count() as u64,
+            messages: own().map(|kept| kept.newest().len() as u64).sum(),
             bytes: 0,
             journal: "none".to_owned(),
         })

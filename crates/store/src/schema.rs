@@ -20,6 +20,7 @@ pub(super) const MIGRATIONS: &[&str] = &[
     include_str!("migrations/0005.sql"),
     include_str!("migrations/0006.sql"),
     include_str!("migrations/0007.sql"),
+    include_str!("migrations/0008.sql"),
 ];
 
 /// The newest schema version.
@@ -28,7 +29,7 @@ pub(super) fn newest() -> u32 {
 }
 
 /// `THLD` in the file's header marks our databases.
-const APPLICATION_ID: i32 = 0x5448_4c44;
+pub(super) const APPLICATION_ID: i32 = 0x5448_4c44;
 
 /// The first bytes of every SQLite file.
 const MAGIC: &[u8; 16] = b"SQLite format 3\0";

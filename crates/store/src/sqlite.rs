@@ -5,12 +5,15 @@ mod blobs;
 pub mod check;
 mod columns;
 mod delete;
+mod erase;
 mod fault;
+mod identity;
 mod leases;
 mod let_go;
 mod memories;
 mod part;
 mod read;
+mod revisions;
 mod search;
 mod shared;
 mod tasks;
@@ -20,7 +23,7 @@ mod write;
 use super::error::{StoreError, from_sqlite};
 use super::follow::{Change, FollowState, Mark};
 use super::lease::{self, Holders, Registered};
-use super::list::{ListQuery, Page};
+use super::list::{ListQuery, Page, RevisionPage};
 use super::place::{InMemory, Options, Synchronous, identity};
 use super::schema;
 use super::task::{Task, Waiting};
@@ -29,6 +32,7 @@ use engine::id::{Ordinal, SessionId, Time};
 use engine::memory::{Memory, MemoryPage, MemoryPatch, MemoryQuery};
 use engine::scope::{Scope, ScopePatch};
 use engine::search::{Query, SearchPage};
+use erase::Traces;
 use fault::{Done, Fault, refused};
 use leases::Caller;
 use rusqlite::{Connection, Transaction, TransactionBehavior};
@@ -37,13 +41,7 @@ use session::stored::{Always, Part, Rest, Stored, Write};
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
-
-/// Commits, and bytes of the log, that make a checkpoint worthwhile when the store is idle.
-const WORTH_MOVING: u32 = 256;
-const LONG_LOG: u64 = 4 * 1024 * 1024;
-/// Commits and bytes that force a checkpoint even when it is busy: reads slow down, and the disk fills up.
-const MOST_UNMOVED: u32 = 8192;
-const LONGEST_LOG: u64 = 128 * 1024 * 1024;
+use std::time::Duration;
 
 /// A store in a file, or in memory.
 #[derive(Debug)]
@@ -56,8 +54,10 @@ pub struct SqliteStore {
     file: Option<OpenFile>,
     /// Commits since the last checkpoint.
     unmoved: u32,
-    /// `true` while deleted content is still to be overwritten.
-    needs_scrub: bool,
+    /// Where deleted content is still to be erased.
+    traces: Traces,
+    /// `true` once the free space of all pages was overwritten: from then on it is kept clean, by checkpoints.
+    is_clean: bool,
     /// Shared with the opener, so that a store reopened after a panic still holds its sessions.
     holder: Arc<Registered>,
 }
@@ -66,6 +66,8 @@ pub struct SqliteStore {
 #[derive(Debug)]
 struct OpenFile {
     synchronous: Synchronous,
+    /// The longest wait for another process.
+    busy_timeout: Duration,
     /// Identifies the opened file; another one at its path is not written.
     identity: Option<(u64, u64)>,
 }
@@ -106,7 +108,8 @@ impl Opener {
                 let _opening = lease::opening(&options.folder, options.busy_timeout)?;
                 let connection = schema::open(options, schema::MIGRATIONS)?;
                 let path = options.folder.join(schema::FILE);
-                let file = OpenFile { synchronous: options.synchronous, identity: identity(&path) };
+                let Options { synchronous, busy_timeout, .. } = *options;
+                let file = OpenFile { synchronous, busy_timeout, identity: identity(&path) };
                 (connection, path, Some(file), Holders::Folder(options.folder.clone()))
             }
             Place::Memory(memory) => {
@@ -119,8 +122,8 @@ impl Opener {
             Some(holder) => Arc::clone(holder),
             None => Arc::clone(self.holder.insert(Arc::new(holders.register()?))),
         };
-        let mut store =
-            SqliteStore { connection: Some(connection), path, file, unmoved: 0, needs_scrub: false, holder };
+        let (traces, connection) = (Traces::default(), Some(connection));
+        let mut store = SqliteStore { connection, path, file, unmoved: 0, traces, is_clean: false, holder };
         match store.forget_the_dead() {
             // This can wait: `acquire` checks whether a holder is alive.
             Ok(()) | Err(StoreError::Locked { .. }) => Ok(store),
@@ -128,9 +131,6 @@ impl Opener {
         }
     }
 }
-
-/// The largest file that is rewritten within a deletion, in bytes.
-const SCRUBBED_AT_ONCE: u64 = 32 * 1024 * 1024;
 
 impl SqliteStore {
     /// The size of the file and of the files beside it with these suffixes, in bytes.
@@ -140,18 +140,6 @@ impl SqliteStore {
         }
         bytes_of(&self.path)
             + beside.iter().map(|end| bytes_of(&schema::beside(&self.path, end))).sum::<u64>()
-    }
-
-    /// Overwrites deleted content: index entries only marked as deleted, rows moved between pages, the log,
-    /// copies of the file. Returns `false` if some is left, for a later attempt.
-    fn scrub(&mut self) -> bool {
-        let copies_gone = self.file.is_none() || schema::remove_copies(&self.path);
-        let is_purged = self.write(|tx| Ok(search::purge(tx)?)).is_ok();
-        let is_rewritten = self.connection.as_ref().is_some_and(|connection| {
-            copies_gone && is_purged && connection.execute_batch("VACUUM").is_ok() && truncate_log(connection)
-        });
-        self.needs_scrub = !is_rewritten;
-        is_rewritten
     }
 
     /// Opens a store in the options' folder.
@@ -223,23 +211,6 @@ impl SqliteStore {
     }
 }
 
-/// Fails with `Held` while a live process holds any session.
-fn is_free(tx: &Transaction<'_>, holders: &Holders) -> Result<(), Fault> {
-    let mut statement =
-        tx.prepare("SELECT session, holder, pid, since FROM leases WHERE holder IS NOT NULL")?;
-    let mut rows = statement.query([])?;
-    while let Some(row) = rows.next()? {
-        let (session, holder): (String, String) = (row.get(0)?, row.get(1)?);
-        if holders.is_alive(&holder) {
-            let session = SessionId::new(session);
-            return Err(
-                StoreError::Held { session, pid: row.get(2)?, since: columns::time(row.get(3)?) }.into()
-            );
-        }
-    }
-    Ok(())
-}
-
 /// The size of a file, in bytes; 0 if missing.
 fn bytes_of(path: &Path) -> u64 {
     fs::metadata(path).map_or(0, |file| file.len())
@@ -250,9 +221,14 @@ impl Store for SqliteStore {
         let me = self.me();
         self.write(|tx| {
             leases::held(tx, session, fence, &me)?;
+            revisions::is_own(tx, session)?;
             writes.iter().try_for_each(|write| write::apply(tx, session, write))?;
             write::count_commit(tx, session)
-        })
+        })?;
+        if writes.iter().any(|write| matches!(write, Write::LetGo { .. } | Write::Truncate { .. })) {
+            self.erase_later();
+        }
+        Ok(())
     }
 
     fn load(&mut self, session: &SessionId) -> Result<Option<Stored>, StoreError> {
@@ -278,34 +254,33 @@ impl Store for SqliteStore {
     }
 
     fn tidy(&mut self, is_late: bool) -> Result<(), StoreError> {
-        if self.needs_scrub && !is_late && self.scrub() {
-            return Ok(());
-        }
-        let log = bytes_of(&schema::beside(&self.path, "-wal"));
-        let is_due = match is_late {
-            true => self.unmoved >= MOST_UNMOVED || log >= LONGEST_LOG,
-            false => self.unmoved > 0 && (self.unmoved >= WORTH_MOVING || log >= LONG_LOG),
-        };
-        if !is_due {
-            return Ok(());
-        }
-        self.unmoved = 0;
-        let connection = self.connection.as_ref().ok_or(StoreError::Closed)?;
-        // PASSIVE waits for no one; pages that others still read are left for the next time.
-        let moved = connection.query_row("PRAGMA wal_checkpoint(PASSIVE)", [], |_| Ok(()));
-        moved.map_err(|error| from_sqlite(&error, &self.path))
+        self.maintain(is_late)
     }
 
     fn is_known(&mut self, session: &SessionId, claims: &Claims, from: Ordinal) -> Result<bool, StoreError> {
         self.read(|tx| part::is_known(tx, session, claims, from))
     }
 
+    fn workspace(&mut self, session: &SessionId) -> Result<Option<String>, StoreError> {
+        self.read(|tx| Ok(read::workspace(tx, session)?))
+    }
+
     fn find(&mut self, external_ids: &[String], workspace: &str) -> Result<Option<SessionId>, StoreError> {
         self.read(|tx| Ok(read::find(tx, external_ids, workspace)?))
     }
 
+    fn revisions(
+        &mut self,
+        session: &SessionId,
+        before: Option<u32>,
+        limit: u32,
+    ) -> Result<Option<RevisionPage>, StoreError> {
+        self.read(|tx| Ok(revisions::page(tx, session, before, limit)?))
+    }
+
     fn list(&mut self, query: &ListQuery) -> Result<Page, StoreError> {
-        self.read(|tx| Ok(read::list(tx, query)?))
+        let me = self.me();
+        self.read(|tx| Ok(read::list(tx, query, &me)?))
     }
 
     fn search(&mut self, session: &SessionId, query: &Query) -> Result<SearchPage, StoreError> {
@@ -321,6 +296,7 @@ impl Store for SqliteStore {
     fn acquire(&mut self, session: &SessionId, since: Time) -> Result<Fence, StoreError> {
         let me = self.me();
         self.write(|tx| {
+            revisions::is_own(tx, session)?;
             let lease = leases::free_for(tx, session, &me)?;
             leases::take(tx, session, since, lease, &me)
         })
@@ -329,6 +305,7 @@ impl Store for SqliteStore {
     fn take_over(&mut self, session: &SessionId, since: Time) -> Result<Fence, StoreError> {
         let me = self.me();
         self.write(|tx| {
+            revisions::is_own(tx, session)?;
             let lease = leases::lease_of(tx, session)?;
             leases::take(tx, session, since, lease, &me)
         })
@@ -382,17 +359,16 @@ impl Store for SqliteStore {
     fn delete(&mut self, session: &SessionId) -> Result<Option<Deleted>, StoreError> {
         let me = self.me();
         let deleted = self.write(|tx| {
-            let copies = delete::copies(tx, session)?;
-            for id in std::iter::once(session).chain(&copies) {
+            revisions::is_own(tx, session)?;
+            let left_behind = delete::left_behind(tx, session)?;
+            for id in std::iter::once(session).chain(left_behind.iter().map(|(id, _)| id)) {
                 leases::free_for(tx, id, &me)?;
             }
-            delete::delete_all(tx, session, copies)
+            delete::delete_all(tx, session, left_behind)
         })?;
         let Some(deleted) = deleted else { return Ok(None) };
-        self.needs_scrub = true;
-        // A large file is rewritten once for all deletions, when the store is idle.
-        let is_rewritten = self.bytes(&["-wal"]) <= SCRUBBED_AT_ONCE && self.scrub();
-        Ok(Some(Deleted { scrubbed: deleted.scrubbed && is_rewritten, ..deleted }))
+        let is_erased = self.erase_session();
+        Ok(Some(Deleted { scrubbed: deleted.scrubbed && is_erased, ..deleted }))
     }
 
     fn scope(&mut self, workspace: &str, name: &str) -> Result<Scope, StoreError> {
@@ -432,16 +408,21 @@ impl Store for SqliteStore {
         patch: MemoryPatch,
         now: Time,
     ) -> Result<Option<Memory>, StoreError> {
-        self.write(|tx| memories::put(tx, workspace, id, patch, now))
+        let put = self.write(|tx| memories::put(tx, workspace, id, patch, now))?;
+        self.erase_later();
+        Ok(put)
     }
 
     fn delete_memory(&mut self, workspace: &str, id: &str) -> Result<bool, StoreError> {
-        self.write(|tx| Ok(memories::delete(tx, workspace, id)?))
+        let is_deleted = self.write(|tx| Ok(memories::delete(tx, workspace, id)?))?;
+        self.erase_later();
+        Ok(is_deleted)
     }
 
     fn diagnostics(&mut self) -> Result<StoreDiagnostics, StoreError> {
         let (sessions, messages, schema_version) = self.read(|tx| {
-            let counts = "SELECT count(*), coalesce(sum(messages), 0) FROM chat_activity";
+            let counts =
+                "SELECT count(*), coalesce(sum(messages), 0) FROM chat_activity WHERE is_revision = 0";
             let (sessions, messages) = tx.query_row(counts, [], |row| Ok((row.get(0)?, row.get(1)?)))?;
             Ok((sessions, messages, schema::version(tx)?))
         })?;
@@ -472,22 +453,15 @@ impl Store for SqliteStore {
         if self.connection.is_none() {
             return Ok(());
         }
-        let scrubbed = !self.needs_scrub || self.scrub();
-        let Some(connection) = self.connection.take() else { return Ok(()) };
-        if !scrubbed {
-            tracing::info!("what was deleted is overwritten when this store is next at rest");
+        if !self.erase() {
+            tracing::info!("deleted content is left in the file or its log until the next deletion");
         }
+        let Some(connection) = self.connection.take() else { return Ok(()) };
         let done = leases::let_go(&connection, self.holder.id());
-        truncate_log(&connection);
+        erase::truncate_log(&connection);
         let closed = connection.close().map_err(|(_, error)| error);
         done.and(closed).map_err(|error| from_sqlite(&error, &self.path))
     }
-}
-
-/// Moves the log into the file and truncates it. Returns `false` if another connection still reads from it.
-fn truncate_log(connection: &Connection) -> bool {
-    let busy = connection.query_row("PRAGMA wal_checkpoint(TRUNCATE)", [], |row| row.get::<_, i64>(0));
-    busy.is_ok_and(|busy| busy == 0)
 }
 
 #[cfg(test)]

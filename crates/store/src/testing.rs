@@ -29,7 +29,7 @@ use engine::transcript::Transcript;
 use serde_json::{Map, json};
 use session::input::StartTurn;
 use session::queue::{Accepted, QueueItem, Work};
-use session::stored::{Driver, Head, Prefix, Stored, TurnRow, TurnStatus, Write};
+use session::stored::{Driver, Head, Prefix, Revision, RevisionCause, Stored, TurnRow, TurnStatus, Write};
 use std::env;
 use std::fs;
 use std::path::PathBuf;
@@ -179,6 +179,15 @@ pub fn head(id: &str) -> Head {
         created_at: Time(10),
         updated_at: Time(20),
     }
+}
+
+/// Keeps a session as the revision of this id.
+pub fn keep(id: &str) -> Write {
+    Write::Revision(revision(id))
+}
+
+pub fn revision(id: &str) -> Revision {
+    Revision { id: session(id), cause: RevisionCause::Edit, at: Time(30), words: Some("old words".into()) }
 }
 
 /// A message of session `s` at this ordinal.

@@ -4,12 +4,14 @@
 #![allow(clippy::unwrap_used, reason = "helpers of tests fail as tests do")]
 
 mod damage;
+mod erased;
 mod follow;
 mod kept;
 mod lease;
 mod memories;
 mod part;
 mod property;
+mod revisions;
 mod search;
 mod shared;
 mod tasks;
@@ -23,14 +25,14 @@ use crate::error::StoreError;
 use crate::follow::Holder;
 use crate::list::{ListQuery, SessionRow};
 use crate::testing::{
-    Backend, Bench, bodies, compaction, expected, head, message, on_each, session, step, user,
+    Backend, Bench, bodies, compaction, expected, head, keep, message, on_each, session, step, user,
 };
 use engine::compact::record::Status;
 use engine::id::{Generation, Ordinal, SessionId, Time, TurnId};
 use engine::message::Body;
 use engine::prompt::item::{Approval, Tool};
 use engine::prompt::system::{CallerSection, OnOverflow, Place};
-use session::stored::{Driver, Origin, Stored, TitleFrom, TurnRow, TurnStatus, Write};
+use session::stored::{Driver, Origin, TitleFrom, TurnRow, TurnStatus, Write};
 use std::sync::Arc;
 
 #[test]
@@ -118,7 +120,7 @@ fn a_step_is_written_whole_or_not_at_all() {
         let wrong: Vec<Write> = vec![
             Write::Message { turn: 0, message: Arc::new(other) },
             Write::CompactionStatus { id: compaction("s/c9", 0).id, status: Status::Void },
-            Write::Fork { to: session("s") },
+            keep("s"),
             Write::Head(Box::new(head("not s"))),
         ];
         for wrong in wrong {
@@ -127,7 +129,7 @@ fn a_step_is_written_whole_or_not_at_all() {
             let fine = [
                 vec![Write::Head(Box::new(changed)), Write::Compaction(Box::new(compaction("s/c0", 1)))],
                 step("s", 3, 2),
-                vec![Write::Fork { to: session("fork") }, Write::Truncate { from: Ordinal(1), turns: 0 }],
+                vec![keep("fork"), Write::Truncate { from: Ordinal(1), turns: 0 }],
             ]
             .concat();
             let error = bench.try_write("s", &[fine, vec![wrong.clone()]].concat()).unwrap_err();
@@ -188,52 +190,6 @@ fn summary_and_count_move_together_and_covered_messages_stay() {
 }
 
 #[test]
-fn a_fork_keeps_what_the_origin_then_loses() {
-    on_each(|bench| {
-        let large = user(&"large 漢 ".repeat(10_000));
-        let mut writes = step("s", 0, 6);
-        writes.push(Write::Message { turn: 3, message: Arc::new(message(6, large)) });
-        writes.push(Write::Compaction(Box::new(compaction("s/c0", 1))));
-        bench.write("s", &writes);
-        let whole = bench.load("s").unwrap();
-        let cut = [Write::Fork { to: session("fork") }, Write::Truncate { from: Ordinal(2), turns: 1 }];
-        bench.write("s", &cut);
-        bench.reopen();
-        let fork = bench.load("fork").unwrap();
-        assert_eq!(fork.head.id, session("fork"));
-        assert_eq!(fork.head.parent, Some(session("s")));
-        assert_eq!((fork.head.origin, bench.row("fork").origin), (Origin::Rewind, Origin::Rewind));
-        assert_eq!(fork.head.title, whole.head.title);
-        assert_eq!((&fork.messages, &fork.turns), (&whole.messages, &whole.turns));
-        assert_eq!(fork.compactions, whole.compactions);
-        let rest = bench.load("s").unwrap();
-        assert_eq!(rest.messages, whole.messages[..2]);
-        assert_eq!(rest.turns, whole.turns[..1]);
-        assert_eq!((bench.row("s").messages, bench.row("s").turns), (2, 1));
-        assert_eq!((bench.row("fork").messages, bench.row("fork").turns), (7, 3));
-        assert_eq!(bench.row("fork").summarized_count, 2);
-        // A fork is an ordinary session, except that it is deleted with its origin.
-        bench.write("fork", &step("fork", 7, 1)[1..]);
-        assert_eq!(bench.load("fork").unwrap().messages[..7], whole.messages);
-        assert!(bench.load("fork").unwrap().unreadable.is_empty());
-        let both = ["s", "fork"].map(|id| bench.load(id).unwrap());
-        let count = |of: fn(&Stored) -> usize| both.iter().map(|stored| of(stored) as u32).sum::<u32>();
-        let deleted = bench.delete("s").unwrap();
-        assert_eq!(
-            (deleted.messages, deleted.turns, deleted.compactions),
-            (
-                count(|stored| stored.messages.len()),
-                count(|stored| stored.turns.len()),
-                count(|stored| stored.compactions.len())
-            )
-        );
-        assert_eq!(deleted.copies, [session("fork")]);
-        assert_eq!((bench.load("s"), bench.load("fork")), (None, None));
-        assert_eq!(bench.delete("s"), None);
-    });
-}
-
-#[test]
 fn an_edit_is_a_new_version_and_counts_once() {
     on_each(|bench| {
         bench.write("s", &step("s", 0, 3));
@@ -253,7 +209,7 @@ fn session_is_found_by_the_editors_message_ids() {
     on_each(|bench| {
         bench.write("a", &step("a", 0, 4));
         bench.write("b", &step("b", 0, 4));
-        bench.write("a", &[Write::Fork { to: session("c") }]);
+        bench.write("a", &[keep("c")]);
         let mut elsewhere = head("d");
         elsewhere.workspace = "elsewhere".into();
         bench.write("d", &[vec![Write::Head(Box::new(elsewhere))], step("a", 0, 2)[1..].to_vec()].concat());
@@ -262,7 +218,7 @@ fn session_is_found_by_the_editors_message_ids() {
             bench.store().find(&ids, workspace).unwrap().map(|id| id.to_string())
         };
         assert_eq!(find(&["nobody", "b-0"], "w").as_deref(), Some("b"));
-        // Not the fork, which has the same messages.
+        // Not the revision, which has the same messages.
         assert_eq!(find(&["a-0", "a-2"], "w").as_deref(), Some("a"));
         assert_eq!(find(&["a-0", "b-0", "b-2"], "w").as_deref(), Some("b"));
         assert_eq!(find(&["a-0"], "elsewhere").as_deref(), Some("d"));
@@ -423,7 +379,7 @@ fn diagnostics_say_what_is_there() {
             Backend::Memory => assert_eq!((found.backend, found.bytes), ("memory", 0)),
             Backend::Model => assert_eq!((found.backend, found.bytes), ("model", 0)),
             Backend::Sqlite => {
-                assert_eq!((found.backend, found.schema_version), ("sqlite", 7));
+                assert_eq!((found.backend, found.schema_version), ("sqlite", 8));
                 assert_eq!(found.journal, "wal, synchronous full");
                 assert!(found.bytes > 4096);
             }

@@ -345,6 +345,7 @@ const ENDS: ReadonlySet<keyof ClientRequests> = new Set<keyof ClientRequests>(["
 const HARMLESS: ReadonlySet<keyof ClientRequests> = new Set<keyof ClientRequests>([
   "session/list",
   "session/messages",
+  "session/history",
   "session/subscribe",
   "session/configure",
   "session/close",
@@ -360,6 +361,7 @@ const HARMLESS: ReadonlySet<keyof ClientRequests> = new Set<keyof ClientRequests
   "memory/list",
   "memory/search",
   "task/list",
+  "command/effects",
   "server/diagnostics",
   "model/key",
 ]);

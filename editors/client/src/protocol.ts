@@ -127,6 +127,10 @@ export interface ClientRequests {
   "session/fork": { params: SessionForkParams; result: SessionForkResult };
   /** Starts a new chat under the same id. Level: edit. */
   "session/reset": { params: SessionResetParams; result: SessionResetResult };
+  /** Lists the revisions of a session in pages, newest first. Level: edit. */
+  "session/history": { params: SessionHistoryParams; result: SessionHistoryResult };
+  /** Restores a revision of a session. What stood there before becomes a revision itself. Level: edit. */
+  "session/restore": { params: SessionRestoreParams; result: EditResult };
   /** Creates a session from a conversation of another program or from a trajectory. Level: extras. */
   "session/import": { params: SessionImportParams; result: SessionImportResult };
   /** Returns a session as the content of a file. Level: extras. */
@@ -163,6 +167,10 @@ export interface ClientRequests {
    * extras.
    */
   "task/list": { params: TaskListParams; result: TaskListResult };
+  /**
+   * Reads which files a shell command reads, writes, deletes and moves, from its text alone. Level: extras.
+   */
+  "command/effects": { params: CommandEffectsParams; result: CommandEffectsResult };
   /** Revokes permanent approvals of a folder, and lists those that are left. Level: extras. */
   "tool/approvals": { params: ToolApprovalsParams; result: ToolApprovalsResult };
   /**
@@ -344,6 +352,63 @@ export interface ClientInfo {
   version?: string;
 }
 
+/** An effect of a command on a file. */
+export interface CommandEffect {
+  /** Kind of the effect. */
+  kind: CommandEffectKind;
+  /** Path, joined to `cwd`; a leading `~` is the user's home. */
+  path: string;
+  /** Former path of a moved file. */
+  from?: string;
+  /** Path that is meant instead if `path` is an existing folder. */
+  ifFolder?: string;
+  /** `true` if the shell expands `path` or `from` as a glob. */
+  pattern?: boolean;
+  /** `false` if the effect depends on a condition. */
+  certain: boolean;
+}
+
+/** Kind of an effect on a file. */
+export type CommandEffectKind =
+  /** The content is read. */
+  | "read"
+  /** A file is made that was not there before. */
+  | "create"
+  /** The content is written; the file may be new. */
+  | "write"
+  /** A file, or a folder with its content, is removed. */
+  | "delete"
+  /** A file or folder gets another path. */
+  | "move"
+  /** A folder is made. */
+  | "makeFolder";
+
+/** Parameters of `command/effects`. */
+export interface CommandEffectsParams {
+  /** Command as a shell gets it, at most 64 kB. */
+  command: string;
+  /** Folder where it runs. Without one, paths in the result are relative to that folder. */
+  cwd?: string;
+  /**
+   * Name or path of the shell. Without one, cmd.exe and PowerShell are recognized by the text; their
+   * commands are not read.
+   */
+  shell?: string;
+}
+
+/**
+ * Result of `command/effects`. Nothing is run, and no file is looked at. The text of a command can hide
+ * what it does, so the result may add a warning, but must not allow a command.
+ */
+export interface CommandEffectsResult {
+  /** Effects on files, in the order of the text, each once. */
+  effects: CommandEffect[];
+  /** Sentences about parts whose effects cannot be told; syntax errors are among them. */
+  unknown: string[];
+  /** Programs that it runs, without their folders, each once. */
+  programs: string[];
+}
+
 /** Method of a compaction. */
 export type CompactionMode =
   /** Old tool results were shortened. No model is asked for that. */
@@ -510,6 +575,11 @@ export interface CompactionView {
    * a shorter summary, or by another model. Default: 0.
    */
   askedAgain?: number;
+  /**
+   * `true` if the model that wrote the summary saw parts of the covered messages cut, such as long results.
+   * Default: false.
+   */
+  inputTruncated?: boolean;
   /** Ids of messages that the user excluded. Newer compactions carry them over. */
   excludedIds?: string[];
   /** Id of the compaction that this one replaced; undoing this one brings it back. */
@@ -693,8 +763,15 @@ export interface ContextLedgerResult {
   files: LedgerFile[];
   /** Commands run. */
   commands: LedgerCommand[];
+  /** Commands that may have changed files which their text does not tell. */
+  unclear: LedgerUnclear[];
   /** Last test run; absent if there is none or it is on another page. */
   lastTest?: LedgerTest;
+  /**
+   * Newest failure of a command that has not ended well since; absent if there is none or it is on another
+   * page.
+   */
+  lastFailure?: LedgerFailure;
   /** Open todos of the newest todo list, in its order. */
   todos: LedgerTodo[];
   /** User's decisions about calls. */
@@ -774,19 +851,25 @@ export interface ContextSearchParams {
   /** Id of the session. */
   sessionId: string;
   /**
-   * Words that a message must contain, each of them, in any case and also inside longer words. There are no
-   * operators. Only the first 32 different words count; a query without words finds nothing.
+   * Words to look for, in any case. Any of them may be missing; rare words, and several of them close
+   * together, rank first (BM25). A name matches by its parts, too: `pendingMessages` finds
+   * `updatePendingMessages`. If no word occurs anywhere, messages that contain all words inside longer
+   * words are returned, the newest first. There are no operators. Only the first 32 different words count;
+   * a query without words finds nothing.
    */
   query: string;
   /** `nextCursor` of the previous page. */
   cursor?: string;
-  /** Largest number of messages on the page, at most 100. Default: 20. */
+  /** Largest number of hits on the page, at most 100. Default: 20. */
   limit?: number;
 }
 
 /** Result of `context/search`. */
 export interface ContextSearchResult {
-  /** Messages found, the newest first. */
+  /**
+   * Parts of messages found, the best first and of equals the newest. Repeated text is one hit. At most 256
+   * are ranked. Messages that a harness wrote in the user's name are not searched.
+   */
   hits: SearchHit[];
   /** `cursor` of the next page; absent on the last page. */
   nextCursor?: string;
@@ -1014,9 +1097,9 @@ export interface EditResult {
   /** Id of the message that the command concerns. */
   messageId?: string;
   /**
-   * Id of the session that keeps the previous state; absent if the command is queued or cut nothing off.
+   * Id of the revision that keeps the previous state; absent if the command is queued or cut nothing off.
    */
-  fork?: string;
+  revision?: string;
   /** Id in the queue; absent if the command is not queued. */
   itemId?: string;
   /** Position in the queue, from 1; absent if the command is not queued. */
@@ -1312,17 +1395,17 @@ export interface LedgerCell {
   messageId: string;
 }
 
-/** A command in the ledger. Runs with different outcomes are separate entries. */
+/** A command in the ledger. */
 export interface LedgerCommand {
   /** Command on one line, cut after 400 bytes. */
   command: string;
-  /** Outcome of these runs. */
+  /** Outcome of the last run. */
   outcome: CallOutcome;
   /** Exit code that the tool stated. */
   exitCode?: number;
-  /** Number of runs with this outcome. */
+  /** Number of runs, whatever their outcomes. */
   times: number;
-  /** Id of the message with the last of these runs, for `context/recall`. */
+  /** Id of the message with the last run, for `context/recall`. */
   messageId: string;
 }
 
@@ -1340,10 +1423,32 @@ export interface LedgerDecision {
   messageId: string;
 }
 
+/** A failed run of a command in the ledger. */
+export interface LedgerFailure {
+  /** Command on one line, cut after 400 bytes. */
+  command: string;
+  /** Outcome of the run. */
+  outcome: CallOutcome;
+  /** Exit code that the tool stated. */
+  exitCode?: number;
+  /** First lines of the failure's message, at most six. */
+  message: string[];
+  /** `true` if files were changed after the run. */
+  isOutdated: boolean;
+  /** Id of the message with the run, for `context/recall`. */
+  messageId: string;
+}
+
 /** A file in the ledger. */
 export interface LedgerFile {
-  /** Path, as the calls named it. */
+  /** Path, relative to the session's folder if the file is in it, else as the calls first named it. */
   path: string;
+  /** State after all calls that are known to have had their effect. */
+  state: LedgerFileState;
+  /** Path before the file was renamed; the first one of several. */
+  renamedFrom?: string;
+  /** Later effect that is not certain, because its command failed or depends on a condition. */
+  perhaps?: LedgerPerhaps;
   /** Number of changes; 0 if the file was only read or named. */
   changed: number;
   /**
@@ -1355,6 +1460,17 @@ export interface LedgerFile {
   messageId: string;
 }
 
+/** The state of a file in the ledger. */
+export type LedgerFileState =
+  /** Read, or named in a command. */
+  | "unchanged"
+  /** Made by a call. */
+  | "created"
+  /** Written or renamed. */
+  | "changed"
+  /** Not there any more. */
+  | "deleted";
+
 /** A picture in the ledger. */
 export interface LedgerImage {
   /** Media type, such as `image/png`. */
@@ -1364,6 +1480,29 @@ export interface LedgerImage {
   /** Id of the message that holds the picture, for `context/recall`. */
   messageId: string;
 }
+
+/** An effect on a file that is not certain. */
+export type LedgerPerhaps =
+  /** The content may be another. */
+  | {
+      effect: "changed";
+    }
+  /** The file may not be there any more. */
+  | {
+      effect: "deleted";
+    }
+  /** The file may have another path. */
+  | {
+      effect: "renamedTo";
+      /** That path. */
+      path: string;
+    }
+  /** The file may have come from another path. */
+  | {
+      effect: "renamedFrom";
+      /** That path. */
+      path: string;
+    };
 
 /** A test run in the ledger. */
 export interface LedgerTest {
@@ -1377,6 +1516,8 @@ export interface LedgerTest {
   failing: string[];
   /** Last lines of the output, if it names no failing test. */
   lastLines: string[];
+  /** `true` if files were changed after the run. */
+  isOutdated: boolean;
   /** Id of the message with the run, for `context/recall`. */
   messageId: string;
 }
@@ -1387,6 +1528,17 @@ export interface LedgerTodo {
   text: string;
   /** Status, in the tool's words. */
   status: string;
+}
+
+/**
+ * Part of a command that may have changed files which its text does not tell, such as a script or `git
+ * stash pop`.
+ */
+export interface LedgerUnclear {
+  /** Part on one line, cut. */
+  part: string;
+  /** Id of the message with the last command that has it, for `context/recall`. */
+  messageId: string;
 }
 
 /** Calls of a tool whose arguments could not be read. */
@@ -1582,7 +1734,7 @@ export interface MemoryPutResult {
 
 /** Parameters of `memory/search`. */
 export interface MemorySearchParams {
-  /** Words that a memory's text, area and tags must contain, each of them, as in `context/search`. */
+  /** Words that a memory's text, area and tags must contain, each of them, in any case. */
   query: string;
   /**
    * Folder of the memories. Default: the client's first folder, otherwise that of the first opened session.
@@ -1923,8 +2075,16 @@ export interface OpenSession {
 export type Origin =
   /** Created empty. */
   | "new"
-  /** Holds the part of its parent that an edit, a retry, a truncation or a reset removed. */
+  /**
+   * Made by a rewind, in a store of an earlier version. Holds the part of its parent that the rewind
+   * removed.
+   */
   | "rewind"
+  /**
+   * Keeps its parent as it was before a rewind. `session/history` of the parent lists it, no other list
+   * does.
+   */
+  | "revision"
   /** Forked by a user from a point in its parent (`session/fork`). */
   | "branch"
   /** Runs in the background for its parent. */
@@ -2132,7 +2292,7 @@ export type PrefixBreak =
   | "reset"
   /** The editor's history differs. */
   | "history"
-  /** Summaries stored by the editor came into force. */
+  /** Summaries stored by the editor came into force, or a revision was restored. */
   | "restore"
   /** A result arrived for a call that an earlier prompt showed without one. */
   | "lateResult"
@@ -2187,15 +2347,18 @@ export interface PromptRenderParams {
   rounds?: Round[];
   /** Results of calls in `rounds` that are not in their round. Requires `input`. */
   toolResults?: ToolResult[];
-  /** Metadata from earlier renders of the running turn, if the client kept it. */
+  /**
+   * Metadata from earlier renders of the running turn, if the client kept it. Ignored without `input`, and
+   * reported.
+   */
   metadata?: TurnMetadata;
   /** Tools from now on. Default: unchanged. */
   tools?: Tool[];
   /** Client's sections from now on. Default: unchanged. */
   sections?: Section[];
-  /** Named values of the request. */
+  /** Named values of the request. Ignored without `input`, and reported. */
   variables?: Variable[];
-  /** State of the notebooks. */
+  /** State of the notebooks. Ignored without `input`, and reported. */
   notebook?: Notebook[];
   /**
    * Background of the request, captured with it by the first render that brings it. Later changes wait for
@@ -2251,8 +2414,8 @@ export interface PromptRenderResult {
   strength?: Strength;
   /** Deviations from the request that are not errors. */
   diagnostics: Diagnostic[];
-  /** Id of the session that keeps what the client's history no longer has. */
-  fork?: string;
+  /** Id of the revision that keeps what the client's history no longer has. */
+  revision?: string;
 }
 
 /** The role of a message of a prompt. */
@@ -2353,16 +2516,20 @@ export interface RestoreReport {
   orphans: RestoreEntry[];
   /** Summaries given more than once, or covered by a newer one. */
   duplicates: RestoreEntry[];
-  /** Entries that mark a failed summary or cannot be read. */
+  /**
+   * Entries that mark a failed summary or cannot be read. One whose `threadhold` alone cannot be read is
+   * restored from its round and text, and is in `restored` too.
+   */
   failures: RestoreEntry[];
-  /** Id of the session that keeps what the client's history no longer has. */
-  fork?: string;
-  /** Number of messages moved to the fork. */
+  /** Id of the revision that keeps what the client's history no longer has. */
+  revision?: string;
+  /** Number of messages that only the revision keeps. */
   truncatedMessages: number;
   /** Number of messages added from the client's history. */
   appendedMessages: number;
   /**
-   * Rows of the store that cannot be read, each with its place and the reason. The rest is in the session.
+   * Rows of the store that cannot be read, each with its place and the reason. The rest is in the session,
+   * with a note in the place of each unreadable message.
    */
   unreadable: string[];
   /** Other remarks for people. */
@@ -2401,6 +2568,42 @@ export type ReviewDecision =
   | "edit"
   /** Rejects it. If the prompt does not fit, the steps that need no model make room. */
   | "refuse";
+
+/**
+ * A revision: a session as it was before a rewind. `session/messages` returns its messages; it cannot be
+ * opened.
+ */
+export interface Revision {
+  /** Id of the revision. */
+  revisionId: string;
+  /** Cause of the rewind. */
+  cause: RevisionCause;
+  /** Time of the rewind, ISO-8601, UTC. */
+  createdAt: string;
+  /** Number of messages. */
+  messages: number;
+  /** Beginning of the first text that the rewind removed or replaced; absent if that was no text. */
+  text?: string;
+}
+
+/** The cause of a rewind, which leaves a revision of the session behind. */
+export type RevisionCause =
+  /** A message was edited. */
+  | "edit"
+  /** A message was removed. */
+  | "remove"
+  /** A request was sent again, or an answer was generated again. */
+  | "retry"
+  /** The end of the session was cut off. */
+  | "truncate"
+  /** A new chat was started under the same id. */
+  | "reset"
+  /** The editor's history differed. */
+  | "history"
+  /** The session's file in the workspace was changed by another program. */
+  | "file"
+  /** An earlier revision was restored. */
+  | "restore";
 
 /** The author of a message in a session. */
 export type Role =
@@ -2447,6 +2650,8 @@ export interface RoundAppendResult {
   roundId: string;
   /** Ids of the assistant message and then of its results. */
   messageIds: string[];
+  /** What was repaired in the round. Absent if nothing was. */
+  diagnostics?: Diagnostic[];
 }
 
 /** A round in a snapshot. */
@@ -2534,9 +2739,13 @@ export interface SearchHit {
   role: Role;
   /** Id of the turn. */
   turnId: string;
-  /** Parts of the text around the words, byte for byte, separated by ` … `. */
+  /**
+   * The part of the text that matched with what is next to it, at most 2700 bytes, byte for byte; in the
+   * arguments of a call, JSON escapes are resolved. A message may be found in several parts, each a hit of
+   * its own.
+   */
   excerpt: string;
-  /** Start of the first part, in bytes of the text. */
+  /** Start of the excerpt, in bytes of the text. */
   offset: number;
   /** Status of the message in the prompt. */
   status: MessageStatus;
@@ -2660,17 +2869,16 @@ export interface SessionConfigureResult {
 
 /** Parameters of `session/delete`. */
 export interface SessionDeleteParams {
-  /** Id of the session, open or not. Fails with `UnknownSession` if no store has it. */
+  /** Id of the session, open or not. Fails with `UnknownSession` if no store has it, and for a revision. */
   sessionId: string;
 }
 
-/**
- * Result of `session/delete`: counts of what was deleted, including copies that rewinds of the session left
- * behind.
- */
+/** Result of `session/delete`: counts of what was deleted, including all revisions of the session. */
 export interface SessionDeleteResult {
   /** Number of deleted messages. */
   deletedMessages: number;
+  /** Number of deleted revisions. */
+  deletedRevisions: number;
   /** Number of deleted compaction records. */
   deletedCompactions: number;
   /** Number of deleted large results and pictures; those still in use elsewhere stay. */
@@ -2679,12 +2887,18 @@ export interface SessionDeleteResult {
   deletedBlobBytes: number;
   /**
    * `true` if no trace of them is left in the store's file or the session's own file in its workspace.
-   * False while another process reads the store: the rows are deleted, but their bytes may last until the
-   * next deletion. False if the session's own file could not be removed (the log has the reason). False if
-   * a related session stays that may hold the same text until it is deleted itself: the one that this was
-   * made of, a branch, a continued copy, or one that runs in the background.
+   * False while another process reads the store, and for a large store: the rows are deleted, and their
+   * bytes are overwritten when the store is next idle and nobody else reads it. False if the session's own
+   * file could not be removed (the log has the reason). False if a related session stays that may hold the
+   * same text until it is deleted itself: the one that this was made of, a fork, or one that runs in the
+   * background.
    */
   scrubbed: boolean;
+  /**
+   * Ids of the session's forks (`session/fork`). They stay, with everything that they share with the
+   * session.
+   */
+  forks: string[];
 }
 
 /** Parameters of `session/event`. */
@@ -2753,8 +2967,8 @@ export type SessionEvent = {
       type: "messagesTruncated";
       /** Position of the first message that was cut off. */
       fromOrd: number;
-      /** Id of the session that keeps the messages. */
-      fork: string;
+      /** Id of the revision that keeps the messages. */
+      revision: string;
     }
   /** Title, draft, pins, settings or the shared scope changed. Every field has its current value. */
   | {
@@ -2910,6 +3124,29 @@ export interface SessionForkResult {
   sessionId: string;
 }
 
+/** Parameters of `session/history`. */
+export interface SessionHistoryParams {
+  /** Id of the session, open or not. Fails with `UnknownSession` if the store does not have it. */
+  sessionId: string;
+  /**
+   * Folder whose store has the session. Default: the store where it was last open, else that of the
+   * client's first folder.
+   */
+  workspaceFolder?: string;
+  /** `nextCursor` of the previous page. */
+  cursor?: string;
+  /** Largest number of revisions on the page, at most 500. Default: 50. */
+  limit?: number;
+}
+
+/** Result of `session/history`. */
+export interface SessionHistoryResult {
+  /** Revisions, the newest first. */
+  revisions: Revision[];
+  /** `cursor` of the next page; absent on the last page. */
+  nextCursor?: string;
+}
+
 /**
  * Parameters of `session/import`, which makes a session of a conversation. Exactly one of `data`, `path`
  * and `chatId` is required.
@@ -2943,6 +3180,8 @@ export interface SessionImportResult {
   messages: number;
   /** Parts that could not be read, each with its place and the reason. */
   skipped: string[];
+  /** What was repaired in the messages. Absent if nothing was. */
+  diagnostics?: Diagnostic[];
 }
 
 /** Parameters of `session/list`. */
@@ -3063,10 +3302,24 @@ export interface SessionResetParams {
 
 /** Result of `session/reset`. */
 export interface SessionResetResult {
-  /** Id of the session that keeps the previous state; absent if the session was empty. */
-  fork?: string;
+  /** Id of the revision that keeps the previous state; absent if the session was empty. */
+  revision?: string;
   /** Items removed from the queue, with the user's content. */
   removed: QueueItem[];
+}
+
+/**
+ * Parameters of `session/restore`, which restores messages, turns and summaries of a revision. Title,
+ * settings, pins, the draft and the queue stay as they are. Fails with `InvalidState` while a turn runs. In
+ * the result `revision` is the revision that keeps the present state; absent if both are equal.
+ */
+export interface SessionRestoreParams {
+  /** Id of the session. */
+  sessionId: string;
+  /** Id of the revision. Fails with `StaleReference` if it is not one of this session. */
+  revisionId: string;
+  /** Key of this command: a repeat with the same key gets the first response and has no effect. */
+  idempotencyKey?: string;
 }
 
 /** Parameters of `session/subscribe`. */
@@ -3107,7 +3360,11 @@ export interface SessionSummary {
   origin: Origin;
   /** Name of the scope that the session shares with others. */
   workScope?: string;
-  /** State, in `sessions/changed` for a session that is open in this process; absent in `session/list`. */
+  /**
+   * State. In `session/list` a turn at work is `generating` in each of its rounds; if its process is gone,
+   * it is the state that opening the session finds. Absent for a session that was last used before states
+   * were stored.
+   */
   state?: State;
   /** Number of messages. */
   messages: number;
@@ -3202,13 +3459,17 @@ export interface Settings {
    */
   policy?: string;
   /**
-   * Largest size of a prompt: a ratio of the window above 0 and up to 1, or at least 100 tokens.
-   * `summarizeAgentConversationHistoryThreshold` is accepted as its name too. Default: the whole window.
+   * Largest size of a prompt: a ratio of the window above 0 and up to 1, or a number of tokens. The window,
+   * less what is kept back for the answer, limits it too. Either must leave at least 500 tokens.
+   * `summarizeAgentConversationHistoryThreshold` is accepted as its name too. Default: none.
    */
   threshold?: number;
   /** Tokens kept back for the answer, at most a quarter of the window. Default: 4,096. */
   reservedOutput?: number;
-  /** Longest summary that is accepted, in tokens, at most an eighth of the window. Default: 2,048. */
+  /**
+   * Longest summary that is accepted, in tokens, at most a sixteenth of the window, or 2,048 and an eighth
+   * if that is more. Default: 4,096.
+   */
   maxSummaryTokens?: number;
   /**
    * Kind of summary to request. `agentHistorySummarizationMode` is accepted as its name too. Default:
@@ -3251,22 +3512,33 @@ export interface Settings {
   mostFailures?: number;
   /** Share of the limit for user messages of the covered span, which stay byte for byte. Default: 0.2. */
   userMessageBudget?: number;
-  /** Share of the room beside what must stay that a prompt may fill after a compaction. Default: 0.5. */
+  /**
+   * Share of the room beside what must stay that a prompt may fill after a compaction. A large newest round
+   * takes up to a quarter of it. Default: 0.5.
+   */
   targetRatio?: number;
   /**
    * Share of the limit at which a turn is asked to finish. Default: false. True is 0.85 if the policy has
    * none.
    */
   budgetExit?: ShareOrOff;
-  /** Extent to which history is shortened before a model is asked. Default: `shortenResults`. */
+  /** Extent to which history is shortened before a model is asked. Default: `foldRepeats`. */
   limitHistory?: LimitHistory;
-  /** Share of the free space for the newest rounds, unchanged. Default: 0.55. */
+  /** Share of the free space for the newest rounds, unchanged. Default: 0.15. */
   rawTailShare?: number;
   /** Share of the free space for older rounds with shortened results. Default: 0. */
   shortTailShare?: number;
-  /** Largest share of the free space for the ledger. Default: 0.15. */
+  /**
+   * Largest share of the free space for the ledger. In a small prompt changed files get up to a fifth of
+   * the space, at most 800 tokens; 0 is no ledger. Default: 0.05.
+   */
   ledgerShare?: number;
-  /** Largest share of the free space for the index of identifiers. Default: 0.25. */
+  /**
+   * Largest share of the free space for excerpts of covered messages. Default: 1, all that the other shares
+   * leave.
+   */
+  excerptShare?: number;
+  /** Share of the free space for the index of identifiers, which excerpts leave to it. Default: 0.06. */
   identifierShare?: number;
   /**
    * Name of the model that writes summaries. `openai.summaryModel` and the variable `OPENAI_SUMMARY_MODEL`
@@ -3324,6 +3596,12 @@ export interface Settings {
    * the loop; none if the client does, because it provides its own.
    */
   instructionFiles?: string[];
+  /**
+   * `false` if the user does not trust the folder: its settings file and instruction files are not read,
+   * and each call of a client's tool waits for the user, whatever the tool declares or was approved for
+   * good before; an approval counts once. Default: true.
+   */
+  workspaceTrusted?: boolean;
   /** Rounds of a turn before the user is asked whether to continue, at least 1. Default: 64. */
   roundLimit?: number;
   /**
@@ -3376,7 +3654,7 @@ export interface Settings {
   /**
    * File in the workspace, `.threadhold/trajectories/{sessionId}.json`, that the session is also written to
    * at the end of each turn. Changes of that file by others are taken into the session when it is idle; a
-   * fork keeps what such a change removes. Default: `off`.
+   * revision keeps what such a change removes. Default: `off`.
    */
   trajectory?: Trajectory;
   /**
@@ -4039,10 +4317,14 @@ export interface Triggers {
    */
   modelChanged?: boolean;
   /**
-   * Shown user requests above which a compaction starts. Default: false; true is 32 if the policy has none.
+   * Shown user requests above which a compaction starts, and again after as many more. Default: false; true
+   * is 32 if the policy has none.
    */
   userTurns?: CountOrOff;
-  /** Shown messages above which a compaction starts. Default: false; true is 40 if the policy has none. */
+  /**
+   * Shown messages above which a compaction starts, and again after as many more. Default: false; true is
+   * 40 if the policy has none.
+   */
   messages?: CountOrOff;
   /** Idle seconds after which a compaction starts. Default: false; true is 900 if the policy has none. */
   idleSeconds?: CountOrOff;

@@ -8,6 +8,8 @@ import { emptyFolder } from "./support/binary.js";
 import { startClient, WORKSPACE } from "./support/client.js";
 
 const MODEL = { name: "m", window: 8000, roles: ["user", "assistant"] };
+/** Shortened results annotate no round. */
+const SHORTENED = { model: MODEL, limitHistory: "shortenResults" } as const;
 
 /** A round of a participant's own loop, long enough that three do not fit. */
 function roundOf(turn: number): Round {
@@ -20,7 +22,7 @@ function roundOf(turn: number): Round {
 
 /** A participant's handling of a request: renders, calls its model, returns metadata. */
 async function turns(count: number, storage: string) {
-  const client = await startClient({ storage: { path: storage }, settings: { model: MODEL } });
+  const client = await startClient({ storage: { path: storage }, settings: SHORTENED });
   const history: (ChatRequestLike | ChatResponseLike)[] = [];
   for (let turn = 0; turn < count; turn++) {
     const id = `request-${turn}`;
@@ -48,10 +50,9 @@ test("the history and its metadata alone give the same prompt", async () => {
   const there = await client.request("prompt/render", asked);
   ok(there.compactionId !== undefined, "something was compacted");
 
-  const other = await startClient({ settings: { model: MODEL } });
+  const other = await startClient({ settings: SHORTENED });
   const given = fromChatContext(history, { roundsOf: (metadata) => metadata["rounds"] as Round[] });
   equal(given.length, 4);
-  // Results were shortened, which annotates no round.
   ok(given.some(({ metadata }) => metadata?.threadhold !== undefined));
   ok(given.every(({ metadata }) => metadata?.summary === undefined && metadata?.summaries === undefined));
   equal(given[2]?.metadata?.["mine"], 2);
@@ -71,9 +72,9 @@ test("a request that is sent again leaves nothing of ours lost", async () => {
     history: again,
     input: { externalId: "other words", content: "Look at file 1, please." },
   });
-  ok(answer.fork !== undefined);
-  const { snapshot } = await client.request("session/open", { workspaceFolder: WORKSPACE, sessionId: answer.fork ?? "" });
-  equal(snapshot.messages.filter(({ role }) => role === "user").length, 3);
+  ok(answer.revision !== undefined);
+  const { messages } = await client.request("session/messages", { sessionId: answer.revision ?? "" });
+  equal(messages.filter(({ role }) => role === "user").length, 3);
 });
 
 test("what a history can hold", () => {

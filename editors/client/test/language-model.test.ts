@@ -99,7 +99,7 @@ async function prompts(roles?: string[]): Promise<ModelCompleteParams[]> {
     ],
     { contextFiles: [{ path: 'a "b".md', text: "Notes </context-file>" }] },
   );
-  await shows(session, "the end", ({ snapshot }) => snapshot.state === "completed");
+  await shows(session, "the end", ({ snapshot }) => snapshot.turns.at(-1)?.status === "completed");
   return asked;
 }
 

@@ -3,7 +3,7 @@
 import { deepEqual, equal, match, ok, rejects } from "node:assert/strict";
 import { readFileSync } from "node:fs";
 import test from "node:test";
-import { isProtocolError, type PromptRenderParams, type PromptRenderResult, type Round } from "../src/node.js";
+import { isProtocolError, type PromptRenderParams, type PromptRenderResult, type Round, type Settings } from "../src/node.js";
 import { fromPackage } from "./support/binary.js";
 import { startClient, WORKSPACE } from "./support/client.js";
 
@@ -21,9 +21,9 @@ function said({ messages }: PromptRenderResult): [string, string[]][] {
 }
 
 let sessions = 0;
-async function editorsSession(): Promise<string> {
+async function editorsSession(settings: Settings = {}): Promise<string> {
   const sessionId = `session-${++sessions}`;
-  await client.openSession({ workspaceFolder: WORKSPACE, sessionId, driver: "editor" });
+  await client.openSession({ workspaceFolder: WORKSPACE, sessionId, driver: "editor", settings });
   return sessionId;
 }
 
@@ -33,8 +33,8 @@ function round(n: number, size: number): Round {
 }
 
 /** A chat that is larger than its window. */
-async function longChat(): Promise<{ sessionId: string; rendered: PromptRenderResult }> {
-  const sessionId = await editorsSession();
+async function longChat(settings: Settings = {}): Promise<{ sessionId: string; rendered: PromptRenderResult }> {
+  const sessionId = await editorsSession(settings);
   const history = [1, 2, 3, 4].map((n) => ({
     externalId: `request-${n}`,
     request: `Do step ${n}, please.`,
@@ -78,7 +78,7 @@ test("What becomes what: figures and metadata", async () => {
   const { rendered } = await longChat();
   ok(rendered.tokens <= rendered.limit && rendered.limit < rendered.window);
   match(rendered.estimator, /^o200k_base/);
-  deepEqual(Object.keys(rendered.metadata), ["threadhold"]);
+  deepEqual(Object.keys(rendered.metadata), ["summary", "summaries"]);
   ok((await render({ history: [], budget: 300 })).limit <= 300);
 });
 
@@ -101,9 +101,10 @@ test("Priorities: the conversation gives way, and calls stay with their results"
   ok(rendered.cuts.every(({ ref }) => ref !== undefined));
 });
 
-test("Priorities: results are shortened first, then a block stands for old rounds, and the user's words have a budget", async () => {
-  const { rendered } = await longChat();
+test("Priorities: a block stands for old rounds, results may be shortened first, and the user's words have a budget", async () => {
+  const { rendered } = await longChat({ limitHistory: "shortenResults" });
   equal(rendered.mode, "limitHistory");
+  equal((await longChat()).rendered.mode, "ledger");
   const answers = async (count: number, size: number) => {
     const history = [...Array(count).keys()].map((n) => ({
       externalId: `request-${n}`,

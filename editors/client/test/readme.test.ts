@@ -90,7 +90,7 @@ test("the README's panel works as it stands", async () => {
     const call = view?.snapshot.pause?.reasons[0];
     equal(call?.name, "read");
     ask({ method: "tool/decide", params: { decisions: [{ toolCallId: call?.toolCallId, decision: "approve" }] } });
-    await shows("the answer", () => view?.snapshot.state === "completed");
+    await shows("the answer", () => view?.snapshot.turns.at(-1)?.status === "completed");
     match(JSON.stringify(view?.snapshot.messages.at(-1)?.parts), /It says .*the words of a\.txt/);
 
     ask({ method: "tool/decide", params: { decisions: [] } });

@@ -72,7 +72,7 @@ test("killed in the middle of an answer, it goes on with what was said", async (
   match(restarting.because.message, /on SIGKILL\. Acknowledged changes are saved/);
 
   await session.request("turn/regenerate", {});
-  await shows(session, "the whole answer", ({ snapshot }) => snapshot.state === "completed");
+  await shows(session, "the whole answer", ({ snapshot }) => snapshot.turns.at(-1)?.status === "completed");
   match(JSON.stringify(session.view.snapshot.messages.at(-1)), /All of it\./);
   deepEqual(session.view.snapshot, (await session.request("session/subscribe", {})).snapshot);
 });
@@ -107,7 +107,7 @@ test("what a user asks is asked once, however often the sidecar ends", async () 
   const asked = session.ask("Are you there?");
   process.kill(pidOf(client), "SIGKILL");
   const { messageId } = await within("the answer to turn/start", asked);
-  await shows(session, "the answer", ({ snapshot }) => snapshot.state === "completed");
+  await shows(session, "the answer", ({ snapshot }) => snapshot.turns.at(-1)?.status === "completed");
   const requests = session.view.snapshot.messages.filter(({ role }) => role === "user");
   deepEqual(
     requests.map(({ id }) => id),
@@ -171,7 +171,7 @@ test("a restart that is asked for ends the old process in order", async () => {
   const client = await startClient({ handlers: { modelComplete: async () => "Yes." } });
   const session = await client.openSession({ workspaceFolder: WORKSPACE });
   await session.ask("Will this stay?");
-  await shows(session, "the answer", ({ snapshot }) => snapshot.state === "completed");
+  await shows(session, "the answer", ({ snapshot }) => snapshot.turns.at(-1)?.status === "completed");
   const { messages } = structuredClone(session.view.snapshot);
   const pid = pidOf(client);
   await client.restart();

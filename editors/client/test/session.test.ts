@@ -268,7 +268,7 @@ test("only the end of a long session is shown, and what is before it on demand",
   // A gap does not bring all of it.
   drop = true;
   await session.ask("One more");
-  await shows(session, "its answer", ({ snapshot }) => snapshot.state === "completed" && texts().at(-1) === 21);
+  await shows(session, "its answer", ({ snapshot }) => snapshot.state === "idle" && texts().at(-1) === 21);
   await shows(session, "it live", () => session.freshness === "live");
   ok(session.view.snapshot.messages.length < 13, "as many as there were");
   equal(sent.filter(({ method }) => method === "session/open").length, 1);

@@ -77,7 +77,7 @@ function cost(rounds: number): { streaming: number; whole: number; view: Session
   const streaming = looks() - streams;
   take({ type: "streamFinished", messageId: `s/m${2 * rounds + 1}` });
   take({ type: "messageAdded", message: message(2 * rounds + 1, "assistant", rounds) });
-  take({ type: "runtimeUpdated", state: "completed", turnId, status: "completed" });
+  take({ type: "runtimeUpdated", state: "idle", turnId, status: "completed" });
   return { streaming, whole: looks() - began, view };
 }
 

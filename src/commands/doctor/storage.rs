@@ -1,8 +1,10 @@
-//! `threadhold doctor --storage`: reports faults of the database in a storage folder, and repairs them. The
-//! store does the checks.
+//! `threadhold doctor --storage`: reports faults of the database in a storage folder and of the files that its
+//! sessions have in their workspaces, and repairs them. The store and the module of these files do the checks.
 
 use crate::commands::files::print;
 use crate::commands::{Failure, SUCCESS, UNFIT};
+use crate::trajectory::check as trajectories;
+use crate::trajectory::{FileError, Folder};
 use std::fmt::Write;
 use std::path::Path;
 use store::place::Options;
@@ -12,24 +14,37 @@ use store::sqlite::check::{self, Checked};
 pub(super) fn run(folder: &Path, repair: bool) -> Result<u8, Failure> {
     let options = Options::in_folder(folder);
     let found = check::check(&options)?;
-    let mut report = told(&found);
-    let can_be_repaired = found.faults.iter().any(|damage| damage.repair.is_some());
-    let left = match repair && can_be_repaired {
+    let folders: Vec<Folder> = found.workspaces.iter().filter_map(|path| Folder::of(path)).collect();
+    let files = SessionFiles::check(&folders);
+    let mut report = told(&found) + &files.told();
+    let is_repairable = found.faults.iter().any(|damage| damage.repair.is_some());
+    let repairs = repair && (is_repairable || files.is_repairable());
+    let (left, left_files) = match repairs {
         true => {
             // The findings are printed even if the repair fails.
             print(&std::mem::take(&mut report))?;
-            let (left, copy) = check::repair(&options)?;
-            let _ = writeln!(report, "copy     {}, made before the repair", copy.display());
-            for damage in &left.faults {
-                let _ = writeln!(report, "left     {}", damage.what);
+            let left = if is_repairable {
+                let (left, copy) = check::repair(&options)?;
+                copied(&mut report, &copy);
+                left
+            } else {
+                // A sidecar would write its sessions' files meanwhile.
+                check::is_unused(&options)?;
+                found
+            };
+            let left_files = files.repair(&mut report);
+            for what in left.faults.iter().map(|damage| damage.what.clone()).chain(left_files.what()) {
+                let _ = writeln!(report, "left     {what}");
             }
-            left
+            (left, left_files)
         }
-        false => found,
+        false => (found, files),
     };
-    let is_repairable = left.faults.iter().any(|damage| damage.repair.is_some());
-    report += match left.faults.is_empty() {
-        true if repair && can_be_repaired => "ok       everything was repaired\n",
+    let is_repairable =
+        left.faults.iter().any(|damage| damage.repair.is_some()) || left_files.is_repairable();
+    let is_whole = left.faults.is_empty() && left_files.what().next().is_none();
+    report += match is_whole {
+        true if repairs => "ok       everything was repaired\n",
         true => "ok       no problems found\n",
         false if is_repairable && !repair => {
             "advice   Close every program that uses the folder, then run again with --repair. A copy is made first.\n"
@@ -40,7 +55,11 @@ pub(super) fn run(folder: &Path, repair: bool) -> Result<u8, Failure> {
         }
     };
     print(&report)?;
-    Ok(if left.faults.is_empty() { SUCCESS } else { UNFIT })
+    Ok(if is_whole { SUCCESS } else { UNFIT })
+}
+
+fn copied(report: &mut String, copy: &Path) {
+    let _ = writeln!(report, "copy     {}, made before the repair", copy.display());
 }
 
 fn told(checked: &Checked) -> String {
@@ -64,4 +83,52 @@ fn told(checked: &Checked) -> String {
         }
     }
     report
+}
+
+/// The sessions' own files, by workspace.
+struct SessionFiles(Vec<(Folder, trajectories::Checked)>);
+
+impl SessionFiles {
+    fn check(folders: &[Folder]) -> Self {
+        Self(folders.iter().map(|folder| (folder.clone(), trajectories::check(folder))).collect())
+    }
+
+    fn is_repairable(&self) -> bool {
+        self.0.iter().flat_map(|(_, checked)| &checked.faults).any(|fault| fault.id.is_some())
+    }
+
+    /// The faults, each with its file.
+    fn what(&self) -> impl Iterator<Item = String> {
+        let faults = self.0.iter().flat_map(|(_, checked)| &checked.faults);
+        faults.map(|fault| format!("{}: {}", fault.path.display(), fault.what))
+    }
+
+    fn told(&self) -> String {
+        let mut report = String::new();
+        for (folder, checked) in self.0.iter().filter(|(_, checked)| checked.files > 0) {
+            let _ = writeln!(report, "files    {} in {}", checked.files, folder.path().display());
+        }
+        let faults = self.0.iter().flat_map(|(_, checked)| &checked.faults);
+        for (what, fault) in self.what().zip(faults) {
+            let _ = writeln!(report, "wrong    {what}");
+            if let Some(id) = &fault.id {
+                let _ = writeln!(report, "repair   set the id in the file to {id:?}");
+            }
+        }
+        report
+    }
+
+    /// Repairs the files, and checks them again.
+    fn repair(&self, report: &mut String) -> Self {
+        for (folder, checked) in &self.0 {
+            for id in checked.faults.iter().filter_map(|fault| fault.id.as_deref()) {
+                match trajectories::set_id(folder, id) {
+                    Ok(copy) => copied(report, &copy),
+                    Err(FileError::OtherId { .. }) => {}
+                    Err(error) => drop(writeln!(report, "failed   {error}")),
+                }
+            }
+        }
+        Self(self.0.iter().map(|(folder, _)| (folder.clone(), trajectories::check(folder))).collect())
+    }
 }

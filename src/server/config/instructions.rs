@@ -14,8 +14,11 @@ const MOST: u64 = 32 << 10;
 /// The default instruction file, on which all agents agree. Others are usually links to it, or repeat it.
 const USUAL: &str = "AGENTS.md";
 
-/// Names of a session's instruction files.
+/// Names of a session's instruction files; none in a folder that the user does not trust.
 pub(super) fn names(session: &Session) -> Vec<String> {
+    if !session.settings().is_trusted {
+        return Vec::new();
+    }
     let usual = match session.head().driver {
         Driver::Sidecar => vec![USUAL.to_owned()],
         // The editor brings its own.

@@ -9,7 +9,7 @@ use session::Session;
 use session::event::{CompactionUpdate, EventBody, Phase, TurnEnd};
 use session::snapshot::{Snapshot, TurnSnapshot};
 use session::state::StateName;
-use session::stored::{Driver, TurnStatus};
+use session::stored::TurnStatus;
 use std::sync::Arc;
 use store::follow::Holder;
 
@@ -36,19 +36,19 @@ impl Shown {
         let mut turns = std::mem::take(&mut rest.turns);
         turns.iter_mut().for_each(|turn| turn.rounds = Vec::new());
         let compactions = std::mem::take(&mut rest.compactions);
-        // A running turn that waits for nobody is generating, as long as its session has a writer.
-        let is_ours = rest.head.driver == Driver::Sidecar;
-        let runs = turns.last().is_some_and(|turn| turn.status == TurnStatus::Running);
-        let state = match rest.state {
-            StateName::Idle if holder.is_some() && is_ours && runs => StateName::Generating,
-            state => state,
-        };
+        let state = session.state_elsewhere(holder.is_some());
         Self { holder, state, messages, turns, compactions, rest }
     }
 
-    /// The events from this state to `new`, whose messages from index `from` on are `added`; `None` if events
-    /// cannot express the change.
-    pub fn until(&self, new: &Self, from: usize, added: &[(u32, Arc<Message>)]) -> Option<Vec<EventBody>> {
+    /// The events from this state to `new`, the state of `session`, whose messages from index `from` on are
+    /// `added`; `None` if events cannot express the change.
+    pub fn until(
+        &self,
+        new: &Self,
+        session: &Session,
+        from: usize,
+        added: &[(u32, Arc<Message>)],
+    ) -> Option<Vec<EventBody>> {
         let is_appended = from == self.messages && new.messages == from + added.len();
         let compactions = new.compactions.get(self.compactions.len()..)?;
         let is_known = new.compactions.starts_with(&self.compactions) && new.turns.len() >= self.turns.len();
@@ -69,12 +69,12 @@ impl Shown {
             let is_over = pause.is_empty();
             events.push(if is_over { EventBody::PauseCleared } else { EventBody::PauseRequired(pause) });
         }
-        events.extend(self.turns_until(new));
+        events.extend(self.turns_until(new, session));
         Some(events)
     }
 
     /// Events for ended turns and for the current state.
-    fn turns_until(&self, new: &Self) -> Vec<EventBody> {
+    fn turns_until(&self, new: &Self, session: &Session) -> Vec<EventBody> {
         let status = |shown: &Self, at: usize| shown.turns.get(at).map(|turn| turn.status);
         let last = new.turns.len().checked_sub(1);
         let mut events = Vec::new();
@@ -84,9 +84,10 @@ impl Shown {
             let ended = changed && turn.status != TurnStatus::Running;
             if ended || is_last && (changed || self.state != new.state) {
                 let summaries = turn.summaries.clone();
+                let id = TurnId::new(&turn.id);
                 events.push(EventBody::RuntimeUpdated {
-                    state: if is_last { new.state } else { after(turn.status) },
-                    turn: Some(TurnId::new(&turn.id)),
+                    state: if is_last { new.state } else { session.state_after(&id) },
+                    turn: Some(id),
                     ended: ended.then_some(TurnEnd {
                         status: turn.status,
                         error: None,
@@ -138,13 +139,4 @@ fn accepted((record, metadata): &(Compaction, Persisted)) -> EventBody {
         reason: None,
         record: Some((record.clone(), metadata.clone())),
     }))
-}
-
-/// State of a session after a turn ended with this status.
-fn after(status: TurnStatus) -> StateName {
-    match status {
-        TurnStatus::Completed => StateName::Completed,
-        TurnStatus::Failed => StateName::Error,
-        TurnStatus::Running | TurnStatus::Cancelled => StateName::Idle,
-    }
 }

@@ -2,6 +2,7 @@
 //! processes' changes of it. Pure values.
 
 use engine::id::{SessionId, Time};
+use session::state::StateName;
 use std::collections::BTreeMap;
 use store::list::{ListQuery, Page, SessionRow};
 
@@ -44,6 +45,12 @@ impl Newest {
         self.rows.remove(id);
     }
 
+    /// `true` if one of those that `is_counted` is at work.
+    pub fn has_work(&self, is_counted: impl Fn(&SessionId) -> bool) -> bool {
+        let mut rows = self.rows.values();
+        rows.any(|row| row.state == Some(StateName::Generating) && is_counted(&row.id))
+    }
+
     /// Changes from this page to `new`.
     pub fn until(&self, new: &Self) -> Changed {
         let mut changed = Changed::default();
@@ -83,6 +90,7 @@ mod tests {
             first_request: None,
             summary: None,
             summarized_count: 0,
+            state: None,
         }
     }
 
@@ -106,5 +114,16 @@ mod tests {
         let came_up = row("old", 1, 9);
         let changed = page(&[c.clone(), a.clone()], true).until(&page(&[came_up.clone(), a], true));
         assert_eq!(changed, Changed { updated: vec![came_up], deleted: vec![c.id], ..Changed::default() });
+    }
+
+    #[test]
+    fn only_a_turn_at_work_may_lose_its_writer() {
+        let others = |id: &SessionId| id.as_str() != "mine";
+        let states = [None, Some(StateName::Idle), Some(StateName::Paused), Some(StateName::Generating)];
+        let has_work = |id: &str| {
+            states.map(|state| page(&[SessionRow { state, ..row(id, 1, 1) }], false).has_work(others))
+        };
+        assert_eq!(has_work("a"), [false, false, false, true]);
+        assert_eq!(has_work("mine"), [false; 4]);
     }
 }

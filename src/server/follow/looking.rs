@@ -60,6 +60,8 @@ struct Question {
     is_thorough: bool,
     /// `true` to list the newest sessions.
     has_list: bool,
+    /// `true` to list them at any pulse: one of another process is at work, and no commit shows that its writer died.
+    has_work: bool,
 }
 
 struct Found {
@@ -164,7 +166,13 @@ impl Follows {
             }
             watched.is_asked = true;
             let (since, has_list) = (watched.pulse, watched.is_listed && is_slow);
-            self.ask_news(context, &name, Question { wanted, since, is_thorough: is_slow, has_list });
+            let is_others = |id: &SessionId| context.sessions.host(id).is_none();
+            let has_work = watched.newest.as_ref().is_some_and(|newest| newest.has_work(is_others));
+            self.ask_news(
+                context,
+                &name,
+                Question { wanted, since, is_thorough: is_slow, has_list, has_work },
+            );
         }
     }
 
@@ -180,7 +188,7 @@ impl Follows {
             // Nothing will be read: requests that wait for the first read fail.
             Err(error) => return self.unread(context, name, &error),
         };
-        let Question { wanted, since, is_thorough, has_list } = question;
+        let Question { wanted, since, is_thorough, has_list, has_work } = question;
         let is_look = wanted.iter().all(|(_, mark)| mark.is_some());
         let (mailbox, store_name) = (self.mailbox.clone(), name.to_owned());
         store.submit(
@@ -193,7 +201,8 @@ impl Follows {
                     (id, news)
                 });
                 let news = read.collect();
-                let page = (has_list && !is_same).then(|| store.list(&lists::newest())).transpose()?;
+                let page =
+                    (has_list && (has_work || !is_same)).then(|| store.list(&lists::newest())).transpose()?;
                 Ok(Found { pulse, news, page })
             },
             move |found| {

@@ -5,7 +5,7 @@ use super::part::RestLoaded;
 use engine::id::{CallId, SessionId};
 use engine::search::SearchPage;
 use session::effect::InvokeTool;
-use session::input::{ReplyTo, ToolOutcome};
+use session::input::{Command, ReplyTo, ToolOutcome};
 use std::collections::VecDeque;
 use store::error::StoreError;
 use store::{Deleted, Fence};
@@ -28,6 +28,8 @@ pub(in crate::server) enum HostEventKind {
     Committed(Result<(), StoreError>),
     /// The store deleted it, or did not.
     Deleted(Box<DeletionOutcome>),
+    /// The store loaded a revision of it, which this command restores.
+    RevisionLoaded(ReplyTo, Box<Command>),
     /// The store searched it for a client.
     Searched(ReplyTo, Result<SearchPage, StoreError>),
     /// The store searched it for a call of a tool of ours.

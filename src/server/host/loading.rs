@@ -53,15 +53,19 @@ pub(in crate::server) struct Shared {
 }
 
 /// Acquires a session, or takes it over, and loads it with its shared values; only a part if that suffices
-/// for `wanted`. `new` is the folder and scope of a session that does not exist.
+/// for `wanted`. `named` is the folder whose session is meant, if one is; `new` is the folder and scope of a session
+/// that does not exist.
 pub(in crate::server) fn load(
     store: &mut dyn Store,
     id: &SessionId,
     since: Time,
     takes_over: bool,
+    named: Option<&str>,
     new: (String, Option<String>),
     wanted: Option<(u32, Claims)>,
 ) -> Result<Loaded, StoreError> {
+    // Before the lease: a session of another folder is neither acquired nor taken from its holder.
+    store::of_workspace(store, id, named)?;
     let fence = if takes_over { store.take_over(id, since) } else { store.acquire(id, since) }?;
     let read = |store: &mut dyn Store| {
         let stored = match wanted {

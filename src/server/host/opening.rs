@@ -102,10 +102,11 @@ impl Opening {
         let (asked, session, since) = (id.clone(), id.clone(), now());
         let wanted = self.wanted().filter(|_| !is_whole);
         let scope = self.opens().next().and_then(|opens| opens.new.work_scope.clone());
-        let new = (self.folder().unwrap_or(stores.home()).to_owned(), scope);
+        let named = self.folder().map(str::to_owned);
+        let new = (named.clone().unwrap_or_else(|| stores.home().to_owned()), scope);
         let takes_over = self.takes_over();
         store.submit(
-            move |store| load(store, &asked, since, takes_over, new, wanted),
+            move |store| load(store, &asked, since, takes_over, named.as_deref(), new, wanted),
             move |loaded| mailbox.send(HostEvent { session, what: HostEventKind::Loaded(Box::new(loaded)) }),
         );
         self.store = Some(store);
@@ -130,11 +131,7 @@ impl Opening {
 
     /// The folder that an item names.
     pub fn folder(&self) -> Option<&str> {
-        self.before_end().find_map(|item| match item {
-            Queued::Open(_, opens) => opens.folder.as_deref(),
-            Queued::TakeOver(_, folder) => folder.as_deref(),
-            _ => None,
-        })
+        self.before_end().find_map(Queued::folder)
     }
 
     /// `true` if the lease is taken from its holder.

@@ -148,10 +148,10 @@ impl SessionHost {
         self.steps.has_unwritten() && self.steps.is_empty() && !self.steps.is_writing()
     }
 
-    /// Id of the fork that the writes on their way to the store create.
-    pub fn fork_made(&self) -> Option<SessionId> {
+    /// Id of the revision that the writes on their way to the store create.
+    pub fn revision_made(&self) -> Option<SessionId> {
         self.steps.writes().find_map(|write| match write {
-            Write::Fork { to } => Some(to.clone()),
+            Write::Revision(revision) => Some(revision.id.clone()),
             _ => None,
         })
     }

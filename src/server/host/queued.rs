@@ -76,6 +76,15 @@ impl Queued {
         }
     }
 
+    /// The folder whose session it means, if it names one.
+    pub fn folder(&self) -> Option<&str> {
+        match self {
+            Self::Open(_, opens) => opens.folder.as_deref(),
+            Self::TakeOver(_, folder) => folder.as_deref(),
+            _ => None,
+        }
+    }
+
     /// `true` if items behind it find no open session.
     pub const fn is_end(&self) -> bool {
         matches!(self, Self::Close(_) | Self::Delete(_))

@@ -44,6 +44,14 @@ impl Sessions {
         }
     }
 
+    /// The folder of a session that is open or being opened and does not end meanwhile, as far as it is known.
+    pub fn folder(&self, id: &SessionId) -> Option<&str> {
+        match self.slots.get(id)? {
+            Slot::Open(host) => Some(&*host.session().head().workspace).filter(|_| !host.is_leaving()),
+            Slot::Opening(opening) => opening.folder().filter(|_| !opening.ends()),
+        }
+    }
+
     pub fn opening_mut(&mut self, id: &SessionId) -> Option<&mut Opening> {
         match self.slots.get_mut(id)? {
             Slot::Opening(opening) => Some(opening),

@@ -2,7 +2,7 @@
 //! commands here and nowhere deeper.
 
 use super::{Context, page_limit};
-use engine::id::{CompactionId, MessageId, Ordinal, PinId};
+use engine::id::{CompactionId, MessageId, PinId};
 use engine::prompt::pins::Pinned;
 use engine::search::{HITS, Query, Words};
 use protocol::error::ProtocolError;
@@ -82,13 +82,14 @@ const RECALL: usize = 256 * 1024;
 const MOST_HITS: u32 = 100;
 
 fn query(params: ContextSearchParams) -> Result<Query, ProtocolError> {
-    let before = params.cursor.map(|cursor| {
+    let skip = params.cursor.map(|cursor| {
         let reason = || format!("{cursor:?} is not a search cursor");
-        cursor.parse().map(Ordinal).map_err(|_| ProtocolError::invalid("cursor", reason()))
+        cursor.parse().map_err(|_| ProtocolError::invalid("cursor", reason()))
     });
     Ok(Query {
         words: Words::of(&params.query),
-        before: before.transpose()?,
+        before: None,
+        skip: skip.transpose()?.unwrap_or_default(),
         limit: page_limit(params.limit, HITS as u32, MOST_HITS)? as usize,
         hidden: true,
     })

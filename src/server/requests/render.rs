@@ -6,10 +6,14 @@ use crate::server::settings::{model_facts, result_tokens};
 use engine::message::{Body, NewMessage, ToolResult};
 use protocol::error::ProtocolError;
 use protocol::prompt::{PromptRenderParams, RenderSummarize};
+use protocol::restore::TurnMetadata;
 use protocol::turn;
 use session::effect::Diagnostic;
 use session::history_turn::HistoryTurn;
 use session::input::{Render, Summarize};
+
+/// The kind of diagnostic that reports ignored fields.
+const IGNORED_FIELD: &str = "ignoredField";
 
 /// Parses the render. Results are merged into the rounds that made the calls.
 pub(in crate::server) fn render(params: PromptRenderParams) -> Result<Render, ProtocolError> {
@@ -18,6 +22,7 @@ pub(in crate::server) fn render(params: PromptRenderParams) -> Result<Render, Pr
     let history = history
         .map(|history| reading.field("history", |reading| convert::history(reading, history)))
         .transpose()?;
+    let mut ignored = Vec::new();
     let has_rounds = params.rounds.is_some() || params.tool_results.is_some();
     let current = match params.input {
         Some(input) => {
@@ -42,8 +47,22 @@ pub(in crate::server) fn render(params: PromptRenderParams) -> Result<Render, Pr
         None if has_rounds => {
             return Err(ProtocolError::invalid("input", "is missing; rounds and toolResults need it"));
         }
-        None => None,
+        None => {
+            // They belong to a request, which is in the session already with what came beside it.
+            let given = [
+                ("variables", params.variables.is_some_and(|all| !all.is_empty())),
+                ("notebook", params.notebook.is_some_and(|all| !all.is_empty())),
+                ("metadata", params.metadata.is_some_and(|metadata| metadata != TurnMetadata::default())),
+            ];
+            let fields = given.into_iter().filter_map(|(field, is_given)| is_given.then_some(field));
+            ignored.extend(fields.map(|field| Diagnostic {
+                kind: IGNORED_FIELD,
+                message: format!("{field}: is ignored without `input`"),
+            }));
+            None
+        }
     };
+    ignored.extend(reading.left_out());
     Ok(Render {
         history,
         current,
@@ -61,29 +80,26 @@ pub(in crate::server) fn render(params: PromptRenderParams) -> Result<Render, Pr
         },
         breakpoints: params.cache_breakpoints.unwrap_or(true),
         attachments: convert::attachments(params.attachments.as_deref()),
-        left_out: reading
-            .ignored
-            .into_iter()
-            .map(|ignored| Diagnostic { kind: convert::IGNORED_PART, message: ignored.message })
-            .collect(),
+        left_out: ignored,
     })
 }
 
-/// Inserts a result after the round that made the call, unless it is there. A result without a call goes
+/// Inserts a result after the newest round that made the call, unless it is there. A result without a call goes
 /// last, and is reported as a stray.
 fn merge_result(turn: &mut HistoryTurn, result: ToolResult) {
     let messages = &mut turn.messages;
-    let is_there = messages.iter().any(|m| matches!(&m.body, Body::Tool(known) if known.call == result.call));
-    if is_there {
-        return;
-    }
     let called = messages.iter().rposition(|message| match &message.body {
         Body::Assistant { calls, .. } => calls.iter().any(|call| call.id.as_str() == result.call),
         Body::User(_) | Body::Tool(_) | Body::Event { .. } => false,
     });
-    let after = called.map_or(messages.len(), |at| {
-        let results = messages.iter().skip(at + 1).take_while(|m| matches!(m.body, Body::Tool(_))).count();
-        at + 1 + results
+    // Several rounds of a turn may use one id, the empty one above all.
+    let from = called.map_or(0, |at| at + 1);
+    let is_it = |m: &NewMessage| matches!(&m.body, Body::Tool(known) if known.call == result.call);
+    if messages.iter().skip(from).any(is_it) {
+        return;
+    }
+    let after = called.map_or(messages.len(), |_| {
+        from + messages.iter().skip(from).take_while(|m| matches!(m.body, Body::Tool(_))).count()
     });
     messages.insert(after, NewMessage::new(Body::Tool(result)));
 }

@@ -8,11 +8,11 @@ use crate::server::host::queued::{New, Opens};
 use crate::server::settings::model_facts;
 use crate::server::wire::to_value;
 use engine::message::Content;
+use protocol::edit::SessionHistoryParams;
 use protocol::error::ProtocolError;
 use protocol::session::{SessionListParams, SessionOpenParams};
 use protocol::settings::Settings;
-use protocol::turn::{self, TurnStartParams};
-use session::history_turn::HistoryTurn;
+use protocol::turn::TurnStartParams;
 use session::input::{Command, Open, StartTurn};
 use session::stored::Driver;
 use store::list::{ListQuery, NoCursor};
@@ -28,11 +28,17 @@ pub(in crate::server) fn open(
     folder: String,
     settings: Option<Settings>,
 ) -> Result<Opens, ProtocolError> {
+    let mut reading = Reading::new();
+    let history = params.history.as_deref();
+    let history = history
+        .map(|history| reading.field("history", |reading| convert::history(reading, history)))
+        .transpose()?;
     let command = Command::Open(Box::new(Open {
-        history: turns(params.history.as_deref())?,
+        history,
         prefix: prefix(params.sections.as_deref(), params.tools.as_deref())?,
         title: params.title,
         newest: params.snapshot_messages,
+        left_out: reading.left_out(),
     }));
     let new = New {
         driver: params.driver.map_or(Driver::Sidecar, Driver::from),
@@ -42,11 +48,6 @@ pub(in crate::server) fn open(
     };
     let follow = params.follow.unwrap_or_default();
     Ok(Opens { command, folder: Some(folder), new, settings, follow })
-}
-
-fn turns(history: Option<&[turn::Turn]>) -> Result<Option<Vec<HistoryTurn>>, ProtocolError> {
-    let read = |history| Reading::new().field("history", |reading| convert::history(reading, history));
-    Ok(history.map(read).transpose()?)
 }
 
 /// The query of a list.
@@ -60,7 +61,18 @@ pub(in crate::server) fn list(params: &SessionListParams) -> Result<ListQuery, P
     })
 }
 
-/// Number of sessions or messages on a page.
+/// The number before which a page of revisions begins, and its size.
+pub(in crate::server) fn history(params: &SessionHistoryParams) -> Result<(Option<u32>, u32), ProtocolError> {
+    let cursor = params.cursor.as_deref();
+    let before = cursor.map(|cursor| {
+        let no_cursor =
+            |_| ProtocolError::invalid("cursor", format!("{cursor:?} is not a cursor of session/history"));
+        cursor.parse().map_err(no_cursor)
+    });
+    Ok((before.transpose()?, limit(params.limit)?))
+}
+
+/// Number of sessions, messages or revisions on a page.
 pub(in crate::server) fn limit(limit: Option<u32>) -> Result<u32, ProtocolError> {
     page_limit(limit, PAGE, MOST_PAGE)
 }

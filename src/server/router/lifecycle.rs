@@ -142,7 +142,7 @@ impl Router {
         }
     }
 
-    fn read_instructions(&mut self, id: &SessionId) {
+    pub(super) fn read_instructions(&mut self, id: &SessionId) {
         let Some(host) = self.sessions.host(id) else { return };
         let context = (&mut self.client, &*self.counter);
         let files = self.config.read_instructions(context, host.session());

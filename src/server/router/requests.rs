@@ -1,39 +1,41 @@
 //! Handlers of requests, by subject: [`crate::server::requests`] turns parameters into commands, queries and
 //! jobs, which are handed on here.
 
+mod stored;
+mod tasks;
+
 use super::Router;
 use crate::convert::{self, Reading};
-use crate::server::client::replies::NOBODY;
-use crate::server::folder::spelled;
+use crate::server::folder::{given_folder, spelled};
 use crate::server::given::{given_id, new_id};
 use crate::server::host::queued::{New, Opens, Queued};
 use crate::server::host::{Shared, new_head};
 use crate::server::inbox::HistoryFound;
 use crate::server::requests::{
-    self, Ask, Looping, Session, Sharing, Tasking, Transfer, context, editing, render,
+    self, Ask, Looping, Session, Sharing, Shell, Tasking, Transfer, context, editing, render,
 };
 use crate::server::services::loops::Start;
 use crate::server::services::shared::{Place, Then};
 use crate::server::services::trajectories::FileEvent;
-use crate::server::services::{diagnostics, tasks, transfer};
+use crate::server::services::{diagnostics, transfer};
 use crate::server::settings::Layer;
 use crate::server::stores;
 use crate::server::wire::answer::{self, Form};
 use crate::server::wire::{refused, to_value};
-use ::session::input::{Command, ReplyTo, StartTurn};
+use ::session::input::{Command, ReplyTo};
 use ::session::stored::{Always, Driver, TurnStatus};
-use engine::id::{Ordinal, SessionId};
+use engine::id::SessionId;
 use models::address;
 use protocol::error::ProtocolError;
 use protocol::model::{ModelKeyParams, ModelKeyResult};
 use protocol::prompt::PromptRenderParams;
 use protocol::restore::Diagnostic;
-use protocol::session::{SessionListParams, SessionMessagesParams, SessionOpenParams};
+use protocol::session::{SessionListParams, SessionOpenParams};
 use protocol::settings::{GivenSettings, Settings};
 use protocol::stages::LoopStopResult;
-use protocol::task::{TaskListParams, TaskListResult, TaskStartParams};
 use protocol::transfer::{ExportFormat, SessionImportParams, TrajectoryListParams};
 use secrecy::SecretString;
+use store::error::StoreError;
 
 /// The handlers of requests.
 pub(super) struct RequestHandler<'a> {
@@ -77,6 +79,9 @@ impl RequestHandler<'_> {
                 self.router.run_loop(steps);
                 self.router.answer(to, to_value(&LoopStopResult {}));
             }
+            Ask::Shell(Shell::Effects(params)) => {
+                self.router.answer(to, to_value(&convert::command_effects(&params)));
+            }
             Ask::Tasking(Tasking::Start(params)) => return self.start_task(to, params),
             Ask::Tasking(Tasking::List(params)) => return self.list_tasks(to, &params),
         }
@@ -88,13 +93,15 @@ impl RequestHandler<'_> {
             Session::Open(params) => self.open_session(to, params),
             Session::List(params) => self.list(to, &params),
             Session::Messages(params) => self.messages(to, &params),
+            Session::History(params) => self.history(to, &params),
+            Session::Restore(params) => self.revert(to, params),
             Session::Subscribe(params) => {
                 let since = params.stream.zip(params.since_seq);
                 let newest = params.snapshot_messages;
                 self.command(to, &params.session_id, Command::Subscribe { since, newest })
             }
             Session::TakeOver(params) => {
-                let folder = params.workspace_folder.as_deref().map(spelled);
+                let folder = params.workspace_folder.as_deref().map(given_folder).transpose()?;
                 if let Some(folder) = &folder {
                     self.router.enter_folder(folder);
                     self.router.stores.enter(folder);
@@ -192,7 +199,7 @@ impl RequestHandler<'_> {
 
     fn open_session(&mut self, to: ReplyTo, params: SessionOpenParams) -> Result<(), ProtocolError> {
         let id = params.session_id.as_deref().map_or_else(|| Ok(new_id()), given_id)?;
-        let folder = spelled(&params.workspace_folder);
+        let folder = given_folder(&params.workspace_folder)?;
         self.router.enter_folder(&folder);
         self.router.stores.enter(&folder);
         let settings = self.checked(to, params.settings.as_ref(), &folder)?;
@@ -220,36 +227,22 @@ impl RequestHandler<'_> {
         Ok(())
     }
 
-    /// Reads messages from the store, behind all writes on their way, whether the session is open or not.
-    fn messages(&mut self, to: ReplyTo, params: &SessionMessagesParams) -> Result<(), ProtocolError> {
-        let id = given_id(&params.session_id)?;
-        let (before, limit) = (params.before.map(Ordinal), requests::session::limit(params.limit)?);
-        let store = self.router.sessions.host(&id).and_then(|host| host.store().cloned());
-        let name =
-            params.workspace_folder.clone().or_else(|| self.router.stores.candidates(&id).into_iter().next());
-        let store = store.map_or_else(|| self.router.stores.of(name.as_deref()), Ok)?;
-        let pending = self.router.replies.pending(to, &self.router.hosts);
-        store.submit(
-            move |store| Ok((store.messages(&id, before, limit)?, id)),
-            move |done| {
-                let done = done.map_err(|error| stores::error(&error));
-                pending.answer(done.and_then(|(page, id)| answer::messages(&id, page)));
-            },
-        );
-        Ok(())
-    }
-
     /// Renders in the named session, else in the one that has the history, else in one that exists for this
     /// answer only.
     fn render(&mut self, to: ReplyTo, mut params: PromptRenderParams) -> Result<(), ProtocolError> {
         self.router.replies.set_progress(to, params.work_done_token.take());
-        params.workspace_folder = params.workspace_folder.as_deref().map(spelled);
+        params.workspace_folder = params.workspace_folder.as_deref().map(given_folder).transpose()?;
         if let Some(folder) = &params.workspace_folder {
             self.router.enter_folder(folder);
         }
         if let Some(id) = &params.session_id {
             let id = given_id(id)?;
             let folder = params.workspace_folder.clone();
+            if let (Some(named), Some(known)) = (&folder, self.router.sessions.folder(&id))
+                && named != known
+            {
+                return Err(stores::error(&StoreError::OtherWorkspace { session: id }));
+            }
             let begins = params.history.is_some() || params.input.is_some();
             let command = Command::Render(Box::new(render::render(params)?));
             let item = if begins {
@@ -376,13 +369,14 @@ impl RequestHandler<'_> {
             let reason = "is missing; give it or a sessionId";
             return Err(ProtocolError::invalid("workScope", reason));
         };
-        let workspace = folder.as_deref().map_or_else(|| self.router.stores.home().to_owned(), spelled);
+        let workspace = folder.as_deref().map(given_folder).transpose()?;
+        let workspace = workspace.unwrap_or_else(|| self.router.stores.home().to_owned());
         Ok(Place { workspace, name })
     }
 
     /// Imports a conversation as a session, once it is read.
     fn import(&mut self, to: ReplyTo, mut params: SessionImportParams) -> Result<(), ProtocolError> {
-        params.workspace_folder = spelled(&params.workspace_folder);
+        params.workspace_folder = given_folder(&params.workspace_folder)?;
         self.router.enter_folder(&params.workspace_folder);
         self.router.stores.enter(&params.workspace_folder);
         let source = match transfer::source(&mut params)? {
@@ -440,7 +434,7 @@ impl RequestHandler<'_> {
     }
 
     fn list_trajectories(&mut self, to: ReplyTo, params: TrajectoryListParams) -> Result<(), ProtocolError> {
-        let workspace = params.workspace_folder.as_deref().map(spelled);
+        let workspace = params.workspace_folder.as_deref().map(given_folder).transpose()?;
         let workspace = workspace.unwrap_or_else(|| self.router.stores.home().to_owned());
         let limit = transfer::limit(params.limit)?;
         let folder = transfer::folder(&workspace)?;
@@ -452,46 +446,6 @@ impl RequestHandler<'_> {
             let page = page.map_err(|error| ProtocolError::invalid("workspaceFolder", error.to_string()));
             pending.answer(page.and_then(|page| to_value(&page)));
         });
-        Ok(())
-    }
-
-    /// Stores a task for a process that runs tasks: perhaps this one, at its next look.
-    fn start_task(&mut self, to: ReplyTo, params: TaskStartParams) -> Result<(), ProtocolError> {
-        let folder = spelled(&params.workspace_folder);
-        let parent = given_id(&params.session_id)?;
-        let settings = self.checked(to, params.settings.as_ref(), &folder)?;
-        let content = Reading::new().field("content", |reading| reading.content(&params.content))?;
-        let id = new_id();
-        self.router.replies.set_form(to, Form::Task);
-        let new = New {
-            driver: Driver::Sidecar,
-            kind: Some("task".to_owned()),
-            parent: Some(parent.clone()),
-            work_scope: None,
-        };
-        let command = Command::StoreTask(Box::new(StartTurn { content, ..StartTurn::default() }));
-        let opens = Opens { command, folder: Some(folder), new, settings, follow: false };
-        self.router.hand(&id, Queued::Open(to, Box::new(opens)));
-        self.router.hand(&id, Queued::Close(NOBODY));
-        self.router.tasks.watch_parent(parent);
-        self.router.follows.start_looking();
-        Ok(())
-    }
-
-    fn list_tasks(&mut self, to: ReplyTo, params: &TaskListParams) -> Result<(), ProtocolError> {
-        let parent = given_id(&params.session_id)?;
-        let store = self.router.stores.of(Some(&spelled(&params.workspace_folder)))?;
-        let (pending, of) = (self.router.replies.pending(to, &self.router.hosts), parent.clone());
-        store.submit(
-            move |store| store.tasks(&of),
-            move |tasks| {
-                let tasks = tasks.map(|tasks| tasks.into_iter().map(tasks::shown).collect());
-                let tasks = tasks.map_err(|error| stores::error(&error));
-                pending.answer(tasks.and_then(|tasks| to_value(&TaskListResult { tasks })));
-            },
-        );
-        self.router.tasks.watch_parent(parent);
-        self.router.follows.start_looking();
         Ok(())
     }
 }

@@ -30,6 +30,12 @@ impl Router {
     /// Runs an item, or queues it until the session can take it.
     pub(super) fn hand(&mut self, id: &SessionId, item: Queued) {
         self.replies.set_session(item.to(), Some(id.clone()));
+        if let (Some(known), Some(named)) = (self.sessions.folder(id), item.folder())
+            && known != named
+        {
+            let error = StoreError::OtherWorkspace { session: id.clone() };
+            return self.answer(item.to(), Err(stores::error(&error)));
+        }
         if let Some(opening) = self.sessions.opening_mut(id) {
             return opening.push(item);
         }
@@ -297,12 +303,14 @@ impl Router {
         }
         let Some(host) = self.sessions.host_mut(id) else { return };
         host.file().1.note(&event.body);
-        let is_listed = matches!(
-            event.body,
-            EventBody::MessagesTruncated { fork: Some(_), .. }
-                | EventBody::ThreadUpdated { .. }
-                | EventBody::RuntimeUpdated { ended: Some(_), .. }
-        );
+        let is_listed = match &event.body {
+            EventBody::RuntimeUpdated { ended, state, .. } => {
+                host.pauses_or_goes_on(*state) || ended.is_some()
+            }
+            EventBody::MessagesTruncated { revision, .. } => revision.is_some(),
+            EventBody::ThreadUpdated { .. } => true,
+            _ => false,
+        };
         if is_listed && host.is_stored() {
             let updated = vec![listed::summary(host.session())];
             let changed = SessionsChangedParams { updated, ..SessionsChangedParams::default() };
@@ -336,6 +344,7 @@ impl Router {
             HostEventKind::Rest(came) => self.rest_came(&id, *came),
             HostEventKind::Committed(done) => self.committed(&id, done),
             HostEventKind::Deleted(gone) => self.deleted(&id, *gone),
+            HostEventKind::RevisionLoaded(to, command) => self.hand(&id, Queued::Command(to, command)),
             HostEventKind::Confirmed(confirmed) => self.confirmed(&id, *confirmed),
             HostEventKind::Ran(call, outcome) => self.run_input(&id, Input::ToolDone(call, outcome)),
             HostEventKind::SearchedForTool(call, Ok(found)) => self.run_tool(&id, &call, Some(&found)),

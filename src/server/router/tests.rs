@@ -154,7 +154,7 @@ impl Rig {
         self.start(session, content).unwrap();
         let asked = self.frame("model/complete");
         self.respond(&asked, json!({ "content": "Done." }));
-        self.state(session, "completed");
+        self.state(session, "idle");
     }
 
     /// Texts of a session's stored messages.
@@ -187,7 +187,7 @@ fn panic_closes_one_session_which_can_be_reopened() {
     assert!(told["params"]["message"].as_str().unwrap().contains("session \"bad\""), "{told}");
     // The other session is unaffected.
     rig.respond(&waits, json!({ "content": "Here I am." }));
-    rig.state("good", "completed");
+    rig.state("good", "idle");
 
     let opened = rig.open("bad").unwrap();
     assert_eq!(opened["snapshot"]["messages"].as_array().map(Vec::len), Some(2), "{opened}");
@@ -341,7 +341,7 @@ fn cost_per_turn_grows_with_the_new_tokens() {
         rig.respond(&invoked, json!({ "content": "All that is in the file. ".repeat(40) }));
         let asked = rig.frame("model/complete");
         rig.respond(&asked, json!({ "content": "It says that all is in the file." }));
-        rig.state("s", "completed");
+        rig.state("s", "idle");
         costs.push(cost(&mut rig));
         rig.frames.clear();
     }

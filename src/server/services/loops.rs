@@ -3,7 +3,7 @@
 
 use crate::convert::Reading;
 use crate::server::client::replies::NOBODY;
-use crate::server::folder::spelled;
+use crate::server::folder::given_folder;
 use crate::server::given::{given_id, new_id};
 use crate::server::host::queued::{New, Opens, Queued};
 use crate::server::requests::prefix;
@@ -82,7 +82,7 @@ impl Start {
         let running = Loop {
             stages,
             asks,
-            folder: spelled(&params.workspace_folder),
+            folder: given_folder(&params.workspace_folder)?,
             parent: params.parent_id.as_deref().map(given_id).transpose()?,
             work_scope: params.work_scope.unwrap_or_else(|| loop_id.clone()),
             session: new_id(),

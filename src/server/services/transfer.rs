@@ -6,12 +6,14 @@ use crate::server::requests::page_limit;
 use crate::server::wire::answer::Form;
 use crate::server::wire::to_value;
 use crate::trajectory::{FileError, Folder};
+use engine::message::{Body, REPAIRED_CALL};
 use import::trajectory::{self, Trajectory};
 use import::{self, Entry, Format, Import, ImportError, detect, export_jsonl, export_markdown};
 use protocol::error::{ErrorData, ProtocolError};
 use protocol::transfer::{ExportFormat, SessionExportResult, SessionImportParams, TrajectoryListResult};
 use serde_json::Value;
 use session::Session;
+use session::effect::Diagnostic;
 use session::input::{Restore, TakeIn, Taken};
 use std::path::{Path, PathBuf};
 
@@ -126,19 +128,31 @@ pub(in crate::server) fn restore(
         }
     };
     let skipped = skipped.iter().map(|set| format!("{}: {}", set.place, set.reason)).collect();
-    Ok((restore, Form::Import { format: format.name(), skipped, messages }))
+    let diagnostics = repaired_calls(&restore);
+    Ok((restore, Form::Import { format: format.name(), skipped, messages, diagnostics }))
+}
+
+/// Reports calls with an empty id: the session gives each one of its own.
+fn repaired_calls(restore: &Restore) -> Vec<Diagnostic> {
+    let mut said = Vec::new();
+    for (at, taken) in restore.messages.iter().enumerate() {
+        let Body::Assistant { calls, .. } = &taken.message.body else { continue };
+        for call in calls.iter().filter(|call| call.id.as_str().is_empty()) {
+            let message =
+                format!("message {at}: the call of tool {:?} has an empty id and gets one", call.name);
+            said.push(Diagnostic { kind: REPAIRED_CALL, message });
+        }
+    }
+    said
 }
 
 /// Converts an import for an empty session, which goes on from the compactions that its source recorded.
 fn restore_of_import(import: Import, title: Option<String>) -> Restore {
-    // Our own export does not say which compactions were still in force.
-    let goes_on = import.format != Format::Jsonl;
-    let import = if goes_on { import.with_anchors() } else { import };
+    let import = import.with_anchors();
     let (mut messages, mut summaries) = (Vec::new(), Vec::new());
     for entry in import.entries {
         match entry {
             Entry::Message(message) => messages.push(message),
-            Entry::Compaction(_) if !goes_on => {}
             Entry::Compaction(recorded) => summaries.extend(recorded.summary()),
         }
     }

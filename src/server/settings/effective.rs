@@ -68,8 +68,11 @@ pub(super) fn validated(
         ..SystemText::default()
     };
     effective.memory = memory(settings)?;
-    // Only the check: the window must leave room beside all that is reserved.
-    effective.budget().map_err(|error| unusable("settings.model.window", &error))?;
+    // Only the check: window and threshold must leave room beside all that is reserved.
+    effective.budget().map_err(|error| match error {
+        SettingsError::Limit { .. } => unusable("settings.threshold", &error),
+        error => unusable("settings.model.window", &error),
+    })?;
     Ok(effective)
 }
 
@@ -96,6 +99,7 @@ values! {
     system_prompt => system_prompt;
     thinking_in_prompt => thinking;
     round_limit => round_limit, rounds;
+    workspace_trusted => is_trusted;
     max_tool_result_tokens => max_tool_result_tokens, result_tokens;
     model_deadline_ms => model_deadline_ms, deadline;
     review_deadline_ms => review_deadline_ms, deadline;
@@ -308,7 +312,10 @@ mod tests {
     #[test]
     fn each_key_of_a_policy_is_shown_as_a_setting() {
         let shown = serde_json::to_value(of_policy_values(&policy::DEFAULT)).unwrap();
-        let is_own = |name: &str| ["name", "toolKinds"].contains(&name) || name.starts_with("shortenTo.");
+        let is_own = |name: &str| {
+            let tables = ["shortenTo.", "excerptWeights."];
+            ["name", "toolKinds"].contains(&name) || tables.iter().any(|table| name.starts_with(table))
+        };
         for (name, _) in policy::keys().filter(|(name, _)| !is_own(name) && !name.starts_with("order.")) {
             let found = name.split('.').try_fold(&shown, |value, part| value.get(part));
             assert!(found.is_some(), "{name} of {shown}");

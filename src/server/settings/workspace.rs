@@ -53,13 +53,9 @@ fn is_lower(name: &str, held: &Held, without: &Effective) -> bool {
 /// it would keep sessions from being opened.
 fn is_lower_threshold(value: &Value, without: &Effective) -> bool {
     let Some(Ok(threshold)) = value.as_f64().map(Threshold::from_number) else { return false };
-    let budget = BudgetSettings { threshold: Some(threshold), ..without.budget.clone() };
-    if budget.budget(without.model.window).is_err() {
-        return false;
-    }
-    let window = without.model.window;
-    let tokens = |threshold: Option<Threshold>| threshold.map_or(window, |threshold| threshold.of(window));
-    tokens(Some(threshold)) < tokens(without.budget.threshold)
+    let limit = |budget: &BudgetSettings| budget.budget(without.model.window).ok().map(|budget| budget.limit);
+    let lowered = limit(&BudgetSettings { threshold: Some(threshold), ..without.budget.clone() });
+    lowered.is_some() && lowered < limit(&without.budget)
 }
 
 fn is_lower_round_limit(value: &Value, without: &Effective) -> bool {

@@ -17,7 +17,9 @@ use protocol::context::{
     self, CompactionView, ContextCompactResult, ContextInspectResult, ContextPinResult, ContextUndoResult,
     SectionTokens,
 };
-use protocol::edit::{EditResult, QueueRemoveResult, SessionForkResult, SessionResetResult};
+use protocol::edit::{
+    EditResult, QueueRemoveResult, SessionForkResult, SessionHistoryResult, SessionResetResult,
+};
 use protocol::error::{ErrorData, ProtocolError};
 use protocol::event::CompactionPhase;
 use protocol::message::Arguments;
@@ -43,7 +45,7 @@ use session::settings::Settings;
 use session::snapshot::{Inspection, Snapshot, TurnSnapshot};
 use session::state::State;
 use session::stored::Always;
-use store::list::Page;
+use store::list::{Page, RevisionPage};
 use store::{Deleted, MessagePage};
 
 /// The form of an answer that can have several.
@@ -65,6 +67,8 @@ pub(in crate::server) enum Form {
         skipped: Vec<String>,
         /// Number of messages that were read.
         messages: usize,
+        /// What is repaired in them.
+        diagnostics: Vec<Diagnostic>,
     },
     /// Anything else that changes the past.
     #[default]
@@ -106,9 +110,10 @@ pub(in crate::server) fn answer(
             turn_id: turn.as_str().to_owned(),
             metadata: convert::turn_metadata(&summaries),
         }),
-        Answer::RoundAppended { round, messages } => to_value(&RoundAppendResult {
+        Answer::RoundAppended { round, messages, diagnostics: said } => to_value(&RoundAppendResult {
             round_id: round.map(|round| round.as_str().to_owned()).unwrap_or_default(),
             message_ids: messages.iter().map(|message| message.as_str().to_owned()).collect(),
+            diagnostics: diagnostics(&said),
         }),
         Answer::Rendered(rendered) => to_value(&prompt(session, is_kept, *rendered)),
         Answer::Compacted(Ok(made)) => to_value(&ContextCompactResult {
@@ -134,7 +139,7 @@ pub(in crate::server) fn answer(
             to_value(&ContextCompactResult { reason: Some(reason), ..ContextCompactResult::default() })
         }
         Answer::Reset(accepted, gone) => to_value(&SessionResetResult {
-            fork: accepted.session.map(|fork| fork.as_str().to_owned()),
+            revision: accepted.session.map(|revision| revision.as_str().to_owned()),
             removed: queue(&gone),
         }),
         Answer::Configured => {
@@ -169,17 +174,18 @@ fn accepted_as(of: &Session, form: Form, accepted: Accepted) -> Result<Value, Pr
         }),
         Form::Task => to_value(&TaskStartResult { session_id: of.id().as_str().to_owned() }),
         Form::Fork => to_value(&SessionForkResult { session_id: session.unwrap_or_default() }),
-        Form::Reset => to_value(&SessionResetResult { fork: session, removed: Vec::new() }),
-        Form::Import { format, skipped, messages } => to_value(&SessionImportResult {
+        Form::Reset => to_value(&SessionResetResult { revision: session, removed: Vec::new() }),
+        Form::Import { format, skipped, messages, diagnostics } => to_value(&SessionImportResult {
             session_id: of.id().as_str().to_owned(),
             format: format.to_owned(),
             messages: u32::try_from(messages).unwrap_or(u32::MAX),
             skipped,
+            diagnostics: self::diagnostics(&diagnostics),
         }),
         Form::Edit => to_value(&EditResult {
             turn_id,
             message_id,
-            fork: session,
+            revision: session,
             item_id,
             queued_position: accepted.position,
         }),
@@ -276,10 +282,7 @@ pub(in crate::server) fn whole(session: &Session, snapshot: Snapshot) -> snapsho
 
 /// The result for a page of messages.
 pub(in crate::server) fn messages(id: &SessionId, page: Option<MessagePage>) -> Result<Value, ProtocolError> {
-    let Some(page) = page else {
-        let data = ErrorData::UnknownSession { session_id: id.as_str().to_owned() };
-        return Err(ProtocolError::new(data, format!("unknown session \"{id}\"")));
-    };
+    let Some(page) = page else { return Err(unknown(id)) };
     to_value(&SessionMessagesResult {
         before: page.messages.first().map_or(0, |message| message.ord.0),
         messages: page.messages.iter().filter(|m| !m.is_removed()).map(|m| convert::message(m)).collect(),
@@ -334,7 +337,7 @@ pub(in crate::server) fn restored(session: &Session, report: &Report) -> Restore
         orphans: Vec::new(),
         duplicates: Vec::new(),
         failures: Vec::new(),
-        fork: report.fork.as_ref().map(|fork| fork.as_str().to_owned()),
+        revision: report.revision.as_ref().map(|revision| revision.as_str().to_owned()),
         truncated_messages: report.truncated,
         appended_messages: report.appended,
         unreadable: report.unreadable.clone(),
@@ -347,6 +350,11 @@ pub(in crate::server) fn restored(session: &Session, report: &Report) -> Restore
         };
         match &restored.verdict {
             Verdict::Restored(id) => out.restored.push(id.as_str().to_owned()),
+            Verdict::FromText(id, why) => {
+                out.restored.push(id.as_str().to_owned());
+                out.failures
+                    .push(entry(&format!("its part for us cannot be read: {why}; restored from its text")));
+            }
             Verdict::Already(id) => out.already.push(id.as_str().to_owned()),
             Verdict::Stale(why) => out.stale.push(entry(why)),
             Verdict::Orphan => out.orphans.push(entry("no round of the session has this id")),
@@ -366,7 +374,8 @@ fn diagnostics(diagnostics: &[Diagnostic]) -> Vec<restore::Diagnostic> {
 
 /// The result of a render.
 fn prompt(session: &Session, is_kept: bool, rendered: Rendered) -> PromptRenderResult {
-    let Rendered { prompt, model, window, estimator, breakpoints, made, fork, diagnostics: said } = rendered;
+    let Rendered { prompt, model, window, estimator, breakpoints, made, revision, diagnostics: said } =
+        rendered;
     let marks: Vec<usize> = if breakpoints { convert::breakpoints(&prompt) } else { Vec::new() };
     let summaries: Vec<Persisted> = made.iter().map(|(_, metadata)| metadata.clone()).collect();
     let obeyed = session
@@ -389,7 +398,7 @@ fn prompt(session: &Session, is_kept: bool, rendered: Rendered) -> PromptRenderR
         mode: obeyed.map(|record| record.mode),
         strength: obeyed.map(|record| record.strength),
         diagnostics: diagnostics(&said),
-        fork: fork.map(|fork| fork.as_str().to_owned()),
+        revision: revision.map(|revision| revision.as_str().to_owned()),
     }
 }
 
@@ -428,6 +437,21 @@ pub(in crate::server) fn page(page: &Page) -> Result<Value, ProtocolError> {
     })
 }
 
+/// A page of a session's revisions.
+pub(in crate::server) fn history(id: &SessionId, page: Option<RevisionPage>) -> Result<Value, ProtocolError> {
+    let Some(page) = page else { return Err(unknown(id)) };
+    to_value(&SessionHistoryResult {
+        revisions: page.revisions.iter().map(listed::revision).collect(),
+        next_cursor: page.next.map(|before| before.to_string()),
+    })
+}
+
+/// The error for a session that the store does not have.
+fn unknown(id: &SessionId) -> ProtocolError {
+    let data = ErrorData::UnknownSession { session_id: id.as_str().to_owned() };
+    ProtocolError::new(data, format!("unknown session \"{id}\""))
+}
+
 /// The result of a deletion.
 pub(in crate::server) fn deleted(deleted: &Deleted) -> Result<Value, ProtocolError> {
     to_value(&SessionDeleteResult {
@@ -435,7 +459,9 @@ pub(in crate::server) fn deleted(deleted: &Deleted) -> Result<Value, ProtocolErr
         deleted_compactions: deleted.compactions,
         deleted_blobs: deleted.blobs,
         deleted_blob_bytes: deleted.blob_bytes,
+        deleted_revisions: u32::try_from(deleted.revisions.len()).unwrap_or(u32::MAX),
         scrubbed: deleted.scrubbed,
+        forks: deleted.branches.iter().map(|id| id.as_str().to_owned()).collect(),
     })
 }
 

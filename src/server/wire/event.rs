@@ -45,9 +45,9 @@ fn body(session: &Session, body: &EventBody) -> Event {
                 error: error(session, why),
             }),
         },
-        EventBody::MessagesTruncated { from, fork } => Event::MessagesTruncated {
+        EventBody::MessagesTruncated { from, revision } => Event::MessagesTruncated {
             from_ord: from.0,
-            fork: fork.as_ref().map(|fork| fork.as_str().to_owned()).unwrap_or_default(),
+            revision: revision.as_ref().map(|revision| revision.as_str().to_owned()).unwrap_or_default(),
         },
         EventBody::ThreadUpdated(thread) => Event::ThreadUpdated {
             title: thread.title.clone(),

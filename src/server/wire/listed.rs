@@ -1,11 +1,12 @@
-//! Entries of the session list, for stored, open and just created sessions. The store selects them.
+//! Entries of the session list, for stored, open and just created sessions, and of revisions. The store selects them.
 
 use crate::convert;
+use protocol::edit;
 use protocol::session::SessionSummary;
 use session::Session;
 use session::effect::Made;
-use session::stored::Head;
-use store::list::SessionRow;
+use session::stored::{Head, Revision};
+use store::list::{RevisionRow, SessionRow};
 
 pub(in crate::server) fn row(row: &SessionRow) -> SessionSummary {
     SessionSummary {
@@ -17,13 +18,25 @@ pub(in crate::server) fn row(row: &SessionRow) -> SessionSummary {
         parent_id: row.parent.as_ref().map(|parent| parent.as_str().to_owned()),
         origin: row.origin,
         work_scope: row.work_scope.clone(),
-        state: None,
+        state: row.state,
         messages: row.messages,
         turns: row.turns,
         summary: row.summary.clone(),
         summarized_count: row.summarized_count,
         created_at: convert::iso(row.created_at),
         updated_at: convert::iso(row.updated_at),
+    }
+}
+
+/// The entry of a revision.
+pub(in crate::server) fn revision(row: &RevisionRow) -> edit::Revision {
+    let Revision { id, cause, at, words } = &row.revision;
+    edit::Revision {
+        revision_id: id.as_str().to_owned(),
+        cause: *cause,
+        created_at: convert::iso(*at),
+        messages: row.messages,
+        text: words.clone(),
     }
 }
 
@@ -64,7 +77,7 @@ fn of(head: &Head) -> SessionSummary {
         parent_id: head.parent.as_ref().map(|parent| parent.as_str().to_owned()),
         origin: head.origin,
         work_scope: head.work_scope.clone(),
-        state: None,
+        state: head.carried.state,
         messages: 0,
         turns: 0,
         summary: None,

@@ -32,11 +32,10 @@ pub(in crate::server) fn of_broken(session: &Session) -> Option<(SessionId, Stri
 
 /// The notice for the parent of a stored session whose newest turn ended so.
 pub(in crate::server) fn of_stored(stored: &Stored, status: TurnStatus) -> String {
-    let state = match status {
-        TurnStatus::Completed => StateName::Completed,
+    let state = stored.head.carried.state.unwrap_or(match status {
         TurnStatus::Failed => StateName::Error,
-        TurnStatus::Running | TurnStatus::Cancelled => StateName::Idle,
-    };
+        TurnStatus::Completed | TurnStatus::Running | TurnStatus::Cancelled => StateName::Idle,
+    });
     let messages = stored.messages.iter().map(|(_, message)| &**message);
     let newest = stored.turns.last().map(|turn| &turn.id);
     told(&stored.head, status, state, answer(messages, newest))

@@ -5,11 +5,29 @@ use crate::convert;
 use crate::server::stores;
 use engine::id::SessionId;
 use engine::prompt::BudgetExceeded;
-use protocol::error::{ErrorData, ProtocolError};
+use protocol::error::{ErrorData, ProtocolError, StorageCause};
 use session::Session;
 use session::acceptance;
 use session::effect::Refusal;
 use session::state::StateName;
+
+/// The error for an id that is no revision of this session.
+pub(in crate::server) fn unknown_revision(session: &SessionId, revision: &SessionId) -> ProtocolError {
+    let data = ErrorData::StaleReference { field: "revisionId".into(), id: revision.as_str().to_owned() };
+    let message = format!("\"{revision}\" is no revision of session \"{session}\"; nothing was restored");
+    ProtocolError::new(data, message)
+}
+
+/// The error for a revision of which not all can be read: restored, the rest would stand in the place of good messages.
+pub(in crate::server) fn damaged_revision(revision: &SessionId, unreadable: &[String]) -> ProtocolError {
+    let data = ErrorData::StorageError { cause: StorageCause::Corrupt, path: None };
+    let rows = unreadable.join("; ");
+    let message = format!(
+        "revision \"{revision}\" cannot be restored, since not all of it can be read ({rows}); the session is as it was; \
+         session/messages shows what is left of the revision"
+    );
+    ProtocolError::new(data, message)
+}
 
 /// Converts a refusal.
 pub(in crate::server) fn refused(session: &Session, refusal: &Refusal) -> ProtocolError {
@@ -28,7 +46,11 @@ pub(in crate::server) fn refused(session: &Session, refusal: &Refusal) -> Protoc
             );
         }
         Refusal::QueueFull { limit } => ErrorData::QueueFull { limit: *limit },
-        Refusal::NotEmpty => taken(session.state().name()),
+        Refusal::NotEmpty => {
+            let state = session.state().name();
+            let accepts = accepts(state).into_iter().filter(|method| method != "session/import").collect();
+            ErrorData::InvalidState { state, accepts }
+        }
         Refusal::Unknown { what, id } | Refusal::NotKept { what, id } | Refusal::Settled { what, id } => {
             let field = if *what == "tool call" { "toolCallId" } else { what };
             ErrorData::StaleReference { field: field.to_owned(), id: id.clone() }

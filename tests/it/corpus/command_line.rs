@@ -156,7 +156,8 @@ fn a_line_reports_estimate_errors_as_a_whole_and_per_turn() {
     assert_eq!((&line["estimate"], &line["messageTokens"]), (&expected, &json!(4 * 105 + 5 * 10)));
 }
 
-/// The target of a compaction is the midpoint between the tokens that must stay and the limit.
+/// The target of a compaction is the midpoint between the tokens that must stay and the limit, less a quarter of that
+/// space where the newest round is large.
 #[test]
 fn a_line_reports_each_compaction_with_its_target() {
     let folder = Folder::new("compactions");
@@ -171,7 +172,18 @@ fn a_line_reports_each_compaction_with_its_target() {
     messages.push(json!({ "role": "assistant", "content": [{ "type": "text", "text": "Done." }] }));
     let file = folder.file("long.jsonl", &session(messages));
     let dump = folder.path("prompts");
-    let ran = threadhold(["replay", &file, "--window", "4000", "--json", "--dump-prompts", &dump]);
+    let policy = folder.file("p.toml", "limitHistory = \"shortenResults\"\n");
+    let ran = threadhold([
+        "replay",
+        &file,
+        "--window",
+        "4000",
+        "--json",
+        "--policy",
+        &policy,
+        "--dump-prompts",
+        &dump,
+    ]);
     let line = &ran.lines()[0];
     let limit = line["limit"].as_u64().unwrap();
     let tokens = |render: usize| -> u64 {
@@ -180,13 +192,15 @@ fn a_line_reports_each_compaction_with_its_target() {
     };
     // The first prompt holds only the fixed part; the second one adds a round.
     let (fixed, round) = (tokens(0), tokens(1) - tokens(0));
+    let must_stay = fixed + round;
+    let target = must_stay + (limit - must_stay) / 2 * 3 / 4;
     let expected = json!([{
         "id": "replay/c0", "render": 3, "trigger": "budgetExceeded", "mode": "limitHistory",
-        "tokensBefore": fixed + 3 * round, "tokensAfter": tokens(3), "target": (fixed + round).midpoint(limit),
+        "tokensBefore": fixed + 3 * round, "tokensAfter": tokens(3), "target": target,
         "coversFromOrd": null, "coversToOrd": null,
     }]);
     assert_eq!(line["compactions"], expected);
-    assert!(tokens(3) <= (fixed + round).midpoint(limit) && fixed + 3 * round > limit);
+    assert!(tokens(3) <= target && fixed + 3 * round > limit);
 }
 
 #[test]

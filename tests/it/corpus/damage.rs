@@ -297,7 +297,7 @@ const TO_THE_REST: [Damage; 15] = [
             let at = bad.place(is_block);
             bad.items().remove(at);
         },
-        &[Extension, Block],
+        &[Extension, Block, Recount],
     ),
     (
         "the block stands at the end",
@@ -309,12 +309,13 @@ const TO_THE_REST: [Damage; 15] = [
         &[Order, Extension],
     ),
     (
-        "a covered result stands in the block",
+        "an excerpt has a line that no message has",
         |bad| {
-            let words = bad.source.messages[2].text();
             let at = bad.place(is_block);
-            let block = bad.items()[at]["content"].as_str().unwrap().to_owned();
-            bad.items()[at]["content"] = json!(block + &words);
+            let block = bad.items()[at]["content"].as_str().unwrap();
+            let end = "</conversation-summary>";
+            let block = block.replace(end, &format!("# From files, \n[a.rs]\nan invented line\n{end}"));
+            bad.items()[at]["content"] = json!(block);
         },
         &[Extension, Block],
     ),

@@ -8,7 +8,7 @@ use engine::message::{AssistantPart, Body, Content, Message, Text};
 use engine::prompt::item::{Item, ItemPart, Role, Tool};
 use engine::tokens::TokenCount;
 use engine::transcript::Transcript;
-use serde_json::json;
+use serde_json::{Value, json};
 use std::collections::{BTreeMap, BTreeSet};
 
 /// The stand-in for a missing result, and its tokens.
@@ -106,6 +106,33 @@ fn acted_on(content: &[Content], action: Action, call: Option<&str>) -> String {
     }
 }
 
+/// The arguments of an answer's call: each string of them in head and tail if the record shortened the answer.
+fn arguments(whole: &str, message: &Message, record: Option<&Compaction>) -> String {
+    let action = record.and_then(|record| record.actions.get(&message.ord));
+    let Some(Action::Shorten { head, tail, named, .. }) = action else { return whole.to_owned() };
+    let cut = |text: &str| {
+        let short = head_and_tail(text, *head, *tail, None);
+        let recalled = format!("not shown; all of it can be recalled as \"{}\" …]", message.id);
+        let short = if *named { short.replacen("not shown …]", &recalled, 1) } else { short };
+        if short.len() < text.len() { short } else { text.to_owned() }
+    };
+    fn strings(value: &mut Value, cut: &dyn Fn(&str) -> String) {
+        match value {
+            Value::String(text) => *text = cut(text),
+            Value::Array(list) => list.iter_mut().for_each(|value| strings(value, cut)),
+            Value::Object(map) => map.values_mut().for_each(|value| strings(value, cut)),
+            _ => {}
+        }
+    }
+    match serde_json::from_str::<Value>(whole) {
+        Ok(mut value) => {
+            strings(&mut value, &cut);
+            value.to_string()
+        }
+        Err(_) => cut(whole),
+    }
+}
+
 /// Head and tail of a text. `call`, which recalls the rest, is set if the result was cut when it was appended.
 fn head_and_tail(whole: &str, head: u32, tail: u32, call: Option<&str>) -> String {
     let first = whole.get(..whole.floor_char_boundary(head as usize)).unwrap_or_default();
@@ -154,7 +181,7 @@ pub fn from_on(transcript: &Transcript, from: Ordinal, record: Option<&Compactio
                     parts: parts.iter().map(part).collect(),
                     calls: calls
                         .iter()
-                        .map(|c| (c.id.clone(), c.name.clone(), c.arguments.to_string()))
+                        .map(|c| (c.id.clone(), c.name.clone(), arguments(&c.arguments, message, record)))
                         .collect(),
                     call_id: None,
                 });

@@ -309,6 +309,7 @@ impl Flat {
             Noise::EmptyUser => self.push(NewMessage::user("")),
             Noise::StrayResult => self.push(NewMessage::new(Body::result("nobody", "asked for this"))),
             Noise::Compaction => self.entries.push(Entry::Compaction(RecordedCompaction {
+                standing: import::Standing::Recorded,
                 text: format!("recorded elsewhere {HIDDEN}"),
                 tokens_before: Some(9),
                 after_external_id: None,

@@ -225,16 +225,28 @@ impl Enactment {
         loop {
             let reply = self.bench.command(Command::Ledger(LedgerQuery { from: from.clone(), limit: 40 }));
             let Some(Ok(Answer::Ledger(ledger))) = self.bench.reply(reply) else { panic!("no ledger") };
-            let Ledger { files, commands, last_test, todos, decisions, cells, unreadable, images } =
-                ledger.page.entries.clone();
+            let Ledger {
+                files,
+                commands,
+                last_test,
+                last_failure,
+                todos,
+                decisions,
+                cells,
+                unreadable,
+                images,
+                unclear,
+            } = ledger.page.entries.clone();
             whole.files.extend(files);
             whole.commands.extend(commands);
             whole.last_test = whole.last_test.or(last_test);
+            whole.last_failure = whole.last_failure.or(last_failure);
             whole.todos.extend(todos);
             whole.decisions.extend(decisions);
             whole.cells.extend(cells);
             whole.unreadable.extend(unreadable);
             whole.images.extend(images);
+            whole.unclear.extend(unclear);
             let next = ledger.next.clone();
             if next.is_none() {
                 return whole;

@@ -4,7 +4,7 @@
 use super::chat::{Chat, Sent, numbered, summary, words};
 use super::failures::BY_MODEL;
 use engine::compact::policy::{Policy, presets};
-use engine::compact::record::{Mode, ModeRequested, Placement};
+use engine::compact::record::{Compaction, Mode, ModeRequested, Placement};
 use engine::prompt::item::Item;
 use session::input::{Command, Configure};
 use session::settings::Settings;
@@ -119,14 +119,19 @@ fn each_summary_is_made_from_the_whole_previous_one() {
         };
         let mut chat = Chat::new(8000, Policy { summary_mode: mode, ..BY_MODEL }, echo);
         chat.talk("Look around.", FACT);
+        // A request may not fit the window: then the narrative stays as it is.
+        let made = |chat: &Chat| -> Vec<Compaction> {
+            let all = chat.bench.session.transcript().compactions().iter();
+            all.filter(|record| record.mode != Mode::Ledger).cloned().collect()
+        };
         for n in 0..200 {
             chat.turn(&format!("request number {n};"), 900);
-            if chat.bench.session.transcript().compactions().len() > 5 {
+            if made(&chat).len() > 5 {
                 break;
             }
         }
-        let records = chat.bench.session.transcript().compactions().to_vec();
-        assert!(records.len() > 5, "{mode:?}: {} compactions", records.len());
+        let records = made(&chat);
+        assert!(records.len() > 5, "{mode:?}: {} summaries", records.len());
         assert_eq!((missed.get(), chat.times(FACT)), (0, 1), "{mode:?}");
         let mut asked = chat
             .summed_up

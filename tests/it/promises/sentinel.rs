@@ -5,6 +5,7 @@
 use super::enact::{Enactment, Summarizer, argument, said};
 use crate::corpus::transcripts;
 use engine::compact::ledger::CommandLine;
+use engine::compact::ledger::files::FileLine;
 use engine::compact::ledger::outcome::Outcome;
 use engine::compact::policy::Policy;
 use engine::compact::policy::presets::FOUR_STAGE;
@@ -98,7 +99,12 @@ fn after_five_compactions(
     let left_out = |heading: &str| stated(&record.block, heading);
     let files: Vec<&String> = done.changed.keys().filter(|path| !all.contains(*path)).collect();
     assert!(files.len() <= left_out("# Files changed"), "{name}: changed files {files:?}\n{}", record.block);
-    let commands: Vec<&(String, Option<i32>)> = done.ran.keys().filter(|ran| !shows(&all, ran)).collect();
+    let commands: Vec<&String> = done
+        .ran
+        .iter()
+        .filter(|(command, ran)| !shows(&all, command, ran))
+        .map(|(command, _)| command)
+        .collect();
     assert!(commands.len() <= left_out("# Commands run"), "{name}: {commands:?}\n{}", record.block);
     assert_eq!(all.matches("<conversation-summary>").count(), 1, "{name}: one block");
     assert!(!all.contains("rm -rf /\"}"), "{name}: a call in a summary is ignored");
@@ -142,11 +148,13 @@ fn everything_is_there_or_named(session: &mut Enactment, prompt: &[String], name
     }
     let done = Done::of(transcript);
     for (path, times) in &done.changed {
-        let files: Vec<u32> =
-            ledger.files.iter().filter(|file| file.path == masked(path)).map(|file| file.changed).collect();
-        assert_eq!(files, [*times], "{name}: {path}");
+        let path = masked(path);
+        // One file is one line, however its path is spelled.
+        let is_it = |file: &&FileLine| file.path == path || file.spellings.contains(&path);
+        let files: Vec<u32> = ledger.files.iter().filter(is_it).map(|file| file.changed).collect();
+        assert!(matches!(files[..], [changed] if changed >= *times), "{name}: {path}: {files:?} of {times}");
     }
-    for ((command, exit), times) in &done.ran {
+    for (command, Ran { exit, times }) in &done.ran {
         let command = masked(&one_line(command, KNOWN_BY));
         let is_it = |line: &&CommandLine| {
             line.command == command && exit.is_none_or(|code| line.outcome == Outcome::Exit(code))
@@ -212,7 +220,15 @@ fn stated(block: &str, heading: &str) -> usize {
 #[derive(Default)]
 struct Done {
     changed: BTreeMap<String, u32>,
-    ran: BTreeMap<(String, Option<i32>), u32>,
+    ran: BTreeMap<String, Ran>,
+}
+
+/// Runs of a command.
+#[derive(Default)]
+struct Ran {
+    /// The exit code of the newest run, if the tool stated it.
+    exit: Option<i32>,
+    times: u32,
 }
 
 impl Done {
@@ -244,7 +260,9 @@ impl Done {
                 if let Some(command) = argument(call, &["command"])
                     && name.contains("bash")
                 {
-                    *done.ran.entry((command, result.and_then(|result| result.exit_code))).or_default() += 1;
+                    let ran = done.ran.entry(command).or_default();
+                    ran.exit = result.and_then(|result| result.exit_code);
+                    ran.times += 1;
                 }
             }
         }
@@ -253,7 +271,7 @@ impl Done {
 }
 
 /// `true` if a prompt shows a command, and its exit code if the tool stated one.
-fn shows(prompt: &str, (command, exit): &(String, Option<i32>)) -> bool {
+fn shows(prompt: &str, command: &str, Ran { exit, .. }: &Ran) -> bool {
     let words: Vec<&str> = command.split_whitespace().collect();
     let start: String = words.join(" ").chars().take(60).collect();
     prompt.lines().any(|line| {

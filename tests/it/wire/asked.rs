@@ -273,13 +273,13 @@ fn overflow_within_a_turn_is_compacted_once() {
         let asked = server.asked();
         let summaries = asked.iter().filter(|asked| is_summary(asked)).count();
         assert_eq!((asked.len(), summaries), (6, 1), "{wire}");
-        let last = asked[5].body.to_string();
+        let turns: Vec<String> =
+            asked.iter().filter(|asked| !is_summary(asked)).map(|asked| asked.body.to_string()).collect();
+        // A summary may be asked for beside the request that is too large.
+        let [_, _, refused, _, last] = turns.as_slice() else { panic!("{wire}: {} requests", turns.len()) };
         assert!(last.contains("Make the parser work.") && last.contains("The file of c4"), "{wire}");
         assert!(!last.contains("first answer goes on with line 100"), "{wire}: it was covered");
-        assert!(
-            last.len() < asked[2].body.to_string().len(),
-            "{wire}: it is smaller than what was too large"
-        );
+        assert!(last.len() < refused.len(), "{wire}: it is smaller than what was too large");
         let each = ["c1", "c2", "c3", "c4"]
             .map(|id| format!("{id} {}", editor.ran.iter().filter(|ran| *ran == id).count()))
             .join(" ");

@@ -31,7 +31,7 @@ fn open(client: &mut Client, session: &str) -> (Value, Value) {
     let opened = client.call("session/open", params).expect("it opens")["snapshot"].take();
     let asked = start(client, session, "Hello.");
     client.respond(&asked["id"], said("Hello to you."));
-    wait_state(client, session, "completed");
+    wait_state(client, session, "idle");
     (opened, start(client, session, "Write a long text."))
 }
 
@@ -117,9 +117,9 @@ fn stalled_client_costs_little_memory_and_catches_up() {
     // Numbers continue after the snapshot's.
     stream(&mut client, &asked, "the end.");
     client.respond(&asked["id"], json!({}));
-    wait_state(&mut client, "flooded", "completed");
+    wait_state(&mut client, "flooded", "idle");
     client.respond(&asked_next["id"], said("That is all."));
-    wait_state(&mut client, "other", "completed");
+    wait_state(&mut client, "other", "idle");
 
     let events = client.events();
     let told_of = events.iter().filter(|event| event["type"] == "streamDelta").count();

@@ -120,7 +120,7 @@ pub fn next(editor: &mut Editor, params: Value) -> String {
     let rendered = editor.call("prompt/render", all);
     assert_eq!(rendered["metadata"], json!({}), "nothing new is made");
     assert_eq!(rendered["diagnostics"], json!([]));
-    assert!(rendered.get("fork").is_none(), "{rendered}");
+    assert!(rendered.get("revision").is_none(), "{rendered}");
     bytes(&rendered["messages"])
 }
 
@@ -290,6 +290,18 @@ fn no_summary_can_be_made(model: &Value) {
     assert!(messages.contains(&json!(read_by("c2")).to_string()), "the newest round is whole");
     assert_eq!(editor.asked.len(), 2, "full, then simple");
     assert!(rendered["metadata"]["summary"]["text"].as_str().is_some_and(|text| text.contains("src/c1.rs")));
+
+    // The same prompt carries the same marks, in this process and in the next one.
+    let again = json!({ "sessionId": "e", "model": model });
+    assert_eq!(editor.call("prompt/render", again.clone())["messages"], rendered["messages"]);
+    editor.kill();
+    let mut editor = Editor::start(&folder, Value::Null);
+    assert_eq!(editor.call("prompt/render", again)["messages"], rendered["messages"]);
+    assert_eq!(editor.asked.len(), 0);
+    // One that has something new carries them again.
+    turn.goes_on(&answers()[2]);
+    let next = editor.call("prompt/render", turn.params());
+    assert!(next["messages"].to_string().contains("cacheBreakpoint"), "{next}");
 }
 
 #[test]
@@ -358,7 +370,7 @@ fn variables_and_notebooks_stay_as_first_rendered() {
         let later = editor.call("prompt/render", params);
         assert_eq!(request(&later), request(&first));
         assert!(later["messages"].to_string().contains(&json!(read_by("c1")).to_string()));
-        assert!(later.get("fork").is_none() && later["diagnostics"] == json!([]), "{later}");
+        assert!(later.get("revision").is_none() && later["diagnostics"] == json!([]), "{later}");
     }
     // Nor does the next request.
     let next = next(&mut editor, json!({}));

@@ -46,15 +46,12 @@ fn turn(client: &mut Client, call: &str) {
     client.respond(&invoked["id"], json!({ "content": "It is read." }));
     let request = asked(client);
     client.respond(&request["id"], said("That is what it says."));
-    wait_state(client, "s", "completed");
+    wait_state(client, "s", "idle");
 }
 
-/// The parts of a snapshot that do not depend on the process. The idle state of a session that only imported
-/// a history is not stored.
+/// The parts of a snapshot that do not depend on the process.
 fn shared(mut snapshot: Value) -> Value {
-    let is_resting = ["idle", "completed"].map(Value::from).contains(&snapshot["state"]);
-    let only_took_in = is_resting && !snapshot["messages"].to_string().contains("toolCall");
-    for field in ["stream", "seq", "heldBy"].into_iter().chain(only_took_in.then_some("state")) {
+    for field in ["stream", "seq", "heldBy"] {
         snapshot[field] = Value::Null;
     }
     snapshot
@@ -175,7 +172,7 @@ fn follower_equals_writer_and_continues_after_its_close() {
     view.take_all(&follower.events());
     assert_ne!(free["params"]["stream"], view.shown["stream"]);
     assert_eq!(told(&view.shown), told(&shown));
-    assert_eq!(shown["state"], "completed");
+    assert_eq!(shown["state"], "idle");
     // Now the first process can follow.
     let other = follow(&mut writer);
     assert_eq!(other["heldBy"]["pid"], follower.pid());
@@ -236,7 +233,7 @@ fn follower_continues_when_the_writer_is_killed() {
     assert_eq!(writer.wait_exit(), None);
     follower.wait_notification("the snapshot of a session that nobody runs", |frame| {
         let snapshot = &frame["params"]["snapshot"];
-        is_event(frame, "snapshot") && snapshot.get("heldBy").is_none() && snapshot["state"] == "idle"
+        is_event(frame, "snapshot") && snapshot.get("heldBy").is_none() && snapshot["state"] == "error"
     });
     turn(&mut follower, "c2");
     let shown = fresh(&mut follower);
@@ -281,4 +278,108 @@ fn list_is_notified_of_changes_by_another_process() {
     });
     writer.call("session/delete", json!({ "sessionId": "s" })).expect("it goes");
     changed("its end", &|params| params["deleted"] == json!(["s"]));
+}
+
+/// A list shows which session needs its user, whichever process runs it, also after a restart.
+#[test]
+fn list_shows_the_state_of_each_session() {
+    let folder = Folder::new();
+    let mut writer = folder.serve(Start::new(Wire::Pipes));
+    let mut reader = folder.serve(Start::new(Wire::Pipes));
+    let listed = |client: &mut Client| {
+        let list = client.call("session/list", json!({ "workspaceFolder": "/w" })).expect("a list");
+        list["sessions"][0]["state"].clone()
+    };
+    let tools = json!([{ "name": "read", "policy": "ask" }, { "name": "finish", "endsTurn": "completed" }]);
+    open(&mut writer, &json!({ "tools": tools }));
+    writer.call("turn/start", json!({ "sessionId": "s", "content": "Read it." })).expect("it starts");
+    let request = asked(&mut writer);
+    assert_eq!(listed(&mut reader), "generating");
+    writer.respond(&request["id"], calls("c1", "read", "{}"));
+    writer.wait_notification("the pause in the list", |frame| {
+        frame["method"] == "sessions/changed" && frame["params"]["updated"][0]["state"] == "paused"
+    });
+    assert_eq!(listed(&mut reader), "paused");
+    drop(writer);
+    assert_eq!(listed(&mut reader), "paused", "it waits for whoever opens it");
+
+    let mut writer = folder.serve(Start::new(Wire::Pipes));
+    open(&mut writer, &json!({ "tools": tools }));
+    let decisions = json!([{ "toolCallId": "c1", "decision": "approve" }]);
+    writer.call("tool/decide", json!({ "sessionId": "s", "decisions": decisions })).expect("it is decided");
+    writer.wait_notification("its end in the list", |frame| {
+        frame["method"] == "sessions/changed" && frame["params"]["updated"][0]["state"] == "waitingIde"
+    });
+    let invoked = writer.wait_request("tool/invoke");
+    assert_eq!(listed(&mut reader), "waitingIde");
+    writer.respond(&invoked["id"], json!({ "content": "It is read." }));
+    let request = asked(&mut writer);
+    writer.respond(&request["id"], said("That is what it says."));
+    wait_state(&mut writer, "s", "idle");
+    assert_eq!(listed(&mut reader), "idle", "an answer finishes no work");
+
+    writer.call("turn/start", json!({ "sessionId": "s", "content": "Finish." })).expect("it starts");
+    let request = asked(&mut writer);
+    writer.respond(&request["id"], calls("c2", "finish", "{}"));
+    let invoked = writer.wait_request("tool/invoke");
+    writer.respond(&invoked["id"], json!({ "content": "It is done." }));
+    wait_state(&mut writer, "s", "completed");
+    assert_eq!(listed(&mut reader), "completed");
+    writer.call("session/close", json!({ "sessionId": "s" })).expect("it closes");
+    assert_eq!(open(&mut writer, &json!({ "tools": tools }))["state"], "completed");
+
+    // After an edit nothing is completed, in no process.
+    let edit = json!({ "sessionId": "s", "index": 0, "content": "Read another." });
+    writer.call("message/update", edit).expect("it is changed");
+    assert_eq!(listed(&mut reader), "idle");
+    writer.call("session/close", json!({ "sessionId": "s" })).expect("it closes");
+    assert_eq!(open(&mut writer, &json!({}))["state"], "idle");
+
+    // A turn whose process is gone runs no more.
+    writer.call("turn/start", json!({ "sessionId": "s", "content": "Go on." })).expect("it starts");
+    asked(&mut writer);
+    assert_eq!(listed(&mut reader), "generating");
+    writer.kill();
+    // No commit shows that.
+    reader.wait_notification("the failed turn in the list", |frame| {
+        let params = &frame["params"];
+        frame["method"] == "sessions/changed" && params["updated"][0]["state"] == "error"
+    });
+    assert_eq!(listed(&mut reader), "error");
+    assert_eq!(open(&mut reader, &json!({}))["state"], "error", "as the list says");
+}
+
+/// A fork waits for its first request, however the turn ended that it was copied from.
+#[test]
+fn forks_are_listed_idle_before_they_are_opened() {
+    let folder = Folder::new();
+    let mut client = folder.serve(Start::new(Wire::Pipes));
+    open(&mut client, &json!({ "tools": [{ "name": "finish", "endsTurn": "completed" }] }));
+    client.call("turn/start", json!({ "sessionId": "s", "content": "Finish." })).expect("it starts");
+    let request = asked(&mut client);
+    client.respond(&request["id"], calls("c1", "finish", "{}"));
+    let invoked = client.wait_request("tool/invoke");
+    client.respond(&invoked["id"], json!({ "content": "It is done." }));
+    wait_state(&mut client, "s", "completed");
+    client.call("session/fork", json!({ "sessionId": "s" })).expect("a fork");
+    client
+        .call("message/update", json!({ "sessionId": "s", "index": 0, "content": "Go on." }))
+        .expect("an edit");
+    let list = client.call("session/list", json!({ "workspaceFolder": "/w" })).expect("a list");
+    let states: Vec<&Value> =
+        list["sessions"].as_array().expect("sessions").iter().map(|row| &row["state"]).collect();
+    assert_eq!(states, [&json!("idle"); 2], "{list:#}");
+    let made: Vec<Value> = client
+        .frames()
+        .iter()
+        .filter(|frame| frame["method"] == "sessions/changed")
+        .flat_map(|frame| frame["params"]["created"].as_array().cloned().unwrap_or_default())
+        .map(|row| row["state"].clone())
+        .collect();
+    assert_eq!(made, [json!("idle"), json!("idle")]);
+    let copies = list["sessions"].as_array().expect("sessions").iter().map(|row| row["sessionId"].clone());
+    for id in copies.collect::<Vec<_>>() {
+        let opened = client.call("session/open", json!({ "workspaceFolder": "/w", "sessionId": id }));
+        assert_eq!(opened.expect("it opens")["snapshot"]["state"], "idle", "{id}");
+    }
 }

@@ -99,6 +99,26 @@ fn instructions_stay_and_changes_are_announced_once() {
     assert_eq!(count(&anew, "Use what you like."), 1);
 }
 
+/// The files come with code from anybody; a user who trusts the folder later gets them with the next request.
+#[test]
+fn workspace_that_is_not_trusted_instructs_and_sets_nothing() {
+    let ground = Workspace::new("instructions-untrusted");
+    ground.write("AGENTS.md", "Use tabs, always.\n");
+    ground.write(".threadhold/config.toml", "threshold = 0.5\n");
+    let mut editor = ground.start(json!({ "workspaceTrusted": false }));
+    let opened = ground.open(&mut editor, "s");
+    assert_eq!(opened["snapshot"]["settings"].get("threshold"), None, "{opened}");
+    let first = asked(&mut editor, "s", "Go.");
+    assert_eq!(count(&first, "Use tabs"), 0, "{first}");
+    let trusted = json!({ "settings": { "threadhold": { "workspaceTrusted": true } } });
+    editor.client.notify("workspace/didChangeConfiguration", trusted);
+    let second = asked(&mut editor, "s", "Go on.");
+    assert_eq!(count(&second, "Use tabs"), 1, "{second}");
+    assert_eq!(second[0]["parts"], first[0]["parts"], "what was sent stays");
+    let found = ground.open(&mut editor, "s");
+    assert_eq!(found["snapshot"]["settings"]["threshold"], 0.5, "{found}");
+}
+
 /// At a compaction, where the start of the prompt may change, announced changes enter the system text.
 #[test]
 fn announced_changes_enter_the_system_text_at_compaction() {

@@ -243,7 +243,7 @@ fn results_decisions_and_cancels_are_accepted_above_the_limit() {
     assert_eq!(next["params"]["purpose"], "turn");
     stream(&mut client, &next, "It is there.");
     client.respond(&next["id"], json!({}));
-    super::ground::wait_state(&mut client, "tool", "completed");
+    super::ground::wait_state(&mut client, "tool", "idle");
     for (_, response) in finish(&mut client, &asked, &renders) {
         assert!(response.get("result").is_some(), "{response}");
     }

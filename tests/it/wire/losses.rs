@@ -95,17 +95,20 @@ fn every_cut_of_every_prompt_is_recalled_byte_for_byte() {
     editor.kill();
     let mut editor = Editor::start(&folder, settings(4_000));
     editor.open("s", None);
+    editor.answers.extend([calls("I look.", ["c6-0"]), says("Seen.")]);
+    editor.turn(json!({ "sessionId": "s", "content": "Request 6." }));
     assert!(check(&mut editor, "s") > 0);
-    // An edited message keeps its old id in the fork that the edit leaves.
+    // An edited message keeps its old id and text in the revision that the edit leaves, and only there.
     let before = said(&mut editor, "s");
     let (id, text) = before.iter().find(|(_, text)| text.starts_with("Request 2.")).expect("the request");
     let id = id.trim_matches('"');
     let edit = json!({ "sessionId": "s", "messageId": id, "content": "Said otherwise." });
-    let fork = editor.call("message/update", edit)["fork"].take();
-    let fork = fork.as_str().expect("a fork").to_owned();
+    let revision = editor.call("message/update", edit)["revision"].take();
     assert_eq!(recalled(&mut editor, "s", id).0, "Said otherwise.");
-    editor.call("session/open", json!({ "workspaceFolder": "/code/parser", "sessionId": fork }));
-    assert_eq!(&recalled(&mut editor, &fork, id).0, text);
+    let kept = editor.call("session/messages", json!({ "sessionId": revision, "limit": 500 }));
+    let messages = kept["messages"].as_array().expect("messages");
+    let kept = messages.iter().find(|message| message["id"] == id).expect("the old message");
+    assert_eq!(kept["parts"][0]["text"], json!(text));
 }
 
 /// All pages of a session's ledger.
@@ -173,6 +176,7 @@ fn shortened_result_says_how_to_recall_the_rest() {
         let mut settings = settings(6_000);
         settings["ownTools"] = own;
         settings["maxToolResultTokens"] = json!(1500);
+        settings["limitHistory"] = json!("shortenResults");
         let mut editor = Editor::start(&folder, settings);
         editor.open("s", None);
         for n in 0..8 {

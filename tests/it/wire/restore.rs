@@ -364,6 +364,6 @@ fn a_client_that_lost_an_event_catches_up() {
         .map(|event| &event["message"])
         .collect();
     assert_eq!(snapshot["messages"], json!(added));
-    assert_eq!(snapshot["state"], "completed");
+    assert_eq!(snapshot["state"], "idle");
     assert!(snapshot["summary"].as_str().is_some_and(|summary| summary.contains(NARRATIVE)));
 }

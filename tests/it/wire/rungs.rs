@@ -40,7 +40,7 @@ fn rungs() -> Vec<Rung> {
         name,
         settings,
         summaries,
-        answers: rounds(4, 70),
+        answers: rounds(4, 66),
         made: (made, exceeded),
         asked: asked..=asked,
     };
@@ -51,8 +51,7 @@ fn rungs() -> Vec<Rung> {
         rung("failed", rounds_policy(&json!({})), Summaries::Failing, "ledger", 2),
         // A full summary that is too large is requested once more.
         rung("too large", rounds_policy(&json!({})), Summaries::TooLong, "ledger", 3),
-        // So much is kept that the turn reaches the limit twice.
-        rung("summary in a system message", json!({ "policy": "lastMessages" }), good, "full", 2),
+        rung("summary in a system message", json!({ "policy": "lastMessages" }), good, "full", 1),
         rung("summary in the system text", json!({ "policy": "systemTail" }), good, "full", 1),
         Rung {
             answers: vec![

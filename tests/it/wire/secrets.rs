@@ -108,7 +108,7 @@ fn converse(client: &mut Client) {
     client.respond(&invoked["id"], json!({ "content": { "type": secret("bad-tool-answer") } }));
     let asked = client.wait_request("model/complete");
     client.respond(&asked["id"], said(&secret("answer")));
-    wait_state(client, "s", "completed");
+    wait_state(client, "s", "idle");
 
     turn(client, &json!("Again."), vec![Err(secret("model-error"))]);
     wait_state(client, "s", "error");
@@ -121,7 +121,7 @@ fn converse(client: &mut Client) {
         (1200, vec![Ok(said(&SUMMARY.replace("Good.", &secret("summary"))))]),
     ] {
         turn(client, &json!([{ "type": "text", "text": "Go on." }]), vec![Ok(said(&words("much", tokens)))]);
-        wait_state(client, "s", "completed");
+        wait_state(client, "s", "idle");
         let compact = json!({ "sessionId": "s", "focus": secret("focus") });
         let compact = client.request("context/compact", compact);
         for answer in answers {

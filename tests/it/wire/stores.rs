@@ -1,6 +1,6 @@
 //! Stores that affect a client: opened late, impossible to open, or written by a newer version.
 
-use super::client::{Client, Wire};
+use super::client::{Client, Start, Wire};
 use super::script::{Editor, Folder, says};
 use rusqlite::Connection;
 use serde_json::{Value, json};
@@ -126,4 +126,91 @@ fn unwritable_folder_is_reported() {
     // Once the folder can be created, the same process continues.
     fs::remove_file(&file).expect("the file can be removed");
     client.call("session/open", open()).expect("a session opens");
+}
+
+/// An id names one session of one folder: no request shows or changes the chat of another one.
+#[test]
+fn session_of_another_folder_is_refused() {
+    let folder = Folder::new("stores-other-folder");
+    for shared in [false, true] {
+        let store = folder.path().join(if shared { "shared" } else { "each" });
+        let start = || {
+            let mut client =
+                Start::new(Wire::Pipes).variable("XDG_DATA_HOME", &store.display().to_string()).start();
+            let storage = if shared { json!({ "path": store }) } else { json!({}) };
+            let threadhold = json!({ "protocolVersion": 1, "storage": storage });
+            client.initialize(
+                json!({ "capabilities": {}, "initializationOptions": { "threadhold": threadhold } }),
+            );
+            client
+        };
+        let open = |client: &mut Client, of: &str| {
+            let history = json!([{ "request": format!("secret of {of}"), "rounds": [] }]);
+            let params =
+                json!({ "workspaceFolder": of, "sessionId": "s", "driver": "editor", "history": history });
+            client.call("session/open", params)
+        };
+        let mut client = start();
+        open(&mut client, "/a").expect("it opens");
+        for (method, more) in [
+            ("session/open", json!({})),
+            ("session/takeOver", json!({})),
+            ("session/messages", json!({})),
+            ("prompt/render", json!({ "input": { "content": "And now?" } })),
+        ] {
+            let mut params = json!({ "workspaceFolder": "/b", "sessionId": "s" });
+            params.as_object_mut().expect("an object").extend(more.as_object().cloned().expect("an object"));
+            let answer = client.call(method, params);
+            assert!(!format!("{answer:?}").contains("secret of"), "{method}: {answer:?}");
+            assert!(answer.is_err() || method == "session/messages", "{method}: {answer:?}");
+        }
+        drop(client);
+        // Once it is closed, a folder with a store of its own has its own session.
+        let mut client = start();
+        assert_eq!(open(&mut client, "/b").is_err(), shared);
+        let listed = client.call("session/list", json!({ "workspaceFolder": "/a" })).expect("a list");
+        assert_eq!(listed["sessions"][0]["messages"], 1, "{listed}");
+    }
+}
+
+/// A damaged row costs its own words, and nothing else: neither those behind it nor the turns to come.
+#[test]
+fn damaged_last_message_has_a_note_and_turns_go_on() {
+    let folder = Folder::new("stores-damaged-row");
+    let mut editor = Editor::start(&folder, Value::Null);
+    editor.open("s", None);
+    for request in ["first request", "second request"] {
+        editor.turn(json!({ "sessionId": "s", "content": request }));
+    }
+    editor.kill();
+    let base = || Connection::open(folder.path().join("threadhold.db")).expect("a store");
+    let changed = "UPDATE chat_messages SET body = replace(body, 'done', 'gone') WHERE ord = 3";
+    assert_eq!(base().execute(changed, []), Ok(1));
+    let row = || {
+        base().query_row("SELECT body FROM chat_messages WHERE ord = 3", [], |row| row.get::<_, String>(0))
+    };
+    let damaged = row().expect("a row");
+    let note = "This message could not be read from the store.";
+    let told = json!([{
+        "kind": "unreadableMessage",
+        "message": "message \"s/m3\" could not be read from the store; a note stands in its place",
+    }]);
+    for request in ["third request", "fourth request"] {
+        let mut editor = Editor::start(&folder, Value::Null);
+        let opened = editor.open("s", None);
+        let shown = &opened["snapshot"]["messages"][3];
+        assert_eq!((&shown["id"], &shown["role"]), (&json!("s/m3"), &json!("assistant")));
+        assert_eq!(shown["parts"], json!([{ "type": "text", "text": note }]));
+        assert_eq!(opened["restore"]["diagnostics"], told);
+        let ended = editor.turn(json!({ "sessionId": "s", "content": request }));
+        assert_eq!(ended["status"], "completed", "{ended}");
+        let asked = editor.asked_for("turn")[0]["messages"].to_string();
+        let places: Vec<_> = ["second request", note, request].iter().map(|text| asked.find(text)).collect();
+        assert!(places.iter().all(Option::is_some) && places.is_sorted(), "{asked}");
+        editor.kill();
+    }
+    assert_eq!(row(), Ok(damaged), "the row stays as it is");
+    let mut editor = Editor::start(&folder, Value::Null);
+    let opened = editor.open("s", None);
+    assert_eq!(opened["snapshot"]["messages"].as_array().map(Vec::len), Some(8));
 }

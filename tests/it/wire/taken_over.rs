@@ -26,7 +26,7 @@ fn answered(client: &mut Client, words: &str, answer: &str) {
     start(client, words).expect("it starts");
     let asked = client.wait_request("model/complete");
     client.respond(&asked["id"], said(answer));
-    wait_state(client, "s", "completed");
+    wait_state(client, "s", "idle");
 }
 
 /// Waits for the notices of a lost session: the take-over in its own stream, then a snapshot that it follows.

@@ -27,11 +27,10 @@ fn said(editor: &mut Editor, session: &str) -> Vec<String> {
     texts(&snapshot)
 }
 
-/// Forks of a session, newest first.
-fn forks(editor: &mut Editor, ground: &Workspace) -> Vec<Value> {
-    let listed = editor.call("session/list", json!({ "workspaceFolder": ground.work() }));
-    let all = listed["sessions"].as_array().cloned().unwrap_or_default();
-    all.into_iter().filter(|session| session["origin"] == "rewind").collect()
+/// Revisions of session `s`, newest first.
+fn revisions(editor: &mut Editor) -> Vec<Value> {
+    let history = editor.call("session/history", json!({ "sessionId": "s" }));
+    history["revisions"].as_array().cloned().unwrap_or_default()
 }
 
 #[test]
@@ -63,11 +62,11 @@ fn outside_change_is_applied_and_own_writes_are_ignored() {
     assert_eq!(texts(&now)[..3], ["What is 1?", "It is one.", "What is 2?"]);
     assert_eq!((&now["mode"], &now["messages"][2]["stars"]), (&json!("agent"), &json!(5)));
     assert_eq!(said(&mut editor, "s"), texts(&now));
-    let kept = forks(&mut editor, &ground);
+    let kept = revisions(&mut editor);
     assert_eq!(kept.len(), 1);
-    let fork = kept[0]["sessionId"].as_str().expect("an id").to_owned();
-    editor.call("session/open", json!({ "workspaceFolder": ground.work(), "sessionId": fork }));
-    assert_eq!(said(&mut editor, &fork)[1], "It is 1.");
+    assert_eq!((&kept[0]["cause"], &kept[0]["text"]), (&json!("file"), &json!("It is 1.")));
+    let before = editor.call("session/messages", json!({ "sessionId": kept[0]["revisionId"] }));
+    assert_eq!(texts(&before)[1], "It is 1.");
 
     // The end is replaced, in another program's format.
     let mut file = now;
@@ -85,7 +84,7 @@ fn outside_change_is_applied_and_own_writes_are_ignored() {
     assert_eq!(now["messages"][6]["by"], "hand");
     assert_eq!(now["mode"], "agent");
     assert_eq!(said(&mut editor, "s"), texts(&now));
-    assert_eq!(forks(&mut editor, &ground).len(), 2);
+    assert_eq!(revisions(&mut editor).len(), 2);
 
     // The session continues from there.
     ask(&mut editor, "s", "And six?");
@@ -137,7 +136,7 @@ fn change_between_processes_is_applied_on_opening() {
     editor.client.wait_notification("the cut", cut);
     ground.wait("s", "it written again", |file| file["version"].as_u64() > version);
     assert_eq!(said(&mut editor, "s"), ["Hello.", "It is done."]);
-    assert_eq!(forks(&mut editor, &ground).len(), 1);
+    assert_eq!(revisions(&mut editor).len(), 1);
 }
 
 #[test]
@@ -203,7 +202,7 @@ fn second_client_is_notified_of_new_and_changed_sessions() {
     first.event("what was said elsewhere", |event| {
         event["type"] == "messageAdded" && event["message"]["parts"][0]["text"] == "I go on."
     });
-    assert!(forks(&mut first, &ground).is_empty(), "nothing was taken away");
+    assert!(revisions(&mut first).is_empty(), "nothing was taken away");
     let version = file["version"].as_u64();
     ground.wait("s", "it written again", |file| file["version"].as_u64() > version);
     fs::remove_file(ground.file("s")).expect("it goes");

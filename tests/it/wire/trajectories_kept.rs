@@ -215,11 +215,13 @@ fn message_made_unreadable_in_the_file_stays() {
     file["messages"][1]["parts"] = json!(7);
     file["messages"][2] = json!({ "role": "user", "content": "Something else." });
     ground.write("s", &file);
-    let warned = editor.client.wait_notification("the fork", |frame| {
+    let warned = editor.client.wait_notification("the revision", |frame| {
         frame["params"]["message"].to_string().contains("has it as it was before")
     });
-    let fork = sessions(&mut editor, &ground).into_iter().find(|id| id != "s").expect("a fork");
-    assert!(warned.to_string().contains(&fork), "{warned}");
+    let history = editor.call("session/history", json!({ "sessionId": "s" }));
+    let revision = history["revisions"][0]["revisionId"].as_str().expect("a revision");
+    assert!(warned.to_string().contains(revision), "{warned}");
+    no_other_session(&mut editor, &ground);
 }
 
 /// In a process that never opened it, with settings that want no files.

@@ -92,7 +92,7 @@ fn one_key_sent_fifty_times_runs_one_turn() {
     assert_eq!(answers.len(), 1, "{answers:?}");
     let asked = client.wait_request("model/complete");
     client.respond(&asked["id"], said("said once"));
-    wait_state(&mut client, "s", "completed");
+    wait_state(&mut client, "s", "idle");
     let now = snapshot(&mut client, "s");
     let count = |name: &str| now[name].as_array().map(Vec::len);
     assert_eq!((count("messages"), count("turns"), count("queue")), (Some(2), Some(1), Some(0)), "{now}");
@@ -135,10 +135,10 @@ fn sixty_four_sessions_run_in_the_background_at_once() {
         client.respond(&request["id"], said(&format!("{name} did it")));
     }
     for name in &names {
-        wait_state(&mut client, name, "completed");
+        wait_state(&mut client, name, "idle");
     }
     client.respond(&foreground["id"], said("I did my part."));
-    wait_state(&mut client, "parent", "completed");
+    wait_state(&mut client, "parent", "idle");
 
     let mut told = BTreeSet::new();
     for message in snapshot(&mut client, "parent")["messages"].as_array().expect("messages") {

@@ -2,27 +2,34 @@
 //! arithmetic; the ladder chooses the rung and decides whether to accept the result.
 
 mod dropped;
+mod reported;
 
+use super::excerpts::{Past, Shown};
 use super::identifiers::{self, Place, Ranked, Seen};
 use super::known_tools::Kinds;
-use super::ledger::lines::List;
-use super::ledger::{Ledger, LedgerReader};
+use super::ledger::Ledger;
+use super::ledger::lines::{LedgerTokens, List};
+use super::ledger::reader::LedgerReader;
 use super::plan::{self, Aim, Keep, Room, Tail, UserWords};
 use super::policy::Policy;
 use super::record::{Action, Compaction, Mode, Span, Status, Strength, Trigger};
 use super::slice::Slice;
-use super::template::{BlockParts, RECALL, block, ledger_text};
+use super::template::{BlockParts, RECALL, block, escape, ledger_text};
 use crate::id::Ordinal;
-use crate::message::{Body, Message};
 use crate::prompt::segment::segments;
-use crate::prompt::{self, Source, limit};
+use crate::prompt::{self, Prompt, Source, limit};
 use crate::settings::PerMille;
-use crate::text::first_line;
 use crate::tokens::{PER_MESSAGE, TokenCount};
 use std::collections::{BTreeMap, BTreeSet};
 
 /// Number of passes that give unused tokens to the tail.
 const TAIL_PASSES: u32 = 4;
+/// Number of passes that fit excerpts to their tokens.
+const EXCERPT_PASSES: u32 = 4;
+/// Part of the space that names take at most beside their share, where excerpts left it.
+const UNUSED: u32 = 20;
+/// Tokens for the changed files in a small prompt, if that is at most a fifth of the free space.
+const LEAST_FOR_CHANGES: u32 = 800;
 /// Tokens for a block below which no model is asked: a smaller block has no room for a narrative beside its frame.
 const LEAST_SUMMARY: u32 = 200;
 
@@ -48,15 +55,18 @@ pub struct Inputs<'a> {
 pub struct Ingredients {
     /// The narrative: a new one, or that of the record in force.
     pub narrative: Option<String>,
-    /// Shortened results of the newest round, as rung 4 makes them.
+    /// `true` if the narrative was made from all that the block covers.
+    pub is_told: bool,
+    /// Shortened results and arguments of the newest round, as rung 4 makes them.
     pub newest: BTreeMap<Ordinal, Action>,
     /// `true` if only the user messages of the running turn are kept.
     pub gives_up: bool,
 }
 
 /// Contents of a block that do not depend on its tail; read once for all tails that are tried.
-struct Names<'a> {
+struct Material<'a> {
     ranked: Vec<Ranked<'a>>,
+    past: Past<'a>,
     ledger: LedgerReader<'a>,
 }
 
@@ -160,7 +170,7 @@ impl Inputs<'_> {
         let actions = previous.map(|record| record.actions.clone()).unwrap_or_default();
         let start = previous.map_or(Ordinal(0), Compaction::resume_at);
         let tail = Tail { start, actions, tokens: 0 };
-        self.filled(Mode::Dropped, &room, tail, &with, &self.names(slice, &with))
+        self.filled(Mode::Dropped, &room, tail, &with, &self.material(slice, &with, room.target))
     }
 
     /// Returns a record that covers the slice except a tail, with a block of all that fits; `None` if the target is
@@ -180,8 +190,14 @@ impl Inputs<'_> {
     ) -> Option<Compaction> {
         let room = self.room(slice, with)?;
         let made = self.within(mode, slice, told, with, &room);
-        if made.is_some() || self.aim == Aim::Room {
+        if made.is_some() {
             return made;
+        }
+        if self.aim == Aim::Room {
+            // Rounds since an earlier summary stay raw. It is still better used than made again.
+            return (told < slice.through)
+                .then(|| self.within(mode, slice, told, with, &room.widened()))
+                .flatten();
         }
         // A requested summary is accepted if the prompt shrinks at all.
         self.within(mode, slice, told, with, &self.room_of(slice, with, None)?)
@@ -198,7 +214,7 @@ impl Inputs<'_> {
         let room = self.room(slice, with)?;
         let room = Room { target: room.target.max(record.tokens_after), ..room };
         let tail = Tail { start: covers.to.next(), actions: record.actions.clone(), tokens: 0 };
-        self.filled(record.mode, &room, tail, with, &self.names(slice, with))
+        self.filled(record.mode, &room, tail, with, &self.material(slice, with, room.target))
     }
 
     fn within(
@@ -209,7 +225,7 @@ impl Inputs<'_> {
         with: &Ingredients,
         room: &Room,
     ) -> Option<Compaction> {
-        let names = self.names(slice, with);
+        let material = self.material(slice, with, room.target);
         let narrative = with.narrative.as_deref().map_or(0, |text| self.counter.count(text));
         let free = room.space.saturating_sub(narrative);
         let mut raw = self.policy.raw_tail.of(free);
@@ -219,7 +235,7 @@ impl Inputs<'_> {
             let words = &room.words;
             let tail = plan::tail(self.source, self.policy, slice, told, words, (raw, short), self.counter);
             let used = tail.tokens;
-            let Some(record) = self.filled(mode, room, tail, with, &names) else {
+            let Some(record) = self.filled(mode, room, tail, with, &material) else {
                 if best.is_some() || (raw, short) == (0, 0) {
                     break;
                 }
@@ -275,22 +291,36 @@ impl Inputs<'_> {
         let narrative = blank.narrative.as_deref().map(str::to_owned);
         let with = Ingredients { narrative, ..Ingredients::default() };
         let tail = Tail { start: resume, actions: with_older(&cut), tokens: 0 };
-        self.filled(Mode::LimitHistory, &room, tail, &with, &self.names(slice, &with))
+        self.filled(Mode::LimitHistory, &room, tail, &with, &self.material(slice, &with, room.target))
     }
 
-    /// Returns the identifiers of the slice, and of the newest results where those are shortened, and the ledger so
-    /// far. Identifiers that the prompt shows are filtered out later.
-    fn names(&self, slice: Slice, with: &Ingredients) -> Names<'_> {
+    /// Returns the identifiers of the slice, and of the newest results where those are shortened, the pieces for
+    /// excerpts and the ledger so far. What the prompt shows is filtered out later.
+    fn material(&self, slice: Slice, with: &Ingredients, target: u32) -> Material<'_> {
         let transcript = self.source.transcript;
         let last = with.newest.keys().next_back().copied().unwrap_or(slice.through);
-        Names { ranked: identifiers::rank(transcript, last.max(slice.through)), ledger: self.ledger_so_far() }
+        let sizes = (self.source.budget.limit, target);
+        Material {
+            ranked: identifiers::rank(transcript, last.max(slice.through)),
+            past: Past::read(transcript, slice.through, self.kinds(), &self.policy.excerpt_weights, sizes),
+            ledger: self.ledger_so_far(),
+        }
+    }
+
+    /// Tokens for the ledger. In a small prompt its share would not name the files that were changed.
+    fn ledger_tokens(&self, space: u32) -> LedgerTokens {
+        let all = self.policy.ledger.of(space);
+        LedgerTokens { all, changed: if all == 0 { 0 } else { LEAST_FOR_CHANGES.min(space / 5) } }
+    }
+
+    fn kinds(&self) -> Kinds<'_> {
+        Kinds { named: &self.policy.tool_kinds, declared: &self.source.fixed.tools }
     }
 
     /// Reads the ledger of the messages that the record in force hides; the reading can be continued.
     fn ledger_so_far(&self) -> LedgerReader<'_> {
         let transcript = self.source.transcript;
-        let kinds = Kinds { named: &self.policy.tool_kinds, declared: &self.source.fixed.tools };
-        let mut ledger = LedgerReader::new(transcript, Ordinal(0), kinds);
+        let mut ledger = LedgerReader::new(transcript, Ordinal(0), self.kinds());
         let span = transcript.in_force().and_then(|record| record.dropped.or(record.covers));
         if let Some(Span { to, .. }) = span {
             ledger.read_to(to);
@@ -305,7 +335,7 @@ impl Inputs<'_> {
         room: &Room,
         tail: Tail,
         with: &Ingredients,
-        names: &Names<'_>,
+        material: &Material<'_>,
     ) -> Option<Compaction> {
         let mut record = self.cut(mode, tail.start, &room.words);
         record.covers = record.dropped.take();
@@ -322,14 +352,23 @@ impl Inputs<'_> {
         };
         // Beside a long narrative the ledger gets at most half of the remaining tokens, the index the rest.
         let left = space.saturating_sub(self.weigh(&parts));
-        let most = self.policy.ledger.of(room.space).min(left / 2);
-        let lists = self.ledger_within(&mut parts, space, most, &names.ledger.clone().of(&record));
-        let ranked = identifiers::unseen(&names.ranked, &Seen::in_prompt(&without, &block(&parts)));
+        let most = self.ledger_tokens(room.space).min(left / 2);
+        let lists = self.ledger_within(&mut parts, space, most, &material.ledger.clone().of(&record));
+        let for_names = self.policy.identifiers.of(room.space);
+        let left = space.saturating_sub(self.weigh(&parts));
+        let most = left.saturating_sub(for_names).min(self.policy.excerpts.of(room.space));
+        let left = left.saturating_sub(self.excerpts_within(
+            &mut parts,
+            (&record, with.is_told),
+            &without,
+            most,
+            &material.past,
+        ));
+        let ranked = identifiers::unseen(&material.ranked, &Seen::in_prompt(&without, &block(&parts)));
         let lines = lists.iter().flat_map(|list| &list.lines);
-        let known: BTreeSet<Place> = lines.filter_map(|line| line.place.clone()).collect();
+        let known: BTreeSet<Place> = lines.flat_map(|line| line.places.iter().cloned()).collect();
         let without_names = parts.ledger.clone();
-        let mut for_index =
-            space.saturating_sub(self.weigh(&parts)).min(self.policy.identifiers.of(room.space));
+        let mut for_index = left.min(for_names + room.space / UNUSED);
         loop {
             if for_index > 0 {
                 let names = identifiers::index(&ranked, &known, for_index);
@@ -352,8 +391,14 @@ impl Inputs<'_> {
 
     /// Puts at most `most` tokens of the ledger into a block that must fit `space`. With less space: only the counts of
     /// its entries, or nothing.
-    fn ledger_within(&self, parts: &mut BlockParts, space: u32, most: u32, ledger: &Ledger) -> Vec<List> {
-        for tokens in [most, most / 2, most / 4, 0] {
+    fn ledger_within(
+        &self,
+        parts: &mut BlockParts,
+        space: u32,
+        most: LedgerTokens,
+        ledger: &Ledger,
+    ) -> Vec<List> {
+        for tokens in [most, most.part(2), most.part(4), LedgerTokens::default()] {
             let lists = ledger.shown(tokens, |line| self.counter.count(line));
             parts.ledger = ledger_text(&lists, &BTreeMap::new());
             if self.weigh(parts) <= space {
@@ -362,6 +407,32 @@ impl Inputs<'_> {
         }
         parts.ledger = String::new();
         Vec::new()
+    }
+
+    /// Puts excerpts of at most `most` tokens into a block, and returns how many they have.
+    fn excerpts_within(
+        &self,
+        parts: &mut BlockParts,
+        (record, is_told): (&Compaction, bool),
+        prompt: &Prompt,
+        most: u32,
+        past: &Past<'_>,
+    ) -> u32 {
+        let Some(span) = record.covers.filter(|_| most > 0) else { return 0 };
+        let shown = Shown::in_prompt(prompt);
+        let mut aim = most;
+        for _ in 0..EXCERPT_PASSES {
+            let excerpts = past.text(span.to.next(), &shown, is_told, aim);
+            // Pieces are sized by bytes; the text as a whole tells how many tokens that makes.
+            let made = self.counter.count(&escape(&excerpts));
+            if made <= most {
+                parts.excerpts = excerpts;
+                return made;
+            }
+            aim = u32::try_from(u64::from(aim) * u64::from(most) / u64::from(made)).unwrap_or(aim);
+            aim -= aim / 50;
+        }
+        0
     }
 
     fn weigh(&self, parts: &BlockParts) -> u32 {
@@ -411,37 +482,5 @@ impl Inputs<'_> {
             block_tokens: 0,
             ..blank
         }
-    }
-
-    /// Returns lines that name hidden user messages, in order; the oldest that do not fit share a line with their
-    /// range.
-    fn reported(&self, ords: &[Ordinal], tokens: u32) -> Vec<String> {
-        let line = |message: &std::sync::Arc<Message>| {
-            let texts: Vec<&str> = match &message.body {
-                Body::Tool(result) => result.user_words().into_iter().collect(),
-                body => body.texts().into_iter().map(|text| &**text).collect(),
-            };
-            let bytes: usize = texts.iter().map(|text| text.len()).sum();
-            let start = texts.first().map_or_else(String::new, |text| first_line(text, 80));
-            format!("- message {} ({bytes} bytes): {start}", message.ord)
-        };
-        let mut left = tokens;
-        let mut lines = Vec::new();
-        for message in ords.iter().rev().filter_map(|ord| self.source.transcript.message(*ord)) {
-            let line = line(message);
-            let weight = self.counter.count(&line) + 1;
-            if weight > left {
-                break;
-            }
-            left -= weight;
-            lines.push(line);
-        }
-        if let Some(rest) = ords.len().checked_sub(lines.len()).filter(|rest| *rest > 0) {
-            let last = ords.get(rest - 1).copied().unwrap_or_default();
-            let first = ords.first().copied().unwrap_or_default();
-            lines.push(format!("- {rest} more, from message {first} to {last}"));
-        }
-        lines.reverse();
-        lines
     }
 }

@@ -2,7 +2,7 @@
 //! their uses, grouped by origin. Names that look like secrets are left out.
 
 use super::ledger::lines::shown;
-use super::ledger::paths_in;
+use super::ledger::reader::paths_in;
 use super::secrets::{looks_secret, masked};
 use crate::id::Ordinal;
 use crate::message::about::About;
@@ -38,11 +38,34 @@ static IDENTIFIER: LazyLock<Regex> = LazyLock::new(|| {
 /// runs that are too short or too long for a name are skipped.
 pub fn identifiers(text: &str) -> impl Iterator<Item = &str> {
     let is_of_name = |c: char| c.is_ascii_alphanumeric() || matches!(c, '_' | '.' | '@' | '/' | '-');
-    text.split(move |c| !is_of_name(c))
-        .filter(|run| (LEAST_BYTES..=MOST_BYTES).contains(&run.len()))
+    // A line break that is written as an escape is no part of the word behind it, and the end of a tag is no path.
+    let (mut is_escape, mut is_tag) = (false, false);
+    let runs = text.split_inclusive(move |c| !is_of_name(c)).map(move |piece| {
+        let run = piece.trim_end_matches(move |c| !is_of_name(c));
+        let word = run.strip_prefix(['n', 'r', 't']).filter(|word| word.starts_with(char::is_uppercase));
+        let word = word.filter(|_| is_escape);
+        let tag = run.strip_prefix('/').filter(|name| is_tag && !name.contains('/'));
+        (is_escape, is_tag) = (piece.ends_with('\\'), piece.ends_with('<'));
+        word.or(tag).unwrap_or(run)
+    });
+    runs.filter(|run| (LEAST_BYTES..=MOST_BYTES).contains(&run.len()))
         .flat_map(|run| IDENTIFIER.find_iter(run))
-        .map(|found| found.as_str())
-        .filter(|id| id.len() >= LEAST_BYTES)
+        .map(|found| without_line(found.as_str()))
+        .filter(|id| id.len() >= LEAST_BYTES && !is_mode(id))
+}
+
+/// `true` for the end of the permissions that a list of files shows, which looks like a flag.
+fn is_mode(id: &str) -> bool {
+    id.starts_with("--") && id.ends_with('-')
+}
+
+/// A path without the number between hyphens with which a search shows lines around a match.
+fn without_line(id: &str) -> &str {
+    let number = id.strip_suffix('-').and_then(|rest| rest.rsplit_once('-'));
+    match number {
+        Some((path, line)) if !line.is_empty() && line.bytes().all(|byte| byte.is_ascii_digit()) => path,
+        _ => id,
+    }
 }
 
 /// Origin of an identifier.
@@ -102,8 +125,10 @@ const FADING: f64 = 80.0;
 pub(crate) const REACH: u32 = 2000;
 /// Factor for command-line flags: a flag is needed exactly or not at all.
 const FLAG: f64 = 2.0;
-/// Factor for text that is seldom a path: two words around a slash, a tag, an address.
+/// Factor for text that is seldom a name: two words around a slash, a tag, an address, a hash that only results show.
 const NOISE: f64 = 0.1;
+/// Factor for names that no user and no call used.
+const SEEN_ONLY: f64 = 0.35;
 /// Bytes per token of identifiers.
 const BYTES_PER_TOKEN: f64 = 3.6;
 
@@ -111,6 +136,8 @@ const BYTES_PER_TOKEN: f64 = 3.6;
 struct Use<'a> {
     weight: u32,
     last: usize,
+    /// `true` if the user or a call named it.
+    is_used: bool,
     place: Option<&'a Place>,
 }
 
@@ -126,6 +153,7 @@ pub(crate) fn rank(transcript: &Transcript, through: Ordinal) -> Vec<Ranked<'_>>
         for mention in mentions(message) {
             let entry = uses.entry(&mention.id).or_default();
             entry.weight += u32::from(mention.weight);
+            entry.is_used |= mention.weight >= BY_USER.min(BY_ARGUMENTS);
             entry.last = message.ord.index();
             entry.place = here.get(mention.call.map_or(0, usize::from)).or(entry.place);
         }
@@ -146,13 +174,21 @@ pub(crate) fn rank(transcript: &Transcript, through: Ordinal) -> Vec<Ranked<'_>>
 
 fn score(id: &str, used: &Use<'_>, now: usize) -> f64 {
     let age = now.saturating_sub(used.last) as f64;
+    let by_use = if used.is_used { 1.0 } else { SEEN_ONLY };
     let class = match id {
         _ if id.starts_with("--") && !id.contains('/') => FLAG,
         _ if is_noise(id) => NOISE,
+        // A log prints dozens of hashes, and a call takes up one of them.
+        _ if !used.is_used && is_hash(id) => NOISE,
         _ => 1.0,
     };
     let worth = (1.0 + f64::from(used.weight) / SATURATION).ln() / (1.0 + age / FADING).powi(2);
-    worth * class / (id.len() as f64 / BYTES_PER_TOKEN + 1.0)
+    worth * by_use * class / (id.len() as f64 / BYTES_PER_TOKEN + 1.0)
+}
+
+/// `true` for hexadecimal digits, decimal numbers included.
+fn is_hash(id: &str) -> bool {
+    id.bytes().all(|byte| byte.is_ascii_hexdigit()) && id.bytes().any(|byte| byte.is_ascii_digit())
 }
 
 fn is_noise(id: &str) -> bool {
@@ -274,4 +310,23 @@ pub fn index<'a>(
 /// Returns the entries of a ranking that are not in `seen`, in order.
 pub(crate) fn unseen<'a>(ranked: &'a [Ranked<'a>], seen: &Seen) -> Vec<&'a Ranked<'a>> {
     ranked.iter().filter(|entry| !seen.shows(entry.id)).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::identifiers;
+
+    #[test]
+    fn names_are_told_from_what_is_written_around_them() {
+        for (text, wanted) in [
+            ("see src/a.rs and parse_line()", vec!["src/a.rs", "parse_line"]),
+            (r"one\nSourceFile", vec!["SourceFile"]),
+            ("<user_name>x</user_name> </command-name>", vec!["user_name", "user_name"]),
+            ("src/a.rs-27- fn main", vec!["src/a.rs"]),
+            ("sort </usr/lib/x", vec!["/usr/lib/x"]),
+            ("-rw-r--r-- 1 me staff 120 a.txt --follow", vec!["a.txt", "--follow"]),
+        ] {
+            assert_eq!(identifiers(text).collect::<Vec<_>>(), wanted, "{text}");
+        }
+    }
 }

@@ -4,6 +4,7 @@
 use crate::message::about::About;
 use crate::prompt::item::{Tool, ToolKind};
 use crate::text::looks_like;
+use shell::Effect;
 use std::borrow::Cow;
 
 /// A tool of known editors and agents.
@@ -69,6 +70,8 @@ const TABLE: &[Known] = &[
     known("read_file", ToolKind::Read),
     known("read_files", ToolKind::Read),
     known("read_text_file", ToolKind::Read),
+    known("remove_file", ToolKind::Write),
+    known("rename_file", ToolKind::Write),
     known("replace_in_file", ToolKind::Write),
     known("replace_string_in_file", ToolKind::Write),
     known("run_commands", ToolKind::Run),
@@ -104,6 +107,12 @@ const LOOKING: &[(&str, &[&str])] =
 const WHOLE: &[&str] =
     &["copilot_createfile", "create", "create_file", "write", "write_file", "write_to_file"];
 const WHOLE_COMMANDS: &[&str] = &["create"];
+
+/// Tools that make a file that was not there, and those that delete or move one, or make a folder.
+const CREATE: &[&str] = &["copilot_createfile", "create_file"];
+const DELETE: &[&str] = &["delete_file", "remove_file"];
+const MOVE: &[&str] = &["move_file", "rename_file"];
+const FOLDER: &[&str] = &["create_directory"];
 
 /// Tools that run a notebook cell.
 const RUN_CELLS: &[&str] = &["copilot_runnotebookcell", "run_notebook_cell", "runnotebookcell"];
@@ -152,6 +161,39 @@ pub(crate) fn writes_whole(name: &str, about: &About) -> bool {
     let plain = plain(name);
     let is_whole_command = || about.command.as_deref().is_some_and(|word| WHOLE_COMMANDS.contains(&word));
     WHOLE.contains(&plain.as_str()) || (LOOKING.iter().any(|(tool, _)| *tool == plain) && is_whole_command())
+}
+
+/// Returns what a successful call of a tool of kind `Write` does to its files.
+pub(crate) fn changes<'a>(name: &str, about: &'a About) -> Cow<'a, [Effect]> {
+    let effect = |kind: shell::Kind, path: &str, from: Option<&String>| Effect {
+        kind,
+        path: path.to_owned(),
+        from: from.cloned(),
+        if_folder: None,
+        is_pattern: false,
+        is_certain: true,
+    };
+    let kind = change(name, about);
+    match (&about.moved, &about.command) {
+        (Some((from, to)), _) if kind == shell::Kind::Move => vec![effect(kind, to, Some(from))].into(),
+        // A patch says of each file what it does to it.
+        (_, None) if !about.effects().effects.is_empty() => about.effects().effects.as_slice().into(),
+        _ => about.paths.iter().map(|path| effect(kind, path, None)).collect(),
+    }
+}
+
+fn change(name: &str, about: &About) -> shell::Kind {
+    let plain = plain(name);
+    let is = |names: &[&str]| names.contains(&plain.as_str());
+    let is_editor = LOOKING.iter().any(|(tool, _)| *tool == plain);
+    let is_create = about.command.as_deref().is_some_and(|word| WHOLE_COMMANDS.contains(&word));
+    match () {
+        () if is(CREATE) || (is_editor && is_create) => shell::Kind::Create,
+        () if is(DELETE) => shell::Kind::Delete,
+        () if is(MOVE) => shell::Kind::Move,
+        () if is(FOLDER) => shell::Kind::MakeFolder,
+        () => shell::Kind::Write,
+    }
 }
 
 /// `true` if the tool runs a notebook cell.

@@ -196,7 +196,8 @@ pub fn edited(inputs: Inputs<'_>, record: &Compaction, text: &str) -> Result<Com
         return Err(Refusal::TooLarge { tokens, most }.to_string());
     }
     let slice = slice::slice(inputs.source, inputs.policy).map_err(|nothing| nothing.reason())?;
-    let with = Ingredients { narrative: Some(text.trim().to_owned()), ..Ingredients::default() };
+    let with =
+        Ingredients { narrative: Some(text.trim().to_owned()), is_told: true, ..Ingredients::default() };
     let made = inputs.with_same_span(record, covers, slice, &with);
     let made = made.ok_or("the prompt would not reach its target")?;
     Ok(Compaction {

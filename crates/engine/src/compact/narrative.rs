@@ -7,6 +7,42 @@ use std::borrow::Cow;
 
 /// Elements that may hold the narrative; the first is the one that is asked for.
 const SUMMARY_TAGS: [&str; 2] = ["summary", BLOCK_TAG];
+/// Headings that models write in place of a requested one, with that one, in lower case.
+const LIKE: &[(&str, &str)] = &[
+    ("primary request and intent", "## Goal"),
+    ("primary request", "## Goal"),
+    ("request", "## Goal"),
+    ("task", "## Goal"),
+    ("objective", "## Goal"),
+    ("goals", "## Goal"),
+    ("requirements", "## Constraints"),
+    ("constraints and corrections", "## Constraints"),
+    ("user constraints", "## Constraints"),
+    ("user feedback", "## Constraints"),
+    ("key decisions", "## Decisions"),
+    ("decisions made", "## Decisions"),
+    ("key findings", "## Findings"),
+    ("key technical concepts", "## Findings"),
+    ("discoveries", "## Findings"),
+    ("errors and fixes", "## Dead ends"),
+    ("errors and dead ends", "## Dead ends"),
+    ("failed approaches", "## Dead ends"),
+    ("errors", "## Dead ends"),
+    ("current state", "## State"),
+    ("status", "## State"),
+    ("progress", "## State"),
+    ("done", "## State"),
+    ("current work", "## In progress"),
+    ("current task", "## In progress"),
+    ("next", "## Next steps"),
+    ("next step", "## Next steps"),
+    ("optional next step", "## Next steps"),
+    ("pending tasks", "## Next steps"),
+    ("remaining work", "## Next steps"),
+    ("todo", "## Next steps"),
+    ("open issues", "## Open questions"),
+    ("questions", "## Open questions"),
+];
 /// Summary elements, then the elements in which models think before they answer.
 const OUTER_TAGS: [&str; 7] =
     [SUMMARY_TAGS[0], SUMMARY_TAGS[1], "analysis", "thinking", "think", "reasoning", "scratchpad"];
@@ -215,7 +251,24 @@ fn section(line: &str) -> Option<&'static str> {
         return None;
     }
     let name = name.replace(['-', '_'], " ");
-    SECTIONS.iter().copied().find(|known| known.trim_start_matches("## ").eq_ignore_ascii_case(&name))
+    named(&name)
+}
+
+/// Returns the section that a heading names, by its own or a similar name.
+fn named(name: &str) -> Option<&'static str> {
+    let own =
+        SECTIONS.iter().copied().find(|known| known.trim_start_matches("## ").eq_ignore_ascii_case(name));
+    own.or_else(|| LIKE.iter().find(|(like, _)| like.eq_ignore_ascii_case(name)).map(|(_, own)| *own))
+}
+
+/// Returns the section and the text of a line that has both: a bold name, then text.
+fn section_with_text(line: &str) -> Option<(&'static str, &str)> {
+    let bold = line.trim_start_matches(['-', '*', ' ', '\t']);
+    let is_bold = line.strip_suffix(bold).is_some_and(|marks| marks.ends_with("**"));
+    let (name, text) = bold.split_once("**").filter(|_| is_bold)?;
+    let text = text.trim_start_matches([':', ' ', '—', '-']);
+    let section = named(name.trim_matches([':', ' ']))?;
+    (!text.trim().is_empty()).then_some((section, text))
 }
 
 fn has_text(text: &str) -> bool {
@@ -228,7 +281,11 @@ fn with_headings(text: &str) -> String {
     let line = |(line, kind): (&str, Line<'_>)| match kind {
         Line::Section(section) => section.to_owned(),
         Line::Title(title) => format!("## {title}"),
-        Line::Heading | Line::Text(_) => line.to_owned(),
+        Line::Heading | Line::Text(false) => line.to_owned(),
+        Line::Text(true) => match section_with_text(line) {
+            Some((section, text)) => format!("{section}\n{text}"),
+            None => line.to_owned(),
+        },
     };
     lines(text).map(line).collect::<Vec<_>>().join("\n")
 }

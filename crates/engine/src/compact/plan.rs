@@ -130,6 +130,8 @@ pub struct Room {
     pub target: u32,
     /// `target` less `fixed`, in tokens.
     pub space: u32,
+    /// The space if the newest round did not count against the target.
+    pub widest: u32,
 }
 
 /// Purpose of a compaction.
@@ -172,6 +174,9 @@ impl Aim {
     }
 }
 
+/// Share of the space that block and tail keep however large the newest round is.
+const LEAST_LEFT: PerMille = PerMille::new(750);
+
 impl Room {
     /// Returns the budget with the free part of a prompt of `tokens` reduced to `share`, or by one token if that is
     /// `None`. The target never rises.
@@ -179,6 +184,11 @@ impl Room {
         let free = tokens.saturating_sub(self.fixed);
         let space = share.map_or(free.saturating_sub(1), |share| share.of(free)).min(self.space);
         Self { target: self.fixed + space, space, ..self }
+    }
+
+    /// Returns the budget in which the newest round does not count against the target.
+    pub fn widened(self) -> Self {
+        Self { target: self.fixed + self.widest, space: self.widest, ..self }
     }
 }
 
@@ -199,8 +209,12 @@ pub fn room(source: Source<'_>, policy: &Policy, through: Ordinal, after: u32, k
     words.reported.retain(|ord| !source.fixed.pins.holds(*ord));
     let fixed = before + words.tokens + after;
     let free = limit.checked_sub(fixed)?;
-    let space = policy.target_ratio.of(free);
-    Some(Room { through, words, fixed, target: fixed + space, space })
+    // The newest round counts against the target, so that a large one does not bring the next compaction close; block
+    // and tail keep most of what they would have if it did not count.
+    let target = policy.target_ratio.of(free + after);
+    let widest = policy.target_ratio.of(free);
+    let space = target.saturating_sub(after).max(LEAST_LEFT.of(widest));
+    Some(Room { through, words, fixed, target: fixed + space, space, widest })
 }
 
 /// Returns the tokens of the messages after the slice, as a prompt shows them: the newest round, and the current user

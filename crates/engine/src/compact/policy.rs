@@ -35,7 +35,8 @@ pub struct Policy {
     /// Triggers beside an overflow at render and a request of the user.
     pub triggers: Triggers,
     /// New tokens since the last compaction before a trigger other than an overflow starts another (hysteresis);
-    /// `None`: as many as lie between limit and target.
+    /// `None`: as many as lie between limit and target, and for triggers by count as many new turns or messages as their
+    /// count.
     #[serde(with = "values::count_or_auto")]
     pub min_new_tokens: Option<u32>,
     /// Failed summaries in a row after which no model is asked until enough is new. Steps without a model go on.
@@ -52,7 +53,8 @@ pub struct Policy {
     /// `true` if a request for a full summary carries the cache breakpoints of the prompt that it extends.
     #[serde(with = "values::keep_or_strip")]
     pub summary_breakpoints: bool,
-    /// Share of the tokens above what cannot be dropped that a prompt may fill after a compaction.
+    /// Share of the tokens above what cannot be dropped that a prompt may fill after a compaction. A large newest round
+    /// takes up to a quarter of it.
     #[serde(with = "values::share_above_0")]
     pub target_ratio: PerMille,
     /// Share of the limit that user messages of the covered span may take, byte for byte.
@@ -66,10 +68,16 @@ pub struct Policy {
     /// Share of the free space for older rounds with shortened results.
     #[serde(rename = "shortTailShare", with = "values::share")]
     pub short_tail: PerMille,
-    /// Share of the free space for the ledger, at most.
+    /// Share of the free space for the ledger, at most. Changed files get 800 tokens if that is more and at most a fifth
+    /// of the space.
     #[serde(rename = "ledgerShare", with = "values::share")]
     pub ledger: PerMille,
-    /// Share of the free space for the identifier index, at most.
+    /// Share of the free space for excerpts of the covered messages, at most.
+    #[serde(rename = "excerptShare", with = "values::share")]
+    pub excerpts: PerMille,
+    /// Weights by which excerpts are chosen.
+    pub excerpt_weights: ExcerptWeights,
+    /// Share of the free space for the identifier index. It is kept from excerpts, and what they leave is added.
     #[serde(rename = "identifierShare", with = "values::share")]
     pub identifiers: PerMille,
     /// Bytes of head and of tail of a shortened tool result.
@@ -78,6 +86,63 @@ pub struct Policy {
     /// Kinds of tools by name pattern, for tools that declare none or a wrong one.
     #[serde(with = "values::tool_kinds")]
     pub tool_kinds: ToolKinds,
+}
+
+/// Weights of pieces of the past. A piece's score is the weight of its kind, plus `near` if its file content stands near
+/// the end, less `age` times the logarithm of its age in messages, plus `named` per name that the assistant's newest texts
+/// have too, plus `quoted` per quoted phrase or figure, less `place` per piece before it in its text.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase", deny_unknown_fields)]
+pub struct ExcerptWeights {
+    /// New text of edits, and written files.
+    #[serde(with = "values::weight")]
+    pub edit: Weight,
+    /// Parts of files that were read.
+    #[serde(with = "values::weight")]
+    pub read: Weight,
+    /// Words of the assistant, and of the user where they are not kept whole.
+    #[serde(with = "values::weight")]
+    pub words: Weight,
+    /// Results of searches.
+    #[serde(with = "values::weight")]
+    pub search: Weight,
+    /// Other results, and arguments of calls.
+    #[serde(with = "values::weight")]
+    pub output: Weight,
+    /// Per natural logarithm of one more than the age in messages.
+    #[serde(with = "values::weight")]
+    pub age: Weight,
+    /// File content within `near_share` of the end.
+    #[serde(with = "values::weight")]
+    pub near: Weight,
+    /// Share of the prompt after a compaction that counts as near the end.
+    #[serde(with = "values::share")]
+    pub near_share: PerMille,
+    /// Per name that the assistant's newest texts have too, up to three.
+    #[serde(with = "values::weight")]
+    pub named: Weight,
+    /// Per quoted phrase or figure, up to four.
+    #[serde(with = "values::weight")]
+    pub quoted: Weight,
+    /// Per piece before it in its text, up to ten.
+    #[serde(with = "values::weight")]
+    pub place: Weight,
+}
+
+/// A weight in thousandths, so that policies compare as equal.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Weight(i32);
+
+impl Weight {
+    /// Creates a weight of this many thousandths.
+    pub const fn new(thousandths: i32) -> Self {
+        Self(thousandths)
+    }
+
+    /// Returns the weight as a number.
+    pub fn as_number(self) -> f64 {
+        f64::from(self.0) / 1000.0
+    }
 }
 
 /// Consent needed for a compaction that was not requested.

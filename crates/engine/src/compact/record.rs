@@ -125,7 +125,7 @@ pub struct Anchor {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub enum Action {
-    /// Shows this many bytes of the head and the tail of a tool result.
+    /// Shows this many bytes of the head and the tail of a tool result, or of each string of an answer's arguments.
     Shorten {
         /// Bytes of the head.
         head: u32,

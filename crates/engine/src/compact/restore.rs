@@ -7,7 +7,7 @@ use super::record::{
     Action, Anchor, Compaction, Mode, ModeRequested, Placement, Span, Status, Strength, Trigger,
 };
 use super::template::{BLOCK_CLOSE, BLOCK_OPEN, escape, stands_for_something};
-use crate::id::{CompactionId, Ordinal, RoundId};
+use crate::id::{CompactionId, Ordinal};
 use crate::tokens::{PER_MESSAGE, TokenCount};
 use crate::transcript::Transcript;
 use std::collections::{BTreeMap, BTreeSet};
@@ -17,6 +17,8 @@ use std::collections::{BTreeMap, BTreeSet};
 pub enum Verdict {
     /// Restored as a record, and in force.
     Restored(CompactionId),
+    /// Restored from its round and text, because the rest cannot be read for this reason.
+    FromText(CompactionId, String),
     /// The transcript has the record already.
     Already(CompactionId),
     /// The covered messages changed or are missing; not applied.
@@ -92,17 +94,19 @@ fn one(transcript: &mut Transcript, turn: usize, entry: &SummaryEntry, with: Res
     if entry.round_id.is_empty() && entry.text.is_empty() && entry.own.is_none() {
         return Verdict::Failure("marks a failed summary".into());
     }
-    let made = match &entry.own {
-        Some(own) => match own_part(own, &entry.text) {
-            Ok(own) => of_ours(transcript, turn, own),
-            // The text alone must not hide messages: the range is in the part that cannot be read.
-            Err(error) => Err(Verdict::Failure(format!("cannot be read: {error}"))),
-        },
-        None => of_others(transcript, turn, entry, with),
+    let own = entry.own.as_deref().map(|own| own_part(own, &entry.text));
+    let (made, damage) = match own {
+        Some(Ok(own)) => (of_ours(transcript, turn, own), None),
+        Some(Err(error)) if entry.round_id.is_empty() || entry.text.trim().is_empty() => {
+            return Verdict::Failure(format!("cannot be read: {error}"));
+        }
+        // A summary is only given a round if its text alone stands for everything before it.
+        Some(Err(error)) => (of_others(transcript, turn, entry, with), Some(error.to_string())),
+        None => (of_others(transcript, turn, entry, with), None),
     };
-    match made {
-        Ok(record) => write(transcript, record),
-        Err(verdict) => verdict,
+    match (made.map(|record| write(transcript, record)), damage) {
+        (Ok(Verdict::Restored(id)), Some(damage)) => Verdict::FromText(id, damage),
+        (Ok(verdict) | Err(verdict), _) => verdict,
     }
 }
 
@@ -132,10 +136,16 @@ fn of_ours(transcript: &Transcript, turn: usize, own: OwnPart) -> Result<Compact
             });
         }
     }
+    if record.covers.is_some() && record.block.trim().is_empty() {
+        // Its messages would be gone from the prompt without anything in their place.
+        return Err(Verdict::Failure("has no text; its messages stay as they were".into()));
+    }
     let at = anchored(transcript, &record.anchor).ok_or(Verdict::Orphan)?;
     let by = i64::from(at.0) - i64::from(record.anchor.ord.0);
     move_by(&mut record, by)
         .ok_or_else(|| Verdict::Stale("the session does not have its first message".into()))?;
+    // Its round may have another id here.
+    record.anchor = plan::anchor(transcript, record.anchor.ord);
     let head = record.newest_named();
     if head.is_some_and(|head| transcript.message(head).is_none()) {
         return Err(Verdict::Stale("it refers to messages that the session does not have".into()));
@@ -235,7 +245,7 @@ fn of_others(
     Ok(Compaction {
         id: transcript.next_compaction_id(),
         generation: transcript.generation(),
-        anchor: Anchor { round_id: RoundId::new(&entry.round_id), ..plan::anchor(transcript, through) },
+        anchor: plan::anchor(transcript, through),
         covers: cutting.span,
         dropped: None,
         source_hash,

@@ -45,7 +45,7 @@ const MASK: &str = "[secret]";
 static NAMED: LazyLock<Regex> = LazyLock::new(|| {
     Regex::new(concat!(
         r#"(?i)((?:passw(?:or)?d|passphrase|secret|token|credentials?|(?:api|access|private)[_-]?key)["']?\s{0,2}[=:]\s{0,2}["']?)"#,
-        r#"([^\s"',;&<]+)"#,
+        r#"([^\s"',;&<`]+)"#,
         r"|(--[a-z-]*(?:password|secret|token|key)\s+)([^\s-]\S*)",
         r"|((?:bearer|basic)\s+)([A-Za-z0-9_.~+/=-]{8,})",
         r"|(://[^\s/:@]*:)([^\s/@]+)@",
@@ -109,8 +109,9 @@ pub fn masked(text: &str) -> String {
             .into_iter()
             .find(|[name, _]| !name.is_empty())
             .unwrap_or_default();
-        // A count, as in `max_tokens: 12`, or a variable is no secret.
-        let is_plain = value.bytes().all(|byte| byte.is_ascii_digit()) || value.starts_with('$');
+        // A count, as in `max_tokens: 12`, or a variable is no secret, and neither is a word: "basic authentication".
+        let is_word = captures.get(5).is_some() && value.bytes().all(|byte| byte.is_ascii_lowercase());
+        let is_plain = value.bytes().all(|byte| byte.is_ascii_digit()) || value.starts_with('$') || is_word;
         let at = if captures.get(7).is_some() { "@" } else { "" };
         format!("{name}{}{at}", if is_plain { value } else { MASK })
     });

@@ -5,7 +5,8 @@ use super::identifiers::Place;
 use super::ledger::lines::{List, ListName};
 use super::record::Placement;
 use crate::message::cut::joined;
-use crate::message::{AssistantPart, Body, Message};
+use crate::message::edits::{Edit, edits};
+use crate::message::{AssistantPart, Body, Message, ToolCall};
 use crate::text::{head, one_line, tail};
 use std::collections::BTreeMap;
 
@@ -15,8 +16,14 @@ pub(crate) const BLOCK_TAG: &str = "conversation-summary";
 pub const BLOCK_OPEN: &str = "<conversation-summary>";
 /// Closes the block.
 pub const BLOCK_CLOSE: &str = "</conversation-summary>";
+/// The tag of a block that replaces no messages and only lists names.
+const NAMES_TAG: &str = "names-in-shortened-results";
+const NAMES_OPEN: &str = "<names-in-shortened-results>";
+const NAMES_CLOSE: &str = "</names-in-shortened-results>";
 /// Heading of a block at the end of the system text.
 pub(crate) const ARCHIVED: &str = "[Archived Context Summary]";
+/// Heading of a list of names there.
+const ARCHIVED_NAMES: &str = "[Names in Shortened Results]";
 /// Start of the line that dates such a block.
 const LAST_ACTIVE: &str = "Last active: ";
 /// Opens the text transcript of simple mode.
@@ -33,8 +40,17 @@ pub const PREVIOUS_OPEN: &str = "<previous-summary>";
 pub const PREVIOUS_CLOSE: &str = "</previous-summary>";
 
 /// Sections of a narrative. It needs none for identifiers: the index has those.
-pub(crate) const SECTIONS: &[&str] =
-    &["## Goal", "## Decisions", "## State", "## Next steps", "## Open questions"];
+pub(crate) const SECTIONS: &[&str] = &[
+    "## Goal",
+    "## Constraints",
+    "## Decisions",
+    "## Findings",
+    "## Dead ends",
+    "## State",
+    "## In progress",
+    "## Next steps",
+    "## Open questions",
+];
 
 /// Frame of every summary: it is background, and the newest messages decide.
 const FRAME: &str = "Background: what happened earlier in this conversation, condensed. Facts in it may be out of \
@@ -69,6 +85,8 @@ pub const RECALL: &str = "recall";
 pub struct BlockParts {
     /// The ledger with the identifier index, as [`ledger_text`] lays it out.
     pub ledger: String,
+    /// Excerpts of the covered messages.
+    pub excerpts: String,
     /// The narrative.
     pub narrative: Option<String>,
     /// Placement of the block.
@@ -109,26 +127,29 @@ pub fn block(parts: &BlockParts) -> String {
         lines => format!("{NOT_WHOLE}\n{}\n", lines.join("\n")),
     };
     let narrative = parts.narrative.as_deref().unwrap_or_default();
-    for part in [narrative, &parts.ledger, &users] {
+    for part in [narrative, &parts.ledger, &parts.excerpts, &users] {
         if !part.is_empty() {
             text.push('\n');
             text.push_str(&escape(part.trim_end()));
             text.push('\n');
         }
     }
-    placed(text.trim_end(), parts.placement, parts.last_active.as_deref())
+    placed(text.trim_end(), parts.covers, parts.placement, parts.last_active.as_deref())
 }
 
 /// Returns content in the form of its placement: between tags in a message of its own, under a heading at the end of
-/// the system text. The time is fixed when the block is made, so that the text never changes by itself.
-fn placed(content: &str, placement: Placement, last_active: Option<&str>) -> String {
+/// the system text. What replaces no messages is not called a summary. The time is fixed when the block is made, so that
+/// the text never changes by itself.
+fn placed(content: &str, covers: bool, placement: Placement, last_active: Option<&str>) -> String {
     match placement {
         Placement::UserAtBoundary | Placement::SystemMessage => {
-            format!("{BLOCK_OPEN}\n{content}\n{BLOCK_CLOSE}")
+            let (open, close) = if covers { (BLOCK_OPEN, BLOCK_CLOSE) } else { (NAMES_OPEN, NAMES_CLOSE) };
+            format!("{open}\n{content}\n{close}")
         }
         Placement::SystemPromptTail => {
+            let heading = if covers { ARCHIVED } else { ARCHIVED_NAMES };
             let since = last_active.map_or(String::new(), |time| format!("{LAST_ACTIVE}{}\n", escape(time)));
-            format!("{ARCHIVED}\n{since}{content}")
+            format!("{heading}\n{since}{content}")
         }
     }
 }
@@ -143,20 +164,22 @@ pub(crate) fn moved(block: &str, to: Placement, last_active: Option<&str>) -> St
     // Only the first line is the frame; the rest is quoted.
     let (frame, rest) = content.split_once('\n').unwrap_or((content, ""));
     let content = format!("{}\n{rest}", frame.replace(other, open));
-    placed(content.trim_end(), to, last_active)
+    placed(content.trim_end(), !frame.starts_with(FRAME_NAMES), to, last_active)
 }
 
 /// The content of a block without the tags or heading of its placement.
 fn content_of(block: &str) -> &str {
-    match block.strip_prefix(ARCHIVED) {
+    match [ARCHIVED, ARCHIVED_NAMES].iter().find_map(|heading| block.strip_prefix(heading)) {
         Some(archived) => {
             let archived = archived.trim_start();
             let dated = archived.strip_prefix(LAST_ACTIVE).and_then(|rest| rest.split_once('\n'));
             dated.map_or(archived, |(_, rest)| rest)
         }
         None => {
-            let inside = block.strip_prefix(BLOCK_OPEN).unwrap_or(block);
-            inside.strip_suffix(BLOCK_CLOSE).unwrap_or(inside).trim()
+            let tags = [(BLOCK_OPEN, BLOCK_CLOSE), (NAMES_OPEN, NAMES_CLOSE)];
+            let inside = tags.iter().find_map(|(open, close)| Some((block.strip_prefix(open)?, close)));
+            let (inside, close) = inside.unwrap_or((block, &BLOCK_CLOSE));
+            inside.strip_suffix(close).unwrap_or(inside).trim()
         }
     }
 }
@@ -202,7 +225,7 @@ pub(crate) fn renarrated(block_text: &str, old: Option<&str>, new: &str) -> Stri
 /// Escapes the tags that only this module may write.
 pub(crate) fn escape(text: &str) -> String {
     let mut out = text.to_owned();
-    for tag in [BLOCK_TAG, "previous-summary"] {
+    for tag in [BLOCK_TAG, NAMES_TAG, "previous-summary"] {
         for open in ["<", "</"] {
             out = out.replace(&format!("{open}{tag}"), &format!("&lt;{}{tag}", open.trim_start_matches('<')));
         }
@@ -215,18 +238,22 @@ pub fn instruction(most_tokens: u32, focus: Option<&str>) -> String {
     let focus = focus.map_or(String::new(), |focus| format!(" Keep in view above all: {}.", escape(focus)));
     format!(
         "The conversation above is about to be condensed. Write what a colleague needs to go on with it. Answer with \
-one {SUMMARY_OPEN} element and nothing else; call no tool. Inside it, use exactly these headings: {}. Goal: what the \
-user wants, as stated last. Decisions: what was decided and why. State: what is done and what is not. Next steps: in \
-order. Open questions: what only the user can answer. Keep the content of a previous summary that still holds. Paths, \
-names and commands are listed elsewhere; do not repeat lists of them. At most {most_tokens} tokens.{focus}\n{SUMMARY_OPEN}…\
+one {SUMMARY_OPEN} element and nothing else; call no tool. Inside it, use these headings, and leave out those without \
+content: {}. Goal: what the user wants, as stated last. Constraints: what the user demanded, corrected or refused, in their \
+words. Decisions: what was decided and why. Findings: causes that were found and values that were measured, exactly. Dead \
+ends: what failed and why, so that nobody tries it again. State: what is done and what is not. In progress: what is being \
+done right now, and where. Next steps: in order. Open questions: what only the user can answer. Repeat a previous summary \
+word for word where it still holds. Paths, names and commands are listed elsewhere; do not repeat lists of them. At most \
+{most_tokens} tokens.{focus}\n{SUMMARY_OPEN}…\
 {SUMMARY_CLOSE}",
         SECTIONS.join(", ")
     )
 }
 
-/// Returns the entry of a message in the text transcript of simple mode; `None` for an event.
-pub(crate) fn transcript_entry(message: &Message) -> Option<String> {
-    const ARGUMENTS: usize = 200;
+/// Returns the entry of a message in the text transcript of simple mode; `None` for an event. `answered` is the message
+/// with the call that a result answers, and the call's position in it.
+pub(crate) fn transcript_entry(message: &Message, answered: Option<(&Message, usize)>) -> Option<String> {
+    const BLOCK: usize = 200;
     const RESULT: usize = 1200;
     const SAID: usize = 4000;
     let text = match &message.body {
@@ -235,25 +262,77 @@ pub(crate) fn transcript_entry(message: &Message) -> Option<String> {
             let who = if message.body.has_user_words() { "user" } else { "context" };
             format!("[{who}]\n{}", shortened(&joined(parts), SAID))
         }
-        Body::Tool(result) => format!("[result]\n{}", shortened(&joined(&result.content), RESULT)),
+        Body::Tool(result) => {
+            let of = answered.map_or(String::new(), |(message, at)| of_one_of_several(message, at));
+            format!("[result{of}]\n{}", shortened(&joined(&result.content), RESULT))
+        }
         Body::Assistant { parts, calls, .. } => {
             let mut text = String::from("[assistant]");
             for part in parts {
                 match part {
+                    AssistantPart::Text(said) if said.is_empty() => {}
                     AssistantPart::Text(said) => text.push_str(&format!("\n{}", shortened(said, SAID))),
                     AssistantPart::Raw(wire) => {
-                        text.push_str(&format!("\n[block {}]", one_line(&wire.to_string(), ARGUMENTS)));
+                        text.push_str(&format!("\n[block {}]", one_line(&wire.to_string(), BLOCK)));
                     }
                     AssistantPart::Reasoning { .. } => {}
                 }
             }
-            for call in calls {
-                text.push_str(&format!("\n[calls {} {}]", call.name, one_line(&call.arguments, ARGUMENTS)));
+            for (call, about) in calls.iter().zip(message.about()) {
+                text.push_str(&call_entry(call, about.path()));
             }
             text
         }
     };
     Some(escape(&text))
+}
+
+/// Tells which of several calls of a message a result answers; nothing for an only call.
+fn of_one_of_several(message: &Message, at: usize) -> String {
+    const SUBJECT: usize = 80;
+    let Body::Assistant { calls, .. } = &message.body else { return String::new() };
+    let (Some(call), true) = (calls.get(at), calls.len() > 1) else { return String::new() };
+    let about = message.about().get(at);
+    let subject = about.and_then(|about| about.command.as_deref().or(about.path())).unwrap_or_default();
+    format!(" of {}", one_line(&format!("{} {subject}", call.name), SUBJECT).trim_end())
+}
+
+/// Returns a call as the text transcript shows it: an edit as the lines that go and come, any other by its arguments.
+fn call_entry(call: &ToolCall, path: Option<&str>) -> String {
+    const ARGUMENTS: usize = 600;
+    const EDITED: usize = 1600;
+    let edits = edits(call);
+    // A patch names what it deletes and moves, and a command may do more than patch.
+    let is_patch = edits.iter().any(|edit| edit.file.is_some()) && call.arguments.contains("*** ");
+    if edits.is_empty() || is_patch {
+        let most = if is_patch { EDITED } else { ARGUMENTS };
+        return format!("\n[calls {} {}]", call.name, shortened(&call.arguments, most));
+    }
+    let mut lines = String::new();
+    let mut shown = path;
+    for edit in &edits {
+        let file = edit.file.as_deref().or(path);
+        if file != shown {
+            lines.push_str(&format!("\n{}:", file.unwrap_or_default()));
+            shown = file;
+        }
+        lines.push_str(&changed_lines(edit));
+    }
+    format!("\n[calls {} {}]{}", call.name, path.unwrap_or_default(), shortened(&lines, EDITED))
+}
+
+/// The lines that an edit takes away and puts in, without those around them that stay.
+fn changed_lines(edit: &Edit) -> String {
+    let (old, new): (Vec<&str>, Vec<&str>) = (edit.old.lines().collect(), edit.new.lines().collect());
+    let before = old.iter().zip(&new).take_while(|(old, new)| old == new).count();
+    let most = old.len().min(new.len()) - before;
+    let behind =
+        old.iter().rev().zip(new.iter().rev()).take(most).take_while(|(old, new)| old == new).count();
+    let changed = |mark: char, lines: &[&str]| {
+        let lines = lines.iter().take(lines.len() - behind).skip(before);
+        lines.map(|line| format!("\n{mark}{line}")).collect::<String>()
+    };
+    format!("{}{}", changed('-', &old), changed('+', &new))
 }
 
 /// Cuts a text that is longer than `most` bytes to head and tail, with the number of bytes left out between them.
@@ -293,22 +372,23 @@ element and nothing else; call no tool.\n{SUMMARY_OPEN}…{SUMMARY_CLOSE}",
 
 /// Returns the ledger as text, with the names from each file after its path. Lines left out are counted.
 pub(crate) fn ledger_text(lists: &[List], names: &BTreeMap<Place, Vec<&str>>) -> String {
-    let with_names = |place: &Place, line: &str| {
+    let with_names = |places: &[Place], line: &str| {
         // The line has the file's own name already.
-        let name = place.name();
-        let others = names.get(place).into_iter().flatten().filter(|known| **known != name);
-        match others.copied().collect::<Vec<_>>().as_slice() {
+        let is_other = |known: &&str| !places.iter().any(|place| place.name() == **known);
+        let others = places.iter().filter_map(|place| names.get(place)).flatten().copied();
+        match others.filter(is_other).collect::<Vec<_>>().as_slice() {
             [] => format!("{line}\n"),
+            // Notes on the file follow a colon already.
+            others if line.contains(": ") => format!("{line}; {}\n", others.join(" ")),
             others => format!("{line}: {}\n", others.join(" ")),
         }
     };
-    let is_headed = |place: &&Place| {
-        lists.iter().flat_map(|list| &list.lines).any(|line| line.place.as_ref() == Some(*place))
-    };
+    let is_headed =
+        |place: &&Place| lists.iter().flat_map(|list| &list.lines).any(|line| line.places.contains(place));
     let elsewhere: String = names
         .keys()
         .filter(|place| !is_headed(place))
-        .map(|place| with_names(place, &format!("- {}", place.name())))
+        .map(|place| with_names(std::slice::from_ref(place), &format!("- {}", place.name())))
         .collect();
     let mut text = String::new();
     let mut unseen = Vec::new();
@@ -326,14 +406,56 @@ pub(crate) fn ledger_text(lists: &[List], names: &BTreeMap<Place, Vec<&str>>) ->
             if list.left_out > 0 { format!(" ({} left out)", list.left_out) } else { String::new() };
         text.push_str(&format!("# {}{}{left_out}\n", name.what(), name.order()));
         for line in &list.lines {
-            match &line.place {
-                Some(place) => text.push_str(&with_names(place, &line.text)),
-                None => text.push_str(&format!("{}\n", line.text)),
-            }
+            text.push_str(&with_names(&line.places, &line.text));
         }
     }
     if !unseen.is_empty() {
         text.push_str(&format!("{LEFT_OUT}\n{}\n", unseen.join(" · ")));
     }
     text
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::id::Ordinal;
+    use crate::message::NewMessage;
+    use crate::testing::Session;
+    use crate::tokens::QuarterOfChars;
+    use serde_json::json;
+
+    fn entries(session: &Session) -> Vec<String> {
+        let transcript = &session.transcript;
+        let entry = |message: &std::sync::Arc<Message>| {
+            transcript_entry(message, transcript.answered_by(message.ord))
+        };
+        transcript.range(Ordinal(0), Ordinal(u32::MAX)).iter().filter_map(entry).collect()
+    }
+
+    #[test]
+    fn summarizer_sees_the_lines_that_an_edit_changes() {
+        let around: String = (0..40).map(|n| format!("line {n}\n")).collect();
+        let (old, new) = (format!("{around}let a = 1;\n}}"), format!("{around}let a = 2;\nlet b = 3;\n}}"));
+        let arguments = json!({ "path": "src/a.rs", "old_string": old, "new_string": new }).to_string();
+        let mut session = Session::new(8000);
+        session.user("Go.").calls("edit", &arguments, "done");
+        let wanted = "[assistant]\n[calls edit src/a.rs]\n-let a = 1;\n+let a = 2;\n+let b = 3;";
+        assert_eq!(entries(&session), ["[user]\nGo.", wanted, "[result]\ndone"]);
+    }
+
+    #[test]
+    fn results_of_several_calls_name_theirs() {
+        let mut session = Session::new(8000);
+        session.user("Go.");
+        let calls = vec![
+            ToolCall::new("a", "bash", r#"{"command":"git status"}"#),
+            ToolCall::new("b", "read", r#"{"path":"a.rs"}"#),
+        ];
+        for body in [Body::assistant("", calls), Body::result("a", "clean"), Body::result("b", "fn a() {}")] {
+            session.transcript.append(NewMessage::new(body), &QuarterOfChars);
+        }
+        let entries = entries(&session);
+        assert!(entries[2].starts_with("[result of bash git status]\n"), "{entries:?}");
+        assert!(entries[3].starts_with("[result of read a.rs]\n"), "{entries:?}");
+    }
 }

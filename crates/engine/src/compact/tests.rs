@@ -1,6 +1,9 @@
 //! Tests of compaction with whole sessions, from trigger to rendered prompt.
 
+mod arguments;
+mod block;
 mod bounded;
+mod excerpts;
 mod failures;
 mod ledger;
 mod policies;

@@ -50,19 +50,58 @@ pub fn next(source: Source<'_>, policy: &Policy, is_smaller: bool) -> Next {
 /// Returns the trigger that fires for a prompt of this many tokens that fits. Checked only when a turn begins, before
 /// its model is asked.
 pub(crate) fn due(source: Source<'_>, policy: &Policy, tokens: u32) -> Option<Trigger> {
-    let may = may_try(policy) && is_turn_start(source.transcript) && missing(source, policy, tokens) == 0;
+    let may = may_try(policy) && is_turn_start(source.transcript);
     if !may || slice::slice(source, policy).is_err() {
         return None;
     }
     let triggers = &policy.triggers;
-    let is_over = |most: Option<u32>, shown: u32| most.is_some_and(|most| shown > most);
-    if triggers.pre_turn.is_some_and(|share| tokens >= share.of(source.budget.limit)) {
+    let has_new = missing(source, policy, tokens) == 0;
+    if has_new && triggers.pre_turn.is_some_and(|share| tokens >= share.of(source.budget.limit)) {
         return Some(Trigger::PreTurnTokens);
     }
-    if is_over(triggers.user_turns, shown_turns(source.transcript)) {
+    if !has_new && policy.min_new_tokens.is_some() {
+        return None;
+    }
+    let is_over = |most: Option<u32>, shown: u32| most.is_some_and(|most| shown > most);
+    if is_over(most_turns(source.transcript, policy), shown_turns(source.transcript)) {
         return Some(Trigger::UserTurns);
     }
-    is_over(triggers.messages, shown_messages(source.transcript)).then_some(Trigger::Messages)
+    let most = most_messages(source.transcript, policy);
+    is_over(most, shown_messages(source.transcript)).then_some(Trigger::Messages)
+}
+
+/// Returns the shown user turns above which a compaction starts. After a compaction as many as that must be new, unless
+/// the policy counts new tokens; these would hold the trigger back for long in a large window.
+pub fn most_turns(transcript: &Transcript, policy: &Policy) -> Option<u32> {
+    let new = |since: Ordinal| {
+        let after =
+            transcript.turns().iter().filter(|turn| turn.first >= since && is_shown(transcript, turn));
+        u32::try_from(after.count()).unwrap_or(u32::MAX)
+    };
+    most_by_count(transcript, policy, policy.triggers.user_turns, shown_turns(transcript), new)
+}
+
+/// Returns the shown messages above which a compaction starts, as [`most_turns`] does.
+pub fn most_messages(transcript: &Transcript, policy: &Policy) -> Option<u32> {
+    let new = |since: Ordinal| messages_from(transcript, since);
+    most_by_count(transcript, policy, policy.triggers.messages, shown_messages(transcript), new)
+}
+
+fn most_by_count(
+    transcript: &Transcript,
+    policy: &Policy,
+    most: Option<u32>,
+    shown: u32,
+    new: impl Fn(Ordinal) -> u32,
+) -> Option<u32> {
+    let most = most?;
+    let Some(record) = newest(transcript).filter(|_| policy.min_new_tokens.is_none()) else {
+        return Some(most);
+    };
+    let turn = record.turn.as_ref().and_then(|id| transcript.turns().iter().find(|turn| turn.id == *id));
+    let since = turn.map_or(record.resume_at(), |turn| turn.first.next());
+    let kept = shown.saturating_sub(new(since));
+    Some(most.max(kept.saturating_add(most).saturating_sub(1)))
 }
 
 /// `true` if a summary should be prepared beside the turn of a prompt of this many tokens.
@@ -176,15 +215,21 @@ fn is_turn_start(transcript: &Transcript) -> bool {
 
 /// Returns the number of user turns after the hidden ranges, without excluded ones.
 pub fn shown_turns(transcript: &Transcript) -> u32 {
-    let resume = resume_at(transcript);
-    let is_shown =
-        |turn: &&Turn| turn.first >= resume && turn.requests.iter().any(|ord| !transcript.is_excluded(*ord));
-    u32::try_from(transcript.turns().iter().filter(is_shown).count()).unwrap_or(u32::MAX)
+    let shown = transcript.turns().iter().filter(|turn| is_shown(transcript, turn));
+    u32::try_from(shown.count()).unwrap_or(u32::MAX)
+}
+
+fn is_shown(transcript: &Transcript, turn: &Turn) -> bool {
+    turn.first >= resume_at(transcript) && turn.requests.iter().any(|ord| !transcript.is_excluded(*ord))
 }
 
 /// Returns the number of messages after the hidden ranges, without excluded ones and those no model sees.
 pub fn shown_messages(transcript: &Transcript) -> u32 {
-    let messages = transcript.range(resume_at(transcript), Ordinal(u32::MAX)).iter();
+    messages_from(transcript, resume_at(transcript))
+}
+
+fn messages_from(transcript: &Transcript, from: Ordinal) -> u32 {
+    let messages = transcript.range(from, Ordinal(u32::MAX)).iter();
     let shown = messages.filter(|message| !message.is_hidden() && !transcript.is_excluded(message.ord));
     u32::try_from(shown.count()).unwrap_or(u32::MAX)
 }

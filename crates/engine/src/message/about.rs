@@ -4,6 +4,8 @@
 use super::ToolCall;
 use crate::text::{json, sha256_hex};
 use serde_json::Value;
+use shell::Effects;
+use std::sync::OnceLock;
 
 /// Argument names for a file's path, the likelier first.
 const PATHS: &[&str] = &[
@@ -31,6 +33,17 @@ const PATCHED: &[&str] =
     &["*** Add File: ", "*** Update File: ", "*** Delete File: ", "*** Move to: ", "+++ b/"];
 /// Argument names for a command line.
 const COMMANDS: &[&str] = &["command", "cmd", "script", "commands"];
+/// Argument names for the folder where a command runs.
+const FOLDERS: &[&str] =
+    &["workdir", "cwd", "working_directory", "workingDirectory", "working_dir", "dir_path", "directory"];
+/// Argument names for the old and the new path of a moved file.
+const MOVES: &[(&str, &str)] = &[
+    ("source", "destination"),
+    ("old_path", "new_path"),
+    ("oldPath", "newPath"),
+    ("source_path", "destination_path"),
+    ("from", "to"),
+];
 /// Argument names for the whole content of a written file.
 const CONTENTS: &[&str] = &["content", "contents", "file_text", "text"];
 /// Argument names for a list of todos.
@@ -55,6 +68,25 @@ pub struct About {
     pub cell: Option<String>,
     /// SHA-256 of the whole content given to a tool that writes files.
     pub content_sha256: Option<String>,
+    /// The folder where a command runs, if the call names it.
+    pub folder: Option<String>,
+    /// The old and the new path, if the call names both.
+    pub moved: Option<(String, String)>,
+    /// The program of a shell, if the call names it.
+    shell: Option<String>,
+    /// The parts of a command that was given as a list.
+    parts: Option<Parts>,
+    /// Effects of the command or the patch on files.
+    effects: OnceLock<Effects>,
+}
+
+/// A command that was given as a list.
+#[derive(Debug, Clone, PartialEq)]
+enum Parts {
+    /// Words of one command.
+    Words(Vec<String>),
+    /// Several commands.
+    Commands(Vec<String>),
 }
 
 impl About {
@@ -68,20 +100,48 @@ impl About {
             _ => {
                 // Some tools take a bare patch instead of JSON.
                 let paths: Vec<String> = patched(&call.arguments).map(normalized).collect();
-                return Self { is_readable: !paths.is_empty(), paths, ..Self::default() };
+                let effects = OnceLock::from(shell::effects_of_patch(&call.arguments, None));
+                let is_readable = !paths.is_empty();
+                let effects = if is_readable { effects } else { OnceLock::new() };
+                return Self { is_readable, paths, effects, ..Self::default() };
             }
         };
         let list = TODOS.iter().find_map(|name| arguments.get(name)?.as_array());
         let todos = list.map(|list| list.iter().filter_map(todo).collect());
         let content = CONTENTS.iter().find_map(|name| arguments.get(name)?.as_str());
+        let text = |name: &str| arguments.get(name).and_then(Value::as_str).filter(|text| !text.is_empty());
+        let folder = FOLDERS.iter().find_map(|name| text(name)).map(normalized);
+        let command = COMMANDS.iter().find_map(|name| command(arguments.get(name)?));
+        let effects = match (&command, PATCHES.iter().find_map(|name| text(name))) {
+            (None, Some(patch)) => OnceLock::from(shell::effects_of_patch(patch, folder.as_deref())),
+            _ => OnceLock::new(),
+        };
         Self {
             is_readable: true,
             paths: paths(&arguments),
-            command: COMMANDS.iter().find_map(|name| command(arguments.get(name)?)),
+            command,
+            moved: MOVES.iter().find_map(|(old, new)| Some((normalized(text(old)?), normalized(text(new)?)))),
+            shell: text("shell").map(str::to_owned),
+            parts: COMMANDS.iter().find_map(|name| parts(name, arguments.get(name)?)),
+            folder,
+            effects,
             todos,
             cell: CELLS.iter().find_map(|name| text_or_number(arguments.get(name)?)),
             content_sha256: content.map(|text| sha256_hex(text.as_bytes())),
         }
+    }
+
+    /// Returns the effects of the command or the patch on files, read once.
+    pub fn effects(&self) -> &Effects {
+        let folder = self.folder.as_deref();
+        self.effects.get_or_init(|| match (&self.parts, &self.command) {
+            (Some(Parts::Words(words)), _) => shell::effects_of_words(words, folder),
+            (Some(Parts::Commands(commands)), _) => {
+                shell::effects(&commands.join("\n"), folder, self.shell.as_deref())
+            }
+            (None, Some(command)) => shell::effects(command, folder, self.shell.as_deref()),
+            (None, None) => Effects::default(),
+        })
     }
 
     /// Returns the first of the files.
@@ -135,6 +195,13 @@ fn command(value: &Value) -> Option<String> {
         }
         _ => None,
     }
+}
+
+/// The parts of a command that is a list; only under the plural name are they commands.
+fn parts(name: &str, value: &Value) -> Option<Parts> {
+    let words =
+        value.as_array()?.iter().map(|word| word.as_str().map(str::to_owned)).collect::<Option<Vec<_>>>()?;
+    Some(if name == "commands" { Parts::Commands(words) } else { Parts::Words(words) })
 }
 
 fn text_or_number(value: &Value) -> Option<String> {

@@ -12,7 +12,7 @@ use serde_json::Value;
 pub struct ToolCall {
     /// Unique in the session.
     pub id: CallId,
-    /// The source's own id, if that was already in use and `id` had to be changed.
+    /// The source's own id, if that was empty or already in use and `id` had to be changed.
     pub source_id: Option<String>,
     /// The tool's name, as the model wrote it.
     pub name: Text,
@@ -24,6 +24,11 @@ impl ToolCall {
     /// Creates a call under the source's id.
     pub fn new(id: &str, name: &str, arguments: &str) -> Self {
         Self { id: CallId::new(id), source_id: None, name: name.into(), arguments: arguments.into() }
+    }
+
+    /// `true` if the source gave the call an empty id, so that its own one is derived.
+    pub fn is_repaired(&self) -> bool {
+        self.source_id.as_deref() == Some("")
     }
 }
 

@@ -130,11 +130,16 @@ pub(crate) fn weigh(
 /// Returns at most `first` bytes of the head and `last` bytes of the tail of a text, with a note between them
 /// on the bytes left out and, given a `reference`, the id for fetching them.
 pub(crate) fn head_and_tail(whole: &str, first: usize, last: usize, reference: Option<&str>) -> String {
+    let fetch = reference.map_or_else(String::new, |reference| {
+        format!("; they can be recalled as \"{reference}\" from byte {}", head(whole, first).len())
+    });
+    head_and_tail_noting(whole, first, last, &fetch)
+}
+
+/// Returns head and tail with a note between them that ends with `fetch`.
+pub(super) fn head_and_tail_noting(whole: &str, first: usize, last: usize, fetch: &str) -> String {
     let (first, last) = (head(whole, first), tail(whole, last));
     let left_out = whole.len().saturating_sub(first.len() + last.len());
-    let fetch = reference.map_or_else(String::new, |reference| {
-        format!("; they can be recalled as \"{reference}\" from byte {}", first.len())
-    });
     format!("{first}\n[… {left_out} of {} bytes not shown{fetch} …]\n{last}", whole.len())
 }
 

@@ -1,6 +1,7 @@
 //! Values that are derived from a message on first use and kept with it.
 
 use super::about::About;
+use super::pieces::Pieces;
 use std::sync::OnceLock;
 
 /// Values derived from a message on first use. A copy with an empty cache is the same message, but `==` tells them
@@ -11,6 +12,8 @@ pub struct Derived {
     pub(crate) said_sha256: OnceLock<Box<str>>,
     /// Identifiers, each once.
     pub(crate) mentions: OnceLock<Vec<Mention>>,
+    /// The texts in pieces, for the excerpts of a compaction.
+    pub(crate) pieces: OnceLock<Pieces>,
     /// Subjects of the tool calls, in the order of the calls.
     pub(super) about: OnceLock<Vec<About>>,
     /// SHA-256 of the images, in order.

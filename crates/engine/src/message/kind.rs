@@ -24,6 +24,9 @@ pub const COMPACTION_LASTS: &str = "compactionLasts";
 /// The kind of a notice or diagnostic: a user's answer about a compaction could not be used.
 pub const REVIEW_UNUSABLE: &str = "reviewUnusable";
 
+/// The kind of a diagnostic: a tool call came with an empty id and got one.
+pub const REPAIRED_CALL: &str = "repairedCall";
+
 /// The kind of [`Body::Event`] that replaces a message removed by the user. Hidden from clients.
 pub const REMOVED: &str = "removed";
 

@@ -1,7 +1,7 @@
 //! A message's full text, as searched, recalled and hashed. A prompt may show less of it.
 
 use super::cut::joined;
-use super::{AssistantPart, Body, Message};
+use super::{AssistantPart, Body, Message, ToolCall};
 use crate::text::sha256_hex;
 
 impl Body {
@@ -9,20 +9,46 @@ impl Body {
     /// [`joined`]; a model's answer is its texts and thinking in order, then a line for each call with the
     /// tool's name and its arguments verbatim.
     pub fn said(&self) -> String {
+        let parts: Vec<String> = self.said_parts().into_iter().map(|part| part.text).collect();
+        parts.join("\n")
+    }
+
+    /// Returns the parts of the full text, which a line break separates.
+    pub(crate) fn said_parts(&self) -> Vec<SaidPart<'_>> {
+        let plain = |text: String| SaidPart { text, call: None, is_opaque: false };
         match self {
-            Body::User(parts) => joined(parts),
-            Body::Tool(result) => joined(&result.content),
-            Body::Event { text, .. } => text.to_string(),
+            Body::User(parts) => vec![plain(joined(parts))],
+            Body::Tool(result) => vec![plain(joined(&result.content))],
+            Body::Event { text, .. } => vec![plain(text.to_string())],
             Body::Assistant { parts, calls, .. } => {
                 let parts = parts.iter().map(|part| match part {
-                    AssistantPart::Text(text) | AssistantPart::Reasoning { text, .. } => text.to_string(),
-                    AssistantPart::Raw(block) => block.to_string(),
+                    AssistantPart::Text(text) | AssistantPart::Reasoning { text, .. } => {
+                        plain(text.to_string())
+                    }
+                    AssistantPart::Raw(block) => {
+                        SaidPart { text: block.to_string(), call: None, is_opaque: true }
+                    }
                 });
-                let calls = calls.iter().map(|call| format!("{} {}", call.name, call.arguments));
-                parts.chain(calls).collect::<Vec<_>>().join("\n")
+                let calls = calls.iter().map(|call| SaidPart {
+                    text: format!("{} {}", call.name, call.arguments),
+                    call: Some(call),
+                    is_opaque: false,
+                });
+                parts.chain(calls).collect()
             }
         }
     }
+}
+
+/// A part of a message's full text.
+#[derive(Debug)]
+pub(crate) struct SaidPart<'a> {
+    /// The text.
+    pub text: String,
+    /// The call, if the text is a tool's name and arguments.
+    pub call: Option<&'a ToolCall>,
+    /// `true` for a provider's own block, which says nothing to a reader.
+    pub is_opaque: bool,
 }
 
 impl Message {

@@ -5,6 +5,7 @@ use super::item::{Channel, Item, ItemCall, ItemPart, ItemSource, Role, Shown};
 use super::{Cut, CutReason, KEEP, Prompt};
 use crate::compact::record::{Action, Compaction, Placement};
 use crate::id::Ordinal;
+use crate::message::arguments;
 use crate::message::cut::{head_and_tail, joined};
 use crate::message::{AssistantPart, Body, Content, Message, SYSTEM_IN_HISTORY, WRAP_UP};
 use crate::transcript::{Round, Transcript};
@@ -135,8 +136,13 @@ impl<'a> History<'a> {
             self.transcript.rounds().iter().skip(self.transcript.first_round_from(from)).peekable();
         let excluded = self.compaction.map(|record| &record.excluded);
         for message in self.transcript.range(from, to) {
-            if excluded.is_some_and(|excluded| excluded.contains(&message.ord)) {
-                rounds.next_if(|round| round.assistant == message.ord);
+            if let Some(excluded) = excluded.filter(|excluded| excluded.contains(&message.ord)) {
+                // Results that came after the exclusion of their call.
+                let round = rounds.next_if(|round| round.assistant == message.ord);
+                let results = round.into_iter().flat_map(|round| round.results.iter().flatten());
+                let late = results.filter(|ord| !excluded.contains(ord));
+                let late = late.filter_map(|ord| self.transcript.message(*ord));
+                cuts.extend(late.map(|message| cut(message, CutReason::Excluded, 0)));
                 continue;
             }
             match &message.body {
@@ -169,7 +175,7 @@ impl<'a> History<'a> {
         let without = message.shown.filter(|cut| !(cut.after_turn && is_running));
         let is_shown =
             |part: &&AssistantPart| without.is_none() || !matches!(part, AssistantPart::Reasoning { .. });
-        items.push(Item {
+        let mut item = Item {
             role: Role::Assistant,
             parts: parts.iter().filter(is_shown).map(ItemPart::from).collect(),
             calls: calls
@@ -183,7 +189,20 @@ impl<'a> History<'a> {
             call_id: None,
             sources: vec![ItemSource { ord: message.ord, shown: Shown::Raw }],
             tokens: without.map_or(message.tokens, |cut| cut.tokens),
-        });
+        };
+        if let Some(action) = self.compaction.and_then(|record| record.actions.get(&message.ord)) {
+            for call in &mut item.calls {
+                call.arguments = arguments_acted_on(&call.arguments, *action, message.id.as_str()).into();
+            }
+            // The action counts the thinking, which may not be shown any more.
+            item.tokens = item.tokens.saturating_sub(message.tokens.saturating_sub(action.tokens()));
+            item.sources = vec![ItemSource { ord: message.ord, shown: Shown::Shortened }];
+            let whole: usize = calls.iter().map(|call| call.arguments.len()).sum();
+            let shown: usize = item.calls.iter().map(|call| call.arguments.len()).sum();
+            let kept = message_bytes(message).saturating_sub(whole.saturating_sub(shown));
+            cuts.push(cut(message, CutReason::Shortened, kept));
+        }
+        items.push(item);
         for (call, answer) in calls.iter().zip(&round.results) {
             let answer = answer.and_then(|ord| self.transcript.message(ord));
             let mut item = match answer {
@@ -242,6 +261,16 @@ pub(crate) fn acted_on(content: &[Content], action: Action, reference: Option<&s
         Action::Shorten { head, tail, .. } => {
             head_and_tail(&joined(content), head as usize, tail as usize, reference)
         }
+    }
+}
+
+/// Returns a call's arguments under an action of their message, of this id; planning counts the text of this function.
+pub(crate) fn arguments_acted_on(arguments: &str, action: Action, message: &str) -> String {
+    match action {
+        Action::Shorten { head, tail, named, .. } => {
+            arguments::shortened(arguments, head as usize, tail as usize, named.then_some(message))
+        }
+        Action::Repeat { .. } => arguments.to_owned(),
     }
 }
 

@@ -1,12 +1,13 @@
 //! The history limiter: repeated content is folded, old tool results are shortened. The ladder drops whole
 //! rounds; `history` completes broken pairs. Each function returns proposals and changes nothing.
 
-use super::history::{REPEATED, acted_on};
+use super::history::{REPEATED, acted_on, arguments_acted_on};
 use super::segment::Segment;
 use crate::compact::record::Action;
 use crate::id::{CallId, Ordinal};
+use crate::message::arguments::longest_string;
 use crate::message::cut::joined;
-use crate::message::{Body, Content};
+use crate::message::{Body, Content, ToolCall};
 use crate::tokens::{PER_MESSAGE, TokenCount};
 use crate::transcript::Transcript;
 use std::collections::BTreeMap;
@@ -80,15 +81,35 @@ pub(crate) fn shorten_round(
     results.filter_map(|ord| Some((*ord, shorten(transcript, *ord, keep, counter)?))).collect()
 }
 
-/// Shortens one result to `head` and `tail` bytes; `None` if that does not save tokens.
-pub(crate) fn shorten(
+/// Shortens one result, or the strings of an answer's arguments, to `head` and `tail` bytes; `None` if that does not save
+/// tokens.
+fn shorten(
     transcript: &Transcript,
     ord: Ordinal,
     (head, tail): (u32, u32),
     counter: &dyn TokenCount,
 ) -> Option<Action> {
     let message = transcript.message(ord)?;
-    let Body::Tool(result) = &message.body else { return None };
+    let result = match &message.body {
+        Body::Tool(result) => result,
+        Body::Assistant { calls, .. } => {
+            let named = transcript.names_results();
+            let action = Action::Shorten { head, tail, tokens: 0, named };
+            let is_long = |call: &ToolCall| longest_string(&call.arguments) > (head + tail) as usize + NOTE;
+            if !calls.iter().any(is_long) {
+                return None;
+            }
+            // The note in a string may have more tokens than what it stands for.
+            let (mut whole, mut short) = (0, 0);
+            for call in calls {
+                whole += counter.count(&call.arguments);
+                short += counter.count(&arguments_acted_on(&call.arguments, action, message.id.as_str()));
+            }
+            let tokens = (message.tokens + short).saturating_sub(whole);
+            return (tokens < message.tokens).then_some(Action::Shorten { head, tail, tokens, named });
+        }
+        Body::User(_) | Body::Event { .. } => return None,
+    };
     let has_picture = result.content.iter().any(|part| matches!(part, Content::Image(_)));
     if !has_picture && joined(&result.content).len() <= (head + tail) as usize + NOTE {
         return None;
@@ -102,11 +123,12 @@ pub(crate) fn shorten(
     (tokens < message.tokens).then_some(Action::Shorten { head, tail, tokens, named })
 }
 
-/// Cuts the largest of these results to one common size, as large as `fits` allows, but not below `least` bytes. The
-/// size is estimated first, so that each result is tokenized once or twice instead of once per size.
+/// Cuts the largest of these results, and of the strings in the arguments of these answers, to one common size, as large
+/// as `fits` allows, but not below `least` bytes. The size is estimated first, so that each message is tokenized once or
+/// twice instead of once per size.
 pub fn level(
     transcript: &Transcript,
-    results: &[Ordinal],
+    messages: &[Ordinal],
     least: usize,
     counter: &dyn TokenCount,
     fits: impl Fn(&BTreeMap<Ordinal, Action>) -> bool,
@@ -116,10 +138,13 @@ pub fn level(
         match (&message.body, message.shown) {
             (Body::Tool(_), Some(cut)) => (cut.head + cut.tail) as usize + NOTE,
             (Body::Tool(result), None) => joined(&result.content).len(),
+            (Body::Assistant { calls, .. }, _) => {
+                calls.iter().map(|call| longest_string(&call.arguments)).max().unwrap_or_default()
+            }
             _ => 0,
         }
     };
-    let sizes: Vec<(Ordinal, usize)> = results.iter().map(|ord| (*ord, bytes_of(ord))).collect();
+    let sizes: Vec<(Ordinal, usize)> = messages.iter().map(|ord| (*ord, bytes_of(ord))).collect();
     let half_of = |size: usize| u32::try_from(size / 2).unwrap_or(u32::MAX);
     let estimated = |size: usize| -> BTreeMap<Ordinal, Action> {
         let cut = sizes.iter().filter(|(_, bytes)| *bytes > size + NOTE).filter_map(|(ord, bytes)| {
@@ -137,7 +162,7 @@ pub fn level(
     let exact = |size: usize| -> BTreeMap<Ordinal, Action> {
         let half = half_of(size);
         let cut =
-            results.iter().filter_map(|ord| Some((*ord, shorten(transcript, *ord, (half, half), counter)?)));
+            messages.iter().filter_map(|ord| Some((*ord, shorten(transcript, *ord, (half, half), counter)?)));
         cut.collect()
     };
     let smaller = |size: usize| (size * 3 / 4).max(least);

@@ -45,6 +45,7 @@ impl Segment {
     pub fn tokens(&self, transcript: &Transcript, actions: &BTreeMap<Ordinal, Action>) -> u32 {
         let own = transcript.message(self.first).map_or(0, |message| message.tokens);
         let Some(round) = self.round.and_then(|index| transcript.rounds().get(index)) else { return own };
+        let own = actions.get(&self.first).map_or(own, |action| action.tokens());
         let results: u32 = round
             .results
             .iter()

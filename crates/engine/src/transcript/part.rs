@@ -1,17 +1,17 @@
-//! A placeholder for a message that is not available, so that positions and turns stay as they are.
+//! A placeholder for messages that are not loaded, so that positions stay as they are.
 
 use crate::id::{MessageId, Ordinal, TurnId};
 use crate::message::{Body, Message, UNREADABLE};
 use std::sync::Arc;
 
-/// Creates the placeholder for a message that is not loaded, or that the store lost.
-pub(super) fn nothing(id: MessageId, ord: Ordinal, rev: u32, turn: TurnId) -> Arc<Message> {
+/// Creates the placeholder, which all messages that are not loaded share.
+pub(super) fn nothing() -> Arc<Message> {
     Arc::new(Message {
-        id,
+        id: MessageId::new(""),
         external_id: None,
-        ord,
-        rev,
-        turn,
+        ord: Ordinal(0),
+        rev: 0,
+        turn: TurnId::new(""),
         body: Body::Event { kind: UNREADABLE.into(), text: "".into() },
         visible_to_model: false,
         created_at: None,

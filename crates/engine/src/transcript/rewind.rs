@@ -184,6 +184,7 @@ impl Transcript {
             call_ids: std::mem::take(&mut self.call_ids),
             most_result: self.most_result,
             thinking: self.thinking,
+            folder: self.folder.take(),
             ..Self::resumed(self.session.clone(), self.generation, self.cuts + 1)
         };
         messages.into_iter().for_each(|(turn, message)| new.put_back(turn, message));

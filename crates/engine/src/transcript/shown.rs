@@ -1,4 +1,4 @@
-//! Sizes at which new messages are shown: large results by head and tail, answers without their thinking.
+//! The workspace folder, and the sizes at which new messages are shown: large results by head and tail, answers without their thinking.
 //! Decided once, when a message is appended; `message::cut` does the cutting.
 
 use super::Transcript;
@@ -20,6 +20,19 @@ impl Transcript {
     /// Sets whether a model can fetch cut parts; results shortened from now on then state how.
     pub fn name_results(&mut self, names: bool) {
         self.names_results = names;
+    }
+
+    /// Sets the workspace folder: an absolute path or a `file://` URI. Others, such as a remote one, are none.
+    pub fn set_folder(&mut self, folder: &str) {
+        let folder = folder.strip_prefix("file://").unwrap_or(folder);
+        if shell::path::is_absolute(folder) && self.folder.as_deref() != Some(folder) {
+            self.folder = Some(folder.trim_end_matches('/').to_owned()).filter(|folder| !folder.is_empty());
+        }
+    }
+
+    /// Returns the workspace folder without a trailing slash, which relative paths in calls are below.
+    pub fn folder(&self) -> Option<&str> {
+        self.folder.as_deref()
     }
 
     /// Counts the tokens of a message as prompts will show it, with its cut if it is shortened. A result

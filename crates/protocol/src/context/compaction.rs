@@ -68,6 +68,10 @@ pub struct CompactionView {
     /// summary, or by another model. Default: 0.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub asked_again: Option<u32>,
+    /// `true` if the model that wrote the summary saw parts of the covered messages cut, such as long results. Default:
+    /// false.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub input_truncated: bool,
     /// Ids of messages that the user excluded. Newer compactions carry them over.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub excluded_ids: Vec<String>,

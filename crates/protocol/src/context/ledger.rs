@@ -39,9 +39,14 @@ pub struct ContextLedgerResult {
     pub files: Vec<LedgerFile>,
     /// Commands run.
     pub commands: Vec<LedgerCommand>,
+    /// Commands that may have changed files which their text does not tell.
+    pub unclear: Vec<LedgerUnclear>,
     /// Last test run; absent if there is none or it is on another page.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub last_test: Option<LedgerTest>,
+    /// Newest failure of a command that has not ended well since; absent if there is none or it is on another page.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub last_failure: Option<LedgerFailure>,
     /// Open todos of the newest todo list, in its order.
     pub todos: Vec<LedgerTodo>,
     /// User's decisions about calls.
@@ -73,8 +78,16 @@ pub enum CallOutcome {
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct LedgerFile {
-    /// Path, as the calls named it.
+    /// Path, relative to the session's folder if the file is in it, else as the calls first named it.
     pub path: String,
+    /// State after all calls that are known to have had their effect.
+    pub state: LedgerFileState,
+    /// Path before the file was renamed; the first one of several.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub renamed_from: Option<String>,
+    /// Later effect that is not certain, because its command failed or depends on a condition.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub perhaps: Option<LedgerPerhaps>,
     /// Number of changes; 0 if the file was only read or named.
     pub changed: u32,
     /// SHA-256 of the content after the last change, in lower-case hexadecimal; absent unless a tool reported it or
@@ -85,20 +98,64 @@ pub struct LedgerFile {
     pub message_id: String,
 }
 
-/// A command in the ledger. Runs with different outcomes are separate entries.
+/// The state of a file in the ledger.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub enum LedgerFileState {
+    /// Read, or named in a command.
+    Unchanged,
+    /// Made by a call.
+    Created,
+    /// Written or renamed.
+    Changed,
+    /// Not there any more.
+    Deleted,
+}
+
+/// An effect on a file that is not certain.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase", tag = "effect")]
+pub enum LedgerPerhaps {
+    /// The content may be another.
+    Changed,
+    /// The file may not be there any more.
+    Deleted,
+    /// The file may have another path.
+    RenamedTo {
+        /// That path.
+        path: String,
+    },
+    /// The file may have come from another path.
+    RenamedFrom {
+        /// That path.
+        path: String,
+    },
+}
+
+/// Part of a command that may have changed files which its text does not tell, such as a script or `git stash pop`.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct LedgerUnclear {
+    /// Part on one line, cut.
+    pub part: String,
+    /// Id of the message with the last command that has it, for `context/recall`.
+    pub message_id: String,
+}
+
+/// A command in the ledger.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct LedgerCommand {
     /// Command on one line, cut after 400 bytes.
     pub command: String,
-    /// Outcome of these runs.
+    /// Outcome of the last run.
     pub outcome: CallOutcome,
     /// Exit code that the tool stated.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub exit_code: Option<i32>,
-    /// Number of runs with this outcome.
+    /// Number of runs, whatever their outcomes.
     pub times: u32,
-    /// Id of the message with the last of these runs, for `context/recall`.
+    /// Id of the message with the last run, for `context/recall`.
     pub message_id: String,
 }
 
@@ -117,6 +174,27 @@ pub struct LedgerTest {
     pub failing: Vec<String>,
     /// Last lines of the output, if it names no failing test.
     pub last_lines: Vec<String>,
+    /// `true` if files were changed after the run.
+    pub is_outdated: bool,
+    /// Id of the message with the run, for `context/recall`.
+    pub message_id: String,
+}
+
+/// A failed run of a command in the ledger.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct LedgerFailure {
+    /// Command on one line, cut after 400 bytes.
+    pub command: String,
+    /// Outcome of the run.
+    pub outcome: CallOutcome,
+    /// Exit code that the tool stated.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub exit_code: Option<i32>,
+    /// First lines of the failure's message, at most six.
+    pub message: Vec<String>,
+    /// `true` if files were changed after the run.
+    pub is_outdated: bool,
     /// Id of the message with the run, for `context/recall`.
     pub message_id: String,
 }

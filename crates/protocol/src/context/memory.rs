@@ -88,7 +88,7 @@ pub struct MemoryListParams {
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct MemorySearchParams {
-    /// Words that a memory's text, area and tags must contain, each of them, as in `context/search`.
+    /// Words that a memory's text, area and tags must contain, each of them, in any case.
     pub query: String,
     /// Folder of the memories. Default: the client's first folder, otherwise that of the first opened session.
     #[serde(default, skip_serializing_if = "Option::is_none")]

@@ -50,13 +50,15 @@ pub struct ContextRecallResult {
 pub struct ContextSearchParams {
     /// Id of the session.
     pub session_id: String,
-    /// Words that a message must contain, each of them, in any case and also inside longer words. There are no
-    /// operators. Only the first 32 different words count; a query without words finds nothing.
+    /// Words to look for, in any case. Any of them may be missing; rare words, and several of them close together,
+    /// rank first (BM25). A name matches by its parts, too: `pendingMessages` finds `updatePendingMessages`. If no word
+    /// occurs anywhere, messages that contain all words inside longer words are returned, the newest first. There are
+    /// no operators. Only the first 32 different words count; a query without words finds nothing.
     pub query: String,
     /// `nextCursor` of the previous page.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub cursor: Option<String>,
-    /// Largest number of messages on the page, at most 100. Default: 20.
+    /// Largest number of hits on the page, at most 100. Default: 20.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub limit: Option<u32>,
 }
@@ -74,9 +76,10 @@ pub struct SearchHit {
     pub role: Role,
     /// Id of the turn.
     pub turn_id: String,
-    /// Parts of the text around the words, byte for byte, separated by ` … `.
+    /// The part of the text that matched with what is next to it, at most 2700 bytes, byte for byte; in the arguments
+    /// of a call, JSON escapes are resolved. A message may be found in several parts, each a hit of its own.
     pub excerpt: String,
-    /// Start of the first part, in bytes of the text.
+    /// Start of the excerpt, in bytes of the text.
     pub offset: u64,
     /// Status of the message in the prompt.
     pub status: MessageStatus,
@@ -88,7 +91,8 @@ pub struct SearchHit {
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct ContextSearchResult {
-    /// Messages found, the newest first.
+    /// Parts of messages found, the best first and of equals the newest. Repeated text is one hit. At most 256 are
+    /// ranked. Messages that a harness wrote in the user's name are not searched.
     pub hits: Vec<SearchHit>,
     /// `cursor` of the next page; absent on the last page.
     #[serde(default, skip_serializing_if = "Option::is_none")]

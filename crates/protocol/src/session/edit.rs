@@ -1,5 +1,7 @@
-//! Commands that change a session's past, its queue or its draft. None of them loses a message: a fork keeps the
-//! previous state of the session.
+//! Commands that change a session's past, its queue or its draft. None of them loses a message: a revision keeps
+//! the previous state of the session.
+
+pub use engine::words::RevisionCause;
 
 use crate::message::Content;
 use crate::session::queue::QueueItem;
@@ -16,9 +18,9 @@ pub struct EditResult {
     /// Id of the message that the command concerns.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub message_id: Option<String>,
-    /// Id of the session that keeps the previous state; absent if the command is queued or cut nothing off.
+    /// Id of the revision that keeps the previous state; absent if the command is queued or cut nothing off.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub fork: Option<String>,
+    pub revision: Option<String>,
     /// Id in the queue; absent if the command is not queued.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub item_id: Option<String>,
@@ -179,11 +181,72 @@ pub struct SessionResetParams {
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct SessionResetResult {
-    /// Id of the session that keeps the previous state; absent if the session was empty.
+    /// Id of the revision that keeps the previous state; absent if the session was empty.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub fork: Option<String>,
+    pub revision: Option<String>,
     /// Items removed from the queue, with the user's content.
     pub removed: Vec<QueueItem>,
+}
+
+/// Parameters of `session/history`.
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct SessionHistoryParams {
+    /// Id of the session, open or not. Fails with `UnknownSession` if the store does not have it.
+    pub session_id: String,
+    /// Folder whose store has the session. Default: the store where it was last open, else that of the client's first
+    /// folder.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub workspace_folder: Option<String>,
+    /// `nextCursor` of the previous page.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub cursor: Option<String>,
+    /// Largest number of revisions on the page, at most 500. Default: 50.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub limit: Option<u32>,
+}
+
+/// Result of `session/history`.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct SessionHistoryResult {
+    /// Revisions, the newest first.
+    pub revisions: Vec<Revision>,
+    /// `cursor` of the next page; absent on the last page.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub next_cursor: Option<String>,
+}
+
+/// A revision: a session as it was before a rewind. `session/messages` returns its messages; it cannot be opened.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct Revision {
+    /// Id of the revision.
+    pub revision_id: String,
+    /// Cause of the rewind.
+    pub cause: RevisionCause,
+    /// Time of the rewind, ISO-8601, UTC.
+    pub created_at: String,
+    /// Number of messages.
+    pub messages: u32,
+    /// Beginning of the first text that the rewind removed or replaced; absent if that was no text.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub text: Option<String>,
+}
+
+/// Parameters of `session/restore`, which restores messages, turns and summaries of a revision. Title, settings, pins, the
+/// draft and the queue stay as they are. Fails with `InvalidState` while a turn runs. In the result `revision` is the
+/// revision that keeps the present state; absent if both are equal.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct SessionRestoreParams {
+    /// Id of the session.
+    pub session_id: String,
+    /// Id of the revision. Fails with `StaleReference` if it is not one of this session.
+    pub revision_id: String,
+    /// Key of this command: a repeat with the same key gets the first response and has no effect.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub idempotency_key: Option<String>,
 }
 
 /// Parameters of `draft/set`.

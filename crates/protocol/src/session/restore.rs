@@ -94,6 +94,28 @@ impl From<Value> for SummaryMetadata {
     }
 }
 
+/// Reads a summary, or an object with the texts of several by the ids of their rounds or turns. Not within a list:
+/// there, an object of other keys is the mark of a failed summary.
+fn summaries(value: Value) -> Vec<SummaryMetadata> {
+    let is_by_id = |map: &Map<String, Value>| {
+        let known = ["toolCallRoundId", "text", "threadhold"];
+        !map.is_empty()
+            && !known.iter().any(|key| map.contains_key(*key))
+            && map.values().all(|value| value.is_string())
+    };
+    match value {
+        Value::Object(map) if is_by_id(&map) => map
+            .into_iter()
+            .map(|(id, text)| SummaryMetadata {
+                tool_call_round_id: id,
+                text: text.as_str().unwrap_or_default().to_owned(),
+                ..SummaryMetadata::default()
+            })
+            .collect(),
+        one => vec![SummaryMetadata::from(one)],
+    }
+}
+
 impl From<Value> for TurnMetadata {
     fn from(value: Value) -> Self {
         let mut extra = object(value);
@@ -101,7 +123,7 @@ impl From<Value> for TurnMetadata {
         let summary = take("summary").map(SummaryMetadata::from);
         let summaries = take("summaries").map(|value| match value {
             Value::Array(list) => list.into_iter().map(SummaryMetadata::from).collect(),
-            one => vec![SummaryMetadata::from(one)],
+            other => summaries(other),
         });
         let threadhold = take_text(&mut extra, "threadhold").or_else(|| parsed(&mut extra));
         Self { summary, summaries, threadhold, extra }
@@ -160,16 +182,18 @@ pub struct RestoreReport {
     pub orphans: Vec<RestoreEntry>,
     /// Summaries given more than once, or covered by a newer one.
     pub duplicates: Vec<RestoreEntry>,
-    /// Entries that mark a failed summary or cannot be read.
+    /// Entries that mark a failed summary or cannot be read. One whose `threadhold` alone cannot be read is restored from
+    /// its round and text, and is in `restored` too.
     pub failures: Vec<RestoreEntry>,
-    /// Id of the session that keeps what the client's history no longer has.
+    /// Id of the revision that keeps what the client's history no longer has.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub fork: Option<String>,
-    /// Number of messages moved to the fork.
+    pub revision: Option<String>,
+    /// Number of messages that only the revision keeps.
     pub truncated_messages: u32,
     /// Number of messages added from the client's history.
     pub appended_messages: u32,
-    /// Rows of the store that cannot be read, each with its place and the reason. The rest is in the session.
+    /// Rows of the store that cannot be read, each with its place and the reason. The rest is in the session, with a note
+    /// in the place of each unreadable message.
     pub unreadable: Vec<String>,
     /// Other remarks for people.
     pub diagnostics: Vec<Diagnostic>,

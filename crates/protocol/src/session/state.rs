@@ -28,7 +28,8 @@ pub struct SessionSummary {
     /// Name of the scope that the session shares with others.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub work_scope: Option<String>,
-    /// State, in `sessions/changed` for a session that is open in this process; absent in `session/list`.
+    /// State. In `session/list` a turn at work is `generating` in each of its rounds; if its process is gone, it is the
+    /// state that opening the session finds. Absent for a session that was last used before states were stored.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub state: Option<State>,
     /// Number of messages.

@@ -1,5 +1,6 @@
 //! Sessions as files: import, export, and the trajectories of a workspace. The `import` crate knows the formats.
 
+use crate::restore::Diagnostic;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
@@ -42,6 +43,9 @@ pub struct SessionImportResult {
     pub messages: u32,
     /// Parts that could not be read, each with its place and the reason.
     pub skipped: Vec<String>,
+    /// What was repaired in the messages. Absent if nothing was.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub diagnostics: Vec<Diagnostic>,
 }
 
 /// The format of an export.

@@ -41,7 +41,7 @@ fn report() -> Value {
     json!({
         "source": "both", "restored": ["s/c0"], "already": [],
         "stale": [{"toolCallRoundId": "s/r1", "reason": "its source has changed"}],
-        "orphans": [], "duplicates": [], "failures": [], "fork": "s2", "truncatedMessages": 4,
+        "orphans": [], "duplicates": [], "failures": [], "revision": "s~1", "truncatedMessages": 4,
         "appendedMessages": 2, "unreadable": [], "diagnostics": [{"kind": "ignoredPart", "message": "left out"}]
     })
 }
@@ -104,7 +104,7 @@ fn all() -> Vec<Value> {
         json!({"type": "messageAdded", "message": message()}),
         json!({"type": "messageUpdated", "message": message()}),
         json!({"type": "messageRemoved", "messageId": "s/m1"}),
-        json!({"type": "messagesTruncated", "fromOrd": 4, "fork": "s2"}),
+        json!({"type": "messagesTruncated", "fromOrd": 4, "revision": "s~1"}),
         json!({"type": "threadUpdated", "title": "Parser", "generation": 1, "draft": "unsent", "scope": scope(),
             "settings": {"policy": "default"}}),
         json!({"type": "queueUpdated", "queue": [waiting()],

@@ -29,6 +29,11 @@ impl Restraint {
         self.attempts.may_ask(source, policy)
     }
 
+    /// `true` if the newest summary request failed, and no message was added since; `next` is the next message's ordinal.
+    pub(crate) fn has_failed_at(&self, next: Ordinal) -> bool {
+        self.attempts.failures > 0 && self.attempts.since == next
+    }
+
     /// Records the outcome of a summary request; returns `true` if that changes anything.
     pub(crate) fn attempt_ended(
         &mut self,

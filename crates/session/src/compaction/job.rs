@@ -144,6 +144,6 @@ pub(crate) struct Rendering {
     /// The render without what was taken in already.
     pub render: Render,
     /// The session that keeps what the editor's history no longer has.
-    pub fork: Option<SessionId>,
+    pub revision: Option<SessionId>,
     pub diagnostics: Vec<Diagnostic>,
 }

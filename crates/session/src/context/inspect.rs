@@ -70,14 +70,16 @@ fn nearness(
         let held_back = scale.read_part(missing).max(u32::from(missing > 0));
         TriggerDistance { trigger, measure, now, at, held_back }
     };
-    let (of_turns, of_messages) = (triggers.user_turns.map(u64::from), triggers.messages.map(u64::from));
+    let of_turns = trigger::most_turns(conversation.transcript(), policy).map(u64::from);
+    let of_messages = trigger::most_messages(conversation.transcript(), policy).map(u64::from);
+    let by_count = if policy.min_new_tokens.is_some() { since_last } else { held };
     let of_silence = triggers.idle_secs.map(u64::from);
     vec![
         near(Trigger::BudgetExceeded, Measure::Tokens, tokens, Some(u64::from(prompt.limit)), 0),
         near(Trigger::PreTurnTokens, Measure::Tokens, tokens, share(triggers.pre_turn), since_last),
         near(Trigger::Background, Measure::Tokens, tokens, share(triggers.background), to_prepare),
-        near(Trigger::UserTurns, Measure::Turns, turns.into(), of_turns, since_last),
-        near(Trigger::Messages, Measure::Messages, messages.into(), of_messages, since_last),
+        near(Trigger::UserTurns, Measure::Turns, turns.into(), of_turns, by_count),
+        near(Trigger::Messages, Measure::Messages, messages.into(), of_messages, by_count),
         near(Trigger::Idle, Measure::Seconds, idle, of_silence, held),
     ]
 }

@@ -6,7 +6,7 @@ use crate::ledger::{LedgerPage, LedgerQuery};
 use crate::values::ledger::Cursor;
 use crate::values::refusal::Refusal;
 use engine::compact::known_tools::Kinds;
-use engine::compact::ledger::LedgerReader;
+use engine::compact::ledger::reader::LedgerReader;
 use engine::id::Ordinal;
 
 /// Returns a page of the ledger of what the compaction in force hides.

@@ -11,10 +11,11 @@ use engine::message::attachment::Attachment;
 /// Name of the attachment with the memories for a request.
 pub(crate) const KNOWLEDGE: &str = "knowledge";
 
-/// Adds the summary of an accepted compaction to the workspace's memories.
+/// Keeps the summary of an accepted compaction among the workspace's memories: one per session, for a newer summary has
+/// what still holds of the older one.
 pub(crate) fn remember_compaction(core: &mut Core<'_>, record: &Compaction) {
     if let Some(narrative) = record.narrative.clone().filter(|_| core.settings().memory.summaries) {
-        let id = format!("summary:{}", record.id);
+        let id = format!("summary:{}", core.head().id);
         let memory = MemoryPatch {
             area: Some(SESSION_SUMMARY.to_owned()),
             text: Some(narrative),

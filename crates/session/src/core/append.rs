@@ -3,6 +3,7 @@
 use super::step::Core;
 use crate::carried::continuity::Follows;
 use crate::values::event::EventBody;
+use crate::values::rest::Lasting;
 use crate::values::settings::ModelFacts;
 use crate::values::stored::{Decision, TitleFrom, TurnRow, TurnStatus, Write};
 use engine::compact::record::Compaction;
@@ -30,6 +31,24 @@ impl Core<'_> {
         self.kept.head.cuts = self.transcript().cuts();
         let head = Box::new(self.head().clone());
         self.write(Write::Head(head));
+    }
+
+    /// Keeps the state for other processes. It is written if this step changed it or writes anyway; a session that is
+    /// only opened and read writes nothing.
+    pub fn keep_state(&mut self, state: Lasting, is_changed: bool) {
+        let carried = &mut self.kept.head.carried;
+        let known = carried.state;
+        if !self.kept.is_stored || (known, carried.works) == (Some(state.found), state.works) {
+            return;
+        }
+        if !is_changed && known.is_none() && !self.writes() {
+            return;
+        }
+        let carried = &mut self.kept.head.carried;
+        (carried.state, carried.works) = (Some(state.found), state.works);
+        if !self.amend_head(state) {
+            self.write_head_as_it_was_used();
+        }
     }
 
     /// Sets the title; the caller writes the row.
@@ -169,9 +188,27 @@ impl Core<'_> {
             self.write(Write::Turn(row));
         }
         self.write(Write::Message { turn, message: message.clone() });
-        self.emit(EventBody::MessageAdded(message));
+        if !message.is_removed() {
+            // A restored revision brings removed messages back to their positions: no client is told of them.
+            self.emit(EventBody::MessageAdded(message));
+        }
         self.announce_late_result(ord);
         self.learn_usage(ord);
+    }
+
+    /// Appends a message of a revision as it was stored.
+    pub fn put_back(&mut self, turn: usize, message: Arc<Message>) {
+        let ord = message.ord;
+        self.kept.transcript.put_back(turn, message);
+        self.took_in(ord);
+    }
+
+    /// Replaces the row of an existing turn by that of a revision.
+    pub fn put_back_turn(&mut self, row: TurnRow) {
+        let at = usize::try_from(row.index).unwrap_or(usize::MAX);
+        if self.turns().get(at).is_some_and(|known| *known != row) {
+            self.change_turn(at, |known| *known = row);
+        }
     }
 
     /// Stores another version of a message; the caller emits it.

@@ -102,9 +102,14 @@ impl Conversation {
 
     /// The call that ends the newest turn in its newest round, and how, if one does.
     pub fn ending_call(&self) -> Option<(EndsTurn, ToolCall)> {
+        self.ending_call_of(self.transcript.turns().len().checked_sub(1)?)
+    }
+
+    /// The call that ends the turn at this index in its newest round, and how, if one does.
+    pub fn ending_call_of(&self, turn: usize) -> Option<(EndsTurn, ToolCall)> {
         let transcript = &self.transcript;
         // A turn without a round is not ended by a call of an earlier turn.
-        let round = transcript.rounds_of(transcript.turns().len().checked_sub(1)?).last()?;
+        let round = transcript.rounds_of(turn).last()?;
         let Body::Assistant { calls, .. } = &transcript.message(round.assistant)?.body else { return None };
         let answered = calls.iter().zip(&round.results).filter(|(_, result)| {
             let result = result.and_then(|ord| transcript.message(ord)).map(|message| &message.body);

@@ -26,9 +26,10 @@ impl Core<'_> {
 
     /// Applies the limits of the settings in force to shown results and thinking.
     pub fn limit_what_is_shown(&mut self) {
-        let Conversation { transcript, settings, fixed, .. } = &mut *self.kept;
+        let Conversation { transcript, settings, fixed, head, .. } = &mut *self.kept;
         transcript.limit_results(Some(settings.most_result()));
         transcript.limit_thinking(settings.thinking);
+        transcript.set_folder(&head.workspace);
         transcript.name_results(fixed.tools.iter().any(|tool| tool.name == RECALL));
     }
 

@@ -8,6 +8,7 @@ use crate::values::effect::{Answer, Effect};
 use crate::values::event::{EventBody, TurnEnd};
 use crate::values::input::{ModelCallId, ReplyTo, Timer};
 use crate::values::refusal::Refusal;
+use crate::values::rest::Lasting;
 use crate::values::settings::{ModelFacts, Settings};
 use crate::values::stored::Write;
 use engine::id::Time;
@@ -92,6 +93,22 @@ impl<'a> Core<'a> {
 
     pub fn write(&mut self, write: Write) {
         self.push(Effect::Write(write));
+    }
+
+    /// `true` if the step writes anything.
+    pub(super) fn writes(&self) -> bool {
+        self.effects.iter().any(|effect| matches!(effect, Effect::Write(_)))
+    }
+
+    /// Puts the state into the row that the step writes last; `false` if it writes none.
+    pub(super) fn amend_head(&mut self, state: Lasting) -> bool {
+        let head = self.effects.iter_mut().rev().find_map(|effect| match effect {
+            Effect::Write(Write::Head(head)) => Some(head),
+            _ => None,
+        });
+        let Some(head) = head else { return false };
+        (head.carried.state, head.carried.works) = (Some(state.found), state.works);
+        true
     }
 
     pub fn reply(&mut self, to: ReplyTo, answer: Result<Answer, Refusal>) {

@@ -1,7 +1,6 @@
 //! Branches: another session, with its own ids, continues from a message of this one. Changes to this
 //! session's own past are in `rewind`.
 
-use super::cut::count;
 use crate::core::{Conversation, Core};
 use crate::values::effect::{Effect, Made};
 use crate::values::input::At;
@@ -51,6 +50,10 @@ fn made_by(writes: &[Write]) -> Option<Made> {
         summary: in_force.map(|record| record.block.clone()),
         summarized: in_force.map_or(0, |record| record.resume_at().0),
     })
+}
+
+fn count(n: usize) -> u32 {
+    u32::try_from(n).unwrap_or(u32::MAX)
 }
 
 /// The writes of a session with another id and everything before `end`.

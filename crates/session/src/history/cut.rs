@@ -1,66 +1,57 @@
-//! Removes messages or changes them in place. Nothing that a user typed or saw is lost: a fork keeps the
+//! Removes messages or changes them in place. Nothing that a user typed or saw is lost: a revision keeps the
 //! session as it stood.
 
-use crate::carried::Carried;
 use crate::context::pins::pins_follow;
 use crate::context::records::{self, tell_record};
 use crate::core::Core;
-use crate::values::effect::{Effect, Made};
 use crate::values::event::EventBody;
-use crate::values::stored::{Head, Write};
+use crate::values::stored::{Revision, RevisionCause, Write};
 use engine::id::{CompactionId, Ordinal, SessionId};
 use engine::message::Body;
-use engine::text::sha256_hex;
-use engine::words::Origin;
+use engine::text::{head, sha256_hex};
 
-/// Bytes of an id up to which its forks' ids begin with it; longer ones are hashed.
+/// Bytes of an id up to which its revisions' ids begin with it; longer ones are hashed.
 const LONGEST_ROOT: usize = 80;
 
-/// Keeps the session as it stands under another id, and returns that.
-pub(crate) fn fork(core: &mut Core<'_>) -> SessionId {
-    let head = core.head();
-    // With its creation time: a session that was deleted and made again has forks of other names.
-    let made = format!("~{}.{:x}", core.transcript().cuts() + 1, head.created_at.0);
-    let to = SessionId::new(match head.id.as_str() {
-        // Ids of forks of forks, too, must be short enough for clients to send.
+/// The most bytes of a removed text that a revision is listed with.
+const MOST_WORDS: usize = 200;
+
+/// Keeps the session as it stands as a revision, and returns its id. `from` is the first message that changes.
+pub(crate) fn keep(core: &mut Core<'_>, cause: RevisionCause, from: Ordinal) -> SessionId {
+    let own = core.head();
+    // With its creation time: a session that was deleted and made again has revisions of other names.
+    let made = format!("~{}.{:x}", core.transcript().cuts() + 1, own.created_at.0);
+    let id = SessionId::new(match own.id.as_str() {
+        // Ids of revisions, too, must be short enough for clients to send.
         long if long.len() > LONGEST_ROOT => format!("{:.32}{made}", sha256_hex(long.as_bytes())),
         short => format!("{short}{made}"),
     });
-    let head = Head {
-        id: to.clone(),
-        parent: Some(head.id.clone()),
-        origin: Origin::Rewind,
-        waits: false,
-        carried: Carried::default(),
-        ..head.clone()
-    };
-    let transcript = core.transcript();
-    let in_force = transcript.in_force();
-    let made = Made {
-        head,
-        messages: count(transcript.messages().len()),
-        turns: count(transcript.turns().len()),
-        summary: in_force.map(|record| record.block.clone()),
-        summarized: in_force.map_or(0, |record| record.resume_at().0),
-    };
-    core.write(Write::Fork { to: to.clone() });
-    core.push(Effect::Made(Box::new(made)));
-    to
+    let revision = Revision { id: id.clone(), cause, at: core.now(), words: first_words(core, from) };
+    core.write(Write::Revision(revision));
+    id
 }
 
-/// Removes everything from this message on; `fork` keeps it. Returns the compactions that went out of force.
-pub(crate) fn cut(core: &mut Core<'_>, from: Ordinal, fork: &SessionId) -> Vec<CompactionId> {
+/// The beginning of the first text from this message on.
+fn first_words(core: &Core<'_>, from: Ordinal) -> Option<String> {
+    let messages = core.transcript().messages().iter().skip(from.index());
+    let shown = messages.filter(|message| message.visible_to_model && !message.is_removed());
+    let first = shown.flat_map(|message| message.body.texts()).map(|text| text.trim());
+    first.into_iter().find(|text| !text.is_empty()).map(|text| head(text, MOST_WORDS).to_owned())
+}
+
+/// Removes everything from this message on; `revision` keeps it. Returns the compactions that went out of force.
+pub(crate) fn cut(core: &mut Core<'_>, from: Ordinal, revision: &SessionId) -> Vec<CompactionId> {
     let void = core.transcript_mut().truncate(from);
-    cut_off(core, from, fork, &void);
+    cut_off(core, from, revision, &void);
     void
 }
 
 /// Stores and emits a cut that the transcript has taken already.
-pub(crate) fn cut_off(core: &mut Core<'_>, from: Ordinal, fork: &SessionId, void: &[CompactionId]) {
+pub(crate) fn cut_off(core: &mut Core<'_>, from: Ordinal, revision: &SessionId, void: &[CompactionId]) {
     let turns = core.cut_turns(from);
     core.write(Write::Truncate { from, turns });
     core.write_head();
-    core.emit(EventBody::MessagesTruncated { from, fork: Some(fork.clone()) });
+    core.emit(EventBody::MessagesTruncated { from, revision: Some(revision.clone()) });
     records::void(core, void);
     pins_follow(core);
 }
@@ -92,8 +83,4 @@ fn revise(core: &mut Core<'_>, ord: Ordinal, body: Option<Body>) {
     });
     records::void(core, &void);
     pins_follow(core);
-}
-
-pub(crate) fn count(n: usize) -> u32 {
-    u32::try_from(n).unwrap_or(u32::MAX)
 }

@@ -1,4 +1,4 @@
-//! Conversations from elsewhere: one imported into an empty session, and an edited copy of this one. A fork
+//! Conversations from elsewhere: one imported into an empty session, and an edited copy of this one. A revision
 //! keeps what the change removes. Files are read elsewhere.
 
 use super::take::bring_back;
@@ -12,7 +12,7 @@ use crate::values::stored::TitleFrom;
 use engine::id::{Ordinal, SessionId};
 use engine::message::{Body, Message};
 use engine::transcript::Transcript;
-use engine::words::{BreakCause, Driver, StateName, TurnStatus};
+use engine::words::{BreakCause, Driver, RevisionCause, TurnStatus};
 
 /// Differences of an edited copy from this session.
 #[derive(Debug, Default, PartialEq)]
@@ -25,7 +25,7 @@ struct Difference {
     from: usize,
 }
 
-/// Imports a conversation into an empty session. Its calls are not run.
+/// Imports a conversation into an empty session. Its calls are not run. The session's state must be found anew.
 pub(crate) fn restore(core: &mut Core<'_>, restore: Restore) -> Result<(), Refusal> {
     if !core.transcript().messages().is_empty() {
         return Err(Refusal::NotEmpty);
@@ -40,7 +40,6 @@ pub(crate) fn restore(core: &mut Core<'_>, restore: Restore) -> Result<(), Refus
     let summaries: Vec<_> = restore.summaries.into_iter().map(|summary| (last, summary)).collect();
     bring_back(core, &summaries);
     tell_taken(core);
-    core.emit_state(StateName::Completed, None);
     Ok(())
 }
 
@@ -48,7 +47,7 @@ pub(crate) fn restore(core: &mut Core<'_>, restore: Restore) -> Result<(), Refus
 pub(crate) enum Copied {
     /// The copy had no changes.
     Same,
-    /// The copy was taken over; the fork keeps what that removed. The session's state must be found anew.
+    /// The copy was taken over; the revision keeps what that removed. The session's state must be found anew.
     Changed(Option<SessionId>),
 }
 
@@ -62,8 +61,9 @@ pub(crate) fn take_in(core: &mut Core<'_>, given: TakeIn) -> Copied {
     if !is_rewound && new.is_empty() && title.is_none() {
         return Copied::Same;
     }
-    // Forked before anything changes, so that it keeps the session as it stood.
-    let fork = is_rewound.then(|| cut::fork(core));
+    // Kept before anything changes, so that it keeps the session as it stood.
+    let first = other_words.iter().map(|(ord, _)| *ord).chain(cut).min();
+    let revision = first.map(|first| cut::keep(core, RevisionCause::File, first));
     if title.is_some() {
         core.set_title(title, Some(TitleFrom::Client));
     }
@@ -71,8 +71,8 @@ pub(crate) fn take_in(core: &mut Core<'_>, given: TakeIn) -> Copied {
         core.announce(BreakCause::Edit);
     }
     cut::revise_all(core, other_words.into_iter().map(|(ord, body)| (ord, Some(body))));
-    if let (Some(at), Some(fork)) = (cut, &fork) {
-        cut::cut(core, at, fork);
+    if let (Some(at), Some(revision)) = (cut, &revision) {
+        cut::cut(core, at, revision);
     }
     let turns = core.turns().len();
     append_all(core, new);
@@ -83,7 +83,7 @@ pub(crate) fn take_in(core: &mut Core<'_>, given: TakeIn) -> Copied {
     } else if is_rewound && core.head().driver == Driver::Sidecar {
         rewind::rest(core);
     }
-    Copied::Changed(fork)
+    Copied::Changed(revision)
 }
 
 fn append_all(core: &mut Core<'_>, messages: Vec<Taken>) {

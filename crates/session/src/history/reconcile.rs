@@ -1,5 +1,5 @@
 //! Compares an editor's history with ours: what only it has is appended, what it no longer has goes to a
-//! fork, what it never had stays. Changes the transcript; writes follow from the report.
+//! revision, what it never had stays. Changes the transcript; writes follow from the report.
 
 use crate::values::history_turn::HistoryTurn;
 use engine::id::{CompactionId, Ordinal};
@@ -18,13 +18,15 @@ struct Divergence {
     turn: usize,
     /// Messages of that turn to append; later turns are appended whole.
     missing: Vec<usize>,
+    /// Our results of which they have other content.
+    changed: Vec<Ordinal>,
 }
 
 impl Divergence {
     /// Appends their turns whole, from this one on.
     fn turns(first: usize, cut: Option<Ordinal>, theirs: &[HistoryTurn], turn: usize) -> Self {
         let missing = theirs.get(turn).map_or(0, |turn| turn.messages.len());
-        Self { first, cut, turn, missing: (0..missing).collect() }
+        Self { first, cut, turn, missing: (0..missing).collect(), changed: Vec::new() }
     }
 }
 
@@ -50,6 +52,8 @@ pub(crate) struct Merge {
     pub append: Vec<(bool, NewMessage)>,
     /// Our requests whose ids the editor sends only now, with these.
     pub learned: Vec<(Ordinal, String)>,
+    /// Our results of which they have other content; ours stay.
+    pub changed: Vec<Ordinal>,
 }
 
 /// Compares both histories without changing anything. `ended` says which of our turns are over; it is given
@@ -60,7 +64,7 @@ pub(crate) fn merge(
     reach: Reach,
     ended: Option<&[bool]>,
 ) -> Merge {
-    let Divergence { first, cut, turn, missing } = part(transcript, theirs, reach, ended);
+    let Divergence { first, cut, turn, missing, changed } = part(transcript, theirs, reach, ended);
     let is_new = cut == Some(Ordinal(0));
     let of_first = theirs.get(turn).into_iter().flat_map(|theirs| {
         let said = if is_new { enriched(transcript, theirs) } else { theirs.messages.clone() };
@@ -79,7 +83,7 @@ pub(crate) fn merge(
         let id = request.external_id.clone().filter(|_| cut.is_none_or(|cut| ord < cut))?;
         same(ours, request, true).then_some((ord, id))
     });
-    Merge { first, cut, append, learned: learned.collect() }
+    Merge { first, cut, append, learned: learned.collect(), changed }
 }
 
 /// A turn of theirs, with our rounds of it: an editor may keep no more than the request and the answer.
@@ -111,36 +115,37 @@ fn part(transcript: &Transcript, theirs: &[HistoryTurn], reach: Reach, ended: Op
             Reach::Whole | Reach::Older => Divergence::turns(0, begin(0), theirs, 0),
         };
     };
+    let mut changed = Vec::new();
     for (n, history) in theirs.iter().enumerate() {
         let at = first + n;
         let is_last = n + 1 == theirs.len();
         let runs = is_last && ended.is_some();
         if at >= ours {
-            return Divergence::turns(first, None, theirs, n);
+            return Divergence { changed, ..Divergence::turns(first, None, theirs, n) };
         }
         // Without an id, the same text after the end of the turn is another request: the editor dropped the old one.
         if runs && history.external_id.is_none() && is_over(ended, at) {
-            return Divergence::turns(first, begin(at), theirs, n);
+            return Divergence { changed, ..Divergence::turns(first, begin(at), theirs, n) };
         }
         let end = match (is_last && reach != Reach::Older, runs) {
             (_, true) => End::Runs,
             (true, false) => End::Last,
             (false, false) => End::Before,
         };
-        match inside(transcript, at, history, end) {
+        match inside(transcript, at, history, end, &mut changed) {
             TurnMatch::Same => {}
             // Our later turns follow something else than theirs do.
             TurnMatch::More(missing) => {
-                return Divergence { first, cut: begin(at + 1), turn: n, missing };
+                return Divergence { first, cut: begin(at + 1), turn: n, missing, changed };
             }
             TurnMatch::Parts(ord, have) => {
                 let missing = (have..history.messages.len()).collect();
-                return Divergence { first, cut: Some(ord), turn: n, missing };
+                return Divergence { first, cut: Some(ord), turn: n, missing, changed };
             }
         }
     }
     let cut = if reach == Reach::Older { None } else { begin(first + theirs.len()) };
-    Divergence { first, cut, turn: theirs.len(), missing: Vec::new() }
+    Divergence { first, cut, turn: theirs.len(), missing: Vec::new(), changed }
 }
 
 fn is_over(ended: Option<&[bool]>, at: usize) -> bool {
@@ -194,7 +199,14 @@ enum End {
     Runs,
 }
 
-fn inside(transcript: &Transcript, at: usize, history: &HistoryTurn, end: End) -> TurnMatch {
+/// Compares one of their turns with ours at this index, and adds the results of which they have other content.
+fn inside(
+    transcript: &Transcript,
+    at: usize,
+    history: &HistoryTurn,
+    end: End,
+    changed: &mut Vec<Ordinal>,
+) -> TurnMatch {
     let Some(turn) = transcript.turns().get(at) else { return TurnMatch::Same };
     let Some(last) = transcript.last_of_turn(at) else { return TurnMatch::Same };
     let said = transcript.range(turn.first, last).iter().map(|message| &**message);
@@ -213,7 +225,7 @@ fn inside(transcript: &Transcript, at: usize, history: &HistoryTurn, end: End) -
         if begins && !matches!(theirs.body, Body::User(_)) {
             begins = false;
             if matches!(theirs.body, Body::Tool(_)) {
-                return results_alone(&ours, history, n);
+                return results_alone(&ours, history, n, changed);
             }
             skip_to(&mut ours, theirs);
         }
@@ -222,7 +234,10 @@ fn inside(transcript: &Transcript, at: usize, history: &HistoryTurn, end: End) -
             // as it was.
             let together = ours.iter().rev().take_while(|message| is_result(message)).count();
             match ours.iter().skip(ours.len() - together).position(|message| answers(message, &result.call)) {
-                Some(at) => drop(ours.remove(ours.len() - together + at)),
+                Some(at) => {
+                    let known = ours.remove(ours.len() - together + at);
+                    changed.extend(is_other(known, &theirs.body).then_some(known.ord));
+                }
                 None => missing.push(n),
             }
             continue;
@@ -257,13 +272,27 @@ fn answers(message: &Message, call: &str) -> bool {
     matches!(&message.body, Body::Tool(known) if known.call == call)
 }
 
+/// `true` if their copy of a result has other text. Texts are compared, not hashes: a history may have many results.
+fn is_other(ours: &Message, theirs: &Body) -> bool {
+    ours.body.texts() != theirs.texts()
+}
+
 /// The new ones among results of a running turn that came without their rounds.
-fn results_alone(ours: &[&Message], history: &HistoryTurn, from: usize) -> TurnMatch {
-    let is_new = |n: &usize| match history.messages.get(*n).map(|message| &message.body) {
-        Some(Body::Tool(result)) => !ours.iter().any(|message| answers(message, &result.call)),
+fn results_alone(
+    ours: &[&Message],
+    history: &HistoryTurn,
+    from: usize,
+    changed: &mut Vec<Ordinal>,
+) -> TurnMatch {
+    let mut is_new = |n: &usize| match history.messages.get(*n).map(|message| &message.body) {
+        Some(body @ Body::Tool(result)) => {
+            let known = ours.iter().find(|message| answers(message, &result.call));
+            changed.extend(known.filter(|known| is_other(known, body)).map(|known| known.ord));
+            known.is_none()
+        }
         _ => true,
     };
-    let missing: Vec<usize> = (from..history.messages.len()).filter(is_new).collect();
+    let missing: Vec<usize> = (from..history.messages.len()).filter(|n| is_new(n)).collect();
     if missing.is_empty() { TurnMatch::Same } else { TurnMatch::More(missing) }
 }
 

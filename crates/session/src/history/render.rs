@@ -2,7 +2,7 @@
 //! render at a time; tools never run here, and results that came in stay even if the render fails.
 
 use super::reconcile::Reach;
-use super::take::take;
+use super::take::{repaired_call, take};
 use crate::compaction::job::{Begin, Rendering, Then};
 use crate::compaction::terms::model_of;
 use crate::context::attach::{attach_rest, attach_to_render};
@@ -57,7 +57,7 @@ fn prompt_or_compact(
     }
     let mut diagnostics = diagnostics(&report);
     diagnostics.append(&mut render.left_out);
-    let rendering = Rendering { reply, render, fork: report.fork.clone(), diagnostics };
+    let rendering = Rendering { reply, render, revision: report.revision.clone(), diagnostics };
     let budget = budget_of(core, &rendering.render)?;
     let moved = settle_placement(core, budget);
     let model = model_of(core, &rendering.render);
@@ -105,7 +105,7 @@ pub(crate) fn rendered(
     made: Option<Compaction>,
     nothing: Option<String>,
 ) {
-    let Rendering { reply, render, fork, mut diagnostics } = rendering;
+    let Rendering { reply, render, revision, mut diagnostics } = rendering;
     let budget = match budget_of(core, &render) {
         Ok(budget) => budget,
         Err(error) => return core.reply(reply, Err(error.into())),
@@ -121,7 +121,7 @@ pub(crate) fn rendered(
     let raw = prompt.tokens;
     let prompt = read_prompt(prompt, scale);
     diagnostics.extend(nothing.map(|why| Diagnostic { kind: "nothingToSummarize", message: why }));
-    let breakpoints = render.breakpoints && !summary_failed(made.as_ref());
+    let breakpoints = render.breakpoints && !summary_failed(core, raw);
     let unreadable = made.iter().flat_map(|record| core.unreadable(record));
     diagnostics.extend(unreadable.map(|message| Diagnostic { kind: "unreadableArguments", message }));
     let made = made.map(|record| {
@@ -137,7 +137,7 @@ pub(crate) fn rendered(
         model,
         breakpoints,
         made,
-        fork,
+        revision,
         diagnostics,
     };
     core.reply(reply, Ok(Answer::Rendered(Box::new(rendered))));
@@ -145,13 +145,25 @@ pub(crate) fn rendered(
 
 /// Diagnostics for a caller about a history that was taken in.
 pub fn diagnostics(report: &Report) -> Vec<Diagnostic> {
-    let mut all = Vec::new();
+    let mut all = report.left_out.clone();
+    all.extend(report.repaired.iter().map(repaired_call));
     let mut say = |kind: &'static str, message: String| all.push(Diagnostic { kind, message });
-    if let Some(fork) = &report.fork {
+    for message in &report.lost {
+        say(
+            "unreadableMessage",
+            format!(
+                "message {:?} could not be read from the store; a note stands in its place",
+                message.as_str()
+            ),
+        );
+    }
+    if let Some(revision) = &report.revision {
         let gone = report.truncated;
         say(
-            "forked",
-            format!("{gone} messages are no longer in the editor's history; session \"{fork}\" keeps them"),
+            "revised",
+            format!(
+                "{gone} messages are no longer in the editor's history; revision \"{revision}\" keeps them"
+            ),
         );
     }
     for id in &report.void {
@@ -163,10 +175,29 @@ pub fn diagnostics(report: &Report) -> Vec<Diagnostic> {
             format!("the result for tool call {call:?} matches no call of its round; it is not shown"),
         );
     }
+    if let [first, more @ ..] = &*report.changed {
+        let more = match more.len() {
+            0 => String::new(),
+            more => format!(" and {more} more"),
+        };
+        say(
+            "changedResult",
+            format!(
+                "the editor's result for tool call {first:?}{more} differs from the one that the summary was made of; \
+                 the summary and the stored result stay"
+            ),
+        );
+    }
     for restored in &report.summaries {
         let round = &restored.round_id;
         match &restored.verdict {
             Verdict::Restored(_) | Verdict::Already(_) => {}
+            Verdict::FromText(_, why) => say(
+                "damagedSummary",
+                format!(
+                    "the summary at round {round:?} is restored from its text; the rest cannot be read: {why}"
+                ),
+            ),
             Verdict::Stale(why) => {
                 say("staleSummary", format!("the summary at round {round:?} is not applied: {why}"))
             }

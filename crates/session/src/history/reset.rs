@@ -1,6 +1,6 @@
-//! A new chat under the same id; a fork keeps all of the old one.
+//! A new chat under the same id; a revision keeps all of the old one.
 
-use super::cut::{cut_off, fork};
+use super::cut::{cut_off, keep};
 use crate::context::figures::tell_next_context;
 use crate::context::pins::clear_pins;
 use crate::context::prefix::renew;
@@ -9,14 +9,14 @@ use crate::values::effect::Effect;
 use crate::values::stored::TitleFrom;
 use engine::id::{Ordinal, SessionId};
 use engine::scope::ScopePatch;
-use engine::words::{BreakCause, StateName};
+use engine::words::{BreakCause, RevisionCause, StateName};
 
-/// Begins a new chat; nothing may run. Returns the fork, if the session had messages.
+/// Begins a new chat; nothing may run. Returns the revision, if the session had messages.
 pub(crate) fn reset(core: &mut Core<'_>) -> Option<SessionId> {
     *core.restraint_mut() = Default::default();
     *core.limits_mut().0 = Default::default();
     let is_empty = core.transcript().messages().is_empty();
-    let fork = (!is_empty).then(|| fork(core));
+    let revision = (!is_empty).then(|| keep(core, RevisionCause::Reset, Ordinal(0)));
     core.announce(BreakCause::Reset);
     let void = core.transcript_mut().reset();
     clear_pins(core);
@@ -25,8 +25,8 @@ pub(crate) fn reset(core: &mut Core<'_>) -> Option<SessionId> {
         core.set_title(None, None);
     }
     renew(core);
-    if let Some(fork) = &fork {
-        cut_off(core, Ordinal(0), fork, &void);
+    if let Some(revision) = &revision {
+        cut_off(core, Ordinal(0), revision, &void);
     } else {
         core.write_head();
     }
@@ -38,5 +38,5 @@ pub(crate) fn reset(core: &mut Core<'_>) -> Option<SessionId> {
     core.emit_thread();
     core.emit_state(StateName::Idle, None);
     tell_next_context(core);
-    fork
+    revision
 }

@@ -1,5 +1,5 @@
 //! Changes to a session's past: edited and removed messages, cuts, answers given again. Nothing that a user
-//! typed or saw is lost: a fork keeps the session as it stood.
+//! typed or saw is lost: a revision keeps the session as it stood.
 
 use super::cut;
 use crate::context::attach::attached;
@@ -13,7 +13,7 @@ use engine::id::{MessageId, Ordinal};
 use engine::message::attachment::{Attachment, apart, put};
 use engine::message::{AssistantPart, Beside, Body, Content, NewMessage};
 use engine::transcript::Round;
-use engine::words::{BreakCause, StateName, TurnStatus};
+use engine::words::{BreakCause, RevisionCause, StateName, TurnStatus};
 
 /// Outcome of a command.
 pub(crate) struct Done {
@@ -114,9 +114,9 @@ pub(crate) fn retry(
 ) -> Result<Done, Refusal> {
     let message = core.find(from)?.clone();
     let ord = cut_at(core, message.ord);
-    let fork = cut::fork(core);
+    let revision = cut::keep(core, RevisionCause::Retry, ord);
     core.announce(BreakCause::Retry);
-    cut::cut(core, ord, &fork);
+    cut::cut(core, ord, &revision);
     let (external_id, content) = match (&message.body, content) {
         (Body::User(same), None) => (message.external_id.clone(), Some(same.clone())),
         (old, Some(new)) => {
@@ -125,7 +125,7 @@ pub(crate) fn retry(
         }
         (_, None) => (None, None),
     };
-    let accepted = Accepted { session: Some(fork), ..Accepted::default() };
+    let accepted = Accepted { session: Some(revision), ..Accepted::default() };
     let Some(content) = content else { return Ok(runs_again(core, accepted)) };
     let content = attached(core, content, Vec::new());
     let new = NewMessage { external_id, ..core.stamped(Body::User(content)) };
@@ -143,19 +143,19 @@ pub(crate) fn regenerate(core: &mut Core<'_>) -> Result<Done, Refusal> {
     if core.transcript().message(from).is_none() {
         return Ok(runs_again(core, Accepted::default()));
     }
-    let fork = cut::fork(core);
+    let revision = cut::keep(core, RevisionCause::Retry, from);
     core.announce(BreakCause::Retry);
-    cut::cut(core, from, &fork);
-    Ok(runs_again(core, Accepted { session: Some(fork), ..Accepted::default() }))
+    cut::cut(core, from, &revision);
+    Ok(runs_again(core, Accepted { session: Some(revision), ..Accepted::default() }))
 }
 
 pub(crate) fn truncate(core: &mut Core<'_>, from: &MessageId) -> Result<Done, Refusal> {
     let ord = core.find(from)?.ord;
     let ord = cut_at(core, ord);
-    let fork = cut::fork(core);
+    let revision = cut::keep(core, RevisionCause::Truncate, ord);
     core.announce(BreakCause::Truncate);
-    cut::cut(core, ord, &fork);
-    Ok(rests(core, Accepted { session: Some(fork), ..Accepted::default() }))
+    cut::cut(core, ord, &revision);
+    Ok(rests(core, Accepted { session: Some(revision), ..Accepted::default() }))
 }
 
 pub(crate) fn update(
@@ -186,28 +186,28 @@ pub(crate) fn update(
         }
         Body::Event { .. } => return Err(Refusal::Empty("a notice cannot be changed")),
     };
-    let fork = cut::fork(core);
+    let revision = cut::keep(core, RevisionCause::Edit, message.ord);
     core.announce(BreakCause::Edit);
     let id = Some(id.clone());
     cut::revise_all(core, [(message.ord, Some(body))]);
     if !regenerate {
-        return Ok(rests(core, Accepted { message: id, session: Some(fork), ..Accepted::default() }));
+        return Ok(rests(core, Accepted { message: id, session: Some(revision), ..Accepted::default() }));
     }
     let from = after(core, message.ord);
     if core.transcript().message(from).is_some() {
-        cut::cut(core, from, &fork);
+        cut::cut(core, from, &revision);
     }
-    Ok(runs_again(core, Accepted { message: id, session: Some(fork), ..Accepted::default() }))
+    Ok(runs_again(core, Accepted { message: id, session: Some(revision), ..Accepted::default() }))
 }
 
 pub(crate) fn remove(core: &mut Core<'_>, id: &MessageId) -> Result<Done, Refusal> {
     let ord = core.find(id)?.ord;
-    let fork = cut::fork(core);
+    let revision = cut::keep(core, RevisionCause::Remove, ord);
     core.announce(BreakCause::Remove);
     // Results first: none ever stands without its call.
     let leave = goes_with(core, ord);
     cut::revise_all(core, leave.into_iter().rev().map(|ord| (ord, None)));
-    Ok(rests(core, Accepted { message: Some(id.clone()), session: Some(fork), ..Accepted::default() }))
+    Ok(rests(core, Accepted { message: Some(id.clone()), session: Some(revision), ..Accepted::default() }))
 }
 
 /// Lets the newest turn run again.

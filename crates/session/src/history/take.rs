@@ -1,20 +1,20 @@
 //! Input from the editor's loop: a history, a round that it ran, summaries that it kept. Transcript and store
 //! follow it.
 
-use super::cut::{cut_off, fork};
+use super::cut::{cut_off, keep};
 use super::reconcile::{self, Reach};
 use crate::core::Core;
 use crate::values::effect::Answer;
 use crate::values::event::EventBody;
 use crate::values::history_turn::HistoryTurn;
-use crate::values::refusal::Refusal;
+use crate::values::refusal::{Diagnostic, Refusal};
 use crate::values::report::Report;
 use crate::values::stored::{TurnStatus, Write};
 use engine::compact::metadata::SummaryEntry;
 use engine::compact::restore::{Restored, Restoring, Verdict, restore};
 use engine::id::{CallId, Ordinal};
-use engine::message::{Body, NewMessage};
-use engine::words::BreakCause;
+use engine::message::{Body, NewMessage, REPAIRED_CALL};
+use engine::words::{BreakCause, RevisionCause};
 
 /// Appends a round that the editor's loop ran. Of a known round only new results are appended; a second one
 /// for a call is refused.
@@ -37,22 +37,45 @@ pub(crate) fn append_round(core: &mut Core<'_>, round: Vec<NewMessage>) -> Resul
         Body::Tool(result) => Some(&result.call),
         Body::User(_) | Body::Assistant { .. } | Body::Event { .. } => None,
     });
-    if let Some(stray) = answered.find(|call| !calls.contains(call)) {
+    // An empty id names a call only if no other one has it.
+    let is_named = |call: &String| {
+        let known = calls.iter().filter(|known| *known == call).count();
+        known == 1 || known > 1 && !call.is_empty()
+    };
+    if let Some(stray) = answered.find(|call| !is_named(call)) {
         let id = stray.clone();
         return Err(match is_known && core.transcript().has_call(&CallId::new(&id)) {
             true => Refusal::Settled { what: "tool call", id },
             false => Refusal::Unknown { what: "tool call", id },
         });
     }
-    let mut messages = Vec::new();
+    let (mut messages, mut repaired) = (Vec::new(), Vec::new());
     for new in round.into_iter().skip(usize::from(is_known)) {
         let stamp = new.created_at.unwrap_or_else(|| core.stamp().to_owned());
         let ord = core.append(NewMessage { created_at: Some(stamp), ..new });
         messages.extend(core.transcript().message(ord).map(|message| message.id.clone()));
+        repaired.extend(repaired_calls(core, ord));
     }
     core.write_head();
     let round = core.transcript().rounds().last().map(|round| round.id.clone());
-    Ok(Answer::RoundAppended { round, messages })
+    let diagnostics = repaired.iter().map(repaired_call).collect();
+    Ok(Answer::RoundAppended { round, messages, diagnostics })
+}
+
+/// The calls of a message that came with an empty id.
+fn repaired_calls(core: &Core<'_>, ord: Ordinal) -> Vec<CallId> {
+    match core.transcript().message(ord).map(|message| &message.body) {
+        Some(Body::Assistant { calls, .. }) => {
+            calls.iter().filter(|call| call.is_repaired()).map(|call| call.id.clone()).collect()
+        }
+        _ => Vec::new(),
+    }
+}
+
+/// Reports a call that came with an empty id.
+pub(super) fn repaired_call(call: &CallId) -> Diagnostic {
+    let message = format!("a tool call came with an empty id; its id is {:?} now", call.as_str());
+    Diagnostic { kind: REPAIRED_CALL, message }
 }
 
 /// Appends a message of a recorded conversation. A turn is over where the next one begins.
@@ -94,7 +117,7 @@ pub(super) fn take(
     let before = core.transcript().messages().len();
     if let Some(from) = merge.cut {
         report.truncated = u32::try_from(before.saturating_sub(from.index())).unwrap_or(u32::MAX);
-        report.fork = Some(fork(core));
+        report.revision = Some(keep(core, RevisionCause::History, from));
     }
     let first = merge.cut.map_or(before, |from| from.index().min(before));
     for (at, (_, new)) in (first..).zip(&mut merge.append) {
@@ -103,9 +126,9 @@ pub(super) fn take(
     }
     let counter = core.counter();
     let (void, appended) = reconcile::apply(core.transcript_mut(), &merge, counter);
-    if let (Some(from), Some(fork)) = (merge.cut, report.fork.clone()) {
+    if let (Some(from), Some(revision)) = (merge.cut, report.revision.clone()) {
         core.announce(BreakCause::History);
-        cut_off(core, from, &fork, &void);
+        cut_off(core, from, &revision, &void);
     }
     report.given = u32::try_from(theirs.len()).unwrap_or(u32::MAX);
     for (ord, id) in merge.learned {
@@ -115,6 +138,7 @@ pub(super) fn take(
     report.void = void;
     for ord in appended {
         core.took_in(ord);
+        report.repaired.extend(repaired_calls(core, ord));
         if core.transcript().is_stray(ord)
             && let Some(Body::Tool(result)) = core.transcript().message(ord).map(|m| &m.body)
         {
@@ -123,6 +147,15 @@ pub(super) fn take(
     }
     end_all_but(core, names_current, is_idle);
     take_summaries(core, merge.first, theirs, &mut report);
+    // Once the summaries are here: only what one of them replaces cannot be seen in the prompt.
+    let transcript = core.transcript();
+    let covered = |ord: &Ordinal| transcript.in_force().is_some_and(|record| record.covers(*ord));
+    let is_kept = |ord: &Ordinal| merge.cut.is_none_or(|cut| *ord < cut);
+    for ord in merge.changed.into_iter().filter(|ord| is_kept(ord) && covered(ord)) {
+        if let Some(Body::Tool(result)) = transcript.message(ord).map(|message| &message.body) {
+            report.changed.push(result.call.clone());
+        }
+    }
     if report != Report::default() {
         core.write_head();
     }
@@ -178,7 +211,7 @@ pub(crate) fn bring_back(core: &mut Core<'_>, entries: &[(usize, SummaryEntry)])
     let summaries = restore(core.transcript_mut(), entries, with);
     let mut came_back = false;
     for restored in &summaries {
-        let Verdict::Restored(id) = &restored.verdict else { continue };
+        let (Verdict::Restored(id) | Verdict::FromText(id, _)) = &restored.verdict else { continue };
         came_back = true;
         if let Some(record) = core.record(id).cloned() {
             core.write(Write::Compaction(Box::new(record)));

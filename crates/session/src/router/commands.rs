@@ -5,15 +5,17 @@ use crate::commands::queue::NewWork;
 use crate::compaction::again::Again;
 use crate::compaction::job::{Begin, Job, Then};
 use crate::compaction::preview::preview;
+use crate::context::figures::tell_next_context;
 use crate::context::prefix::take_prefix;
 use crate::context::{inspect, ledger, pins, recall, undo};
 use crate::history::branch::branch;
 use crate::history::outside::{Copied, restore, take_in};
 use crate::history::reset::reset;
+use crate::history::revert::revert;
 use crate::history::take::{append_round, take_history};
 use crate::state::State;
 use crate::title::name_by;
-use crate::tools::found::found;
+use crate::tools::found::{found, rest_after};
 use crate::tools::round::run_own_again;
 use crate::turn::end::let_go;
 use crate::turn::size;
@@ -26,10 +28,11 @@ use crate::values::refusal::Refusal;
 use crate::values::report::Report;
 use crate::values::rest::Rest;
 use crate::values::settings::Settings;
-use crate::values::stored::{Driver, TitleFrom, TurnStatus};
+use crate::values::stored::{Driver, Stored, TitleFrom, TurnStatus};
 use crate::view::shown;
 use engine::compact::record::Trigger;
-use engine::id::{MessageId, SessionId, TurnId};
+use engine::id::{MessageId, Ordinal, SessionId, TurnId};
+use engine::message::unreadable::is_unreadable;
 
 impl Step<'_> {
     pub(super) fn command(&mut self, reply: ReplyTo, command: Command) {
@@ -76,12 +79,10 @@ impl Step<'_> {
                 self.core.reply(reply, answer);
             }
             Command::Branch { to, up_to, title, key } => self.branch(reply, to, up_to, title, key),
+            Command::Revert { to, key } => self.revert(reply, *to, key),
             Command::Reset { keep_queue, key } => self.reset(reply, keep_queue, key),
             Command::Restore(given) => {
-                let restored = restore(&mut self.core, *given);
-                if restored.is_ok() {
-                    self.own.state = State::Resting(Rest::Completed);
-                }
+                let restored = restore(&mut self.core, *given).map(|()| self.find_state());
                 self.core.reply(reply, restored.map(|()| Answer::Accepted(Accepted::default())));
             }
             Command::TakeIn(given) => self.take_in(reply, *given),
@@ -160,17 +161,16 @@ impl Step<'_> {
         self.core.reply(reply, Ok(Answer::Done(state)));
     }
 
-    /// Handles the first command in this process: a turn that was running when its process ended, and that
-    /// waits for nobody, has failed.
+    /// Handles the first command in this process: a turn that ran when its process ended and waits for nobody has failed.
     fn begin(&mut self) {
         let core = &mut self.core;
         let is_ours = core.head().driver == Driver::Sidecar && self.own.state.is_resting();
         if is_ours && core.is_turn_running() {
-            // No event: a client that opens the session gets all of it.
-            core.set_turn(core.last_turn(), TurnStatus::Failed);
-            let_go(core, TurnStatus::Failed);
-            let why = "the turn was interrupted: its process ended, or the session was taken over; the output so far is kept";
-            self.own.state = State::Resting(Rest::Failed(why.to_owned()));
+            // A fork rests idle whatever it was copied from. No event: a client that opens the session gets all of it.
+            let is_failed = matches!(self.own.state, State::Resting(Rest::Failed(_)));
+            let status = if is_failed { TurnStatus::Failed } else { TurnStatus::Cancelled };
+            core.set_turn(core.last_turn(), status);
+            let_go(core, status);
         }
         if let State::Calling(calling) = &self.own.state {
             run_own_again(&mut self.core, calling);
@@ -201,6 +201,7 @@ impl Step<'_> {
         // Looking at a session does not count as use.
         core.write_head_as_it_was_used();
         let given = open.history.is_some();
+        let before = self.extent();
         let mut report = match open.history {
             Some(history) if self.own.state.is_resting() => {
                 let is_idle = self.is_idle();
@@ -209,7 +210,14 @@ impl Step<'_> {
             // What runs now is newer than the history of an editor that reconnects.
             Some(_) | None => Report::default(),
         };
+        report.left_out = open.left_out;
+        self.rest_anew(before);
         report.unreadable = std::mem::take(&mut self.own.unreadable);
+        if !report.unreadable.is_empty() {
+            let messages = self.core.transcript().messages().iter();
+            let lost = messages.filter(|message| is_unreadable(message));
+            report.lost = lost.map(|message| message.id.clone()).collect();
+        }
         if given || !report.unreadable.is_empty() {
             self.core.emit(EventBody::RestoreReported(Box::new(report.clone())));
         }
@@ -261,7 +269,7 @@ impl Step<'_> {
         let ran = self.runs_turn();
         self.stop_running();
         if ran {
-            self.end_turn(TurnStatus::Cancelled, Rest::Idle);
+            self.end_turn(TurnStatus::Cancelled);
         }
     }
 
@@ -305,7 +313,7 @@ impl Step<'_> {
         }
     }
 
-    /// Begins a new chat under the same id. What runs is stopped first, and the fork keeps everything.
+    /// Begins a new chat under the same id. What runs is stopped first, and the revision keeps everything.
     fn reset(&mut self, reply: ReplyTo, keep_queue: bool, key: Option<String>) {
         if self.own.queue.answered_before(&mut self.core, reply, key.as_deref()) {
             return;
@@ -315,18 +323,36 @@ impl Step<'_> {
         self.own.renders.refuse(&mut self.core);
         self.stop_running();
         if runs {
-            self.end_turn(TurnStatus::Cancelled, Rest::Idle);
+            self.end_turn(TurnStatus::Cancelled);
         }
         let core = &mut self.core;
         let gone = if keep_queue { Vec::new() } else { self.own.queue.remove(core, |_| true) };
         // The title would be for the old chat.
         self.own.titler.cancel(core);
         self.own.background.cancel(core);
-        let fork = reset(core);
+        let revision = reset(core);
         self.own.state = State::Resting(Rest::Idle);
-        let accepted = Accepted { session: fork, ..Accepted::default() };
+        let accepted = Accepted { session: revision, ..Accepted::default() };
         self.own.queue.remember_key(core, key, &accepted);
         core.reply(reply, Ok(Answer::Reset(accepted, gone)));
+    }
+
+    fn revert(&mut self, reply: ReplyTo, to: Stored, key: Option<String>) {
+        if self.own.queue.answered_before(&mut self.core, reply, key.as_deref()) {
+            return;
+        }
+        let runs = self.core.turns().last().is_some_and(|turn| turn.status == TurnStatus::Running);
+        if runs || !self.own.is_free() {
+            let refusal = self.invalid();
+            return self.core.reply(reply, Err(refusal));
+        }
+        let revision = revert(&mut self.core, to);
+        if revision.is_some() {
+            self.find_state();
+            tell_next_context(&mut self.core);
+        }
+        let accepted = Accepted { session: revision, ..Accepted::default() };
+        self.own.queue.accept(&mut self.core, reply, key, accepted);
     }
 
     fn take_in(&mut self, reply: ReplyTo, given: TakeIn) {
@@ -336,13 +362,33 @@ impl Step<'_> {
         }
         let session = match take_in(&mut self.core, given) {
             Copied::Same => None,
-            Copied::Changed(fork) => {
-                self.own.state = found(&self.core, &self.own.approvals).into();
-                self.core.emit_state(self.own.state.name(), None);
-                fork
+            Copied::Changed(revision) => {
+                self.find_state();
+                revision
             }
         };
         self.core.reply(reply, Ok(Answer::Accepted(Accepted { session, ..Accepted::default() })));
+    }
+
+    /// Cuts of the transcript and its end: another pair after a change by the editor's history.
+    pub(super) fn extent(&self) -> (u32, Ordinal) {
+        (self.core.transcript().cuts(), self.core.next_ord())
+    }
+
+    /// Rests as follows from the last turn, if the editor's history changed the messages since `before`.
+    pub(super) fn rest_anew(&mut self, before: (u32, Ordinal)) {
+        let rest = rest_after(&self.core, self.core.last_turn());
+        // A failure that stays keeps its reason.
+        let is_other = self.own.state.is_resting() && self.own.state.name() != rest.name();
+        if is_other && self.extent() != before {
+            self.stand_still(State::Resting(rest));
+        }
+    }
+
+    /// Finds and emits the state of a session whose messages were taken in from elsewhere.
+    fn find_state(&mut self) {
+        self.own.state = found(&self.core, &self.own.approvals).into();
+        self.core.emit_state(self.own.state.name(), None);
     }
 
     /// Accepts the first request of a session without executing it: another process does. Which one and when
@@ -368,8 +414,7 @@ impl Step<'_> {
             return self.core.reply(reply, Err(Refusal::Empty("the session has no turn to end")));
         };
         match status {
-            TurnStatus::Completed => self.end_turn(status, Rest::Completed),
-            TurnStatus::Running | TurnStatus::Cancelled => self.end_turn(status, Rest::Idle),
+            TurnStatus::Completed | TurnStatus::Running | TurnStatus::Cancelled => self.end_turn(status),
             TurnStatus::Failed => self.fail("the editor reported that the turn failed".to_owned()),
         }
         let summaries = self.core.summaries_of(self.core.last_turn());
@@ -429,8 +474,7 @@ impl Step<'_> {
         core.emit_thread();
     }
 
-    /// Handles a failed write: everything that runs is stopped, since nobody could find its result again. The
-    /// changes stay in memory, and are stored with what comes next.
+    /// Handles a failed write: all that runs is stopped, as nobody could find its result. Changes are stored later.
     pub(super) fn not_written(&mut self, failed: NotWritten) {
         let why = Refusal::NotStored { cause: failed.cause, why: failed.why };
         let ran = self.runs_turn();
@@ -449,8 +493,8 @@ impl Step<'_> {
             // Its end was emitted, and is taken back: its messages are kept.
             self.core.set_turn(self.core.last_turn(), TurnStatus::Failed);
         }
-        let error =
-            TurnEnd { status: TurnStatus::Failed, error: Some(why), ended_by: None, summaries: Vec::new() };
+        let (status, summaries) = (TurnStatus::Failed, Vec::new());
+        let error = TurnEnd { status, error: Some(why), ended_by: None, summaries };
         self.core.emit_state(self.own.state.name(), failed.ended_turn.then_some(error));
     }
 }

@@ -49,6 +49,10 @@ impl Step<'_> {
         name_after(&mut self.core, ord);
         self.core.write_head();
         let is_ours = self.core.head().driver == Driver::Sidecar;
+        if !is_ours {
+            // The end of the turn before says nothing about the turn that the editor runs now.
+            self.stand_still(State::Resting(Rest::Idle));
+        }
         let follows = if is_ours { Follows::Answer } else { Follows::Nothing };
         Done { accepted: request::accepted(&self.core, ord), follows }
     }
@@ -102,7 +106,7 @@ impl Step<'_> {
                 let begun = round::begin(&mut self.core, &self.own.approvals);
                 self.calls_begun(begun);
             }
-            AnswerOutcome::Completed => self.end_turn(TurnStatus::Completed, Rest::Completed),
+            AnswerOutcome::Completed => self.end_turn(TurnStatus::Completed),
         }
     }
 
@@ -116,14 +120,14 @@ impl Step<'_> {
 
     /// Continues the turn when all calls have a result, unless a call ended it or its limits are reached.
     fn round_over(&mut self) {
-        if let Some(rest) = round::ends_turn(&mut self.core) {
-            return self.end_turn(TurnStatus::Completed, rest);
+        if round::ends_turn(&mut self.core) {
+            return self.end_turn(TurnStatus::Completed);
         }
         if self.inject_urgent() {
             return self.generate(Before::Nothing);
         }
         if wrap_up::is_over(&mut self.core) || round::is_at_limit(&mut self.core) {
-            return self.end_turn(TurnStatus::Completed, Rest::WaitingUserInput);
+            return self.end_turn(TurnStatus::Completed);
         }
         self.generate(Before::Nothing);
     }
@@ -176,18 +180,18 @@ impl Step<'_> {
     /// Ends the newest turn as failed.
     pub(super) fn fail(&mut self, why: impl Into<Refusal>) {
         let why = why.into();
-        self.turn_ended(TurnStatus::Failed, Rest::Failed(why.to_string()), Some(why));
+        self.turn_ended(TurnStatus::Failed, Some(why));
     }
 
     /// Ends the newest turn, and emits that.
-    pub(super) fn end_turn(&mut self, status: TurnStatus, rest: Rest) {
-        self.turn_ended(status, rest, None);
+    pub(super) fn end_turn(&mut self, status: TurnStatus) {
+        self.turn_ended(status, None);
     }
 
-    fn turn_ended(&mut self, status: TurnStatus, rest: Rest, error: Option<Refusal>) {
-        let name = rest.name();
+    fn turn_ended(&mut self, status: TurnStatus, error: Option<Refusal>) {
+        let (rest, is_first) = end(&mut self.core, status, error);
         self.own.state = State::Resting(rest);
-        if end(&mut self.core, status, name, error) {
+        if is_first {
             self.own.titler.ask(&mut self.core);
         }
     }
@@ -233,7 +237,7 @@ impl Step<'_> {
     }
 
     /// Enters a state that waits, and emits it if its name is another one.
-    fn stand_still(&mut self, state: State) {
+    pub(super) fn stand_still(&mut self, state: State) {
         let was = std::mem::replace(&mut self.own.state, state).name();
         let name = self.own.state.name();
         if was != name {
@@ -311,14 +315,14 @@ impl Step<'_> {
         match end {
             // A message that came meanwhile is added before the model is asked.
             End::Made(_) if self.inject_urgent() => self.generate(Before::Nothing),
-            End::Made(record) => self.generate(Before::made(&record)),
+            End::Made(_) => self.generate(Before::Made),
             End::Nothing(why) => match job.exceeded {
                 Some(exceeded) => {
                     self.core.trace(why);
                     self.fail(exceeded);
                 }
                 // The prompt is sent as it is.
-                None => self.generate(Before::Tried { failed: job.was_asked }),
+                None => self.generate(Before::Tried),
             },
             End::CannotFit(_) if goes_beyond(&mut self.core) => self.generate(Before::Nothing),
             End::CannotFit(sizes) => self.fail(sizes),
@@ -344,7 +348,10 @@ impl Step<'_> {
             return self.own.renders.push(reply, render);
         }
         let is_idle = self.is_idle();
-        if let Some(begin) = render::begin(&mut self.core, reply, render, is_idle) {
+        let before = self.extent();
+        let begin = render::begin(&mut self.core, reply, render, is_idle);
+        self.rest_anew(before);
+        if let Some(begin) = begin {
             self.compact(begin);
         }
     }

@@ -6,6 +6,7 @@ pub mod large_results;
 pub mod merging;
 pub mod outside;
 pub mod prefix;
+pub mod reverting;
 pub mod rewinding;
 pub mod tasks;
 pub mod thinking;

@@ -2,7 +2,7 @@
 
 use crate::part::Claims;
 use crate::queue::{Accepted, QueueItem};
-use crate::stored::{Carried, Head, KEPT_KEYS, Origin, Part, Rest, Stored, TurnRow, Write};
+use crate::stored::{Carried, Head, KEPT_KEYS, Origin, Part, Rest, Revision, Stored, TurnRow, Write};
 use engine::compact::record::Compaction;
 use engine::id::{Ordinal, SessionId};
 use engine::message::{Message, Text};
@@ -160,7 +160,7 @@ impl Kept {
             Write::Key { key, accepted } => self.remember(key, accepted),
             Write::Draft(draft) => self.draft.clone_from(draft),
             Write::Head(head) => self.head = (**head).clone(),
-            Write::Fork { .. } | Write::Branch { .. } => {
+            Write::Revision(_) | Write::Branch { .. } => {
                 return Err("it changes more than one session".to_owned());
             }
         }
@@ -197,16 +197,16 @@ fn apply(sessions: &mut BTreeMap<SessionId, Kept>, session: &SessionId, write: &
             sessions.insert(session.clone(), Kept::new((**head).clone()));
             Ok(())
         }
-        Write::Fork { to } => {
-            let mut fork = sessions.get(session).ok_or_else(missing)?.clone();
+        Write::Revision(Revision { id: to, .. }) => {
+            let mut copy = sessions.get(session).ok_or_else(missing)?.clone();
             free(sessions, to)?;
-            fork.head.id = to.clone();
-            fork.head.parent = Some(session.clone());
-            fork.head.origin = Origin::Rewind;
-            fork.head.carried = Carried::default();
-            fork.head.waits = false;
-            (fork.queue, fork.keys, fork.draft) = (Vec::new(), Vec::new(), None);
-            sessions.insert(to.clone(), fork);
+            copy.head.id = to.clone();
+            copy.head.parent = Some(session.clone());
+            copy.head.origin = Origin::Revision;
+            copy.head.carried = Carried::default();
+            copy.head.waits = false;
+            (copy.queue, copy.keys, copy.draft) = (Vec::new(), Vec::new(), None);
+            sessions.insert(to.clone(), copy);
             Ok(())
         }
         Write::Branch { to, writes } => {

@@ -40,19 +40,23 @@ impl Approvals {
         }
         let known = conversation.tool(tool);
         let (policy, rules) = known.map_or((Approval::Allow, &[][..]), |tool| (tool.approval, &*tool.rules));
+        // What was approved for good in a folder that was trusted then says nothing about what is in it now.
+        let is_harmless = conversation.is_own(tool) || known.is_none();
+        let is_trusted = conversation.settings().is_trusted || is_harmless;
         let is_approved = |values: &Value| {
-            self.0.iter().any(|always| {
-                let fits = always.pattern.as_ref().is_none_or(|p| approval::is_allowed_by(p, values));
-                always.tool == tool && fits
-            })
+            let fits =
+                |always: &Always| always.pattern.as_ref().is_none_or(|p| approval::is_allowed_by(p, values));
+            is_trusted && self.0.iter().any(|always| always.tool == tool && fits(always))
         };
-        approval::decide(policy, rules, arguments, is_approved)
+        let (approval, rule) = approval::decide(policy, rules, arguments, is_approved);
+        if is_trusted { (approval, rule) } else { (approval.max(Approval::Ask), rule) }
     }
 
     /// Reason why a call waits for the user, for people.
     fn why_asked(&self, conversation: &Conversation, name: &str, arguments: &str) -> String {
         match self.decide(conversation, name, arguments) {
             (_, Some(rule)) => format!("a rule of the tool asks about {rule}"),
+            (_, None) if !conversation.settings().is_trusted => "the workspace is not trusted".to_owned(),
             (_, None) if is_json(arguments) => "the tool asks first".to_owned(),
             (_, None) => "its arguments are not JSON".to_owned(),
         }
@@ -75,8 +79,12 @@ impl Approvals {
         asks.map(|call| call.call).collect()
     }
 
-    /// Adds what the user approved for good: such calls are not asked about again.
+    /// Adds what the user approved for good: such calls are not asked about again. In a workspace that is not trusted
+    /// an approval counts once.
     pub fn remember(&mut self, core: &mut Core<'_>, decisions: &[Decision]) {
+        if !core.settings().is_trusted {
+            return;
+        }
         let always: Vec<Always> = decisions.iter().filter_map(|decision| always(core, decision)).collect();
         for always in always {
             if !self.0.contains(&always) {

@@ -1,9 +1,8 @@
-//! The state of a session that is opened again, as it follows from what is stored.
+//! The state of a session as it follows from what is stored: when it is opened again, and when a turn ends.
 
 use super::approvals::Approvals;
 use super::calling::Calling;
 use super::pause::Pause;
-use super::round::rest_after;
 use crate::core::Conversation;
 use crate::values::rest::Rest;
 use crate::values::stored::{Driver, TurnStatus};
@@ -11,7 +10,12 @@ use engine::message::{
     BUDGET_EXIT, Body, COMPACTION_DROPPED, NOT_KEPT, PROCESS_COMPLETED, QUESTION, REMOVED, REVIEW_UNUSABLE,
     ROUND_LIMIT,
 };
+use engine::prompt::item::EndsTurn;
 use std::collections::BTreeSet;
+
+/// The reason for a failure whose turn ran when its process ended.
+pub(crate) const INTERRUPTED: &str =
+    "the turn was interrupted: its process ended, or the session was taken over; the output so far is kept";
 
 /// State of a session that is opened again.
 pub(crate) enum Found {
@@ -20,21 +24,52 @@ pub(crate) enum Found {
     Calling(Calling),
 }
 
-/// Finds the state that follows from what is stored.
+/// Finds the state of a session that is opened again. It rests as it rested before, which is stored: what follows
+/// from the last turn is not all of it, since a user may have changed the past after that.
+pub(crate) fn opened(conversation: &Conversation, approvals: &Approvals) -> Found {
+    waits(conversation, approvals).unwrap_or_else(|| Found::Resting(rest_at_opening(conversation)))
+}
+
+/// Finds the state that follows from the messages, whatever it was before: they were taken in from elsewhere.
 pub(crate) fn found(conversation: &Conversation, approvals: &Approvals) -> Found {
-    let Some(last) = conversation.turns().last() else { return Found::Resting(Rest::Idle) };
-    let rest = match last.status {
-        TurnStatus::Completed if asks_the_user(conversation) => Rest::WaitingUserInput,
-        TurnStatus::Completed => {
-            conversation.ending_call().map_or(Rest::Completed, |(ends, _)| rest_after(ends))
-        }
-        TurnStatus::Running | TurnStatus::Cancelled => Rest::Idle,
-        TurnStatus::Failed => Rest::Failed("the last turn failed".into()),
-    };
+    let rests = || Found::Resting(rest_after(conversation, conversation.last_turn()));
+    waits(conversation, approvals).unwrap_or_else(rests)
+}
+
+fn rest_at_opening(conversation: &Conversation) -> Rest {
+    let is_ours = conversation.head().driver == Driver::Sidecar;
+    let is_interrupted = is_ours && conversation.is_turn_running();
+    match conversation.head().carried.state.and_then(Rest::named) {
+        // The state was not kept, or something waited that is gone.
+        None if is_interrupted => Rest::Failed(INTERRUPTED.to_owned()),
+        None => rest_after(conversation, conversation.last_turn()),
+        Some(Rest::Failed(_)) if is_interrupted => Rest::Failed(INTERRUPTED.to_owned()),
+        Some(rest) => rest,
+    }
+}
+
+/// The rest of a session after its turn at this index, as it follows from how that ended. Turns that are missing
+/// or still run leave it idle.
+pub(crate) fn rest_after(conversation: &Conversation, turn: usize) -> Rest {
+    match conversation.turns().get(turn).map(|row| row.status) {
+        None | Some(TurnStatus::Running | TurnStatus::Cancelled) => Rest::Idle,
+        Some(TurnStatus::Failed) => Rest::failed(),
+        Some(TurnStatus::Completed) if asks_the_user(conversation, turn) => Rest::WaitingUserInput,
+        Some(TurnStatus::Completed) => match conversation.ending_call_of(turn).map(|(ends, _)| ends) {
+            None => Rest::Idle,
+            Some(EndsTurn::Completed) => Rest::Completed,
+            Some(EndsTurn::WaitingUserInput) => Rest::WaitingUserInput,
+        },
+    }
+}
+
+/// The calls that the newest turn waits for: those that run, or those that need the user's decision first.
+fn waits(conversation: &Conversation, approvals: &Approvals) -> Option<Found> {
+    let last = conversation.turns().last()?;
     let is_running = last.status == TurnStatus::Running && conversation.head().driver == Driver::Sidecar;
     let open = if is_running { conversation.unanswered() } else { BTreeSet::new() };
     if open.is_empty() {
-        return Found::Resting(rest);
+        return None;
     }
     let newest = conversation.transcript().rounds().last().map(|round| round.assistant);
     let is_started = last.started == newest;
@@ -45,17 +80,20 @@ pub(crate) fn found(conversation: &Conversation, approvals: &Approvals) -> Found
         for call in conversation.reasons(open.iter(), "") {
             calling.begin(call.call, conversation.is_own(&call.name));
         }
-        return Found::Calling(calling);
+        return Some(Found::Calling(calling));
     }
     // Stored decisions hold, whatever would be asked today.
-    Found::Paused(Pause::found(asks, &decided, &open))
+    Some(Found::Paused(Pause::found(asks, &decided, &open)))
 }
 
-/// `true` if the last message, some notices aside, is a question to the user.
-fn asks_the_user(conversation: &Conversation) -> bool {
+/// `true` if the last message of this turn, some notices aside, is a question to the user.
+fn asks_the_user(conversation: &Conversation, turn: usize) -> bool {
+    let transcript = conversation.transcript();
+    let known = transcript.turns().get(turn).map(|turn| turn.first).zip(transcript.last_of_turn(turn));
+    let Some((first, last)) = known else { return false };
     let asides = [PROCESS_COMPLETED, REMOVED, NOT_KEPT, COMPACTION_DROPPED, REVIEW_UNUSABLE];
     let is_aside = |body: &&Body| matches!(body, Body::Event { kind, .. } if asides.contains(&kind.as_str()));
-    let mut newest_first = conversation.transcript().messages().iter().rev().map(|message| &message.body);
+    let mut newest_first = transcript.range(first, last).iter().rev().map(|message| &message.body);
     let last = newest_first.find(|body| !is_aside(body));
     matches!(last, Some(Body::Event { kind, .. }) if [ROUND_LIMIT, QUESTION, BUDGET_EXIT].contains(&kind.as_str()))
 }

@@ -7,7 +7,6 @@ use crate::core::Core;
 use crate::values::effect::{Effect, InvokeTool};
 use crate::values::event::EventBody;
 use crate::values::input::Timer;
-use crate::values::rest::Rest;
 use engine::approval::Approval;
 use engine::id::CallId;
 use engine::message::{Body, Content, QUESTION, ROUND_LIMIT, ToolResult, Verdict, argument_values};
@@ -148,22 +147,13 @@ pub(crate) fn error(call: &CallId, text: String) -> ToolResult {
     }
 }
 
-/// Returns how the session rests if one of the answered calls ends the turn, and shows that call's question
-/// to the user.
-pub(crate) fn ends_turn(core: &mut Core<'_>) -> Option<Rest> {
-    let (ends, call) = core.ending_call()?;
+/// `true` if one of the answered calls ends the turn. Its question, if it has one, is shown to the user.
+pub(crate) fn ends_turn(core: &mut Core<'_>) -> bool {
+    let Some((ends, call)) = core.ending_call() else { return false };
     if let Some(question) = question(&call.arguments).filter(|_| ends == EndsTurn::WaitingUserInput) {
         core.notice(QUESTION, question);
     }
-    Some(rest_after(ends))
-}
-
-/// The rest of a session after a turn that ended so.
-pub(super) fn rest_after(ends: EndsTurn) -> Rest {
-    match ends {
-        EndsTurn::Completed => Rest::Completed,
-        EndsTurn::WaitingUserInput => Rest::WaitingUserInput,
-    }
+    true
 }
 
 /// The question in a call's arguments: its `question` or `questions`, if there are any.

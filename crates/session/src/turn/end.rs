@@ -2,25 +2,32 @@
 
 use crate::context::pins::pins_follow;
 use crate::core::Core;
+use crate::tools::found::rest_after;
 use crate::values::event::{EventBody, TurnEnd};
 use crate::values::refusal::Refusal;
+use crate::values::rest::Rest;
 use crate::values::settings::TranscriptKept;
 use crate::values::stored::{Driver, TurnStatus, Write};
 use engine::transcript::TurnOutcome;
-use engine::words::{BreakCause, StateName};
+use engine::words::BreakCause;
 
-/// Ends the newest turn and emits that, with the summaries made in it. Returns `true` if it completed and is
-/// the only turn with a request.
-pub(crate) fn end(core: &mut Core<'_>, status: TurnStatus, state: StateName, error: Option<Refusal>) -> bool {
+/// Ends the newest turn and emits that, with the summaries made in it. Returns the rest of the session, and `true`
+/// if the turn completed and is the only one with a request.
+pub(crate) fn end(core: &mut Core<'_>, status: TurnStatus, error: Option<Refusal>) -> (Rest, bool) {
     let last = core.last_turn();
     core.set_turn(last, status);
+    let rest = match &error {
+        Some(why) => Rest::Failed(why.to_string()),
+        None => rest_after(core, last),
+    };
     let ended_by = ended_by(core).filter(|_| status == TurnStatus::Completed);
     let ended = TurnEnd { status, error, ended_by, summaries: core.summaries_of(last) };
     let turn = core.turn_id();
     let_go(core, status);
-    core.emit(EventBody::RuntimeUpdated { state, turn, ended: Some(ended) });
+    core.emit(EventBody::RuntimeUpdated { state: rest.name(), turn, ended: Some(ended) });
     let asked = core.transcript().turns().iter().filter(|turn| !turn.requests.is_empty());
-    status == TurnStatus::Completed && asked.take(2).count() == 1
+    let is_first = status == TurnStatus::Completed && asked.take(2).count() == 1;
+    (rest, is_first)
 }
 
 /// Name of the tool that ended the newest turn in its newest round, if one did.

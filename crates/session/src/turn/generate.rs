@@ -23,10 +23,10 @@ use engine::words::StateName;
 pub(crate) enum Before {
     /// Nothing that matters.
     Nothing,
-    /// A compaction; `failed` if its summary did.
-    Made { failed: bool },
-    /// An attempt at an optional compaction; `failed` if a model was asked in vain.
-    Tried { failed: bool },
+    /// A compaction.
+    Made,
+    /// An attempt at an optional compaction that came to nothing.
+    Tried,
 }
 
 /// Outcome of the next request.
@@ -39,20 +39,6 @@ pub(crate) enum Generated {
     Fail(Refusal),
     /// There is no turn to answer.
     Nothing,
-}
-
-impl Before {
-    /// A compaction with this record.
-    pub fn made(record: &Compaction) -> Self {
-        Self::Made { failed: summary_failed(Some(record)) }
-    }
-
-    fn failed(self) -> bool {
-        match self {
-            Before::Nothing => false,
-            Before::Made { failed } | Before::Tried { failed } => failed,
-        }
-    }
 }
 
 /// Asks the model to continue, unless a compaction is due first.
@@ -76,14 +62,14 @@ pub(crate) fn ask(core: &mut Core<'_>, before: Before) -> Generated {
         let next = core.next(core.source(budget), &model);
         let compact = |begin| Generated::Compact(Box::new(begin));
         return match (read_next(next, scale), before) {
-            (Next::Send(prompt), before) => send(core, *prompt, scale, !before.failed()),
+            (Next::Send(prompt), _) => send(core, *prompt, scale),
             (Next::Try(trigger, _), Before::Nothing) => compact(Begin::new(trigger, Then::Generate)),
-            (Next::Try(_, prompt), before) => send(core, *prompt, scale, !before.failed()),
-            (Next::Must(..), Before::Made { .. }) | (Next::Refuse(_), _) if goes_beyond(core) => continue,
-            (Next::Must(_, exceeded), Before::Made { .. }) | (Next::Refuse(exceeded), _) => {
+            (Next::Try(_, prompt), Before::Made | Before::Tried) => send(core, *prompt, scale),
+            (Next::Must(..), Before::Made) | (Next::Refuse(_), _) if goes_beyond(core) => continue,
+            (Next::Must(_, exceeded), Before::Made) | (Next::Refuse(exceeded), _) => {
                 Generated::Fail(exceeded.into())
             }
-            (Next::Must(trigger, exceeded), Before::Nothing | Before::Tried { .. }) => {
+            (Next::Must(trigger, exceeded), Before::Nothing | Before::Tried) => {
                 compact(Begin { exceeded: Some(exceeded), ..Begin::new(trigger, Then::Generate) })
             }
         };
@@ -91,8 +77,9 @@ pub(crate) fn ask(core: &mut Core<'_>, before: Before) -> Generated {
 }
 
 /// Sends a prompt whose figures are raw.
-fn send(core: &mut Core<'_>, prompt: Prompt, scale: Scale, breakpoints: bool) -> Generated {
+fn send(core: &mut Core<'_>, prompt: Prompt, scale: Scale) -> Generated {
     let (raw, model) = (prompt.tokens, core.settings().model.clone());
+    let has_failed = summary_failed(core, raw);
     core.goes_out(&prompt, model.name.as_deref());
     let prompt = read_prompt(prompt, scale);
     let call = core.next_call();
@@ -109,7 +96,7 @@ fn send(core: &mut Core<'_>, prompt: Prompt, scale: Scale, breakpoints: bool) ->
         temperature_zero: false,
         max_output: most,
         room: Some(room),
-        cache_breakpoints: if breakpoints { prompt.plan.breakpoints().collect() } else { Vec::new() },
+        cache_breakpoints: if has_failed { Vec::new() } else { prompt.plan.breakpoints().collect() },
     };
     let tokens = prompt.tokens;
     let deadline = core.settings().first_word_ms(&model);
@@ -124,9 +111,14 @@ fn send(core: &mut Core<'_>, prompt: Prompt, scale: Scale, breakpoints: bool) ->
     Generated::Sent(Box::new(streaming), raw)
 }
 
-/// `true` if a model was asked for a summary in vain: the answer is then requested without cache breakpoints.
-pub(crate) fn summary_failed(made: Option<&Compaction>) -> bool {
+/// `true` if a model was asked in vain for a summary of what a prompt of `raw` tokens shows: that prompt carries no cache
+/// breakpoints. It is told from what is stored, so that every process marks an equal prompt alike.
+pub(crate) fn summary_failed(core: &Core<'_>, raw: u32) -> bool {
     let is_summary = |mode: Mode| matches!(mode, Mode::Full | Mode::Simple);
     let in_vain = |fallback: &Fallback| fallback.asked.is_some_and(|asked| asked > 0);
-    made.is_some_and(|record| !is_summary(record.mode) && record.fallbacks.iter().any(in_vain))
+    let is_stopgap = |record: &Compaction| {
+        !is_summary(record.mode) && record.tokens_after == raw && record.fallbacks.iter().any(in_vain)
+    };
+    core.transcript().in_force().is_some_and(is_stopgap)
+        || core.head().carried.restraint.has_failed_at(core.next_ord())
 }

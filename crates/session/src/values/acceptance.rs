@@ -100,6 +100,8 @@ commands! {
     BranchFromChat = "session/fork", None, ALWAYS;
     /// Fills an empty session with a conversation.
     RestoreFromTrajectory = "session/import", None, AT_REST;
+    /// Restores a revision.
+    RestoreRevision = "session/restore", None, AT_REST;
     /// Starts a new chat under the same id.
     Reset = "session/reset", None, ALWAYS;
     /// Takes a command out of the queue.
@@ -199,6 +201,7 @@ impl Command {
             Command::SetDraft(None) => CommandName::ClearDraft,
             Command::Branch { .. } => CommandName::BranchFromChat,
             Command::Restore(_) => CommandName::RestoreFromTrajectory,
+            Command::Revert { .. } => CommandName::RestoreRevision,
             Command::Reset { .. } => CommandName::Reset,
             Command::CancelQueued(_) => CommandName::CancelQueued,
             Command::EndTurn(_) => CommandName::EndTurn,

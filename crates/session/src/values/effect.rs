@@ -167,6 +167,8 @@ pub enum Answer {
         round: Option<RoundId>,
         /// The messages that were new.
         messages: Vec<MessageId>,
+        /// What was repaired in it.
+        diagnostics: Vec<Diagnostic>,
     },
     /// The rendered prompt.
     Rendered(Box<Rendered>),
@@ -227,8 +229,8 @@ pub struct Rendered {
     pub breakpoints: bool,
     /// The compaction made for this render.
     pub made: Option<(Compaction, Persisted)>,
-    /// The session that keeps messages missing from the editor's history.
-    pub fork: Option<SessionId>,
+    /// The revision that keeps messages missing from the editor's history.
+    pub revision: Option<SessionId>,
     /// Diagnostics of the render.
     pub diagnostics: Vec<Diagnostic>,
 }

@@ -67,12 +67,12 @@ pub enum EventBody {
         /// A command that failed when its turn came, with the reason.
         failed: Option<(ItemId, Refusal)>,
     },
-    /// Messages were cut off; a fork keeps them.
+    /// Messages were cut off; a revision keeps them.
     MessagesTruncated {
         /// The first message cut off.
         from: Ordinal,
-        /// The session that keeps them.
-        fork: Option<SessionId>,
+        /// The revision that keeps them.
+        revision: Option<SessionId>,
     },
     /// Title, settings, draft, scope or pins changed. Holds all of them.
     ThreadUpdated(Box<Thread>),

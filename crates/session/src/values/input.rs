@@ -7,6 +7,7 @@ use crate::values::ledger::LedgerQuery;
 use crate::values::recall::Recall;
 use crate::values::refusal::Diagnostic;
 use crate::values::settings::{ModelFacts, Settings};
+use crate::values::stored::Stored;
 use engine::compact::metadata::SummaryEntry;
 use engine::delta::Delta;
 use engine::id::{CallId, CompactionId, ItemId, MessageId, PinId, SessionId, TurnId};
@@ -168,6 +169,13 @@ pub enum Command {
     Restore(Box<Restore>),
     /// Merges a copy of the conversation that was changed outside, such as a trajectory file.
     TakeIn(Box<TakeIn>),
+    /// Restores a revision of the session.
+    Revert {
+        /// The revision, as stored.
+        to: Box<Stored>,
+        /// See [`StartTurn::key`].
+        key: Option<String>,
+    },
     /// Starts a new chat under the same id.
     Reset {
         /// `true` if queued commands are carried out in the new chat.
@@ -261,6 +269,8 @@ pub struct Open {
     pub title: Option<String>,
     /// The number of newest messages in the answer; `None` means all.
     pub newest: Option<u32>,
+    /// Diagnostics about parts of the history that were ignored.
+    pub left_out: Vec<Diagnostic>,
 }
 
 /// Tools and sections that a command brings. A field that is `None` leaves the current ones.

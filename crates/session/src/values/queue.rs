@@ -75,7 +75,7 @@ pub struct Accepted {
     pub item: Option<ItemId>,
     /// The position in the queue, from 1.
     pub position: Option<u32>,
-    /// The session that the command made: a fork or a branch.
+    /// The revision or the fork that the command made.
     pub session: Option<SessionId>,
 }
 

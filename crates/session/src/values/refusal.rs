@@ -51,7 +51,7 @@ pub enum Refusal {
         limit: u32,
     },
     /// The session has messages; only an empty one can be filled.
-    #[error("the session has messages already; an empty session is needed")]
+    #[error("the session has messages already; import under another session id, or reset this session first")]
     NotEmpty,
     /// The command belongs to the other driver.
     #[error("the session is driven by the {}; this method needs the other driver", match .0 { Driver::Sidecar => "sidecar", Driver::Editor => "editor" })]

@@ -1,13 +1,13 @@
-//! The states in which a session rests.
+//! The states in which a session rests, and its state as other processes know it.
 
 use engine::words::StateName;
 
 /// A state in which nothing runs.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Rest {
-    /// Nothing ran yet, or the running turn was stopped.
+    /// Nothing ran yet, the last turn ended with an answer, or it was stopped.
     Idle,
-    /// The last turn completed.
+    /// A tool that finishes the work ended the last turn.
     Completed,
     /// The last turn waits for the user: it asked a question or reached the round limit.
     WaitingUserInput,
@@ -15,7 +15,28 @@ pub enum Rest {
     Failed(String),
 }
 
+/// The reason for a failure whose own reason is not known any more.
+const FAILED: &str = "the last turn failed";
+
 impl Rest {
+    /// The rest after a turn that failed, and whose reason is not known any more.
+    pub(crate) fn failed() -> Self {
+        Self::Failed(FAILED.to_owned())
+    }
+
+    /// The rest of this name; `None` if something runs or waits in that state.
+    pub(crate) fn named(name: StateName) -> Option<Self> {
+        match name {
+            StateName::Idle => Some(Self::Idle),
+            StateName::Completed => Some(Self::Completed),
+            StateName::WaitingUserInput => Some(Self::WaitingUserInput),
+            StateName::Error => Some(Self::failed()),
+            StateName::Generating | StateName::ExecutingTools | StateName::Paused | StateName::WaitingIde => {
+                None
+            }
+        }
+    }
+
     /// Returns the state as clients know it.
     pub fn name(&self) -> StateName {
         match self {
@@ -25,4 +46,13 @@ impl Rest {
             Self::Failed(_) => StateName::Error,
         }
     }
+}
+
+/// A state as other processes know it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct Lasting {
+    /// The state that is found if the process ends now.
+    pub found: StateName,
+    /// `true` while a turn or a compaction is at work.
+    pub works: bool,
 }

@@ -46,6 +46,8 @@ pub struct Settings {
     pub memory: MemorySettings,
     /// Paths of instruction files below the workspace folder; `None` means the default ones.
     pub instruction_files: Option<Vec<String>>,
+    /// `false` if the user does not trust the workspace folder: nothing of it is read, and client tools ask each time.
+    pub is_trusted: bool,
     /// The setting for writing the session into a file of its workspace.
     pub trajectory: Trajectory,
     /// The messages of a turn that are kept once it is over.
@@ -142,6 +144,7 @@ impl Default for Settings {
             own_tools: Vec::new(),
             memory: MemorySettings::default(),
             instruction_files: None,
+            is_trusted: true,
             trajectory: Trajectory::Off,
             transcript: TranscriptKept::Full,
             summary_model: None,

@@ -12,7 +12,7 @@ use engine::prompt::item::Tool;
 use engine::prompt::pins::Pin;
 use engine::prompt::system::CallerSection;
 use engine::words::BreakCause;
-pub use engine::words::{Driver, Origin, TurnStatus};
+pub use engine::words::{Driver, Origin, RevisionCause, TurnStatus};
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 use std::collections::BTreeSet;
@@ -41,12 +41,9 @@ pub enum Write {
         /// The new status.
         status: Status,
     },
-    /// Copies the whole session under another id before later writes change it. The copy's origin is
-    /// [`Origin::Rewind`]. Queue, keys and draft are not copied, so the copy waits for nobody.
-    Fork {
-        /// The id of the copy.
-        to: SessionId,
-    },
+    /// Copies the whole session as a revision before later writes change it. The copy's origin is
+    /// [`Origin::Revision`]. Queue, keys and draft are not copied. It can be read, but not written or opened.
+    Revision(Revision),
     /// Creates another session with these writes.
     Branch {
         /// The id of the new session.
@@ -140,10 +137,28 @@ impl Head {
         id.as_str().to_owned()
     }
 
-    /// Returns `true` for a copy made by a rewind and not continued. It is deleted with its parent.
+    /// Returns `true` for a revision, and for a copy that a rewind of an earlier version made and that was not
+    /// continued. It is deleted with its parent.
     pub fn is_left_behind(&self) -> bool {
-        self.origin == Origin::Rewind && !self.carried.continued
+        match self.origin {
+            Origin::Revision => true,
+            Origin::Rewind => !self.carried.continued,
+            Origin::New | Origin::Branch | Origin::Background => false,
+        }
     }
+}
+
+/// A revision: a session as it was before a rewind.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Revision {
+    /// The id under which it is kept.
+    pub id: SessionId,
+    /// The cause of the rewind.
+    pub cause: RevisionCause,
+    /// The time of the rewind.
+    pub at: Time,
+    /// The beginning of the first text that the rewind removed or replaced; `None` if that was no text.
+    pub words: Option<String>,
 }
 
 /// The source of a session's title.

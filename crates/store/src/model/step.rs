@@ -2,13 +2,13 @@
 //! whole step has succeeded.
 
 use crate::error::StoreError;
-use crate::list::SessionRow;
+use crate::list::{RevisionRow, SessionRow};
 use crate::request_of;
 use engine::compact::record::{Compaction, Status};
 use engine::id::{Ordinal, SessionId};
 use engine::message::{Message, Text};
 use session::queue::{Accepted, QueueItem};
-use session::stored::{Carried, Head, KEPT_KEYS, Origin, Stored, TurnRow, Write};
+use session::stored::{Carried, Head, KEPT_KEYS, Origin, Revision, Stored, TurnRow, Write};
 use std::collections::BTreeMap;
 use std::collections::btree_map::Entry;
 use std::sync::Arc;
@@ -18,6 +18,8 @@ use std::sync::Arc;
 pub(super) struct StoredSession {
     /// The session's own row.
     pub head: Head,
+    /// `None` if this is a session.
+    pub revision: Option<Revision>,
     pub turns: BTreeMap<u32, TurnRow>,
     /// By position and version, with the index of the turn.
     pub messages: BTreeMap<(Ordinal, u32), (u32, Arc<Message>)>,
@@ -42,6 +44,7 @@ impl StoredSession {
     fn new(head: Head) -> Self {
         Self {
             head,
+            revision: None,
             turns: BTreeMap::new(),
             messages: BTreeMap::new(),
             compactions: Vec::new(),
@@ -139,7 +142,7 @@ impl StoredSession {
             Write::Key { key, accepted } => self.remember(key, accepted),
             Write::Draft(draft) => self.draft.clone_from(draft),
             // Handled by `PendingStep`: these concern more than one session.
-            Write::Head(_) | Write::Fork { .. } | Write::Branch { .. } => {}
+            Write::Head(_) | Write::Revision(_) | Write::Branch { .. } => {}
         }
         Ok(())
     }
@@ -166,8 +169,14 @@ impl StoredSession {
         }
     }
 
-    /// The session's row in lists.
-    pub fn row(&self) -> SessionRow {
+    /// The revision's row in the list of its session; `None` for a session.
+    pub fn revision_row(&self) -> Option<RevisionRow> {
+        let messages = u32::try_from(self.newest().len()).unwrap_or(u32::MAX);
+        Some(RevisionRow { revision: self.revision.clone()?, number: self.head.cuts, messages })
+    }
+
+    /// The session's row in lists; `is_held`: a process writes it.
+    pub fn row(&self, is_held: bool) -> SessionRow {
         let count = |n: usize| u32::try_from(n).unwrap_or(u32::MAX);
         let in_force = self.compactions.iter().rev().find(|record| record.status == Status::InForce);
         let newest = self.newest();
@@ -186,7 +195,8 @@ impl StoredSession {
             turns: count(self.turns.len()),
             first_request: newest.values().find_map(|(_, message)| request_of(message)),
             summary: in_force.map(|record| record.block.to_string()).filter(|block| !block.is_empty()),
-            summarized_count: in_force.and_then(|record| record.covers).map_or(0, |span| span.to.next().0),
+            summarized_count: in_force.map_or(0, |record| record.resume_at().0),
+            state: self.head.carried.seen(is_held),
         }
     }
 }
@@ -237,16 +247,17 @@ impl<'a> PendingStep<'a> {
                 self.changed.insert(session.clone(), StoredSession::new((**head).clone()));
                 Ok(())
             }
-            Write::Fork { to } => {
-                let mut fork = self.kept(session)?.clone();
-                self.free(session, to)?;
-                fork.head.id = to.clone();
-                fork.head.parent = Some(session.clone());
-                fork.head.origin = Origin::Rewind;
-                fork.head.carried = Carried::default();
-                fork.head.waits = false;
-                (fork.queue, fork.keys, fork.draft) = (Vec::new(), Vec::new(), None);
-                self.changed.insert(to.clone(), fork);
+            Write::Revision(revision) => {
+                let mut copy = self.kept(session)?.clone();
+                self.free(session, &revision.id)?;
+                copy.head.id = revision.id.clone();
+                copy.head.parent = Some(session.clone());
+                copy.head.origin = Origin::Revision;
+                copy.head.carried = Carried::default();
+                copy.head.waits = false;
+                (copy.queue, copy.keys, copy.draft) = (Vec::new(), Vec::new(), None);
+                copy.revision = Some(revision.clone());
+                self.changed.insert(revision.id.clone(), copy);
                 Ok(())
             }
             Write::Branch { to, writes } => {

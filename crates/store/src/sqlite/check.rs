@@ -4,8 +4,9 @@
 //! session leaves them out.
 
 use super::columns::{MESSAGE_COLUMNS, next, place, text};
+use super::leases::is_free;
 use super::read::{self, message};
-use super::{Fault, is_free, waiting, write};
+use super::{Fault, identity, waiting, write};
 use crate::error::{StoreError, from_io, from_sqlite};
 use crate::lease::{self, Holders};
 use crate::place::Options;
@@ -25,6 +26,8 @@ pub struct Checked {
     pub schema: u32,
     /// `true` if the schema is older than this program's: then only SQLite's own check runs.
     pub is_older: bool,
+    /// The workspaces of its sessions, which may have the sessions' own files.
+    pub workspaces: Vec<String>,
     /// The number of sessions.
     pub sessions: u64,
     /// The number of messages, all versions.
@@ -45,6 +48,8 @@ pub struct Damage {
 /// A repair. None removes a message that could still be read.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Repair {
+    /// Writes into the file's header what it is: a store of this schema.
+    Identify(u32),
     /// Rebuilds indexes from their tables.
     Reindex,
     /// Removes rows of missing sessions.
@@ -89,13 +94,23 @@ const FIGURES: &str = "SELECT s.id FROM chat_sessions AS s LEFT JOIN chat_activi
 /// # Errors
 /// Fails if there is no file, or it cannot be opened as a store of this program.
 pub fn check(options: &Options) -> Result<Checked, StoreError> {
-    let path = file_of(options)?;
-    let flags = OpenFlags::SQLITE_OPEN_READ_ONLY | OpenFlags::SQLITE_OPEN_NO_MUTEX;
+    let (path, lost) = file_of(options)?;
     let fault = |error: rusqlite::Error| from_sqlite(&error, &path);
-    let mut connection = Connection::open_with_flags(&path, flags).map_err(fault)?;
-    connection.busy_timeout(options.busy_timeout).map_err(fault)?;
+    let mut connection = identity::open(&path, options).map_err(fault)?;
     let tx = connection.transaction().map_err(fault)?;
-    look(&tx, &path).map_err(|fault| fault.in_file(&path))
+    look(&tx, &path, lost).map_err(|fault| fault.in_file(&path))
+}
+
+/// Fails with [`StoreError::Held`] while a process holds a session of the file.
+///
+/// # Errors
+/// Also errors of [`check`].
+pub fn is_unused(options: &Options) -> Result<(), StoreError> {
+    let (path, _) = file_of(options)?;
+    let fault = |error: rusqlite::Error| from_sqlite(&error, &path);
+    let mut connection = identity::open(&path, options).map_err(fault)?;
+    let tx = connection.transaction().map_err(fault)?;
+    is_free(&tx, &Holders::Folder(options.folder.clone())).map_err(|fault| fault.in_file(&path))
 }
 
 /// Repairs the file after a backup of it. Returns the damage that is left, and the backup's path. No other
@@ -105,7 +120,7 @@ pub fn check(options: &Options) -> Result<Checked, StoreError> {
 /// [`StoreError::Held`] if a process holds a session of the file; errors of [`check`] and of the file.
 pub fn repair(options: &Options) -> Result<(Checked, PathBuf), StoreError> {
     let found = check(options)?;
-    let path = file_of(options)?;
+    let path = options.folder.join(schema::FILE);
     let copy = schema::copy_path(&path, "repair");
     let fault = |error: rusqlite::Error| from_sqlite(&error, &path);
     let flags = OpenFlags::SQLITE_OPEN_READ_WRITE | OpenFlags::SQLITE_OPEN_NO_MUTEX;
@@ -130,12 +145,15 @@ pub fn repair(options: &Options) -> Result<(Checked, PathBuf), StoreError> {
     Ok((check(options)?, copy))
 }
 
-/// The existing file, of a known schema.
-fn file_of(options: &Options) -> Result<PathBuf, StoreError> {
+/// The existing file, of a known schema; also its schema, if the file does not name it any more.
+fn file_of(options: &Options) -> Result<(PathBuf, Option<u32>), StoreError> {
     let path = options.folder.join(schema::FILE);
     fs::metadata(&path).map_err(|error| from_io(&error, &path))?;
-    schema::look(&path, schema::newest(), options)?;
-    Ok(path)
+    let lost = identity::lost(&path, options);
+    if lost.is_none() {
+        schema::look(&path, schema::newest(), options)?;
+    }
+    Ok((path, lost))
 }
 
 /// Copies the file and its log byte for byte: with damage, no other copy is reliable.
@@ -153,12 +171,20 @@ fn copy_bytes(path: &Path, copy: &Path) -> Result<(), StoreError> {
     Ok(())
 }
 
-fn look(tx: &Transaction<'_>, path: &Path) -> Result<Checked, Fault> {
-    let schema = schema::version(tx)?;
+fn look(tx: &Transaction<'_>, path: &Path, lost: Option<u32>) -> Result<Checked, Fault> {
+    let schema = lost.map_or_else(|| schema::version(tx), Ok)?;
     let is_older = schema < schema::newest();
     let mut checked = Checked { path: path.to_owned(), schema, is_older, ..Checked::default() };
     let faults = &mut checked.faults;
+    if let Some(schema) = lost {
+        let what = format!(
+            "the file has the tables of schema {schema} but does not say that it is a store of this program, as after a copy \
+             of its tables by another program; it cannot be opened"
+        );
+        faults.push(Damage::new(what, Repair::Identify(schema)));
+    }
     around(tx, faults, pages)?;
+    checked.workspaces = around(tx, faults, workspaces)?;
     if is_older {
         return Ok(checked);
     }
@@ -202,7 +228,7 @@ fn pages(tx: &Transaction<'_>, faults: &mut Vec<Damage>) -> Result<(), Fault> {
         if line == "ok" {
             break;
         }
-        let of_search = line.contains("search_messages");
+        let of_search = line.contains("search_pieces");
         let of_index = line.contains(" missing from index ") || line.contains("wrong # of entries in index");
         let repair = if of_search { Some(Repair::EmptySearch) } else { of_index.then_some(Repair::Reindex) };
         faults.push(Damage::new(format!("the file: {line}"), repair));
@@ -229,6 +255,17 @@ fn references(tx: &Transaction<'_>, faults: &mut Vec<Damage>) -> Result<(), Faul
         faults.push(Damage::new(what, is_orphan.then_some(Repair::DropOrphans)));
     }
     Ok(())
+}
+
+/// The workspaces of all sessions.
+fn workspaces(tx: &Transaction<'_>, _: &mut Vec<Damage>) -> Result<Vec<String>, Fault> {
+    let mut statement = tx.prepare("SELECT DISTINCT workspace FROM chat_sessions ORDER BY workspace")?;
+    let mut rows = statement.query([])?;
+    let (mut lost, mut found) = (Vec::new(), Vec::new());
+    while let Some(row) = next(&mut rows, "sessions", &mut lost)? {
+        found.extend(text(row, 0).ok().map(str::to_owned));
+    }
+    Ok(found)
 }
 
 const GAPS: &str = "SELECT session, max(ord) + 1 - count(DISTINCT ord) FROM chat_messages
@@ -341,6 +378,7 @@ impl Repair {
     /// The effect, in words.
     pub fn name(self) -> &'static str {
         match self {
+            Repair::Identify(_) => "write into the file that it is a store of this program",
             Repair::Reindex => "rebuild the indexes",
             Repair::DropOrphans => "delete rows of missing sessions",
             Repair::DropContents => "delete unreferenced contents",
@@ -351,6 +389,10 @@ impl Repair {
 
     fn make(self, tx: &Transaction<'_>) -> Result<(), Fault> {
         match self {
+            Repair::Identify(schema) => {
+                tx.pragma_update(None, "application_id", schema::APPLICATION_ID)?;
+                tx.pragma_update(None, "user_version", schema)?;
+            }
             Repair::Reindex => tx.execute_batch("REINDEX")?,
             Repair::DropOrphans => {
                 for table in OF_A_SESSION {
@@ -365,7 +407,7 @@ impl Repair {
             Repair::DropContents => drop(tx.execute(&format!("DELETE FROM blobs WHERE {UNUSED}"), [])?),
             Repair::Recount => recount(tx)?,
             Repair::EmptySearch => tx.execute_batch(
-                "INSERT INTO search_messages (search_messages) VALUES ('delete-all');
+                "INSERT INTO search_pieces (search_pieces) VALUES ('delete-all');
                  UPDATE chat_activity SET indexed = 0",
             )?,
         }
@@ -378,8 +420,8 @@ fn recount(tx: &Transaction<'_>) -> Result<(), Fault> {
     let sessions: Vec<String> = statement.query_map([], |row| row.get(0))?.collect::<Result<_, _>>()?;
     for session in sessions {
         tx.execute(
-            "INSERT INTO chat_activity (session, workspace, updated_at)
-             SELECT id, workspace, created_at FROM chat_sessions WHERE id = ?1 ON CONFLICT (session) DO NOTHING",
+            "INSERT INTO chat_activity (session, workspace, updated_at, is_revision)
+             SELECT id, workspace, created_at, origin = 'revision' FROM chat_sessions WHERE id = ?1 ON CONFLICT (session) DO NOTHING",
             [&session],
         )?;
         tx.execute(

@@ -1,5 +1,5 @@
-//! Deletion of a session with all its rows, and of the copies left by its rewinds. The store overwrites the
-//! bytes afterwards.
+//! Deletion of a session with all its rows, of its revisions, and of copies left by its rewinds. The store
+//! overwrites the bytes afterwards.
 
 use super::blobs::{drop_blob, drop_refs};
 use super::columns::word;
@@ -7,52 +7,69 @@ use super::write::{COMPACTION, count, truncate};
 use super::{Done, search, shared, waiting};
 use crate::Deleted;
 use engine::id::{Ordinal, SessionId};
-use rusqlite::{OptionalExtension, Transaction, params};
+use rusqlite::{OptionalExtension, Row, Transaction, params};
 use session::stored::Origin;
 
-/// The copies left by rewinds of a session, and those of rewinds of these. A copy that was continued is none.
-pub(super) fn copies(tx: &Transaction<'_>, session: &SessionId) -> Done<Vec<SessionId>> {
+/// The revisions of a session and the copies left by its rewinds, and those of these: each with `true` for a
+/// revision. A copy that was continued is none.
+pub(super) fn left_behind(tx: &Transaction<'_>, session: &SessionId) -> Done<Vec<(SessionId, bool)>> {
     // Clients may reuse ids, so parents can form a cycle; UNION ends it.
     let mut statement = tx.prepare_cached(
-        "WITH RECURSIVE gone (id) AS (
-             SELECT ?1 UNION
-             SELECT s.id FROM chat_sessions AS s JOIN gone ON s.parent = gone.id
+        "WITH RECURSIVE gone (id, is_revision) AS (
+             SELECT ?1, 0 UNION
+             SELECT s.id, s.origin = ?3 FROM chat_sessions AS s JOIN gone ON s.parent = gone.id
                  LEFT JOIN chat_activity AS a ON a.session = s.id
-             WHERE s.origin = ?2
+             WHERE s.origin = ?3 OR s.origin = ?2
                  AND NOT CASE WHEN json_valid(a.carried) THEN coalesce(a.carried ->> 'continued', 0) ELSE 0 END)
-         SELECT id FROM gone WHERE id <> ?1 ORDER BY id",
+         SELECT id, is_revision FROM gone WHERE id <> ?1 ORDER BY id",
     )?;
-    let rows = statement.query_map(params![session.as_str(), word(&Origin::Rewind)], |row| {
-        row.get::<_, String>(0).map(SessionId::new)
-    })?;
+    let origins = params![session.as_str(), word(&Origin::Rewind), word(&Origin::Revision)];
+    let rows = statement
+        .query_map(origins, |row| Ok((SessionId::new(row.get::<_, String>(0)?), row.get::<_, bool>(1)?)))?;
     Ok(rows.collect::<Result<_, _>>()?)
 }
 
-/// Deletes a session and these copies. `scrubbed` is `false` if a parent or child stays, which may hold the
-/// same messages.
+/// Deletes a session and what its rewinds left behind. `scrubbed` is `false` if a parent or child stays, which may
+/// hold the same messages.
 pub(super) fn delete_all(
     tx: &Transaction<'_>,
     session: &SessionId,
-    copies: Vec<SessionId>,
+    left_behind: Vec<(SessionId, bool)>,
 ) -> Done<Option<Deleted>> {
     let mut related = tx.prepare_cached(
         "WITH gone (id) AS (SELECT value FROM json_each(?1))
          SELECT EXISTS (SELECT 1 FROM chat_sessions AS one JOIN chat_sessions AS s ON s.id = one.parent OR s.parent = one.id
                         WHERE one.id IN gone AND s.id NOT IN gone)",
     )?;
-    let gone: Vec<&str> = std::iter::once(session).chain(&copies).map(SessionId::as_str).collect();
-    let is_related: bool = related.query_row([serde_json::json!(gone).to_string()], |row| row.get(0))?;
+    let with_it = left_behind.iter().map(|(id, _)| id);
+    let gone: Vec<&str> = std::iter::once(session).chain(with_it).map(SessionId::as_str).collect();
+    let gone = serde_json::json!(gone).to_string();
+    let is_related: bool = related.query_row([&gone], |row| row.get(0))?;
+    let branches = branches(tx, &gone)?;
     let Some(mut all) = delete(tx, session)? else { return Ok(None) };
-    for copy in &copies {
-        let Some(deleted) = delete(tx, copy)? else { continue };
+    for (id, is_revision) in left_behind {
+        let Some(deleted) = delete(tx, &id)? else { continue };
         all.messages += deleted.messages;
         all.turns += deleted.turns;
         all.compactions += deleted.compactions;
         all.blobs += deleted.blobs;
         all.blob_bytes += deleted.blob_bytes;
+        let list = if is_revision { &mut all.revisions } else { &mut all.copies };
+        list.push(id);
     }
     all.scrubbed = !is_related;
-    Ok(Some(Deleted { copies, ..all }))
+    Ok(Some(Deleted { branches, ..all }))
+}
+
+/// The branches of deleted sessions, which are given as JSON.
+fn branches(tx: &Transaction<'_>, gone: &str) -> Done<Vec<SessionId>> {
+    let mut statement = tx.prepare_cached(
+        "WITH gone (id) AS (SELECT value FROM json_each(?1))
+         SELECT id FROM chat_sessions WHERE parent IN gone AND id NOT IN gone AND origin = ?2 ORDER BY id",
+    )?;
+    let id = |row: &Row<'_>| row.get::<_, String>(0).map(SessionId::new);
+    let rows = statement.query_map(params![gone, word(&Origin::Branch)], id)?;
+    Ok(rows.collect::<Result<_, _>>()?)
 }
 
 /// Deletes a session with all its rows and its lease.

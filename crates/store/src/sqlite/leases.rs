@@ -6,7 +6,7 @@ use super::columns::{millis, time};
 use crate::Fence;
 use crate::error::StoreError;
 use crate::follow::Holder;
-use crate::lease::Registered;
+use crate::lease::{Holders, Registered};
 use engine::id::{SessionId, Time};
 use rusqlite::{Connection, OptionalExtension, Transaction, params};
 use std::process;
@@ -43,6 +43,12 @@ impl Caller {
     fn holds(&self, lease: &Lease) -> bool {
         lease.holder.as_deref() == Some(self.0.id())
     }
+}
+
+/// `true` if a live holder has the session. If that cannot be read, nobody is known to have it.
+pub(super) fn is_held(tx: &Transaction<'_>, session: &SessionId, me: &Caller) -> bool {
+    let lease = lease_of(tx, session).ok().flatten();
+    lease.is_some_and(|lease| me.holds(&lease) || me.other(&lease).is_some())
 }
 
 /// Fails with `Held` while another live holder has the session; otherwise returns the lease.
@@ -118,4 +124,19 @@ pub(super) fn let_go(tx: &Connection, holder: &str) -> rusqlite::Result<()> {
         [holder],
     )?;
     tx.execute("UPDATE leases SET holder = NULL WHERE holder = ?1", [holder]).map(drop)
+}
+
+/// Fails with `Held` while a live process holds any session.
+pub(super) fn is_free(tx: &Transaction<'_>, holders: &Holders) -> Result<(), Fault> {
+    let mut statement =
+        tx.prepare("SELECT session, holder, pid, since FROM leases WHERE holder IS NOT NULL")?;
+    let mut rows = statement.query([])?;
+    while let Some(row) = rows.next()? {
+        let (session, holder): (String, String) = (row.get(0)?, row.get(1)?);
+        if holders.is_alive(&holder) {
+            let session = SessionId::new(session);
+            return Err(StoreError::Held { session, pid: row.get(2)?, since: time(row.get(3)?) }.into());
+        }
+    }
+    Ok(())
 }

@@ -2,13 +2,16 @@
 
 use super::Fault;
 use super::columns::{CHANGED, json, number, text};
-use super::search::asked;
 use crate::blob::check_sum;
 use crate::error::StoreError;
 use engine::id::Time;
 use engine::memory::{Memory, MemoryPage, MemoryPatch, MemoryQuery};
-use engine::search::folded;
+use engine::search::{Words, folded};
 use rusqlite::{OptionalExtension, Row, Transaction, params};
+use std::collections::BTreeSet;
+
+/// The most runs of a query. More would not change the result: each hit is checked anyway.
+const MOST_RUNS: usize = 24;
 
 fn sum(workspace: &str, memory: &Memory, row: &str) -> i64 {
     let active = [u8::from(memory.active)];
@@ -53,6 +56,20 @@ pub(super) fn memories(
         }
     };
     Ok(query.page(found.into_iter().flatten()))
+}
+
+/// The index query: runs that every match contains. `None` if all words are too short.
+fn asked(words: &Words) -> Option<String> {
+    let mut runs: BTreeSet<String> = BTreeSet::new();
+    for word in words.iter() {
+        let chars: Vec<char> = word.chars().collect();
+        // Every second run covers the word; the last one reaches its end.
+        let starts = (0..chars.len().saturating_sub(2)).step_by(2).chain(chars.len().checked_sub(3));
+        runs.extend(starts.filter_map(|at| chars.get(at..at + 3)).map(|run| run.iter().collect()));
+    }
+    let each: Vec<String> =
+        runs.iter().take(MOST_RUNS).map(|run| format!("\"{}\"", run.replace('"', "\"\""))).collect();
+    (!each.is_empty()).then(|| each.join(" AND "))
 }
 
 /// See [`crate::Store::put_memory`].

@@ -6,13 +6,15 @@ use super::columns::{
     CHANGED, MESSAGE_COLUMNS, MessageRow, compaction_sum, json, millis, next, number, place, text,
     text_or_null, time, variant,
 };
-use super::leases::Lease;
+use super::leases::{self, Caller, Lease};
 use super::{Fault, waiting};
 use crate::blob::join;
 use crate::list::{ListQuery, Page, PageMaker, SessionRow};
 use engine::compact::record::{Compaction, Status};
 use engine::id::{Generation, MessageId, Ordinal, SessionId, TurnId};
 use engine::message::Message;
+use engine::message::unreadable::unreadable;
+use engine::words::StateName;
 use rusqlite::{OptionalExtension, Row, Transaction, params};
 use session::stored::{Head, Prefix, Stored, TurnRow};
 use std::cmp::Reverse;
@@ -170,7 +172,8 @@ pub(super) fn messages(
     messages_between(tx, session, from..Ordinal(u32::MAX), unreadable)
 }
 
-/// The newest version of each message in a range. After a damaged page, the rest is read from the other end.
+/// The newest version of each message in a range, with a stand-in for each unreadable one. After a damaged page, the
+/// rest is read from the other end.
 pub(super) fn messages_between(
     tx: &Transaction<'_>,
     session: &SessionId,
@@ -184,14 +187,81 @@ pub(super) fn messages_between(
         collect(tx, (session, &range), "DESC", &mut found, unreadable)?;
         unreadable.truncate(damages + 1);
     }
-    let mut messages = Vec::with_capacity(found.len());
-    for (ord, (_, message)) in found {
+    let mut behind: Vec<Option<u32>> = found
+        .values()
+        .rev()
+        .scan(None, |turn: &mut Option<u32>, (_, found)| {
+            *turn = found.as_ref().map_or(*turn, |(turn, _)| Some(*turn));
+            Some(*turn)
+        })
+        .collect();
+    behind.reverse();
+    let mut messages: Vec<(u32, Arc<Message>)> = Vec::with_capacity(found.len());
+    for ((ord, (_, message)), behind) in found.into_iter().zip(behind) {
         match message {
             Ok(message) => messages.push(message),
-            Err(reason) => unreadable.push(format!("message {ord}: {reason}")),
+            Err(lost) => {
+                unreadable.push(format!("message {ord}: {}", lost.reason));
+                let before = messages.last().map(|(turn, message)| (*turn, message.ord));
+                messages.extend(lost.placed(range.start, before, behind));
+            }
         }
     }
     Ok(messages)
+}
+
+/// A message with the index of its turn, or what is left of its row.
+type FoundOrLost = Result<(u32, Arc<Message>), Lost>;
+
+/// An unreadable row of a message. Any of its columns may be the damaged one.
+struct Lost {
+    reason: String,
+    /// The index of its turn, as the row states it.
+    turn: Option<u32>,
+    stand_in: Message,
+}
+
+impl Lost {
+    fn of(session: &SessionId, (ord, rev): (i64, i64), row: &Row<'_>, reason: String) -> Self {
+        let whole = |number: i64| u32::try_from(number).unwrap_or(u32::MAX);
+        let (turn, ord) = (number(row, 2).ok(), whole(ord));
+        let id = text(row, 5).map_or_else(|_| format!("{session}/m{ord}"), str::to_owned);
+        let of_turn =
+            text(row, 6).map_or_else(|_| format!("{session}/t{}", turn.unwrap_or(0)), str::to_owned);
+        let role = text(row, 3).unwrap_or_default();
+        let stand_in = unreadable(role, MessageId::new(id), Ordinal(ord), whole(rev), TurnId::new(of_turn));
+        let is_shown = number::<u8>(row, 7) != Ok(0);
+        let owned = |column| text_or_null(row, column).ok().flatten().map(str::to_owned);
+        let stand_in = Message {
+            external_id: owned(4),
+            visible_to_model: stand_in.visible_to_model && is_shown,
+            created_at: owned(8),
+            ..stand_in
+        };
+        Self { reason, turn, stand_in }
+    }
+
+    /// The stand-in with the index of its turn, between what is `before` it and the turn of what is `behind` it; `None` if
+    /// only the row itself vouches for its position: positions are filled up to a message.
+    fn placed(
+        self,
+        start: Ordinal,
+        before: Option<(u32, Ordinal)>,
+        behind: Option<u32>,
+    ) -> Option<(u32, Arc<Message>)> {
+        let ord = self.stand_in.ord;
+        let is_next = before.map_or(start, |(_, before)| before.next()) == ord;
+        if !is_next && behind.is_none() {
+            return None;
+        }
+        let (first, last) = match (before, behind) {
+            (Some((turn, _)), behind) => (turn, turn.saturating_add(1).min(behind.unwrap_or(u32::MAX))),
+            // Every turn has a message.
+            (None, behind) => (0, ord.0.min(behind.unwrap_or(u32::MAX))),
+        };
+        let turn = self.turn.unwrap_or(first).clamp(first, last.max(first));
+        Some((turn, Arc::new(self.stand_in)))
+    }
 }
 
 pub(super) fn messages_sql(order: &str) -> String {
@@ -205,7 +275,7 @@ fn collect(
     tx: &Transaction<'_>,
     (session, range): (&SessionId, &Range<Ordinal>),
     order: &str,
-    found: &mut BTreeMap<i64, (i64, Found)>,
+    found: &mut BTreeMap<i64, (i64, FoundOrLost)>,
     unreadable: &mut Vec<String>,
 ) -> rusqlite::Result<()> {
     let mut statement = tx.prepare_cached(&messages_sql(order))?;
@@ -213,7 +283,8 @@ fn collect(
     while let Some(row) = next(&mut rows, "messages", unreadable)? {
         let (ord, rev) = (row.get(0)?, row.get(1)?);
         if found.get(&ord).is_none_or(|(newest, _)| *newest < rev) {
-            found.insert(ord, (rev, message(tx, row)));
+            let message = message(tx, row).map_err(|reason| Lost::of(session, (ord, rev), row, reason));
+            found.insert(ord, (rev, message));
         }
     }
     Ok(())
@@ -288,7 +359,7 @@ pub(super) fn find(
     }
     let mut used = tx.prepare_cached(
         "SELECT a.updated_at, s.parent IS NULL FROM chat_activity a JOIN chat_sessions s ON s.id = a.session
-         WHERE a.session = ?1 AND a.workspace = ?2",
+         WHERE a.session = ?1 AND a.workspace = ?2 AND a.is_revision = 0",
     )?;
     let mut best = None;
     for (session, ids) in held {
@@ -300,22 +371,31 @@ pub(super) fn find(
     Ok(best.map(|(.., Reverse(session))| SessionId::new(session)))
 }
 
-/// Selects a workspace's sessions after a cursor, in the order of a list.
+/// See [`crate::Store::workspace`].
+pub(super) fn workspace(tx: &Transaction<'_>, session: &SessionId) -> rusqlite::Result<Option<String>> {
+    let mut statement = tx.prepare_cached("SELECT workspace FROM chat_sessions WHERE id = ?1")?;
+    statement.query_row([session.as_str()], |row| row.get(0)).optional()
+}
+
+/// Selects a workspace's sessions after a cursor, in the order of a list, without revisions.
 pub(super) const LIST: &str =
     "SELECT a.session, a.updated_at, a.messages, a.turns, s.title, s.driver, s.kind, s.parent, s.created_at,
-         s.first_request, s.summary, s.summarized_count, a.workspace, s.origin, s.work_scope
+         s.first_request, s.summary, s.summarized_count, a.workspace, s.origin, s.work_scope,
+         CASE WHEN json_valid(a.carried) THEN json_extract(a.carried, '$.state') END,
+         CASE WHEN json_valid(a.carried) THEN coalesce(json_extract(a.carried, '$.works'), 0) ELSE 0 END
      FROM chat_activity a CROSS JOIN chat_sessions s ON s.id = a.session
-     WHERE a.workspace = ?3 AND a.updated_at <= ?1 AND (a.updated_at < ?1 OR a.session > ?2)
+     WHERE a.is_revision = 0 AND a.workspace = ?3 AND a.updated_at <= ?1 AND (a.updated_at < ?1 OR a.session > ?2)
      ORDER BY a.updated_at DESC, a.session";
 
 /// Select workspaces in order, one at a time.
-pub(super) const FIRST_WORKSPACE: &str = "SELECT min(workspace) FROM chat_activity";
-pub(super) const NEXT_WORKSPACE: &str = "SELECT min(workspace) FROM chat_activity WHERE workspace > ?1";
+pub(super) const FIRST_WORKSPACE: &str = "SELECT min(workspace) FROM chat_activity WHERE is_revision = 0";
+pub(super) const NEXT_WORKSPACE: &str =
+    "SELECT min(workspace) FROM chat_activity WHERE is_revision = 0 AND workspace > ?1";
 
 /// See [`crate::Store::list`].
-pub(super) fn list(tx: &Transaction<'_>, query: &ListQuery) -> rusqlite::Result<Page> {
+pub(super) fn list(tx: &Transaction<'_>, query: &ListQuery, me: &Caller) -> rusqlite::Result<Page> {
     if let Some(workspace) = &query.workspace {
-        return list_of(tx, query, workspace);
+        return list_of(tx, query, workspace, me);
     }
     // A file usually has one workspace. An order over several would need a sort per list, or an index that
     // each commit maintains.
@@ -323,7 +403,7 @@ pub(super) fn list(tx: &Transaction<'_>, query: &ListQuery) -> rusqlite::Result<
     let mut workspace: Option<String> =
         tx.prepare_cached(FIRST_WORKSPACE)?.query_row([], |row| row.get(0))?;
     while let Some(one) = workspace {
-        let page = list_of(tx, query, &one)?;
+        let page = list_of(tx, query, &one, me)?;
         all.sessions.extend(page.sessions);
         all.next = all.next.or(page.next);
         workspace = tx.prepare_cached(NEXT_WORKSPACE)?.query_row([&one], |row| row.get(0))?;
@@ -338,7 +418,7 @@ pub(super) fn list(tx: &Transaction<'_>, query: &ListQuery) -> rusqlite::Result<
 }
 
 /// Lists the sessions of one workspace.
-fn list_of(tx: &Transaction<'_>, query: &ListQuery, workspace: &str) -> rusqlite::Result<Page> {
+fn list_of(tx: &Transaction<'_>, query: &ListQuery, workspace: &str, me: &Caller) -> rusqlite::Result<Page> {
     let (time, id) = match &query.after {
         Some(after) => (millis(after.updated_at), after.id.as_str()),
         None => (i64::MAX, ""),
@@ -347,7 +427,7 @@ fn list_of(tx: &Transaction<'_>, query: &ListQuery, workspace: &str) -> rusqlite
     let mut rows = statement.query(params![time, id, workspace])?;
     let mut page = PageMaker::new(query);
     while let Some(row) = rows.next()? {
-        let is_full = match session_row(row) {
+        let is_full = match session_row(row, |id| leases::is_held(tx, id, me)) {
             Ok(row) => !page.take(row),
             Err(reason) => {
                 tracing::warn!(reason, "a session is left out of a list");
@@ -361,10 +441,13 @@ fn list_of(tx: &Transaction<'_>, query: &ListQuery, workspace: &str) -> rusqlite
     Ok(page.finish())
 }
 
-fn session_row(row: &Row<'_>) -> Result<SessionRow, String> {
+fn session_row(row: &Row<'_>, is_held: impl FnOnce(&SessionId) -> bool) -> Result<SessionRow, String> {
+    let id = SessionId::new(text(row, 0)?);
+    let state = text_or_null(row, 15)?.and_then(|word| variant(word).ok());
+    let works = number::<u32>(row, 16)? != 0 && is_held(&id);
     let owned = |column| text_or_null(row, column).map(|text| text.map(str::to_owned));
     Ok(SessionRow {
-        id: SessionId::new(text(row, 0)?),
+        id,
         updated_at: time(number(row, 1)?),
         messages: number(row, 2)?,
         turns: number(row, 3)?,
@@ -379,5 +462,7 @@ fn session_row(row: &Row<'_>) -> Result<SessionRow, String> {
         workspace: text(row, 12)?.to_owned(),
         origin: variant(text(row, 13)?)?,
         work_scope: owned(14)?,
+        // As `Carried::seen` says.
+        state: if works { Some(StateName::Generating) } else { state },
     })
 }

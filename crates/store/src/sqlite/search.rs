@@ -1,69 +1,79 @@
-//! The full-text index of messages. Searches fill it and treat its hits as candidates: each is read and
-//! checked by `engine::search`, and messages that are not indexed yet are checked without it.
+//! The full-text index of pieces of messages. Searches fill it and take from it how many pieces contain each term, and
+//! the best candidates by FTS5's BM25; `engine::search` reads, scores and orders them. Messages that are not indexed yet
+//! are counted and ranked without it, so the order of hits does not depend on how far the index is.
+//!
+//! Terms are stored as keyed hashes, with a key of each session that is deleted with it. FTS5 removes entries
+//! only when it merges its segments; until then nothing of a deleted session can be read from them.
 //!
 //! Commits do not add to it. The cost of an index grows with its size however its segments are merged, but a
 //! commit must cost the same in long and short sessions; most sessions are never searched.
-//!
-//! Its tokens are all runs of three characters, because identifiers are searched by parts that no tokenizer
-//! of words foresees: measured in `tests/search.rs` against one that splits at everything except letters,
-//! digits and characters inside names, which missed half of them.
 
 use super::read::message;
 use super::{Fault, columns};
+use crate::blob::keyed_hash;
 use columns::MESSAGE_COLUMNS;
 use engine::id::{Ordinal, SessionId};
 use engine::message::Message;
-use engine::search::{Finder, Query, SearchPage, Words, folded};
+use engine::search::pieces::{MOST_PIECES, pieces};
+use engine::search::{AllWords, MOST_RANKED, Query, Ranking, SearchPage};
 use rusqlite::{OptionalExtension, Row, Transaction, params};
 use std::collections::BTreeSet;
 use std::ops::ControlFlow;
 
-/// Bits of the ordinal in a row id.
-const ORD_BITS: u32 = 32;
-/// The most runs of a query. More would not change the result: each hit is checked anyway.
-const MOST_RUNS: usize = 24;
+/// Bits of a piece's number in a row id.
+const PIECE_BITS: u32 = MOST_PIECES.ilog2();
+/// Bits of the ordinal in a row id. A message beyond is not indexed.
+const ORD_BITS: u32 = 25;
 /// Index pages merged at a time, plus one per page of added messages. More makes small steps slow; fewer
 /// leave more segments to search.
 const MERGED_PAGES: i64 = 4;
+/// Bytes of a piece, about.
+const PIECE_BYTES: usize = 1024;
 /// Message bytes that one search adds to the index.
 const SLICE_BYTES: usize = 1 << 20;
 
 /// Replaces an indexed older version of a written message, so that edited text does not stay. Other messages
 /// wait for a search.
 pub(super) fn replace(tx: &Transaction<'_>, session: &SessionId, message: &Message) -> rusqlite::Result<()> {
-    let Some(n) = number_if_any(tx, session)? else { return Ok(()) };
+    let Some(entry) = entry_if_any(tx, session)? else { return Ok(()) };
     if message.ord >= indexed(tx, session)? {
         return Ok(());
     }
-    let row = row_id(n, message.ord);
-    tx.prepare_cached("DELETE FROM search_messages WHERE rowid = ?1")?.execute([row])?;
-    let said = message.body.said();
-    insert(tx, row, &said)?;
-    tidy(tx, said.len())
+    remove(tx, row_id(entry.n, message.ord), row_id(entry.n, message.ord.next()))?;
+    let added = insert(tx, &entry, message)?;
+    tidy(tx, added)
 }
 
 /// Removes messages from `from` on.
 pub(super) fn forget(tx: &Transaction<'_>, session: &SessionId, from: Ordinal) -> rusqlite::Result<()> {
     let indexed = indexed(tx, session)?;
-    let Some(n) = number_if_any(tx, session)?.filter(|_| from < indexed) else { return Ok(()) };
-    // A full-text table cannot delete a range.
-    let mut statement = tx.prepare_cached("DELETE FROM search_messages WHERE rowid = ?1")?;
-    for ord in from.0..indexed.0 {
-        statement.execute([row_id(n, Ordinal(ord))])?;
-    }
+    let Some(entry) = entry_if_any(tx, session)?.filter(|_| from < indexed) else { return Ok(()) };
+    let removed = remove(tx, row_id(entry.n, from), row_id(entry.n, indexed))?;
+    // Removed entries cost space until their segments are merged.
+    tidy(tx, removed * PIECE_BYTES)?;
     set_indexed(tx, session, from)
 }
 
-/// Removes a session that is being deleted, and its number.
-pub(super) fn forget_all(tx: &Transaction<'_>, session: &SessionId) -> rusqlite::Result<()> {
-    forget(tx, session, Ordinal(0))?;
-    tx.execute("DELETE FROM search_sessions WHERE session = ?1", [session.as_str()]).map(drop)
+/// Removes a range of rows, which a full-text table cannot do at once; returns their number.
+fn remove(tx: &Transaction<'_>, from: i64, to: i64) -> rusqlite::Result<usize> {
+    let mut rows = tx.prepare_cached("SELECT id FROM search_pieces_docsize WHERE id >= ?1 AND id < ?2")?;
+    let rows: Vec<i64> = rows.query_map([from, to], |row| row.get(0))?.collect::<Result<_, _>>()?;
+    let mut statement = tx.prepare_cached("DELETE FROM search_pieces WHERE rowid = ?1")?;
+    for row in &rows {
+        statement.execute([row])?;
+    }
+    Ok(rows.len())
 }
 
-/// Rewrites the indexes without deleted entries.
-pub(super) fn purge(tx: &Transaction<'_>) -> rusqlite::Result<()> {
-    for table in ["search_messages", "search_memories"] {
-        tx.execute(&format!("INSERT INTO {table} ({table}) VALUES ('optimize')"), [])?;
+/// Removes a session that is being deleted, its number and its key.
+pub(super) fn forget_all(tx: &Transaction<'_>, session: &SessionId) -> rusqlite::Result<()> {
+    forget(tx, session, Ordinal(0))?;
+    let gone = tx.execute("DELETE FROM search_sessions WHERE session = ?1", [session.as_str()])?;
+    let is_empty = || -> rusqlite::Result<bool> {
+        tx.query_row("SELECT NOT EXISTS (SELECT 1 FROM search_pieces_docsize)", [], |row| row.get(0))
+    };
+    if gone > 0 && is_empty()? {
+        tx.execute("INSERT INTO search_pieces (search_pieces) VALUES ('delete-all')", [])?;
     }
     Ok(())
 }
@@ -71,7 +81,7 @@ pub(super) fn purge(tx: &Transaction<'_>) -> rusqlite::Result<()> {
 /// Merges some segments. `added`: bytes of messages added since the last time.
 fn tidy(tx: &Transaction<'_>, added: usize) -> rusqlite::Result<()> {
     let pages = MERGED_PAGES + i64::try_from(added / 4096).unwrap_or(i64::MAX / 2);
-    tx.prepare_cached("INSERT INTO search_messages (search_messages, rank) VALUES ('merge', ?1)")?
+    tx.prepare_cached("INSERT INTO search_pieces (search_pieces, rank) VALUES ('merge', ?1)")?
         .execute([pages])
         .map(drop)
 }
@@ -87,7 +97,7 @@ pub(super) fn lags(tx: &Transaction<'_>, session: &SessionId) -> rusqlite::Resul
 
 /// Indexes the next messages, up to `SLICE_BYTES`.
 pub(super) fn catch_up(tx: &Transaction<'_>, session: &SessionId) -> Result<(), Fault> {
-    let n = number(tx, session)?;
+    let entry = entry(tx, session)?;
     let mut next = indexed(tx, session)?;
     let mut bytes = 0;
     let mut statement = tx.prepare_cached(&format!(
@@ -103,9 +113,7 @@ pub(super) fn catch_up(tx: &Transaction<'_>, session: &SessionId) -> Result<(), 
         next = Ordinal(row.get::<_, u32>(0)?).next();
         // An unreadable message cannot be found.
         if let Ok((_, message)) = message(tx, row) {
-            let said = message.body.said();
-            bytes += said.len();
-            insert(tx, row_id(n, message.ord), &said)?;
+            bytes += insert(tx, &entry, &message)?;
         }
     }
     set_indexed(tx, session, next)?;
@@ -114,33 +122,64 @@ pub(super) fn catch_up(tx: &Transaction<'_>, session: &SessionId) -> Result<(), 
 
 /// See [`crate::Store::search`].
 pub(super) fn search(tx: &Transaction<'_>, session: &SessionId, query: &Query) -> Result<SearchPage, Fault> {
-    let mut finder = Finder::new(query);
-    if query.words.is_empty() {
-        return Ok(finder.finish());
-    }
-    let asked = asked(&query.words);
-    let indexed = if asked.is_some() { indexed(tx, session)? } else { Ordinal(0) };
-    let before = query.before.unwrap_or(Ordinal(u32::MAX));
-    let goes_on = each(tx, session, indexed..before, &mut |message| finder.take(message))?;
-    let (Some(asked), Some(n)) = (asked, number_if_any(tx, session)?) else { return Ok(finder.finish()) };
-    if goes_on.is_break() {
-        return Ok(finder.finish());
-    }
-    let mut places = tx.prepare_cached(PLACES)?;
-    let end = row_id(n, before.min(indexed));
-    let mut rows = places.query(params![asked, row_id(n, Ordinal(0)), end])?;
-    while let Some(row) = rows.next()? {
-        let ord = Ordinal(u32::try_from(row.get::<_, i64>(0)? & i64::from(u32::MAX)).unwrap_or(u32::MAX));
-        if each(tx, session, ord..ord.next(), &mut |message| finder.take(message))?.is_break() {
-            break;
+    if !query.words.terms().is_empty() {
+        let ranking = ranked(tx, session, query)?;
+        if ranking.has_found() {
+            return Ok(ranking.finish());
         }
     }
-    Ok(finder.finish())
+    let mut whole = AllWords::new(query);
+    if !query.words.is_empty() {
+        let _ = each(tx, session, Ordinal(0)..Ordinal(u32::MAX), &mut |message| whole.take(message))?;
+    }
+    Ok(whole.finish())
 }
 
-/// Selects rows that may match, newest first.
-pub(super) const PLACES: &str = "SELECT rowid FROM search_messages
-     WHERE search_messages MATCH ?1 AND rowid >= ?2 AND rowid < ?3 ORDER BY rowid DESC";
+/// The best pieces of a session: the candidates of the index, and all pieces that are not indexed.
+fn ranked<'q>(tx: &Transaction<'_>, session: &SessionId, query: &'q Query) -> Result<Ranking<'q>, Fault> {
+    let mut ranking = Ranking::new(query);
+    let indexed = indexed(tx, session)?;
+    let mut take_new = |message: &Message| {
+        ranking.take_new(message);
+        true
+    };
+    let _ = each(tx, session, indexed..Ordinal(u32::MAX), &mut take_new)?;
+    let Some(entry) = entry_if_any(tx, session)? else { return Ok(ranking) };
+    let (from, to) = (row_id(entry.n, Ordinal(0)), row_id(entry.n, indexed));
+    let all: u64 = tx
+        .prepare_cached("SELECT count(*) FROM search_pieces_docsize WHERE id >= ?1 AND id < ?2")?
+        .query_row([from, to], |row| row.get(0))?;
+    let terms: Vec<String> = query.words.terms().iter().map(|term| entry.hashed(term)).collect();
+    let mut counting = tx.prepare_cached(WITH_TERM)?;
+    let with = terms.iter().map(|term| counting.query_row(params![term, from, to], |row| row.get(0)));
+    let with: Vec<u64> = with.collect::<Result<_, _>>()?;
+    ranking.count(all, &with);
+    let mut best = tx.prepare_cached(BEST)?;
+    let most = i64::try_from(MOST_RANKED).unwrap_or(i64::MAX);
+    let to = query.before.map_or(to, |before| to.min(row_id(entry.n, before)));
+    let mut rows = best.query(params![terms.join(" OR "), from, to, most])?;
+    let mut candidates: BTreeSet<Ordinal> = BTreeSet::new();
+    while let Some(row) = rows.next()? {
+        candidates.insert(message_of(row.get(0)?));
+    }
+    for ord in candidates {
+        let mut take = |message: &Message| {
+            ranking.take_counted(message);
+            true
+        };
+        let _ = each(tx, session, ord..ord.next(), &mut take)?;
+    }
+    Ok(ranking)
+}
+
+/// Counts the pieces of a session that contain a term.
+const WITH_TERM: &str = "SELECT count(*) FROM search_pieces
+     WHERE search_pieces MATCH ?1 AND rowid >= ?2 AND rowid < ?3";
+
+/// Selects the pieces of a session that match best.
+const BEST: &str = "SELECT rowid FROM search_pieces
+     WHERE search_pieces MATCH ?1 AND rowid >= ?2 AND rowid < ?3
+     ORDER BY bm25(search_pieces), rowid DESC LIMIT ?4";
 
 /// Passes the newest versions of these messages to `take`, newest message first, until it returns `false`.
 fn each(
@@ -169,28 +208,31 @@ fn each(
     Ok(ControlFlow::Continue(()))
 }
 
-/// The index query: runs that every match contains. `None` if all words are too short.
-pub(super) fn asked(words: &Words) -> Option<String> {
-    let mut runs: BTreeSet<String> = BTreeSet::new();
-    for word in words.iter() {
-        let chars: Vec<char> = word.chars().collect();
-        // Every second run covers the word; the last one reaches its end.
-        let starts = (0..chars.len().saturating_sub(2)).step_by(2).chain(chars.len().checked_sub(3));
-        runs.extend(starts.filter_map(|at| chars.get(at..at + 3)).map(|run| run.iter().collect()));
+/// Adds a message's pieces and returns the bytes of their terms.
+fn insert(tx: &Transaction<'_>, entry: &Entry, message: &Message) -> rusqlite::Result<usize> {
+    let mut bytes = 0;
+    if message.ord.0 >= 1 << ORD_BITS {
+        return Ok(bytes);
     }
-    let each: Vec<String> =
-        runs.iter().take(MOST_RUNS).map(|run| format!("\"{}\"", run.replace('"', "\"\""))).collect();
-    (!each.is_empty()).then(|| each.join(" AND "))
+    let mut statement = tx.prepare_cached("INSERT INTO search_pieces (rowid, terms) VALUES (?1, ?2)")?;
+    for (number, piece) in (0_i64..).zip(pieces(message)) {
+        let terms = piece.terms();
+        bytes += terms.iter().map(|term| term.len() + 1).sum::<usize>();
+        let hashed: Vec<String> = terms.iter().map(|term| entry.hashed(term)).collect();
+        statement.execute(params![row_id(entry.n, message.ord) + number, hashed.join(" ")])?;
+    }
+    Ok(bytes)
 }
 
-fn insert(tx: &Transaction<'_>, row: i64, said: &str) -> rusqlite::Result<()> {
-    tx.prepare_cached("INSERT INTO search_messages (rowid, said) VALUES (?1, ?2)")?
-        .execute(params![row, folded(said)])
-        .map(drop)
-}
-
+/// The row id of a message's first piece.
 fn row_id(n: u32, ord: Ordinal) -> i64 {
-    (i64::from(n) << ORD_BITS) | i64::from(ord.0)
+    let ord = ord.0.min(1 << ORD_BITS);
+    ((i64::from(n) << ORD_BITS) + i64::from(ord)) << PIECE_BITS
+}
+
+/// The message of a row.
+fn message_of(row: i64) -> Ordinal {
+    Ordinal(u32::try_from((row >> PIECE_BITS) & ((1 << ORD_BITS) - 1)).unwrap_or(u32::MAX))
 }
 
 fn indexed(tx: &Transaction<'_>, session: &SessionId) -> rusqlite::Result<Ordinal> {
@@ -207,17 +249,38 @@ fn set_indexed(tx: &Transaction<'_>, session: &SessionId, upto: Ordinal) -> rusq
         .map(drop)
 }
 
-fn number_if_any(tx: &Transaction<'_>, session: &SessionId) -> rusqlite::Result<Option<u32>> {
-    tx.prepare_cached("SELECT n FROM search_sessions WHERE session = ?1")?
-        .query_row([session.as_str()], |row| row.get(0))
+/// How a session stands in the index.
+struct Entry {
+    /// The number of its rows.
+    n: u32,
+    /// The key of its terms.
+    key: Vec<u8>,
+}
+
+impl Entry {
+    fn of(row: &Row<'_>) -> rusqlite::Result<Self> {
+        Ok(Self { n: row.get(0)?, key: row.get(1)? })
+    }
+
+    /// A term as it is stored.
+    fn hashed(&self, term: &str) -> String {
+        keyed_hash(&self.key, term)
+    }
+}
+
+fn entry_if_any(tx: &Transaction<'_>, session: &SessionId) -> rusqlite::Result<Option<Entry>> {
+    tx.prepare_cached("SELECT n, key FROM search_sessions WHERE session = ?1")?
+        .query_row([session.as_str()], Entry::of)
         .optional()
 }
 
-/// The session's number, assigned if it has none.
-fn number(tx: &Transaction<'_>, session: &SessionId) -> rusqlite::Result<u32> {
-    if let Some(n) = number_if_any(tx, session)? {
-        return Ok(n);
+/// The session's number and key, assigned if it has none.
+fn entry(tx: &Transaction<'_>, session: &SessionId) -> rusqlite::Result<Entry> {
+    if let Some(entry) = entry_if_any(tx, session)? {
+        return Ok(entry);
     }
-    tx.prepare_cached("INSERT INTO search_sessions (session) VALUES (?1) RETURNING n")?
-        .query_row([session.as_str()], |row| row.get(0))
+    tx.prepare_cached(
+        "INSERT INTO search_sessions (session, key) VALUES (?1, randomblob(16)) RETURNING n, key",
+    )?
+    .query_row([session.as_str()], Entry::of)
 }

@@ -58,7 +58,7 @@ pub(super) fn put_scope(
     Ok(scope)
 }
 
-/// Copies a session's own scope to its fork or branch.
+/// Copies a session's own scope to its revision or branch.
 pub(super) fn copy_scope(tx: &Transaction<'_>, session: &str, to: &str) -> Result<(), Fault> {
     let workspace: Option<String> = tx
         .prepare_cached("SELECT workspace FROM chat_sessions WHERE id = ?1")?

@@ -2,14 +2,14 @@
 
 use super::blobs::{drop_blob, drop_refs, put, put_for};
 use super::columns::{CompactionRow, MESSAGE_COLUMNS, MessageRow, millis, word};
-use super::{Done, let_go, read, refused, search, shared, waiting};
+use super::{Done, let_go, read, refused, revisions, search, shared, waiting};
 use crate::blob::{Blob, split};
 use crate::{Deleted, request_of};
 use engine::compact::record::{Compaction, Status};
 use engine::id::{CompactionId, Ordinal, SessionId};
 use engine::message::Message;
 use rusqlite::{OptionalExtension, Transaction, params};
-use session::stored::{Head, Origin, TurnRow, Write};
+use session::stored::{Head, TurnRow, Write};
 
 /// Owners of blobs, as `blob_refs` names them.
 pub(super) const MESSAGE: &str = "message";
@@ -32,7 +32,7 @@ pub(super) fn apply(tx: &Transaction<'_>, session: &SessionId, write: &Write) ->
         Write::Turn(turn) => write_turn(tx, session, turn),
         Write::Compaction(compaction) => record(tx, session, compaction),
         Write::CompactionStatus { id, status } => set_status(tx, session, id, *status),
-        Write::Fork { to } => fork(tx, session, to),
+        Write::Revision(revision) => revisions::keep(tx, session, revision),
         Write::LetGo { turn, messages } => {
             messages.iter().try_for_each(|message| let_go::replace(tx, session, *turn, message))
         }
@@ -59,7 +59,7 @@ pub(super) fn count_rewrite(tx: &Transaction<'_>, session: &SessionId) -> rusqli
         .map(drop)
 }
 
-fn is_there(tx: &Transaction<'_>, session: &SessionId) -> rusqlite::Result<bool> {
+pub(super) fn is_there(tx: &Transaction<'_>, session: &SessionId) -> rusqlite::Result<bool> {
     tx.prepare_cached("SELECT 1 FROM chat_sessions WHERE id = ?1")?.exists([session.as_str()])
 }
 
@@ -283,7 +283,7 @@ fn record(tx: &Transaction<'_>, session: &SessionId, compaction: &Compaction) ->
         n,
         name,
         word(&compaction.status),
-        compaction.covers.map_or(0, |span| span.to.next().0),
+        compaction.resume_at().0,
         compaction.created_at.map(millis),
         row.check_sum,
         &*compaction.block,
@@ -316,42 +316,6 @@ pub(super) fn sum_up(tx: &Transaction<'_>, session: &SessionId) -> rusqlite::Res
     )?
     .execute([session.as_str()])
     .map(drop)
-}
-
-/// Tables of a session with their other columns, which a fork copies row by row.
-const HANGING: [(&str, &str); 5] = [
-    ("chat_activity", "workspace, updated_at, messages, turns, accepted"),
-    (
-        "chat_messages",
-        "ord, rev, turn, role, external_id, message_id, turn_id, visible, created_at, tokens, hash, check_sum, body, shown",
-    ),
-    ("chat_turns", "idx, id, status, started, decided"),
-    ("compactions", "n, id, status, covered, created_at, check_sum, block, record"),
-    ("blob_refs", "owner, n, rev, hash"),
-];
-
-fn fork(tx: &Transaction<'_>, session: &SessionId, to: &SessionId) -> Done {
-    if is_there(tx, to)? {
-        return Err(refused(session, format!("session {to} exists already")));
-    }
-    let ids = [session.as_str(), to.as_str()];
-    const ALIKE: &str = "workspace, title, title_from, driver, kind, work_scope, generation, cuts, settings, prefix, \
-                         created_at, first_request, first_request_ord, summary, summarized_count, summary_updated_at";
-    let head = format!(
-        "INSERT INTO chat_sessions (id, parent, origin, {ALIKE})
-         SELECT ?2, ?1, ?3, {ALIKE} FROM chat_sessions WHERE id = ?1"
-    );
-    tx.prepare_cached(&head)?.execute([ids[0], ids[1], &word(&Origin::Rewind)])?;
-    for (table, columns) in HANGING {
-        let copy = format!(
-            "INSERT INTO {table} (session, {columns}) SELECT ?2, {columns} FROM {table} WHERE session = ?1"
-        );
-        tx.prepare_cached(&copy)?.execute(ids)?;
-    }
-    // Queued commands stay with the original.
-    tx.prepare_cached("DELETE FROM blob_refs WHERE session = ?1 AND owner = ?2")?
-        .execute([to.as_str(), waiting::QUEUED])?;
-    shared::copy_scope(tx, session.as_str(), to.as_str())
 }
 
 fn branch(tx: &Transaction<'_>, session: &SessionId, to: &SessionId, writes: &[Write]) -> Done {

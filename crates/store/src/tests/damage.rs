@@ -5,13 +5,17 @@ use crate::Store;
 use crate::error::StoreError;
 use crate::list::ListQuery;
 use crate::sqlite::SqliteStore;
+use crate::sqlite::check::check;
 use crate::testing::{Folder, enqueue, head, key, session, step};
 use engine::id::Time;
+use engine::message::Message;
+use engine::message::unreadable::{is_unreadable, unreadable};
 use engine::scope::ScopePatch;
 use rusqlite::Connection;
 use session::stored::{Always, Write};
 use std::fs;
 use std::path::Path;
+use std::sync::Arc;
 use std::time::Duration;
 
 /// A folder with a closed store.
@@ -37,7 +41,7 @@ fn a_newer_schema_is_refused_and_the_file_untouched() {
     let folder = filled(3);
     Connection::open(folder.file()).unwrap().pragma_update(None, "user_version", 99).unwrap();
     let error = refused(&folder);
-    assert_eq!(error, StoreError::NewerSchema { path: folder.file(), found: 99, known: 7 });
+    assert_eq!(error, StoreError::NewerSchema { path: folder.file(), found: 99, known: 8 });
     let text = error.to_string();
     assert!(text.contains("not touched") && text.contains("update this program"), "{text}");
 }
@@ -109,8 +113,73 @@ fn behind_a_damaged_page_the_rest_loads() {
     assert_eq!(stored.turns.len(), 200);
 }
 
+/// The messages with a stand-in for the one at this index.
+fn with_stand_in(whole: &[(u32, Arc<Message>)], at: usize) -> Vec<(u32, Arc<Message>)> {
+    let mut messages = whole.to_vec();
+    let (_, lost) = &mut messages[at];
+    let (id, turn, role) = (lost.id.clone(), lost.turn.clone(), crate::role_of(&lost.body));
+    *lost = Arc::new(Message {
+        external_id: lost.external_id.clone(),
+        created_at: lost.created_at.clone(),
+        ..unreadable(role, id, lost.ord, lost.rev, turn)
+    });
+    messages
+}
+
+/// Damages the row of a message.
+fn damage_row(folder: &Folder, ord: u32, change: &str) {
+    let sql = format!("UPDATE chat_messages SET {change} WHERE session = 's' AND ord = {ord}");
+    assert_eq!(Connection::open(folder.file()).unwrap().execute(&sql, []).unwrap(), 1, "{sql}");
+}
+
 #[test]
-fn changed_content_leaves_its_message_out() {
+fn messages_are_written_behind_a_damaged_last_row() {
+    let folder = filled(4);
+    let mut store = folder.open();
+    let whole = store.load(&session("s")).unwrap().unwrap();
+    damage_row(&folder, 3, "body = replace(body, 'says', 'said')");
+    let found = store.load(&session("s")).unwrap().unwrap();
+    assert_eq!(found.messages, with_stand_in(&whole.messages, 3));
+    let fence = store.acquire(&session("s"), Time(1)).unwrap();
+    store.commit(&session("s"), fence, &step("s", 4, 2)).unwrap();
+    let now = store.load(&session("s")).unwrap().unwrap();
+    assert_eq!((&now.messages[..4], now.messages.len()), (&found.messages[..], 6));
+    assert_eq!(now.unreadable, found.unreadable);
+    let page = store.messages(&session("s"), None, 3).unwrap().unwrap();
+    let of_load: Vec<_> = now.messages[3..].iter().map(|(_, message)| message.clone()).collect();
+    assert_eq!((page.messages, page.unreadable), (of_load, found.unreadable.clone()));
+    // The row itself stays as it is, and is found.
+    let checked = check(&folder.options()).unwrap();
+    let told: Vec<&str> = checked.faults.iter().map(|damage| damage.what.as_str()).collect();
+    assert_eq!(told, [format!("session s: {}", found.unreadable[0])]);
+}
+
+#[test]
+fn damaged_columns_neither_move_nor_multiply_messages() {
+    for change in [
+        "turn = 4000000000",
+        "turn = -1",
+        "turn = 0, turn_id = CAST(x'ff' AS TEXT)",
+        "role = 'nobody', message_id = CAST(x'ff' AS TEXT)",
+    ] {
+        let folder = filled(6);
+        damage_row(&folder, 4, change);
+        let found = folder.open().load(&session("s")).unwrap().unwrap();
+        let places: Vec<(u32, u32)> =
+            found.messages.iter().map(|(turn, message)| (*turn, message.ord.0)).collect();
+        assert_eq!(places.len(), 6, "{change}");
+        assert!(places.is_sorted() && places[5] == (2, 5) && places[3] == (1, 3), "{change}: {places:?}");
+        assert!(is_unreadable(&found.messages[4].1), "{change}");
+    }
+    // A position far behind the others is no reason to fill those between.
+    let folder = filled(4);
+    damage_row(&folder, 3, "ord = 4000000000");
+    let found = folder.open().load(&session("s")).unwrap().unwrap();
+    assert_eq!((found.messages.len(), found.unreadable.len()), (3, 1));
+}
+
+#[test]
+fn changed_content_leaves_a_stand_in_for_its_message() {
     let folder = filled(2);
     let mut store = folder.open();
     let fence = store.acquire(&session("s"), Time(1)).unwrap();
@@ -127,12 +196,12 @@ fn changed_content_leaves_its_message_out() {
         )
         .unwrap();
     let found = store.load(&session("s")).unwrap().unwrap();
-    assert_eq!(found.messages, whole.messages[..2]);
+    assert_eq!(found.messages, with_stand_in(&whole.messages, 2));
     assert_eq!(found.unreadable, [format!("message 2: the content {hash} changed since it was written")]);
     other.pragma_update(None, "foreign_keys", false).unwrap();
     other.execute("DELETE FROM blobs", []).unwrap();
     let found = store.load(&session("s")).unwrap().unwrap();
-    assert_eq!(found.messages, whole.messages[..2]);
+    assert_eq!(found.messages, with_stand_in(&whole.messages, 2));
     assert_eq!(found.unreadable.len(), 2, "the frozen prefix too: {:?}", found.unreadable);
     assert!(found.unreadable.iter().all(|row| row.ends_with("is missing")), "{:?}", found.unreadable);
 }
@@ -151,7 +220,9 @@ fn unreadable_words_and_numbers_are_set_aside() {
     }
     let mut store = folder.open();
     let found = store.load(&session("s")).unwrap().unwrap();
-    assert_eq!((found.messages.len(), found.turns.len()), (2, 1));
+    assert_eq!((found.messages.len(), found.turns.len()), (4, 1));
+    let lost = found.messages.iter().filter(|(_, message)| is_unreadable(message));
+    assert_eq!(lost.map(|(turn, message)| (*turn, message.ord.0)).collect::<Vec<_>>(), [(0, 1), (1, 2)]);
     assert_eq!(found.unreadable.len(), 6, "{:#?}", found.unreadable);
     // A list leaves unreadable sessions out.
     let fence = store.acquire(&session("t"), Time(1)).unwrap();

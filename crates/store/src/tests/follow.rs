@@ -3,9 +3,10 @@
 
 use crate::Store;
 use crate::follow::{Change, FollowState, Mark};
-use crate::testing::{compaction, message, on_each, session, step, user};
+use crate::testing::{Bench, compaction, head, message, on_each, session, step, user};
 use engine::compact::record::Status;
 use engine::id::{Ordinal, Time};
+use engine::words::StateName;
 use session::stored::{TurnStatus, Write};
 use std::sync::Arc;
 
@@ -141,5 +142,23 @@ fn the_pulse_tells_that_another_store_committed() {
         let pulse = other.pulse().unwrap();
         other.commit(&session("own"), fence, &step("own", 0, 1)).unwrap();
         assert_eq!(other.pulse().unwrap(), pulse, "its own commits are no news to it");
+    });
+}
+
+/// A list shows a session at work while its process lives, and then what opening it finds.
+#[test]
+fn list_shows_the_state_that_opening_finds() {
+    on_each(|bench| {
+        let mut at_work = head("s");
+        (at_work.carried.state, at_work.carried.works) = (Some(StateName::Error), true);
+        let mut at_rest = head("t");
+        at_rest.carried.state = Some(StateName::Completed);
+        bench.write("s", &[Write::Head(Box::new(at_work))]);
+        bench.write("t", &[Write::Head(Box::new(at_rest))]);
+        let shown = |bench: &mut Bench| ["s", "t"].map(|id| bench.row(id).state);
+        let completed = Some(StateName::Completed);
+        assert_eq!(shown(bench), [Some(StateName::Generating), completed]);
+        bench.reopen();
+        assert_eq!(shown(bench), [Some(StateName::Error), completed]);
     });
 }

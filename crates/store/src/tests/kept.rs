@@ -21,8 +21,16 @@ fn result(ord: u32, text: &str) -> (Write, Arc<Message>) {
 }
 
 fn found(bench: &mut Bench, words: &str) -> usize {
-    let query = Query { words: Words::of(words), before: None, limit: 9, hidden: true };
-    bench.store().search(&session("s"), &query).unwrap().hits.len()
+    let query = Query { words: Words::of(words), before: None, skip: 0, limit: 9, hidden: true };
+    bench
+        .store()
+        .search(&session("s"), &query)
+        .unwrap()
+        .hits
+        .iter()
+        .map(|hit| hit.ord)
+        .collect::<std::collections::BTreeSet<_>>()
+        .len()
 }
 
 /// The row keeps its position and hash, and a repeated step changes nothing.

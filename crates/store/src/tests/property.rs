@@ -2,7 +2,7 @@
 
 use crate::list::{ListQuery, SessionRow};
 use crate::task::{Task, Waiting};
-use crate::testing::{Backend, Bench, compaction, enqueue, head, key, message, session, user};
+use crate::testing::{Backend, Bench, compaction, enqueue, head, keep, key, message, session, user};
 use engine::compact::record::Status;
 use engine::id::{Generation, ItemId, Ordinal, SessionId, Time, TurnId};
 use engine::message::Body;
@@ -94,7 +94,7 @@ fn write(own: &'static str) -> impl Strategy<Value = Write> {
     });
     let status = (0..3_u32, select(vec![Status::InForce, Status::Void, Status::Recorded]))
         .prop_map(|(id, status)| Write::CompactionStatus { id: compaction(&format!("c{id}"), 0).id, status });
-    let fork = select(&SESSIONS[..]).prop_map(|to| Write::Fork { to: session(to) });
+    let fork = select(&SESSIONS[..]).prop_map(keep);
     let cut = (0..6_u32, 0..4_u32).prop_map(|(from, turns)| Write::Truncate { from: Ordinal(from), turns });
     let gone = (0..6_u32, 0..3_u32, text()).prop_map(|(ord, rev, text)| {
         let mut message = message(ord, Body::Event { kind: "notKept".into(), text: text.into() });
@@ -177,8 +177,13 @@ fn everything(bench: &mut Bench) -> Everything {
     let searched = SESSIONS
         .map(|id| {
             ["a", "b 漢", "abc", "large", "\"$"].map(|words| {
-                let query =
-                    Query { words: Words::of(words), before: Some(Ordinal(5)), limit: 3, hidden: true };
+                let query = Query {
+                    words: Words::of(words),
+                    before: Some(Ordinal(5)),
+                    skip: 1,
+                    limit: 3,
+                    hidden: true,
+                };
                 bench.store().search(&session(id), &query).unwrap()
             })
         })
@@ -202,9 +207,9 @@ fn each(benches: &mut [Bench; 3], act: &Act) {
         Act::Delete(id) => {
             // The parent and children may hold the same messages.
             let rows = bench.list(&ListQuery { limit: 9, ..ListQuery::default() }).sessions;
-            let deleted = bench.delete(id);
-            if let Some(deleted) = &deleted {
-                let is_gone = |known: &SessionId| known.as_str() == *id || deleted.copies.contains(known);
+            let deleted = bench.store().delete(&session(id));
+            if let Ok(Some(deleted)) = &deleted {
+                let is_gone = |known: &SessionId| known.as_str() == *id || deleted.revisions.contains(known);
                 let is_of = |row: &&SessionRow| row.parent.as_ref().is_some_and(is_gone) && !is_gone(&row.id);
                 assert!(!rows.iter().filter(is_of).any(|row| row.origin == Origin::Rewind));
                 let mut parents =
@@ -212,7 +217,8 @@ fn each(benches: &mut [Bench; 3], act: &Act) {
                 let has_parent = parents.any(|id| !is_gone(id) && rows.iter().any(|row| row.id == *id));
                 assert_eq!(deleted.scrubbed, !rows.iter().any(|row| is_of(&row)) && !has_parent);
             }
-            Ok(deleted.map(|deleted| deleted.copies))
+            let gone = deleted.map_err(|error| discriminant(&error))?;
+            Ok(gone.map(|deleted| (deleted.copies, deleted.revisions, deleted.branches)))
         }
         Act::Share((workspace, name), patch, revision) => {
             let put = bench.store().put_scope(workspace, name, patch, *revision);

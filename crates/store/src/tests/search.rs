@@ -1,18 +1,17 @@
-//! Search over each backend: hits, their order, and words that are no longer found. Also the index in a file,
-//! and the reason for its tokenizer.
+//! Search over each backend: hits, their order, and words that are no longer found. Also the index in a file.
 
 use crate::Store;
-use crate::testing::{Bench, Folder, bodies, head, message, on_each, session, step, texts, user};
+use crate::blob::keyed_hash;
+use crate::testing::{Bench, Folder, bodies, head, keep, message, on_each, session, step, texts, user};
 use engine::id::{Ordinal, Time};
 use engine::message::Body;
-use engine::search::{Query, SearchPage, Speaker, Words, folded};
+use engine::search::{Query, SearchPage, Speaker, Words};
 use rusqlite::Connection;
 use session::stored::Write;
-use std::collections::BTreeSet;
 use std::sync::Arc;
 
 fn query(words: &str) -> Query {
-    Query { words: Words::of(words), before: None, limit: 1000, hidden: true }
+    Query { words: Words::of(words), before: None, skip: 0, limit: 1000, hidden: true }
 }
 
 fn search(bench: &mut Bench, id: &str, words: &str) -> SearchPage {
@@ -34,7 +33,7 @@ fn session_of(texts: &[&str]) -> Vec<Write> {
 }
 
 #[test]
-fn identifiers_are_found_whole_and_by_part_newest_first() {
+fn identifiers_are_found_whole_and_by_part_best_first() {
     on_each(|bench| {
         let large = format!("{} updatePendingMessagesDisplay {}", "a ".repeat(20_000), "b ".repeat(20_000));
         bench.write(
@@ -51,8 +50,8 @@ fn identifiers_are_found_whole_and_by_part_newest_first() {
         );
         bench.write("other", &[Write::Head(Box::new(head("other"))), said(0, user("pendingMessages"))]);
         for (words, found) in [
-            ("updatePendingMessagesDisplay", &[1, 0][..]),
-            ("PendingMessages", &[3, 1, 0]),
+            ("updatePendingMessagesDisplay", &[0, 1][..]),
+            ("PendingMessages", &[0, 3, 1]),
             ("dingmess src/tui", &[0]),
             ("status.rs", &[0]),
             ("--no-cache", &[2]),
@@ -60,7 +59,8 @@ fn identifiers_are_found_whole_and_by_part_newest_first() {
             ("502", &[2]),
             ("漢字", &[0]),
             ("é", &[0]),
-            ("pending_messages", &[]),
+            ("pending_messages", &[0, 3, 1]),
+            ("nowhere said", &[]),
             ("", &[]),
             (" \u{0} ", &[]),
         ] {
@@ -70,16 +70,16 @@ fn identifiers_are_found_whole_and_by_part_newest_first() {
         let hits = search(bench, "s", "pendingMessages").hits;
         assert_eq!(
             (hits[0].role, hits[1].role, hits[2].role),
-            (Speaker::Event, Speaker::Tool, Speaker::User)
+            (Speaker::User, Speaker::Event, Speaker::Tool)
         );
-        assert_eq!((hits[1].bytes, hits[1].id.as_str()), (large.len(), "s/m1"));
-        assert!(hits[1].excerpt.text.contains("updatePendingMessagesDisplay"));
-        assert!(hits[1].excerpt.text.len() < 300);
-        let from = large.get(hits[1].excerpt.offset..).unwrap();
-        assert!(from.starts_with(&hits[1].excerpt.text));
+        assert_eq!((hits[2].bytes, hits[2].id.as_str()), (large.len(), "s/m1"));
+        assert!(hits[2].excerpt.text.contains("updatePendingMessagesDisplay"));
+        assert!(hits[2].excerpt.text.len() <= 2700);
+        let from = large.get(hits[2].excerpt.offset..).unwrap();
+        assert!(from.starts_with(&hits[2].excerpt.text));
         let shown = Query { hidden: false, ..query("pendingMessages") };
         let shown = bench.store().search(&session("s"), &shown).unwrap();
-        assert_eq!(shown.hits.iter().map(|hit| hit.ord.0).collect::<Vec<_>>(), [1, 0]);
+        assert_eq!(shown.hits.iter().map(|hit| hit.ord.0).collect::<Vec<_>>(), [0, 1]);
     });
 }
 
@@ -106,18 +106,19 @@ fn pages_add_up_to_the_whole() {
     on_each(|bench| {
         bench.write("s", &step("s", 0, 57));
         for words in ["says", "s", "sa ys"] {
-            let (mut next, mut all) = (None, Vec::new());
+            let (mut skip, mut all) = (0, Vec::new());
             loop {
-                let page = Query { before: next, limit: 10, ..query(words) };
+                let page = Query { skip, limit: 10, ..query(words) };
                 let page = bench.store().search(&session("s"), &page).unwrap();
                 assert!(page.hits.len() <= 10);
                 all.extend(page.hits.into_iter().map(|hit| hit.ord.0));
                 match page.next {
-                    Some(_) => next = page.next,
+                    Some(next) => skip = next,
                     None => break,
                 }
             }
-            assert_eq!(all, (0..57).rev().collect::<Vec<_>>(), "{words}");
+            all.sort_unstable();
+            assert_eq!(all, (0..57).collect::<Vec<_>>(), "{words}");
         }
     });
 }
@@ -133,15 +134,15 @@ fn any_query_is_plain_words() {
         for word in hostile.split_whitespace() {
             assert!(places(bench, "s", word).contains(&0), "{word}");
         }
-        assert_eq!(places(bench, "s", hostile), [0]);
+        assert_eq!(places(bench, "s", hostile).first(), Some(&0));
         for text in texts() {
             // Any text is a query of plain words, and is found where it occurs.
             let found = places(bench, "s", &text);
             assert_eq!(found.is_empty(), Words::of(&text).is_empty(), "{text:.40}");
         }
-        assert_eq!(places(bench, "s", &"nobody said this ".repeat(60_000)), Vec::<u32>::new());
+        assert_eq!(places(bench, "s", &"nobodysaidthis ".repeat(60_000)), Vec::<u32>::new());
         assert_eq!(places(bench, "s", &"\"".repeat(1 << 20)), Vec::<u32>::new());
-        assert_eq!(places(bench, "s", &"x".repeat(16 * 1024)).len(), 8, "both long texts, in every role");
+        assert!(!places(bench, "s", &"x".repeat(16 * 1024)).is_empty(), "a term longer than any other");
     });
 }
 
@@ -152,20 +153,24 @@ fn removed_and_edited_words_are_not_found() {
         assert_eq!(places(bench, "s", "second"), [1]);
         let mut edit = message(1, user("changed words"));
         edit.rev = 1;
-        let fork = Write::Fork { to: session("fork") };
-        bench.write("s", &[fork, Write::Message { turn: 0, message: Arc::new(edit) }]);
+        let kept = keep("kept");
+        bench.write("s", &[kept, Write::Message { turn: 0, message: Arc::new(edit) }]);
         assert_eq!(places(bench, "s", "second"), Vec::<u32>::new());
         assert_eq!((places(bench, "s", "changed"), places(bench, "s", "words")), (vec![1], vec![2, 1, 0]));
-        assert_eq!(places(bench, "fork", "second"), [1], "the fork keeps the old text");
+        assert_eq!(places(bench, "kept", "second"), [1], "the revision keeps the old text");
         bench.write("s", &[Write::Truncate { from: Ordinal(1), turns: 1 }]);
         assert_eq!(places(bench, "s", "words"), [0]);
         bench.write("s", &[said(1, user("fourth words"))]);
         bench.reopen();
         assert_eq!((places(bench, "s", "words"), places(bench, "s", "third")), (vec![1, 0], vec![]));
-        assert_eq!(places(bench, "fork", "words"), [2, 1, 0]);
+        assert_eq!(places(bench, "kept", "words"), [2, 1, 0]);
         bench.delete("s");
         assert_eq!(places(bench, "s", "words"), Vec::<u32>::new());
-        assert_eq!(places(bench, "fork", "words"), Vec::<u32>::new(), "the fork is deleted with its origin");
+        assert_eq!(
+            places(bench, "kept", "words"),
+            Vec::<u32>::new(),
+            "the revision is deleted with its session"
+        );
     });
 }
 
@@ -181,12 +186,12 @@ fn a_deleted_session_leaves_no_entry() {
     for ord in 0..50 {
         store.commit(&session("s"), fence, &step("s", ord, 1)).unwrap();
     }
-    let entries = || numbers(&folder, "SELECT count(*) FROM search_messages_docsize");
+    let entries = || numbers(&folder, "SELECT count(*) FROM search_pieces_docsize");
     assert_eq!(entries(), 0, "a commit adds nothing");
     store.search(&session("s"), &query("says")).unwrap();
     assert_eq!(entries(), 50);
     store.delete(&session("s")).unwrap();
-    for table in ["search_messages_docsize", "search_messages_idx", "search_sessions"] {
+    for table in ["search_pieces_docsize", "search_pieces_idx", "search_sessions"] {
         assert_eq!(numbers(&folder, &format!("SELECT count(*) FROM {table}")), 0, "{table}");
     }
     // The number is not used again.
@@ -220,61 +225,53 @@ fn unindexed_messages_are_found_and_indexed_by_parts() {
     // New messages are searched before older ones are indexed.
     let fence = store.acquire(&session("s"), Time(1)).unwrap();
     store.commit(&session("s"), fence, &[said(200, user("word200"))]).unwrap();
-    assert_eq!(find(&mut store, "word17"), (170..180).rev().chain([17]).collect::<Vec<_>>());
+    assert_eq!(find(&mut store, "word17"), [17]);
     let first = indexed();
     assert!(0 < first && first < 201, "{first}");
     let mut parts = 1;
     while indexed() < 201 {
-        assert_eq!(find(&mut store, "word3 filler"), (30..40).rev().chain([3]).collect::<Vec<_>>());
+        assert_eq!(find(&mut store, "word3 filler").first(), Some(&3));
         parts += 1;
         assert!(parts < 10);
     }
-    assert_eq!(find(&mut store, "word17"), (170..180).rev().chain([17]).collect::<Vec<_>>());
+    assert_eq!(find(&mut store, "word17"), [17]);
     store.commit(&session("s"), fence, &[said(201, user("word201"))]).unwrap();
     assert_eq!(indexed(), 201, "a commit adds nothing");
     assert_eq!((find(&mut store, "word201"), indexed()), (vec![201], 202));
 }
 
-/// The reason for trigrams: identifiers from tool calls, searched whole, by a part between capitals, by the
-/// end of a path, and by an arbitrary part.
+/// The order of hits is the engine's; the index proposes candidates by its own BM25. Both must agree about which pieces
+/// are best, or the best would not be proposed.
 #[test]
-fn trigrams_find_parts_that_word_tokens_do_not() {
-    const NAMES: [&str; 5] = [
-        "updatePendingMessagesDisplay",
-        "packages/coding-agent/src/modes/interactive-mode.ts",
-        "--append-system-prompt",
-        "ERR_INVALID_ARG_TYPE",
-        "a3f9c2e1",
-    ];
-    const PARTS: [&str; 9] = [
-        "updatePendingMessagesDisplay",
-        "pendingMessages",
-        "endingMess",
-        "src/modes",
-        "interactive-mode.ts",
-        "system-prompt",
-        "--append",
-        "invalid_arg",
-        "f9c2",
-    ];
-    let found = |tokenize: &str, asked: &dyn Fn(&str) -> String| -> BTreeSet<&str> {
-        let memory = Connection::open_in_memory().unwrap();
-        memory
-            .execute_batch(&format!("CREATE VIRTUAL TABLE t USING fts5 (said, tokenize = \"{tokenize}\")"))
+fn order_of_hits_is_that_of_the_index() {
+    let folder = Folder::new();
+    let mut store = folder.open();
+    let fence = store.acquire(&session("s"), Time(1)).unwrap();
+    let mut writes = vec![Write::Head(Box::new(head("s")))];
+    writes.extend((0..100).map(|ord| {
+        let rare = if ord % 10 == 3 { "needle thread" } else { "common words" };
+        let half = if ord % 3 == 0 { "parser" } else { "printer" };
+        said(ord, user(&format!("message {ord} about {rare} and the {half}")))
+    }));
+    store.commit(&session("s"), fence, &writes).unwrap();
+    for words in ["needle parser", "thread", "the printer of a needle", "message 17 about"] {
+        let hits = store.search(&session("s"), &query(words)).unwrap().hits;
+        let ours: Vec<u32> = hits.into_iter().map(|hit| hit.ord.0).collect();
+        let connection = Connection::open(folder.file()).unwrap();
+        let key: Vec<u8> =
+            connection.query_row("SELECT key FROM search_sessions", [], |row| row.get(0)).unwrap();
+        let asked: Vec<String> = Words::of(words).terms().iter().map(|term| keyed_hash(&key, term)).collect();
+        let mut statement = connection
+            .prepare(
+                "SELECT (rowid >> 14) & 0x1ffffff FROM search_pieces WHERE search_pieces MATCH ?1
+                      ORDER BY bm25(search_pieces), rowid DESC",
+            )
             .unwrap();
-        for name in NAMES {
-            memory.execute("INSERT INTO t VALUES (?1)", [folded(&format!("see {name} there"))]).unwrap();
-        }
-        let count = |part: &str| -> i64 {
-            let sql = "SELECT count(*) FROM t WHERE t MATCH ?1";
-            memory.query_row(sql, [asked(&folded(part))], |row| row.get(0)).unwrap()
-        };
-        PARTS.into_iter().filter(|part| count(part) == 1).collect()
-    };
-    let quoted = |part: &str| format!("\"{part}\"");
-    assert_eq!(found("trigram case_sensitive 1", &quoted).len(), PARTS.len());
-    let words = found("unicode61 tokenchars '-_./'", &quoted);
-    assert_eq!(words, ["updatePendingMessagesDisplay"].into());
-    let prefixes = found("unicode61 tokenchars '-_./'", &|part| format!("{}*", quoted(part)));
-    assert!(prefixes.len() < 4, "{prefixes:?}");
+        let theirs: Vec<u32> = statement
+            .query_map([asked.join(" OR ")], |row| row.get(0))
+            .unwrap()
+            .map(Result::unwrap)
+            .collect();
+        assert_eq!(ours, theirs, "{words}");
+    }
 }

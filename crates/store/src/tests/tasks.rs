@@ -2,7 +2,7 @@
 //! each backend.
 
 use crate::task::TaskState;
-use crate::testing::{head, on_each, session};
+use crate::testing::{head, keep, on_each, session};
 use engine::id::{Time, TurnId};
 use session::stored::{Head, Origin, TurnRow, TurnStatus, Write};
 
@@ -46,7 +46,7 @@ fn waiting_tasks_are_found_unless_another_process_holds_them() {
         other.release(&session("early"), fence).unwrap();
         assert_eq!(found(bench.store().waiting("w").unwrap()), ["late"]);
         // A copy of a waiting session does not wait.
-        bench.write("late", &[Write::Fork { to: session("copy") }]);
+        bench.write("late", &[keep("copy")]);
         assert_eq!(found(bench.store().waiting("w").unwrap()), ["late"]);
     });
 }

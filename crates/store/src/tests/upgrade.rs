@@ -1,10 +1,10 @@
 //! Files of older schemas are upgraded whole, by the process that comes first.
 
 use crate::Store;
-use crate::list::ListQuery;
+use crate::list::{ListQuery, RevisionPage};
 use crate::place::Options;
 use crate::sqlite::SqliteStore;
-use crate::testing::{Folder, enqueue, key, session, step};
+use crate::testing::{Folder, enqueue, head, key, session, step};
 use engine::id::Time;
 use rusqlite::{Connection, params};
 use session::stored::{Origin, TitleFrom, Write};
@@ -109,6 +109,54 @@ fn first_schema_is_upgraded_in_place() {
     let version: u32 = copy.pragma_query_value(None, "user_version", |row| row.get(0)).unwrap();
     let messages: u32 = copy.query_row("SELECT count(*) FROM chat_messages", [], |row| row.get(0)).unwrap();
     assert_eq!((version, messages), (1, 12));
+}
+
+#[test]
+fn seventh_schema_gets_a_new_index_and_keeps_its_forks_listed() {
+    let folder = Folder::new();
+    let mut store = folder.open();
+    let fence = store.acquire(&session("s"), Time(1)).unwrap();
+    store.commit(&session("s"), fence, &step("s", 0, 4)).unwrap();
+    // Left behind by a rewind.
+    let mut fork = head("fork");
+    (fork.parent, fork.origin) = (Some(session("s")), Origin::Rewind);
+    let fence = store.acquire(&session("fork"), Time(1)).unwrap();
+    store.commit(&session("fork"), fence, &[Write::Head(Box::new(fork))]).unwrap();
+    store.close().unwrap();
+    let old = Connection::open(folder.file()).unwrap();
+    old.execute_batch(
+        "DROP INDEX chat_sessions_revisions;
+         DROP INDEX chat_activity_recent;
+         CREATE INDEX chat_activity_recent ON chat_activity (workspace, updated_at DESC, session);
+         ALTER TABLE chat_activity DROP COLUMN is_revision;
+         ALTER TABLE chat_sessions DROP COLUMN revision_cause;
+         ALTER TABLE chat_sessions DROP COLUMN revised_at;
+         ALTER TABLE chat_sessions DROP COLUMN revision_words;
+         DROP TABLE search_pieces;
+         ALTER TABLE search_sessions DROP COLUMN key;
+         CREATE VIRTUAL TABLE search_messages USING fts5 (
+             said, content = '', contentless_delete = 1, detail = none, tokenize = 'trigram case_sensitive 1'
+         );
+         INSERT INTO search_messages (rowid, said) VALUES (1 << 32, 'says');
+         INSERT INTO search_sessions (session) VALUES ('s');
+         UPDATE chat_activity SET indexed = 4;
+         PRAGMA user_version = 7;",
+    )
+    .unwrap();
+    drop(old);
+    let mut store = folder.open();
+    let words = engine::search::Words::of("says");
+    let query = engine::search::Query { words, before: None, skip: 0, limit: 9, hidden: true };
+    assert_eq!(store.search(&session("s"), &query).unwrap().hits.len(), 4);
+    let new = Connection::open(folder.file()).unwrap();
+    let indexed = "SELECT indexed FROM chat_activity WHERE session = 's'";
+    let indexed: u32 = new.query_row(indexed, [], |row| row.get(0)).unwrap();
+    assert_eq!(indexed, 4);
+    let rows = store.list(&ListQuery { limit: 9, ..ListQuery::default() }).unwrap().sessions;
+    let origins: Vec<_> = rows.iter().map(|row| (row.id.as_str(), row.origin)).collect();
+    assert_eq!(origins, [("fork", Origin::Rewind), ("s", Origin::New)]);
+    store.acquire(&session("fork"), Time(1)).expect("a fork is a session of its own");
+    assert_eq!(store.revisions(&session("s"), None, 9), Ok(Some(RevisionPage::default())));
 }
 
 /// The variable that tells the other processes the folder.

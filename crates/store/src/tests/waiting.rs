@@ -2,7 +2,8 @@
 
 use crate::error::StoreError;
 use crate::testing::{
-    accepted, bodies, compaction, enqueue, head, key, message, on_each, queued, session, step, texts, user,
+    accepted, bodies, compaction, enqueue, head, keep, key, message, on_each, queued, session, step, texts,
+    user,
 };
 use engine::id::{ItemId, MessageId, Ordinal, Time};
 use engine::message::{Body, Content};
@@ -119,36 +120,45 @@ fn the_newest_keys_are_kept_with_their_answers() {
 fn deletion_is_refused_while_a_copy_is_held_elsewhere() {
     on_each(|bench| {
         bench.write("s", &step("s", 0, 4));
-        bench.write("s", &[Write::Fork { to: session("f") }]);
-        bench.write("f", &[Write::Fork { to: session("g") }]);
+        bench.write("f", &left_behind("f", "s"));
+        bench.write("g", &left_behind("g", "f"));
+        bench.write("g", &[keep("r")]);
+        let held = bench.store().acquire(&session("g"), Time(1)).unwrap();
+        bench.store().release(&session("g"), held).unwrap();
         let mut other = bench.another();
         let fence = other.acquire(&session("g"), Time(2)).unwrap();
         let refused = bench.store().delete(&session("s"));
         assert!(matches!(refused, Err(StoreError::Held { session: held, .. }) if held == session("g")));
-        assert!(["s", "f", "g"].into_iter().all(|id| bench.load(id).is_some()));
+        assert!(["s", "f", "g", "r"].into_iter().all(|id| bench.load(id).is_some()));
         other.release(&session("g"), fence).unwrap();
         drop(other);
         let deleted = bench.delete("s").unwrap();
         assert_eq!((deleted.copies, deleted.scrubbed), (vec![session("f"), session("g")], true));
-        assert!(["s", "f", "g"].into_iter().all(|id| bench.load(id).is_none()));
+        assert_eq!(deleted.revisions, [session("r")]);
+        assert!(["s", "f", "g", "r"].into_iter().all(|id| bench.load(id).is_none()));
     });
 }
 
+/// A copy as rewinds of earlier versions left it.
+fn left_behind(id: &str, of: &str) -> Vec<Write> {
+    let mut copy = head(id);
+    (copy.parent, copy.origin) = (Some(session(of)), Origin::Rewind);
+    vec![Write::Head(Box::new(copy))]
+}
+
 #[test]
-fn fork_copies_no_queue_keys_or_draft() {
+fn revision_copies_no_queue_keys_or_draft() {
     on_each(|bench| {
         let large = "large 漢 ".repeat(10_000);
         let waits = vec![enqueue("a", true, &large), key("k", "t"), Write::Draft(Some("draft".into()))];
         bench.write("s", &[step("s", 0, 4), waits].concat());
-        bench.write("s", &[Write::Fork { to: session("f") }]);
-        let (origin, fork) = (bench.load("s").unwrap(), bench.load("f").unwrap());
-        assert_eq!((fork.queue, fork.keys, fork.draft), (Vec::new(), Vec::new(), None));
-        assert_eq!((fork.head.origin, fork.messages), (Origin::Rewind, origin.messages.clone()));
+        bench.write("s", &[keep("f")]);
+        let (origin, copy) = (bench.load("s").unwrap(), bench.load("f").unwrap());
+        assert_eq!((copy.queue, copy.keys, copy.draft), (Vec::new(), Vec::new(), None));
+        assert_eq!((copy.head.origin, copy.messages), (Origin::Revision, origin.messages.clone()));
         assert_eq!((origin.queue.len(), origin.keys.len(), origin.draft.as_deref()), (1, 1, Some("draft")));
         assert_eq!(origin.head.origin, Origin::New);
         // The queued command's content belongs to the original alone.
-        bench.delete("f");
-        assert_eq!(bench.load("s").unwrap(), origin);
         bench.write("s", &[dequeue("a"), Write::Truncate { from: Ordinal(0), turns: 0 }]);
         assert!(bench.load("s").unwrap().unreadable.is_empty());
     });
@@ -172,7 +182,7 @@ fn branch_is_made_whole_or_not_at_all() {
             vec![Write::Head(Box::new(head("c")))],
             vec![begin.clone(), Write::CompactionStatus { id: compaction("nobody", 0).id, status }],
             vec![begin.clone(), Write::Branch { to: session("b"), writes: vec![begin.clone()] }],
-            vec![begin.clone(), Write::Fork { to: session("s") }],
+            vec![begin.clone(), keep("s")],
         ];
         for wrong in wrong {
             let error = bench.try_write("s", &[Write::Draft(Some("d".into())), branch(wrong)]).unwrap_err();
@@ -241,9 +251,8 @@ fn a_list_shows_the_first_request_as_it_stands_now() {
         assert_eq!(bench.row("s").first_request, None);
         bench.write("s", &[version(2, 5, user("brought back"))]);
         assert_eq!(bench.row("s").first_request.as_deref(), Some("brought back"));
-        bench.write("s", &[Write::Fork { to: session("f") }, Write::Truncate { from: Ordinal(2), turns: 1 }]);
+        bench.write("s", &[keep("f"), Write::Truncate { from: Ordinal(2), turns: 1 }]);
         assert_eq!((bench.row("s").first_request, bench.row("s").messages), (None, 2));
-        assert_eq!(bench.row("f").first_request.as_deref(), Some("brought back"));
     });
 }
 

@@ -320,8 +320,7 @@ export async function renameSession({ backend, chat, sessions }: App, sessionId:
 export async function deleteSession({ backend, chat, sessions, images }: App, sessionId: string): Promise<void> {
   const title =
     sessions.shown?.items.find((item) => item.sessionId === sessionId)?.title ?? chat.session?.view.snapshot.title ?? "this session";
-  const detail =
-    "The session is deleted permanently, together with its versions from before edits, retries and rewinds. Forks and versions that you continued are kept.";
+  const detail = "The session is deleted permanently, together with its versions from before edits, retries and rewinds. Forks are kept.";
   const answer = await vscode.window.showWarningMessage(`Delete “${title}”?`, { modal: true, detail }, "Delete");
   if (answer !== "Delete") return;
   const client = await backend.client();

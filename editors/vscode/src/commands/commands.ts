@@ -14,6 +14,7 @@ import { visible, visibleLine } from "../shared/visible.ts";
 import { chooseTools } from "../tools/choose-tools.ts";
 import { type App, act, compacted, deleteSession, renameSession, showCompaction } from "./actions.ts";
 import { find } from "./find.ts";
+import { restoreVersion } from "./versions.ts";
 
 /** Characters of a command in the list of what is always allowed; the editor shows the whole of it on hover. */
 const MOST_LISTED = 2_000;
@@ -54,6 +55,7 @@ export function registerCommands(context: vscode.ExtensionContext, app: App, mod
     },
     renameSession: async () => renameSession(app, (await chat.ready()).id),
     deleteSession: async () => deleteSession(app, (await chat.ready()).id),
+    restoreVersion: async () => restoreVersion(await chat.ready()),
     branchSession: async () => {
       const session = await chat.ready();
       const { sessionId } = await session.request("session/fork", {});

@@ -2,7 +2,19 @@
 // where they happened. A row that says the same as before is the same object, so that only what changed is told to the
 // webview. No editor and no webview here: a function of what it is given.
 
-import type { CompactionView, Cut, CutReason, LastEnd, Message, Part, PauseReason, PendingCall, Pin2, Snapshot } from "@threadhold/client";
+import {
+  argumentsOf,
+  type CompactionView,
+  type Cut,
+  type CutReason,
+  type LastEnd,
+  type Message,
+  type Part,
+  type PauseReason,
+  type PendingCall,
+  type Pin2,
+  type Snapshot,
+} from "@threadhold/client";
 import { sentence } from "../shared/text.ts";
 import type {
   AnswerRow,
@@ -31,6 +43,8 @@ export interface RowContext {
   hasDiff: (name: string) => boolean;
   /** Tools that run commands. */
   runsCommands: (name: string) => boolean;
+  /** What a command does to files, in sentences; undefined until that is known. The same list each time. */
+  effectsOf: (given: { [name: string]: unknown }) => readonly string[] | undefined;
   /** A compaction that goes on, or that the user is asked about. */
   compacting?: CompactionRow;
   /** A question before a part of the conversation is taken away. */
@@ -288,6 +302,9 @@ function callRow(call: Extract<Part, { type: "toolCall" }>, messageId: string, f
   const result = answered === undefined ? undefined : contentOf(answered).result;
   const durationMs = beside.durations.get(call.id);
   // What is written goes to the webview again and again; it is told of its end, and not all of it each time.
+  const state = writing ? "writing" : stateOf(call.id, part, facts);
+  const isCommand = beside.runsCommands(call.name);
+  const effects = isCommand && state === "asked" ? beside.effectsOf(argumentsOf(call) ?? {}) : undefined;
   const isLong = writing && given.length > WRITING_CHARACTERS;
   return {
     kind: "call",
@@ -297,12 +314,13 @@ function callRow(call: Extract<Part, { type: "toolCall" }>, messageId: string, f
     name: call.name,
     about: isLong ? visibleLine(given, MOST_ABOUT) : aboutOf(call, given),
     arguments: isLong ? given.slice(-WRITING_CHARACTERS) : given,
-    state: writing ? "writing" : stateOf(call.id, part, facts),
+    state,
     hasDiff: beside.hasDiff(call.name),
-    isCommand: beside.runsCommands(call.name),
+    isCommand,
     shown: answered === undefined ? "whole" : shownOf(answered, facts),
     ...(isLong && { characters: given.length }),
     ...(reason !== undefined && { reason: sentence(reason) }),
+    ...(effects !== undefined && effects.length > 0 && { effects }),
     ...(result !== undefined && { result }),
     ...(durationMs !== undefined && { durationMs }),
   };

@@ -224,8 +224,8 @@ class RunningTurn {
     );
     this.#hasBegun = true;
     for (const { message } of rendered.diagnostics) this.#host.log(message);
-    if (rendered.fork !== undefined) {
-      this.#host.log(`messages that the chat no longer shows are kept as session ${rendered.fork}`);
+    if (rendered.revision !== undefined) {
+      this.#host.log(`messages that the chat no longer shows are kept as revision ${rendered.revision}`);
     }
     if (Object.keys(rendered.metadata).length > 0) {
       this.#metadata = joinedMetadata(this.#metadata, rendered.metadata);

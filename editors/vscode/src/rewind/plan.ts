@@ -1,10 +1,11 @@
 // Plans a rewind of files: which files the edit tools changed since then, whether anybody else did after them, and which
 // changes cannot be restored. Pure: no editor, no disk.
 
-import type { Part, Snapshot } from "@threadhold/client";
+import { resolve } from "node:path";
+import type { CommandEffectsResult, Part, Snapshot } from "@threadhold/client";
+import type { ReadEffects } from "../session/command-effects.ts";
 import type { RewindFile, RewindLost } from "../shared/view.ts";
 import type { BeforeImage, CallName } from "./before-images.ts";
-import { type Named, namedIn } from "./shell-command.ts";
 
 /** A call that a rewind takes out of the conversation. */
 export interface CutCall extends CallName {
@@ -125,17 +126,42 @@ export function unknownChanges(calls: readonly CutCall[], isOurs: (name: string)
 /** Arguments that are a command of a shell. */
 const COMMANDS = new Set(["command", "cmd", "script"]);
 
-/** Paths in a call's arguments, shell commands included, relative to the folder. */
-export function namedBy({ given, effects }: CutCall): Named {
+/** Paths that a call names. */
+export interface Named {
+  /** Paths that it deletes or moves. */
+  gone: string[];
+  /** Other paths that it names, and may have written. */
+  others: string[];
+  /** Parts of it that may take files away without naming them, and why that is not known. */
+  unclear: { part: string; why: string }[];
+}
+
+/** Programs that take files away. */
+const TAKES = /(^|[\s`/])(rm|rmdir|mv|unlink|shred|trash|git|find|xargs)\s/;
+
+/** Adds what the sidecar read in a command, or that it could not be read. */
+function addCommand(command: string, read: CommandEffectsResult | undefined, found: Named): void {
+  if (read === undefined) return void found.unclear.push({ part: command, why: "its effects on files were not read" });
+  for (const { kind, path, from, ifFolder, pattern } of read.effects) {
+    const taken = kind === "move" ? from : kind === "delete" ? path : undefined;
+    if (pattern === true && taken !== undefined) found.unclear.push({ part: taken, why: "deletes or moves files without naming them" });
+    else if (taken !== undefined) found.gone.push(taken);
+    if (kind !== "delete" && kind !== "read" && pattern !== true) found.others.push(path, ...(ifFolder === undefined ? [] : [ifFolder]));
+  }
+  // A script may write files, which are found by their time; only these take files away, which leave no trace.
+  for (const text of read.unknown)
+    if (TAKES.test(text)) found.unclear.push({ part: text, why: "may delete or change files without naming them" });
+}
+
+/** Paths in a call's arguments, shell commands included. `base` is the folder that relative ones are below. */
+export async function namedBy({ given, effects }: CutCall, base: string, read: ReadEffects): Promise<Named> {
   const folder = given["folder"] ?? given["cwd"];
   const found: Named = { gone: [], others: [...effects], unclear: [] };
   for (const [name, value] of Object.entries(given)) {
     if (typeof value !== "string") continue;
     if (COMMANDS.has(name)) {
-      const { gone, others, unclear } = namedIn(value, typeof folder === "string" ? folder : "");
-      found.gone.push(...gone);
-      found.others.push(...others);
-      found.unclear.push(...unclear);
+      const start = typeof folder === "string" ? resolve(base, folder) : base;
+      addCommand(value, await read(value, start), found);
     } else if (value.length < MOST_PATH && !value.includes("\n") && !/^(?!file:)[a-z]+:\/\//i.test(value))
       found.others.push(value.replace(/^file:\/\//, ""));
   }

@@ -226,7 +226,7 @@ export class Rewind {
     // A message that was imported may have no time; what was said after it has.
     const { createdAt } =
       messages.slice(messages.findIndex(({ id }) => id === messageId)).find((message) => message.createdAt !== undefined) ?? {};
-    if (createdAt !== undefined) lost.push(...(await unknownOf(calls, Date.parse(createdAt), folder, known)));
+    if (createdAt !== undefined) lost.push(...(await unknownOf(calls, Date.parse(createdAt), folder, known, this.#chat.effects.read)));
     return { files, lost, wanted };
   }
 }

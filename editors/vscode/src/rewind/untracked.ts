@@ -2,6 +2,7 @@
 // name, and from files written in the folder since then.
 
 import type * as vscode from "vscode";
+import type { ReadEffects } from "../session/command-effects.ts";
 import type { RewindLost } from "../shared/view.ts";
 import { isTraced } from "../tools/toolbox.ts";
 import { isMissing, pathOf, timeOf, uriOf, writtenSince } from "./files.ts";
@@ -16,12 +17,13 @@ export async function unknownOf(
   since: number,
   folder: vscode.Uri,
   known: ReadonlySet<string>,
+  read: ReadEffects,
 ): Promise<RewindLost[]> {
   const unknown = unknownChanges(calls, isTraced);
   if (unknown.length === 0) return [];
   const lost = new Map<string, string>();
   for (const call of unknown) {
-    const { gone, others, unclear } = namedBy(call);
+    const { gone, others, unclear } = await namedBy(call, folder.fsPath, read);
     const effects = new Set(call.effects.map((path) => pathOf(path, folder)));
     const taken = new Set(gone.map((path) => pathOf(path, folder)));
     for (const path of new Set([...taken, ...others.map((name) => pathOf(name, folder))])) {
@@ -31,7 +33,7 @@ export async function unknownOf(
         lost.set(path, `changed by ${call.name}, which keeps no earlier contents`);
       else if (taken.has(path) && (await isMissing(fsPath))) lost.set(path, `missing; ${call.name} was called to delete or move it`);
     }
-    for (const part of unclear) lost.set(shortened(part), "deletes files without naming them");
+    for (const { part, why } of unclear) lost.set(shortened(part), why);
   }
   const { paths, isCut } = await writtenSince(since, folder);
   for (const path of paths) {

@@ -1,5 +1,6 @@
 // The session that this window shows: opens it, follows it where another window writes it, asks, runs its tool calls.
 
+import { resolve } from "node:path";
 import {
   type CompactionReviewParams,
   type CompactionReviewResult,
@@ -24,6 +25,7 @@ import { offered, run } from "../tools/toolbox.ts";
 import type { Attachments, PendingAttachment } from "./attachments.ts";
 import type { Backend } from "./backend.ts";
 import { Background } from "./background.ts";
+import { CommandEffects } from "./command-effects.ts";
 
 const LAST = "threadhold.lastSession";
 /** So many messages of a session are shown at first, and as many more whenever earlier ones are looked for. */
@@ -78,6 +80,11 @@ export class Chat implements vscode.Disposable {
   );
   #starting: Promise<Session> | undefined;
   readonly #drafts = new KeyedQueue();
+  /** What commands do to files. */
+  readonly effects = new CommandEffects(
+    () => this.#backend.client(),
+    () => this.changed(),
+  );
   #inspected: ContextInspectResult | undefined;
   #wantsDetails = false;
   #wasBusy = false;
@@ -117,6 +124,13 @@ export class Chat implements vscode.Disposable {
   /** The folder whose sessions these are. */
   get folder(): vscode.WorkspaceFolder | undefined {
     return vscode.workspace.workspaceFolders?.find(({ uri }) => uri.scheme === "file");
+  }
+
+  /** What a call of a command does to files, in sentences; undefined until that is known. */
+  effectsOf({ command, folder }: { [name: string]: unknown }): readonly string[] | undefined {
+    const start = this.folder?.uri.fsPath;
+    if (typeof command !== "string" || start === undefined) return undefined;
+    return this.effects.sentences(command, typeof folder === "string" ? resolve(start, folder) : start);
   }
 
   get session(): Session | undefined {

@@ -11,13 +11,14 @@ const ORIGINS: Partial<Record<SessionSummary["origin"], string>> = {
   background: "background",
 };
 
-/** States worth showing in the list; a session at rest shows none. */
+/** States worth showing in the list; an idle session shows none. */
 const STATES: Partial<Record<NonNullable<SessionSummary["state"]>, string>> = {
   generating: "answering",
   executingTools: "running tools",
   waitingIde: "running tools",
   paused: "waiting for approval",
   waitingUserInput: "waiting for your answer",
+  completed: "done",
   error: "failed",
 };
 

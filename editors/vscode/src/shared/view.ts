@@ -65,6 +65,8 @@ export interface CallRow extends Drawn {
   hasDiff: boolean;
   /** It runs a command. Always allowing it allows exactly this command. */
   isCommand: boolean;
+  /** What the command does to files, while it needs approval. The text of a command can hide more. */
+  effects?: readonly string[];
   shown: Shown;
 }
 

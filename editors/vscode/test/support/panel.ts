@@ -90,6 +90,12 @@ export class Panel {
     await editor.page.keyboard.press("Enter");
   }
 
+  /** Restores the version of the session whose removed or replaced words begin so. */
+  async restoreVersion(editor: Editor, words: string): Promise<void> {
+    await editor.command("threadhold: Restore Previous Version");
+    await editor.page.locator(".quick-input-list .monaco-list-row").filter({ hasText: words }).first().click();
+  }
+
   /** Presses a button of a row that opens a place to type, waits until that has the focus, and writes there. */
   async write(button: Locator, words: string): Promise<void> {
     await button.click();

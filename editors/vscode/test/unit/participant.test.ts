@@ -109,14 +109,15 @@ test("an earlier request sent again: summaries of dropped turns are void, and wh
   assert.deepEqual(said(window.prompt).slice(-2), [text("assistant", "I looked at a."), text("user", "Read more.")]);
   const client = await window.client();
   const { sessions } = await client.request("session/list", { workspaceFolder: window.folder });
-  const fork = sessions.find(({ origin }) => origin === "rewind");
-  assert.ok(fork !== undefined, "what the chat no longer shows is a session of its own");
-  const { snapshot } = await client.request("session/open", { workspaceFolder: window.folder, sessionId: fork.sessionId });
+  assert.equal(sessions.length, 1, "what the chat no longer shows is no session of its own");
+  const sessionId = sessions[0]?.sessionId ?? "";
+  const { revisions } = await client.request("session/history", { sessionId });
   assert.deepEqual(
-    snapshot.compactions.map(({ status }) => status),
-    summaries.map((_, at) => (at + 1 === summaries.length ? "inForce" : "superseded")),
+    revisions.map(({ cause }) => cause),
+    ["history"],
   );
-  assert.ok(JSON.stringify(snapshot.messages).includes("You are welcome."));
+  const { messages } = await client.request("session/messages", { sessionId: revisions[0]?.revisionId ?? "" });
+  assert.ok(JSON.stringify(messages).includes("You are welcome."));
 });
 
 test("a stopped turn, of which the editor keeps no metadata, goes on where it stood", async () => {

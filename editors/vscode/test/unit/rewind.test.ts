@@ -9,7 +9,7 @@ import { test } from "node:test";
 import type { Message, Part } from "@threadhold/client";
 import { type BeforeImage, BeforeImages, hashOf } from "../../src/rewind/before-images.ts";
 import { byFile, callsFrom, commandOf, type FileNow, fileOf, namedBy, unknownChanges } from "../../src/rewind/plan.ts";
-import { namedIn } from "../../src/rewind/shell-command.ts";
+import { CommandEffects, type ReadEffects, sentencesOf } from "../../src/session/command-effects.ts";
 
 const bytes = (text: string): Uint8Array => Buffer.from(text);
 const sha = (text: string): string => hashOf(bytes(text));
@@ -123,7 +123,7 @@ test("a file that the agent made is deleted, and one that is gone is left alone"
   assert.equal(offered([made], nowhere, false), undefined);
 });
 
-test("calls from a message on, those that may have changed something else, and what they name", () => {
+test("calls from a message on, those that may have changed something else, and what they name", async () => {
   const message = (id: string, parts: Part[]): Message => ({ id, ord: 0, rev: 0, turnId: "t", role: "assistant", parts, tokens: 1 });
   const asked = (id: string, name: string, given: object): Part => ({ type: "toolCall", id, name, arguments: JSON.stringify(given) });
   const messages = [
@@ -156,55 +156,82 @@ test("calls from a message on, those that may have changed something else, and w
     unknownChanges([{ ...call("t", "c"), name, given: {}, effects: [], succeeded: true }], () => false).length > 0;
   assert.ok(["find_and_replace", "widget_write", "target", "thread_delete"].every(suspected), "a word within a word is none");
   assert.ok(!["copilot_readFile", "getErrors", "list-files"].some(suspected));
-  const named = unknown.map(namedBy);
-  assert.deepEqual(named[0]?.gone, ["c.txt"]);
-  assert.ok(named[0].others.includes("src/b.txt"));
+  const sent: string[][] = [];
+  const read: ReadEffects = (command, cwd) => {
+    sent.push([command, cwd]);
+    return Promise.resolve({
+      effects: [
+        { kind: "write", path: "/w/src/b.txt", certain: true },
+        { kind: "delete", path: "/w/c.txt", certain: true },
+        { kind: "delete", path: "/w/*.o", pattern: true, certain: true },
+        { kind: "move", path: "/w/to", ifFolder: "/w/to/from", from: "/w/from", certain: false },
+        { kind: "read", path: "/w/z.txt", certain: true },
+      ],
+      unknown: ["`make` may change files", "`git clean -fd` may change any file of the worktree"],
+      programs: [],
+    });
+  };
+  const named = await Promise.all(unknown.map((call) => namedBy(call, "/w", read)));
+  assert.deepEqual(
+    sent.map(([, cwd]) => cwd),
+    ["/w"],
+  );
+  assert.deepEqual(named[0], {
+    gone: ["/w/c.txt", "/w/from"],
+    others: ["/w/src/b.txt", "/w/to", "/w/to/from"],
+    unclear: [
+      { part: "/w/*.o", why: "deletes or moves files without naming them" },
+      { part: "`git clean -fd` may change any file of the worktree", why: "may delete or change files without naming them" },
+    ],
+  });
   assert.deepEqual(named[1]?.others, ["g.txt", "f.txt"]);
+  const unread = await namedBy(
+    { ...call("t", "c"), name: "run_command", given: { command: "rm a", folder: "x" }, effects: [], succeeded: true },
+    "/w",
+    () => Promise.resolve(undefined),
+  );
+  assert.deepEqual(unread.unclear, [{ part: "rm a", why: "its effects on files were not read" }]);
 });
 
-test("a command names what it takes away, by bare names too", () => {
-  const gone = (command: string, folder?: string) => namedIn(command, folder).gone;
-  assert.deepEqual(gone("rm Makefile 'my notes' -rf ./src/a.txt"), ["Makefile", "my notes", "src/a.txt"]);
-  assert.deepEqual(gone("mv one two && git mv old new; git rm gone"), ["one", "old", "gone"]);
-  assert.deepEqual(gone("mv -t there one two"), ["there", "one", "two"], "what is there still is looked for on disk");
-  assert.deepEqual(gone("cd sub && rm a; sudo rm b"), ["sub/a", "sub/b"]);
-  assert.deepEqual(gone("rm a", "inner"), ["inner/a"]);
-  assert.deepEqual(gone("echo ok\nrm \\\n  later\nif [ -f x ]; then rm x; fi"), ["later", "x"], "not only in its first line");
-  assert.deepEqual(gone('bash -c "rm inside" ; echo $(rm within)'), ["inside", "within"]);
-  assert.deepEqual(gone("rm -- -odd a 2>/dev/null"), ["-odd", "a", "/dev/null"]);
+test("the card of a command says what it does to files", () => {
+  const sentences = sentencesOf(
+    {
+      effects: [
+        { kind: "read", path: "/w/a", certain: true },
+        { kind: "delete", path: "/w/b", certain: true },
+        { kind: "move", path: "/w/d", from: "/w/c", ifFolder: "/w/d/c", certain: false },
+        { kind: "write", path: "/x/*.o", pattern: true, certain: true },
+      ],
+      unknown: ["`make` may change files"],
+      programs: ["rm", "mv", "make"],
+    },
+    "/w",
+  );
+  assert.deepEqual(sentences, [
+    "Deletes b",
+    "Moves c to d or d/c, under a condition",
+    "Writes /x/*.o (pattern)",
+    "Not known: `make` may change files",
+  ]);
 });
 
-test("what is no file is not named as taken away", () => {
-  const none = [
-    'git commit -m "rm old and mv new"',
-    "echo rm foo",
-    "docker rm box && npm rm left-pad && git remote rm origin",
-    "# rm a comment",
-    "cat > notes <<'EOF'\nrm in-a-text\nEOF\n",
-    "grep 'a; rm b' c",
-    'rm "$FILE" *.o ~/x {a,b} $(cat list)',
-  ];
-  for (const command of none) assert.deepEqual(namedIn(command).gone, [], command);
-  assert.deepEqual(namedIn("cat > notes <<'EOF'\nrm text\nEOF\nrm after").gone, ["after"]);
-  // What it takes away is not known, and that is said.
-  for (const command of ["rm *.o", 'mv "$A" b', "ls | xargs rm", "find . -name x -delete", "git clean -fd"]) {
-    assert.equal(namedIn(command).unclear.length, 1, command);
-  }
-  for (const command of ["rm a", "git clean -n", "find . -name rm", "ls *.o"]) assert.deepEqual(namedIn(command).unclear, [], command);
+test("a card says once that a command was not read if the sidecar is down", async () => {
+  const { promise, resolve } = deferred();
+  const effects = new CommandEffects(() => Promise.reject(new Error("down")), resolve);
+  assert.equal(effects.sentences("rm a", "/w"), undefined);
+  await promise;
+  const told = effects.sentences("rm a", "/w");
+  assert.deepEqual(told, ["The effects of this command on files were not read. Check the whole command."]);
+  assert.equal(effects.sentences("rm a", "/w"), told, "the same list, so that the row is the same");
 });
 
-test("any text can be a command", () => {
-  const signs = ["rm", " ", "'", '"', "\\", "\n", ";", "&", "|", ">", "<", "<<", "(", ")", "#", "$", "a", "{", "EOF", "-c", "sh", "2>&1"];
-  for (let seed = 1; seed < 4_000; seed += 1) {
-    let text = "";
-    for (let at = seed * 7919; at > 0; at = Math.floor(at / signs.length)) text += signs[at % signs.length] ?? "";
-    const { gone, others } = namedIn(text);
-    assert.ok(
-      [...gone, ...others].every((name) => name !== ""),
-      text,
-    );
-  }
-});
+function deferred(): { promise: Promise<void>; resolve: () => void } {
+  let resolve: () => void = () => {};
+  const promise = new Promise<void>((settle) => {
+    resolve = settle;
+  });
+  return { promise, resolve };
+}
 
 test("a command is said with the folder in which it ran", () => {
   const ran = (given: object) => commandOf({ ...call("t", "c"), name: "run_command", given: { ...given }, effects: [], succeeded: true });

@@ -13,6 +13,7 @@ const BESIDE: RowContext = {
   durations: new Map(),
   hasDiff: () => false,
   runsCommands: (name) => name === "run_command",
+  effectsOf: () => undefined,
   cuts: [],
   notices: [],
 };

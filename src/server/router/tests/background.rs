@@ -18,7 +18,7 @@ fn panicking_background_session_notifies_its_parent() {
     rig.respond(&asked, json!({ "content": "BOOM" }));
     // The notice has its place behind the answer that is being streamed.
     rig.respond(&parents, json!({ "content": "I wait." }));
-    rig.state("parent", "completed");
+    rig.state("parent", "idle");
     let told = rig.until(|frames| {
         let is_it = |frame: &Value| frame["params"]["message"]["kind"] == "process_completed";
         frames.iter().position(is_it).map(|at| frames.remove(at))

@@ -8,7 +8,7 @@ use engine::search::{Query, SearchPage};
 use session::part::Claims;
 use session::stored::{Always, Part, Rest, Stored, Write};
 use store::follow::{FollowState, Mark};
-use store::list::{ListQuery, Page};
+use store::list::{ListQuery, Page, RevisionPage};
 use store::task::{Task, Waiting};
 use store::{Deleted, Fence, MessagePage, Store, StoreDiagnostics};
 
@@ -86,8 +86,21 @@ impl Store for Disk {
         self.0.is_known(session, claims, from)
     }
 
+    fn workspace(&mut self, session: &SessionId) -> Result<Option<String>, StoreError> {
+        self.0.workspace(session)
+    }
+
     fn find(&mut self, ids: &[String], workspace: &str) -> Result<Option<SessionId>, StoreError> {
         self.0.find(ids, workspace)
+    }
+
+    fn revisions(
+        &mut self,
+        session: &SessionId,
+        before: Option<u32>,
+        limit: u32,
+    ) -> Result<Option<RevisionPage>, StoreError> {
+        self.0.revisions(session, before, limit)
     }
 
     fn list(&mut self, query: &ListQuery) -> Result<Page, StoreError> {

@@ -33,7 +33,7 @@ fn session_has_one_writer_until_that_process_ends() {
     // Both processes work on sessions of their own.
     open(&mut second, "t").expect("it is nobody's");
     first.respond(&asked["id"], said("Hello."));
-    wait_state(&mut first, "s", "completed");
+    wait_state(&mut first, "s", "idle");
 
     first.kill();
     assert_eq!(first.wait_exit(), None);

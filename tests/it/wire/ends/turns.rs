@@ -71,7 +71,7 @@ fn reach(client: &mut Client, moment: Moment) {
     match moment {
         Moment::Idle => {
             client.respond(&asked["id"], said("Done."));
-            wait_state(client, "s", "completed");
+            wait_state(client, "s", "idle");
         }
         Moment::Streaming => {
             stream(client, &asked, SHOWN);
@@ -124,7 +124,7 @@ fn one(wire: Wire, moment: Moment, way: EndCause) -> String {
     let status =
         snapshot["turns"].as_array().and_then(|turns| turns.last()).expect("a turn")["status"].clone();
     match moment {
-        Moment::Idle => assert_eq!((&snapshot["state"], &status), (&json!("completed"), &json!("completed"))),
+        Moment::Idle => assert_eq!((&snapshot["state"], &status), (&json!("idle"), &json!("completed"))),
         Moment::Streaming if way == EndCause::Kill => {
             let found = (&snapshot["state"], &status, newest);
             assert_eq!(found, (&json!("error"), &json!("failed"), request), "{case}");
@@ -176,7 +176,7 @@ fn goes_on(client: &mut Client, moment: Moment) {
         client.respond(&asked["id"], said("So it goes on."));
         break;
     }
-    wait_state(client, "s", "completed");
+    wait_state(client, "s", "idle");
 }
 
 #[test]

@@ -111,7 +111,7 @@ fn shapes() -> Vec<Shape> {
         shape(
             "sections of its own",
             "<summary>\n### Primary Request\nMake it work.\n### Pending Tasks\nTests.\n</summary>",
-            "### Primary Request\nMake it work.\n### Pending Tasks\nTests.",
+            "## Goal\nMake it work.\n## Next steps\nTests.",
         ),
         shape(
             "localised",
@@ -122,8 +122,8 @@ fn shapes() -> Vec<Shape> {
         shape("prose", "The parser works; its tests are next.", "The parser works; its tests are next."),
         shape(
             "prose with the names of sections",
-            "State of things: half done.\nGoal reached? No.\n**Goal:** make it work.",
-            "State of things: half done.\nGoal reached? No.\n**Goal:** make it work.",
+            "State of things: half done.\nGoal reached? No.\nThe goal: make it work.",
+            "State of things: half done.\nGoal reached? No.\nThe goal: make it work.",
         ),
         shape("a list", "- parser done\n- tests next", "- parser done\n- tests next"),
         shape("a comment in code", "```sh\n# Goal\nmake\n```\nThat.", "```sh\n# Goal\nmake\n```\nThat."),
@@ -138,6 +138,68 @@ fn shapes() -> Vec<Shape> {
             "The element <details> holds Vec<String>.",
         ),
     ]
+}
+
+/// Answers in the styles of ten families of models, each with its narrative.
+const STYLES: [(&str, &str, &str); 10] = [
+    (
+        "analysis, then numbered sections of its own",
+        "<analysis>\nLet me go through it.\n</analysis>\n\n<summary>\n1. Primary Request and Intent:\nA parser.\n\n2. Errors \
+and fixes:\nThe regex was too slow.\n\n8. Current Work:\nThe lexer.\n</summary>",
+        "## Goal\nA parser.\n\n## Dead ends\nThe regex was too slow.\n\n## In progress\nThe lexer.",
+    ),
+    (
+        "markdown with bold labels",
+        "**Goal:** A parser.\n**Current state:** half done\n**Next steps:**\n1. tests",
+        "## Goal\nA parser.\n## State\nhalf done\n## Next steps\n1. tests",
+    ),
+    (
+        "a list of labels",
+        "*   **Objective:** A parser.\n*   **Key Decisions:** no regex\n*   **Pending Tasks:** tests",
+        "## Goal\nA parser.\n## Decisions\nno regex\n## Next steps\ntests",
+    ),
+    (
+        "thinking in front",
+        "<think>\nThe user wants a summary. ## Goal?\n</think>\n\n### Goal\nA parser.\n### Status\nhalf done",
+        "## Goal\nA parser.\n## State\nhalf done",
+    ),
+    (
+        "a fence around everything",
+        "```markdown\n## Goal\nA parser.\n## Key findings\nThe table has 3.2 MB.\n```",
+        "## Goal\nA parser.\n## Findings\nThe table has 3.2 MB.",
+    ),
+    (
+        "a preamble and a tag",
+        "Here is the summary you asked for:\n\n<summary>\n## Goal\nA parser.\n</summary>\n\nLet me know if it helps!",
+        "## Goal\nA parser.",
+    ),
+    (
+        "prose alone",
+        "The parser is half done; its tests come next.",
+        "The parser is half done; its tests come next.",
+    ),
+    (
+        "labels with colons",
+        "Goal:\nA parser.\n\nConstraints:\n- no regex\n\nTODO:\n- tests",
+        "## Goal\nA parser.\n\n## Constraints\n- no regex\n\n## Next steps\n- tests",
+    ),
+    (
+        "a title with a rule",
+        "# Session Summary\n\n---\n\n## 1. Task\nA parser.\n\n## 2. Remaining Work\ntests",
+        "## Session Summary\n\n---\n\n## Goal\nA parser.\n\n## Next steps\ntests",
+    ),
+    (
+        "an unclosed tag",
+        "<summary>\n## Goal\nA parser.\n## Open issues\nWhich license?",
+        "## Goal\nA parser.\n## Open questions\nWhich license?",
+    ),
+];
+
+#[test]
+fn headings_of_each_style_become_the_requested_ones() {
+    for (style, answer, wanted) in STYLES {
+        assert_eq!(judged(&answered(answer)), Ok(wanted.to_owned()), "{style}");
+    }
 }
 
 #[test]

@@ -44,7 +44,7 @@ impl Inputs<'_> {
             let parts = parts_of(&record);
             with_parts(record, &parts)
         };
-        let (ledger, most) = (self.ledger_so_far(), self.policy.ledger.of(room.space));
+        let (ledger, most) = (self.ledger_so_far(), self.ledger_tokens(room.space));
         let with_ledger = |start: Ordinal| {
             let record = without_block(start);
             let mut parts = parts_of(&record);

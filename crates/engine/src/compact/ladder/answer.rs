@@ -159,7 +159,8 @@ impl Prepared {
     }
 
     fn record(&self, inputs: Inputs<'_>) -> Option<Compaction> {
-        let with = Ingredients { narrative: Some(self.narrative.clone()), ..Ingredients::default() };
+        let with =
+            Ingredients { narrative: Some(self.narrative.clone()), is_told: true, ..Ingredients::default() };
         // Later messages count as the tail: ignored, they would soon start the next compaction.
         let told = self.way.slice.through;
         let now = slice::slice(inputs.source, inputs.policy).ok().filter(|now| now.through >= told);

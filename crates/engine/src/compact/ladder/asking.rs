@@ -83,7 +83,10 @@ fn ask_simple(inputs: Inputs<'_>, mut way: Descent) -> Step {
     let mut truncated = false;
     for message in transcript.range(from, slice.through) {
         let is_for_model = message.visible_to_model && !transcript.is_excluded(message.ord);
-        let Some(entry) = template::transcript_entry(message).filter(|_| is_for_model) else { continue };
+        let answered = transcript.answered_by(message.ord);
+        let Some(entry) = template::transcript_entry(message, answered).filter(|_| is_for_model) else {
+            continue;
+        };
         truncated |= shortens(&message.body, &entry);
         for part in parts_within(&entry, most, inputs.counter) {
             let size = inputs.counter.count(part) + 2;

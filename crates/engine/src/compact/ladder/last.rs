@@ -1,5 +1,5 @@
 //! Rungs 3, 4 and 5, which need no model: ledger and identifiers alone, whole rounds dropped, the newest results
-//! shortened, and the sizes of the parts that cannot be dropped.
+//! and arguments shortened, and the sizes of the parts that cannot be dropped.
 
 use super::{CannotFit, Descent, NOTHING_GAINED, Reach, Step, fallback};
 use crate::compact::compose::{Ingredients, Inputs};
@@ -62,7 +62,7 @@ pub(super) fn without_slice(inputs: Inputs<'_>, nothing: NothingToSummarize, rea
     }
 }
 
-/// Rung 4's last steps: shortens the newest round's results, then drops everything but the current request and the rest
+/// Rung 4's last steps: shortens the newest round's results and arguments, then drops everything but the current request and the rest
 /// of that round; else rung 5.
 fn last_steps(inputs: Inputs<'_>, fallbacks: Vec<Fallback>) -> Step {
     let slice = slice::widest(inputs.source.transcript, inputs.policy).ok();
@@ -86,27 +86,28 @@ fn last_steps(inputs: Inputs<'_>, fallbacks: Vec<Fallback>) -> Step {
     }
 }
 
-/// Cuts the largest results of the newest round to a common size: so that the round takes half of what tools, system
+/// Cuts the largest results of the newest round, and strings of its arguments, to a common size: so that the round takes half of what tools, system
 /// and request leave (`to_half`), or as small as possible.
 fn shortened_newest(inputs: Inputs<'_>, slice: Option<Slice>, to_half: bool) -> BTreeMap<Ordinal, Action> {
     let transcript = inputs.source.transcript;
     let is_after = |round: &&Round| slice.is_none_or(|slice| round.assistant > slice.through);
     let Some(newest) = transcript.rounds().last().filter(is_after) else { return BTreeMap::new() };
-    let results: Vec<Ordinal> = newest.results.iter().flatten().copied().collect();
+    let results = newest.results.iter().flatten().copied();
+    let messages: Vec<Ordinal> = std::iter::once(newest.assistant).chain(results).collect();
     let resume = transcript.in_force().map_or(Ordinal(0), Compaction::resume_at);
     let from = slice.map_or(resume, |slice| slice.through.next());
     let rest = segments(transcript, from, Ordinal(u32::MAX));
     let request = plan::running_requests(transcript, Ordinal(u32::MAX));
     let before = inputs.source.fixed.tokens_through(newest.assistant);
     let free = inputs.source.budget.limit.saturating_sub(before + request);
-    limit::level(transcript, &results, LEAST_RESULT, inputs.counter, |actions| {
+    limit::level(transcript, &messages, LEAST_STRING, inputs.counter, |actions| {
         let rounds = rest.iter().filter(|segment| !segment.is_user);
         to_half && rounds.map(|segment| segment.tokens(transcript, actions)).sum::<u32>() <= free / 2
     })
 }
 
-/// Minimum bytes of a shortened result of the newest round.
-const LEAST_RESULT: usize = 400;
+/// Minimum bytes of a shortened result, or string of the arguments, of the newest round.
+const LEAST_STRING: usize = 400;
 
 /// Returns the sizes of the smallest possible prompt, which holds only parts that are never dropped.
 fn cannot_fit(inputs: Inputs<'_>, newest: &BTreeMap<Ordinal, Action>) -> CannotFit {

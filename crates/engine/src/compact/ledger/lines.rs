@@ -1,7 +1,10 @@
 //! The ledger as lines of text: their lists, their wording, and which of them are kept if tokens are short. Each list
 //! counts the lines that it leaves out.
 
-use super::{CellLine, CommandLine, DecisionLine, FileLine, ImageLine, Ledger, TestRun, UnreadableLine};
+use super::files::{FileLine, FileState, Perhaps};
+use super::{
+    CellLine, CommandLine, DecisionLine, FailedRun, ImageLine, Ledger, TestRun, UnclearLine, UnreadableLine,
+};
 use crate::compact::identifiers::Place;
 use crate::compact::secrets::masked;
 use crate::text::{head, one_line};
@@ -11,12 +14,17 @@ const COMMAND_BYTES: usize = 100;
 const TODO_BYTES: usize = 120;
 const NOTE_BYTES: usize = 120;
 const PATH_BYTES: usize = 200;
+const MESSAGE_BYTES: usize = 200;
 /// Hexadecimal digits shown of a hash.
 const HASH_DIGITS: usize = 12;
 /// Maximum number of failing tests in a line.
 const MOST_FAILING: usize = 6;
+/// Maximum number of parts of commands in the line of those that may have changed files.
+const MOST_UNCLEAR: usize = 6;
 /// Tokens that any line has at least: with fewer left, lines need not be weighed.
 const LEAST_LINE: u32 = 4;
+/// Lines in a row that did not fit, after which no more of their rank are weighed.
+const MOST_MISSES: u32 = 16;
 
 /// The lists of a ledger, in display order.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
@@ -25,10 +33,16 @@ pub enum ListName {
     Todos,
     /// Approvals and rejections by the user.
     Decisions,
-    /// Files that were changed.
+    /// Files that were changed or renamed, or may have been.
     Changed,
+    /// Files that were deleted.
+    Deleted,
+    /// Commands that may have changed other files.
+    Unclear,
     /// The last test run.
     LastTest,
+    /// The newest failure that is not mended.
+    LastFailure,
     /// Files that were read, or named in commands.
     Read,
     /// Commands that were run.
@@ -43,11 +57,14 @@ pub enum ListName {
 
 impl ListName {
     /// All lists in display order.
-    pub const ALL: [Self; 9] = [
+    pub const ALL: [Self; 12] = [
         Self::Todos,
         Self::Decisions,
         Self::Changed,
+        Self::Deleted,
+        Self::Unclear,
         Self::LastTest,
+        Self::LastFailure,
         Self::Read,
         Self::Commands,
         Self::Cells,
@@ -61,7 +78,10 @@ impl ListName {
             Self::Todos => "Open todos",
             Self::Decisions => "Decisions by the user",
             Self::Changed => "Files changed",
+            Self::Deleted => "Files deleted",
+            Self::Unclear => "The worktree may also have been changed by",
             Self::LastTest => "Last test run",
+            Self::LastFailure => "Last failure",
             Self::Read => "Files read or named",
             Self::Commands => "Commands run",
             Self::Cells => "Notebook cells run",
@@ -74,8 +94,8 @@ impl ListName {
     pub fn order(self) -> &'static str {
         match self {
             Self::Changed | Self::Read => ", newest first, with names from them",
-            Self::Decisions | Self::Commands | Self::Cells | Self::Images => ", newest first",
-            Self::Todos | Self::LastTest | Self::Unreadable => "",
+            Self::Decisions | Self::Deleted | Self::Commands | Self::Cells | Self::Images => ", newest first",
+            Self::Unclear | Self::Todos | Self::LastTest | Self::LastFailure | Self::Unreadable => "",
         }
     }
 }
@@ -85,8 +105,8 @@ impl ListName {
 pub struct Line {
     /// The text as shown.
     pub text: String,
-    /// The file of the line; identifiers from it may follow the text.
-    pub place: Option<Place>,
+    /// The file of the line under each spelling of its path; identifiers from it may follow the text.
+    pub places: Vec<Place>,
     /// Lines of the lowest rank are kept first.
     rank: Rank,
 }
@@ -128,13 +148,40 @@ pub struct List {
     pub left_out: usize,
 }
 
+/// Tokens for the lines of a ledger.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub struct LedgerTokens {
+    /// For all lines.
+    pub all: u32,
+    /// For open work and changed files, where that is more.
+    pub changed: u32,
+}
+
+impl LedgerTokens {
+    /// Returns at most this many.
+    pub fn min(self, most: u32) -> Self {
+        Self { all: self.all.min(most), changed: self.changed.min(most) }
+    }
+
+    /// Returns one part of so many.
+    pub fn part(self, of: u32) -> Self {
+        Self { all: self.all / of, changed: self.changed / of }
+    }
+
+    /// Tokens that lines up to a rank may take together.
+    fn up_to(self, rank: Rank) -> u32 {
+        let changed = if rank <= Rank::Changed { self.changed } else { 0 };
+        changed.max(self.all) / 5 * rank.fifths()
+    }
+}
+
 /// Number of newest command runs that outrank older ones, whatever their outcome.
 const LAST_RUNS: usize = 5;
 
 impl Ledger {
     /// Returns the lists with as many lines as `tokens` allow, `weigh` counting each. Lists without entries are
     /// omitted.
-    pub fn shown(&self, tokens: u32, weigh: impl Fn(&str) -> u32) -> Vec<List> {
+    pub fn shown(&self, tokens: LedgerTokens, weigh: impl Fn(&str) -> u32) -> Vec<List> {
         let mut all: Vec<(ListName, usize, Line)> = Vec::new();
         for name in ListName::ALL {
             all.extend(self.lines(name).into_iter().enumerate().map(|(at, line)| (name, at, line)));
@@ -149,16 +196,24 @@ impl Ledger {
         all.sort_by_key(|(_, _, line)| line.rank);
         let mut used = 0;
         let mut kept: Vec<(ListName, usize, Line)> = Vec::new();
+        // Lines of the same rank that did not fit, in a row.
+        let mut misses = (Rank::Open, 0);
         for (name, at, line) in all {
-            let most = tokens / 5 * line.rank.fifths();
-            if used + LEAST_LINE > most {
+            let most = tokens.up_to(line.rank);
+            if misses.0 != line.rank {
+                misses = (line.rank, 0);
+            }
+            if used + LEAST_LINE > most || misses.1 >= MOST_MISSES {
                 continue;
             }
             // One more for the line break.
             let weight = weigh(&line.text) + 1;
             if used + weight <= most {
                 used += weight;
+                misses.1 = 0;
                 kept.push((name, at, line));
+            } else {
+                misses.1 += 1;
             }
         }
         kept.sort_by_key(|(name, at, _)| (*name, *at));
@@ -173,19 +228,30 @@ impl Ledger {
 
     /// All lines of a list, newest first if it has an order of time.
     fn lines(&self, name: ListName) -> Vec<Line> {
-        let plain = |rank: Rank, text: String| Line { text, place: None, rank };
+        let plain = |rank: Rank, text: String| Line { text, places: Vec::new(), rank };
         let files = |is_changed: bool, rank: Rank| {
-            let of_kind = self.files.iter().rev().filter(move |file| (file.changed > 0) == is_changed);
-            of_kind
-                .map(|file| Line { text: file_line(file), place: Some(Place::File(file.path.clone())), rank })
-                .collect()
+            let there = self.files.iter().rev().filter(|file| file.state != FileState::Deleted);
+            let of_kind = there.filter(move |file| file.is_touched() == is_changed);
+            let places = |file: &FileLine| {
+                [&file.path].into_iter().chain(&file.spellings).cloned().map(Place::File).collect()
+            };
+            of_kind.map(|file| Line { text: file_line(file), places: places(file), rank }).collect()
         };
         match name {
             ListName::Todos => self.todos.iter().map(|todo| plain(Rank::Open, todo_line(todo))).collect(),
             ListName::Changed => files(true, Rank::Changed),
+            ListName::Deleted => {
+                let deleted = self.files.iter().rev().filter(|file| file.state == FileState::Deleted);
+                deleted.map(|file| plain(Rank::Changed, deleted_line(file))).collect()
+            }
+            ListName::Unclear if self.unclear.is_empty() => Vec::new(),
+            ListName::Unclear => vec![plain(Rank::Notable, unclear_line(&self.unclear))],
             ListName::Read => files(false, Rank::Read),
             ListName::LastTest => {
                 self.last_test.iter().map(|run| plain(Rank::Open, test_line(run))).collect()
+            }
+            ListName::LastFailure => {
+                self.last_failure.iter().map(|run| plain(Rank::Open, failure_line(run))).collect()
             }
             ListName::Decisions => {
                 let rank = |line: &DecisionLine| {
@@ -200,7 +266,7 @@ impl Ledger {
             ListName::Commands => {
                 let newest_first = self.commands.iter().rev().enumerate();
                 let rank = |at: usize, line: &CommandLine| {
-                    let is_notable = at < LAST_RUNS || (line.is_last_run && !line.outcome.is_good());
+                    let is_notable = at < LAST_RUNS || !line.outcome.is_good();
                     if is_notable { Rank::Notable } else { Rank::Rest }
                 };
                 newest_first.map(|(at, line)| plain(rank(at, line), command_line(line))).collect()
@@ -237,13 +303,44 @@ fn todo_line((text, status): &(String, String)) -> String {
     format!("- {} ({})", shown(text, TODO_BYTES), shown(status, 20))
 }
 
+/// The path with counts and hash, then what happened to it.
 fn file_line(file: &FileLine) -> String {
+    let path = |path: &str| shown(path, PATH_BYTES);
     let times = if file.changed > 1 { format!(" ({} times)", file.changed) } else { String::new() };
-    format!("- {}{times}{}", shown(&file.path, PATH_BYTES), hash(file.sha256.as_ref()))
+    let renamed = file.renamed_from.as_ref().map(|from| format!("renamed from {}", path(from)));
+    let created = (file.state == FileState::Created).then(|| "created".to_owned());
+    let perhaps = file.perhaps.as_ref().map(|perhaps| match perhaps {
+        Perhaps::Changed => "perhaps changed".to_owned(),
+        Perhaps::Deleted => "perhaps deleted".to_owned(),
+        Perhaps::RenamedTo(to) => format!("perhaps renamed to {}", path(to)),
+        Perhaps::RenamedFrom(from) => format!("perhaps renamed from {}", path(from)),
+    });
+    let notes: Vec<String> = renamed.or(created).into_iter().chain(perhaps).collect();
+    let notes = if notes.is_empty() { String::new() } else { format!(": {}", notes.join(", ")) };
+    format!("- {}{times}{}{notes}", path(&file.path), hash(file.sha256.as_ref()))
+}
+
+fn deleted_line(file: &FileLine) -> String {
+    format!("- {}", shown(&file.path, PATH_BYTES))
+}
+
+/// The newest parts in one line: they are many in a long session, and each is a command in the list of commands too.
+fn unclear_line(parts: &[UnclearLine]) -> String {
+    let newest = parts.iter().rev().take(MOST_UNCLEAR);
+    let more = parts.len().saturating_sub(MOST_UNCLEAR);
+    let newest = newest.map(|line| format!("`{}`", shown(&line.part, COMMAND_BYTES)));
+    let all: Vec<String> = newest.chain((more > 0).then(|| format!("and {more} more"))).collect();
+    format!("- {}", all.join(", "))
 }
 
 fn command_line(line: &CommandLine) -> String {
-    format!("- `{}` → {}{}", shown(&line.command, COMMAND_BYTES), line.outcome.words(), times(line.times))
+    let times = if line.times > 1 { format!(", newest of {} runs", line.times) } else { String::new() };
+    format!("- `{}` → {}{times}", shown(&line.command, COMMAND_BYTES), line.outcome.words())
+}
+
+/// Follows the outcome of a run if a file was changed after it.
+fn since(is_outdated: bool) -> &'static str {
+    if is_outdated { "; files were changed since" } else { "" }
 }
 
 fn test_line(run: &TestRun) -> String {
@@ -254,7 +351,16 @@ fn test_line(run: &TestRun) -> String {
     let more = (more > 0).then(|| format!("; and {more} more"));
     let last_lines = run.report.last_lines.iter().map(|line| format!("; {}", text(line)));
     let details: String = failing.chain(more).chain(last_lines).collect();
-    format!("- `{}` → {}{details}", text(&run.command), run.outcome.words())
+    let since = since(run.is_outdated);
+    format!("- `{}` → {}{since}{details}", text(&run.command), run.outcome.words())
+}
+
+/// The run, and below it the first lines of its message.
+fn failure_line(run: &FailedRun) -> String {
+    let message = run.message.iter().map(|line| format!("\n  {}", shown(line, MESSAGE_BYTES)));
+    let message: String = message.collect();
+    let since = since(run.is_outdated);
+    format!("- `{}` → {}{since}{message}", shown(&run.command, COMMAND_BYTES), run.outcome.words())
 }
 
 fn decision_line(line: &DecisionLine) -> String {

@@ -1,9 +1,7 @@
-//! Outcomes of calls and reports of test runs, read from results by a table of phrases that tools use. Without a phrase
-//! there is no exit code.
+//! Outcomes of calls, read from results by a table of phrases that tools use. Without a phrase there is no exit code.
 
 use crate::message::{Content, ToolResult};
-use crate::text::{head, one_line, tail};
-use std::collections::BTreeSet;
+use crate::text::{head, tail};
 
 /// Outcome of a call.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
@@ -14,6 +12,10 @@ pub enum Outcome {
     Ok,
     /// A result that is marked as an error.
     Error,
+    /// An output that reports a failure, of a command that ended well: the last program of a pipe did.
+    Reported,
+    /// The user refused the call, so that it was not run.
+    Refused,
     /// No result was recorded.
     Unknown,
 }
@@ -40,63 +42,13 @@ const AT_END: usize = 120;
 /// Bytes at the start of a result that may hold one, if the result begins with the phrase.
 const AT_START: usize = 40;
 
-/// Substrings of commands that run tests.
-const TEST_RUNNERS: &[&str] = &[
-    "bun test",
-    "cargo nextest",
-    "cargo test",
-    "ctest",
-    "deno test",
-    "dotnet test",
-    "go test",
-    "gradle test",
-    "gradlew test",
-    "jest",
-    "make check",
-    "make test",
-    "mix test",
-    "mocha",
-    "mvn test",
-    "npm run test",
-    "npm test",
-    "phpunit",
-    "pnpm run test",
-    "pnpm test",
-    "pytest",
-    "rspec",
-    "swift test",
-    "tests/run",
-    "tox",
-    "unittest",
-    "vitest",
-    "yarn test",
-];
-
-/// Prefix and suffix of a line that names a failing test.
-const FAILING: &[(&str, &str)] = &[
-    ("test ", " ... FAILED"),
-    ("--- FAIL: ", ""),
-    ("FAILED ", ""),
-    ("FAIL: ", ""),
-    ("FAIL ", ""),
-    ("not ok ", ""),
-    ("● ", ""),
-    ("✗ ", ""),
-    ("✘ ", ""),
-    ("✕ ", ""),
-    ("× ", ""),
-];
-/// Number of last lines kept of a run that names none.
-const LAST_LINES: usize = 2;
-/// Bytes kept of a name or a line.
-const LINE_BYTES: usize = 400;
-/// Bytes at the end of an output that are searched for them.
-const LOOKED_THROUGH: usize = 200_000;
-
 impl Outcome {
     /// Returns the stated exit code, else `Error` or `Ok` by the error flag; `Unknown` without a result.
     pub fn of(result: Option<&ToolResult>) -> Self {
         let Some(result) = result else { return Outcome::Unknown };
+        if result.verdict.as_ref().is_some_and(|verdict| !verdict.approved) {
+            return Outcome::Refused;
+        }
         if let Some(code) = result.exit_code.or_else(|| exit_code(said(result))) {
             return Outcome::Exit(code);
         }
@@ -114,18 +66,20 @@ impl Outcome {
             Outcome::Exit(code) => format!("exit {code}"),
             Outcome::Ok => "ok".into(),
             Outcome::Error => "error".into(),
+            Outcome::Reported => "failed".into(),
+            Outcome::Refused => "refused by the user".into(),
             Outcome::Unknown => "unknown".into(),
         }
     }
 }
 
 /// The last text of a result.
-fn said(result: &ToolResult) -> &str {
+pub(super) fn said(result: &ToolResult) -> &str {
     result.content.iter().rev().find_map(Content::text).map_or("", |text| &**text)
 }
 
 /// The exit code that a text states near its end, else at its start.
-fn exit_code(text: &str) -> Option<i32> {
+pub(super) fn exit_code(text: &str) -> Option<i32> {
     let end = tail(text, AT_END).to_ascii_lowercase();
     let at_end = EXIT_PHRASES.iter().find_map(|phrase| code_after(end.rsplit_once(phrase)?.1));
     at_end.or_else(|| {
@@ -140,42 +94,6 @@ fn code_after(text: &str) -> Option<i32> {
     let digits = text.bytes().take_while(u8::is_ascii_digit).count();
     text.get(..digits).filter(|_| (1..=3).contains(&digits))?.parse().ok()
 }
-pub(crate) fn runs_tests(command: &str) -> bool {
-    TEST_RUNNERS.iter().any(|runner| command.contains(runner))
-}
-
-/// Report of a test run.
-#[derive(Debug, Clone, PartialEq, Eq, Default)]
-pub struct TestReport {
-    /// Names of the failing tests, each once.
-    pub failing: Vec<String>,
-    /// The last lines of output, if no line names a failing test.
-    pub last_lines: Vec<String>,
-}
-
-impl TestReport {
-    /// Reads the report from the last text of a result.
-    pub fn of(result: Option<&ToolResult>) -> Self {
-        let text = tail(result.map_or("", said), LOOKED_THROUGH);
-        let name = |line: &str| {
-            let line = line.trim();
-            let between = |(start, end): &(&str, &str)| {
-                line.strip_prefix(start)?.strip_suffix(end).map(|name| one_line(name, LINE_BYTES))
-            };
-            FAILING.iter().find_map(between).filter(|name| !name.is_empty())
-        };
-        let mut known = BTreeSet::new();
-        let failing: Vec<String> =
-            text.lines().filter_map(name).filter(|name| known.insert(name.clone())).collect();
-        let says_more = |line: &&str| !line.trim().is_empty() && exit_code(line).is_none();
-        let of_end = if failing.is_empty() { LAST_LINES } else { 0 };
-        let last = text.lines().rev().filter(says_more).take(of_end);
-        let mut last_lines: Vec<String> = last.map(|line| one_line(line, LINE_BYTES)).collect();
-        last_lines.reverse();
-        Self { failing, last_lines }
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -212,36 +130,6 @@ mod tests {
         assert_eq!(
             Outcome::of(Some(&ToolResult { exit_code: Some(7), ..result("exit code 9") })),
             Outcome::Exit(7)
-        );
-    }
-
-    #[test]
-    fn test_report_names_failures_else_last_lines() {
-        for (text, failing) in [
-            ("test a::b ... ok\ntest a::c ... FAILED\n\ntest result: FAILED. 1 passed", "a::c"),
-            ("FAILED tests/x.py::test_y - boom", "tests/x.py::test_y - boom"),
-            ("--- FAIL: TestIt (0.00s)", "TestIt (0.00s)"),
-            (" ✕ adds (3 ms)\n ✓ takes\n ✕ adds (3 ms)", "adds (3 ms)"),
-        ] {
-            let expected = TestReport { failing: vec![failing.to_owned()], last_lines: Vec::new() };
-            assert_eq!(TestReport::of(Some(&result(text))), expected, "{text}");
-        }
-        for (text, expected) in [
-            ("building\n\n12 passed\n\nCommand exited with code 0", vec!["building", "12 passed"]),
-            ("", vec![]),
-        ] {
-            let report = TestReport::of(Some(&result(text)));
-            assert_eq!(
-                (report.failing.len(), report.last_lines),
-                (0, expected.into_iter().map(str::to_owned).collect())
-            );
-        }
-        let many: String = (0..20).map(|n| format!("not ok {n}\n")).collect();
-        let report = TestReport::of(Some(&result(&many)));
-        assert_eq!(
-            report.failing,
-            (0..20).map(|n| n.to_string()).collect::<Vec<_>>(),
-            "all of them are named"
         );
     }
 }

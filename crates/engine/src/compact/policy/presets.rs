@@ -2,7 +2,7 @@
 //! alias and its defaults; settings that it lacks, such as user messages, ledger and identifiers, are those of the
 //! default policy, whose numbers were chosen by `threadhold measure`.
 
-use super::{Consent, Policy, Retention, Stage, Triggers};
+use super::{Consent, ExcerptWeights, Policy, Retention, Stage, Triggers, Weight};
 use crate::compact::record::{ModeRequested, Placement};
 use crate::prompt::order::Order;
 use crate::settings::{PerMille, SettingsError};
@@ -43,11 +43,25 @@ pub const DEFAULT: Policy = Policy {
     summary_breakpoints: true,
     target_ratio: PerMille::new(500),
     user_messages: PerMille::new(200),
-    limit_history: Stage::ShortenResults,
-    raw_tail: PerMille::new(550),
+    limit_history: Stage::FoldRepeats,
+    raw_tail: PerMille::new(150),
     short_tail: PerMille::new(0),
-    ledger: PerMille::new(150),
-    identifiers: PerMille::new(250),
+    ledger: PerMille::new(50),
+    excerpts: PerMille::new(1000),
+    excerpt_weights: ExcerptWeights {
+        edit: Weight::new(1500),
+        read: Weight::new(300),
+        words: Weight::new(600),
+        search: Weight::new(200),
+        output: Weight::new(-300),
+        age: Weight::new(350),
+        near: Weight::new(800),
+        near_share: PerMille::new(700),
+        named: Weight::new(500),
+        quoted: Weight::new(170),
+        place: Weight::new(60),
+    },
+    identifiers: PerMille::new(60),
     shorten_to: (200, 200),
     tool_kinds: Cow::Borrowed(&[]),
 };
@@ -75,8 +89,7 @@ pub const LAST_TURNS: Policy = Policy {
     ..DEFAULT
 };
 
-/// Above 40 shown messages, summarizes all but the newest 12 in a system message. The next summary waits for new tokens
-/// as usual, so that there is not one per message.
+/// Above 40 shown messages, summarizes all but the newest 12 in a system message, and again after 40 more.
 pub const LAST_MESSAGES: Policy = Policy {
     name: Cow::Borrowed("lastMessages"),
     retention: Retention::Messages(12),
@@ -107,13 +120,14 @@ pub const FOUR_STAGE: Policy = Policy {
     ..DEFAULT
 };
 
-/// A baseline of `threadhold measure`: user messages, ledger and the newest rounds; no identifiers.
+/// A baseline of `threadhold measure`: user messages, ledger and the newest rounds; no excerpts, no identifiers.
 pub const WORDS_AND_LEDGER: Policy = Policy {
     name: Cow::Borrowed("wordsAndLedger"),
     limit_history: Stage::Off,
     raw_tail: PerMille::new(1000),
     short_tail: PerMille::new(0),
     ledger: PerMille::new(200),
+    excerpts: PerMille::new(0),
     identifiers: PerMille::new(0),
     ..DEFAULT
 };
@@ -126,7 +140,7 @@ pub const ALL: [Preset; 8] = [
     Preset {
         policy: DEFAULT,
         aliases: &[],
-        about: "shortens old results first, then sums up; keeps the newest rounds as far as the space goes",
+        about: "sums up; keeps the newest rounds, excerpts of older ones and exact names as far as the space goes",
     },
     Preset {
         policy: ROUNDS,
@@ -141,7 +155,7 @@ pub const ALL: [Preset; 8] = [
     Preset {
         policy: LAST_MESSAGES,
         aliases: &["manifold"],
-        about: "above 40 messages keeps the newest 12, again once minNewTokens are new; the summary is a system message",
+        about: "above 40 messages keeps the newest 12, again after 40 more; the summary is a system message",
     },
     Preset {
         policy: SYSTEM_TAIL,
@@ -156,7 +170,7 @@ pub const ALL: [Preset; 8] = [
     Preset {
         policy: WORDS_AND_LEDGER,
         aliases: &["words-and-ledger"],
-        about: "for comparison: the newest rounds, user words and ledger, no identifiers",
+        about: "for comparison: the newest rounds, user words and ledger, no excerpts, no identifiers",
     },
     Preset {
         policy: OFF,

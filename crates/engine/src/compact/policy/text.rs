@@ -60,6 +60,7 @@ const SWITCH: &str = "true or false";
 const SHARE: &str = "a share from 0 to 1";
 const SHARE_ABOVE_0: &str = "a share above 0 and up to 1";
 const SHARE_OR_OFF: &str = "a share above 0 and up to 1, true, or \"off\"";
+const WEIGHT: &str = "a number from -1000 to 1000";
 const COUNT: &str = "an integer of at least 1";
 const COUNT_OR_OFF: &str = "an integer of at least 1, true, or \"off\"";
 const COUNT_OR_AUTO: &str = "an integer of at least 0, or \"auto\"";
@@ -116,7 +117,8 @@ const KEYS: &[Key] = &[
     key("budgetExit", "share of the limit at which a turn is asked to come to an end", SHARE_OR_OFF),
     key(
         "targetRatio",
-        "share of the room above what must stay that a prompt may fill after a compaction",
+        "share of the room above what must stay that a prompt may fill after a compaction; a large newest round \
+                takes up to a quarter of it",
         SHARE_ABOVE_0,
     ),
     key(
@@ -130,8 +132,17 @@ const KEYS: &[Key] = &[
         SHARE,
     ),
     key("shortTailShare", "share of the free space for older rounds with shortened results", SHARE),
-    key("ledgerShare", "share of the free space for the ledger, at most", SHARE),
-    key("identifierShare", "share of the free space for the identifier index, at most", SHARE),
+    key(
+        "ledgerShare",
+        "share of the free space for the ledger, at most; in a small prompt changed files get up to a fifth",
+        SHARE,
+    ),
+    key("excerptShare", "share of the free space for excerpts of covered messages, at most", SHARE),
+    key(
+        "identifierShare",
+        "share of the free space for the identifier index; what excerpts leave is added",
+        SHARE,
+    ),
     key(
         "toolKinds",
         "what tools do, by patterns of their names; the longest that fits counts",
@@ -139,6 +150,21 @@ const KEYS: &[Key] = &[
     ),
     key("shortenTo.headBytes", "bytes of a shortened result's beginning", BYTES),
     key("shortenTo.tailBytes", "bytes of a shortened result's end", BYTES),
+    key("excerptWeights.edit", "new text of edits, and written files", WEIGHT),
+    key("excerptWeights.read", "parts of files that were read", WEIGHT),
+    key(
+        "excerptWeights.words",
+        "the assistant's words, and the user's where they are not kept whole",
+        WEIGHT,
+    ),
+    key("excerptWeights.search", "results of searches", WEIGHT),
+    key("excerptWeights.output", "other results, and arguments of calls", WEIGHT),
+    key("excerptWeights.age", "less per natural logarithm of one more than the age in messages", WEIGHT),
+    key("excerptWeights.near", "content of a file within nearShare of the end", WEIGHT),
+    key("excerptWeights.nearShare", "share of the prompt after a compaction that is near the end", SHARE),
+    key("excerptWeights.named", "per name that the assistant's newest texts have too, up to three", WEIGHT),
+    key("excerptWeights.quoted", "per quoted phrase or figure, up to four", WEIGHT),
+    key("excerptWeights.place", "less per piece before it in its text, up to ten", WEIGHT),
     key("order.system", "sections of the system text, in their order", ORDER),
     key("order.memory", "sections that are messages after it, in their order", ORDER),
     key("triggers.providerOverflow", "the provider said that a prompt was too large", SWITCH),
@@ -153,8 +179,16 @@ const KEYS: &[Key] = &[
         "the next model's window is smaller, and the prompt does not fit it",
         SWITCH,
     ),
-    key("triggers.userTurns", "more user turns than this are shown, and minNewTokens are new", COUNT_OR_OFF),
-    key("triggers.messages", "more messages than this are shown, and minNewTokens are new", COUNT_OR_OFF),
+    key(
+        "triggers.userTurns",
+        "more user turns than this are shown; again after as many more, or once minNewTokens are new if that is a number",
+        COUNT_OR_OFF,
+    ),
+    key(
+        "triggers.messages",
+        "more messages than this are shown; again after as many more, or once minNewTokens are new if that is a number",
+        COUNT_OR_OFF,
+    ),
     key("triggers.idleSeconds", "seconds without a word", COUNT_OR_OFF),
 ];
 
@@ -294,7 +328,7 @@ fn syntax(text: &str, error: &toml::de::Error) -> PolicyError {
 #[cfg(test)]
 mod tests {
     use super::super::presets::ALL;
-    use super::super::{Consent, Stage, Triggers, presets};
+    use super::super::{Consent, ExcerptWeights, Stage, Triggers, Weight, presets};
     use super::*;
     use crate::compact::record::{ModeRequested, Placement};
     use crate::prompt::item::ToolKind;
@@ -356,6 +390,20 @@ mod tests {
             raw_tail: PerMille::new(14),
             short_tail: PerMille::new(15),
             ledger: PerMille::new(16),
+            excerpts: PerMille::new(20),
+            excerpt_weights: ExcerptWeights {
+                edit: Weight::new(21),
+                read: Weight::new(22),
+                words: Weight::new(23),
+                search: Weight::new(24),
+                output: Weight::new(-25),
+                age: Weight::new(26),
+                near: Weight::new(27),
+                near_share: PerMille::new(28),
+                named: Weight::new(29),
+                quoted: Weight::new(30),
+                place: Weight::new(31),
+            },
             identifiers: PerMille::new(17),
             shorten_to: (18, 19),
             tool_kinds: vec![("my_*".into(), ToolKind::Run)].into(),

@@ -1,6 +1,7 @@
 //! Serde forms of the values in a policy file, and older names of keys. The keys and their meaning are in `text`.
 
 use super::super::known_tools::ToolKinds;
+use super::Weight;
 use crate::prompt::item::ToolKind;
 use crate::settings::PerMille;
 use serde::de::Error;
@@ -69,6 +70,10 @@ macro_rules! forms {
 
 forms! {
     share: PerMille = as_value, ratio;
+    weight: Weight = |weight| Value::from(weight.as_number()), |value| {
+        let number = value.as_float().or_else(|| value.as_integer().map(|whole| whole as f64))?;
+        (-1000.0..=1000.0).contains(&number).then(|| Weight::new((number * 1000.0).round() as i32))
+    };
     share_above_0: PerMille = as_value, ratio_above_0;
     share_between: PerMille = as_value, |value| ratio_above_0(value).filter(|share| *share < PerMille::new(1000));
     share_or_off: Option<PerMille> = |share| or_word(share.map(PerMille::as_ratio), "off"),

@@ -12,7 +12,7 @@ use crate::tokens::QuarterOfChars;
 use proptest::prelude::*;
 use serde_json::json;
 use std::borrow::Cow;
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 
 /// A session whose compactions make a block and do not only shorten.
 fn session(window: u32) -> Session {
@@ -118,13 +118,14 @@ proptest! {
         spans in prop::collection::vec(prop::collection::vec(does(), 12..30), 5)
     ) {
         let mut session = session(8000);
-        let (mut changed, mut ran, mut todos) = (BTreeSet::new(), BTreeSet::new(), 0);
+        let (mut changed, mut ran, mut todos) = (BTreeSet::new(), BTreeMap::new(), 0);
         for span in &spans {
             for does in span {
                 does.put(&mut session);
                 match does {
                     Does::Writes(n) => drop(changed.insert(format!("src/changed_{n}.rs"))),
-                    Does::Runs(n, code) => drop(ran.insert(format!("`make step{n}` → exit {code}"))),
+                    // The newest outcome of a command replaces the older one.
+                    Does::Runs(n, code) => drop(ran.insert(*n, *code)),
                     Does::Todos(n) => todos = usize::from(*n),
                     Does::Reads(_) => {}
                 }
@@ -138,11 +139,12 @@ proptest! {
             let missing = changed.iter().filter(|path| !shown.contains(path.as_str())).count();
             prop_assert!(missing <= left_out(block, "Files changed"), "{missing} changed files: {block}");
             let covered = record.covers.expect("a span");
-            let by_outcome = ran.iter().filter(|line| {
-                let command = line.split('`').nth(1).unwrap_or_default();
-                !block.contains(line.as_str()) && !is_after(&session, covered.to.index(), command)
+            let missing = ran.iter().filter(|(n, code)| {
+                let command = format!("make step{n}");
+                let line = format!("`{command}` → exit {code}");
+                !block.contains(&line) && !is_after(&session, covered.to.index(), &command)
             });
-            let missing = by_outcome.count();
+            let missing = missing.count();
             prop_assert!(missing <= left_out(block, "Commands run"), "{missing} commands: {block}");
             let open = (0..todos).filter(|n| !shown.contains(&format!("todo {n}"))).count();
             prop_assert!(open <= left_out(block, "Open todos"), "{open} todos: {block}");

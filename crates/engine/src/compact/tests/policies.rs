@@ -1,12 +1,14 @@
 //! The built-in policies on one session: a golden prompt each, and invariants of every retention and placement.
 
-use crate::compact::compose::Ingredients;
+use crate::compact::compose::{Ingredients, Inputs};
 use crate::compact::ladder::{self, Step};
 use crate::compact::placing;
+use crate::compact::plan::Aim;
 use crate::compact::policy::presets::{ALL, DEFAULT, LAST_MESSAGES, LAST_TURNS, ROUNDS, SYSTEM_TAIL};
 use crate::compact::policy::{Policy, Retention, Stage};
-use crate::compact::record::{Compaction, Mode, ModeRequested, Placement};
+use crate::compact::record::{Compaction, Mode, ModeRequested, Placement, Trigger};
 use crate::compact::slice::slice;
+use crate::compact::trigger;
 use crate::id::{Ordinal, SessionId};
 use crate::message::{Body, NewMessage, ToolCall};
 use crate::prompt::coverage::coverage;
@@ -406,7 +408,15 @@ fn summary_is_first_input_last_covered_messages_hidden() {
 #[test]
 fn exempt_messages_survive_every_rung() {
     let rungs: [(Mode, Policy, bool); 5] = [
-        (Mode::LimitHistory, Policy { target_ratio: crate::settings::PerMille::new(900), ..DEFAULT }, true),
+        (
+            Mode::LimitHistory,
+            Policy {
+                limit_history: Stage::ShortenResults,
+                target_ratio: crate::settings::PerMille::new(900),
+                ..DEFAULT
+            },
+            true,
+        ),
         (Mode::Full, Policy { limit_history: Stage::Off, ..DEFAULT }, true),
         (
             Mode::Simple,
@@ -452,4 +462,30 @@ fn disabled_policy_shows_everything_or_does_not_fit() {
     let prompt = session.render().expect("fits");
     let shown = prompt.items.iter().flat_map(|item| &item.sources).filter(|s| s.shown == Shown::Raw).count();
     assert_eq!(shown, session.transcript.messages().len());
+}
+
+#[test]
+fn trigger_by_messages_fires_again_after_as_many_more_in_a_large_window() {
+    let mut session = Session::new(128_000);
+    session.policy = LAST_MESSAGES;
+    let mut fired = Vec::new();
+    for n in 1..=130 {
+        if n % 2 == 1 {
+            let request = NewMessage::user(&filler("request", 400));
+            session.transcript.append_turn(request, &QuarterOfChars);
+        } else {
+            session.says(&filler("answer", 400));
+        }
+        let tokens = session.inputs().tokens_before;
+        let Some(trigger) = trigger::due(session.source(), &session.policy, tokens) else { continue };
+        assert_eq!(trigger, Trigger::Messages);
+        let inputs = Inputs { aim: Aim::of(trigger), ..session.inputs() };
+        let Step::Ask(ask) = ladder::start(inputs, true) else { panic!("a model is asked") };
+        let Step::Accepted(record) = ask.waiting.answer(inputs, "test", answered(SUMMARY)) else {
+            panic!("the summary is accepted")
+        };
+        session.transcript.record(*record);
+        fired.push(n);
+    }
+    assert_eq!(fired, [41, 81, 121]);
 }

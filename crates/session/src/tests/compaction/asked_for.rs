@@ -100,8 +100,12 @@ fn count_trigger_starts_one_compaction_that_lowers_the_count() {
         assert!(trigger::shown_messages(bench.session.transcript()) <= 12, "{record:?}");
         assert!(trigger::shown_turns(bench.session.transcript()) <= 6, "{record:?}");
         assert_eq!(told(&bench, from).iter().filter(|word| word.starts_with("Started")).count(), 1);
-        // The next one waits for new tokens, and `held_back` says so.
+        // The next one waits for as many new ones, or for new tokens where the policy counts those.
         let trigger = if is_messages { Trigger::Messages } else { Trigger::UserTurns };
+        assert_eq!(held_back(&mut bench, trigger), 0);
+        let mut settings = bench.session.settings().clone();
+        settings.policy.min_new_tokens = Some(60_000);
+        bench.step(Input::Settings(Box::new(settings)));
         let missing = held_back(&mut bench, trigger);
         assert!(missing > 20_000, "{missing}");
         assert!(held_back(&mut bench, Trigger::Background) < missing);

@@ -137,7 +137,7 @@ fn stated_limit_is_believed_under_a_prompt_that_went_through() {
     assert_eq!(bench.session.head().carried.limits.proof(), None);
     assert!(ask(&bench).tokens <= learned.tokens, "room is made under it");
     done(&mut bench, Purpose::Turn, Ok(said("done", &[], None)));
-    assert_eq!(bench.session.state().name(), StateName::Completed);
+    assert_eq!(bench.session.state().name(), StateName::Idle);
 }
 
 /// A host may serve a model with a smaller window than its maker states.
@@ -171,7 +171,7 @@ fn absurd_limit_of_an_older_version_is_not_obeyed() {
     let opening = bench.opening(stored, "9".to_owned());
     bench.session = Session::new(opening, &QuarterOfChars);
     turn(&mut bench, "second", "well");
-    assert_eq!((bench.session.state().name(), records(&bench).len()), (StateName::Completed, 0));
+    assert_eq!((bench.session.state().name(), records(&bench).len()), (StateName::Idle, 0));
 }
 
 /// The conversation is not too large, and a provider that repeats its refusal is not asked again.

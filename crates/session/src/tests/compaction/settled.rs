@@ -1,6 +1,7 @@
 //! Decisions stay decided: rejections, standing approvals, ids of ended calls.
 
 use crate::input::{Command, Decision, Input, ToolOutcome};
+use crate::settings::Settings;
 use crate::state::StateName;
 use crate::stored::{Always, Driver};
 use crate::tests::bench::{Bench, result, settings, tool};
@@ -59,6 +60,35 @@ fn what_runs_commands_is_approved_for_these_arguments_alone() {
     );
     let waits: Vec<_> = bench.session.snapshot().pause.into_iter().map(|reason| reason.call).collect();
     assert_eq!(waits, [CallId::new("c")], "the same values under other keys are another command");
+}
+
+#[test]
+fn calls_in_a_workspace_that_is_not_trusted_wait_each_time() {
+    let tools = || vec![tool("read", Approval::Allow), tool("edit", Approval::Ask)];
+    let mut bench = Bench::with(Driver::Sidecar, settings(), tools());
+    bench.asks("go on");
+    asks_for(&mut bench, &[("a", "edit", "{}")]);
+    bench.command(Command::Decide(vec![decision("a", true, true)]));
+    bench.tool_answers("done");
+    bench.step(Input::Settings(Box::new(Settings { is_trusted: false, ..settings() })));
+    asks_for(&mut bench, &[("b", "edit", "{}"), ("c", "read", "{}")]);
+    let waits: Vec<_> = bench.session.snapshot().pause.into_iter().map(|reason| reason.call).collect();
+    assert_eq!(
+        waits,
+        [CallId::new("b"), CallId::new("c")],
+        "neither was approved for what is in the folder now"
+    );
+    bench.command(Command::Decide(vec![decision("b", true, true), decision("c", true, true)]));
+    bench.tool_answers("done");
+    bench.tool_answers("done");
+    asks_for(&mut bench, &[("d", "read", "{}")]);
+    assert_eq!(bench.session.state().name(), StateName::Paused, "an approval counted once");
+    bench.command(Command::Decide(vec![decision("d", true, false)]));
+    bench.tool_answers("done");
+    bench.step(Input::Settings(Box::new(settings())));
+    asks_for(&mut bench, &[("e", "edit", "{}"), ("f", "read", "{}")]);
+    let approved = ["e", "f"].map(CallId::new);
+    assert_eq!(bench.invoked, approved, "what was approved for good in the trusted folder is approved again");
 }
 
 /// The editor's job goes on after its turn was stopped, and the model reuses the id of its call.

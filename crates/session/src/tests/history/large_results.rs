@@ -236,7 +236,7 @@ fn every_message_is_recalled_in_every_state_under_both_drivers() {
     assert_eq!((behind.offset, behind.text.as_str(), behind.next), (5, "", None));
     bench.says("Done.", &[]);
     told(&mut bench);
-    for state in [StateName::Generating, StateName::Paused, StateName::WaitingIde, StateName::Completed] {
+    for state in [StateName::Generating, StateName::Paused, StateName::WaitingIde, StateName::Idle] {
         assert!(states.contains(&state), "{states:?}");
     }
     // A model recalls visible messages only.

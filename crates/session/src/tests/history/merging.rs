@@ -1,7 +1,7 @@
 //! An editor's history merged into a session's: partial rounds, late or repeated ids, requests without ids.
 //! Each case occurred in practice; its test says what must not be lost.
 
-use crate::effect::{Answer, Rendered};
+use crate::effect::{Answer, Refusal, Rendered};
 use crate::history_turn::HistoryTurn;
 use crate::input::{Command, Decision, Input, Render, StartTurn, ToolOutcome};
 use crate::state::State;
@@ -96,12 +96,12 @@ fn running_turn_may_bring_only_new_messages() {
     let third = render(&mut bench, None, Some(turn(Some("q"), "do it", vec![round("k2", &["c"], &["c"])])));
     assert_eq!(said(&third), ["do it", "k1|{}|{}", "of a", "of b", "k2|{}", "of c"]);
     assert_eq!(kinds(&third), [""; 0]);
-    assert_eq!(third.fork, None);
+    assert_eq!(third.revision, None);
     // All rounds, with one result in other words.
     let mut all = vec![round("k1", &["a", "b"], &["a", "b"]), round("k2", &["c"], &["c"])];
     all[0][1] = NewMessage::new(Body::Tool(result("a", "of a ")));
     let fourth = render(&mut bench, None, Some(turn(Some("q"), "do it", all)));
-    assert_eq!((said(&fourth), fourth.fork), (said(&third), None));
+    assert_eq!((said(&fourth), fourth.revision), (said(&third), None));
 }
 
 #[test]
@@ -117,7 +117,7 @@ fn repeated_request_is_new_once_its_turn_is_over() {
     let retried = render(&mut bench, Some(vec![earlier]), Some(turn(None, "again", Vec::new())));
     assert_eq!(said(&retried).last().map(String::as_str), Some("again"));
     assert_eq!(said(&retried).len(), 4);
-    assert!(retried.fork.is_some(), "the dropped turn is kept");
+    assert!(retried.revision.is_some(), "the dropped turn is kept");
 }
 
 #[test]
@@ -136,7 +136,7 @@ fn an_id_that_comes_late_is_learned_and_stored() {
     // From now on the same words under another id are another request.
     let edited = render(&mut bench, Some(vec![]), Some(turn(Some("r2"), "first", Vec::new())));
     assert_eq!(said(&edited), ["first"]);
-    assert!(edited.fork.is_some());
+    assert!(edited.revision.is_some());
 }
 
 #[test]
@@ -154,7 +154,7 @@ fn parts_beside_a_running_request_may_change_without_loss() {
         bench.command(Command::AppendRound(round("k", &["a"], &["a"])));
         let next = render(&mut bench, history, Some(beside("two")));
         assert_eq!(said(&next), ["do|one", "k|{}", "of a"]);
-        assert_eq!(next.fork, None);
+        assert_eq!(next.revision, None);
     }
 }
 
@@ -228,4 +228,48 @@ fn turn_ended_by_a_crash_fails_and_the_next_runs() {
         2,
         "nothing that was said is lost"
     );
+}
+
+/// The ids of the calls and of the results in a prompt, in order.
+fn call_ids(rendered: &Rendered) -> Vec<String> {
+    let ids = rendered.prompt.items.iter().flat_map(|item| {
+        let of_calls = item.calls.iter().map(|call| call.id.to_string());
+        item.call_id.iter().map(ToString::to_string).chain(of_calls).collect::<Vec<_>>()
+    });
+    ids.collect()
+}
+
+#[test]
+fn empty_call_ids_are_repaired_alike_every_time() {
+    let rounds = || vec![round("k1", &["", "a"], &["a", ""]), round("k2", &[""], &[""])];
+    let history = || Some(vec![turn(Some("q"), "do it", rounds())]);
+    let next = || Some(turn(Some("r"), "and this", Vec::new()));
+    let expected = ["call-1", "a", "call-1", "a", "call-3", "call-3"];
+    let mut bench = Bench::new(Driver::Editor);
+    let first = render(&mut bench, history(), next());
+    assert_eq!(call_ids(&first), expected);
+    assert_eq!(kinds(&first), ["repairedCall", "repairedCall"]);
+    assert!(first.diagnostics[1].message.contains("\"call-3\""), "{:?}", first.diagnostics);
+    // The same history is known by now, and gives the same ids where it is new.
+    let again = render(&mut bench, history(), next());
+    assert_eq!((call_ids(&again), kinds(&again), &again.revision), (call_ids(&first), vec![], &None));
+    let anew = render(&mut Bench::new(Driver::Editor), history(), next());
+    assert_eq!((call_ids(&anew), anew.diagnostics), (call_ids(&first), first.diagnostics));
+}
+
+#[test]
+fn result_of_an_empty_id_needs_a_single_open_call() {
+    let mut bench = Bench::new(Driver::Editor);
+    let two = render(&mut bench, None, Some(turn(Some("q"), "do it", vec![round("k1", &["", ""], &[""])])));
+    assert_eq!(kinds(&two), ["repairedCall", "repairedCall", "strayResult"]);
+    assert_eq!(said(&two).len(), 4, "both calls have a stand-in: {:?}", said(&two));
+    // A round of the editor's loop is refused whole, so that its result is not lost.
+    let refused = bench.command(Command::AppendRound(round("k2", &["", ""], &[""])));
+    let reply = bench.replies.iter().find(|(reply, _)| *reply == refused).map(|(_, answer)| answer.clone());
+    let unknown = Refusal::Unknown { what: "tool call", id: String::new() };
+    assert_eq!(reply.map(Result::unwrap_err), Some(unknown));
+    let taken = bench.command(Command::AppendRound(round("k2", &[""], &[""])));
+    let reply = bench.replies.iter().find(|(reply, _)| *reply == taken).map(|(_, answer)| answer.clone());
+    let Some(Ok(Answer::RoundAppended { diagnostics, messages, .. })) = reply else { panic!("{reply:?}") };
+    assert_eq!((diagnostics.len(), messages.len()), (1, 2));
 }

@@ -1,4 +1,4 @@
-//! A changed copy of a session is merged: edits in place, a cut where the two diverge, and a fork wherever
+//! A changed copy of a session is merged: edits in place, a cut where the two diverge, and a revision wherever
 //! something is removed. Random changes are drawn in `happening`.
 
 use crate::effect::{Answer, Effect};
@@ -86,13 +86,13 @@ fn spoken() -> Model {
     model
 }
 
-/// Takes in a changed copy; returns `true` if a fork was made, and the session's texts.
+/// Takes in a changed copy; returns `true` if a revision was made, and the session's texts.
 fn taken(model: &mut Model, messages: Vec<Taken>, known: u32) -> (bool, Vec<String>) {
     let given = TakeIn { title: None, messages, known };
     let answer = model.command(Command::TakeIn(Box::new(given)));
     let Some(Ok(Answer::Accepted(accepted))) = answer else { panic!("{answer:?}") };
-    let forks = |effect: &Effect| matches!(effect, Effect::Write(Write::Fork { .. }));
-    assert_eq!(model.bench.effects.iter().any(forks), accepted.session.is_some());
+    let revisions = |effect: &Effect| matches!(effect, Effect::Write(Write::Revision(_)));
+    assert_eq!(model.bench.effects.iter().any(revisions), accepted.session.is_some());
     (accepted.session.is_some(), said(model))
 }
 
@@ -102,7 +102,7 @@ fn said(model: &Model) -> Vec<String> {
 }
 
 #[test]
-fn changed_copy_is_merged_and_a_fork_keeps_the_rest() {
+fn changed_copy_is_merged_and_a_revision_keeps_the_rest() {
     let mut model = spoken();
     let before = said(&model);
     assert_eq!(before.len(), 4);
@@ -117,19 +117,23 @@ fn changed_copy_is_merged_and_a_fork_keeps_the_rest() {
 
     let mut changed = whole.clone();
     other_words(&mut changed[1].message.body);
-    let (forked, now) = taken(&mut model, changed, 4);
-    assert!(forked);
+    let (is_rewound, now) = taken(&mut model, changed, 4);
+    assert!(is_rewound);
     assert_eq!((&*now[1], &now[0], &now[2..]), ("Other words.", &before[0], &before[2..]));
     assert_eq!(ids(&model), first_ids, "all ids stay where only words change");
 
     let mut longer = copy(model.bench.session.transcript());
     longer.push(Taken { begins: Some(true), ..Taken::new(NewMessage::user("The third.")) });
-    let (forked, now) = taken(&mut model, longer, 4);
-    assert_eq!((forked, now.len(), &*now[4]), (false, 5, "The third."), "what is only added needs no fork");
+    let (is_rewound, now) = taken(&mut model, longer, 4);
+    assert_eq!(
+        (is_rewound, now.len(), &*now[4]),
+        (false, 5, "The third."),
+        "what is only added needs no revision"
+    );
     assert_eq!(model.bench.session.transcript().turns().len(), 3);
 
-    let (forked, now) = taken(&mut model, whole[..1].to_vec(), 5);
-    assert_eq!((forked, now), (true, before[..1].to_vec()), "removed messages are cut off");
+    let (is_rewound, now) = taken(&mut model, whole[..1].to_vec(), 5);
+    assert_eq!((is_rewound, now), (true, before[..1].to_vec()), "removed messages are cut off");
     assert!(model.bench.session.is_at_rest());
 }
 

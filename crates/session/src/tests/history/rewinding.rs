@@ -1,5 +1,5 @@
 //! Changes to the past of a compacted session. A record that speaks of changed messages goes out of force,
-//! and the fork keeps both. Random changes are drawn in `happening`.
+//! and the revision keeps both. Random changes are drawn in `happening`.
 
 use crate::effect::{Answer, Effect};
 use crate::event::{EventBody, Phase};
@@ -16,7 +16,7 @@ use engine::id::Ordinal;
 use engine::message::{Body, Content};
 
 /// A session at rest with a compaction in force that covers messages.
-fn compacted() -> Model {
+pub fn compacted() -> Model {
     let mut model = drive::model(Driver::Sidecar);
     let settings = Settings { round_limit: 64, ..model.bench.session.settings().clone() };
     model.input(Input::Settings(Box::new(settings)));
@@ -39,7 +39,7 @@ fn compacted() -> Model {
     panic!("nothing was compacted");
 }
 
-/// Sends a command that must put the compaction out of force, and checks that the fork keeps it.
+/// Sends a command that must put the compaction out of force, and checks that the revision keeps it.
 fn voids(name: &str, command: impl FnOnce(At) -> Command) {
     let mut model = compacted();
     let newest = model.bench.session.transcript().in_force().cloned().expect("a record in force");
@@ -60,19 +60,19 @@ fn voids(name: &str, command: impl FnOnce(At) -> Command) {
         |(_, body)| matches!(body, EventBody::CompactionUpdated(update) if update.phase == Phase::Voided),
     );
     assert!(is_told, "{name}: an event reports the void summary");
-    let forks = model.bench.effects.iter().find_map(|effect| match effect {
-        Effect::Write(Write::Fork { to }) => Some(to.clone()),
+    let revisions = model.bench.effects.iter().find_map(|effect| match effect {
+        Effect::Write(Write::Revision(revision)) => Some(revision.id.clone()),
         _ => None,
     });
-    let fork = model.bench.rows.load(&forks.expect("a fork")).expect("a fork");
-    assert_eq!(fork.messages.len(), snapshot.messages.len(), "{name}");
-    assert!(fork.compactions.contains(&newest), "{name}");
+    let revision = model.bench.rows.load(&revisions.expect("a revision")).expect("a revision");
+    assert_eq!(revision.messages.len(), snapshot.messages.len(), "{name}");
+    assert!(revision.compactions.contains(&newest), "{name}");
     model.another_process(false);
     assert!(!is_obeyed(&model), "{name}: also in another process");
 }
 
 #[test]
-fn changing_covered_messages_voids_their_summary_outside_the_fork() {
+fn changing_covered_messages_voids_their_summary_outside_the_revision() {
     let key = None::<String>;
     let content = vec![Content::Text("other words".into())];
     voids("an edit", |message| Command::Update {

@@ -495,5 +495,5 @@ fn editors(turns: u8, resent: bool, rounds: u8, size: u16) -> Vec<HistoryTurn> {
 
 /// A query for a word that most requests hold.
 pub fn searched() -> Query {
-    Query { words: Words::of("word"), before: None, limit: 3, hidden: true }
+    Query { words: Words::of("word"), before: None, skip: 0, limit: 3, hidden: true }
 }

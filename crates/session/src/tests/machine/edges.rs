@@ -20,6 +20,10 @@ pub const TABLE: &[(StateName, &[StateName])] = &[
 /// waits for the editor does so from its start.
 pub const NOT_TAKEN: (StateName, StateName) = (ExecutingTools, WaitingIde);
 
+/// A transition of the table that random sequences seldom make: a tool that finishes the work has run before, so
+/// only a compaction of a completed session ends so.
+pub const SELDOM: (StateName, StateName) = (Generating, Completed);
+
 /// Transitions beside the table, each with its reason.
 const BESIDE: &[(&[StateName], StateName, &str)] = &[
     (

@@ -12,7 +12,7 @@ use crate::queue::Accepted;
 use crate::recall::Recall;
 use crate::state::{State, StateName};
 use crate::stored::{Driver, TurnStatus};
-use crate::tests::bench::{SUMMARY, result, text};
+use crate::tests::bench::{SUMMARY, id, result, text};
 use crate::tests::machine::drive;
 use crate::tests::machine::model::Model;
 use engine::delta::Delta;
@@ -142,10 +142,13 @@ pub fn standing(driver: Driver, state: StateName) -> Option<Model> {
 fn sidecars(model: &mut Model, state: StateName) {
     model.answers(&["read"]);
     model.tools_answer();
-    model.answers(&[]);
-    if state != StateName::Completed {
-        model.asks("second");
+    if state == StateName::Completed {
+        model.answers(&["done"]);
+        return model.tools_answer();
     }
+    model.answers(&[]);
+    assert_eq!(model.stands(), StateName::Idle, "an answer finishes no work");
+    model.asks("second");
     match state {
         StateName::Completed | StateName::Generating => {}
         StateName::Idle => drop(model.command(Command::CancelTurn { turn: None, queued: false })),
@@ -165,14 +168,10 @@ fn sidecars(model: &mut Model, state: StateName) {
 
 fn editors(model: &mut Model, state: StateName) -> Option<()> {
     match state {
-        StateName::Completed => model.appends_and_ends("read", TurnStatus::Completed),
+        StateName::Completed => model.appends_and_ends("finish", TurnStatus::Completed),
         StateName::Idle => model.appends_and_ends("read", TurnStatus::Cancelled),
         StateName::Error => model.appends_and_ends("read", TurnStatus::Failed),
-        // The editor knows what its tools asked; a process that begins reads it from the round.
-        StateName::WaitingUserInput => {
-            model.appends_and_ends("ask", TurnStatus::Completed);
-            model.another_process(true);
-        }
+        StateName::WaitingUserInput => model.appends_and_ends("ask", TurnStatus::Completed),
         StateName::Generating => {
             for _ in 0..4 {
                 let round = model.appends("read", 1800);
@@ -225,6 +224,10 @@ fn command(model: &mut Model, name: CommandName) -> Command {
         CommandName::RestoreFromTrajectory => {
             let messages = vec![NewMessage::user("hi")];
             Command::Restore(Box::new(Restore::of(messages)))
+        }
+        CommandName::RestoreRevision => {
+            let to = model.bench.rows.load(&id()).expect("a stored session");
+            Command::Revert { to: Box::new(to), key }
         }
         CommandName::Reset => Command::Reset { keep_queue: false, key },
         CommandName::CancelQueued => {
@@ -365,10 +368,7 @@ fn a_conversation_is_taken_into_an_empty_session() {
         let messages = vec![NewMessage::user("hi"), NewMessage::new(Body::assistant("hello", Vec::new()))];
         let answer = model.command(Command::Restore(Box::new(Restore::of(messages))));
         assert_eq!(answer, Some(Ok(Answer::Accepted(Accepted::default()))));
-        assert_eq!(
-            (model.stands(), model.bench.session.snapshot().messages.len()),
-            (StateName::Completed, 2)
-        );
+        assert_eq!((model.stands(), model.bench.session.snapshot().messages.len()), (StateName::Idle, 2));
     }
 }
 

@@ -83,9 +83,10 @@ function resultOf(panel: PanelContext, { callId, id, result }: CallRow): HTMLEle
   return el("div", {}, el("div", { class: "label" }, "Result"), block, more, pictures(result.images), changed);
 }
 
-function decision(panel: PanelContext, { id, callId, reason, name, hasDiff, isCommand }: CallRow): HTMLElement {
+function decision(panel: PanelContext, { id, callId, reason, name, hasDiff, isCommand, effects }: CallRow): HTMLElement {
   const frame = el("div", { class: "decision", role: "group", aria: { label: `Approval of ${name}` } });
   if (reason !== undefined) frame.append(el("div", { class: "reason" }, reason));
+  for (const effect of effects ?? []) frame.append(el("div", { class: "note" }, visible(effect)));
   if (isTyping(panel, id, "reject")) {
     frame.append(
       form(panel, {

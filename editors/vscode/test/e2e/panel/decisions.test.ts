@@ -105,9 +105,11 @@ test("an answer is stopped, a waiting question is taken back, an earlier one is 
 
   await panel.button("Show Sessions").click();
   const sessions = panel.frame.locator(".sessions li");
-  await until(async () => (await sessions.count()) === 3, "the session, what was cut off, and the branch are listed");
+  await until(async () => (await sessions.count()) === 2, "the session and its fork are listed; what was cut off is a version");
   await editor.shoot("decisions-6-sessions");
-  await sessions.filter({ hasText: "previous version" }).locator("button.open").click();
+  await sessions.filter({ hasNotText: "fork" }).locator("button.open").click();
+  await panel.answer("The other first is answered.").waitFor();
+  await panel.restoreVersion(editor, "The first question");
   await panel.answer("The second is answered.").waitFor();
 
   await editor.command("threadhold: Rename Session");

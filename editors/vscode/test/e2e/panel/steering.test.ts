@@ -11,9 +11,10 @@ import { Probe } from "../../support/probe.ts";
 import { PACKAGES, SCRIPTED } from "../../support/settings.ts";
 
 const FILES = Object.fromEntries(["one", "two", "three", "four"].map((name) => [`${name}.rs`, long(name, 4_000)]));
+// Without excerpts, no text of a file that is summed up is in the prompt.
 const SETTINGS = {
   ...SCRIPTED,
-  "threadhold.sidecarSettings": { limitHistory: "off", triggers: { background: false, preTurnTokens: false } },
+  "threadhold.sidecarSettings": { limitHistory: "off", excerptShare: 0, triggers: { background: false, preTurnTokens: false } },
 };
 
 test("overflow in a turn, redo, edit, pin, leave out", async () => {
@@ -162,7 +163,7 @@ test("a compaction waits for the user's word", async () => {
   await using editor = await Editor.start({
     extensions: PACKAGES,
     files: FILES,
-    settings: { ...SETTINGS, "threadhold.compaction": "ask", "threadhold.threshold": 18_000 },
+    settings: { ...SETTINGS, "threadhold.compaction": "ask", "threadhold.threshold": 13_000 },
     environment: { PROBE: probe.folder },
   });
   const panel = await Panel.open(editor);

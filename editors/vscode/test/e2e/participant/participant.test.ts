@@ -136,11 +136,10 @@ test("an earlier request sent again, another participant beside, and its metadat
   await editor.shoot("participant-7-sent-again");
   const panel = await Panel.open(editor);
   await editor.command("threadhold: Show Sessions");
-  const kept = panel.frame.locator(".sessions li").filter({ hasText: "previous version" });
-  await kept.waitFor();
+  const sessions = panel.frame.locator(".sessions li");
+  await sessions.first().waitFor();
   await editor.shoot("participant-8-kept");
-  await kept.locator(".open").click();
-  await panel.answer("All four are read.").waitFor();
+  assert.equal(await sessions.filter({ hasText: "previous version" }).count(), 0, "what was replaced is a version of its chat");
 });
 
 test("five million bytes of metadata, and a store that is gone: the same bytes from what the editor keeps", async () => {

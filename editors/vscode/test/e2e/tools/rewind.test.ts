@@ -84,9 +84,8 @@ test("a rewind restores what the agent changed and names the rest, and can be ta
   await panel.frame.getByText("restore was undone").waitFor();
   assert.deepEqual([editor.read("a.txt"), editor.read("new.txt")], ["eins\n", "made\n"]);
 
-  // The conversation as it stood is a session, and can be rewound too; this time over what somebody wrote.
-  await panel.button("Show Sessions").click();
-  await panel.frame.locator(".sessions li").filter({ hasText: "previous version" }).locator("button.open").click();
+  // The conversation as it stood is restored, and can be rewound too; this time over what somebody wrote.
+  await panel.restoreVersion(editor, "Change the files.");
   await panel.answer("All is changed.").waitFor();
   unlinkSync(join(editor.folder, "a.txt"));
   await rewind(panel, "Change the files.");

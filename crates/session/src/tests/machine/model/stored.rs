@@ -23,6 +23,16 @@ impl Model {
         assert_eq!(after.queue, again.queue);
         assert!(!after.head.waits || !after.queue.is_empty(), "a session that waits has a queue");
         assert_eq!(after.thread.draft, again.thread.draft);
+        // Other settings may give a tool that runs to the other side.
+        let waits_or_rests = |state| match state {
+            StateName::ExecutingTools => StateName::WaitingIde,
+            state => state,
+        };
+        let found = self.bench.session.state().lasting().found;
+        if !self.bench.was_approved {
+            let (found, again) = (waits_or_rests(found), waits_or_rests(again.state));
+            assert_eq!(found, again, "what runs has failed, what rests or waits goes on so");
+        }
         // Waits survive; nothing is asked again on its own but what needs approval.
         let waits = |snapshot: &Snapshot| -> BTreeSet<_> {
             snapshot.pending.iter().chain(&snapshot.pause).map(|reason| reason.call.clone()).collect()
@@ -41,31 +51,31 @@ impl Model {
             Effect::Write(write) => Some(write),
             _ => None,
         });
-        let (mut forks, mut branches) = (Vec::new(), Vec::new());
+        let (mut revisions, mut branches) = (Vec::new(), Vec::new());
         for write in writes {
             match write {
-                Write::Fork { to } => forks.push(to.clone()),
+                Write::Revision(revision) => revisions.push(revision.id.clone()),
                 Write::Branch { to, .. } => branches.push(to.clone()),
                 _ => {}
             }
         }
-        self.nothing_is_lost(before, after, &forks);
+        self.nothing_is_lost(before, after, &revisions);
         if self.bench.is_stored {
             branches.iter().for_each(|branch| self.is_branch(after, branch));
         }
         self.bench.effects = effects;
     }
 
-    /// Checks that messages that were removed or changed are in a fork as they were.
-    fn nothing_is_lost(&mut self, before: &Snapshot, after: &Snapshot, forks: &[SessionId]) {
+    /// Checks that messages that were removed or changed are in a revision as they were.
+    fn nothing_is_lost(&mut self, before: &Snapshot, after: &Snapshot, revisions: &[SessionId]) {
         let is_here = |message: &Message| {
             after.messages.iter().any(|now| now.id == message.id && now.body == message.body)
         };
         let gone: Vec<_> = before.messages.iter().filter(|message| !is_here(message)).collect();
         let mut kept = Vec::new();
-        for fork in forks {
-            let stored = self.bench.rows.load(fork).expect("a fork that is stored");
-            assert_eq!((stored.head.parent, stored.head.origin), (Some(id()), Origin::Rewind));
+        for revision in revisions {
+            let stored = self.bench.rows.load(revision).expect("a revision that is stored");
+            assert_eq!((stored.head.parent, stored.head.origin), (Some(id()), Origin::Revision));
             assert!(
                 !stored.head.waits
                     && stored.queue.is_empty()
@@ -76,7 +86,7 @@ impl Model {
         }
         for message in gone {
             let is_kept = kept.iter().any(|(_, kept)| kept.id == message.id && kept.body == message.body);
-            assert!(is_kept, "{message:?} is gone and no fork has it");
+            assert!(is_kept, "{message:?} is gone and no revision has it");
         }
     }
 

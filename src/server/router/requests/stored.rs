@@ -1,0 +1,116 @@
+//! Requests that the store answers alone: messages and revisions of a session, open or not, and the revision that a
+//! session restores.
+
+use super::RequestHandler;
+use crate::server::folder::given_folder;
+use crate::server::given::given_id;
+use crate::server::host::{HostEvent, HostEventKind};
+use crate::server::requests;
+use crate::server::stores;
+use crate::server::wire::{answer, refused};
+use ::session::input::{Command, ReplyTo};
+use ::session::stored::{Head, Origin};
+use engine::id::{Ordinal, SessionId};
+use protocol::edit::{SessionHistoryParams, SessionRestoreParams};
+use protocol::error::ProtocolError;
+use protocol::session::SessionMessagesParams;
+use serde_json::Value;
+use store::Store;
+use store::error::StoreError;
+use store::worker::Handle;
+
+impl RequestHandler<'_> {
+    /// Returns a page of a session's messages.
+    pub(super) fn messages(
+        &mut self,
+        to: ReplyTo,
+        params: &SessionMessagesParams,
+    ) -> Result<(), ProtocolError> {
+        let id = given_id(&params.session_id)?;
+        let (before, limit) = (params.before.map(Ordinal), requests::session::limit(params.limit)?);
+        let read = move |store: &mut dyn Store, id: &SessionId| store.messages(id, before, limit);
+        self.page(to, id, params.workspace_folder.as_deref(), read, answer::messages)
+    }
+
+    /// Returns a page of a session's revisions.
+    pub(super) fn history(
+        &mut self,
+        to: ReplyTo,
+        params: &SessionHistoryParams,
+    ) -> Result<(), ProtocolError> {
+        let id = given_id(&params.session_id)?;
+        let (before, limit) = requests::session::history(params)?;
+        let read = move |store: &mut dyn Store, id: &SessionId| store.revisions(id, before, limit);
+        self.page(to, id, params.workspace_folder.as_deref(), read, answer::history)
+    }
+
+    /// Reads a page from the store of a session, behind all writes on their way, whether the session is open or not.
+    fn page<T: 'static>(
+        &mut self,
+        to: ReplyTo,
+        id: SessionId,
+        folder: Option<&str>,
+        read: impl FnOnce(&mut dyn Store, &SessionId) -> Result<T, StoreError> + Send + 'static,
+        answer: fn(&SessionId, T) -> Result<Value, ProtocolError>,
+    ) -> Result<(), ProtocolError> {
+        let folder = folder.map(given_folder).transpose()?;
+        let store = self.store_of(&id, folder.as_deref())?;
+        let pending = self.router.replies.pending(to, &self.router.hosts);
+        store.submit(
+            move |store| {
+                store::of_workspace(store, &id, folder.as_deref())?;
+                Ok((read(store, &id)?, id))
+            },
+            move |done| {
+                let done = done.map_err(|error| stores::error(&error));
+                pending.answer(done.and_then(|(page, id)| answer(&id, page)));
+            },
+        );
+        Ok(())
+    }
+
+    /// Loads a revision of an open session, behind all writes on their way; the session then restores it.
+    pub(super) fn revert(&mut self, to: ReplyTo, params: SessionRestoreParams) -> Result<(), ProtocolError> {
+        let (id, revision) = (given_id(&params.session_id)?, given_id(&params.revision_id)?);
+        let store = self.store_of(&id, None)?;
+        let pending = self.router.replies.pending(to, &self.router.hosts);
+        store.submit(
+            move |store| Ok((store.load(&revision)?, revision)),
+            move |done| {
+                let is_its = |Head { origin, parent, .. }: &Head| {
+                    *origin == Origin::Revision && parent.as_ref() == Some(&id)
+                };
+                let found = match done {
+                    Ok((Some(stored), revision)) if is_its(&stored.head) => {
+                        match stored.unreadable.as_slice() {
+                            [] => Ok(stored),
+                            rows => Err(refused::damaged_revision(&revision, rows)),
+                        }
+                    }
+                    Ok((_, revision)) => Err(refused::unknown_revision(&id, &revision)),
+                    Err(error) => Err(stores::error(&error)),
+                };
+                match found {
+                    Ok(stored) => {
+                        let command = Command::Revert { to: Box::new(stored), key: params.idempotency_key };
+                        let what = HostEventKind::RevisionLoaded(to, Box::new(command));
+                        pending.send(HostEvent { session: id, what });
+                    }
+                    Err(error) => pending.answer(Err(error)),
+                }
+            },
+        );
+        Ok(())
+    }
+
+    /// The store of a session, open or not, in this folder if one is named.
+    fn store_of(&mut self, id: &SessionId, folder: Option<&str>) -> Result<Handle, ProtocolError> {
+        let is_meant = folder.is_none() || folder == self.router.sessions.folder(id);
+        let host = self.router.sessions.host(id).filter(|_| is_meant);
+        if let Some(store) = host.and_then(|host| host.store().cloned()) {
+            return Ok(store);
+        }
+        let name = folder.map(str::to_owned).or_else(|| self.router.stores.candidates(id).into_iter().next());
+        self.router.stores.of(name.as_deref())
+    }
+}
