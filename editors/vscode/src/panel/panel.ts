@@ -177,8 +177,11 @@ export class Panel implements vscode.WebviewViewProvider {
     const told = streaming === undefined ? this.#changedRows() : this.#telling.grown(streaming);
     // While words follow words, nothing around them changes.
     if (told[0]?.type !== "append") told.push(...this.#telling.frame(this.#wholeFrame(), this.#chat.attachments.pictures));
-    if (this.#owesDraft) told.unshift({ type: "draft", text: session?.view.snapshot.draft ?? "", sessionId: session?.id ?? "" });
-    this.#owesDraft = false;
+    // While the sidecar restarts, no session is shown, and the prompt stays with the one that was.
+    if (this.#owesDraft && session !== undefined) {
+      told.unshift({ type: "draft", text: session.view.snapshot.draft ?? "", sessionId: session.id });
+      this.#owesDraft = false;
+    }
     if (this.#revealed !== undefined && this.#revealed.session === session) told.push({ type: "reveal", of: this.#revealed.of });
     this.#revealed = undefined;
     if (told.length === 0) return;
@@ -196,6 +199,7 @@ export class Panel implements vscode.WebviewViewProvider {
       durations: this.#chat.durations,
       hasDiff: (name) => ownTool(name)?.preview !== undefined,
       runsCommands: (name) => ownTool(name)?.kind === "run",
+      effectsOf: (given) => this.#chat.effectsOf(given),
       cuts: this.#chat.inspected?.cuts ?? [],
       compactions: this.#chat.inspected?.compactions ?? [],
       ...(view.lastEnd !== undefined && { lastEnd: view.lastEnd }),

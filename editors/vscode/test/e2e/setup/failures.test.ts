@@ -25,6 +25,25 @@ process.stdin.on("data", (more) => {
 process.stdin.on("end", () => process.exit(0));
 `;
 
+/** Runs the sidecar, whose answers wait from the first `session/open` on until the file `held` is gone. */
+const slowToOpen = (binary: string, held: string): string => `#!/usr/bin/env node
+const { spawn } = require("node:child_process");
+const { existsSync } = require("node:fs");
+const sidecar = spawn(${JSON.stringify(binary)}, process.argv.slice(2), { stdio: ["pipe", "pipe", "inherit"] });
+const answers = [];
+let opens = false;
+process.stdin.on("data", (chunk) => {
+  opens ||= chunk.includes("session/open");
+  sidecar.stdin.write(chunk);
+});
+process.stdin.on("end", () => sidecar.stdin.end());
+sidecar.stdout.on("data", (chunk) => answers.push(chunk));
+setInterval(() => {
+  if (!opens || !existsSync(${JSON.stringify(held)})) for (const chunk of answers.splice(0)) process.stdout.write(chunk);
+}, 10);
+sidecar.on("exit", (code) => process.exit(code ?? 1));
+`;
+
 test("a program that is missing, not executable or too old; then the right one", async () => {
   using probe = new Probe({ answers: [{ say: "Here I am." }] });
   await using editor = await Editor.start({
@@ -97,6 +116,26 @@ test("the sidecar is killed in the middle of an answer", async () => {
   await editor.shoot("failures-5-again");
   await editor.down();
   await until(() => editor.sidecars().length === 0, "none is left when the editor has ended");
+});
+
+test("a prompt stays while its session is opened again, and is sent once", async () => {
+  using probe = new Probe({ answers: [{ say: "The first answer." }, { say: "After the restart." }] });
+  await using editor = await Editor.start({ extensions: PACKAGES, settings: SCRIPTED, environment: { PROBE: probe.folder } });
+  const panel = await Panel.open(editor);
+  await panel.ask("First?");
+  await panel.answer("The first answer.").waitFor();
+  await panel.prompt.fill("Not sent yet");
+  probe.hold("opening");
+  const slow = join(editor.root, "slow");
+  writeFileSync(slow, slowToOpen(process.env["THREADHOLD_BIN"] ?? "", join(probe.folder, "opening")), { mode: 0o755 });
+  editor.settings({ ...SCRIPTED, "threadhold.binary": slow });
+  await panel.answer("The first answer.").waitFor({ state: "detached" });
+  await until(async () => !(await panel.prompt.isDisabled()), "it can be asked");
+  assert.equal(await panel.prompt.inputValue(), "Not sent yet", "nothing replaces what was typed");
+  await panel.prompt.press("Enter");
+  probe.release("opening");
+  await panel.answer("After the restart.").waitFor();
+  assert.equal(await panel.prompt.inputValue(), "", "what was sent does not come back");
 });
 
 test("no model, and a model that fails", async () => {
