@@ -1,7 +1,7 @@
 // Failures of the sidecar: each shows a message that says what to do, and nothing is lost.
 
 import assert from "node:assert/strict";
-import { chmodSync, copyFileSync, writeFileSync } from "node:fs";
+import { chmodSync, copyFileSync, readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { test } from "node:test";
 import { Editor, until } from "../../support/editor.ts";
@@ -25,21 +25,27 @@ process.stdin.on("data", (more) => {
 process.stdin.on("end", () => process.exit(0));
 `;
 
-/** Runs the sidecar, whose answers wait from the first `session/open` on until the file `held` is gone. */
-const slowToOpen = (binary: string, held: string): string => `#!/usr/bin/env node
+/**
+ * Runs the sidecar and lists the methods that it is asked for in `methods`. Its answers wait from a `session/open` on while
+ * `opening` is there; both files are in `folder`.
+ */
+const slowToOpen = (binary: string, folder: string): string => `#!/usr/bin/env node
 const { spawn } = require("node:child_process");
-const { existsSync } = require("node:fs");
+const { appendFileSync, existsSync } = require("node:fs");
+const folder = ${JSON.stringify(folder)};
 const sidecar = spawn(${JSON.stringify(binary)}, process.argv.slice(2), { stdio: ["pipe", "pipe", "inherit"] });
 const answers = [];
 let opens = false;
 process.stdin.on("data", (chunk) => {
+  const methods = [...chunk.toString().matchAll(/"method":"([^"]+)"/g)].map(([, method]) => method + "\\n");
+  appendFileSync(folder + "/methods", methods.join(""));
   opens ||= chunk.includes("session/open");
   sidecar.stdin.write(chunk);
 });
 process.stdin.on("end", () => sidecar.stdin.end());
 sidecar.stdout.on("data", (chunk) => answers.push(chunk));
 setInterval(() => {
-  if (!opens || !existsSync(${JSON.stringify(held)})) for (const chunk of answers.splice(0)) process.stdout.write(chunk);
+  if (!opens || !existsSync(folder + "/opening")) for (const chunk of answers.splice(0)) process.stdout.write(chunk);
 }, 10);
 sidecar.on("exit", (code) => process.exit(code ?? 1));
 `;
@@ -118,21 +124,30 @@ test("the sidecar is killed in the middle of an answer", async () => {
   await until(() => editor.sidecars().length === 0, "none is left when the editor has ended");
 });
 
-test("a prompt stays while its session is opened again, and is sent once", async () => {
+test("a prompt that is sent while its session is opened again is sent once", async () => {
   using probe = new Probe({ answers: [{ say: "The first answer." }, { say: "After the restart." }] });
-  await using editor = await Editor.start({ extensions: PACKAGES, settings: SCRIPTED, environment: { PROBE: probe.folder } });
+  const slow = join(probe.folder, "slow");
+  writeFileSync(slow, slowToOpen(process.env["THREADHOLD_BIN"] ?? "", probe.folder), { mode: 0o755 });
+  const asked = (method: string): number =>
+    readFileSync(join(probe.folder, "methods"), "utf8").split("\n").filter((line) => line === method).length;
+  await using editor = await Editor.start({
+    extensions: PACKAGES,
+    settings: { ...SCRIPTED, "threadhold.binary": slow },
+    environment: { PROBE: probe.folder },
+  });
   const panel = await Panel.open(editor);
   await panel.ask("First?");
   await panel.answer("The first answer.").waitFor();
   await panel.prompt.fill("Not sent yet");
+  await until(() => asked("draft/set") > 0, "what is typed is stored");
+  const before = asked("session/open");
   probe.hold("opening");
-  const slow = join(editor.root, "slow");
-  writeFileSync(slow, slowToOpen(process.env["THREADHOLD_BIN"] ?? "", join(probe.folder, "opening")), { mode: 0o755 });
-  editor.settings({ ...SCRIPTED, "threadhold.binary": slow });
-  await panel.answer("The first answer.").waitFor({ state: "detached" });
+  await editor.command("threadhold: Restart Sidecar");
+  await until(() => asked("session/open") > before, "the session is being opened again");
   await until(async () => !(await panel.prompt.isDisabled()), "it can be asked");
-  assert.equal(await panel.prompt.inputValue(), "Not sent yet", "nothing replaces what was typed");
+  assert.equal(await panel.prompt.inputValue(), "Not sent yet");
   await panel.prompt.press("Enter");
+  await until(async () => (await panel.prompt.inputValue()) === "", "it is sent");
   probe.release("opening");
   await panel.answer("After the restart.").waitFor();
   assert.equal(await panel.prompt.inputValue(), "", "what was sent does not come back");
