@@ -288,6 +288,7 @@ impl Router {
 
     /// Applies a named folder's settings, and looks for its tasks from now on.
     fn enter_folder(&mut self, folder: &str) {
+        self.stores.know(folder);
         if self.tasks.serve(folder) {
             self.follows.start_looking();
         }

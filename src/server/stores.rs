@@ -5,10 +5,11 @@ use engine::id::SessionId;
 use protocol::error::{ErrorData, ProtocolError, StorageCause};
 use protocol::server::{StorageBackend, StorageOptions};
 use protocol::settings::Synchronous as Asked;
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::path::PathBuf;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex};
+use store::Workspaces;
 use store::error::StoreError;
 use store::place::{InMemory, Options, Synchronous, data_folder, is_store};
 use store::sqlite::Opener;
@@ -27,6 +28,8 @@ pub(in crate::server) struct Stores {
     opened: Option<String>,
     /// Stores of the sessions that were opened here, kept after their end.
     had: BTreeMap<SessionId, String>,
+    /// The folders that the client named.
+    known: BTreeSet<String>,
 }
 
 impl Stores {
@@ -55,6 +58,21 @@ impl Stores {
     pub fn enter(&mut self, folder: &str) {
         if self.opened.is_none() && !folder.is_empty() {
             self.opened = Some(folder.to_owned());
+        }
+    }
+
+    /// Notes that the client named a folder: from now on, requests may mean its sessions without naming it.
+    pub fn know(&mut self, folder: &str) {
+        if !folder.is_empty() {
+            self.known.insert(folder.to_owned());
+        }
+    }
+
+    /// The folders whose sessions a request may mean that names this one, or none.
+    pub fn meant(&self, named: Option<&str>) -> Workspaces {
+        match named {
+            Some(named) => Workspaces::Named(named.to_owned()),
+            None => Workspaces::Known(self.known.clone()),
         }
     }
 

@@ -18,6 +18,7 @@ mod ends;
 mod failures;
 mod fixtures;
 mod fold;
+mod folders;
 mod follow;
 mod frames;
 mod ground;

@@ -28,6 +28,7 @@ use follow::{FollowState, Mark};
 use list::{ListQuery, Page, RevisionPage};
 use session::part::Claims;
 use session::stored::{Always, Part, Rest, Stored, Write};
+use std::collections::BTreeSet;
 use std::fmt;
 use std::path::PathBuf;
 use std::sync::Arc;
@@ -365,7 +366,26 @@ fn patch(
     Ok(())
 }
 
-/// Fails if a session belongs to another workspace than the one that is named, if one is. An unknown session belongs to
+/// The workspaces whose sessions a request may mean.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Workspaces {
+    /// The workspace that the request names.
+    Named(String),
+    /// The workspaces that the client named before, as the request names none. Empty for a client that works with all.
+    Known(BTreeSet<String>),
+}
+
+impl Workspaces {
+    fn has(&self, workspace: &str) -> bool {
+        match self {
+            Self::Named(named) => named == workspace,
+            // A damaged row names none, and belongs to whoever finds it.
+            Self::Known(known) => known.is_empty() || workspace.is_empty() || known.contains(workspace),
+        }
+    }
+}
+
+/// Fails if a session belongs to another workspace than those that a request may mean. An unknown session belongs to
 /// none.
 ///
 /// # Errors
@@ -373,10 +393,10 @@ fn patch(
 pub fn of_workspace(
     store: &mut dyn Store,
     session: &SessionId,
-    named: Option<&str>,
+    meant: &Workspaces,
 ) -> Result<(), StoreError> {
-    match named {
-        Some(named) if store.workspace(session)?.is_some_and(|workspace| workspace != named) => {
+    match store.workspace(session)? {
+        Some(workspace) if !meant.has(&workspace) => {
             Err(StoreError::OtherWorkspace { session: session.clone() })
         }
         _ => Ok(()),

@@ -2,6 +2,7 @@
 
 use super::loading::Loaded;
 use super::part::RestLoaded;
+use crate::server::services::loops::Start;
 use engine::id::{CallId, SessionId};
 use engine::search::SearchPage;
 use session::effect::InvokeTool;
@@ -30,6 +31,8 @@ pub(in crate::server) enum HostEventKind {
     Deleted(Box<DeletionOutcome>),
     /// The store loaded a revision of it, which this command restores.
     RevisionLoaded(ReplyTo, Box<Command>),
+    /// It is a session of the folder of this loop, which is to report to it.
+    ParentFound(ReplyTo, Box<Start>),
     /// The store searched it for a client.
     Searched(ReplyTo, Result<SearchPage, StoreError>),
     /// The store searched it for a call of a tool of ours.

@@ -9,7 +9,7 @@ use serde_json::Value;
 use session::part::Claims;
 use session::stored::{Always, Carried, Head, Origin, Part, Prefix, Stored};
 use store::error::StoreError;
-use store::{Fence, Store};
+use store::{Fence, Store, Workspaces};
 
 /// Most memories of a folder that a session knows: more would never fit into a prompt.
 const KNOWN: usize = 1000;
@@ -52,20 +52,42 @@ pub(in crate::server) struct Shared {
     pub memories: Vec<Memory>,
 }
 
+/// The session that a request means.
+pub(in crate::server) struct Asked {
+    /// The folders that it may belong to.
+    pub meant: Workspaces,
+    /// The session to create if it does not exist.
+    pub new: Created,
+    /// The newest messages that suffice, with the claims to check; `None` for the whole session.
+    pub wanted: Option<(u32, Claims)>,
+}
+
+/// A session that does not exist yet.
+pub(in crate::server) struct Created {
+    /// Its folder.
+    pub folder: String,
+    /// The scope that it shares, if it has none of its own.
+    pub work_scope: Option<String>,
+    /// The session that it reports to.
+    pub parent: Option<SessionId>,
+}
+
 /// Acquires a session, or takes it over, and loads it with its shared values; only a part if that suffices
-/// for `wanted`. `named` is the folder whose session is meant, if one is; `new` is the folder and scope of a session
-/// that does not exist.
+/// for `wanted`.
 pub(in crate::server) fn load(
     store: &mut dyn Store,
     id: &SessionId,
     since: Time,
     takes_over: bool,
-    named: Option<&str>,
-    new: (String, Option<String>),
-    wanted: Option<(u32, Claims)>,
+    Asked { meant, new, wanted }: Asked,
 ) -> Result<Loaded, StoreError> {
     // Before the lease: a session of another folder is neither acquired nor taken from its holder.
-    store::of_workspace(store, id, named)?;
+    store::of_workspace(store, id, &meant)?;
+    let Created { folder, work_scope, parent } = new;
+    if let Some(parent) = parent {
+        // It reports to its parent, and has its todos and approvals.
+        store::of_workspace(store, &parent, &Workspaces::Named(folder.clone()))?;
+    }
     let fence = if takes_over { store.take_over(id, since) } else { store.acquire(id, since) }?;
     let read = |store: &mut dyn Store| {
         let stored = match wanted {
@@ -78,7 +100,7 @@ pub(in crate::server) fn load(
         };
         let (workspace, scope) = match stored.as_ref().map(Kept::head) {
             Some(head) => (head.workspace.clone(), head.work_scope.clone()),
-            None => new,
+            None => (folder, work_scope),
         };
         let scope = scope.unwrap_or_else(|| Head::own_scope(id));
         let shared = Shared {

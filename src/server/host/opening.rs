@@ -1,7 +1,7 @@
 //! A session being opened: a store was asked for it, and requests for it wait in order.
 
 use super::event::{HostEvent, HostEventKind};
-use super::loading::load;
+use super::loading::{Asked, Created, load};
 use crate::server::clock::now;
 use crate::server::host::queued::{New, Opens, Queued};
 use crate::server::mailbox::Mailbox;
@@ -101,12 +101,16 @@ impl Opening {
         let store = stores.of(Some(&name))?;
         let (asked, session, since) = (id.clone(), id.clone(), now());
         let wanted = self.wanted().filter(|_| !is_whole);
-        let scope = self.opens().next().and_then(|opens| opens.new.work_scope.clone());
-        let named = self.folder().map(str::to_owned);
-        let new = (named.clone().unwrap_or_else(|| stores.home().to_owned()), scope);
+        let opens = self.opens().next().map(|opens| &opens.new);
+        let new = Created {
+            folder: self.folder().unwrap_or(stores.home()).to_owned(),
+            work_scope: opens.and_then(|new| new.work_scope.clone()),
+            parent: opens.and_then(|new| new.parent.clone()),
+        };
+        let about = Asked { meant: stores.meant(self.folder()), new, wanted };
         let takes_over = self.takes_over();
         store.submit(
-            move |store| load(store, &asked, since, takes_over, named.as_deref(), new, wanted),
+            move |store| load(store, &asked, since, takes_over, about),
             move |loaded| mailbox.send(HostEvent { session, what: HostEventKind::Loaded(Box::new(loaded)) }),
         );
         self.store = Some(store);

@@ -70,9 +70,7 @@ impl RequestHandler<'_> {
             Ask::Looping(Looping::Start(params)) => {
                 let home = self.router.stores.home().to_owned();
                 let start = Start::read(params, |given| self.checked(to, given, &home))?;
-                self.router.answer(to, to_value(&start.answer()));
-                let steps = self.router.loops.start(start);
-                self.router.run_loop(steps);
+                return self.start_loop(to, start);
             }
             Ask::Looping(Looping::Stop(params)) => {
                 let steps = self.router.loops.stop(params.loop_id)?;
@@ -211,6 +209,9 @@ impl RequestHandler<'_> {
     fn list(&mut self, to: ReplyTo, params: &SessionListParams) -> Result<(), ProtocolError> {
         let query = requests::session::list(params)?;
         let folder = query.workspace.clone();
+        if let Some(folder) = &folder {
+            self.router.stores.know(folder);
+        }
         let store = self.router.stores.of(folder.as_deref())?;
         let pending = self.router.replies.pending(to, &self.router.hosts);
         store.submit(

@@ -112,7 +112,7 @@ impl Router {
             }
             Queued::Delete(to) => match host.begin_delete(to) {
                 Some(store) => {
-                    delete::submit(&mut self.replies, &self.hosts, id, to, &store, VecDeque::new());
+                    delete::submit(&mut self.replies, &self.hosts, id, to, (&store, None), VecDeque::new());
                 }
                 // The session exists for one answer only, and no store has it.
                 None => self.answer(to, Err(delete::nothing(id))),
@@ -345,6 +345,7 @@ impl Router {
             HostEventKind::Committed(done) => self.committed(&id, done),
             HostEventKind::Deleted(gone) => self.deleted(&id, *gone),
             HostEventKind::RevisionLoaded(to, command) => self.hand(&id, Queued::Command(to, command)),
+            HostEventKind::ParentFound(to, start) => self.requests().begin_loop(to, *start),
             HostEventKind::Confirmed(confirmed) => self.confirmed(&id, *confirmed),
             HostEventKind::Ran(call, outcome) => self.run_input(&id, Input::ToolDone(call, outcome)),
             HostEventKind::SearchedForTool(call, Ok(found)) => self.run_tool(&id, &call, Some(&found)),

@@ -90,6 +90,11 @@ impl Start {
         Ok(Self { loop_id, running })
     }
 
+    /// The folder of the loop, and the session that it reports to.
+    pub fn place(&self) -> (String, Option<SessionId>) {
+        (self.running.folder.clone(), self.running.parent.clone())
+    }
+
     /// The result for the client.
     pub fn answer(&self) -> LoopStartResult {
         LoopStartResult { loop_id: self.loop_id.clone(), work_scope: self.running.work_scope.clone() }

@@ -4,7 +4,7 @@
 
 #![allow(clippy::print_stdout, reason = "the seed is printed")]
 
-mod given;
+pub mod given;
 
 use super::client::{Client, Start, Wire};
 use super::ground::{Folder, SUMMARY, calls, said, stream, words};

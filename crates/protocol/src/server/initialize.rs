@@ -35,7 +35,9 @@ pub struct StorageOptions {
     /// Kind of store. Default: `sqlite`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub backend: Option<StorageBackend>,
-    /// Folder of one store for all workspaces. Default: a store for each workspace in the platform's data folder.
+    /// Folder of one store for all workspaces. A session's id is unique in it: a request reaches sessions of the folder
+    /// that it names, otherwise those of the folders that the client named before. Default: a store for each workspace in
+    /// the platform's data folder.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub path: Option<String>,
     /// URL of a database server. Ignored in this version.

@@ -15,9 +15,9 @@ use protocol::edit::{SessionHistoryParams, SessionRestoreParams};
 use protocol::error::ProtocolError;
 use protocol::session::SessionMessagesParams;
 use serde_json::Value;
-use store::Store;
 use store::error::StoreError;
 use store::worker::Handle;
+use store::{Store, Workspaces};
 
 impl RequestHandler<'_> {
     /// Returns a page of a session's messages.
@@ -54,11 +54,12 @@ impl RequestHandler<'_> {
         answer: fn(&SessionId, T) -> Result<Value, ProtocolError>,
     ) -> Result<(), ProtocolError> {
         let folder = folder.map(given_folder).transpose()?;
+        let meant = self.meant(&id, folder.as_deref());
         let store = self.store_of(&id, folder.as_deref())?;
         let pending = self.router.replies.pending(to, &self.router.hosts);
         store.submit(
             move |store| {
-                store::of_workspace(store, &id, folder.as_deref())?;
+                store::of_workspace(store, &id, &meant)?;
                 Ok((read(store, &id)?, id))
             },
             move |done| {
@@ -72,10 +73,13 @@ impl RequestHandler<'_> {
     /// Loads a revision of an open session, behind all writes on their way; the session then restores it.
     pub(super) fn revert(&mut self, to: ReplyTo, params: SessionRestoreParams) -> Result<(), ProtocolError> {
         let (id, revision) = (given_id(&params.session_id)?, given_id(&params.revision_id)?);
-        let store = self.store_of(&id, None)?;
+        let (store, meant, of) = (self.store_of(&id, None)?, self.meant(&id, None), id.clone());
         let pending = self.router.replies.pending(to, &self.router.hosts);
         store.submit(
-            move |store| Ok((store.load(&revision)?, revision)),
+            move |store| {
+                store::of_workspace(store, &of, &meant)?;
+                Ok((store.load(&revision)?, revision))
+            },
             move |done| {
                 let is_its = |Head { origin, parent, .. }: &Head| {
                     *origin == Origin::Revision && parent.as_ref() == Some(&id)
@@ -101,6 +105,12 @@ impl RequestHandler<'_> {
             },
         );
         Ok(())
+    }
+
+    /// The folders that a request about this session may mean; any folder for one that is open here.
+    fn meant(&self, id: &SessionId, named: Option<&str>) -> Workspaces {
+        let open = self.router.sessions.folder(id);
+        self.router.stores.meant(named.or(open))
     }
 
     /// The store of a session, open or not, in this folder if one is named.
