@@ -113,8 +113,11 @@ impl Layers {
         in_force = in_force.under(Layer::of(&shown(effective)).unwrap_or_default());
         let usual = Layer::of(&shown(&Effective::default())).unwrap_or_default();
         let each = in_force.values.into_iter().map(|(name, held)| {
-            let set =
-                layers.iter().rev().find_map(|(source, layer)| Some((*source, layer.values.get(&name)?)));
+            let of = |name: &str| {
+                layers.iter().rev().find_map(|(source, layer)| Some((*source, layer.values.get(name)?)))
+            };
+            // Follows the limit unless it is set itself.
+            let set = of(&name).or_else(|| of("roundLimit").filter(|_| name == "iterationBudget"));
             let is_usual = usual.values.get(&name).is_some_and(|usual| usual.value == held.value);
             // Set by no layer and not built in: it must come from the policy.
             let nobody = if is_usual { SettingSource::BuiltIn } else { SettingSource::Policy };

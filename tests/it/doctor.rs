@@ -9,7 +9,7 @@ use std::process::Command;
 use std::sync::Arc;
 use store::Store;
 use store::sqlite::SqliteStore;
-use store::testing::{Folder, head, message, session, step, user};
+use store::testing::{Folder, head, keep, message, session, step, user};
 
 /// A folder with a closed store of two sessions.
 fn filled() -> Folder {
@@ -46,7 +46,10 @@ fn intact_store_has_no_findings() {
     for repair in [false, true] {
         let (code, said) = doctor(&folder, repair);
         assert_eq!(code, Some(0), "{said}");
-        assert!(said.contains("2 sessions, 402 messages") && said.contains("no problems found"), "{said}");
+        assert!(
+            said.contains("2 sessions, 402 messages; 0 revisions") && said.contains("no problems found"),
+            "{said}"
+        );
     }
     assert_eq!(fs::read(folder.file()).unwrap(), before);
     assert_eq!(copies(&folder), 0);
@@ -193,7 +196,10 @@ fn store_without_its_marks_is_recognized_by_its_tables() {
         assert!(SqliteStore::open(folder.options()).is_err(), "{lost}");
         let (code, said) = doctor(&folder, false);
         assert!(code == Some(1) && said.contains("does not say that it is a store"), "{lost}: {said}");
-        assert!(said.contains("2 sessions, 402 messages") && copies(&folder) == 0, "{lost}: {said}");
+        assert!(
+            said.contains("2 sessions, 402 messages; 0 revisions") && copies(&folder) == 0,
+            "{lost}: {said}"
+        );
         let (code, said) = doctor(&folder, true);
         assert!(code == Some(0) && said.contains("was repaired"), "{lost}: {said}");
         assert_eq!(folder.open().load(&session("s")).unwrap(), whole, "{lost}");
@@ -255,4 +261,60 @@ fn session_files_are_checked_and_a_wrong_id_is_repaired() {
             "{said}"
         );
     }
+}
+
+/// A revision cannot be deleted by itself over the wire, nor can what is left of a session without its row.
+#[test]
+fn damaged_revision_or_session_is_dropped_after_a_copy() {
+    let drop_it = |folder: &Folder, id: &str| {
+        let mut command = Command::new(env!("CARGO_BIN_EXE_threadhold"));
+        command.arg("doctor").arg("--storage").arg(&folder.0).args(["--drop", id]);
+        let output = command.output().expect("the binary starts");
+        let said = String::from_utf8_lossy(&output.stdout) + String::from_utf8_lossy(&output.stderr);
+        (output.status.code(), said.into_owned())
+    };
+    for (sql, id, left) in [
+        ("UPDATE chat_messages SET tokens = 5000 WHERE session = 'r' AND ord = 3", "r", vec!["s", "t"]),
+        ("UPDATE chat_messages SET tokens = 5000 WHERE session = 's' AND ord = 3", "s", vec!["t"]),
+        ("DELETE FROM chat_sessions WHERE id = 't'", "t", vec!["s", "r"]),
+    ] {
+        let folder = filled();
+        let mut store = folder.open();
+        let fence = store.acquire(&session("s"), Time(1)).unwrap();
+        store.commit(&session("s"), fence, &[keep("r")]).unwrap();
+        let other = Connection::open(folder.file()).unwrap();
+        other.pragma_update(None, "foreign_keys", false).unwrap();
+        other.execute_batch(sql).unwrap();
+        drop(other);
+        let (code, said) = drop_it(&folder, id);
+        assert!(code == Some(2) && said.contains("open in another process"), "{sql}: {said}");
+        store.close().unwrap();
+        let (code, said) = doctor(&folder, false);
+        assert!(code == Some(1) && said.contains(&format!("--drop {id} ")), "{sql}: {said}");
+        for whole in left.iter().chain(&["nobody"]) {
+            let (code, said) = drop_it(&folder, whole);
+            assert!(code == Some(2) && said.contains("nothing was deleted"), "{sql}: {said}");
+        }
+        assert_eq!(copies(&folder), 0, "{sql}");
+        let (code, said) = drop_it(&folder, id);
+        assert!(code == Some(0) && said.contains("no problems found"), "{sql}: {said}");
+        assert!(copies(&folder) > 0, "{sql}");
+        let mut store = folder.open();
+        assert_eq!(store.load(&session(id)), Ok(None), "{sql}");
+        for id in left {
+            let stored = store.load(&session(id)).unwrap().unwrap();
+            assert_eq!((stored.messages.len(), stored.unreadable.len()), (201, 0), "{sql}: {id}");
+        }
+    }
+}
+
+#[test]
+fn revisions_are_no_sessions() {
+    let folder = filled();
+    let mut store = folder.open();
+    let fence = store.acquire(&session("s"), Time(1)).unwrap();
+    store.commit(&session("s"), fence, &[keep("r")]).unwrap();
+    store.close().unwrap();
+    let (code, said) = doctor(&folder, false);
+    assert!(code == Some(0) && said.contains("2 sessions, 603 messages; 1 revisions"), "{said}");
 }

@@ -298,7 +298,8 @@ settings! {
         toolkit_hints: String;
         /// Section of the system text: the project in progress.
         project: String;
-        /// `true` adds a section to the system text with the number of rounds that a turn may have. Default: false.
+        /// Section of the system text with the number of rounds that a turn may have: `true` always, `false` never. By
+        /// default it is written once `roundLimit` is set, and says the limit in force at each turn.
         iteration_budget: bool;
         /// Moment at which texts read from elsewhere enter prompts. Default: `frozen`.
         system_prompt: SystemPrompt;

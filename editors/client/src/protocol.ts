@@ -3090,7 +3090,7 @@ export type SessionEvent = {
 export interface SessionExportParams {
   /** Id of the session. */
   sessionId: string;
-  /** Format of the export. */
+  /** Format of the export. An unknown one is the error `UnsupportedFormat`. */
   format: ExportFormat;
 }
 
@@ -3582,8 +3582,8 @@ export interface Settings {
   /** Section of the system text: the project in progress. */
   project?: string;
   /**
-   * `true` adds a section to the system text with the number of rounds that a turn may have. Default:
-   * false.
+   * Section of the system text with the number of rounds that a turn may have: `true` always, `false`
+   * never. By default it is written once `roundLimit` is set, and says the limit in force at each turn.
    */
   iterationBudget?: boolean;
   /** Moment at which texts read from elsewhere enter prompts. Default: `frozen`. */
@@ -3839,8 +3839,9 @@ export interface StorageOptions {
   /** Kind of store. Default: `sqlite`. */
   backend?: StorageBackend;
   /**
-   * Folder of one store for all workspaces. Default: a store for each workspace in the platform's data
-   * folder.
+   * Folder of one store for all workspaces. A session's id is unique in it: a request reaches sessions of
+   * the folder that it names, otherwise those of the folders that the client named before. Default: a store
+   * for each workspace in the platform's data folder.
    */
   path?: string;
   /** URL of a database server. Ignored in this version. */

@@ -64,7 +64,8 @@ impl RequestHandler<'_> {
             }
             Ask::Transfer(Transfer::Import(params)) => return self.import(to, params),
             Ask::Transfer(Transfer::Export(params)) => {
-                self.router.hand(&given_id(&params.session_id)?, Queued::Export(to, params.format));
+                let format = transfer::export_format(params.format)?;
+                self.router.hand(&given_id(&params.session_id)?, Queued::Export(to, format));
             }
             Ask::Transfer(Transfer::Trajectories(params)) => return self.list_trajectories(to, params),
             Ask::Looping(Looping::Start(params)) => {

@@ -10,7 +10,9 @@ use engine::message::{Body, REPAIRED_CALL};
 use import::trajectory::{self, Trajectory};
 use import::{self, Entry, Format, Import, ImportError, detect, export_jsonl, export_markdown};
 use protocol::error::{ErrorData, ProtocolError};
-use protocol::transfer::{ExportFormat, SessionExportResult, SessionImportParams, TrajectoryListResult};
+use protocol::transfer::{
+    ExportFormat, GivenFormat, SessionExportResult, SessionImportParams, TrajectoryListResult,
+};
 use serde_json::Value;
 use session::Session;
 use session::effect::Diagnostic;
@@ -198,6 +200,20 @@ pub(in crate::server) fn page(
     ids.truncate(limit);
     let found = ids.iter().filter_map(|id| Some(summary(workspace, id, &Found::of(id, folder.read(id))?)));
     Ok(TrajectoryListResult { trajectories: found.collect(), next_cursor })
+}
+
+/// The format that a client named.
+pub(in crate::server) fn export_format(given: GivenFormat) -> Result<ExportFormat, ProtocolError> {
+    match given {
+        GivenFormat::Known(format) => Ok(format),
+        GivenFormat::Unknown(format) => {
+            let known = ExportFormat::NAMES;
+            let message =
+                format!("unknown export format {format:?}; known: {}; nothing was done", known.join(", "));
+            let known = known.map(str::to_owned).to_vec();
+            Err(ProtocolError::new(ErrorData::UnsupportedFormat { format, known }, message))
+        }
+    }
 }
 
 /// Prepares an export. The text is made on another thread: messages are shared, not copied.

@@ -64,7 +64,9 @@ pub(super) fn validated(
         tool_rules: non_empty(&settings.tool_rules),
         toolkit_hints: non_empty(&settings.toolkit_hints),
         project: non_empty(&settings.project),
-        iteration_budget: (settings.iteration_budget == Some(true)).then_some(effective.round_limit),
+        // Written for a limit that somebody set: nobody needs to hear of the built-in one.
+        iteration_budget: (settings.iteration_budget.unwrap_or(settings.round_limit.is_some()))
+            .then_some(effective.round_limit),
         ..SystemText::default()
     };
     effective.memory = memory(settings)?;

@@ -8,7 +8,7 @@ use crate::server::given::own_settings;
 use crate::server::settings::{Layers, shown};
 use engine::compact::metadata::Persisted;
 use engine::compact::record::Compaction;
-use engine::compact::restore::Verdict;
+use engine::compact::restore::{Restored, Verdict};
 use engine::id::{CallId, SessionId};
 use engine::prompt::pins::Pin;
 use engine::search::{Hit, SearchPage};
@@ -75,6 +75,16 @@ pub(in crate::server) enum Form {
     Edit,
 }
 
+impl Form {
+    /// The form of an import, with what became of the source's summaries.
+    fn with(mut self, summaries: Vec<Restored>) -> Self {
+        if let Self::Import { diagnostics, .. } = &mut self {
+            diagnostics.extend(session::diagnostics(&Report { summaries, ..Report::default() }));
+        }
+        self
+    }
+}
+
 /// Converts an answer to a result or an error. `is_kept` is `true` if the session is stored.
 pub(in crate::server) fn answer(
     session: &Session,
@@ -100,6 +110,7 @@ pub(in crate::server) fn answer(
             to_value(&SessionSubscribeResult { events: Some(events), snapshot: None })
         }
         Answer::Accepted(accepted) => accepted_as(session, form, accepted),
+        Answer::Imported(summaries) => accepted_as(session, form.with(summaries), Accepted::default()),
         Answer::Dequeued(gone) => to_value(&QueueRemoveResult { removed: queue(&gone) }),
         Answer::TurnCancelled(turn, gone) => to_value(&TurnCancelResult {
             turn_id: turn.map(|turn| turn.as_str().to_owned()),

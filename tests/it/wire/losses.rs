@@ -1,6 +1,7 @@
 //! The loss ledger over the wire: each cut of each prompt names a reference for `context/recall`, which
 //! returns the original text byte for byte at any time.
 
+use super::editor_driven::long_turn;
 use super::script::{Editor, Folder, calls, says};
 use engine::text::sha256_hex;
 use serde_json::{Value, json};
@@ -188,4 +189,42 @@ fn shortened_result_says_how_to_recall_the_rest() {
         assert!(all.contains("bytes not shown"), "nothing was shortened");
         assert_eq!(all.contains("they can be recalled as"), names);
     }
+}
+
+/// A summary that is not in force leaves all its messages in the prompt: whoever imports it must know why.
+#[test]
+fn import_reports_summaries_that_it_could_not_restore() {
+    let folder = Folder::new("losses-import");
+    let mut editor = Editor::start(&folder, Value::Null);
+    long_turn(&mut editor);
+    let exported = editor.call("session/export", json!({ "sessionId": "e", "format": "jsonl" }));
+    let data = exported["data"].as_str().expect("lines");
+    let own = |value: Value| {
+        let lines = data.lines().map(|line| {
+            let mut line: Value = serde_json::from_str(line).expect("JSON");
+            if line.get("threadhold").is_some() {
+                line["threadhold"] = value.clone();
+            }
+            line.to_string()
+        });
+        lines.collect::<Vec<_>>().join("\n")
+    };
+    let changed = data.replacen("The file of c1 goes on", "The other file goes on", 1);
+    assert_ne!(changed, data);
+    for (to, data, kinds) in [
+        ("x", data.to_owned(), [""; 0].as_slice()),
+        ("y", own(json!("{")), &["failedSummary"]),
+        // It depends on where the summary stands whether the changed message is its anchor.
+        ("z", changed, &["staleSummary", "orphanSummary"]),
+    ] {
+        let import = json!({ "workspaceFolder": "/code/parser", "sessionId": to, "data": data });
+        let imported = editor.call("session/import", import);
+        let told = imported.get("diagnostics").and_then(Value::as_array).into_iter().flatten();
+        let told: Vec<&str> = told.filter_map(|diagnostic| diagnostic["kind"].as_str()).collect();
+        let is_expected = told.iter().all(|kind| kinds.contains(kind)) && told.is_empty() == kinds.is_empty();
+        assert!(is_expected, "{to}: {imported}");
+    }
+    let error = editor.refused("session/export", json!({ "sessionId": "e", "format": "pdf" }));
+    let known = json!(["jsonl", "trajectory", "markdown"]);
+    assert_eq!(error["data"], json!({ "kind": "UnsupportedFormat", "format": "pdf", "known": known }));
 }

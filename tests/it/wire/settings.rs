@@ -171,6 +171,37 @@ fn sections_of_the_system_text_are_settings() {
     }
 }
 
+/// The section is there while somebody sets a limit, and says the one in force.
+#[test]
+fn iteration_budget_follows_the_limit_of_each_turn() {
+    let ground = Workspace::new("settings-budget");
+    let mut client = ground.start().start();
+    client.initialize(ground.hello(json!({})));
+    ground.open(&mut client, "s", json!({}));
+    let said = |client: &mut Client| {
+        let rendered =
+            client.call("prompt/render", json!({ "sessionId": "s", "input": { "content": "Go." } }));
+        let messages = rendered.expect("it is rendered")["messages"].to_string();
+        let at = messages.find("A turn has at most ").map(|at| at + "A turn has at most ".len());
+        at.map(|at| messages[at..].split(' ').next().unwrap_or_default().to_owned())
+    };
+    assert_eq!(said(&mut client), None);
+    for (given, limit, expected) in [
+        (json!({ "roundLimit": 9 }), 9, Some("9")),
+        (json!({ "roundLimit": 5 }), 5, Some("5")),
+        (json!({ "iterationBudget": false, "roundLimit": 6 }), 6, None),
+        (json!({}), 64, None),
+    ] {
+        let settings = json!({ "settings": { "threadhold": given } });
+        client.notify("workspace/didChangeConfiguration", settings);
+        wait_round_limit(&mut client, limit);
+        assert_eq!(said(&mut client).as_deref(), expected, "{given}");
+        let source = in_force(&mut client, "s", "iterationBudget")["source"].take();
+        let set = given.as_object().is_some_and(|given| !given.is_empty());
+        assert_eq!(source, if set { "didChangeConfiguration" } else { "builtIn" }, "{given}");
+    }
+}
+
 fn wait_round_limit(client: &mut Client, limit: u64) {
     client.wait_notification(&format!("a round limit of {limit}"), |frame| {
         frame["params"]["type"] == "threadUpdated" && frame["params"]["settings"]["roundLimit"] == limit

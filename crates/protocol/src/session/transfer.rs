@@ -60,14 +60,30 @@ pub enum ExportFormat {
     Markdown,
 }
 
+impl ExportFormat {
+    /// The names of all formats.
+    pub const NAMES: [&str; 3] = ["jsonl", "trajectory", "markdown"];
+}
+
 /// Parameters of `session/export`.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct SessionExportParams {
     /// Id of the session.
     pub session_id: String,
-    /// Format of the export.
-    pub format: ExportFormat,
+    /// Format of the export. An unknown one is the error `UnsupportedFormat`.
+    #[schemars(with = "ExportFormat")]
+    pub format: GivenFormat,
+}
+
+/// A format as a client names it.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(untagged)]
+pub enum GivenFormat {
+    /// A known format.
+    Known(ExportFormat),
+    /// The name of an unknown one.
+    Unknown(String),
 }
 
 /// Result of `session/export`.

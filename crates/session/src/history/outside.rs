@@ -9,6 +9,7 @@ use crate::title::name_after_taken;
 use crate::values::input::{Restore, TakeIn, Taken};
 use crate::values::refusal::Refusal;
 use crate::values::stored::TitleFrom;
+use engine::compact::restore::Restored;
 use engine::id::{Ordinal, SessionId};
 use engine::message::{Body, Message};
 use engine::transcript::Transcript;
@@ -25,8 +26,9 @@ struct Difference {
     from: usize,
 }
 
-/// Imports a conversation into an empty session. Its calls are not run. The session's state must be found anew.
-pub(crate) fn restore(core: &mut Core<'_>, restore: Restore) -> Result<(), Refusal> {
+/// Imports a conversation into an empty session, and returns what became of its summaries. Its calls are not run. The
+/// session's state must be found anew.
+pub(crate) fn restore(core: &mut Core<'_>, restore: Restore) -> Result<Vec<Restored>, Refusal> {
     if !core.transcript().messages().is_empty() {
         return Err(Refusal::NotEmpty);
     }
@@ -38,9 +40,9 @@ pub(crate) fn restore(core: &mut Core<'_>, restore: Restore) -> Result<(), Refus
     end_running(core);
     let last = core.last_turn();
     let summaries: Vec<_> = restore.summaries.into_iter().map(|summary| (last, summary)).collect();
-    bring_back(core, &summaries);
+    let restored = bring_back(core, &summaries);
     tell_taken(core);
-    Ok(())
+    Ok(restored)
 }
 
 /// Outcome of taking in an edited copy.

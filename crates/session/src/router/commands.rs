@@ -82,8 +82,8 @@ impl Step<'_> {
             Command::Revert { to, key } => self.revert(reply, *to, key),
             Command::Reset { keep_queue, key } => self.reset(reply, keep_queue, key),
             Command::Restore(given) => {
-                let restored = restore(&mut self.core, *given).map(|()| self.find_state());
-                self.core.reply(reply, restored.map(|()| Answer::Accepted(Accepted::default())));
+                let restored = restore(&mut self.core, *given).inspect(|_| self.find_state());
+                self.core.reply(reply, restored.map(Answer::Imported));
             }
             Command::TakeIn(given) => self.take_in(reply, *given),
             Command::SetDraft(draft) => {

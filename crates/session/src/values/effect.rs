@@ -148,6 +148,8 @@ pub enum Answer {
     Events(Vec<Event>),
     /// The command was accepted and is carried out or queued.
     Accepted(Accepted),
+    /// A conversation was imported; the fates of its summaries.
+    Imported(Vec<Restored>),
     /// A new chat began; the commands removed from the queue.
     Reset(Accepted, Vec<QueueItem>),
     /// The commands removed from the queue.

@@ -3,6 +3,10 @@
 //! removes what nothing refers to and rebuilds what follows from the rest. Unreadable rows stay; loading a
 //! session leaves them out.
 
+mod dropped;
+
+pub use dropped::{Dropped, drop_session};
+
 use super::columns::{MESSAGE_COLUMNS, next, place, text};
 use super::leases::is_free;
 use super::read::{self, message};
@@ -14,8 +18,8 @@ use crate::schema;
 use engine::id::SessionId;
 use engine::text::sha256_hex;
 use rusqlite::{Connection, ErrorCode, OpenFlags, Transaction, TransactionBehavior};
-use std::fs;
 use std::path::{Path, PathBuf};
+use std::{fmt, fs};
 
 /// The result of a check.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
@@ -28,8 +32,10 @@ pub struct Checked {
     pub is_older: bool,
     /// The workspaces of its sessions, which may have the sessions' own files.
     pub workspaces: Vec<String>,
-    /// The number of sessions.
+    /// The number of sessions, without revisions.
     pub sessions: u64,
+    /// The number of their revisions.
+    pub revisions: u64,
     /// The number of messages, all versions.
     pub messages: u64,
     /// The damage, in the order in which it was found.
@@ -43,6 +49,8 @@ pub struct Damage {
     pub what: String,
     /// The repair, if there is one.
     pub repair: Option<Repair>,
+    /// The session or revision that has it and can be dropped, if it is one's alone.
+    pub session: Option<SessionId>,
 }
 
 /// A repair. None removes a message that could still be read.
@@ -120,6 +128,18 @@ pub fn is_unused(options: &Options) -> Result<(), StoreError> {
 /// [`StoreError::Held`] if a process holds a session of the file; errors of [`check`] and of the file.
 pub fn repair(options: &Options) -> Result<(Checked, PathBuf), StoreError> {
     let found = check(options)?;
+    let mut repairs: Vec<Repair> = found.faults.iter().filter_map(|damage| damage.repair).collect();
+    repairs.sort();
+    repairs.dedup();
+    let ((), copy) = change(options, |tx| repairs.iter().try_for_each(|repair| repair.make(tx)))?;
+    Ok((check(options)?, copy))
+}
+
+/// Changes the file in one transaction, after a copy of it. Returns the copy's path.
+fn change<T>(
+    options: &Options,
+    work: impl FnOnce(&Transaction<'_>) -> Result<T, Fault>,
+) -> Result<(T, PathBuf), StoreError> {
     let path = options.folder.join(schema::FILE);
     let copy = schema::copy_path(&path, "repair");
     let fault = |error: rusqlite::Error| from_sqlite(&error, &path);
@@ -128,21 +148,17 @@ pub fn repair(options: &Options) -> Result<(Checked, PathBuf), StoreError> {
     let mut connection = Connection::open_with_flags(&path, flags).map_err(fault)?;
     connection.busy_timeout(options.busy_timeout).map_err(fault)?;
     connection.pragma_update(None, "secure_delete", true).map_err(fault)?;
-    let mut repairs: Vec<Repair> = found.faults.iter().filter_map(|damage| damage.repair).collect();
-    repairs.sort();
-    repairs.dedup();
-    let work = |tx: Transaction<'_>| -> Result<(), Fault> {
+    let work = |tx: Transaction<'_>| -> Result<T, Fault> {
         is_free(&tx, &Holders::Folder(options.folder.clone()))?;
         // The transaction keeps others from writing. Pages that they checkpoint meanwhile are in both copies.
         copy_bytes(&path, &copy)?;
-        repairs.iter().try_for_each(|repair| repair.make(&tx))?;
+        let done = work(&tx)?;
         tx.commit()?;
-        Ok(())
+        Ok(done)
     };
     let transaction = connection.transaction_with_behavior(TransactionBehavior::Immediate).map_err(fault)?;
-    work(transaction).map_err(|fault| fault.in_file(&path))?;
-    drop(connection);
-    Ok((check(options)?, copy))
+    let done = work(transaction).map_err(|fault| fault.in_file(&path))?;
+    Ok((done, copy))
 }
 
 /// The existing file, of a known schema; also its schema, if the file does not name it any more.
@@ -192,7 +208,7 @@ fn look(tx: &Transaction<'_>, path: &Path, lost: Option<u32>) -> Result<Checked,
     around(tx, faults, unused)?;
     around(tx, faults, contents)?;
     checked.messages = around(tx, faults, rows)?;
-    checked.sessions = around(tx, faults, sessions)?;
+    (checked.sessions, checked.revisions) = around(tx, faults, sessions)?;
     around(tx, faults, gaps)?;
     around(tx, faults, figures)?;
     Ok(checked)
@@ -215,7 +231,13 @@ fn around<T: Default>(
 
 impl Damage {
     fn new(what: impl Into<String>, repair: impl Into<Option<Repair>>) -> Self {
-        Self { what: what.into(), repair: repair.into() }
+        Self { what: what.into(), repair: repair.into(), session: None }
+    }
+
+    /// A damage of one session that no repair mends.
+    fn of(session: &str, what: impl fmt::Display) -> Self {
+        let what = format!("session {session}: {what}");
+        Self { session: Some(SessionId::new(session)), ..Self::new(what, None) }
     }
 }
 
@@ -254,8 +276,22 @@ fn references(tx: &Transaction<'_>, faults: &mut Vec<Damage>) -> Result<(), Faul
         let what = format!("{count} rows of {table} refer to missing rows of {parent}");
         faults.push(Damage::new(what, is_orphan.then_some(Repair::DropOrphans)));
     }
+    if has_words {
+        let mut statement = tx.prepare(LOST)?;
+        for lost in statement.query_map([], |row| Ok((row.get::<_, String>(0)?, row.get::<_, u64>(1)?)))? {
+            let (session, messages) = lost?;
+            faults.push(Damage::of(
+                &session,
+                format!("its own row is missing; {messages} rows of messages are left"),
+            ));
+        }
+    }
     Ok(())
 }
+
+/// Selects sessions that have messages and no row of their own.
+const LOST: &str = "SELECT session, count(*) FROM chat_messages
+     WHERE session NOT IN (SELECT id FROM chat_sessions) GROUP BY session ORDER BY session";
 
 /// The workspaces of all sessions.
 fn workspaces(tx: &Transaction<'_>, _: &mut Vec<Damage>) -> Result<Vec<String>, Fault> {
@@ -278,8 +314,7 @@ fn gaps(tx: &Transaction<'_>, faults: &mut Vec<Damage>) -> Result<(), Fault> {
     let mut lost = Vec::new();
     while let Some(row) = next(&mut rows, "messages", &mut lost)? {
         let session = text(row, 0).unwrap_or("of an unknown id");
-        let what = format!("session {session}: {} of its messages are missing", row.get::<_, i64>(1)?);
-        faults.push(Damage::new(what, None));
+        faults.push(Damage::of(session, format!("{} of its messages are missing", row.get::<_, i64>(1)?)));
     }
     Ok(())
 }
@@ -328,21 +363,20 @@ fn rows(tx: &Transaction<'_>, faults: &mut Vec<Damage>) -> Result<u64, Fault> {
         many += 1;
         if let Err(reason) = message(tx, row) {
             let session = text(row, 14).unwrap_or("of an unknown id");
-            let what = format!("session {session}: message {}: {reason}", place(row));
-            faults.push(Damage::new(what, None));
+            faults.push(Damage::of(session, format!("message {}: {reason}", place(row))));
         }
     }
     faults.extend(lost.into_iter().map(|what| Damage::new(what, None)));
     Ok(many)
 }
 
-/// Finds other unreadable rows of each session; returns the number of sessions.
-fn sessions(tx: &Transaction<'_>, faults: &mut Vec<Damage>) -> Result<u64, Fault> {
-    let mut statement = tx.prepare("SELECT id FROM chat_sessions ORDER BY id")?;
+/// Finds other unreadable rows of each session; returns the numbers of sessions and of their revisions.
+fn sessions(tx: &Transaction<'_>, faults: &mut Vec<Damage>) -> Result<(u64, u64), Fault> {
+    let mut statement = tx.prepare("SELECT id, origin IS 'revision' FROM chat_sessions ORDER BY id")?;
     let mut rows = statement.query([])?;
-    let (mut lost, mut many) = (Vec::new(), 0);
+    let (mut lost, mut many, mut revisions) = (Vec::new(), 0, 0);
     while let Some(row) = next(&mut rows, "sessions", &mut lost)? {
-        many += 1;
+        *if row.get(1)? { &mut revisions } else { &mut many } += 1;
         let session = SessionId::new(text(row, 0).unwrap_or_default());
         let mut unreadable = Vec::new();
         read::head_of(tx, &session, &mut unreadable)?;
@@ -351,12 +385,11 @@ fn sessions(tx: &Transaction<'_>, faults: &mut Vec<Damage>) -> Result<u64, Fault
         waiting::queue(tx, &session, &mut unreadable)?;
         waiting::keys(tx, &session, &mut unreadable)?;
         waiting::draft(tx, &session, &mut unreadable)?;
-        faults.extend(
-            unreadable.into_iter().map(|what| Damage::new(format!("session {session}: {what}"), None)),
-        );
+        streamed::pieces(tx, &session, &mut unreadable)?;
+        faults.extend(unreadable.into_iter().map(|what| Damage::of(session.as_str(), what)));
     }
     faults.extend(lost.into_iter().map(|what| Damage::new(what, None)));
-    Ok(many)
+    Ok((many, revisions))
 }
 
 /// Finds sessions whose counts or summary differ from their rows.

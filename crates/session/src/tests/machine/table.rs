@@ -367,7 +367,7 @@ fn a_conversation_is_taken_into_an_empty_session() {
         let mut model = drive::model(driver);
         let messages = vec![NewMessage::user("hi"), NewMessage::new(Body::assistant("hello", Vec::new()))];
         let answer = model.command(Command::Restore(Box::new(Restore::of(messages))));
-        assert_eq!(answer, Some(Ok(Answer::Accepted(Accepted::default()))));
+        assert_eq!(answer, Some(Ok(Answer::Imported(Vec::new()))));
         assert_eq!((model.stands(), model.bench.session.snapshot().messages.len()), (StateName::Idle, 2));
     }
 }
