@@ -41,12 +41,18 @@ pub(super) struct Doctor {
     /// Repair what can be repaired, after copying what is changed; no other program may use it meanwhile
     #[arg(long, requires = "storage")]
     repair: bool,
+    /// Delete this damaged session or revision with all that is left of it, after a copy
+    #[arg(long, value_name = "ID", requires = "storage", conflicts_with = "repair")]
+    drop: Option<String>,
 }
 
 impl Doctor {
     pub(super) fn run(&self) -> Result<u8, Failure> {
         if let Some(folder) = &self.storage {
-            return storage::run(folder, self.repair);
+            return match &self.drop {
+                Some(session) => storage::drop_session(folder, session),
+                None => storage::run(folder, self.repair),
+            };
         }
         let model = self.model.as_deref().unwrap_or_default();
         let named = Named::read(model, self.base_url.as_deref(), self.key_env.as_deref())?;

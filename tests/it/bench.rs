@@ -227,6 +227,7 @@ impl Bench {
                 self.approvals.push(always);
             }
             Effect::Write(_)
+            | Effect::Journal(_)
             | Effect::AskPermission(_)
             | Effect::AskReview(_)
             | Effect::CancelReview

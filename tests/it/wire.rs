@@ -42,6 +42,7 @@ mod secrets;
 mod settings;
 mod shortened;
 mod stores;
+mod streamed;
 mod summaries;
 mod taken_over;
 mod trajectories;

@@ -4,6 +4,7 @@
 mod thinking;
 
 use super::message::{AssistantPart, Beside, Body, ToolCall, Usage};
+use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 use std::sync::Arc;
 use thiserror::Error;
@@ -11,7 +12,8 @@ use thiserror::Error;
 pub use thinking::Thinking;
 
 /// An addition to an answer. `editors/client` implements the same operations; `fixtures/delta` checks both.
-#[derive(Debug, Clone, PartialEq)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
 pub enum Delta {
     /// Appends text.
     AppendContent(String),

@@ -23,6 +23,7 @@ use crate::values::effect::Effect;
 use crate::values::event::EventBody;
 use crate::values::input::{Input, ModelCallId, Retry, Timer, ToolOutcome};
 use crate::values::refusal::Refusal;
+use crate::values::stored::Streamed;
 use crate::view::Standing;
 use engine::delta::Delta;
 use engine::id::CallId;
@@ -45,10 +46,18 @@ pub(crate) struct Components {
     is_begun: bool,
     /// Stored rows that could not be read and were not reported yet.
     unreadable: Vec<String>,
+    /// The pieces of an answer that an earlier process did not end, until the first command.
+    streamed: Vec<Streamed>,
 }
 
 impl Components {
-    pub fn new(state: State, queue: Queue, approvals: Approvals, unreadable: Vec<String>) -> Self {
+    pub fn new(
+        state: State,
+        queue: Queue,
+        approvals: Approvals,
+        unreadable: Vec<String>,
+        streamed: Vec<Streamed>,
+    ) -> Self {
         Self {
             state,
             queue,
@@ -59,6 +68,7 @@ impl Components {
             approvals,
             is_begun: false,
             unreadable,
+            streamed,
         }
     }
 
@@ -135,6 +145,7 @@ impl Step<'_> {
             Input::Expired(Timer::Model(call)) => self.model_expired(call),
             Input::Expired(Timer::Tool(call)) => self.tool_expired(call),
             Input::Expired(Timer::Deltas(call)) => self.moment_over(call),
+            Input::Expired(Timer::Journal(call)) => self.journal(call),
             Input::Expired(Timer::Review) => self.review_expired(),
             Input::Expired(Timer::Idle) => self.idle_expired(),
             Input::Reviewed(review) => self.reviewed(review),
@@ -284,6 +295,15 @@ impl Step<'_> {
             && running.call() == call
         {
             running.moment_over(&mut self.core);
+        }
+    }
+
+    /// Keeps what an answer in progress added, in case the process ends.
+    fn journal(&mut self, call: ModelCallId) {
+        if let State::Streaming(running) = &mut self.own.state
+            && running.call() == call
+        {
+            running.journal(&mut self.core);
         }
     }
 

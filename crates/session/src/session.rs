@@ -72,12 +72,19 @@ impl Session {
         let waiting = stored
             .as_mut()
             .map(|stored| Queue::stored(std::mem::take(&mut stored.queue), std::mem::take(&mut stored.keys)));
+        let streamed = stored.as_mut().map(|stored| std::mem::take(&mut stored.streamed));
         let (was_stored, is_part) = (stored.is_some(), part.is_some());
         let opening = core::Opening { head, settings, stored, is_part, stream, scope, memories };
         let (kept, unreadable) = core::open(opening, counter);
         let approvals = Approvals::from(approvals);
         let state = opened(&kept, &approvals).into();
-        let own = Components::new(state, waiting.unwrap_or_default(), approvals, unreadable);
+        let own = Components::new(
+            state,
+            waiting.unwrap_or_default(),
+            approvals,
+            unreadable,
+            streamed.unwrap_or_default(),
+        );
         Self { kept, own, was_stored, part }
     }
 

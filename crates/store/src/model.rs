@@ -178,7 +178,7 @@ impl Store for ModelStore {
         state.is_own(session)?;
         let mut changed = PendingStep::make(&state.sessions, session, writes)?;
         if let Some(kept) = changed.get_mut(session) {
-            kept.commits += 1;
+            kept.commits += u64::from(!writes.iter().all(|write| matches!(write, Write::Streamed(_))));
         }
         state.copy_scopes(session, writes);
         state.sessions.extend(changed);

@@ -16,6 +16,7 @@ mod read;
 mod revisions;
 mod search;
 mod shared;
+mod streamed;
 mod tasks;
 mod waiting;
 mod write;
@@ -223,7 +224,11 @@ impl Store for SqliteStore {
             leases::held(tx, session, fence, &me)?;
             revisions::is_own(tx, session)?;
             writes.iter().try_for_each(|write| write::apply(tx, session, write))?;
-            write::count_commit(tx, session)
+            // Followers show whole answers: nothing new is there for them.
+            match writes.iter().all(|write| matches!(write, Write::Streamed(_))) {
+                true => Ok(()),
+                false => write::count_commit(tx, session),
+            }
         })?;
         if writes.iter().any(|write| matches!(write, Write::LetGo { .. } | Write::Truncate { .. })) {
             self.erase_later();

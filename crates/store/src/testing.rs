@@ -18,6 +18,7 @@ use crate::{Deleted, Store};
 use engine::compact::record::{
     Anchor, Compaction, Fallback, Mode, ModeRequested, Placement, Span, Status, Strength, Trigger,
 };
+use engine::delta::Delta;
 use engine::id::{CompactionId, Generation, ItemId, MessageId, Ordinal, RoundId, SessionId, Time, TurnId};
 use engine::message::cut::Cut;
 use engine::message::{
@@ -29,7 +30,9 @@ use engine::transcript::Transcript;
 use serde_json::{Map, json};
 use session::input::StartTurn;
 use session::queue::{Accepted, QueueItem, Work};
-use session::stored::{Driver, Head, Prefix, Revision, RevisionCause, Stored, TurnRow, TurnStatus, Write};
+use session::stored::{
+    Driver, Head, Prefix, Revision, RevisionCause, Stored, Streamed, TurnRow, TurnStatus, Write,
+};
 use std::env;
 use std::fs;
 use std::path::PathBuf;
@@ -236,6 +239,7 @@ pub fn expected(writes: &[Write]) -> Stored {
         queue: Vec::new(),
         keys: Vec::new(),
         draft: None,
+        streamed: Vec::new(),
         unreadable: Vec::new(),
     };
     for write in writes {
@@ -250,6 +254,8 @@ pub fn expected(writes: &[Write]) -> Stored {
             Write::Enqueue(item) => stored.queue.push((**item).clone()),
             Write::Key { key, accepted } => stored.keys.push((key.clone(), accepted.clone())),
             Write::Draft(draft) => stored.draft.clone_from(draft),
+            Write::Streamed(piece) => stored.streamed.push(piece.clone()),
+            Write::StreamEnded => stored.streamed.clear(),
             other => panic!("not only added: {other:?}"),
         }
     }
@@ -279,6 +285,12 @@ pub fn enqueue(id: &str, priority: bool, text: &str) -> Write {
 
 pub fn key(key: &str, turn: &str) -> Write {
     Write::Key { key: key.into(), accepted: accepted(turn) }
+}
+
+/// A piece of an answer in progress.
+pub fn piece(text: &str) -> Write {
+    let deltas = vec![Delta::AppendContent(text.to_owned())];
+    Write::Streamed(Streamed { message: MessageId::new("s/m1"), deltas })
 }
 
 /// A compaction that covers the messages up to this one.

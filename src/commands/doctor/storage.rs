@@ -2,13 +2,15 @@
 //! sessions have in their workspaces, and repairs them. The store and the module of these files do the checks.
 
 use crate::commands::files::print;
-use crate::commands::{Failure, SUCCESS, UNFIT};
+use crate::commands::{BAD, Failure, SUCCESS, UNFIT};
 use crate::trajectory::check as trajectories;
 use crate::trajectory::{FileError, Folder};
+use engine::id::SessionId;
+use std::collections::BTreeSet;
 use std::fmt::Write;
 use std::path::Path;
 use store::place::Options;
-use store::sqlite::check::{self, Checked};
+use store::sqlite::check::{self, Checked, Dropped};
 
 /// Returns [`UNFIT`] if faults remain at the end.
 pub(super) fn run(folder: &Path, repair: bool) -> Result<u8, Failure> {
@@ -72,8 +74,8 @@ fn told(checked: &Checked) -> String {
         ),
         false => writeln!(
             report,
-            "schema   {}\nholds    {} sessions, {} messages",
-            checked.schema, checked.sessions, checked.messages
+            "schema   {}\nholds    {} sessions, {} messages; {} revisions of sessions",
+            checked.schema, checked.sessions, checked.messages, checked.revisions
         ),
     };
     for damage in &checked.faults {
@@ -82,7 +84,37 @@ fn told(checked: &Checked) -> String {
             let _ = writeln!(report, "repair   {}", repair.name());
         }
     }
+    let damaged: BTreeSet<&SessionId> =
+        checked.faults.iter().filter_map(|damage| damage.session.as_ref()).collect();
+    for session in damaged {
+        let _ = writeln!(report, "drop     --drop {session} deletes it with all that is left of it");
+    }
     report
+}
+
+/// Deletes a damaged session or revision. Returns [`UNFIT`] if faults remain.
+pub(super) fn drop_session(folder: &Path, session: &str) -> Result<u8, Failure> {
+    let options = Options::in_folder(folder);
+    let (left, copy) = match check::drop_session(&options, &SessionId::new(session))? {
+        Dropped::Done(left, copy) => (left, copy),
+        Dropped::NotDamaged => {
+            print(&format!(
+                "wrong    no damaged session {session:?}; nothing was deleted; run without --drop to see the damage\n"
+            ))?;
+            return Ok(BAD);
+        }
+    };
+    let mut report = String::new();
+    copied(&mut report, &copy);
+    let _ = writeln!(report, "dropped  {session}");
+    for damage in &left.faults {
+        let _ = writeln!(report, "left     {}", damage.what);
+    }
+    if left.faults.is_empty() {
+        report += "ok       no problems found\n";
+    }
+    print(&report)?;
+    Ok(if left.faults.is_empty() { SUCCESS } else { UNFIT })
 }
 
 /// The sessions' own files, by workspace.

@@ -22,7 +22,7 @@ use session::effect::{AskModel, Effect, InvokeTool};
 use session::event::{self, EventBody};
 use session::input::{Input, ModelCallId, NotWritten, ReplyTo, ToolOutcome};
 use session::state::State;
-use session::stored::{TurnStatus, Write};
+use session::stored::{Streamed, TurnStatus, Write};
 use store::error::StoreError;
 use tokio::task::AbortHandle;
 use tower_lsp::jsonrpc::Error;
@@ -194,10 +194,24 @@ impl SessionHost {
             Effect::CancelReview => self.calls.cancel_review(client),
             Effect::Start(timer, ms) => self.timers.start(clock, self.session.id(), timer, ms),
             Effect::Stop(timer) => self.timers.stop(&timer),
+            Effect::Journal(piece) => self.journal(piece),
             Effect::Trace(what) => tracing::info!(session = %self.session.id(), "{what}"),
             other => return Some(other),
         }
         None
+    }
+
+    /// Keeps a piece of an answer in progress. Nothing waits for it: it only matters if the process ends.
+    fn journal(&self, piece: Streamed) {
+        let Some((store, fence)) = &self.store else { return };
+        let (fence, session, of) = (*fence, self.session.id().clone(), self.session.id().clone());
+        store.submit(
+            move |store| store.commit(&session, fence, &[Write::Streamed(piece)]),
+            move |kept| match kept {
+                Ok(()) => tracing::debug!(session = %of, "streamed text is kept"),
+                Err(error) => tracing::debug!(session = %of, %error, "streamed text is not kept"),
+            },
+        );
     }
 
     /// Cancels all requests to the client.

@@ -398,6 +398,7 @@ impl Router {
                 | Effect::Stop(_)
                 | Effect::Trace(_) => self.perform(id, effect),
                 Effect::Write(_)
+                | Effect::Journal(_)
                 | Effect::Made(_)
                 | Effect::AskModel(_)
                 | Effect::InvokeTool(_)

@@ -18,7 +18,7 @@ use crate::title::name_by;
 use crate::tools::found::{found, rest_after};
 use crate::tools::round::run_own_again;
 use crate::turn::end::let_go;
-use crate::turn::size;
+use crate::turn::{answer, size};
 use crate::values::acceptance::{self, Takes};
 use crate::values::effect::{Answer, Effect};
 use crate::values::event::{EventBody, TurnEnd};
@@ -28,7 +28,7 @@ use crate::values::refusal::Refusal;
 use crate::values::report::Report;
 use crate::values::rest::Rest;
 use crate::values::settings::Settings;
-use crate::values::stored::{Driver, Stored, TitleFrom, TurnStatus};
+use crate::values::stored::{Stored, TitleFrom, TurnStatus};
 use crate::view::shown;
 use engine::compact::record::Trigger;
 use engine::id::{MessageId, Ordinal, SessionId, TurnId};
@@ -163,9 +163,9 @@ impl Step<'_> {
 
     /// Handles the first command in this process: a turn that ran when its process ended and waits for nobody has failed.
     fn begin(&mut self) {
+        let pieces = std::mem::take(&mut self.own.streamed);
         let core = &mut self.core;
-        let is_ours = core.head().driver == Driver::Sidecar && self.own.state.is_resting();
-        if is_ours && core.is_turn_running() {
+        if answer::recover(core, pieces, self.own.state.is_resting()) {
             // A fork rests idle whatever it was copied from. No event: a client that opens the session gets all of it.
             let is_failed = matches!(self.own.state, State::Resting(Rest::Failed(_)));
             let status = if is_failed { TurnStatus::Failed } else { TurnStatus::Cancelled };

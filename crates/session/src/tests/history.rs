@@ -8,6 +8,7 @@ pub mod outside;
 pub mod prefix;
 pub mod reverting;
 pub mod rewinding;
+pub mod streamed;
 pub mod tasks;
 pub mod thinking;
 pub mod waiting;

@@ -2,7 +2,9 @@
 
 use crate::part::Claims;
 use crate::queue::{Accepted, QueueItem};
-use crate::stored::{Carried, Head, KEPT_KEYS, Origin, Part, Rest, Revision, Stored, TurnRow, Write};
+use crate::stored::{
+    Carried, Head, KEPT_KEYS, Origin, Part, Rest, Revision, Stored, Streamed, TurnRow, Write,
+};
 use engine::compact::record::Compaction;
 use engine::id::{Ordinal, SessionId};
 use engine::message::{Message, Text};
@@ -25,6 +27,7 @@ struct Kept {
     /// Oldest first.
     keys: Vec<(String, Accepted)>,
     draft: Option<Text>,
+    streamed: Vec<Streamed>,
 }
 
 impl Rows {
@@ -77,6 +80,7 @@ impl Kept {
             queue: Vec::new(),
             keys: Vec::new(),
             draft: None,
+            streamed: Vec::new(),
         }
     }
 
@@ -159,6 +163,8 @@ impl Kept {
             Write::Dequeue(item) => self.queue.retain(|there| there.id != *item),
             Write::Key { key, accepted } => self.remember(key, accepted),
             Write::Draft(draft) => self.draft.clone_from(draft),
+            Write::Streamed(piece) => self.streamed.push(piece.clone()),
+            Write::StreamEnded => self.streamed.clear(),
             Write::Head(head) => self.head = (**head).clone(),
             Write::Revision(_) | Write::Branch { .. } => {
                 return Err("it changes more than one session".to_owned());
@@ -180,6 +186,7 @@ impl Kept {
             queue,
             keys: self.keys.clone(),
             draft: self.draft.clone(),
+            streamed: self.streamed.clone(),
             unreadable: Vec::new(),
         }
     }

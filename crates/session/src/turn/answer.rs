@@ -7,6 +7,8 @@ use crate::core::Core;
 use crate::values::effect::Effect;
 use crate::values::event::EventBody;
 use crate::values::refusal::Refusal;
+use crate::values::stored::{Driver, Streamed, Write};
+use engine::delta::Draft;
 use engine::id::MessageId;
 use engine::message::{AssistantPart, Beside, Body, ToolCall};
 use engine::prompt::request::{self, Failure, Overflow, StopReason};
@@ -124,6 +126,29 @@ pub(crate) fn break_off(core: &mut Core<'_>, running: Streaming) {
     core.push(Effect::CancelModel(running.call()));
     let Given { message, draft, .. } = running.end(core);
     keep(core, message, draft.said(), Vec::new(), draft.beside, StopReason::Cancelled);
+}
+
+/// Stores what an earlier process kept of an answer that it did not end: the user saw it. Pieces of any other message
+/// than the next one are dropped, which a later step overtook. Returns `true` if the newest turn ran when its process
+/// ended and waits for nobody.
+pub(crate) fn recover(core: &mut Core<'_>, pieces: Vec<Streamed>, rests: bool) -> bool {
+    let is_cut = rests && core.head().driver == Driver::Sidecar && core.is_turn_running();
+    if pieces.is_empty() {
+        return is_cut;
+    }
+    core.write(Write::StreamEnded);
+    let next = core.transcript().next_message_id();
+    let mut draft = Draft::default();
+    for delta in pieces.into_iter().filter(|piece| piece.message == next).flat_map(|piece| piece.deltas) {
+        // A piece that could not be kept leaves a gap, and no delta without its part.
+        drop(draft.fold(delta));
+    }
+    let body = Body::Assistant { parts: draft.said(), calls: Vec::new(), beside: draft.beside };
+    if is_cut && !body.is_empty() {
+        let new = core.stamped(body);
+        core.append(new);
+    }
+    is_cut
 }
 
 /// Stores an answer; returns `true` if it has calls. Calls that may be cut are never run, so they are not

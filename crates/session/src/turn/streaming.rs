@@ -5,8 +5,10 @@ use crate::carried::limits::SentRequest;
 use crate::core::Core;
 use crate::model::deadline::Deadline;
 use crate::model::quiet::silence;
+use crate::values::effect::Effect;
 use crate::values::event::EventBody;
 use crate::values::input::{ModelCallId, Timer};
+use crate::values::stored::{Streamed, Write};
 use engine::delta::{Delta, Draft};
 use engine::id::MessageId;
 
@@ -23,7 +25,21 @@ pub struct Streaming {
     untold: Vec<Delta>,
     /// `true` if deltas were emitted a moment ago: further ones are gathered.
     is_told: bool,
+    journal: Journal,
     deadline: Deadline,
+}
+
+/// Milliseconds between two pieces of an answer that are kept in case the process ends: at most so much is lost, and the
+/// disk is written at most so often.
+const JOURNAL_MS: u64 = 1000;
+
+/// What of an answer in progress is kept.
+#[derive(Debug, Clone, Default, PartialEq)]
+struct Journal {
+    /// Deltas since the last piece. The timer runs while there are any.
+    next: Vec<Delta>,
+    /// `true` once there is a piece.
+    is_begun: bool,
 }
 
 /// A finished answer, whatever ended it.
@@ -41,7 +57,8 @@ impl Streaming {
 
     pub(crate) fn new(core: &Core<'_>, call: ModelCallId, asked: SentRequest, message: MessageId) -> Self {
         let deadline = Deadline::with_signs(core.now(), core.settings().model_deadline_ms);
-        Self { call, asked, message, draft: Draft::default(), untold: Vec::new(), is_told: false, deadline }
+        let (draft, untold, journal) = Default::default();
+        Self { call, asked, message, draft, untold, is_told: false, journal, deadline }
     }
 
     pub(crate) fn call(&self) -> ModelCallId {
@@ -68,6 +85,7 @@ impl Streaming {
         }
         let ms = core.settings().model_deadline_ms;
         self.deadline = Deadline::with_signs(core.now(), ms);
+        self.note(core, &delta);
         join(&mut self.untold, delta);
         if !self.is_told {
             self.tell(core);
@@ -96,6 +114,27 @@ impl Streaming {
         }
     }
 
+    /// Gathers a delta for the journal.
+    fn note(&mut self, core: &mut Core<'_>, delta: &Delta) {
+        // Calls that may be cut are not kept.
+        if !core.is_stored() || matches!(delta, Delta::SetToolCalls(_) | Delta::AppendToolArguments { .. }) {
+            return;
+        }
+        if self.journal.next.is_empty() {
+            core.start(Timer::Journal(self.call), JOURNAL_MS);
+        }
+        join(&mut self.journal.next, delta.clone());
+    }
+
+    /// Keeps what was added since the last piece.
+    pub(crate) fn journal(&mut self, core: &mut Core<'_>) {
+        let deltas = std::mem::take(&mut self.journal.next);
+        if !deltas.is_empty() {
+            self.journal.is_begun = true;
+            core.push(Effect::Journal(Streamed { message: self.message.clone(), deltas }));
+        }
+    }
+
     /// Starts an interval whose deltas are emitted together.
     fn gather(&mut self, core: &mut Core<'_>) {
         let interval = core.settings().delta_interval_ms;
@@ -114,9 +153,16 @@ impl Streaming {
         }
     }
 
-    /// Ends the answer: emits the gathered deltas, and stops the timers.
+    /// Ends the answer: emits the gathered deltas, stops the timers, and drops what was kept of it, in the step that
+    /// stores the answer.
     pub(crate) fn end(mut self, core: &mut Core<'_>) -> Given {
         core.stop(Timer::Model(self.call));
+        if !self.journal.next.is_empty() {
+            core.stop(Timer::Journal(self.call));
+        }
+        if self.journal.is_begun {
+            core.write(Write::StreamEnded);
+        }
         if self.is_told {
             core.stop(Timer::Deltas(self.call));
         }

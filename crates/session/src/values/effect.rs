@@ -11,9 +11,10 @@ use crate::values::recall::Recalled;
 use crate::values::report::Report;
 use crate::values::settings::ModelFacts;
 use crate::values::snapshot::{Inspection, Snapshot};
-use crate::values::stored::{Head, Write};
+use crate::values::stored::{Head, Streamed, Write};
 use engine::compact::metadata::Persisted;
 use engine::compact::record::Compaction;
+use engine::compact::restore::Restored;
 use engine::id::{CallId, CompactionId, MessageId, Ordinal, PinId, RoundId, SessionId, TurnId};
 use engine::memory::MemoryPatch;
 use engine::message::Text;
@@ -29,6 +30,9 @@ use engine::words::StateName;
 pub enum Effect {
     /// Stores a change. All writes of a step are one transaction.
     Write(Write),
+    /// Keeps a piece of an answer in progress, in case the process ends before the answer does. Nothing waits for it, and
+    /// a failure changes nothing.
+    Journal(Streamed),
     /// Adds a session made by this one to the lists that clients show.
     Made(Box<Made>),
     /// Sends an event to the session's subscribers.

@@ -430,6 +430,8 @@ pub enum Timer {
     Tool(CallId),
     /// The end of the interval in which a model's deltas are gathered into one event.
     Deltas(ModelCallId),
+    /// The time at which what a model streamed since is kept, in case the process ends.
+    Journal(ModelCallId),
     /// The deadline for a user's answer about a compaction.
     Review,
     /// The time without activity after which an idle session may be compacted.

@@ -5,7 +5,8 @@ pub use crate::carried::Carried;
 pub use crate::values::decision::{Always, Decision};
 use crate::values::queue::{Accepted, QueueItem};
 use engine::compact::record::{Compaction, Status};
-use engine::id::{CompactionId, Generation, ItemId, Ordinal, SessionId, Time, TurnId};
+use engine::delta::Delta;
+use engine::id::{CompactionId, Generation, ItemId, MessageId, Ordinal, SessionId, Time, TurnId};
 use engine::memory::Remembered;
 use engine::message::{Message, Text};
 use engine::prompt::item::Tool;
@@ -64,6 +65,10 @@ pub enum Write {
     },
     /// Stores the text typed but not sent; `None` deletes it.
     Draft(Option<Text>),
+    /// Appends to what is kept of an answer in progress. Followers do not read it, and it counts as no change.
+    Streamed(Streamed),
+    /// Deletes all that is kept of an answer in progress: the answer is stored, or nothing came of it.
+    StreamEnded,
     /// Replaces every version of these messages by a reduced one and deletes the old bytes. Written at the
     /// end of a turn of which only the final answer is kept.
     LetGo {
@@ -79,6 +84,16 @@ pub enum Write {
         /// The number of turns that stay.
         turns: u32,
     },
+}
+
+/// A piece of an answer in progress, kept in case the process ends before the answer does.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct Streamed {
+    /// The id of the message that the answer becomes.
+    pub message: MessageId,
+    /// The deltas since the piece before, without those about tool calls: calls that may be cut are not kept.
+    pub deltas: Vec<Delta>,
 }
 
 /// The number of idempotency keys kept per session.
@@ -257,6 +272,8 @@ pub struct Stored {
     pub keys: Vec<(String, Accepted)>,
     /// The text typed but not sent.
     pub draft: Option<Text>,
+    /// The pieces of an answer that did not end, in order.
+    pub streamed: Vec<Streamed>,
     /// The places of unreadable rows, with the reasons. All other rows are included.
     pub unreadable: Vec<String>,
 }

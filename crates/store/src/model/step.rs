@@ -8,7 +8,7 @@ use engine::compact::record::{Compaction, Status};
 use engine::id::{Ordinal, SessionId};
 use engine::message::{Message, Text};
 use session::queue::{Accepted, QueueItem};
-use session::stored::{Carried, Head, KEPT_KEYS, Origin, Revision, Stored, TurnRow, Write};
+use session::stored::{Carried, Head, KEPT_KEYS, Origin, Revision, Stored, Streamed, TurnRow, Write};
 use std::collections::BTreeMap;
 use std::collections::btree_map::Entry;
 use std::sync::Arc;
@@ -29,6 +29,7 @@ pub(super) struct StoredSession {
     /// Oldest first.
     keys: Vec<(String, Accepted)>,
     draft: Option<Text>,
+    streamed: Vec<Streamed>,
     /// See `Mark`.
     pub commits: u64,
     pub rewrites: u64,
@@ -51,6 +52,7 @@ impl StoredSession {
             queue: Vec::new(),
             keys: Vec::new(),
             draft: None,
+            streamed: Vec::new(),
             commits: 0,
             rewrites: 0,
         }
@@ -141,6 +143,8 @@ impl StoredSession {
             Write::Dequeue(item) => self.queue.retain(|there| there.id != *item),
             Write::Key { key, accepted } => self.remember(key, accepted),
             Write::Draft(draft) => self.draft.clone_from(draft),
+            Write::Streamed(piece) => self.streamed.push(piece.clone()),
+            Write::StreamEnded => self.streamed.clear(),
             // Handled by `PendingStep`: these concern more than one session.
             Write::Head(_) | Write::Revision(_) | Write::Branch { .. } => {}
         }
@@ -165,6 +169,7 @@ impl StoredSession {
             queue,
             keys: self.keys.clone(),
             draft: self.draft.clone(),
+            streamed: self.streamed.clone(),
             unreadable: Vec::new(),
         }
     }
@@ -255,7 +260,7 @@ impl<'a> PendingStep<'a> {
                 copy.head.origin = Origin::Revision;
                 copy.head.carried = Carried::default();
                 copy.head.waits = false;
-                (copy.queue, copy.keys, copy.draft) = (Vec::new(), Vec::new(), None);
+                (copy.queue, copy.keys, copy.draft, copy.streamed) = Default::default();
                 copy.revision = Some(revision.clone());
                 self.changed.insert(revision.id.clone(), copy);
                 Ok(())

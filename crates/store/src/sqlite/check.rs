@@ -10,7 +10,7 @@ pub use dropped::{Dropped, drop_session};
 use super::columns::{MESSAGE_COLUMNS, next, place, text};
 use super::leases::is_free;
 use super::read::{self, message};
-use super::{Fault, identity, waiting, write};
+use super::{Fault, identity, streamed, waiting, write};
 use crate::error::{StoreError, from_io, from_sqlite};
 use crate::lease::{self, Holders};
 use crate::place::Options;
@@ -74,7 +74,7 @@ pub enum Repair {
 const MOST_FAULTS: u32 = 100;
 
 /// Tables whose rows belong to a session.
-const OF_A_SESSION: [&str; 9] = [
+const OF_A_SESSION: [&str; 10] = [
     "blob_refs",
     "chat_activity",
     "chat_messages",
@@ -83,6 +83,7 @@ const OF_A_SESSION: [&str; 9] = [
     "chat_queue",
     "chat_keys",
     "chat_drafts",
+    "chat_streamed",
     "search_sessions",
 ];
 

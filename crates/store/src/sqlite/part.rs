@@ -3,7 +3,7 @@
 //! readable.
 
 use super::columns::{MESSAGE_COLUMNS, next};
-use super::{Fault, read, waiting};
+use super::{Fault, read, streamed, waiting};
 use crate::MessagePage;
 use engine::compact::record::{Compaction, Status};
 use engine::id::{MessageId, Ordinal, SessionId};
@@ -36,6 +36,10 @@ pub(super) fn before_sql() -> String {
 
 /// See [`crate::Store::load_part`].
 pub(super) fn load(tx: &Transaction<'_>, session: &SessionId, newest: u32) -> Result<Option<Part>, Fault> {
+    if streamed::are_there(tx, session)? {
+        // The answer is stored first, by the whole session.
+        return Ok(None);
+    }
     let mut unreadable = Vec::new();
     let Some(record) = in_force(tx, session, &mut unreadable)? else { return Ok(None) };
     let last: Option<u32> = tx.prepare_cached(LAST_ORD)?.query_row([session.as_str()], |row| row.get(0))?;
@@ -67,8 +71,8 @@ pub(super) fn load(tx: &Transaction<'_>, session: &SessionId, newest: u32) -> Re
         && from > Ordinal(0)
         && turns.first().is_some_and(|turn| turn.index == first);
     let messages = messages.into_values().collect();
-    let (compactions, keys) = (vec![record], Vec::new());
-    let stored = Stored { head, turns, messages, compactions, queue, keys, draft, unreadable };
+    let (compactions, keys, streamed) = (vec![record], Vec::new(), Vec::new());
+    let stored = Stored { head, turns, messages, compactions, queue, keys, draft, streamed, unreadable };
     Ok(is_exact.then_some(Part { stored, from }))
 }
 

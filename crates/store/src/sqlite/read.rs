@@ -7,7 +7,7 @@ use super::columns::{
     text_or_null, time, variant,
 };
 use super::leases::{self, Caller, Lease};
-use super::{Fault, waiting};
+use super::{Fault, streamed, waiting};
 use crate::blob::join;
 use crate::list::{ListQuery, Page, PageMaker, SessionRow};
 use engine::compact::record::{Compaction, Status};
@@ -69,7 +69,8 @@ pub(super) fn load(
     let queue = waiting::queue(tx, session, &mut unreadable)?;
     let keys = waiting::keys(tx, session, &mut unreadable)?;
     let draft = waiting::draft(tx, session, &mut unreadable)?;
-    Ok(Some(Stored { head, turns, messages, compactions, queue, keys, draft, unreadable }))
+    let streamed = streamed::pieces(tx, session, &mut unreadable)?;
+    Ok(Some(Stored { head, turns, messages, compactions, queue, keys, draft, streamed, unreadable }))
 }
 
 /// The session's stored count of messages.

@@ -104,7 +104,7 @@ pub(super) fn keep_draft(
 /// Deletes all of these rows; returns the deleted contents.
 pub(super) fn delete(tx: &Transaction<'_>, session: &SessionId) -> Result<Deleted, Fault> {
     let deleted = drop_refs(tx, session, QUEUED, 0..=u32::MAX)?;
-    for table in ["chat_queue", "chat_keys", "chat_drafts"] {
+    for table in ["chat_queue", "chat_keys", "chat_drafts", "chat_streamed"] {
         tx.execute(&format!("DELETE FROM {table} WHERE session = ?1"), [session.as_str()])?;
     }
     Ok(deleted)

@@ -2,7 +2,7 @@
 
 use super::blobs::{drop_blob, drop_refs, put, put_for};
 use super::columns::{CompactionRow, MESSAGE_COLUMNS, MessageRow, millis, word};
-use super::{Done, let_go, read, refused, revisions, search, shared, waiting};
+use super::{Done, let_go, read, refused, revisions, search, shared, streamed, waiting};
 use crate::blob::{Blob, split};
 use crate::{Deleted, request_of};
 use engine::compact::record::{Compaction, Status};
@@ -42,6 +42,8 @@ pub(super) fn apply(tx: &Transaction<'_>, session: &SessionId, write: &Write) ->
         Write::Dequeue(item) => waiting::dequeue(tx, session, item),
         Write::Key { key, accepted } => waiting::remember(tx, session, key, accepted),
         Write::Draft(draft) => waiting::keep_draft(tx, session, draft.as_deref()),
+        Write::Streamed(piece) => streamed::keep(tx, session, piece),
+        Write::StreamEnded => streamed::forget(tx, session),
     }
 }
 

@@ -41,7 +41,7 @@ fn a_newer_schema_is_refused_and_the_file_untouched() {
     let folder = filled(3);
     Connection::open(folder.file()).unwrap().pragma_update(None, "user_version", 99).unwrap();
     let error = refused(&folder);
-    assert_eq!(error, StoreError::NewerSchema { path: folder.file(), found: 99, known: 8 });
+    assert_eq!(error, StoreError::NewerSchema { path: folder.file(), found: 99, known: 9 });
     let text = error.to_string();
     assert!(text.contains("not touched") && text.contains("update this program"), "{text}");
 }

@@ -4,7 +4,7 @@
 use crate::Store;
 use crate::place::{Options, Synchronous};
 use crate::sqlite::SqliteStore;
-use crate::testing::{Folder, head, message, session, step, user};
+use crate::testing::{Folder, head, message, piece, session, step, user};
 use engine::id::{Ordinal, Time};
 use engine::memory::MemoryPatch;
 use engine::message::{Body, NOT_KEPT};
@@ -32,6 +32,10 @@ enum Act {
     LetGo(usize, u32),
     /// The messages from here on are deleted.
     Truncate(usize, u32),
+    /// A piece of an answer in progress is kept, of about this many bytes.
+    Stream(usize, usize),
+    /// The answer in progress ends.
+    EndStream(usize),
     /// The session is deleted.
     Delete(usize),
     /// The session is searched, which indexes it.
@@ -54,6 +58,8 @@ fn act() -> impl Strategy<Value = Act> {
         6 => (who(), any::<u32>(), size()).prop_map(|(id, at, size)| Act::Edit(id, at, size)),
         4 => (who(), any::<u32>()).prop_map(|(id, at)| Act::LetGo(id, at)),
         1 => (who(), any::<u32>()).prop_map(|(id, at)| Act::Truncate(id, at)),
+        6 => (who(), size()).prop_map(|(id, size)| Act::Stream(id, size)),
+        3 => who().prop_map(Act::EndStream),
         1 => who().prop_map(Act::Delete),
         2 => who().prop_map(Act::Search),
         3 => (0..5_u8).prop_map(Act::Remember),
@@ -138,6 +144,11 @@ impl Life {
                 self.write(SESSIONS[id], Write::Truncate { from: Ordinal(ord), turns: 0 });
                 self.said.entry(SESSIONS[id]).or_default().truncate(ord as usize);
             }
+            Act::Stream(id, size) => {
+                let text = self.text(size);
+                self.write(SESSIONS[id], piece(&text));
+            }
+            Act::EndStream(id) => self.write(SESSIONS[id], Write::StreamEnded),
             Act::Delete(id) => {
                 let deleted = self.store.delete(&session(SESSIONS[id])).unwrap();
                 assert!(deleted.is_none_or(|deleted| deleted.scrubbed));

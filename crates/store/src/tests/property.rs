@@ -2,7 +2,7 @@
 
 use crate::list::{ListQuery, SessionRow};
 use crate::task::{Task, Waiting};
-use crate::testing::{Backend, Bench, compaction, enqueue, head, keep, key, message, session, user};
+use crate::testing::{Backend, Bench, compaction, enqueue, head, keep, key, message, piece, session, user};
 use engine::compact::record::Status;
 use engine::id::{Generation, ItemId, Ordinal, SessionId, Time, TurnId};
 use engine::message::Body;
@@ -106,9 +106,11 @@ fn write(own: &'static str) -> impl Strategy<Value = Write> {
     let goes = (0..4_u8).prop_map(|id| Write::Dequeue(ItemId::new(id.to_string())));
     let known = (0..3_u8, 0..2_u8).prop_map(|(name, turn)| key(&name.to_string(), &turn.to_string()));
     let draft = proptest::option::of(text()).prop_map(|draft| Write::Draft(draft.map(Into::into)));
+    let streamed = prop_oneof![3 => text().prop_map(|text| piece(&text)), 1 => Just(Write::StreamEnded)];
     prop_oneof![
         3 => head, 8 => said, 3 => turn, 2 => record, 2 => status, 1 => fork, 1 => cut, 1 => gone,
         3 => waits, 2 => goes, 2 => known, 1 => draft,
+        1 => streamed,
     ]
 }
 

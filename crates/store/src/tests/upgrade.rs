@@ -4,7 +4,7 @@ use crate::Store;
 use crate::list::{ListQuery, RevisionPage};
 use crate::place::Options;
 use crate::sqlite::SqliteStore;
-use crate::testing::{Folder, enqueue, head, key, session, step};
+use crate::testing::{Folder, enqueue, head, key, piece, session, step};
 use engine::id::Time;
 use rusqlite::{Connection, params};
 use session::stored::{Origin, TitleFrom, Write};
@@ -125,7 +125,8 @@ fn seventh_schema_gets_a_new_index_and_keeps_its_forks_listed() {
     store.close().unwrap();
     let old = Connection::open(folder.file()).unwrap();
     old.execute_batch(
-        "DROP INDEX chat_sessions_revisions;
+        "DROP TABLE chat_streamed;
+         DROP INDEX chat_sessions_revisions;
          DROP INDEX chat_activity_recent;
          CREATE INDEX chat_activity_recent ON chat_activity (workspace, updated_at DESC, session);
          ALTER TABLE chat_activity DROP COLUMN is_revision;
@@ -157,6 +158,24 @@ fn seventh_schema_gets_a_new_index_and_keeps_its_forks_listed() {
     assert_eq!(origins, [("fork", Origin::Rewind), ("s", Origin::New)]);
     store.acquire(&session("fork"), Time(1)).expect("a fork is a session of its own");
     assert_eq!(store.revisions(&session("s"), None, 9), Ok(Some(RevisionPage::default())));
+}
+
+#[test]
+fn eighth_schema_keeps_answers_in_progress_from_then_on() {
+    let folder = Folder::new();
+    let mut store = folder.open();
+    let fence = store.acquire(&session("s"), Time(1)).unwrap();
+    store.commit(&session("s"), fence, &step("s", 0, 4)).unwrap();
+    store.close().unwrap();
+    let old = Connection::open(folder.file()).unwrap();
+    old.execute_batch("DROP TABLE chat_streamed; PRAGMA user_version = 8").unwrap();
+    drop(old);
+    let mut store = folder.open();
+    let before = store.load(&session("s")).unwrap().unwrap();
+    assert_eq!((before.messages.len(), before.streamed.len(), before.unreadable.len()), (4, 0, 0));
+    let fence = store.acquire(&session("s"), Time(1)).unwrap();
+    store.commit(&session("s"), fence, &[piece("once")]).unwrap();
+    assert_eq!(store.load(&session("s")).unwrap().unwrap().streamed.len(), 1);
 }
 
 /// The variable that tells the other processes the folder.

@@ -2,8 +2,8 @@
 
 use crate::error::StoreError;
 use crate::testing::{
-    accepted, bodies, compaction, enqueue, head, keep, key, message, on_each, queued, session, step, texts,
-    user,
+    accepted, bodies, compaction, enqueue, head, keep, key, message, on_each, piece, queued, session, step,
+    texts, user,
 };
 use engine::id::{ItemId, MessageId, Ordinal, Time};
 use engine::message::{Body, Content};
@@ -275,5 +275,34 @@ fn a_new_version_of_any_kind_is_what_comes_back() {
         let found: Vec<Body> =
             bench.load("s").unwrap().messages.iter().map(|(_, message)| message.body.clone()).collect();
         assert!(found == reversed);
+    });
+}
+
+#[test]
+fn pieces_of_an_answer_are_kept_until_its_end() {
+    on_each(|bench| {
+        bench.write("s", &step("s", 0, 1));
+        let known = bench.store().follow(&session("s"), None).unwrap().unwrap().mark;
+        for text in texts() {
+            bench.write("s", &[piece(&text)]);
+        }
+        let news = bench.store().follow(&session("s"), Some(&known)).unwrap().unwrap();
+        assert_eq!(news.change, None, "nothing new for a follower");
+        bench.reopen();
+        let stored = bench.load("s").unwrap();
+        let kept: Vec<Write> = stored.streamed.into_iter().map(Write::Streamed).collect();
+        assert_eq!(kept, texts().iter().map(|text| piece(text)).collect::<Vec<_>>());
+        assert_eq!(stored.unreadable, [""; 0]);
+        // The next prompt needs the answer first, so no part is loaded.
+        assert_eq!(bench.store().load_part(&session("s"), 1), Ok(None));
+        bench.write("s", &[keep("r"), Write::StreamEnded]);
+        bench.reopen();
+        for id in ["s", "r"] {
+            assert_eq!(bench.load(id).unwrap().streamed, []);
+        }
+        bench.write("s", &[piece("again")]);
+        assert!(bench.delete("s").is_some());
+        bench.write("s", &step("s", 0, 1));
+        assert_eq!(bench.load("s").unwrap().streamed, []);
     });
 }

@@ -1,8 +1,9 @@
 //! Bytes on disk: the size of a commit, large contents stored once, deleted content erased. Counts bytes,
 //! never time.
 
+use crate::place::{Options, Synchronous};
 use crate::sqlite::SqliteStore;
-use crate::testing::{Folder, compaction, enqueue, head, keep, key, message, session, step, user};
+use crate::testing::{Folder, compaction, enqueue, head, keep, key, message, piece, session, step, user};
 use crate::{Fence, Store};
 use engine::id::{ItemId, Ordinal, Time};
 use engine::message::Body;
@@ -267,6 +268,7 @@ fn deleted_content_is_in_no_file() {
             enqueue(&n.to_string(), false, &text),
             key(&format!("{SECRET} {n}"), SECRET),
             Write::Draft(Some(text.as_str().into())),
+            piece(&text),
         ];
         store.commit(&gone, fences[0], &waits).unwrap();
         store.commit(&stays, fences[1], &[enqueue(&n.to_string(), true, "harmless")]).unwrap();
@@ -309,4 +311,24 @@ fn deletion_beside_a_reader_reports_possible_traces() {
     let deleted = store.delete(&session("s")).unwrap().unwrap();
     assert!(!deleted.scrubbed);
     assert_eq!(store.load(&session("s")), Ok(None));
+}
+
+/// Nobody is ever idle here, and no reader keeps the log: it is moved to the file all the same.
+#[test]
+fn log_of_a_busy_store_is_bounded() {
+    let folder = Folder::new();
+    let mut store =
+        SqliteStore::open(Options { synchronous: Synchronous::Normal, ..folder.options() }).unwrap();
+    let fence = store.acquire(&session("s"), Time(1)).unwrap();
+    store.commit(&session("s"), fence, &step("s", 0, 1)).unwrap();
+    let mut most = 0;
+    for n in 0..40_u32 {
+        // A draft replaces the one before, so that the file stays small. No page of two drafts is the same.
+        let draft = format!("{n:04} ").repeat(1_600_000);
+        store.commit(&session("s"), fence, &[Write::Draft(Some(draft.as_str().into()))]).unwrap();
+        store.tidy(true).unwrap();
+        most = most.max(fs::metadata(folder.0.join("threadhold.db-wal")).unwrap().len());
+    }
+    // 320 MB were written. Pages that a deletion overwrites are written too.
+    assert!(most > 64 * 1024 * 1024 && most < 192 * 1024 * 1024, "{most} bytes");
 }

@@ -344,7 +344,7 @@ impl Model {
             let is_wanted = match timer {
                 Timer::Model(call) => self.bench.asked.iter().any(|ask| ask.0 == *call),
                 Timer::Tool(call) => tools.contains(call),
-                Timer::Deltas(call) => deltas == Some(*call),
+                Timer::Deltas(call) | Timer::Journal(call) => deltas == Some(*call),
                 Timer::Review => matches!(session.state(), State::Reviewing(_)),
                 Timer::Idle => session.is_at_rest() && session.settings().policy.triggers.idle_secs.is_some(),
             };
