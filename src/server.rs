@@ -12,7 +12,7 @@
 //! | `host` | one open session each: machine, steps, calls, timers, opening and closing |
 //! | `config` | settings of all sessions and the files they come from; `settings` reads the layers |
 //! | `follow` | sessions that another process writes |
-//! | `services` | leases, models, shared values, loops, tasks, trajectories; `stores` owns the stores |
+//! | `services` | large requests, leases, models, shared values, loops, tasks, trajectories; `stores` owns the stores |
 //! | `requests` | nothing: parameters become commands and queries |
 //! | `wire` | nothing: values of sessions become results, events and errors |
 

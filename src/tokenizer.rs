@@ -1,6 +1,8 @@
 //! Exact token counts for models with a known vocabulary. Message overheads and the fallback are in
 //! `engine::tokens`; factors for models that count otherwise are not here either.
 
+pub mod counted;
+
 use engine::text::head;
 use engine::tokens::TokenCount;
 use std::sync::LazyLock;

@@ -6,7 +6,7 @@ use super::config::FileChanged;
 use super::follow::FollowEvent;
 use super::host::HostEvent;
 use super::mailbox::{Mail, Mailbox};
-use super::requests::Ask;
+use super::services::intake::{Asked, Read};
 use super::services::leases::LeaseCheck;
 use super::services::models::ModelEvent;
 use super::services::shared::SharedEvent;
@@ -30,7 +30,11 @@ pub(super) enum Event {
     /// The client's configuration changed.
     Configured(Value),
     /// A request of the client.
-    Asked(ReplyTo, Box<Ask>, Reply),
+    Asked(Asked, Reply),
+    /// A large request was read.
+    Read(Box<Read>),
+    /// The large request of a session was applied: those behind it follow.
+    Applied(Option<String>),
     /// The job of this request ended with an event.
     Back(ReplyTo, Box<Event>),
     /// The job of this request ended with its answer.

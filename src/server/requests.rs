@@ -2,6 +2,7 @@
 //! files below and nowhere deeper; a session never sees wire types.
 
 pub(super) mod context;
+pub(super) mod counting;
 pub(super) mod editing;
 pub(super) mod memory;
 pub(super) mod render;

@@ -2,6 +2,7 @@
 //! an event to its component and acts on what comes back; it decides nothing about a prompt. A panic ends
 //! only its session, and requests are answered. Its methods are here and in the files below.
 
+mod arriving;
 mod lifecycle;
 mod requests;
 mod sessions;
@@ -19,6 +20,7 @@ use super::host::sessions::Sessions;
 use super::inbox::{Event, Hello, HistoryFound, mailbox};
 use super::mailbox::Mailbox;
 use super::outside::Flags;
+use super::services::intake::Intake;
 use super::services::leases::Leases;
 use super::services::loops::{Loops, Step};
 use super::services::models::{self, ModelEvent, ModelEventKind, Models};
@@ -28,6 +30,7 @@ use super::services::trajectories::{self, Changed, FileEvent, Newer, Settled, Tr
 use super::services::transfer;
 use super::stores::Stores;
 use crate::convert;
+use crate::tokenizer::counted::Counted;
 use engine::id::SessionId;
 use engine::message::PROCESS_COMPLETED;
 use engine::tokens::TokenCount;
@@ -41,6 +44,7 @@ use serde_json::Value;
 use session::input::{Command, Input, ReplyTo};
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::path::PathBuf;
+use std::sync::Arc;
 use std::time::Duration;
 use tokio::sync::{mpsc, oneshot};
 use tokio::time::MissedTickBehavior;
@@ -67,7 +71,8 @@ pub(super) struct Router {
     loops: Loops,
     tasks: Tasks,
     clock: Clock,
-    counter: Box<dyn TokenCount>,
+    intake: Intake,
+    counter: Arc<Counted>,
     /// Dumps of requests to models.
     dump: Dump,
     /// For events of sessions.
@@ -88,7 +93,7 @@ impl Router {
     pub fn new(
         outgoing: Outgoing,
         inbox: mpsc::UnboundedSender<Event>,
-        counter: Box<dyn TokenCount>,
+        counter: Box<dyn TokenCount + Send + Sync>,
     ) -> Self {
         Self {
             client: Client::new(outgoing, mailbox(&inbox, |_| Event::Drained)),
@@ -104,7 +109,8 @@ impl Router {
             loops: Loops::default(),
             tasks: Tasks::new(mailbox(&inbox, Event::Tasks)),
             clock: Clock::new(mailbox(&inbox, Event::Expired)),
-            counter,
+            intake: Intake::new(mailbox(&inbox, |read| Event::Read(Box::new(read)))),
+            counter: Arc::new(Counted::new(counter)),
             dump: Dump::default(),
             hosts: mailbox(&inbox, Event::Host),
             found: mailbox(&inbox, |found| Event::Found(Box::new(found))),
@@ -142,7 +148,8 @@ impl Router {
     /// Handles an event. A panic ends only its session, and the request is answered.
     fn guarded(&mut self, event: Event) {
         let asked = match &event {
-            Event::Asked(to, ..) | Event::Back(to, _) => Some(*to),
+            Event::Asked(asked, _) => Some(asked.to),
+            Event::Back(to, _) => Some(*to),
             _ => None,
         };
         self.at_work = None;
@@ -171,12 +178,9 @@ impl Router {
                 let changes = self.config.configured(&mut self.client, &self.sessions, settings);
                 self.settings_changed(changes);
             }
-            Event::Asked(to, ask, reply) => {
-                self.replies.insert(to, reply);
-                if let Err(error) = self.requests().ask(to, *ask) {
-                    self.answer(to, Err(error));
-                }
-            }
+            Event::Asked(asked, reply) => arriving::asked(self, asked, reply),
+            Event::Read(read) => arriving::read(self, *read),
+            Event::Applied(session) => arriving::applied(self, session),
             Event::Back(to, event) => {
                 self.replies.came_back(to);
                 self.take(*event);
@@ -245,7 +249,7 @@ impl Router {
                 }
             }
             Event::Found(found) => self.requests().history_found(*found),
-            Event::Ending(done) => self.end(done),
+            Event::Ending(done) => arriving::ending(self, done),
             Event::Saved(done) => drop(done.send(())),
         }
     }
@@ -314,7 +318,7 @@ impl Router {
             return self.settings_changed(changes);
         };
         for (id, room) in self.config.instructed(&self.sessions, &folder, &name) {
-            let said = (&mut self.client, &*self.counter);
+            let said = (&mut self.client, &*self.counter as &dyn TokenCount);
             if let Some(file) = self.config.instruction(said, (&folder, &name), &found, room) {
                 self.run_input(&id, Input::Instructions(vec![file]));
             }
@@ -416,9 +420,7 @@ impl Router {
             FileEvent::Removed(removal) => {
                 self.trajectories.removed((&mut self.client, &mut self.replies), removal);
             }
-            FileEvent::Read(to, params, read) => {
-                self.requests().file_read(to, *params, read);
-            }
+            FileEvent::Read(to, params, read) => self.requests().file_read(to, *params, *read),
         }
     }
 

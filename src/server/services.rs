@@ -1,6 +1,7 @@
 //! Services for all sessions, each with its own state: models, files, tasks, loops, leases and shared values.
 
 pub(super) mod diagnostics;
+pub(super) mod intake;
 pub(super) mod leases;
 pub(super) mod loops;
 pub(super) mod models;

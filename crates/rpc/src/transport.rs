@@ -3,6 +3,9 @@
 //! reading at four handlers, and panics when an answer arrives after its receiver is gone. Only the methods
 //! of the life cycle are known here.
 //!
+//! A large body is parsed on a thread of its own. Frames behind it wait, so that the order of the stream stays; handlers
+//! and output go on meanwhile.
+//!
 //! A call is polled once at its place in the stream, so a handler that forwards before its first await
 //! forwards in the order of the frames. Waiting handlers run beside the reading; neither they nor a client
 //! that does not read ever stop it. Answers to the server's own requests go to [`Transport::answers`] and
@@ -20,12 +23,15 @@ use std::pin::{Pin, pin};
 use std::task::{Context, Poll};
 use std::time::Duration;
 use tokio::io::{AsyncRead, AsyncWrite};
+use tokio::task::JoinHandle;
 use tower_lsp::jsonrpc::{Error, ErrorCode, Id, Request, Response};
 use tower_lsp::{ClientSocket, ExitedError};
 use tower_service::Service;
 
 /// The largest accepted body, in bytes.
 pub const BODY_LIMIT: u64 = 64 << 20;
+/// The smallest body that is parsed on a thread of its own, in bytes.
+const LARGE: usize = 256 << 10;
 /// The timeout for flushing to a client that does not read, at the end.
 const FLUSH_TIMEOUT: Duration = Duration::from_secs(2);
 
@@ -97,13 +103,20 @@ where
         well_formed,
         record,
         handlers: FuturesUnordered::new(),
+        parsing: None,
         is_shut_down: false,
     };
     let mut ended = pin!(ended);
     let ending = loop {
         tokio::select! {
             ending = &mut ended => break ending,
-            frame = reader.next() => match frame {
+            parsed = parsed(&mut edge.parsing), if edge.parsing.is_some() => {
+                edge.parsing = None;
+                if let Some(ending) = edge.parsed(parsed).await {
+                    break ending;
+                }
+            }
+            frame = reader.next(), if edge.parsing.is_none() => match frame {
                 Ok(Some(frame)) => if let Some(ending) = edge.take(frame).await {
                     break ending;
                 },
@@ -137,7 +150,35 @@ struct Connection<W, S: Service<Request>> {
     well_formed: fn(Vec<u8>) -> (Vec<u8>, usize),
     record: Option<Recorder>,
     handlers: FuturesUnordered<Handler<S::Future>>,
+    /// The large body that is being parsed.
+    parsing: Option<JoinHandle<Parsed>>,
     is_shut_down: bool,
+}
+
+/// A body, repaired, with its message.
+struct Parsed {
+    body: Vec<u8>,
+    /// The number of replacements in the body.
+    replaced: usize,
+    message: Message,
+}
+
+impl Parsed {
+    fn of(body: Vec<u8>, well_formed: fn(Vec<u8>) -> (Vec<u8>, usize)) -> Self {
+        let (body, replaced) = well_formed(body);
+        let message = decode(&body);
+        Self { body, replaced, message }
+    }
+}
+
+/// Waits for a body that is being parsed; forever if there is none.
+async fn parsed(parsing: &mut Option<JoinHandle<Parsed>>) -> Parsed {
+    let Some(parsing) = parsing else { return std::future::pending().await };
+    parsing.await.unwrap_or_else(|error| {
+        tracing::error!(%error, "a body was not parsed");
+        let message = Message::Bad { id: Id::Null, error: Error::internal_error() };
+        Parsed { body: Vec::new(), replaced: 0, message }
+    })
 }
 
 impl<W, S> Connection<W, S>
@@ -149,25 +190,14 @@ where
     /// Handles a piece of the stream.
     async fn take(&mut self, frame: Frame) -> Option<Ending> {
         match frame {
+            Frame::Body(body) if body.len() >= LARGE => {
+                let well_formed = self.well_formed;
+                self.parsing = Some(tokio::task::spawn_blocking(move || Parsed::of(body, well_formed)));
+                None
+            }
             Frame::Body(body) => {
-                let (body, replaced) = (self.well_formed)(body);
-                let message = decode(&body);
-                if replaced > 0 {
-                    tracing::warn!(replaced, "unpaired surrogates in a body are read as U+FFFD");
-                }
-                if let Some(record) = &mut self.record {
-                    match &message {
-                        Message::Bad { error, .. } => record.body(Side::Client, &body, &error.message),
-                        Message::Answer(Answer { outcome: Err(error), .. })
-                            if serde_json::from_slice::<serde::de::IgnoredAny>(&body).is_err() =>
-                        {
-                            record.body(Side::Client, &body, &error.message);
-                        }
-                        _ => record.frame(Side::Client, &body),
-                    }
-                }
-                drop(body);
-                self.message(message).await
+                let parsed = Parsed::of(body, self.well_formed);
+                self.parsed(parsed).await
             }
             Frame::Bad { fault, bytes } => {
                 if let Some(record) = &mut self.record {
@@ -182,6 +212,26 @@ where
                 None
             }
         }
+    }
+
+    /// Handles a parsed body.
+    async fn parsed(&mut self, Parsed { body, replaced, message }: Parsed) -> Option<Ending> {
+        if replaced > 0 {
+            tracing::warn!(replaced, "unpaired surrogates in a body are read as U+FFFD");
+        }
+        if let Some(record) = &mut self.record {
+            match &message {
+                Message::Bad { error, .. } => record.body(Side::Client, &body, &error.message),
+                Message::Answer(Answer { outcome: Err(error), .. })
+                    if serde_json::from_slice::<serde::de::IgnoredAny>(&body).is_err() =>
+                {
+                    record.body(Side::Client, &body, &error.message);
+                }
+                _ => record.frame(Side::Client, &body),
+            }
+        }
+        drop(body);
+        self.message(message).await
     }
 
     async fn message(&mut self, message: Message) -> Option<Ending> {
@@ -321,6 +371,12 @@ where
             _ => tracing::info!("ending: {ending}"),
         }
         let mut can_write = ending != Ending::OutputClosed;
+        if self.parsing.is_some() {
+            // It came before the end.
+            let parsed = parsed(&mut self.parsing).await;
+            self.parsing = None;
+            drop(self.parsed(parsed).await);
+        }
         {
             let mut saving = pin!(saving(&ending));
             loop {

@@ -4,6 +4,7 @@
 
 use crate::server::inbox::{Event, Hello};
 use crate::server::requests::{self, Asks, Routes};
+use crate::server::services::intake::{Asked, Params, is_large};
 use lsp_types::{
     DidChangeConfigurationParams, DidChangeWorkspaceFoldersParams, InitializeParams, InitializeResult,
     ServerInfo,
@@ -57,10 +58,16 @@ impl Backend {
     }
 
     async fn forward<M: Asks>(&self, params: Value) -> Result<Value> {
-        let params = read_params::<M>(params).map_err(|error| jsonrpc(&error))?;
+        let session = params.get("sessionId").and_then(Value::as_str).map(str::to_owned);
+        let params = if is_large(&params) {
+            Params::Large(Box::new(move || read_params::<M>(params).map(M::ask)))
+        } else {
+            let params = read_params::<M>(params).map_err(|error| jsonrpc(&error))?;
+            Params::Read(Box::new(M::ask(params)))
+        };
         let to = ReplyTo(self.requests.fetch_add(1, Ordering::Relaxed));
         let (reply, answer) = oneshot::channel();
-        drop(self.events.send(Event::Asked(to, Box::new(M::ask(params)), reply)));
+        drop(self.events.send(Event::Asked(Asked { to, session, params }, reply)));
         let guard = AbandonGuard { to, events: &self.events };
         let answer = answer.await;
         // Answered: the router needs no notification. Nothing leaks, because the guard owns nothing.

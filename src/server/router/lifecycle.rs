@@ -13,6 +13,7 @@ use crate::server::services::transfer;
 use crate::server::stores;
 use crate::server::wire::{listed, notice, refused, to_value};
 use engine::id::SessionId;
+use engine::tokens::TokenCount;
 use protocol::error::{ErrorData, ProtocolError};
 use protocol::event::SessionsChangedParams;
 use protocol::settings::Settings;
@@ -144,7 +145,7 @@ impl Router {
 
     pub(super) fn read_instructions(&mut self, id: &SessionId) {
         let Some(host) = self.sessions.host(id) else { return };
-        let context = (&mut self.client, &*self.counter);
+        let context = (&mut self.client, &*self.counter as &dyn TokenCount);
         let files = self.config.read_instructions(context, host.session());
         if !files.is_empty() {
             self.run_input(id, Input::Instructions(files));
@@ -412,7 +413,7 @@ impl Router {
 
     /// `true` if something under way leads to the answer of this request.
     fn is_under_way(&self, to: ReplyTo) -> bool {
-        if self.replies.is_pending(to) {
+        if self.replies.is_pending(to) || self.intake.holds(to) {
             return true;
         }
         let Some(id) = self.replies.session(to) else { return false };

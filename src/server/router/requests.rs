@@ -22,9 +22,10 @@ use crate::server::settings::Layer;
 use crate::server::stores;
 use crate::server::wire::answer::{self, Form};
 use crate::server::wire::{refused, to_value};
-use ::session::input::{Command, ReplyTo};
+use ::session::input::{Command, ReplyTo, Restore};
 use ::session::stored::{Always, Driver, TurnStatus};
 use engine::id::SessionId;
+use engine::tokens::TokenCount;
 use models::address;
 use protocol::error::ProtocolError;
 use protocol::model::{ModelKeyParams, ModelKeyResult};
@@ -378,32 +379,52 @@ impl RequestHandler<'_> {
 
     /// Imports a conversation as a session, once it is read.
     fn import(&mut self, to: ReplyTo, mut params: SessionImportParams) -> Result<(), ProtocolError> {
-        params.workspace_folder = given_folder(&params.workspace_folder)?;
-        self.router.enter_folder(&params.workspace_folder);
-        self.router.stores.enter(&params.workspace_folder);
+        self.enter_for_import(&mut params)?;
         let source = match transfer::source(&mut params)? {
-            transfer::Source::Given(data) => return self.restore(to, params, data.as_bytes()),
+            transfer::Source::Given(data) => {
+                let restored = transfer::restore(&params, data.as_bytes());
+                return self.restore(to, params, restored);
+            }
             source => source,
         };
+        let counter = self.router.counter.clone();
         let pending = self.router.trajectories.pending(&mut self.router.replies, to);
         self.router.trajectories.run(&mut self.router.client, move || {
-            let read = transfer::read(source);
-            pending.send(FileEvent::Read(to, Box::new(params), read));
+            let restored = transfer::read(source, &params, &counter.ahead());
+            pending.send(FileEvent::Read(to, Box::new(params), Box::new(restored)));
         });
         Ok(())
     }
 
-    /// Handles the content of a file to import.
-    pub fn file_read(&mut self, to: ReplyTo, params: SessionImportParams, read: Result<Vec<u8>, String>) {
+    fn enter_for_import(&mut self, params: &mut SessionImportParams) -> Result<(), ProtocolError> {
+        params.workspace_folder = given_folder(&params.workspace_folder)?;
+        self.router.enter_folder(&params.workspace_folder);
+        self.router.stores.enter(&params.workspace_folder);
+        Ok(())
+    }
+
+    /// Handles a large conversation that came with its request and was read.
+    pub fn import_read(
+        &mut self,
+        to: ReplyTo,
+        mut params: SessionImportParams,
+        restored: Result<(Restore, Form), ProtocolError>,
+    ) -> Result<(), ProtocolError> {
+        self.enter_for_import(&mut params)?;
+        self.restore(to, params, restored)
+    }
+
+    /// Handles the conversation of a file to import.
+    pub fn file_read(
+        &mut self,
+        to: ReplyTo,
+        params: SessionImportParams,
+        restored: Result<(Restore, Form), ProtocolError>,
+    ) {
         if !self.router.replies.is_waiting(to) {
             return;
         }
-        let field = if params.chat_id.is_some() { "chatId" } else { "path" };
-        let done = match read {
-            Ok(bytes) => self.restore(to, params, &bytes),
-            Err(why) => Err(ProtocolError::invalid(field, why)),
-        };
-        if let Err(error) = done {
+        if let Err(error) = self.restore(to, params, restored) {
             self.router.answer(to, Err(error));
         }
     }
@@ -413,10 +434,10 @@ impl RequestHandler<'_> {
         &mut self,
         to: ReplyTo,
         params: SessionImportParams,
-        bytes: &[u8],
+        restored: Result<(Restore, Form), ProtocolError>,
     ) -> Result<(), ProtocolError> {
         let id = params.session_id.as_deref().map_or_else(|| Ok(new_id()), given_id)?;
-        let (restore, form) = transfer::restore(&params, bytes)?;
+        let (restore, form) = restored?;
         self.router.replies.set_form(to, form);
         let command = Command::Restore(Box::new(restore));
         let folder = Some(params.workspace_folder);

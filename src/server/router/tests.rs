@@ -4,10 +4,12 @@
 mod background;
 mod disk;
 mod keys;
+mod large;
 mod leaving;
 
 use super::*;
 use crate::server::requests::Asks;
+use crate::server::services::intake::{self, Asked, Params};
 use disk::{Counter, Disk, Works};
 use protocol::methods::{Method, read_params};
 use protocol::server::ClientCapabilities;
@@ -74,8 +76,13 @@ impl Rig {
     fn begin<M: Method + Asks>(&mut self, params: Value) -> oneshot::Receiver<Answered> {
         self.asked += 1;
         let (reply, answer) = oneshot::channel();
-        let ask = M::ask(read_params::<M>(params).unwrap());
-        self.event(Event::Asked(ReplyTo(self.asked), Box::new(ask), reply));
+        let (to, session) = (ReplyTo(self.asked), params["sessionId"].as_str().map(str::to_owned));
+        let params = if intake::is_large(&params) {
+            Params::Large(Box::new(move || read_params::<M>(params).map(M::ask)))
+        } else {
+            Params::Read(Box::new(M::ask(read_params::<M>(params).unwrap())))
+        };
+        self.event(Event::Asked(Asked { to, session, params }, reply));
         answer
     }
 

@@ -13,16 +13,17 @@ use crate::server::client::replies::Replies;
 use crate::server::host::SessionHost;
 use crate::server::host::filed::FileState;
 use crate::server::mailbox::{Mailbox, Pending};
-use crate::server::wire::answer;
+use crate::server::wire::answer::{self, Form};
 use crate::trajectory::{FileError, Folder};
 use engine::compact::metadata::metadata;
 use engine::compact::record::Status;
 use engine::id::SessionId;
 use import::trajectory::{Content, Trajectory};
+use protocol::error::ProtocolError;
 use protocol::event::SessionsChangedParams;
 use protocol::transfer::{SessionImportParams, TrajectorySummary};
 use session::Session;
-use session::input::ReplyTo;
+use session::input::{ReplyTo, Restore};
 use session::settings::Trajectory as Setting;
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -39,8 +40,8 @@ pub(in crate::server) enum FileEvent {
     Missing(Folder, SessionId),
     /// The file of a deleted session was removed, or could not be.
     Removed(Removal),
-    /// A file to import was read.
-    Read(ReplyTo, Box<SessionImportParams>, Result<Vec<u8>, String>),
+    /// The conversation of a file to import was read.
+    Read(ReplyTo, Box<SessionImportParams>, Box<Result<(Restore, Form), ProtocolError>>),
 }
 
 /// The service for session files.

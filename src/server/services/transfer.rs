@@ -2,11 +2,12 @@
 //! follow a session are the trajectories'.
 
 use super::trajectories::{Found, content, summary};
-use crate::server::requests::page_limit;
+use crate::server::requests::{counting, page_limit};
 use crate::server::wire::answer::Form;
 use crate::server::wire::to_value;
 use crate::trajectory::{FileError, Folder};
 use engine::message::{Body, REPAIRED_CALL};
+use engine::tokens::TokenCount;
 use import::trajectory::{self, Trajectory};
 use import::{self, Entry, Format, Import, ImportError, detect, export_jsonl, export_markdown};
 use protocol::error::{ErrorData, ProtocolError};
@@ -67,13 +68,22 @@ pub(in crate::server) fn folder(workspace: &str) -> Result<Folder, ProtocolError
         .ok_or_else(|| ProtocolError::invalid("workspaceFolder", "is not a folder of this machine"))
 }
 
-/// Reads a source, on a thread that may block on the disk.
-pub(in crate::server) fn read(source: Source) -> Result<Vec<u8>, String> {
-    match source {
+/// Reads the conversation of a source and counts its texts, on a thread that may block on the disk.
+pub(in crate::server) fn read(
+    source: Source,
+    params: &SessionImportParams,
+    counter: &dyn TokenCount,
+) -> Result<(Restore, Form), ProtocolError> {
+    let bytes = match source {
         Source::Given(data) => Ok(data.into_bytes()),
-        Source::File(path) => read_file(&path),
-        Source::Chat(folder, id) => read_trajectory(&folder, &id).map_err(|error| error.to_string()),
-    }
+        Source::File(path) => read_file(&path).map_err(|why| ProtocolError::invalid("path", why)),
+        Source::Chat(folder, id) => {
+            read_trajectory(&folder, &id).map_err(|error| ProtocolError::invalid("chatId", error.to_string()))
+        }
+    };
+    let (restore, form) = self::restore(params, &bytes?)?;
+    counting::count_all(restore.messages.iter().map(|taken| &taken.message.body), counter);
+    Ok((restore, form))
 }
 
 fn read_file(path: &Path) -> Result<Vec<u8>, String> {

@@ -4,7 +4,7 @@ use super::*;
 use crate::frame::{HEAD, head};
 use crate::outgoing::{Outgoing, outgoing};
 use serde_json::{Value, json};
-use std::sync::{Arc, Mutex};
+use std::sync::{Arc, Condvar, Mutex};
 use tokio::io::{AsyncWriteExt, DuplexStream, duplex};
 use tokio::sync::{mpsc, oneshot};
 use tokio::task::JoinHandle;
@@ -91,7 +91,7 @@ fn serve(room: usize) -> Served {
             _ => Ok(()),
         }),
         typed: |error| error,
-        well_formed: |body| (body, 0),
+        well_formed: held,
         record: None,
         body_limit: 1 << 20,
     };
@@ -356,4 +356,31 @@ async fn flush_at_the_end_has_a_timeout() {
     // Only the start of a frame fitted into the buffer.
     let mut read = read;
     assert!(matches!(read.next().await, Err(ReadError::Unframeable(_))));
+}
+
+/// Holds back the parsing of large bodies.
+static HELD: (Mutex<bool>, Condvar) = (Mutex::new(false), Condvar::new());
+
+fn held(body: Vec<u8>) -> (Vec<u8>, usize) {
+    if body.len() >= LARGE {
+        drop(HELD.1.wait_while(HELD.0.lock().unwrap(), |held| *held).unwrap());
+    }
+    (body, 0)
+}
+
+#[tokio::test]
+async fn large_body_holds_back_frames_behind_it_and_nothing_else() {
+    let mut served = Served::initialized(1 << 20).await;
+    served.request(1, "test/ask", json!("before")).await;
+    let (_, reply) = served.forwarded().await;
+    *HELD.0.lock().unwrap() = true;
+    let large = json!("x".repeat(LARGE));
+    served.request(2, "test/echo", large.clone()).await;
+    served.request(3, "test/echo", json!("behind")).await;
+    served.outgoing.answer(reply, json!("answered"));
+    assert_eq!(served.next().await, json!({ "jsonrpc": "2.0", "result": "answered", "id": 1 }));
+    *HELD.0.lock().unwrap() = false;
+    HELD.1.notify_all();
+    assert_eq!(served.next().await["result"], large);
+    assert_eq!(served.next().await["result"], "behind");
 }

@@ -7,6 +7,8 @@ use engine::scope::{Scope, ScopePatch};
 use engine::search::{Query, SearchPage};
 use session::part::Claims;
 use session::stored::{Always, Part, Rest, Stored, Write};
+use std::sync::Condvar;
+use std::thread::{self, ThreadId};
 use store::follow::{FollowState, Mark};
 use store::list::{ListQuery, Page, RevisionPage};
 use store::task::{Task, Waiting};
@@ -25,6 +27,37 @@ pub(super) struct Works {
     pub(super) is_broken: AtomicBool,
     /// `true` if every deletion fails.
     pub(super) is_undeletable: AtomicBool,
+    /// The threads that counted a text of [`LARGE`] bytes or more.
+    pub(super) large: Mutex<Vec<ThreadId>>,
+    /// Holds back counts of such texts on all threads but that of the test.
+    pub(super) gate: Gate,
+}
+
+/// The size of a large text, in bytes.
+const LARGE: usize = 100_000;
+
+/// A gate, open at first.
+#[derive(Debug, Default)]
+pub(super) struct Gate {
+    /// The thread that closed it.
+    closed: Mutex<Option<ThreadId>>,
+    opened: Condvar,
+}
+
+impl Gate {
+    pub(super) fn close(&self) {
+        *self.closed.lock().unwrap() = Some(thread::current().id());
+    }
+
+    pub(super) fn open(&self) {
+        *self.closed.lock().unwrap() = None;
+        self.opened.notify_all();
+    }
+
+    fn pass(&self) {
+        let holds = |closed: &mut Option<ThreadId>| closed.is_some_and(|by| by != thread::current().id());
+        drop(self.opened.wait_while(self.closed.lock().unwrap(), holds).unwrap());
+    }
 }
 
 /// Counts tokens; panics if the text contains `BOOM`.
@@ -38,6 +71,10 @@ impl TokenCount for Counter {
     fn count(&self, text: &str) -> u32 {
         let is_broken = self.0.is_broken.load(Ordering::Relaxed);
         assert!(!is_broken && !text.contains("BOOM"), "a defect of the test's own");
+        if text.len() >= LARGE {
+            self.0.gate.pass();
+            self.0.large.lock().unwrap().push(thread::current().id());
+        }
         self.0.counted.fetch_add(text.len(), Ordering::Relaxed);
         u32::try_from(text.len().div_ceil(4)).unwrap_or(u32::MAX)
     }
