@@ -59,6 +59,8 @@ pub struct SqliteStore {
     traces: Traces,
     /// `true` once the free space of all pages was overwritten: from then on it is kept clean, by checkpoints.
     is_clean: bool,
+    /// Pages from which on a file is rewritten instead of overwritten page by page.
+    page_limit: i64,
     /// Shared with the opener, so that a store reopened after a panic still holds its sessions.
     holder: Arc<Registered>,
 }
@@ -123,8 +125,10 @@ impl Opener {
             Some(holder) => Arc::clone(holder),
             None => Arc::clone(self.holder.insert(Arc::new(holders.register()?))),
         };
-        let (traces, connection) = (Traces::default(), Some(connection));
-        let mut store = SqliteStore { connection, path, file, unmoved: 0, traces, is_clean: false, holder };
+        let (traces, page_limit) = (Traces::default(), erase::MOST_PAGES);
+        let connection = Some(connection);
+        let mut store =
+            SqliteStore { connection, path, file, unmoved: 0, traces, is_clean: false, page_limit, holder };
         match store.forget_the_dead() {
             // This can wait: `acquire` checks whether a holder is alive.
             Ok(()) | Err(StoreError::Locked { .. }) => Ok(store),

@@ -33,7 +33,7 @@ pub(super) const READ_AT_ONCE: u64 = 32 * 1024 * 1024;
 
 /// Pages from which on the first byte of an overflow page may look like that of a page of rows. The free
 /// space of such a file cannot be told from content.
-const MOST_PAGES: i64 = 1 << 25;
+pub(super) const MOST_PAGES: i64 = 1 << 25;
 
 /// Bytes of the log's header, and of each page's.
 const LOG_HEADER: u64 = 32;
@@ -104,7 +104,8 @@ impl SqliteStore {
             Pages::InLog => Some(in_log(&schema::beside(&self.path, "-wal"))),
             Pages::All => None,
         };
-        if !self.read(|tx| Ok(can_write_pages(tx)?))? {
+        let limit = self.page_limit;
+        if !self.read(|tx| Ok(can_write_pages(tx, limit)?))? {
             if let (Pages::All, Some(connection)) = (pages, self.connection.as_ref()) {
                 connection.execute_batch("VACUUM").map_err(|error| from_sqlite(&error, &self.path))?;
             }
@@ -116,6 +117,13 @@ impl SqliteStore {
             self.write(|tx| unclean.iter().try_for_each(|number| clear(tx, *number)))?;
         }
         Ok(pages == Pages::All)
+    }
+
+    /// Makes every deletion rewrite the file, as with an SQLite that is built without access to pages.
+    #[cfg(test)]
+    pub(crate) fn without_pages(mut self) -> Self {
+        self.page_limit = 0;
+        self
     }
 
     /// See [`crate::Store::tidy`].
@@ -174,13 +182,13 @@ pub(super) fn truncate_log(connection: &Connection) -> bool {
     busy.is_ok_and(|busy| busy == 0)
 }
 
-/// `true` if pages can be read and written as such: SQLite is built with `sqlite_dbpage`, and the file is not
-/// too large.
-fn can_write_pages(tx: &Transaction<'_>) -> rusqlite::Result<bool> {
+/// `true` if pages can be read and written as such: SQLite is built with `sqlite_dbpage`, and the file has fewer than
+/// `limit` pages.
+fn can_write_pages(tx: &Transaction<'_>, limit: i64) -> rusqlite::Result<bool> {
     tx.query_row(
         "SELECT EXISTS (SELECT 1 FROM pragma_module_list WHERE name = 'sqlite_dbpage')
              AND (SELECT page_count FROM pragma_page_count) < ?1",
-        [MOST_PAGES],
+        [limit],
         |row| row.get(0),
     )
 }

@@ -73,19 +73,22 @@ fn act() -> impl Strategy<Value = Act> {
 struct Life {
     folder: Folder,
     store: SqliteStore,
+    has_pages: bool,
     words: u32,
     said: BTreeMap<&'static str, Vec<u32>>,
 }
 
-fn open(folder: &Folder) -> SqliteStore {
+fn open(folder: &Folder, has_pages: bool) -> SqliteStore {
     // Durability costs time, and changes no bytes.
-    SqliteStore::open(Options { synchronous: Synchronous::Normal, ..folder.options() }).unwrap()
+    let store = SqliteStore::open(Options { synchronous: Synchronous::Normal, ..folder.options() }).unwrap();
+    if has_pages { store } else { store.without_pages() }
 }
 
 impl Life {
-    fn new() -> Self {
+    fn new(has_pages: bool) -> Self {
         let folder = Folder::new();
-        Self { store: open(&folder), folder, words: 0, said: BTreeMap::new() }
+        let store = open(&folder, has_pages);
+        Self { store, folder, has_pages, words: 0, said: BTreeMap::new() }
     }
 
     fn text(&mut self, size: usize) -> String {
@@ -167,7 +170,7 @@ impl Life {
             Act::Idle => self.store.tidy(false).unwrap(),
             Act::Reopen => {
                 self.store.close().unwrap();
-                self.store = open(&self.folder);
+                self.store = open(&self.folder, self.has_pages);
             }
         }
     }
@@ -218,8 +221,8 @@ fn words_in_rows(folder: &Folder) -> BTreeSet<u32> {
 proptest! {
     #![proptest_config(ProptestConfig { cases: 12, max_shrink_iters: 40, ..ProptestConfig::default() })]
     #[test]
-    fn words_of_deleted_rows_are_in_no_file(acts in prop::collection::vec(act(), 200..500)) {
-        let mut life = Life::new();
+    fn words_of_deleted_rows_are_in_no_file(acts in prop::collection::vec(act(), 200..500), has_pages in any::<bool>()) {
+        let mut life = Life::new(has_pages);
         acts.iter().for_each(|act| life.act(act));
         life.act(&Act::Delete(0));
         life.store.tidy(false).unwrap();
@@ -290,6 +293,21 @@ fn a_deletion_writes_what_it_deletes() {
         (empty, content)
     });
     assert!(large.0 <= small.0 + 8 * page && large.1 <= small.1 + 16 * page, "{small:?}, {large:?}");
+}
+
+/// As with an SQLite of another build, or a file of too many pages.
+#[test]
+fn deletion_without_access_to_pages_rewrites_the_file() {
+    let (folder, mut store) = filled(8);
+    written(&folder, &mut store, "1");
+    let with_pages = written(&folder, &mut store, "2");
+    let mut store = store.without_pages();
+    let without = written(&folder, &mut store, "3");
+    let bytes = fs::metadata(folder.file()).unwrap().len();
+    assert!(with_pages < bytes && without > bytes, "{with_pages}, {without} of {bytes} bytes");
+    let file = fs::read(folder.file()).unwrap();
+    let says = |id: u32| file.windows(7).any(|bytes| bytes == format!("{id} says ").as_bytes());
+    assert_eq!([1, 2, 3, 4].map(says), [false, false, false, true]);
 }
 
 #[test]
