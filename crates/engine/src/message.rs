@@ -11,6 +11,7 @@ pub(crate) mod edits;
 mod kind;
 mod opaque;
 pub(crate) mod pieces;
+pub mod repeats;
 mod said;
 pub mod source;
 pub mod unreadable;
@@ -98,11 +99,11 @@ pub struct Message {
     pub visible_to_model: bool,
     /// ISO-8601, UTC, as the source stated it.
     pub created_at: Option<String>,
-    /// The cut of a result that was too large when appended, or of an answer shown without its thinking; `None` if
-    /// shown whole.
+    /// The cut of a result that was too large when appended, of an answer shown without its thinking, or of a user
+    /// message with parts that an earlier one has; `None` if shown whole.
     pub shown: Option<Cut>,
-    /// Raw tokens with the message overhead, as a prompt first shows the message without compaction, counted once, at
-    /// insertion. Equal to the tokens of [`Message::shown`] unless that applies only after the turn.
+    /// Raw tokens with the message overhead, counted once, at insertion. Equal to those of [`Message::shown`], but for what
+    /// applies only after the turn or only while the prompt shows the same above.
     pub tokens: u32,
     /// [`Body::hash`], computed once, at insertion.
     pub hash: String,

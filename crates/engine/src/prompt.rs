@@ -11,6 +11,7 @@ pub mod limit;
 pub mod linearize;
 pub mod order;
 pub mod pins;
+mod repeats;
 pub mod request;
 pub(crate) mod segment;
 pub mod sent;
@@ -108,7 +109,7 @@ pub enum CutReason {
     StrayResult,
     /// A tool result, shortened to its head and tail.
     Shortened,
-    /// Content that a newer message repeats.
+    /// Content that another message of the prompt shows.
     Repeated,
     /// A message dropped without a summary.
     Dropped,
@@ -168,6 +169,7 @@ pub fn draft(source: Source<'_>, compaction: Option<&Compaction>) -> Prompt {
     source.fixed.put(&mut prompt, compaction);
     source.fixed.pins.put(source.transcript, compaction, &mut prompt);
     History::new(source.transcript, compaction).put(&mut prompt);
+    repeats::fold(&mut prompt, source.transcript);
     bound::leave_out(&mut prompt, source);
     prompt.plan.mark_breakpoints();
     prompt.tokens = prompt.plan.sections.iter().map(|section| section.tokens).sum();

@@ -212,8 +212,9 @@ pub fn step(id: &str, from: u32, messages: u32) -> Vec<Write> {
         let body = if ord % 2 == 0 { user(&text) } else { Body::assistant(&text, Vec::new()) };
         let mut message = message(ord, body);
         message.external_id = Some(format!("{id}-{ord}"));
-        message.shown =
-            (ord % 5 == 3).then_some(Cut { head: 1, tail: ord, tokens: message.tokens, after_turn: false });
+        let (after_turn, unnamed, repeats) = (false, ord % 2 == 0, Default::default());
+        let cut = Cut { head: 1, tail: ord, tokens: message.tokens, after_turn, unnamed, repeats };
+        message.shown = (ord % 5 == 3).then_some(cut);
         let turn = ord / 2;
         message.turn = TurnId::new(format!("{id}/t{turn}"));
         let row = TurnRow {

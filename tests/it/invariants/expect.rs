@@ -148,7 +148,7 @@ fn head_and_tail(whole: &str, head: u32, tail: u32, call: Option<&str>) -> Strin
 
 /// The parts of a result that was cut when it was appended: head and tail, and its pictures.
 fn cut(content: &[Content], cut: Cut, call: &str) -> Vec<ItemPart> {
-    let text = head_and_tail(&joined(content), cut.head, cut.tail, Some(call));
+    let text = head_and_tail(&joined(content), cut.head, cut.tail, (!cut.unnamed).then_some(call));
     let pictures = content.iter().filter(|part| matches!(part, Content::Image(_))).cloned();
     std::iter::once(ItemPart::text(text)).chain(pictures.map(ItemPart::Content)).collect()
 }
@@ -198,7 +198,8 @@ pub fn from_on(transcript: &Transcript, from: Ordinal, record: Option<&Compactio
                                 }
                                 (None, Some(shown)) => cut(&result.content, shown, id),
                                 (Some(action), shown) => {
-                                    let text = acted_on(&result.content, *action, shown.map(|_| id));
+                                    let is_named = shown.is_some_and(|cut| !cut.unnamed);
+                                    let text = acted_on(&result.content, *action, is_named.then_some(id));
                                     vec![ItemPart::text(text)]
                                 }
                             }

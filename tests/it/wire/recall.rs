@@ -5,7 +5,7 @@ use super::script::{Editor, Folder, calls, prose, read_by, says, sections, tools
 use serde_json::{Value, json};
 
 fn settings(tokens: u32) -> Value {
-    json!({ "model": { "name": "m", "window": 100_000 }, "maxToolResultTokens": tokens })
+    json!({ "model": { "name": "m", "window": 100_000 }, "maxToolResultTokens": tokens, "ownTools": ["recall"] })
 }
 
 /// The result of this call in a prompt.

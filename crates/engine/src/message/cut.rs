@@ -1,15 +1,17 @@
 //! Cuts of large tool results as a model sees them: head, tail, and how to fetch the rest. The cut is decided
 //! once, when the result is appended, and its sizes are stored with the message: no setting and no restart
 //! changes the bytes of a prompt. The result itself is stored whole. An answer's thinking is left out in the
-//! same way. A compaction shortens old results separately.
+//! same way, and so are files and attachments of a user message that an earlier one has. A compaction shortens old
+//! results separately.
 
+use super::repeats::Repeats;
 use super::{AssistantPart, Body, Content, ToolResult};
 use crate::text::{head, tail};
 use crate::tokens::{PER_IMAGE, PER_MESSAGE, TokenCount};
 use serde::{Deserialize, Serialize};
 
 /// Sizes at which a result over its limit is shown: head and tail of its [`joined`] text, cut at character
-/// boundaries. Images follow the text. For an answer shown without its thinking both are 0.
+/// boundaries. Images follow the text. For an answer shown without its thinking, and for a user message, both are 0.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct Cut {
@@ -22,6 +24,12 @@ pub struct Cut {
     /// `true` if the cut applies only once its turn is over.
     #[serde(default, skip_serializing_if = "is_false")]
     pub after_turn: bool,
+    /// `true` if the note on the rest does not say how to fetch it, because the model had no tool for that.
+    #[serde(default, skip_serializing_if = "is_false")]
+    pub unnamed: bool,
+    /// The parts of a user message that are shown as a reference while the prompt shows the same above.
+    #[serde(default, skip_serializing_if = "Repeats::is_empty")]
+    pub repeats: Repeats,
 }
 
 /// Thinking of earlier answers that prompts show. Decided for each answer when it is appended; all thinking
@@ -59,7 +67,8 @@ pub(crate) fn without_thinking(
     let parts = parts.iter().filter(|part| !is_thinking(part)).cloned().collect();
     let shown = Body::Assistant { parts, calls: calls.clone(), beside: beside.clone() };
     let after_turn = thinking == ThinkingInPrompt::StripCompletedTurns;
-    Some(Cut { head: 0, tail: 0, tokens: shown.tokens(counter), after_turn })
+    let tokens = shown.tokens(counter);
+    Some(Cut { head: 0, tail: 0, tokens, after_turn, unnamed: false, repeats: Repeats::default() })
 }
 
 /// Recounts the tokens of an answer's cut.
@@ -74,11 +83,11 @@ pub fn weighed_again(shown: Cut, body: &Body, counter: &dyn TokenCount) -> Cut {
 const SAMPLE_PER_TOKEN: usize = 32;
 
 /// Counts the tokens of a result's message as a prompt shows it, with its cut if the text has more than
-/// `most` tokens. `reference` is the id for fetching the rest.
+/// `most` tokens. `reference` is the id for fetching the rest; `None` if the model cannot.
 pub(crate) fn weigh(
     result: &ToolResult,
     most: u32,
-    reference: &str,
+    reference: Option<&str>,
     counter: &dyn TokenCount,
 ) -> (u32, Option<Cut>) {
     let whole_tokens =
@@ -106,7 +115,7 @@ pub(crate) fn weigh(
     };
     let count_cut = |keep: usize| {
         let half = keep / 2;
-        counter.count(&head_and_tail(&text, half, half, Some(reference)))
+        counter.count(&head_and_tail(&text, half, half, reference))
     };
     let scaled = |of: usize, part: u32, whole: u32| {
         usize::try_from(of as u64 * u64::from(part) / u64::from(whole.max(1))).unwrap_or(of)
@@ -124,7 +133,9 @@ pub(crate) fn weigh(
     }
     let half = u32::try_from(keep / 2).unwrap_or(u32::MAX);
     let tokens = cut_tokens + overhead;
-    (tokens, Some(Cut { head: half, tail: half, tokens, after_turn: false }))
+    let (after_turn, unnamed) = (false, reference.is_none());
+    let repeats = Repeats::default();
+    (tokens, Some(Cut { head: half, tail: half, tokens, after_turn, unnamed, repeats }))
 }
 
 /// Returns at most `first` bytes of the head and `last` bytes of the tail of a text, with a note between them
@@ -168,8 +179,8 @@ pub fn joined(content: &[Content]) -> String {
 impl Cut {
     /// Returns the result as a model sees it: head and tail, then the images.
     pub fn shown(self, content: &[Content], reference: &str) -> Vec<Content> {
-        let text =
-            head_and_tail(&joined(content), self.head as usize, self.tail as usize, Some(reference)).into();
+        let reference = (!self.unnamed).then_some(reference);
+        let text = head_and_tail(&joined(content), self.head as usize, self.tail as usize, reference).into();
         let images = content.iter().filter(|part| matches!(part, Content::Image(_))).cloned();
         std::iter::once(Content::Text(text)).chain(images).collect()
     }

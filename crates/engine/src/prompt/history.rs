@@ -232,7 +232,7 @@ impl<'a> History<'a> {
                 let text = acted_on(
                     &result.content,
                     *action,
-                    (shown.is_some() || action.is_named()).then_some(call),
+                    (shown.is_some_and(|cut| !cut.unnamed) || action.is_named()).then_some(call),
                 );
                 let reason = match action {
                     Action::Shorten { .. } => CutReason::Shortened,

@@ -30,6 +30,8 @@ pub(crate) fn fold_repeats(
     for message in range.filter(|message| !transcript.is_excluded(message.ord)) {
         let texts: Vec<String> = match &message.body {
             Body::Tool(result) if !transcript.is_stray(message.ord) => vec![joined(&result.content)],
+            // Its references need the older copy.
+            Body::User(_) if message.shown.is_some() => continue,
             Body::User(parts) => {
                 context_files(parts).map(|file| joined(std::slice::from_ref(file))).collect()
             }
@@ -115,7 +117,7 @@ fn shorten(
         return None;
     }
     let named = transcript.names_results();
-    let is_told = named || message.shown.is_some();
+    let is_told = named || message.shown.is_some_and(|cut| !cut.unnamed);
     let call = is_told.then(|| transcript.call_answered_by(ord)).flatten();
     let action = Action::Shorten { head, tail, tokens: 0, named };
     let text = acted_on(&result.content, action, call.map(CallId::as_str));

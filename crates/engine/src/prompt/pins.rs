@@ -104,7 +104,9 @@ fn stands_whole(transcript: &Transcript, compaction: Option<&Compaction>, messag
         let is_raw = ord >= record.resume_at() && !record.actions.contains_key(&ord);
         (is_kept || is_raw) && !record.excluded.contains(&ord)
     });
-    is_in_sight && message.shown.is_none() && !transcript.is_stray(ord)
+    // The words of a user stand whole beside references to what the prompt shows above.
+    let is_uncut = message.shown.is_none() || matches!(message.body, Body::User(_));
+    is_in_sight && is_uncut && !transcript.is_stray(ord)
 }
 
 fn plain(text: Text, counter: &dyn TokenCount) -> Item {

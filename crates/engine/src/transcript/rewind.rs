@@ -50,7 +50,9 @@ impl Transcript {
         });
         body.weigh_thinking(counter);
         let (tokens, shown) = match (&body, self.most_result) {
-            (Body::Tool(result), Some(most)) => cut::weigh(result, most, &result.call, counter),
+            (Body::Tool(result), Some(most)) => {
+                cut::weigh(result, most, self.names_results.then_some(&*result.call), counter)
+            }
             _ => (body.tokens(counter), None),
         };
         let new = Arc::new(Message {
@@ -184,6 +186,7 @@ impl Transcript {
             call_ids: std::mem::take(&mut self.call_ids),
             most_result: self.most_result,
             thinking: self.thinking,
+            names_results: self.names_results,
             folder: self.folder.take(),
             ..Self::resumed(self.session.clone(), self.generation, self.cuts + 1)
         };

@@ -1,9 +1,10 @@
-//! The workspace folder, and the sizes at which new messages are shown: large results by head and tail, answers without their thinking.
+//! The workspace folder, and the sizes at which new messages are shown: large results by head and tail, answers without
+//! their thinking, user messages without what an earlier one has.
 //! Decided once, when a message is appended; `message::cut` does the cutting.
 
 use super::Transcript;
 use crate::message::cut::{self, Cut, ThinkingInPrompt};
-use crate::message::{Body, NewMessage};
+use crate::message::{Body, NewMessage, repeats};
 use crate::tokens::TokenCount;
 
 impl Transcript {
@@ -39,7 +40,8 @@ impl Transcript {
     /// without an open call is never shown, so never cut.
     pub(super) fn weigh(&self, new: &NewMessage, counter: &dyn TokenCount) -> (u32, Option<Cut>) {
         if let Some(cut) = new.shown {
-            let tokens = if cut.after_turn { new.body.tokens(counter) } else { cut.tokens };
+            let is_whole_at_first = cut.after_turn || !cut.repeats.is_empty();
+            let tokens = if is_whole_at_first { new.body.tokens(counter) } else { cut.tokens };
             return (tokens, Some(cut));
         }
         if let Some(cut) = cut::without_thinking(&new.body, self.thinking, counter) {
@@ -49,7 +51,11 @@ impl Transcript {
         if let (Body::Tool(result), Some(most), true) = (&new.body, self.most_result, new.visible_to_model)
             && let Some((_, call)) = self.open_call(&result.call, self.turns.len() - 1)
         {
-            return cut::weigh(result, most, call.as_str(), counter);
+            return cut::weigh(result, most, self.names_results.then_some(call.as_str()), counter);
+        }
+        if let (Body::User(parts), true) = (&new.body, new.visible_to_model) {
+            let earlier = self.messages.iter().rev().filter(|message| message.visible_to_model);
+            return repeats::weigh(parts, earlier.map(|message| &message.body), counter);
         }
         (new.body.tokens(counter), None)
     }

@@ -22,15 +22,22 @@ impl Core<'_> {
     pub fn freeze(&mut self) {
         let counter = self.counter();
         freeze(self.kept, counter);
+        self.name_results();
+    }
+
+    /// Results cut from now on say how to fetch the rest if the model has the tool for it.
+    fn name_results(&mut self) {
+        let Conversation { transcript, fixed, .. } = &mut *self.kept;
+        transcript.name_results(fixed.tools.iter().any(|tool| tool.name == RECALL));
     }
 
     /// Applies the limits of the settings in force to shown results and thinking.
     pub fn limit_what_is_shown(&mut self) {
-        let Conversation { transcript, settings, fixed, head, .. } = &mut *self.kept;
+        let Conversation { transcript, settings, head, .. } = &mut *self.kept;
         transcript.limit_results(Some(settings.most_result()));
         transcript.limit_thinking(settings.thinking);
         transcript.set_folder(&head.workspace);
-        transcript.name_results(fixed.tools.iter().any(|tool| tool.name == RECALL));
+        self.name_results();
     }
 
     pub fn count_pins(&mut self) {

@@ -287,13 +287,16 @@ fn repeated_file_is_one_copy_and_one_ledger_line() {
 #[test]
 fn repeated_context_file_is_folded_beside_its_words() {
     let mut session = Session::new(8000);
-    let with_file = |words: &str| {
-        let file = Content::ContextFile { path: "a.rs".into(), text: filler("a.rs", 7000).into() };
+    let with_file = |words: &str, seed: &str, bytes: usize| {
+        let file = Content::ContextFile { path: "a.rs".into(), text: filler(seed, bytes).into() };
         NewMessage::new(Body::User(vec![Content::Text(words.into()), file]))
     };
-    session.transcript.append(with_file("first words"), &QuarterOfChars);
+    session.transcript.append(with_file("first words", "a.rs", 7000), &QuarterOfChars);
     session.says("Yes.");
-    session.transcript.append(with_file("second words"), &QuarterOfChars);
+    // Shown whole again below, because it was another one meanwhile.
+    session.transcript.append(with_file("other words", "b.rs", 400), &QuarterOfChars);
+    session.says("Yes.");
+    session.transcript.append(with_file("second words", "a.rs", 7000), &QuarterOfChars);
     session.budget.limit = session.inputs().tokens_before - 1;
     let record = session.compact(None);
     assert_eq!((record.mode, record.strength), (Mode::LimitHistory, Strength::Low));

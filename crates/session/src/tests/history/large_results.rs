@@ -4,15 +4,15 @@
 use crate::effect::{Answer, Purpose, Refusal};
 use crate::history_turn::HistoryTurn;
 use crate::input::{Command, Decision, Input, Open, Render, ToolOutcome};
-use crate::recall::{Recall, Recalled};
+use crate::recall::{RECALL, Recall, Recalled};
 use crate::settings::{ModelFacts, Settings};
 use crate::state::StateName;
 use crate::stored::Driver;
-use crate::tests::bench::{Bench, result, settings};
+use crate::tests::bench::{Bench, result, settings, tool};
 use engine::id::CallId;
 use engine::message::cut::joined;
 use engine::message::{Body, Content, Image, Message, NewMessage, ToolCall, ToolResult};
-use engine::prompt::item::{Item, ItemPart, Role};
+use engine::prompt::item::{Approval, Item, ItemPart, Role};
 use engine::text::sha256_hex;
 use expect_test::expect;
 use proptest::prelude::*;
@@ -20,7 +20,8 @@ use proptest::prelude::*;
 /// Settings with a window in which nothing is compacted, and this limit for results.
 fn limited(tokens: u32) -> Settings {
     let model = ModelFacts { window: 400_000, ..settings().model };
-    Settings { max_tool_result_tokens: tokens, model, ..settings() }
+    let own_tools = vec![tool(RECALL, Approval::Allow)];
+    Settings { max_tool_result_tokens: tokens, model, own_tools, ..settings() }
 }
 
 fn set(bench: &mut Bench, tokens: u32) {
@@ -93,6 +94,37 @@ fn large_result_is_shown_by_head_tail_and_reference() {
         short
     "#]]
     .assert_eq(&said.collect::<String>());
+}
+
+/// The same result before and after the model gets the tool, in a running turn.
+#[test]
+fn note_of_a_large_result_names_recall_only_where_the_model_has_it() {
+    let mut bench = Bench::new(Driver::Sidecar);
+    let without = Settings { own_tools: Vec::new(), ..limited(40) };
+    bench.step(Input::Settings(Box::new(without.clone())));
+    bench.asks("Look.");
+    let numbers: Vec<String> = (1..200).map(|n| n.to_string()).collect();
+    for settings in [limited(40), without, limited(40)] {
+        bench.says("", &["read"]);
+        bench.tool_answers(&numbers.join(" "));
+        bench.step(Input::Settings(Box::new(settings)));
+    }
+    bench.says("", &["read"]);
+    bench.tool_answers("short");
+    let before = asked(&bench);
+    let notes = before
+        .iter()
+        .flat_map(Item::texts)
+        .flat_map(|text| text.lines())
+        .filter(|line| line.contains("not shown"));
+    let notes: Vec<&str> = notes.collect();
+    let [first, second, third] = &notes[..] else { panic!("{notes:?}") };
+    assert!(!first.contains("recall") && first.ends_with("bytes not shown …]"), "{first}");
+    assert!(second.contains("recalled as \"c2-0\" from byte"), "{second}");
+    assert!(!third.contains("recall"), "{third}");
+    bench.session = bench.reopened();
+    bench.asks("Go on.");
+    assert!(extends(&asked(&bench), &before), "decided once");
 }
 
 #[test]
