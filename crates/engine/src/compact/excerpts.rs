@@ -1,6 +1,7 @@
 //! Excerpts: pieces of the covered messages that are likely to be needed word for word, chosen by one score and laid out
 //! by file and time. Which pieces exist follows from the messages alone, so that later compactions cut nothing again.
 
+mod changed;
 mod files;
 mod page;
 pub(crate) mod pieces;
@@ -15,7 +16,8 @@ use crate::message::{AssistantPart, Body, Message, ToolResult, argument_values};
 use crate::prompt::Prompt;
 use crate::prompt::item::ToolKind;
 use crate::transcript::Transcript;
-use files::{FileId, Gone, KnownFiles, Rewrite, Rewrites, shown_by};
+use changed::Changed;
+use files::{FileId, Gone, KnownFiles, Rewrite, Rewrites, searches, shown_by};
 use page::Seen;
 use pieces::prints;
 use shell::Effects;
@@ -85,6 +87,8 @@ struct Candidate<'t> {
 struct Chosen<'p, 't> {
     candidate: &'p Candidate<'t>,
     kept: Vec<bool>,
+    /// `true` for a search that found files which were changed since.
+    is_old: bool,
 }
 
 /// The pieces of the past, the best first.
@@ -96,6 +100,7 @@ pub(crate) struct Past<'t> {
     rewrites: BTreeMap<FileId, Rewrite<'t>>,
     /// The last edit of each file, after which the numbers of its lines are others.
     edited: BTreeMap<FileId, Ordinal>,
+    changed: Changed,
     /// Numbers of lines, as tools stated them; the newest wins.
     numbers: BTreeMap<(FileId, u64), u32>,
     bytes_per_token: f64,
@@ -143,6 +148,7 @@ impl<'t> Past<'t> {
             gone: Gone::default(),
             rewrites: BTreeMap::new(),
             edited: BTreeMap::new(),
+            changed: Changed::default(),
             numbers: BTreeMap::new(),
             bytes_per_token: BYTES_PER_TOKEN,
         };
@@ -240,10 +246,15 @@ impl<'t> Past<'t> {
             for (n, call) in calls.iter().enumerate().filter(|(_, call)| call.is_good) {
                 let Call { name, about, .. } = *call;
                 match (kinds.of_call(name, about), about.command.as_deref()) {
-                    (ToolKind::Write, _) => rewrites.deleted(message.ord, &changes(name, about)),
+                    (ToolKind::Write, _) => {
+                        let changes = changes(name, about);
+                        rewrites.deleted(message.ord, &changes);
+                        self.changed.add(message.ord, &changes);
+                    }
                     (ToolKind::Run, Some(command)) => {
                         let Effects { effects, unknown, .. } = about.effects();
                         rewrites.deleted(message.ord, effects);
+                        self.changed.add(message.ord, effects);
                         if !all_replaced.iter().any(|replaced| replaced.call == n) {
                             rewrites.written(message.ord, command, effects, unknown);
                         }
@@ -338,7 +349,10 @@ impl<'t> Past<'t> {
                 Some(file) => self.files.path(file).len(),
                 None => candidate.about.map_or(0, str::len).min(120),
             };
-            let heading = if places.contains(&place) { 4 } else { HEADING + named };
+            let is_old = candidate.kind == Kind::Search
+                && self.changed.after(candidate.ord, lines().map(|line| &*line.text));
+            let mark = if is_old { page::OLD.len() } else { 0 };
+            let heading = if places.contains(&place) { 4 } else { HEADING + named + mark };
             if used + bytes + heading > most {
                 if used * 100 > most * 93 {
                     break;
@@ -348,7 +362,7 @@ impl<'t> Past<'t> {
             used += bytes + heading;
             places.insert(place);
             shown.0.extend(lines().filter_map(|line| line.print));
-            chosen.push(Chosen { candidate, kept });
+            chosen.push(Chosen { candidate, kept, is_old });
         }
         let seen = Seen {
             files: &self.files,
@@ -479,11 +493,4 @@ fn words(part: &AssistantPart) -> Option<&str> {
 
 fn count_common(names: &[u64], said: &BTreeSet<u64>) -> usize {
     names.iter().filter(|name| said.contains(name)).count()
-}
-
-/// `true` if a command searches or lists.
-fn searches(command: &str) -> bool {
-    const PROGRAMS: [&str; 4] = ["rg", "grep", "find", "ls"];
-    let start = crate::text::head(command, 80);
-    start.split(|c: char| !c.is_ascii_alphanumeric()).any(|word| PROGRAMS.contains(&word))
 }

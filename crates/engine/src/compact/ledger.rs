@@ -4,6 +4,7 @@
 //! [`files`] keeps one line per file. [`lines`] words and selects the lines of a block, [`report`] lists everything for
 //! people.
 
+mod check;
 pub mod files;
 pub mod lines;
 pub mod outcome;

@@ -210,6 +210,13 @@ pub(super) fn shown_by(command: &str) -> Option<&str> {
     found.iter().skip(1).flatten().next().map(|path| path.as_str())
 }
 
+/// `true` if a command searches or lists.
+pub(super) fn searches(command: &str) -> bool {
+    const PROGRAMS: [&str; 4] = ["rg", "grep", "find", "ls"];
+    let start = crate::text::head(command, 80);
+    start.split(|c: char| !c.is_ascii_alphanumeric()).any(|word| PROGRAMS.contains(&word))
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

@@ -18,6 +18,8 @@ const ELSEWHERE: &str = "[elsewhere in the same file]";
 const FROM_MESSAGES: &str = "# From earlier messages, oldest first; … stands for left out text";
 /// Stands for the number of a line that has none.
 const NO_NUMBER: u32 = u32::MAX;
+/// Follows the command of a search that found files which were changed since.
+pub(super) const OLD: &str = "; files in it were changed since";
 /// Bytes of a path or a command in the line before a piece.
 const NAMED_BYTES: usize = 120;
 
@@ -80,7 +82,7 @@ pub(super) fn text(chosen: &[Chosen<'_, '_>], seen: Seen<'_>) -> String {
         out.push('\n');
     }
     others.sort_by_key(|one| order(one.candidate));
-    put(&mut out, &others, seen, |candidate| Some(heading(candidate)));
+    put(&mut out, &others, seen, |one| Some(heading(one)));
     masked(&out)
 }
 
@@ -102,13 +104,13 @@ fn put(
     out: &mut String,
     pieces: &[&Chosen<'_, '_>],
     seen: Seen<'_>,
-    heading: impl Fn(&Candidate<'_>) -> Option<String>,
+    heading: impl Fn(&Chosen<'_, '_>) -> Option<String>,
 ) {
     let mut before: Option<&Chosen<'_, '_>> = None;
     let mut last_heading = None;
     for one in pieces {
         let candidate = one.candidate;
-        let heading = heading(candidate);
+        let heading = heading(one);
         if heading != last_heading {
             out.push_str(&format!("{}\n", heading.as_deref().unwrap_or_default()));
             last_heading = heading;
@@ -139,7 +141,9 @@ fn put(
     }
 }
 
-fn heading(candidate: &Candidate<'_>) -> String {
+fn heading(one: &Chosen<'_, '_>) -> String {
+    let candidate = one.candidate;
+    let old = if one.is_old { OLD } else { "" };
     let at = candidate.ord;
     let about = candidate.about.map(|text| shown(text, NAMED_BYTES)).unwrap_or_default();
     match candidate.kind {
@@ -147,10 +151,10 @@ fn heading(candidate: &Candidate<'_>) -> String {
         Kind::Words => format!("[message {at}, assistant]"),
         Kind::Arguments => format!("[message {at}, call]"),
         Kind::Edit | Kind::Write | Kind::Read | Kind::Search | Kind::Output if about.is_empty() => {
-            format!("[message {at}, result]")
+            format!("[message {at}, result{old}]")
         }
         Kind::Edit | Kind::Write | Kind::Read | Kind::Search | Kind::Output => {
-            format!("[message {at}, result of `{about}`]")
+            format!("[message {at}, result of `{about}`{old}]")
         }
     }
 }

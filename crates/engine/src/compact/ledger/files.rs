@@ -141,8 +141,37 @@ impl<'t> Files<'t> {
         }
     }
 
+    /// Takes the folder between a relative and an absolute path that end alike for the one where commands run, if no call
+    /// tells one: editors name a file by its absolute path, commands by a relative one.
+    fn find_root(&mut self, path: &str) {
+        let path = joined("", path);
+        let is_told = self.folder.is_some() || !self.roots.is_empty();
+        if is_told || !path.contains('/') || self.lines.contains_key(&path) {
+            return;
+        }
+        let root = |whole: &str, short: &str| {
+            let root = whole.strip_suffix(short)?.strip_suffix('/')?;
+            (short.contains('/') && !root.is_empty()).then(|| root.to_owned())
+        };
+        let roots: BTreeSet<String> = match is_absolute(&path) {
+            true => {
+                let relative = self.lines.keys().filter(|known| !is_absolute(known));
+                relative.filter_map(|short| root(&path, short)).collect()
+            }
+            false => {
+                let absolute = self.lines.keys().filter(|known| is_absolute(known));
+                absolute.filter_map(|whole| root(whole, &path)).collect()
+            }
+        };
+        // Of several, none is certain.
+        if roots.len() == 1 {
+            self.roots = roots;
+        }
+    }
+
     /// The line of a path, touched now.
     fn line(&mut self, path: &str, now: Touch) -> &mut FileLine {
+        self.find_root(path);
         let key = self.key(path);
         let new = || (now, FileLine::new(&key, now.1));
         let (last, line) = self.lines.entry(key.clone()).or_insert_with(new);

@@ -1,5 +1,6 @@
 //! Reads a ledger from the rounds of a transcript, message by message.
 
+use super::check;
 use super::files::Files;
 use super::outcome::Outcome;
 use super::test_run::{TestReport, failure_message, is_own_output, reports_failure, runs_tests, was_not_run};
@@ -246,7 +247,8 @@ impl<'t> LedgerReader<'t> {
         if !outcome.is_good() && was_run && is_own_output(&found.programs) {
             self.last_failure = Some(run);
         } else if outcome.is_good() {
-            let is_mended = |failed: &Run<'_>| failed.command == line || (failed.is_test && is_test);
+            let is_same = |failed: &Run<'_>| failed.command == line || check::covers(&line, &failed.command);
+            let is_mended = |failed: &Run<'_>| is_same(failed) || (failed.is_test && is_test);
             self.last_failure = self.last_failure.take().filter(|failed| !is_mended(failed));
         }
         let (last, (newest, times)) = self.commands.entry(line).or_insert((now, (outcome, 0)));

@@ -138,7 +138,12 @@ pub(super) fn was_not_run(result: &ToolResult) -> bool {
 
 /// `true` unless the command only runs programs that show other text.
 pub(super) fn is_own_output(programs: &[String]) -> bool {
-    programs.iter().any(|program| !READERS.contains(&program.as_str()))
+    programs.iter().any(|program| !reads_only(program))
+}
+
+/// `true` for a program that only shows or filters text.
+pub(super) fn reads_only(program: &str) -> bool {
+    READERS.contains(&program)
 }
 
 fn end_of(result: Option<&ToolResult>) -> &str {

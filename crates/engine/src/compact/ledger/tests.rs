@@ -250,3 +250,51 @@ fn failure_behind_a_pipe_is_kept_with_its_message_until_it_is_mended() {
     let well = ("bash", r#"{"command":"cargo test a::b"}"#, said("test result: ok. 1 passed; 0 failed"));
     assert_eq!(run(&[first, well]).last_failure, None, "a later run of tests ended well");
 }
+
+#[test]
+fn failure_is_mended_once_the_same_check_passes_behind_other_filters() {
+    let broken = (
+        "bash",
+        r#"{"command":"cargo clippy 2>&1 | tail -20"}"#,
+        said("error[E0425]: cannot find\nerror: could not compile `a`"),
+    );
+    let other = ("bash", r#"{"command":"cargo clippy -p other"}"#, said("Finished"));
+    let failure = run(&[broken.clone(), other]).last_failure.expect("another check");
+    assert_eq!(failure.command, "cargo clippy 2>&1 | tail -20");
+    let same = ("bash", r#"{"command":"cd app && cargo clippy 2>&1 | grep -c warning"}"#, said("0"));
+    assert_eq!(run(&[broken, same]).last_failure, None);
+}
+
+#[test]
+fn relative_and_absolute_paths_are_one_line_without_a_folder() {
+    let ok = |command| (command, 0);
+    for (commands, expected) in [
+        (
+            vec![ok("sed -i 's/a/b/' src/a.rs"), ok("edit {\"path\":\"/w/app/src/a.rs\"}")],
+            vec!["src/a.rs (2 times)"],
+        ),
+        (
+            vec![
+                ok("edit {\"path\":\"/w/app/src/a.rs\"}"),
+                ok("sed -i 's/a/b/' src/a.rs"),
+                ok("rm src/a.rs"),
+            ],
+            vec!["deleted /w/app/src/a.rs"],
+        ),
+        // Of two files that end so, none is meant for certain; a name alone is too common.
+        (
+            vec![
+                ok("edit {\"path\":\"/w/a/src/lib.rs\"}"),
+                ok("edit {\"path\":\"/w/b/src/lib.rs\"}"),
+                ok("sed -i 's/a/b/' src/lib.rs"),
+            ],
+            vec!["src/lib.rs", "/w/b/src/lib.rs", "/w/a/src/lib.rs"],
+        ),
+        (
+            vec![ok("edit {\"path\":\"/w/a/main.rs\"}"), ok("sed -i 's/a/b/' main.rs")],
+            vec!["main.rs", "/w/a/main.rs"],
+        ),
+    ] {
+        assert_eq!(after(None, &commands), expected);
+    }
+}

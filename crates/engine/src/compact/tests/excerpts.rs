@@ -211,3 +211,24 @@ proptest! {
         prop_assert!(Some(record.tokens_after) <= record.target);
     }
 }
+
+#[test]
+fn search_is_marked_once_files_that_it_found_are_changed() {
+    let found = |names: &str| {
+        let mut session = covering(|session| {
+            session.calls(
+                "bash",
+                r#"{"command":"rg check"}"#,
+                &format!("{names}:3: let one = paths.check(first_argument);\n{names}:9: let two = paths.check(second_argument);"),
+            );
+            session.calls("edit", &edit("fn second() {}", "fn changed() {}"), "done");
+        });
+        let block = block(&mut session);
+        let heading = block.lines().find(|line| line.contains("result of `rg check`")).map(str::to_owned);
+        heading.unwrap_or_else(|| panic!("{block}"))
+    };
+    assert_eq!(found("./src/a.rs"), "[message 2, result of `rg check`; files in it were changed since]");
+    for other in ["src/b.rs", "src/aa.rs", "src/a.rst"] {
+        assert_eq!(found(other), "[message 2, result of `rg check`]", "{other}");
+    }
+}
