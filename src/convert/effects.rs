@@ -1,7 +1,10 @@
 //! Effects of shell commands on files, as clients see them.
 
-use protocol::command::{CommandEffect, CommandEffectKind, CommandEffectsParams, CommandEffectsResult};
-use shell::{Effect, Effects, Kind};
+use protocol::command::{
+    CommandEffect, CommandEffectKind, CommandEffectsParams, CommandEffectsResult, CommandUnknown,
+    CommandUnknownReason,
+};
+use shell::{Effect, Effects, Kind, Reason, Unknown};
 
 /// Reads a command.
 pub fn command_effects(params: &CommandEffectsParams) -> CommandEffectsResult {
@@ -10,9 +13,22 @@ pub fn command_effects(params: &CommandEffectsParams) -> CommandEffectsResult {
         shell::effects(command, cwd.as_deref(), shell.as_deref());
     CommandEffectsResult {
         effects: effects.into_iter().map(effect).collect(),
-        unknown: unknown.iter().map(ToString::to_string).collect(),
+        unknown: unknown.into_iter().map(unknown_part).collect(),
         programs,
     }
+}
+
+fn unknown_part(Unknown { part, reason }: Unknown) -> CommandUnknown {
+    let reason = match reason {
+        Reason::Program => CommandUnknownReason::Program,
+        Reason::Worktree => CommandUnknownReason::Worktree,
+        Reason::Path => CommandUnknownReason::Path,
+        Reason::Dynamic => CommandUnknownReason::Dynamic,
+        Reason::Syntax => CommandUnknownReason::Syntax,
+        Reason::Shell => CommandUnknownReason::Shell,
+        Reason::Limit => CommandUnknownReason::Limit,
+    };
+    CommandUnknown { part, reason }
 }
 
 fn effect(effect: Effect) -> CommandEffect {

@@ -25,10 +25,40 @@ pub struct CommandEffectsParams {
 pub struct CommandEffectsResult {
     /// Effects on files, in the order of the text, each once.
     pub effects: Vec<CommandEffect>,
-    /// Sentences about parts whose effects cannot be told; syntax errors are among them.
-    pub unknown: Vec<String>,
+    /// Parts whose effects cannot be told, each once; syntax errors are among them.
+    pub unknown: Vec<CommandUnknown>,
     /// Programs that it runs, without their folders, each once.
     pub programs: Vec<String>,
+}
+
+/// Part of a command whose effects cannot be told from its text.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct CommandUnknown {
+    /// The part on one line, cut; the beginning of the command if it was not read.
+    pub part: String,
+    /// Reason why its effects are unknown.
+    pub reason: CommandUnknownReason,
+}
+
+/// Reason why the effects of a part of a command are unknown.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub enum CommandUnknownReason {
+    /// The program may change files that its arguments do not name.
+    Program,
+    /// A git command that may change any file of the worktree.
+    Worktree,
+    /// A path comes from a variable, a substitution or an unknown folder.
+    Path,
+    /// The program's name, or the text that it runs, comes from a variable or a substitution.
+    Dynamic,
+    /// There is a syntax error near the part.
+    Syntax,
+    /// The part is written for a shell that is not read, such as cmd.exe or PowerShell.
+    Shell,
+    /// The command is too long, too deeply nested or too repetitive to be read whole.
+    Limit,
 }
 
 /// Kind of an effect on a file.

@@ -214,7 +214,8 @@ pub struct Message {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub created_at: Option<String>,
     /// Excerpt that the model sees of a large result in `parts`; absent if it sees all of it. Both sizes are 0 for an
-    /// answer whose thinking prompts leave out.
+    /// answer whose thinking prompts leave out, and for a request with files or attachments that an earlier one has
+    /// unchanged: where a prompt shows those above, it shows a reference to them.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub shown: Option<Shown>,
     /// Size in an uncompacted prompt, in tokens, with the overhead of a message.

@@ -23,7 +23,6 @@ mod word;
 mod tests;
 
 use sink::Sink;
-use std::fmt;
 
 /// Largest command that is read, in bytes.
 pub const MOST_BYTES: usize = 64 * 1024;
@@ -88,21 +87,6 @@ pub enum Reason {
     Shell,
     /// Longer, deeper or more repetitive than the limits.
     Limit,
-}
-
-impl fmt::Display for Unknown {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let Self { part, reason } = self;
-        match reason {
-            Reason::Program => write!(f, "`{part}` may change files"),
-            Reason::Worktree => write!(f, "`{part}` may change any file of the worktree"),
-            Reason::Path => write!(f, "`{part}` has a path that only running it tells"),
-            Reason::Dynamic => write!(f, "`{part}` runs something that only running it tells"),
-            Reason::Syntax => write!(f, "a syntax error near `{part}`"),
-            Reason::Shell => write!(f, "`{part}` is not written for a POSIX shell"),
-            Reason::Limit => write!(f, "`{part}` is too long or too deeply nested to be read whole"),
-        }
-    }
 }
 
 /// Effects of a command.

@@ -403,11 +403,36 @@ export interface CommandEffectsParams {
 export interface CommandEffectsResult {
   /** Effects on files, in the order of the text, each once. */
   effects: CommandEffect[];
-  /** Sentences about parts whose effects cannot be told; syntax errors are among them. */
-  unknown: string[];
+  /** Parts whose effects cannot be told, each once; syntax errors are among them. */
+  unknown: CommandUnknown[];
   /** Programs that it runs, without their folders, each once. */
   programs: string[];
 }
+
+/** Part of a command whose effects cannot be told from its text. */
+export interface CommandUnknown {
+  /** The part on one line, cut; the beginning of the command if it was not read. */
+  part: string;
+  /** Reason why its effects are unknown. */
+  reason: CommandUnknownReason;
+}
+
+/** Reason why the effects of a part of a command are unknown. */
+export type CommandUnknownReason =
+  /** The program may change files that its arguments do not name. */
+  | "program"
+  /** A git command that may change any file of the worktree. */
+  | "worktree"
+  /** A path comes from a variable, a substitution or an unknown folder. */
+  | "path"
+  /** The program's name, or the text that it runs, comes from a variable or a substitution. */
+  | "dynamic"
+  /** There is a syntax error near the part. */
+  | "syntax"
+  /** The part is written for a shell that is not read, such as cmd.exe or PowerShell. */
+  | "shell"
+  /** The command is too long, too deeply nested or too repetitive to be read whole. */
+  | "limit";
 
 /** Method of a compaction. */
 export type CompactionMode =
@@ -950,7 +975,7 @@ export type CutReason =
   | "strayResult"
   /** A tool result, shortened to its head and tail. */
   | "shortened"
-  /** Content that a newer message repeats. */
+  /** Content that another message of the prompt shows. */
   | "repeated"
   /** A message dropped without a summary. */
   | "dropped"
@@ -1123,7 +1148,10 @@ export type EndsTurn =
 
 /** The `data` of an error: its kind and the fields of that kind. */
 export type ErrorData =
-  /** The body is not JSON. The response has the id null, and the stream continues with the next message. */
+  /**
+   * The body is not JSON. The response has the id of the request if it can be read, else null; the stream
+   * continues with the next message.
+   */
   | {
       kind: "ParseError";
     }
@@ -1777,7 +1805,8 @@ export interface Message {
   createdAt?: string;
   /**
    * Excerpt that the model sees of a large result in `parts`; absent if it sees all of it. Both sizes are 0
-   * for an answer whose thinking prompts leave out.
+   * for an answer whose thinking prompts leave out, and for a request with files or attachments that an
+   * earlier one has unchanged: where a prompt shows those above, it shows a reference to them.
    */
   shown?: Shown;
   /** Size in an uncompacted prompt, in tokens, with the overhead of a message. */

@@ -17,13 +17,13 @@ fn command_effects_are_read_without_a_session() {
                 { "kind": "delete", "path": "/w/web/*.log", "pattern": true, "certain": false },
             ],
             "unknown": [
-                "`git stash pop` may change any file of the worktree",
-                "a syntax error near `cat \"unclosed`",
+                { "part": "git stash pop", "reason": "worktree" },
+                { "part": "cat \"unclosed", "reason": "syntax" },
             ],
             "programs": ["cd", "mv", "rm", "git"],
         })
     );
     let other = editor.call("command/effects", json!({ "command": "del /f a.txt", "shell": "cmd.exe" }));
-    let unknown = json!(["`del /f a.txt` is not written for a POSIX shell"]);
+    let unknown = json!([{ "part": "del /f a.txt", "reason": "shell" }]);
     assert_eq!(other, json!({ "effects": [], "unknown": unknown, "programs": [] }));
 }

@@ -149,8 +149,8 @@ function addCommand(command: string, read: CommandEffectsResult | undefined, fou
     if (kind !== "delete" && kind !== "read" && pattern !== true) found.others.push(path, ...(ifFolder === undefined ? [] : [ifFolder]));
   }
   // A script may write files, which are found by their time; only these take files away, which leave no trace.
-  for (const text of read.unknown)
-    if (TAKES.test(text)) found.unclear.push({ part: text, why: "may delete or change files without naming them" });
+  for (const { part } of read.unknown)
+    if (TAKES.test(part)) found.unclear.push({ part, why: "may delete or change files without naming them" });
 }
 
 /** Paths in a call's arguments, shell commands included. `base` is the folder that relative ones are below. */

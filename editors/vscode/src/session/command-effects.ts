@@ -1,7 +1,7 @@
 // What shell commands do to files, as the sidecar reads it in their text. Nothing is read here: an approval, a rewind and
 // the ledger must not differ.
 
-import type { Client, CommandEffect, CommandEffectsResult } from "@threadhold/client";
+import type { Client, CommandEffect, CommandEffectsResult, CommandUnknown } from "@threadhold/client";
 
 /** Reads a command that starts in a folder; undefined if the sidecar does not answer. */
 export type ReadEffects = (command: string, cwd: string) => Promise<CommandEffectsResult | undefined>;
@@ -20,6 +20,17 @@ const KINDS: Record<Exclude<CommandEffect["kind"], "read" | "move">, string> = {
   write: "Writes",
   delete: "Deletes",
   makeFolder: "Creates the folder",
+};
+
+/** What is not known of a part of a command, by reason. */
+const UNKNOWN: Record<CommandUnknown["reason"], (part: string) => string> = {
+  program: (part) => `${part} may change files`,
+  worktree: (part) => `${part} may change any file of the worktree`,
+  path: (part) => `${part} has a path that is known only when it runs`,
+  dynamic: (part) => `${part} runs something that is known only when it runs`,
+  syntax: (part) => `a syntax error near ${part}`,
+  shell: (part) => `${part} is not written for a POSIX shell`,
+  limit: (part) => `${part} is too long or too deeply nested to be read whole`,
 };
 
 export class CommandEffects {
@@ -84,5 +95,5 @@ export function sentencesOf({ effects, unknown }: CommandEffectsResult, cwd: str
   const named = effects.map(sentence).filter((text) => text !== "");
   const more = named.length - MOST_NAMED;
   if (more > 0) named.splice(MOST_NAMED, more, `And ${more} more effects on files`);
-  return [...named, ...unknown.map((text) => `Not known: ${text}`)];
+  return [...named, ...unknown.map(({ part, reason }) => `Not known: ${UNKNOWN[reason](`\`${part}\``)}`)];
 }

@@ -167,7 +167,10 @@ test("calls from a message on, those that may have changed something else, and w
         { kind: "move", path: "/w/to", ifFolder: "/w/to/from", from: "/w/from", certain: false },
         { kind: "read", path: "/w/z.txt", certain: true },
       ],
-      unknown: ["`make` may change files", "`git clean -fd` may change any file of the worktree"],
+      unknown: [
+        { part: "make", reason: "program" },
+        { part: "git clean -fd", reason: "worktree" },
+      ],
       programs: [],
     });
   };
@@ -181,7 +184,7 @@ test("calls from a message on, those that may have changed something else, and w
     others: ["/w/src/b.txt", "/w/to", "/w/to/from"],
     unclear: [
       { part: "/w/*.o", why: "deletes or moves files without naming them" },
-      { part: "`git clean -fd` may change any file of the worktree", why: "may delete or change files without naming them" },
+      { part: "git clean -fd", why: "may delete or change files without naming them" },
     ],
   });
   assert.deepEqual(named[1]?.others, ["g.txt", "f.txt"]);
@@ -202,7 +205,7 @@ test("the card of a command says what it does to files", () => {
         { kind: "move", path: "/w/d", from: "/w/c", ifFolder: "/w/d/c", certain: false },
         { kind: "write", path: "/x/*.o", pattern: true, certain: true },
       ],
-      unknown: ["`make` may change files"],
+      unknown: [{ part: "make", reason: "program" }],
       programs: ["rm", "mv", "make"],
     },
     "/w",
