@@ -2,7 +2,8 @@
 
 use super::files::print;
 use super::{Failure, SUCCESS};
-use crate::convert::acceptance;
+use crate::convert::{acceptance, tool};
+use crate::tool::OwnTool;
 use clap::{Args, ValueEnum};
 use protocol::schema::{json, markdown::markdown, typescript::typescript};
 
@@ -27,7 +28,9 @@ impl SchemaCommand {
     pub(super) fn run(&self) -> Result<u8, Failure> {
         print(&match self.format {
             SchemaFormat::Json => json(),
-            SchemaFormat::Markdown => markdown(&acceptance()),
+            SchemaFormat::Markdown => {
+                markdown(&acceptance(), &OwnTool::ALL.map(|own| tool(&own.definition())))
+            }
             SchemaFormat::Typescript => typescript(),
         })?;
         Ok(SUCCESS)

@@ -1,6 +1,8 @@
 //! The protocol's handbook (`docs/protocol`): generated sections match the types, examples can be parsed as
 //! the types, links lead somewhere.
 
+mod answers;
+
 use expect_test::expect_file;
 use protocol::check::fault_in;
 use protocol::error::ErrorData;
@@ -8,12 +10,19 @@ use protocol::methods::read;
 use protocol::schema::markdown::{CLOSING, sections};
 use protocol::schema::schema;
 use protocol::server::InitializeOptions;
+use protocol::tool::Tool;
 use serde_json::Value;
 use std::collections::BTreeMap;
 use std::path::PathBuf;
-use threadhold::convert::acceptance;
+use threadhold::convert::{self, acceptance};
+use threadhold::tool::OwnTool;
 
 const FOLDER: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/docs/protocol");
+
+/// The sidecar's tools as a model gets them.
+pub fn own_tools() -> Vec<Tool> {
+    OwnTool::ALL.map(|tool| convert::tool(&tool.definition())).into()
+}
 
 /// The pages, by path, with their text.
 fn pages() -> BTreeMap<PathBuf, String> {
@@ -27,7 +36,7 @@ fn pages() -> BTreeMap<PathBuf, String> {
 fn generated_sections_of_the_handbook_are_up_to_date() {
     let pages = pages();
     let mut filled = pages.clone();
-    for section in sections(&acceptance()) {
+    for section in sections(&acceptance(), &own_tools()) {
         let opening = section.opening();
         let mut places = filled.values_mut().filter(|text| text.contains(&opening));
         let text = places.next().unwrap_or_else(|| panic!("no page has {opening}"));
@@ -37,7 +46,11 @@ fn generated_sections_of_the_handbook_are_up_to_date() {
         *text = format!("{before}{opening}{}{CLOSING}{after}", section.text);
     }
     let markers: usize = pages.values().map(|text| text.matches(&format!("\n{CLOSING}")).count()).sum();
-    assert_eq!(markers, sections(&acceptance()).len(), "a page has a section that nothing generates");
+    assert_eq!(
+        markers,
+        sections(&acceptance(), &own_tools()).len(),
+        "a page has a section that nothing generates"
+    );
     for (path, text) in filled {
         expect_file![path].assert_eq(&text);
     }

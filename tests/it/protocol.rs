@@ -1,5 +1,6 @@
 //! The protocol's documents are generated from its types, and the program prints them.
 
+use crate::handbook::own_tools;
 use expect_test::expect_file;
 use protocol::schema::{json, markdown::markdown, typescript::typescript};
 use std::process::Command;
@@ -14,7 +15,7 @@ fn documents_are_made_from_the_types() {
 #[test]
 fn schema_command_prints_the_documents() {
     for (format, text) in
-        [("json", json()), ("markdown", markdown(&acceptance())), ("typescript", typescript())]
+        [("json", json()), ("markdown", markdown(&acceptance(), &own_tools())), ("typescript", typescript())]
     {
         let command =
             Command::new(env!("CARGO_BIN_EXE_threadhold")).args(["schema", "--format", format]).output();

@@ -8,10 +8,11 @@ mod by_hand;
 #[allow(dead_code, reason = "the tests of the methods use the rest")]
 pub mod client;
 mod commands;
-mod conversation;
+pub mod conversation;
 mod deleted;
 mod delivery;
 mod deltas;
+mod documented;
 mod edges;
 mod editor_driven;
 mod ends;

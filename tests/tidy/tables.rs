@@ -72,6 +72,7 @@ pub const LAYERS: &[(&str, &[&str])] = &[
             "session",
             "store",
             "tokenizer",
+            "tool",
             "trajectory",
         ],
     ),

@@ -50,7 +50,8 @@ macro_rules! errors {
 }
 
 errors! {
-    /// The body is not JSON. The response has the id null, and the stream continues with the next message.
+    /// The body is not JSON. The response has the id of the request if it can be read, else null; the stream continues
+    /// with the next message.
     ParseError = -32700 {}
     /// The body is JSON but not a request.
     InvalidRequest = -32600 {}

@@ -45,6 +45,15 @@ impl Drop for AbandonGuard<'_> {
     }
 }
 
+/// Panics in the handler of the method that `THREADHOLD_TEST_DEFECT` names, so that a test can compare what a client gets
+/// with the documents. Release builds lack it.
+#[cfg(debug_assertions)]
+#[allow(clippy::expect_used, reason = "the defect of a test")]
+fn defect(method: &str) {
+    let is_wanted = std::env::var("THREADHOLD_TEST_DEFECT").is_ok_and(|name| name == method);
+    (!is_wanted).then_some(()).expect("no defect is wanted");
+}
+
 impl Routes for LspServiceBuilder<Backend> {
     fn route<M: Asks + 'static>(self) -> Self {
         self.custom_method(M::NAME, Backend::forward::<M>)
@@ -58,6 +67,8 @@ impl Backend {
     }
 
     async fn forward<M: Asks>(&self, params: Value) -> Result<Value> {
+        #[cfg(debug_assertions)]
+        defect(M::NAME);
         let session = params.get("sessionId").and_then(Value::as_str).map(str::to_owned);
         let params = if is_large(&params) {
             Params::Large(Box::new(move || read_params::<M>(params).map(M::ask)))

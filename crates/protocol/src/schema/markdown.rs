@@ -2,7 +2,8 @@
 //! hold the prose around them.
 
 use super::schema;
-use super::shape::{Field, Named, Shape, expression, named, signature};
+use super::shape::{Field, Named, Shape, expression, fields, named, signature};
+use crate::tool::Tool;
 use serde_json::Value;
 use std::fmt::Write as _;
 
@@ -25,8 +26,9 @@ impl Section {
 /// The line that closes a section.
 pub const CLOSING: &str = "<!-- end -->\n";
 
-/// Returns all generated sections. `acceptance` is the session's table of commands accepted by state.
-pub fn sections(acceptance: &str) -> Vec<Section> {
+/// Returns all generated sections. `acceptance` is the session's table of commands accepted by state, `own_tools` are the
+/// tools of the sidecar as it offers them to a model.
+pub fn sections(acceptance: &str, own_tools: &[Tool]) -> Vec<Section> {
     let schema = schema();
     let types = named(&schema);
     let section = |name, write: &dyn Fn(&mut String)| {
@@ -36,6 +38,7 @@ pub fn sections(acceptance: &str) -> Vec<Section> {
     };
     vec![
         section("acceptance", &|out| out.push_str(acceptance)),
+        section("own tools", &|out| tools(own_tools, out)),
         section("states", &|out| words(&types, "State", out)),
         section("events", &|out| events(&types, out)),
         section("errors", &|out| errors(&schema, &types, out)),
@@ -45,10 +48,10 @@ pub fn sections(acceptance: &str) -> Vec<Section> {
     ]
 }
 
-/// Returns all generated sections, each between its markers.
-pub fn markdown(acceptance: &str) -> String {
+/// Returns all generated sections, each between its markers; see [`sections`].
+pub fn markdown(acceptance: &str, own_tools: &[Tool]) -> String {
     let mut out = String::new();
-    for section in sections(acceptance) {
+    for section in sections(acceptance, own_tools) {
         out.push_str(&section.opening());
         out.push_str(&section.text);
         out.push_str(CLOSING);
@@ -64,6 +67,19 @@ fn words(types: &[Named<'_>], name: &str, out: &mut String) {
                 let _ = writeln!(out, "| `{}` | {} |", word.word, word.doc);
             }
         }
+    }
+}
+
+/// Writes each tool with the arguments of its schema.
+fn tools(tools: &[Tool], out: &mut String) {
+    for tool in tools {
+        let gap = if out.is_empty() { "" } else { "\n" };
+        let description = tool.description.as_deref().unwrap_or_default();
+        let _ = writeln!(out, "{gap}### `{}`\n\n{description}", tool.name);
+        let arguments = tool.input_schema.as_ref().map(fields).unwrap_or_default();
+        let intro = if arguments.is_empty() { "\nIt takes no arguments.\n" } else { "\n" };
+        out.push_str(intro);
+        lines(&arguments, out);
     }
 }
 
@@ -208,5 +224,6 @@ fn lines(fields: &[Field<'_>], out: &mut String) {
 }
 
 fn line(field: &Field<'_>, out: &mut String) {
-    let _ = writeln!(out, "- `{}: {}`: {}", field.short(), field.expression, field.doc);
+    let gap = if field.doc.is_empty() { "" } else { ": " };
+    let _ = writeln!(out, "- `{}: {}`{gap}{}", field.short(), field.expression, field.doc);
 }

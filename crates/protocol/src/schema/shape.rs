@@ -86,7 +86,7 @@ fn doc(schema: &Value) -> &str {
     schema.get("description").and_then(Value::as_str).unwrap_or_default()
 }
 
-fn fields(schema: &Value) -> Vec<Field<'_>> {
+pub(super) fn fields(schema: &Value) -> Vec<Field<'_>> {
     let required: Vec<&str> = schema
         .get("required")
         .and_then(Value::as_array)
@@ -114,6 +114,9 @@ pub(super) fn expression(schema: &Value) -> String {
     }
     if let Some(constant) = schema.get("const") {
         return constant.to_string();
+    }
+    if let Some(words) = schema.get("enum").and_then(Value::as_array) {
+        return words.iter().map(Value::to_string).collect::<Vec<_>>().join(" | ");
     }
     let known = alternatives(schema);
     if !known.is_empty() {
