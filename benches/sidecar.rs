@@ -375,6 +375,7 @@ fn in_process(folder: &Folder, rounds: usize, costs: &mut Costs) {
             scope: Default::default(),
             approvals: Vec::new(),
             memories: Vec::new(),
+            agents: Vec::new(),
         };
         let mut opened = None;
         begin.push(timed(|| opened = Some(Session::new(opening(stored), &O200k))));

@@ -2,13 +2,17 @@
 //! is read or written here: a [`Context`] holds what a tool may know, [`Ran`] what it changes. Tools of the
 //! editor are the editor's.
 
+mod agents;
 mod ending;
 mod recall;
+mod scope;
 mod todo;
+
+pub use agents::{StartAgent, WaitAgents};
 
 use engine::message::{Content, ToolResult};
 use engine::prompt::item::{Approval, EndsTurn, Tool, ToolKind};
-use engine::scope::Todo;
+use engine::scope::{Scope, ScopePatch};
 use engine::search::{Query, SearchPage};
 use engine::text::json;
 use serde::de::DeserializeOwned;
@@ -21,21 +25,25 @@ pub enum OwnTool {
     AgentFinish,
     /// Asks the user.
     AskQuestions,
+    /// Returns what the sessions of a work scope share.
+    ReadScope,
     /// Returns messages that a prompt shows truncated or not at all.
     Recall,
+    /// Starts an agent.
+    StartAgent,
     /// Ends a turn whose work is done.
     TaskDone,
-    /// Replaces the list of todos.
+    /// Reads or changes the list of todos.
     Todo,
-    /// Waits for background sessions.
+    /// Waits for agents, and returns their answers.
     WaitAgents,
 }
 
 /// Input of a call besides its arguments.
 #[derive(Clone, Copy)]
 pub struct Context<'a> {
-    /// The current todos.
-    pub todos: &'a [Todo],
+    /// The work scope.
+    pub scope: &'a Scope,
     /// The whole text under a reference, as far as a model may see it.
     pub recall: &'a dyn Fn(&str) -> Option<String>,
     /// The result of the search that [`OwnTool::looks_for`] returned.
@@ -49,23 +57,33 @@ pub struct Context<'a> {
 pub struct Ran {
     /// The result for the model. The caller fills in the call's id.
     pub result: ToolResult,
-    /// The todos from now on, if the call changed them.
-    pub todos: Option<Vec<Todo>>,
+    /// The change of the work scope, if the call makes one.
+    pub patch: Option<ScopePatch>,
     /// The question to the user, if the call asks one.
     pub question: Option<String>,
 }
 
 impl OwnTool {
     /// All tools, sorted by name.
-    pub const ALL: [Self; 6] =
-        [Self::AgentFinish, Self::AskQuestions, Self::Recall, Self::TaskDone, Self::Todo, Self::WaitAgents];
+    pub const ALL: [Self; 8] = [
+        Self::AgentFinish,
+        Self::AskQuestions,
+        Self::ReadScope,
+        Self::Recall,
+        Self::StartAgent,
+        Self::TaskDone,
+        Self::Todo,
+        Self::WaitAgents,
+    ];
 
     /// The name that models call it by.
     pub fn name(self) -> &'static str {
         match self {
             Self::AgentFinish => "agent_finish",
             Self::AskQuestions => "ask_questions",
+            Self::ReadScope => "read_scope",
             Self::Recall => "recall",
+            Self::StartAgent => "start_agent",
             Self::TaskDone => "task_done",
             Self::Todo => "todo",
             Self::WaitAgents => "wait_agents",
@@ -84,7 +102,9 @@ impl OwnTool {
             Self::Recall => recall::about(),
             Self::TaskDone | Self::AgentFinish => ending::finishes(),
             Self::AskQuestions => ending::asks(),
-            Self::WaitAgents => ending::waits(),
+            Self::ReadScope => scope::about(),
+            Self::StartAgent => agents::starts(),
+            Self::WaitAgents => agents::waits(),
         };
         Tool {
             rules: Vec::new(),
@@ -94,7 +114,8 @@ impl OwnTool {
             kind: Some(kind),
             guidelines: guidelines.map(str::to_owned),
             approval: Approval::Allow,
-            ends_turn: EndsTurn::built_in(self.name()),
+            // A turn goes on after its wait for agents; a client's tool of that name ends it.
+            ends_turn: EndsTurn::built_in(self.name()).filter(|_| self != Self::WaitAgents),
         }
     }
 
@@ -102,7 +123,28 @@ impl OwnTool {
     pub fn looks_for(self, arguments: &str) -> Option<Query> {
         match self {
             Self::Recall => recall::looks_for(arguments),
-            Self::AgentFinish | Self::AskQuestions | Self::TaskDone | Self::Todo | Self::WaitAgents => None,
+            Self::AgentFinish
+            | Self::AskQuestions
+            | Self::ReadScope
+            | Self::StartAgent
+            | Self::TaskDone
+            | Self::Todo
+            | Self::WaitAgents => None,
+        }
+    }
+
+    /// What a call asks of the server, which alone can start agents and wait for them; the error is the answer for the
+    /// model. `None` for any other tool.
+    pub fn delegates(self, arguments: &str) -> Option<Result<Delegation, String>> {
+        match self {
+            Self::StartAgent => Some(agents::start(arguments).map(Delegation::Start)),
+            Self::WaitAgents => Some(agents::wait(arguments).map(Delegation::Wait)),
+            Self::AgentFinish
+            | Self::AskQuestions
+            | Self::ReadScope
+            | Self::Recall
+            | Self::TaskDone
+            | Self::Todo => None,
         }
     }
 
@@ -113,14 +155,24 @@ impl OwnTool {
             Self::Recall => recall::run(arguments, context),
             Self::TaskDone | Self::AgentFinish => ending::finish(arguments),
             Self::AskQuestions => ending::ask(arguments),
-            Self::WaitAgents => Ok(ending::wait()),
+            Self::ReadScope => Ok(scope::run(context)),
+            Self::StartAgent | Self::WaitAgents => Err("[agents cannot be started here]".to_owned()),
         };
         done.unwrap_or_else(|why| Ran {
             result: ToolResult { is_error: true, ..said([why]) },
-            todos: None,
+            patch: None,
             question: None,
         })
     }
+}
+
+/// What a call asks of the server.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Delegation {
+    /// Start an agent.
+    Start(StartAgent),
+    /// Wait for agents.
+    Wait(WaitAgents),
 }
 
 /// A tool's own part of its definition.
@@ -135,7 +187,7 @@ struct About {
 impl Ran {
     /// The outcome of a call that only answers.
     fn says<const N: usize>(texts: [String; N]) -> Self {
-        Self { result: said(texts), todos: None, question: None }
+        Self { result: said(texts), patch: None, question: None }
     }
 }
 

@@ -41,7 +41,11 @@ pub fn queue_item(item: &queue::QueueItem) -> QueueItem {
 
 /// Converts the values that sessions share.
 pub fn scope(scope: &ours::Scope) -> Scope {
-    let todo = |todo: &ours::Todo| Todo { content: todo.content.clone(), status: todo.status.into() };
+    let todo = |todo: &ours::Todo| Todo {
+        id: Some(todo.id),
+        content: todo.content.clone(),
+        status: todo.status.into(),
+    };
     Scope {
         revision: scope.revision,
         todos: scope.todos.iter().map(todo).collect(),
@@ -62,7 +66,11 @@ fn artifact(artifact: &ours::Artifact) -> Artifact {
 
 /// Reads a change of the values that sessions share.
 pub fn scope_patch(params: &ScopePutParams) -> ours::ScopePatch {
-    let todo = |todo: &Todo| ours::Todo { content: todo.content.clone(), status: todo.status.into() };
+    let todo = |todo: &Todo| ours::Todo {
+        id: todo.id.unwrap_or_default(),
+        content: todo.content.clone(),
+        status: todo.status.into(),
+    };
     let pin = |pin: &Pin| ours::Pin { id: pin.id.clone(), text: pin.text.as_str().into() };
     let artifact = |artifact: &Artifact| ours::Artifact {
         id: artifact.id.clone(),
@@ -72,6 +80,7 @@ pub fn scope_patch(params: &ScopePutParams) -> ours::ScopePatch {
     };
     ours::ScopePatch {
         todos: params.todos.as_ref().map(|todos| todos.iter().map(todo).collect()),
+        todo_change: None,
         plan: params.plan.as_deref().map(Into::into),
         pins: params.pins.as_ref().map(|pins| pins.iter().map(pin).collect()),
         artifacts: params.artifacts.as_ref().map(|all| all.iter().map(artifact).collect()),

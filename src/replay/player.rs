@@ -54,6 +54,7 @@ impl<'a> Player<'a> {
             scope: Default::default(),
             approvals: Vec::new(),
             memories: Vec::new(),
+            agents: Vec::new(),
         };
         Self { session: Session::new(opening, counter), counter, model }
     }

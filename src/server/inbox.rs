@@ -6,6 +6,7 @@ use super::config::FileChanged;
 use super::follow::FollowEvent;
 use super::host::HostEvent;
 use super::mailbox::{Mail, Mailbox};
+use super::services::agents::AgentEvent;
 use super::services::intake::{Asked, Read};
 use super::services::leases::LeaseCheck;
 use super::services::models::ModelEvent;
@@ -59,6 +60,8 @@ pub(super) enum Event {
     File(Box<FileChanged>),
     /// A scope, approvals or memories were read or changed.
     Shared(Box<SharedEvent>),
+    /// A store answered about the agents of a session.
+    Agents(Box<AgentEvent>),
     /// A store answered about tasks.
     Tasks(TaskEvent),
     /// An event of a session file.

@@ -2,6 +2,7 @@
 //! an event to its component and acts on what comes back; it decides nothing about a prompt. A panic ends
 //! only its session, and requests are answered. Its methods are here and in the files below.
 
+mod agents;
 mod arriving;
 mod lifecycle;
 mod requests;
@@ -10,7 +11,7 @@ mod sessions;
 use super::client::Client;
 use super::client::replies::{NOBODY, Replies};
 use super::clock::Clock;
-use super::config::{Changes, Config, FileChanged, Which};
+use super::config::{Config, FileChanged, Which};
 use super::dump::Dump;
 use super::folder::spelled;
 use super::follow::{FollowContext, FollowEvent, Follows};
@@ -20,6 +21,7 @@ use super::host::sessions::Sessions;
 use super::inbox::{Event, Hello, HistoryFound, mailbox};
 use super::mailbox::Mailbox;
 use super::outside::Flags;
+use super::services::agents::Agents;
 use super::services::intake::Intake;
 use super::services::leases::Leases;
 use super::services::loops::{Loops, Step};
@@ -31,6 +33,7 @@ use super::services::transfer;
 use super::stores::Stores;
 use crate::convert;
 use crate::tokenizer::counted::Counted;
+use agents::AgentHandler;
 use engine::id::SessionId;
 use engine::message::PROCESS_COMPLETED;
 use engine::tokens::TokenCount;
@@ -70,6 +73,7 @@ pub(super) struct Router {
     trajectories: Trajectories,
     loops: Loops,
     tasks: Tasks,
+    agents: Agents,
     clock: Clock,
     intake: Intake,
     counter: Arc<Counted>,
@@ -108,6 +112,7 @@ impl Router {
             trajectories: Trajectories::new(mailbox(&inbox, |event| Event::Trajectory(Box::new(event)))),
             loops: Loops::default(),
             tasks: Tasks::new(mailbox(&inbox, Event::Tasks)),
+            agents: Agents::new(mailbox(&inbox, |event| Event::Agents(Box::new(event)))),
             clock: Clock::new(mailbox(&inbox, Event::Expired)),
             intake: Intake::new(mailbox(&inbox, |read| Event::Read(Box::new(read)))),
             counter: Arc::new(Counted::new(counter)),
@@ -215,6 +220,7 @@ impl Router {
                     self.answer(to, value);
                 }
             }
+            Event::Agents(event) => self.delegation().event(*event),
             Event::Tasks(TaskEvent::Waiting(folder, found)) => {
                 let at = (&self.config, &self.sessions);
                 for session in self.tasks.waiting(at, &folder, found) {
@@ -263,9 +269,13 @@ impl Router {
             layers: self.config.layers(),
             counter: &*self.counter,
             sessions: &self.sessions,
-            has_tasks: self.tasks.need_looks(),
+            has_tasks: self.tasks.need_looks() || self.agents.need_looks(),
         };
         (&mut self.follows, context)
+    }
+
+    fn delegation(&mut self) -> AgentHandler<'_> {
+        AgentHandler { router: self }
     }
 
     fn requests(&mut self) -> RequestHandler<'_> {
@@ -298,18 +308,6 @@ impl Router {
         }
         let changes = self.config.enter_folder(&mut self.client, &self.sessions, folder);
         self.settings_changed(changes);
-    }
-
-    fn settings_changed(&mut self, changes: Changes) {
-        for (id, settings) in changes {
-            let was_trusted =
-                self.sessions.host(&id).is_some_and(|host| host.session().settings().is_trusted);
-            let is_trusted = settings.is_trusted;
-            self.run_input(&id, Input::Settings(Box::new(settings)));
-            if is_trusted != was_trusted {
-                self.read_instructions(&id);
-            }
-        }
     }
 
     fn file_changed(&mut self, FileChanged { which, found }: FileChanged) {
@@ -476,6 +474,7 @@ impl Router {
         let due = self.follows.tick();
         if due.tasks {
             self.tasks.look(&mut self.stores, &self.sessions);
+            self.delegation().look_at_all();
         }
         if due.slow {
             let held =

@@ -1,5 +1,6 @@
 //! Services for all sessions, each with its own state: models, files, tasks, loops, leases and shared values.
 
+pub(super) mod agents;
 pub(super) mod diagnostics;
 pub(super) mod intake;
 pub(super) mod leases;

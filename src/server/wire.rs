@@ -1,6 +1,7 @@
 //! Results, events and errors as a client reads them, put together from session values that `convert`
 //! converts.
 
+pub(super) mod agent;
 pub(super) mod answer;
 pub(super) mod event;
 pub(super) mod failure;

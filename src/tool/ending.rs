@@ -40,16 +40,6 @@ pub(super) fn asks() -> About {
     }
 }
 
-pub(super) fn waits() -> About {
-    About {
-        description: "Ends the turn until a background session finishes.",
-        properties: json!({}),
-        required: &[],
-        kind: ToolKind::Other,
-        guidelines: None,
-    }
-}
-
 pub(super) fn finish(arguments: &str) -> Result<Ran, String> {
     let Finish { summary } = read(arguments, FINISH)?;
     let said = summary.filter(|summary| !summary.trim().is_empty());
@@ -63,8 +53,4 @@ pub(super) fn ask(arguments: &str) -> Result<Ran, String> {
     }
     let says = "The user was asked. The answer is the user's next message.".to_owned();
     Ok(Ran { question: Some(questions.join("\n")), ..Ran::says([says]) })
-}
-
-pub(super) fn wait() -> Ran {
-    Ran::says(["The turn ended. It waits for background sessions.".to_owned()])
 }

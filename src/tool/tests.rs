@@ -6,18 +6,20 @@ use engine::compact::ledger::ledger;
 use engine::compact::record::Span;
 use engine::id::{Ordinal, SessionId};
 use engine::message::{Body, NewMessage, ToolCall};
-use engine::scope::TodoStatus;
+use engine::scope::{Todo, TodoStatus};
 use engine::tokens::QuarterOfChars;
 use engine::transcript::Transcript;
 
 fn todo(content: &str, status: TodoStatus) -> Todo {
-    Todo { content: content.into(), status }
+    Todo { content: content.into(), status, ..Todo::default() }
 }
 
 fn run(tool: OwnTool, arguments: &str, page: usize) -> Ran {
-    let todos = [todo("stands", TodoStatus::Pending)];
+    let mut scope = Scope::default();
+    let todos = Some(vec![todo("stands", TodoStatus::Pending)]);
+    scope.apply(ScopePatch { todos, ..ScopePatch::default() });
     let recall = |reference: &str| (reference == "call_1").then(|| "aé漢🙂".repeat(4_000));
-    tool.run(arguments, Context { todos: &todos, recall: &recall, found: None, page })
+    tool.run(arguments, Context { scope: &scope, recall: &recall, found: None, page })
 }
 
 fn texts(ran: &Ran) -> Vec<String> {
@@ -40,7 +42,7 @@ fn every_tool_is_found_by_name_and_has_a_schema() {
     assert_eq!(ends(OwnTool::TaskDone), Some(EndsTurn::Completed));
     assert_eq!(ends(OwnTool::AgentFinish), Some(EndsTurn::Completed));
     assert_eq!(ends(OwnTool::AskQuestions), Some(EndsTurn::WaitingUserInput));
-    assert_eq!(ends(OwnTool::WaitAgents), Some(EndsTurn::WaitingUserInput));
+    assert_eq!(ends(OwnTool::WaitAgents), None, "the turn goes on with the agents' answers");
     assert_eq!((ends(OwnTool::Todo), ends(OwnTool::Recall)), (None, None));
 }
 
@@ -52,10 +54,56 @@ fn todos_are_replaced_whole_and_returned() {
         texts(&ran),
         ["1 of 3 todos completed\n1. one (completed)\n2. two (inProgress)\n3. three (pending)"]
     );
-    let todos = ran.todos.unwrap();
+    let todos = ran.patch.clone().and_then(|patch| patch.todos).unwrap();
     assert_eq!((todos.len(), todos[1].clone()), (3, todo("two", TodoStatus::InProgress)));
     assert!(!ran.result.is_error);
-    assert_eq!(run(OwnTool::Todo, r#"{"todos":[]}"#, 9).todos, Some(Vec::new()));
+    let empty = run(OwnTool::Todo, r#"{"todos":[]}"#, 9);
+    assert_eq!(empty.patch.and_then(|patch| patch.todos), Some(Vec::new()));
+}
+
+#[test]
+fn single_todos_are_read_and_changed_by_id() {
+    let one = "0 of 1 todos completed\n1. stands (pending)";
+    for nothing in ["", "{}"] {
+        let ran = run(OwnTool::Todo, nothing, 9);
+        assert_eq!((texts(&ran), ran.patch), (vec![one.to_owned()], None));
+    }
+    let ran = run(OwnTool::Todo, r#"{"add":["more"],"update":[{"id":1,"status":"completed"}]}"#, 9);
+    assert_eq!(texts(&ran), ["1 of 2 todos completed\n1. stands (completed)\n2. more (pending)"]);
+    let patch = ran.patch.unwrap();
+    assert_eq!(patch.todos, None, "the rest of the list is not part of the change");
+    assert_eq!(patch.todo_change.unwrap().add, ["more"]);
+    let ran = run(OwnTool::Todo, r#"{"remove":[1]}"#, 9);
+    assert_eq!(texts(&ran), ["0 of 0 todos completed"]);
+}
+
+#[test]
+fn scope_is_read_whole() {
+    let ran = run(OwnTool::ReadScope, "", 9);
+    assert_eq!(texts(&ran), ["Todos: 0 of 1 todos completed\n1. stands (pending)"]);
+}
+
+#[test]
+fn delegations_are_read_and_refused_with_the_expected_form() {
+    let start = |arguments: &str| OwnTool::StartAgent.delegates(arguments).unwrap();
+    let read = start(r#"{"task":"lex it","name":"Lexer","tools":["read"]}"#);
+    let tools = Some(vec!["read".to_owned()]);
+    let expected =
+        StartAgent { task: "lex it".into(), name: Some("Lexer".into()), model: None, preset: None, tools };
+    assert_eq!(read, Ok(Delegation::Start(expected)));
+    for wrong in
+        ["", r#"{"task":" "}"#, r#"{"task":"a","name":""}"#, r#"{"task":"a","model":"m","preset":"p"}"#]
+    {
+        assert!(start(wrong).unwrap_err().contains("; expected {\"task\""), "{wrong}");
+    }
+    let wait = |arguments: &str| OwnTool::WaitAgents.delegates(arguments).unwrap();
+    assert_eq!(wait(""), Ok(Delegation::Wait(WaitAgents { agents: None })));
+    assert_eq!(
+        wait(r#"{"agents":["a"]}"#),
+        Ok(Delegation::Wait(WaitAgents { agents: Some(vec!["a".into()]) }))
+    );
+    assert!(wait(r#"{"agents":[]}"#).unwrap_err().contains("; expected {\"agents\""));
+    assert!(OwnTool::Todo.delegates("{}").is_none());
 }
 
 #[test]
@@ -65,7 +113,9 @@ fn invalid_arguments_are_answered_with_the_expected_form() {
     };
     for (tool, arguments) in [
         (OwnTool::Todo, "{".to_owned()),
-        (OwnTool::Todo, String::new()),
+        (OwnTool::Todo, r#"{"update":[{"id":7,"status":"completed"}]}"#.to_owned()),
+        (OwnTool::Todo, r#"{"todos":[],"add":["one"]}"#.to_owned()),
+        (OwnTool::Todo, r#"{"add":[""]}"#.to_owned()),
         (OwnTool::Todo, "[]".to_owned()),
         (OwnTool::Todo, todo("almost", "one")),
         (OwnTool::Todo, todo("pending", " ")),
@@ -79,7 +129,7 @@ fn invalid_arguments_are_answered_with_the_expected_form() {
         let ran = run(tool, &arguments, 9);
         assert!(ran.result.is_error, "{tool:?} {arguments}");
         assert!(texts(&ran)[0].contains("; expected {"), "{:?}", texts(&ran));
-        assert_eq!((&ran.todos, &ran.question), (&None, &None));
+        assert_eq!((&ran.patch, &ran.question), (&None, &None));
         if tool == OwnTool::Todo {
             assert!(texts(&ran)[0].contains("1. stands (pending)"));
         }
@@ -122,7 +172,7 @@ fn recall_by_words_pages_through_all_hits() {
         assert!(!query.hidden, "hidden messages are not searched");
         let found = engine::search::find(messages(), &query);
         let recall = |_: &str| None;
-        let context = Context { todos: &[], recall: &recall, found: Some(&found), page: 1_000 };
+        let context = Context { scope: &Scope::default(), recall: &recall, found: Some(&found), page: 1_000 };
         let ran = OwnTool::Recall.run(&arguments, context);
         let [shown, note] = texts(&ran).try_into().unwrap();
         assert!(shown.chars().count() <= 1_000 && shown.contains("NEEDLE"), "{shown}");
@@ -141,7 +191,7 @@ fn recall_by_words_pages_through_all_hits() {
     assert!(seen[0].starts_with("[ref s/m29, user, 311 bytes, from byte 0]"), "{}", seen[0]);
     let none = SearchPage::default();
     let recall = |_: &str| None;
-    let context = Context { todos: &[], recall: &recall, found: Some(&none), page: 9 };
+    let context = Context { scope: &Scope::default(), recall: &recall, found: Some(&none), page: 9 };
     let ran = OwnTool::Recall.run(r#"{"query":"\" OR *"}"#, context);
     assert_eq!(texts(&ran), ["[no message contains any of these words: \" OR *]"]);
     for neither in ["{}", r#"{"ref":"call_1","query":"x"}"#] {
@@ -156,7 +206,7 @@ fn ending_tools_answer_and_questions_reach_the_user() {
     assert_eq!(texts(&run(OwnTool::AgentFinish, r#"{"summary":"all fixed"}"#, 1)), ["all fixed"]);
     let asked = run(OwnTool::AskQuestions, r#"{"questions":["Which one?","And when?"]}"#, 1);
     assert_eq!(asked.question.as_deref(), Some("Which one?\nAnd when?"));
-    assert!(!asked.result.is_error && !run(OwnTool::WaitAgents, "not even JSON", 1).result.is_error);
+    assert!(!asked.result.is_error);
 }
 
 #[test]

@@ -119,6 +119,7 @@ impl Bench {
             scope: Scope::default(),
             approvals: Vec::new(),
             memories: Vec::new(),
+            agents: Vec::new(),
         };
         let mut bench = Self {
             session: Session::new(opening, &QuarterOfChars),
@@ -269,6 +270,7 @@ impl Bench {
             scope: self.session.scope().clone(),
             approvals: self.approvals.clone(),
             memories: Vec::new(),
+            agents: Vec::new(),
         }
     }
 

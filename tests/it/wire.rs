@@ -1,6 +1,7 @@
 //! Tests of the built binary over the wire, with a client of their own. Methods are tested beside their code;
 //! these tests are about everything together.
 
+mod agents;
 mod alike;
 mod asked;
 mod bad_input;

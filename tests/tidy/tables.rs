@@ -114,7 +114,7 @@ pub const ENGINE: &[(&str, &[&str])] = &[
     ("compact::record", &["id", "message"]),
     ("delta", &["message"]),
     ("approval", &["message", "text"]),
-    ("scope", &["message"]),
+    ("scope", &["message", "text"]),
     ("search", &["id", "message", "text"]),
     ("memory", &["id", "message", "search", "text", "tokens"]),
     ("transcript", &["compact::record", "id", "message", "text", "tokens"]),
@@ -132,5 +132,8 @@ pub const ENGINE: &[(&str, &[&str])] = &[
             "transcript",
         ],
     ),
-    ("compact", &["compact::record", "id", "message", "prompt", "settings", "text", "tokens", "transcript"]),
+    (
+        "compact",
+        &["compact::record", "id", "message", "prompt", "scope", "settings", "text", "tokens", "transcript"],
+    ),
 ];

@@ -1,5 +1,9 @@
 //! Data shared by the sessions of a work scope: todos, plan, pins and artifacts. Values and how a patch is
-//! applied; permissions and storage are elsewhere.
+//! applied; `shown` has their text for models. Permissions and storage are elsewhere.
+
+mod shown;
+
+pub use shown::{read_todo_list, todo_list};
 
 use super::message::Text;
 use serde::{Deserialize, Serialize};
@@ -18,12 +22,23 @@ pub struct Scope {
     pub pins: Vec<Pin>,
     /// Results of the work.
     pub artifacts: Vec<Artifact>,
+    /// The highest id that a todo ever had, so that no id comes to mean another todo.
+    #[serde(skip_serializing_if = "is_zero")]
+    pub numbered: u32,
+}
+
+#[allow(clippy::trivially_copy_pass_by_ref, reason = "serde passes a reference")]
+fn is_zero(number: &u32) -> bool {
+    *number == 0
 }
 
 /// A task to do.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct Todo {
+    /// The number of the todo in its scope, from 1; 0 for one that has none yet.
+    #[serde(default)]
+    pub id: u32,
     /// The task's text.
     pub content: String,
     /// The progress.
@@ -68,6 +83,33 @@ pub struct Artifact {
     pub content_ref: String,
 }
 
+/// A change of single todos. Each is applied to the list as it is then, so that sessions do not undo each other's
+/// changes.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase", default)]
+pub struct TodoChange {
+    /// Texts of todos to append. A text that an open todo has is not added again.
+    pub add: Vec<String>,
+    /// Changes of known todos. Unknown ids are skipped.
+    pub update: Vec<TodoUpdate>,
+    /// Ids of todos to remove.
+    pub remove: Vec<u32>,
+}
+
+/// The new values of a todo.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct TodoUpdate {
+    /// The id of the todo.
+    pub id: u32,
+    /// The new text; `None` keeps it.
+    #[serde(default)]
+    pub content: Option<String>,
+    /// The new progress; `None` keeps it.
+    #[serde(default)]
+    pub status: Option<TodoStatus>,
+}
+
 /// A change of a scope. Missing fields stay unchanged, present ones replace the whole field; artifacts are
 /// merged by id.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
@@ -76,6 +118,9 @@ pub struct ScopePatch {
     /// Replaces the todos.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub todos: Option<Vec<Todo>>,
+    /// Changes single todos, after the replacement.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub todo_change: Option<TodoChange>,
     /// Replaces the plan; an empty text removes it.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub plan: Option<Text>,
@@ -102,7 +147,13 @@ impl Scope {
     /// Applies a patch and returns `true` if anything changed; only then the revision is incremented.
     pub fn apply(&mut self, patch: ScopePatch) -> bool {
         let mut next = self.clone();
-        next.todos = patch.todos.unwrap_or(next.todos);
+        if let Some(todos) = patch.todos {
+            next.replace_todos(todos);
+        }
+        if let Some(change) = patch.todo_change {
+            next.change_todos(change);
+        }
+        next.number_todos();
         next.plan = patch.plan.or(next.plan).filter(|plan| !plan.is_empty());
         next.pins = patch.pins.unwrap_or(next.pins);
         for artifact in patch.artifacts.into_iter().flatten() {
@@ -115,6 +166,49 @@ impl Scope {
         next.revision = self.revision.saturating_add(u64::from(is_changed));
         *self = next;
         is_changed
+    }
+
+    /// Replaces all todos. One without an id keeps the id of a known todo of the same text.
+    fn replace_todos(&mut self, todos: Vec<Todo>) {
+        let mut known = std::mem::replace(&mut self.todos, todos);
+        let given: Vec<u32> = self.todos.iter().map(|todo| todo.id).collect();
+        known.retain(|todo| !given.contains(&todo.id));
+        for todo in self.todos.iter_mut().filter(|todo| todo.id == 0) {
+            if let Some(at) = known.iter().position(|known| known.content == todo.content) {
+                todo.id = known.swap_remove(at).id;
+            }
+        }
+    }
+
+    fn change_todos(&mut self, change: TodoChange) {
+        for update in change.update {
+            if let Some(todo) = self.todos.iter_mut().find(|todo| todo.id == update.id) {
+                todo.content = update.content.unwrap_or_else(|| std::mem::take(&mut todo.content));
+                todo.status = update.status.unwrap_or(todo.status);
+            }
+        }
+        self.todos.retain(|todo| !change.remove.contains(&todo.id));
+        for content in change.add {
+            let is_there = |todo: &Todo| todo.content == content && todo.status != TodoStatus::Completed;
+            if !self.todos.iter().any(is_there) {
+                self.todos.push(Todo { content, ..Todo::default() });
+                self.number_todos();
+            }
+        }
+    }
+
+    /// Gives each todo an id of its own: those stored by older versions and new ones have none.
+    pub fn number_todos(&mut self) {
+        let mut taken: Vec<u32> = Vec::new();
+        let highest = self.todos.iter().map(|todo| todo.id).max().unwrap_or_default();
+        self.numbered = self.numbered.max(highest);
+        for todo in &mut self.todos {
+            if todo.id == 0 || taken.contains(&todo.id) {
+                self.numbered = self.numbered.saturating_add(1);
+                todo.id = self.numbered;
+            }
+            taken.push(todo.id);
+        }
     }
 
     /// `true` if there are todos and all of them are completed.
@@ -142,9 +236,31 @@ mod tests {
         assert!(!scope.apply(patch(artifacts)));
         assert!(!scope.apply(patch("{}")));
         assert_eq!(scope.revision, 2);
-        assert_eq!(scope.todos, [Todo { content: "a".into(), status: TodoStatus::InProgress }]);
+        assert_eq!(scope.todos, [Todo { id: 1, content: "a".into(), status: TodoStatus::InProgress }]);
         assert!(scope.apply(patch(r#"{"plan":"","todos":[]}"#)));
         assert_eq!((scope.plan.as_deref(), scope.todos.len(), scope.pins.len()), (None, 0, 1));
+    }
+
+    #[test]
+    fn single_todos_change_without_the_rest_of_the_list() {
+        let mut scope = Scope::default();
+        let said = |scope: &Scope| -> Vec<String> {
+            let todos = scope.todos.iter();
+            todos.map(|todo| format!("{} {} {}", todo.id, todo.content, todo.status.name())).collect()
+        };
+        assert!(scope.apply(patch(r#"{"todoChange":{"add":["a","b","c"]}}"#)));
+        assert!(scope.apply(patch(
+            r#"{"todoChange":{"update":[{"id":2,"status":"completed"},{"id":9,"content":"x"}],"remove":[1],"add":["c","b"]}}"#
+        )));
+        // An open todo is not added twice, and no id is used for another todo.
+        assert_eq!(said(&scope), ["2 b completed", "3 c pending", "4 b pending"]);
+        assert!(scope.apply(patch(r#"{"todoChange":{"update":[{"id":3,"content":"d"}]}}"#)));
+        assert_eq!(said(&scope), ["2 b completed", "3 d pending", "4 b pending"]);
+        assert!(!scope.apply(patch(r#"{"todoChange":{"add":["d"],"remove":[7]}}"#)));
+        assert!(scope.apply(patch(
+            r#"{"todos":[{"content":"e","status":"pending"},{"content":"d","status":"inProgress"}]}"#
+        )));
+        assert_eq!(said(&scope), ["5 e pending", "3 d inProgress"]);
     }
 
     #[test]

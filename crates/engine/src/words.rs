@@ -18,7 +18,7 @@ pub enum StateName {
     Paused,
     /// A call waits for the editor's result, which may come much later.
     WaitingIde,
-    /// The turn ended with a question to the user.
+    /// The turn ended with a question to the user, or waits for agents; a user's message comes first in both.
     WaitingUserInput,
     /// The turn ended with its work done.
     Completed,

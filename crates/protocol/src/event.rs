@@ -6,6 +6,7 @@ use crate::error::ErrorData;
 use crate::message::Message;
 use crate::model::{DeltaOp, StopReason};
 use crate::prompt::section::SectionTokens;
+use crate::session::agent::{Agent, AskingAgent};
 use crate::session::queue::QueueItem;
 use crate::session::restore::{RestoreReport, TurnMetadata};
 use crate::session::scope::Scope;
@@ -50,6 +51,7 @@ pub const EVENTS: &[&str] = &[
     "runtimeUpdated",
     "pauseRequired",
     "pauseCleared",
+    "agentUpdated",
     "compactionUpdated",
     "contextUpdated",
     "prefixBroken",
@@ -163,9 +165,17 @@ pub enum Event {
     PauseRequired {
         /// Calls that wait.
         reasons: Vec<PauseReason>,
+        /// Background session whose calls they are; absent for any other session.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        agent: Option<AskingAgent>,
     },
     /// All waiting calls were decided, or the turn was cancelled.
     PauseCleared {},
+    /// A session that runs in the background for this one was added or changed.
+    AgentUpdated {
+        /// The session as it is now.
+        agent: Agent,
+    },
     /// A compaction entered another phase.
     CompactionUpdated {
         /// Id of the compaction, the same from `started` on.

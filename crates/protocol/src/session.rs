@@ -1,5 +1,6 @@
 //! Sessions: opening, listing, following, configuring, closing and deleting them.
 
+pub mod agent;
 pub mod edit;
 pub mod queue;
 pub mod restore;

@@ -86,6 +86,26 @@ settings! {
     }
 }
 
+/// A kind of agent that a model can start by name.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct AgentPreset {
+    /// Name of the preset, not empty.
+    pub name: String,
+    /// What such an agent is for, for the model that starts it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub description: Option<String>,
+    /// Model of the agent. Default: that of the session that starts it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub model: Option<Model>,
+    /// Section of the agent's system text: its task in general. Default: that of the session that starts it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub role: Option<String>,
+    /// Tools that the agent may use, of those of the session that starts it. Default: all.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub tools: Option<Vec<String>>,
+}
+
 /// The treatment of cache breakpoints in a request for a summary.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
@@ -319,6 +339,16 @@ settings! {
         /// window and never 0. The whole result is stored, and `context/recall` returns it. Earlier results stay as
         /// shown. Default: 16,000.
         max_tool_result_tokens: u32;
+        /// Levels of agents that may stand below a session that a user opened: 1 lets such a session start agents that
+        /// start none, 0 switches `start_agent` off. Default: 2.
+        agent_depth: u32;
+        /// Agents of one session that may be at work at the same time, at least 1. Default: 8.
+        most_agents: u32;
+        /// Tokens that the agents of one session may use together, as the providers report them. Checked when an agent
+        /// starts and after each of its rounds. Default: 2,000,000.
+        agent_tokens: u64;
+        /// Presets that `start_agent` offers to the model. Default: none.
+        agent_presets: Vec<AgentPreset>;
         /// Names of the sidecar's own tools to offer to the model, such as `recall` and `todo`. Default: none.
         own_tools: Vec<String>;
         /// Milliseconds without a delta after which a model request fails. A summary or a title as a whole may take

@@ -1,6 +1,7 @@
 //! Tools: definitions, calls, approvals and results.
 
 use crate::message::{Arguments, Content, Effect};
+use crate::session::agent::AskingAgent;
 use crate::session::state::State;
 pub use engine::prompt::item::{Approval as ToolPolicy, EndsTurn, ToolKind};
 use schemars::JsonSchema;
@@ -224,6 +225,9 @@ pub struct RequestPermissionParams {
     pub turn_id: String,
     /// Calls that wait for a decision. No call of their round runs before all are decided.
     pub reasons: Vec<PauseReason>,
+    /// Background session whose calls they are; absent for any other session.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub agent: Option<AskingAgent>,
 }
 
 /// Result of `tool/requestPermission`. Null, for no answer, keeps the session paused until `tool/decide`.

@@ -5,6 +5,7 @@ pub(crate) mod attachments;
 pub(crate) mod continuity;
 pub(crate) mod limits;
 pub(crate) mod restraint;
+pub(crate) mod told;
 
 use attachments::WaitingAttachments;
 use continuity::Continuity;
@@ -13,6 +14,7 @@ use engine::words::StateName;
 use limits::Limits;
 use restraint::Restraint;
 use serde::{Deserialize, Serialize};
+use told::ScopeTold;
 
 /// State kept from one request to the next. Written with most commits, so its size must not grow with the session.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
@@ -28,6 +30,15 @@ pub struct Carried {
     /// `true` while a turn or a compaction is at work: the session is generating as long as its process lives.
     #[serde(skip_serializing_if = "std::ops::Not::not")]
     pub works: bool,
+    /// The levels of agents above an agent; 0 for a session that no agent is.
+    #[serde(skip_serializing_if = "is_zero")]
+    pub depth: u64,
+    /// Tokens that an agent used; not counted for other sessions.
+    #[serde(skip_serializing_if = "is_zero")]
+    pub(crate) used: u64,
+    /// The scope as a request last showed it.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(crate) told: Option<ScopeTold>,
     #[serde(skip_serializing_if = "WaitingAttachments::is_empty")]
     pub(crate) attachments: WaitingAttachments,
     #[serde(flatten)]
@@ -40,7 +51,22 @@ pub struct Carried {
     pub(crate) usage: Learned,
 }
 
+#[allow(clippy::trivially_copy_pass_by_ref, reason = "serde passes a reference")]
+fn is_zero(number: &u64) -> bool {
+    *number == 0
+}
+
 impl Carried {
+    /// The state of a new agent so many levels below a session that a user opened.
+    pub fn of_agent(depth: u64) -> Self {
+        Self { depth, ..Self::default() }
+    }
+
+    /// Tokens that an agent used so far.
+    pub fn used(&self) -> u64 {
+        self.used
+    }
+
     /// The session's state for who does not have it open; `is_held`: another process does.
     pub fn seen(&self, is_held: bool) -> Option<StateName> {
         if self.works && is_held { Some(StateName::Generating) } else { self.state }

@@ -10,4 +10,5 @@ pub(crate) mod pins;
 pub(crate) mod prefix;
 pub(crate) mod recall;
 pub(crate) mod records;
+pub(crate) mod scope;
 pub(crate) mod undo;

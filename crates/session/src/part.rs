@@ -67,6 +67,7 @@ impl Session {
             | Input::Scope(_)
             | Input::Approvals(_)
             | Input::Memories(_)
+            | Input::Agent(_)
             | Input::Ending => true,
             _ => false,
         };
@@ -124,6 +125,7 @@ fn is_plain(effect: &Effect, from: Ordinal) -> bool {
             | EventBody::StreamStarted { .. }
             | EventBody::ContextUpdated { .. }
             | EventBody::ThreadUpdated(_)
+            | EventBody::AgentUpdated(_)
             | EventBody::PrefixBroken { .. }
             | EventBody::RestoreReported(_) => true,
             _ => false,

@@ -8,6 +8,7 @@ use crate::commands::queue::Queue;
 use crate::commands::renders::Renders;
 use crate::compaction::background::Background;
 use crate::compaction::idle::{self, IdleWatch};
+use crate::compaction::job::Then;
 use crate::compaction::summarizing::Ended;
 use crate::context::attach::attach_later;
 use crate::context::instructions::take_instructions;
@@ -18,12 +19,13 @@ use crate::title::titler::Titler;
 use crate::tools::approvals::Approvals;
 use crate::tools::round;
 use crate::turn::answer::Broken;
+use crate::values::acceptance;
 use crate::values::decision::Decision;
 use crate::values::effect::Effect;
 use crate::values::event::EventBody;
 use crate::values::input::{Input, ModelCallId, Retry, Timer, ToolOutcome};
 use crate::values::refusal::Refusal;
-use crate::values::stored::Streamed;
+use crate::values::stored::{Streamed, TurnStatus};
 use crate::view::Standing;
 use engine::delta::Delta;
 use engine::id::CallId;
@@ -155,6 +157,7 @@ impl Step<'_> {
             Input::Attach(attachments) => attach_later(&mut self.core, attachments),
             Input::Approvals(approvals) => self.own.approvals.set(approvals),
             Input::Memories(memories) => self.core.set_memories(memories),
+            Input::Agent(agent) => self.core.set_agent(*agent),
             Input::Ending => self.ending(),
             Input::Recorded(message) => take::append_recorded(&mut self.core, *message),
             Input::RecordedSummary(summary) => {
@@ -171,7 +174,15 @@ impl Step<'_> {
             self.core.show_notices();
         }
         self.next_in_queue();
-        self.own.queue.watch_task(&mut self.core);
+        if self.only_waits() {
+            // Another process may go on with the turn, should this one end.
+            if !self.core.head().waits {
+                self.core.set_waits(true);
+                self.core.write_head_as_it_was_used();
+            }
+        } else {
+            self.own.queue.watch_task(&mut self.core);
+        }
         let is_free = self.own.is_free();
         self.own.idle.watch(&mut self.core, is_free);
     }
@@ -313,6 +324,7 @@ impl Step<'_> {
             ToolOutcome::Failed(why) => round::error(call, format!("[the tool could not be run: {why}]")),
             // The result comes by `tool/result`; the deadline stays.
             ToolOutcome::Pending => return,
+            ToolOutcome::Waits => return self.wait_for_agents(call),
         };
         if let Err(refusal) = self.take_result(call, result) {
             let why =
@@ -326,6 +338,57 @@ impl Step<'_> {
         let result = round::error(&call, format!("[no result came within {ms} ms]"));
         if self.take_result(&call, result).is_ok() {
             self.core.push(Effect::CancelTool(call));
+        }
+    }
+
+    /// Lets an own call wait for agents, without a deadline.
+    fn wait_for_agents(&mut self, call: &CallId) {
+        let before = self.own.state.name();
+        let waits = match &mut self.own.state {
+            State::Calling(calling) => calling.wait(call),
+            _ => false,
+        };
+        if waits {
+            self.core.stop(Timer::Tool(call.clone()));
+            if self.own.state.name() != before {
+                self.core.emit_state(self.own.state.name(), None);
+            }
+        }
+    }
+
+    /// `true` if the turn waits for agents and nothing else runs.
+    fn only_waits(&self) -> bool {
+        matches!(&self.own.state, State::Calling(calling) if calling.only_waits())
+    }
+
+    /// Ends a wait for agents, and its turn, because a command comes first.
+    fn end_wait(&mut self) {
+        if let State::Calling(calling) = &self.own.state
+            && calling.only_waits()
+        {
+            round::answer_waiting(&mut self.core, calling.all());
+            self.end_turn(TurnStatus::Completed);
+        }
+    }
+
+    /// Refusal of a command that the state does not accept.
+    fn invalid(&self) -> Refusal {
+        let (state, driver) = (self.own.state.name(), self.core.head().driver);
+        let accepts = match self.only_waits() {
+            true => acceptance::accepts_in_wait(driver),
+            false => acceptance::accepts(state, driver),
+        };
+        Refusal::InvalidState { state, accepts }
+    }
+
+    /// `true` if a turn of ours runs that could take in a message.
+    fn runs_turn(&self) -> bool {
+        match &self.own.state {
+            State::Resting(_) => false,
+            State::Compacting(_) | State::Reviewing(_) => {
+                self.own.state.job().is_some_and(|job| job.then == Then::Generate)
+            }
+            State::Streaming(_) | State::Paused(_) | State::Calling(_) => true,
         }
     }
 

@@ -7,13 +7,14 @@ use crate::router::Components;
 use crate::state::{State, StateName};
 use crate::tools::approvals::Approvals;
 use crate::tools::found::{opened, rest_after};
-use crate::values::effect::Effect;
+use crate::values::agents::Agent;
+use crate::values::effect::{Effect, InvokeTool};
 use crate::values::input::{Input, ReplyTo};
 use crate::values::recall::{Recall, Recalled};
 use crate::values::refusal::Refusal;
 use crate::values::settings::Settings;
 use crate::values::snapshot::Snapshot;
-use crate::values::stored::{Always, Driver, Head, Stored};
+use crate::values::stored::{Always, Driver, Head, Stored, TurnStatus};
 use crate::view::shown;
 use engine::id::{Ordinal, PinId, SessionId, TurnId};
 use engine::memory::Memory;
@@ -53,6 +54,8 @@ pub struct Opening {
     pub approvals: Vec<Always>,
     /// Memories of the workspace that prompts may show.
     pub memories: Vec<Memory>,
+    /// Sessions that run in the background for this one, oldest first.
+    pub agents: Vec<Agent>,
 }
 
 impl Session {
@@ -68,13 +71,13 @@ impl Session {
     }
 
     fn made(opening: Opening, part: Option<Ordinal>, counter: &dyn TokenCount) -> Self {
-        let Opening { head, settings, mut stored, stream, scope, approvals, memories } = opening;
+        let Opening { head, settings, mut stored, stream, scope, approvals, memories, agents } = opening;
         let waiting = stored
             .as_mut()
             .map(|stored| Queue::stored(std::mem::take(&mut stored.queue), std::mem::take(&mut stored.keys)));
         let streamed = stored.as_mut().map(|stored| std::mem::take(&mut stored.streamed));
         let (was_stored, is_part) = (stored.is_some(), part.is_some());
-        let opening = core::Opening { head, settings, stored, is_part, stream, scope, memories };
+        let opening = core::Opening { head, settings, stored, is_part, stream, scope, memories, agents };
         let (kept, unreadable) = core::open(opening, counter);
         let approvals = Approvals::from(approvals);
         let state = opened(&kept, &approvals).into();
@@ -134,6 +137,11 @@ impl Session {
         at.map_or(StateName::Idle, |at| rest_after(&self.kept, at).name())
     }
 
+    /// The status of the newest turn; `None` before the first.
+    pub fn newest_turn_status(&self) -> Option<TurnStatus> {
+        self.kept.turns().last().map(|row| row.status)
+    }
+
     /// Messages, turns, rounds and compaction records.
     pub fn transcript(&self) -> &Transcript {
         self.kept.transcript()
@@ -142,6 +150,11 @@ impl Session {
     /// Scope shared with other sessions.
     pub fn scope(&self) -> &Scope {
         self.kept.scope()
+    }
+
+    /// Sessions that run in the background for this one, oldest first.
+    pub fn agents(&self) -> &[Agent] {
+        self.kept.agents()
     }
 
     /// The settings in force.
@@ -162,6 +175,20 @@ impl Session {
     /// System text, sections and tools, counted: the part of each prompt before the messages.
     pub fn fixed(&self) -> &Fixed {
         self.kept.fixed()
+    }
+
+    /// `true` if the turn waits for agents and nothing else runs.
+    pub fn waits_for_agents(&self) -> bool {
+        matches!(self.state(), State::Calling(calling) if calling.only_waits())
+    }
+
+    /// The calls of the sidecar's tools that have no result yet.
+    pub fn own_calls(&self) -> Vec<InvokeTool> {
+        let (State::Calling(calling), Some(turn)) = (self.state(), self.kept.turn_id()) else {
+            return Vec::new();
+        };
+        let calls = self.kept.reasons(calling.own(), "").into_iter();
+        calls.map(|call| InvokeTool::of(call, turn.clone())).collect()
     }
 
     /// `true` if nothing runs and no command is queued.

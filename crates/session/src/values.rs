@@ -1,6 +1,7 @@
 //! The input and output of a session, as values.
 
 pub mod acceptance;
+pub mod agents;
 pub mod claims;
 pub mod decision;
 pub mod effect;

@@ -100,11 +100,15 @@ fn without_messages(conversation: &Conversation, standing: Standing<'_>) -> Snap
             _ => Vec::new(),
         },
         pending: match state {
-            State::Calling(calling) => conversation.reasons(calling.all().iter(), "no result has come"),
+            // Nobody but agents can answer a call that waits for them.
+            State::Calling(calling) if !calling.only_waits() => {
+                conversation.reasons(calling.all().iter(), "no result has come")
+            }
             _ => Vec::new(),
         },
         queue: queue.items().cloned().collect(),
         thread: conversation.thread(),
         settings: conversation.settings().clone(),
+        agents: conversation.agents().to_vec(),
     }
 }

@@ -350,9 +350,10 @@ impl Store for ModelStore {
         let task = |kept: &StoredSession| {
             let head = &kept.head;
             let last = kept.turns.values().last().map(|turn| turn.status);
-            let state = TaskState::of(head.waits, last, || lives(&head.id))?;
-            let (session, title) = (head.id.clone(), head.title.clone());
-            Some(Task { session, title, state, created_at: head.created_at })
+            let (rest, used) = (head.carried.state, head.carried.used());
+            let state = TaskState::of(head.waits, last, rest, || lives(&head.id))?;
+            let (session, title, kind) = (head.id.clone(), head.title.clone(), head.kind.clone());
+            Some(Task { session, title, kind, state, rest, used, created_at: head.created_at })
         };
         let mut tasks: Vec<Task> = state.sessions.values().filter(is_its).filter_map(task).collect();
         tasks.sort_by_key(|task| (task.created_at, task.session.clone()));

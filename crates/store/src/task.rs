@@ -1,6 +1,7 @@
 //! Background sessions: those that wait for a process, and the state of each. Scheduling is the server's.
 
 use engine::id::{SessionId, Time};
+use engine::words::StateName;
 use serde_json::Value;
 use session::stored::TurnStatus;
 
@@ -20,8 +21,15 @@ pub struct Task {
     pub session: SessionId,
     /// The title, if there is one.
     pub title: Option<String>,
+    /// The purpose, in the words of who started it.
+    pub kind: Option<String>,
     /// The state of its newest turn.
     pub state: TaskState,
+    /// The state of the session, as it was stored; `None` if the session was last used by a version that did not store
+    /// it.
+    pub rest: Option<StateName>,
+    /// Tokens that it used, if it is an agent.
+    pub used: u64,
     /// The time of creation.
     pub created_at: Time,
 }
@@ -31,7 +39,7 @@ pub struct Task {
 pub enum TaskState {
     /// Waits for a process that serves its folder.
     Waiting,
-    /// The turn runs, or waits for a user.
+    /// The turn runs, or waits for a user, an editor or agents.
     Running,
     /// The process of the running turn ended. The turn is not restarted.
     Interrupted,
@@ -40,11 +48,18 @@ pub enum TaskState {
 }
 
 impl TaskState {
-    /// The state of a session with this newest turn; `None` if it has no turn and waits for none.
-    pub(super) fn of(waits: bool, last: Option<TurnStatus>, is_held: impl FnOnce() -> bool) -> Option<Self> {
+    /// The state of a session with this newest turn and this stored state; `None` if it has no turn and waits for none.
+    pub(super) fn of(
+        waits: bool,
+        last: Option<TurnStatus>,
+        rest: Option<StateName>,
+        is_held: impl FnOnce() -> bool,
+    ) -> Option<Self> {
+        // What waits for somebody survives its process.
+        let goes_on = matches!(rest, Some(StateName::Paused | StateName::WaitingIde));
         match last {
+            Some(TurnStatus::Running) if waits || goes_on || is_held() => Some(Self::Running),
             _ if waits => Some(Self::Waiting),
-            Some(TurnStatus::Running) if is_held() => Some(Self::Running),
             Some(TurnStatus::Running) => Some(Self::Interrupted),
             Some(ended) => Some(Self::Ended(ended)),
             None => None,

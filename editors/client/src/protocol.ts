@@ -19,6 +19,7 @@ export const EVENTS = [
   "runtimeUpdated",
   "pauseRequired",
   "pauseCleared",
+  "agentUpdated",
   "compactionUpdated",
   "contextUpdated",
   "prefixBroken",
@@ -242,6 +243,39 @@ export interface SidecarNotifications {
   "model/usage": { params: ModelUsageParams };
 }
 
+/**
+ * A session that runs in the background for another one: an agent that a model started, a task, a stage, or
+ * one that a client opened with a `parentId`.
+ */
+export interface Agent {
+  /** Id of the session. */
+  sessionId: string;
+  /** Name, which is the title of the session; absent if it has none. */
+  name?: string;
+  /** Purpose of the session: `agent` for one that a model started. */
+  kind?: string;
+  /** State of the session. */
+  state: State;
+  /** Status of its newest turn; absent before the first. */
+  status?: TurnStatus;
+}
+
+/** A kind of agent that a model can start by name. */
+export interface AgentPreset {
+  /** Name of the preset, not empty. */
+  name: string;
+  /** What such an agent is for, for the model that starts it. */
+  description?: string;
+  /** Model of the agent. Default: that of the session that starts it. */
+  model?: Model;
+  /**
+   * Section of the agent's system text: its task in general. Default: that of the session that starts it.
+   */
+  role?: string;
+  /** Tools that the agent may use, of those of the session that starts it. Default: all. */
+  tools?: string[];
+}
+
 /** Calls of a tool that a user always approves. */
 export interface Approved {
   /** Name of the tool. */
@@ -271,6 +305,14 @@ export interface Artifact {
   kind: string;
   /** Place of the content, such as a path or a URL. */
   contentRef: string;
+}
+
+/** The background session that asks for something, for a client that shows several. */
+export interface AskingAgent {
+  /** Name, which is the title of the session; absent if it has none. */
+  name?: string;
+  /** Id of the session that it runs for. */
+  parentId: string;
 }
 
 /**
@@ -2244,7 +2286,10 @@ export interface PendingCall {
   arguments: Arguments;
 }
 
-/** A pinned text. Unlike the pins of `context/pin`, no prompt shows it. */
+/**
+ * A pinned text. Unlike the pins of `context/pin`, it is shown with the requests of each session that
+ * shares the scope.
+ */
 export interface Pin {
   /** Id of the pin. */
   id: string;
@@ -2513,6 +2558,8 @@ export interface RequestPermissionParams {
   turnId: string;
   /** Calls that wait for a decision. No call of their round runs before all are decided. */
   reasons: PauseReason[];
+  /** Background session whose calls they are; absent for any other session. */
+  agent?: AskingAgent;
 }
 
 /**
@@ -2705,7 +2752,7 @@ export interface Scope {
   todos: Todo[];
   /** Plan, as text; absent if there is none. */
   plan?: string;
-  /** Pinned texts, which no prompt shows. */
+  /** Pinned texts. */
   pins: Pin[];
   /** Artifacts of the sessions. */
   artifacts: Artifact[];
@@ -3044,10 +3091,18 @@ export type SessionEvent = {
       type: "pauseRequired";
       /** Calls that wait. */
       reasons: PauseReason[];
+      /** Background session whose calls they are; absent for any other session. */
+      agent?: AskingAgent;
     }
   /** All waiting calls were decided, or the turn was cancelled. */
   | {
       type: "pauseCleared";
+    }
+  /** A session that runs in the background for this one was added or changed. */
+  | {
+      type: "agentUpdated";
+      /** The session as it is now. */
+      agent: Agent;
     }
   /** A compaction entered another phase. */
   | {
@@ -3639,6 +3694,20 @@ export interface Settings {
    * stay as shown. Default: 16,000.
    */
   maxToolResultTokens?: number;
+  /**
+   * Levels of agents that may stand below a session that a user opened: 1 lets such a session start agents
+   * that start none, 0 switches `start_agent` off. Default: 2.
+   */
+  agentDepth?: number;
+  /** Agents of one session that may be at work at the same time, at least 1. Default: 8. */
+  mostAgents?: number;
+  /**
+   * Tokens that the agents of one session may use together, as the providers report them. Checked when an
+   * agent starts and after each of its rounds. Default: 2,000,000.
+   */
+  agentTokens?: number;
+  /** Presets that `start_agent` offers to the model. Default: none. */
+  agentPresets?: AgentPreset[];
   /** Names of the sidecar's own tools to offer to the model, such as `recall` and `todo`. Default: none. */
   ownTools?: string[];
   /**
@@ -3764,6 +3833,8 @@ export interface Snapshot {
   settings: Settings;
   /** Always absent in this version; `context/inspect` has the usage of the last answer. */
   usage?: Usage;
+  /** Sessions that run in the background for this one, oldest first. */
+  agents?: Agent[];
   /** `true` if the queue waits for a process that serves the folder, see `task/start`. Default: false. */
   waits?: boolean;
   /**
@@ -3800,7 +3871,9 @@ export type State =
   | "paused"
   /** A call waits for the editor's result, which may come much later. */
   | "waitingIde"
-  /** The turn ended with a question to the user. */
+  /**
+   * The turn ended with a question to the user, or waits for agents; a user's message comes first in both.
+   */
   | "waitingUserInput"
   /** The turn ended with its work done. */
   | "completed"
@@ -4039,6 +4112,11 @@ export type Titles =
 
 /** A todo. */
 export interface Todo {
+  /**
+   * Number of the todo in its scope, by which single todos are changed. Given by the sidecar; a todo that
+   * is put without one keeps the number of a known todo of the same text.
+   */
+  id?: number;
   /** Text of the todo. */
   content: string;
   /** Progress of the todo. */

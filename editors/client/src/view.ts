@@ -227,6 +227,13 @@ export class SessionView {
       case "pauseCleared":
         delete now.pause;
         return this.#tell("pause");
+      case "agentUpdated": {
+        const { agent } = event;
+        const agents = now.agents ?? [];
+        const at = agents.findIndex(({ sessionId }) => sessionId === agent.sessionId);
+        now.agents = at < 0 ? [...agents, agent] : agents.with(at, agent);
+        return this.#tell("agents");
+      }
       case "compactionUpdated":
         return this.#compaction(event);
       case "contextUpdated": {

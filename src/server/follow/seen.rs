@@ -137,5 +137,6 @@ pub(super) fn opening(stored: Stored, settings: Settings, stream: String) -> Beg
         scope: Scope::default(),
         approvals: Vec::new(),
         memories: Vec::new(),
+        agents: Vec::new(),
     }
 }

@@ -3,7 +3,7 @@
 
 use crate::convert::{self, Reading};
 use crate::server::client::{Client, RequestKind, Used};
-use crate::server::wire::{answer as wire_answer, failure, review};
+use crate::server::wire::{agent, answer as wire_answer, failure, review};
 use engine::id::CallId;
 use engine::prompt::request::Failure;
 use protocol::message::Arguments;
@@ -114,6 +114,7 @@ impl Calls {
             session_id: session.id().as_str().to_owned(),
             turn_id: turn.map(|turn| turn.id.as_str().to_owned()).unwrap_or_default(),
             reasons: wire_answer::reasons(reasons),
+            agent: agent::asking(session),
         };
         client.request(number, methods::RequestPermission::NAME, &params);
     }

@@ -2,12 +2,14 @@
 
 use crate::server::clock::now;
 use crate::server::host::queued::New;
+use crate::server::services::agents;
 use engine::id::{Generation, SessionId, Time};
 use engine::memory::{Memory, MemoryQuery};
 use engine::scope::Scope;
 use serde_json::Value;
+use session::agents::Agent;
 use session::part::Claims;
-use session::stored::{Always, Carried, Head, Origin, Part, Prefix, Stored};
+use session::stored::{Always, Carried, Head, Origin, Part, Prefix, Stored, TitleFrom};
 use store::error::StoreError;
 use store::{Fence, Store, Workspaces};
 
@@ -50,6 +52,8 @@ pub(in crate::server) struct Shared {
     pub approvals: Vec<Always>,
     /// The memories of its workspace.
     pub memories: Vec<Memory>,
+    /// The sessions that run in the background for it.
+    pub agents: Vec<Agent>,
 }
 
 /// The session that a request means.
@@ -107,6 +111,7 @@ pub(in crate::server) fn load(
             scope: store.scope(&workspace, &scope)?,
             approvals: store.approvals(&workspace)?,
             memories: known_memories(store, &workspace)?,
+            agents: store.tasks(id)?.iter().map(agents::seen).collect(),
         };
         Ok(Loaded { fence, stored, shared })
     };
@@ -137,8 +142,8 @@ pub(in crate::server) fn new_head(id: &SessionId, workspace: &str, new: New) -> 
     Head {
         id: id.clone(),
         workspace: workspace.to_owned(),
-        title: None,
-        title_from: None,
+        title_from: new.title.as_ref().map(|_| TitleFrom::Client),
+        title: new.title,
         origin: if new.parent.is_some() { Origin::Background } else { Origin::New },
         driver: new.driver,
         kind: new.kind,
@@ -149,7 +154,7 @@ pub(in crate::server) fn new_head(id: &SessionId, workspace: &str, new: New) -> 
         accepted: 0,
         prefix: Prefix::default(),
         waits: false,
-        carried: Carried::default(),
+        carried: Carried::of_agent(new.depth),
         settings: Value::Null,
         created_at: at,
         updated_at: at,

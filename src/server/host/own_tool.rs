@@ -29,8 +29,7 @@ pub(super) fn run(
     };
     let recall = |reference: &str| session.recall_for_model(reference);
     let page = usize::try_from(session.settings().most_result()).unwrap_or(usize::MAX);
-    let context = Context { todos: &session.scope().todos, recall: &recall, found, page };
+    let context = Context { scope: session.scope(), recall: &recall, found, page };
     let ran = tool.run(&call.arguments, context);
-    let patch = ran.todos.map(|todos| ScopePatch { todos: Some(todos), ..ScopePatch::default() });
-    (ToolOutcome::Answered(ran.result), patch)
+    (ToolOutcome::Answered(ran.result), ran.patch)
 }

@@ -49,6 +49,9 @@ pub(in crate::server) struct New {
     pub kind: Option<String>,
     pub parent: Option<SessionId>,
     pub work_scope: Option<String>,
+    pub title: Option<String>,
+    /// Levels of agents above an agent; 0 for any other session.
+    pub depth: u64,
 }
 
 impl Opens {

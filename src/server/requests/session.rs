@@ -45,6 +45,7 @@ pub(in crate::server) fn open(
         kind: params.kind,
         parent: params.parent_id.as_deref().map(given_id).transpose()?,
         work_scope: params.work_scope,
+        ..New::default()
     };
     let follow = params.follow.unwrap_or_default();
     Ok(Opens { command, folder: Some(folder), new, settings, follow })

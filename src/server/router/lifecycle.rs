@@ -3,6 +3,7 @@
 
 use super::Router;
 use crate::server::client::replies::NOBODY;
+use crate::server::config::Changes;
 use crate::server::host::queued::{New, Opens, Queued};
 use crate::server::host::{
     Confirmed, DeletionOutcome, Kept, Loaded, Opened, Opening, SessionHost, Shared, delete, new_head,
@@ -143,6 +144,18 @@ impl Router {
         }
     }
 
+    pub(super) fn settings_changed(&mut self, changes: Changes) {
+        for (id, settings) in changes {
+            let was_trusted =
+                self.sessions.host(&id).is_some_and(|host| host.session().settings().is_trusted);
+            let is_trusted = settings.is_trusted;
+            self.run_input(&id, Input::Settings(Box::new(settings)));
+            if is_trusted != was_trusted {
+                self.read_instructions(&id);
+            }
+        }
+    }
+
     pub(super) fn read_instructions(&mut self, id: &SessionId) {
         let Some(host) = self.sessions.host(id) else { return };
         let context = (&mut self.client, &*self.counter as &dyn TokenCount);
@@ -158,7 +171,7 @@ impl Router {
         mut head: Head,
         stored: Option<Kept>,
         settings: Option<Settings>,
-        Shared { scope, approvals, memories }: Shared,
+        Shared { scope, approvals, memories, agents }: Shared,
         store: Option<(Handle, Fence)>,
     ) -> Result<(), ProtocolError> {
         let is_given = settings.is_some();
@@ -168,7 +181,7 @@ impl Router {
         let session = (&head.id, head.workspace.as_str());
         let settings = self.config.effective_at_open(&mut self.client, session, &head.settings, is_given)?;
         let stream = Uuid::now_v7().simple().to_string();
-        let begin = Begin { head, settings, stored: None, stream, scope, approvals, memories };
+        let begin = Begin { head, settings, stored: None, stream, scope, approvals, memories, agents };
         let host = SessionHost::open(begin, stored, store, &*self.counter, self.hosts.clone());
         if host.is_stored() {
             // Another process may take it over.
@@ -276,8 +289,9 @@ impl Router {
         self.close_with_error(id, &refused::defect());
     }
 
-    /// Ends the loop whose stage this session is.
+    /// Ends the loop whose stage this session is, and answers the call that was starting it as an agent.
     pub(super) fn fail_stage(&mut self, id: &SessionId) {
+        self.delegation().stored(id, Some("its session could not be opened".to_owned()));
         let steps = self.loops.session_broke(id);
         self.run_loop(steps);
     }

@@ -112,6 +112,7 @@ impl Router {
             }
             Queued::Delete(to) => match host.begin_delete(to) {
                 Some(store) => {
+                    self.delegation().cancel_agents(id);
                     delete::submit(&mut self.replies, &self.hosts, id, to, (&store, None), VecDeque::new());
                 }
                 // The session exists for one answer only, and no store has it.
@@ -207,6 +208,10 @@ impl Router {
                 }
                 let (form, layers) = (self.replies.form(to), self.config.layers());
                 let value = answer::answer(host.session(), layers, host.is_stored(), form, *answer);
+                if to == NOBODY {
+                    let failure = value.as_ref().err().map(ToString::to_string);
+                    self.delegation().stored(id, failure);
+                }
                 self.answer(to, value);
             }
             Effect::AskModel(ask) => self.ask_model(id, *ask),
@@ -273,6 +278,9 @@ impl Router {
 
     /// Runs a tool of ours. Its changes are stored before its result counts.
     fn run_tool(&mut self, id: &SessionId, call: &InvokeTool, found: Option<&SearchPage>) {
+        if self.delegation().delegate(id, call) {
+            return;
+        }
         let Some(host) = self.sessions.host(id) else { return };
         let (outcome, patch) = host.run_tool(call, found);
         let Some(patch) = patch else { return host.tool_ran(call, outcome) };
@@ -301,6 +309,7 @@ impl Router {
                 self.run_loop(steps);
             }
         }
+        self.delegation().follow(id, &event.body);
         let Some(host) = self.sessions.host_mut(id) else { return };
         host.file().1.note(&event.body);
         let is_listed = match &event.body {
@@ -390,7 +399,12 @@ impl Router {
         let NotStored { effects, failure, error, .. } = not_stored;
         for effect in effects {
             match effect {
-                Effect::Reply(to, _) | Effect::Search(to, _) => self.answer(to, Err(failure.clone())),
+                Effect::Reply(to, _) | Effect::Search(to, _) => {
+                    if to == NOBODY {
+                        self.delegation().stored(id, Some(failure.to_string()));
+                    }
+                    self.answer(to, Err(failure.clone()));
+                }
                 Effect::Emit(_)
                 | Effect::CancelModel(_)
                 | Effect::CancelTool(_)

@@ -7,9 +7,12 @@ use crate::server::folder::given_folder;
 use crate::server::given::{given_id, new_id};
 use crate::server::host::queued::{New, Opens, Queued};
 use crate::server::requests::prefix;
+use crate::server::wire::notice;
 use engine::id::SessionId;
 use engine::message::Body;
+use engine::message::attachment::Attachment;
 use engine::stages::{Next, Over, StageEnd, Stages, Until};
+use engine::text;
 use protocol::error::{ErrorData, ProtocolError};
 use protocol::settings::{GivenSettings, Settings};
 use protocol::stages::{LoopStartParams, LoopStartResult, LoopStatus, LoopUpdatedParams, Stage};
@@ -45,6 +48,8 @@ struct Loop {
     work_scope: String,
     /// The session of the stage that runs.
     session: SessionId,
+    /// What the stage before it found, for the request of that stage.
+    before: Option<Attachment>,
 }
 
 /// A parsed stage.
@@ -86,6 +91,7 @@ impl Start {
             parent: params.parent_id.as_deref().map(given_id).transpose()?,
             work_scope: params.work_scope.unwrap_or_else(|| loop_id.clone()),
             session: new_id(),
+            before: None,
         };
         Ok(Self { loop_id, running })
     }
@@ -99,6 +105,24 @@ impl Start {
     pub fn answer(&self) -> LoopStartResult {
         LoopStartResult { loop_id: self.loop_id.clone(), work_scope: self.running.work_scope.clone() }
     }
+}
+
+/// Name of the attachment with the answer of the stage before.
+const STAGE_BEFORE: &str = "stageBefore";
+/// Most bytes of that answer.
+const ANSWER_BYTES: usize = 16_000;
+
+/// The answer of a stage, for the request of the next one.
+fn found_by(session: &Session) -> Option<Attachment> {
+    let answer = notice::final_answer_of_open(session)?;
+    let title = session.head().title.as_deref().unwrap_or("unnamed");
+    let said = text::head(&answer, ANSWER_BYTES);
+    let more = answer.len() - said.len();
+    let rest = if more > 0 { format!("\n[{more} more bytes are in its session]") } else { String::new() };
+    Some(Attachment::new(
+        STAGE_BEFORE,
+        &format!("The stage before this one, {title:?}, ended with:\n{said}{rest}"),
+    ))
 }
 
 fn asks(
@@ -157,6 +181,7 @@ impl Loops {
             kind: Some("stage".to_owned()),
             parent: running.parent.clone(),
             work_scope: Some(running.work_scope.clone()),
+            ..New::default()
         };
         let opens = Opens {
             command: Command::Open(Box::new(open.clone())),
@@ -165,7 +190,8 @@ impl Loops {
             settings: settings.clone(),
             follow: false,
         };
-        let start = Command::StartTurn(Box::new(start.clone()));
+        let attachments = start.attachments.iter().cloned().chain(running.before.clone()).collect();
+        let start = Command::StartTurn(Box::new(StartTurn { attachments, ..start.clone() }));
         let mut steps = self.tell(loop_id, LoopStatus::Running);
         steps.push(Step::Hand(id.clone(), Queued::Open(NOBODY, Box::new(opens))));
         steps.push(Step::Hand(id, Queued::Command(NOBODY, Box::new(start))));
@@ -182,6 +208,9 @@ impl Loops {
             (_, StateName::WaitingUserInput) => StageEnd::Waits,
             _ => StageEnd::Completed(end.ended_by.clone()),
         };
+        if let Some(running) = self.running.get_mut(&loop_id) {
+            running.before = found_by(session);
+        }
         self.go_on(&loop_id, &how, session.scope().is_done())
     }
 

@@ -139,7 +139,10 @@ impl Tasks {
         });
         let can_begin = |waiting: &Waiting| {
             let is_free = match sessions.host(&waiting.session) {
-                Some(host) => !host.is_leaving() && host.session().head().waits,
+                Some(host) => {
+                    let session = host.session();
+                    !host.is_leaving() && session.head().waits && !session.waits_for_agents()
+                }
                 None => sessions.opening(&waiting.session).is_none(),
             };
             let settings = config.effective(folder, &own_settings(&waiting.settings));

@@ -12,8 +12,9 @@ use engine::prompt::item::Tool;
 use engine::prompt::order::SystemText;
 use engine::settings::{SettingsError, Threshold};
 use protocol::error::ProtocolError;
-use protocol::settings::Settings;
+use protocol::settings::{AgentPreset, Settings};
 use serde_json::Value;
+use session::agents::AgentLimits;
 use session::memories::MemorySettings;
 use session::settings::{Client, Settings as Effective};
 use std::collections::{BTreeMap, BTreeSet};
@@ -55,6 +56,7 @@ pub(super) fn validated(
     }
     if let Some(names) = &settings.own_tools {
         effective.own_tools = own_tools(names)?;
+        name_presets(&mut effective.own_tools, settings.agent_presets.as_deref().unwrap_or_default());
     }
     take_values(settings, &mut effective)?;
     let non_empty = |text: &Option<String>| text.as_deref().filter(|text| !text.is_empty()).map(Into::into);
@@ -70,6 +72,7 @@ pub(super) fn validated(
         ..SystemText::default()
     };
     effective.memory = memory(settings)?;
+    effective.agents = agents(settings)?;
     // Only the check: window and threshold must leave room beside all that is reserved.
     effective.budget().map_err(|error| match error {
         SettingsError::Limit { .. } => unusable("settings.threshold", &error),
@@ -118,6 +121,27 @@ fn rounds(field: &str, rounds: u32) -> Read<u32> {
 
 fn deadline(field: &str, ms: u64) -> Read<u64> {
     if ms > 0 { Ok(ms) } else { Err(ProtocolError::invalid(field, "must be at least 1")) }
+}
+
+/// The limits of agents; checks their presets, too.
+fn agents(settings: &Settings) -> Read<AgentLimits> {
+    let usual = AgentLimits::default();
+    let invalid = |field: &str, reason: &str| Err(ProtocolError::invalid(field, reason));
+    if settings.most_agents == Some(0) {
+        return invalid("settings.mostAgents", "must be at least 1; agentDepth 0 switches agents off");
+    }
+    let presets = settings.agent_presets.as_deref().unwrap_or_default();
+    for preset in presets {
+        if preset.name.trim().is_empty() {
+            return invalid("settings.agentPresets", "has a preset without a name");
+        }
+        preset.model.as_ref().map(models::facts).transpose()?;
+    }
+    Ok(AgentLimits {
+        depth: settings.agent_depth.unwrap_or(usual.depth),
+        running: settings.most_agents.unwrap_or(usual.running),
+        tokens: settings.agent_tokens.unwrap_or(usual.tokens),
+    })
 }
 
 /// Default token limit of memories.
@@ -223,6 +247,19 @@ fn own_tools(names: &[String]) -> Read<Vec<Tool>> {
     Ok(tools.into_iter().map(OwnTool::definition).collect())
 }
 
+/// Adds the presets to the definition of the tool that starts agents.
+fn name_presets(tools: &mut [Tool], presets: &[AgentPreset]) {
+    let Some(tool) = tools.iter_mut().find(|tool| tool.name == OwnTool::StartAgent.name()) else { return };
+    let about = |preset: &AgentPreset| match &preset.description {
+        Some(description) => format!("{} ({description})", preset.name),
+        None => preset.name.clone(),
+    };
+    let known: Vec<String> = presets.iter().map(about).collect();
+    if !known.is_empty() {
+        tool.description.push_str(&format!(" Presets: {}.", known.join("; ")));
+    }
+}
+
 /// Checks a token limit for results.
 pub(in crate::server) fn result_tokens(field: &str, tokens: u32) -> Read<u32> {
     match tokens {
@@ -262,6 +299,9 @@ pub(in crate::server) fn shown(effective: &Effective) -> Settings {
         knowledge: Some(memory.knowledge.is_some()),
         knowledge_tokens: memory.knowledge,
         session_summary_to_memory: Some(memory.summaries),
+        agent_depth: Some(effective.agents.depth),
+        most_agents: Some(effective.agents.running),
+        agent_tokens: Some(effective.agents.tokens),
         ..of_policy_values(policy)
     };
     show_values(effective, &mut settings);

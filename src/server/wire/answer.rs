@@ -1,5 +1,6 @@
 //! Answers of a session as results for the client, put together from values that `convert` converts.
 
+use super::agent::agent;
 use super::listed;
 use super::refused::refused;
 use super::to_value;
@@ -286,7 +287,8 @@ pub(in crate::server) fn whole(session: &Session, snapshot: Snapshot) -> snapsho
         summarized_count: in_force.map_or(0, |record| record.resume_at().0),
         settings: shown(&snapshot.settings),
         usage: None,
-        waits: snapshot.head.waits.then_some(true),
+        agents: snapshot.agents.iter().map(agent).collect(),
+        waits: (snapshot.head.waits && !session.waits_for_agents()).then_some(true),
         held_by: None,
     }
 }

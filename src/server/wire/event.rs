@@ -1,5 +1,6 @@
 //! Events as a client reads them. The session decides when they occur.
 
+use super::agent::{agent, asking};
 use super::answer::{metadata, pins, queue, reasons, restored, view};
 use super::refused::refused;
 use crate::convert;
@@ -77,7 +78,10 @@ fn body(session: &Session, body: &EventBody) -> Event {
                 reason: retry.reason.clone(),
             }),
         },
-        EventBody::PauseRequired(calls) => Event::PauseRequired { reasons: reasons(calls) },
+        EventBody::PauseRequired(calls) => {
+            Event::PauseRequired { reasons: reasons(calls), agent: asking(session) }
+        }
+        EventBody::AgentUpdated(one) => Event::AgentUpdated { agent: agent(one) },
         EventBody::PauseCleared => Event::PauseCleared {},
         EventBody::CompactionUpdated(update) => Event::CompactionUpdated {
             compaction_id: update.id.as_str().to_owned(),

@@ -1,9 +1,10 @@
 //! Notices to the parent of a background session that came to rest.
 
 use engine::id::{SessionId, TurnId};
-use engine::message::{AssistantPart, Body, Message};
-use engine::text;
-use serde_json::json;
+use engine::message::{AssistantPart, Body, Message, Text, ToolCall};
+use engine::prompt::item::EndsTurn;
+use engine::text::{self, json};
+use serde_json::Value;
 use session::Session;
 use session::state::StateName;
 use session::stored::{Head, Origin, Stored, TurnStatus};
@@ -41,8 +42,51 @@ pub(in crate::server) fn of_stored(stored: &Stored, status: TurnStatus) -> Strin
     told(&stored.head, status, state, answer(messages, newest))
 }
 
+/// The final answer of the newest turn of a stored session: its last text, and the summary with which it finished.
+pub(in crate::server) fn final_answer(stored: &Stored) -> Option<String> {
+    let newest = stored.turns.last().map(|turn| &turn.id);
+    whole_answer(stored.messages.iter().rev().map(|(_, message)| &**message), newest)
+}
+
+/// The same of an open session.
+pub(in crate::server) fn final_answer_of_open(session: &Session) -> Option<String> {
+    let newest = session.transcript().turns().last().map(|turn| &turn.id);
+    whole_answer(session.transcript().messages().iter().rev().map(|message| &**message), newest)
+}
+
+fn whole_answer<'a>(
+    newest_first: impl Iterator<Item = &'a Message> + Clone,
+    turn: Option<&TurnId>,
+) -> Option<String> {
+    let mut of_turn = newest_first.filter(|message| Some(&message.turn) == turn);
+    let finish = of_turn.clone().find_map(|message| match &message.body {
+        Body::Assistant { calls, .. } => Some(calls.iter().find_map(summary_of).unwrap_or_default()),
+        Body::User(_) | Body::Tool(_) | Body::Event { .. } => None,
+    });
+    let text = of_turn.find_map(|message| match &message.body {
+        Body::Assistant { parts, .. } => last_text(parts).map(ToString::to_string),
+        Body::User(_) | Body::Tool(_) | Body::Event { .. } => None,
+    });
+    let parts: Vec<String> = text.into_iter().chain(finish).filter(|part| !part.trim().is_empty()).collect();
+    (!parts.is_empty()).then(|| parts.join("\n\n"))
+}
+
+/// The summary in a call that finishes a turn.
+fn summary_of(call: &ToolCall) -> Option<String> {
+    let finishes = EndsTurn::built_in(&call.name) == Some(EndsTurn::Completed);
+    let arguments: Value = json::read(&call.arguments).ok().filter(|_| finishes)?;
+    arguments.get("summary")?.as_str().map(str::to_owned)
+}
+
+fn last_text(parts: &[AssistantPart]) -> Option<&Text> {
+    parts.iter().rev().find_map(|part| match part {
+        AssistantPart::Text(said) => Some(said),
+        _ => None,
+    })
+}
+
 fn told(head: &Head, status: TurnStatus, state: StateName, answer: Option<String>) -> String {
-    let told = json!({
+    let told = serde_json::json!({
         "sessionId": head.id, "title": head.title, "kind": head.kind, "workScope": head.work_scope,
         "status": status, "state": state.name(), "answer": answer,
     });
@@ -56,10 +100,7 @@ fn answer<'a>(
 ) -> Option<String> {
     let mut of_turn = messages.rev().filter(|message| Some(&message.turn) == turn);
     of_turn.find_map(|message| match &message.body {
-        Body::Assistant { parts, .. } => parts.iter().rev().find_map(|part| match part {
-            AssistantPart::Text(said) => Some(text::head(said, TOLD).to_owned()),
-            _ => None,
-        }),
+        Body::Assistant { parts, .. } => last_text(parts).map(|said| text::head(said, TOLD).to_owned()),
         Body::User(_) | Body::Tool(_) | Body::Event { .. } => None,
     })
 }

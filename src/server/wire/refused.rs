@@ -37,7 +37,10 @@ pub(in crate::server) fn refused(session: &Session, refusal: &Refusal) -> Protoc
     };
     let taken = |now: StateName| ErrorData::InvalidState { state: now, accepts: accepts(now) };
     let data = match refusal {
-        Refusal::InvalidState { state: now, .. } => taken(*now),
+        Refusal::InvalidState { state, accepts } => ErrorData::InvalidState {
+            state: *state,
+            accepts: accepts.iter().map(|method| (*method).to_owned()).collect(),
+        },
         Refusal::OtherDriver(_) => taken(session.state().name()),
         Refusal::Empty(_) => {
             return ProtocolError::new(
@@ -62,6 +65,10 @@ pub(in crate::server) fn refused(session: &Session, refusal: &Refusal) -> Protoc
             let (limit, needed, sections) = (*limit, *needed, sections.clone());
             (&BudgetExceeded { limit, needed, sections }).into()
         }
+        Refusal::TokensUsed { used, limit } => {
+            let tokens = |tokens: u64| u32::try_from(tokens).unwrap_or(u32::MAX);
+            ErrorData::BudgetExceeded { limit: tokens(*limit), needed: tokens(*used), sections: Vec::new() }
+        }
         Refusal::CannotUndo(why) => convert::cannot_undo(why),
         Refusal::BudgetExceeded(exceeded) => exceeded.into(),
         Refusal::CannotFit(sizes) => sizes.into(),
@@ -79,8 +86,10 @@ pub(in crate::server) fn refused(session: &Session, refusal: &Refusal) -> Protoc
         },
     };
     let message = match refusal {
-        Refusal::InvalidState { state: now, .. } => {
-            let particular = acceptance::particular(*now, session.head().driver).join(", ");
+        Refusal::InvalidState { state: now, accepts } => {
+            let particular = acceptance::particular(*now, session.head().driver).into_iter();
+            let particular: Vec<&str> = particular.filter(|method| accepts.contains(method)).collect();
+            let particular = particular.join(", ");
             format!(
                 "the session is {}; besides the methods of every state, it accepts {particular} now",
                 now.name()

@@ -54,6 +54,7 @@ fn reopened(chat: &mut Chat, change: impl Fn(&mut Compaction)) {
         scope: Scope::default(),
         approvals: Vec::new(),
         memories: Vec::new(),
+        agents: Vec::new(),
     };
     chat.bench.session = Machine::new(opening, &QuarterOfChars);
     chat.bench.asked.clear();

@@ -72,6 +72,15 @@ fn stages_share_a_scope_and_end_when_done() {
     };
     assert!(asked.iter().all(|asked| requests(asked) == 1), "{asked:#?}");
 
+    // The second stage knows the plan and what the first one found, captured with its request.
+    let shown = asked[2]["messages"].to_string();
+    assert!(shown.contains("Open todos:\\n1. Fix the parser (pending)"), "{shown}");
+    assert!(
+        shown.contains("The stage before this one, \\\"Plan\\\", ended with:\\nIt is planned."),
+        "{shown}"
+    );
+    assert!(!asked[0]["messages"].to_string().contains("stageBefore"));
+
     // The parent was told of each stage once its end was stored, and no model sees that.
     let mut told = Vec::new();
     while told.len() < 5 {
@@ -92,7 +101,9 @@ fn stages_share_a_scope_and_end_when_done() {
 
     // The scope has their result, and the list shows their parent.
     let scope = editor.call("scope/get", json!({ "workScope": "sprint", "workspaceFolder": "/code/parser" }));
-    assert_eq!(scope["scope"]["todos"], todos("completed")["todos"]);
+    let mut expected = todos("completed");
+    expected["todos"][0]["id"] = json!(1);
+    assert_eq!(scope["scope"]["todos"], expected["todos"]);
     let list = editor.call("session/list", json!({ "workspaceFolder": "/code/parser" }));
     let sessions = list["sessions"].as_array().expect("sessions");
     let of_loop: Vec<&Value> = sessions.iter().filter(|session| session["parentId"] == "parent").collect();

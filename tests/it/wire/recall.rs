@@ -119,7 +119,7 @@ fn settings_that_cannot_be_used_are_refused_by_name() {
     let error = configure(&mut editor, json!({ "ownTools": ["todo", "bash"] }));
     assert_eq!(error["data"]["field"], "settings.ownTools");
     let said = error["message"].as_str().expect("a message");
-    assert!(said.contains("\"bash\"") && said.contains("recall, task_done, todo"), "{said}");
+    assert!(said.contains("\"bash\"") && said.contains("recall, start_agent, task_done, todo"), "{said}");
     let settings = json!({ "maxToolResultTokens": 7, "ownTools": ["todo", "recall", "todo"] });
     let set = editor.call("session/configure", json!({ "sessionId": "s", "settings": settings }));
     assert_eq!(set["settings"]["maxToolResultTokens"], 7);

@@ -15,7 +15,7 @@ pub struct Scope {
     /// Plan, as text; absent if there is none.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub plan: Option<String>,
-    /// Pinned texts, which no prompt shows.
+    /// Pinned texts.
     pub pins: Vec<Pin>,
     /// Artifacts of the sessions.
     pub artifacts: Vec<Artifact>,
@@ -25,6 +25,10 @@ pub struct Scope {
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct Todo {
+    /// Number of the todo in its scope, by which single todos are changed. Given by the sidecar; a todo that is put
+    /// without one keeps the number of a known todo of the same text.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub id: Option<u32>,
     /// Text of the todo.
     pub content: String,
     /// Progress of the todo.
@@ -43,7 +47,7 @@ pub enum TodoStatus {
     Completed,
 }
 
-/// A pinned text. Unlike the pins of `context/pin`, no prompt shows it.
+/// A pinned text. Unlike the pins of `context/pin`, it is shown with the requests of each session that shares the scope.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct Pin {

@@ -2,6 +2,7 @@
 
 use crate::context::compaction::CompactionView;
 use crate::message::{Message, Part, Usage};
+use crate::session::agent::Agent;
 pub use crate::session::queue::QueueItem;
 use crate::session::restore::TurnMetadata;
 use crate::session::scope::Scope;
@@ -77,6 +78,9 @@ pub struct Snapshot {
     /// Always absent in this version; `context/inspect` has the usage of the last answer.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub usage: Option<Usage>,
+    /// Sessions that run in the background for this one, oldest first.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub agents: Vec<Agent>,
     /// `true` if the queue waits for a process that serves the folder, see `task/start`. Default: false.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub waits: Option<bool>,

@@ -194,6 +194,22 @@ impl Core<'_> {
         }
         self.announce_late_result(ord);
         self.learn_usage(ord);
+        self.count_use(ord);
+    }
+
+    /// Adds an answer to the tokens that an agent used: as its provider reported, or else those of the answer alone.
+    fn count_use(&mut self, ord: Ordinal) {
+        if !self.head().is_agent() {
+            return;
+        }
+        let Some(message) = self.transcript().message(ord) else { return };
+        let Body::Assistant { beside, .. } = &message.body else { return };
+        let tokens = |tokens: Option<u32>| u64::from(tokens.unwrap_or_default());
+        let reported = beside.usage.map(|usage| tokens(usage.input_tokens) + tokens(usage.output_tokens));
+        let used = reported.unwrap_or(u64::from(message.tokens));
+        let carried = &mut self.kept.head.carried;
+        carried.used = carried.used.saturating_add(used);
+        self.write_head_as_it_was_used();
     }
 
     /// Appends a message of a revision as it was stored.
@@ -234,6 +250,7 @@ impl Core<'_> {
         let carried = &mut self.kept.head.carried;
         carried.restraint.truncate(from);
         carried.continuity.truncate(from);
+        carried.told.take_if(|told| !told.is_before(from));
         u32::try_from(stay).unwrap_or(u32::MAX)
     }
 

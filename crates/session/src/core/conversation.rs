@@ -2,6 +2,7 @@
 
 use super::ring::Ring;
 use crate::carried::limits::Trial;
+use crate::values::agents::Agent;
 use crate::values::event::{Event, Thread};
 use crate::values::settings::Settings;
 use crate::values::stored::{Head, TurnRow};
@@ -27,6 +28,8 @@ pub(crate) struct Conversation {
     pub(super) memories: Arc<[Memory]>,
     /// Scope shared with other sessions.
     pub(super) scope: Arc<Scope>,
+    /// Sessions that run in the background for this one, oldest first.
+    pub(super) agents: Vec<Agent>,
     /// Text that the user typed and did not send.
     pub(super) draft: Option<Text>,
     pub(super) trial: Trial,
@@ -75,6 +78,11 @@ impl Conversation {
 
     pub fn scope(&self) -> &Arc<Scope> {
         &self.scope
+    }
+
+    /// Sessions that run in the background for this one, oldest first.
+    pub fn agents(&self) -> &[Agent] {
+        &self.agents
     }
 
     pub fn trial(&self) -> &Trial {

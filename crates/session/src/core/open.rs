@@ -4,6 +4,7 @@ use super::conversation::Conversation;
 use super::frozen::freeze;
 use super::ring::Ring;
 use crate::carried::limits::Trial;
+use crate::values::agents::Agent;
 use crate::values::settings::Settings;
 use crate::values::stored::{Head, Stored, TurnRow};
 use engine::compact::record::Status;
@@ -26,11 +27,12 @@ pub(crate) struct Opening {
     pub stream: String,
     pub scope: Scope,
     pub memories: Vec<Memory>,
+    pub agents: Vec<Agent>,
 }
 
 /// Opens a conversation; also returns the stored rows that could not be read.
 pub(crate) fn open(opening: Opening, counter: &dyn TokenCount) -> (Conversation, Vec<String>) {
-    let Opening { mut head, settings, stored, is_part, stream, scope, memories } = opening;
+    let Opening { mut head, settings, stored, is_part, stream, scope, memories, agents } = opening;
     let is_stored = stored.is_some();
     let mut transcript = Transcript::resumed(head.id.clone(), head.generation, head.cuts);
     let (mut turns, mut unreadable, mut draft) = (Vec::new(), Vec::new(), None);
@@ -59,6 +61,7 @@ pub(crate) fn open(opening: Opening, counter: &dyn TokenCount) -> (Conversation,
         turns,
         memories: memories.into(),
         scope: Arc::new(scope),
+        agents,
         draft,
         trial: Trial::default(),
         events: Ring::default(),

@@ -4,6 +4,8 @@ use super::conversation::Conversation;
 use crate::carried::attachments::WaitingAttachments;
 use crate::carried::limits::{LearnedAnswer, LimitOrigin, Limits, SentRequest, Terms, Trial};
 use crate::carried::restraint::Restraint;
+use crate::carried::told::ScopeTold;
+use crate::values::agents::Agent;
 use crate::values::effect::{Answer, Effect};
 use crate::values::event::{EventBody, TurnEnd};
 use crate::values::input::{ModelCallId, ReplyTo, Timer};
@@ -192,6 +194,21 @@ impl<'a> Core<'a> {
             self.kept.scope = scope;
             self.emit_thread();
         }
+    }
+
+    /// Notes what a request shows of the scope; the caller writes the row.
+    pub fn set_scope_told(&mut self, told: ScopeTold) {
+        self.kept.head.carried.told = Some(told);
+    }
+
+    /// Notes a session that runs in the background for this one, and emits it if it is new or changed.
+    pub fn set_agent(&mut self, agent: Agent) {
+        match self.kept.agents.iter_mut().find(|known| known.session == agent.session) {
+            Some(known) if *known == agent => return,
+            Some(known) => *known = agent.clone(),
+            None => self.kept.agents.push(agent.clone()),
+        }
+        self.emit(EventBody::AgentUpdated(agent));
     }
 
     /// Stores what the user typed and did not send, and emits the thread if it is another text.

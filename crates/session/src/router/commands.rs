@@ -41,7 +41,8 @@ impl Step<'_> {
             if row.driver.is_some_and(|of| of != driver) {
                 return self.core.reply(reply, Err(Refusal::OtherDriver(driver)));
             }
-            if row.takes(self.own.state.name()) == Takes::Refused {
+            let is_in_turn = self.only_waits() && row.is_only_at_rest();
+            if is_in_turn || row.takes(self.own.state.name()) == Takes::Refused {
                 let refusal = self.invalid();
                 return self.core.reply(reply, Err(refusal));
             }
@@ -97,7 +98,7 @@ impl Step<'_> {
             Command::StoreTask(start) => self.store_task(reply, start),
             Command::RunTask => {
                 // If another process was faster, nothing is left to begin.
-                if self.core.head().waits {
+                if self.core.head().waits && !self.only_waits() {
                     self.own.queue.release();
                 }
                 self.done(reply);
@@ -150,12 +151,6 @@ impl Step<'_> {
         }
     }
 
-    /// Refusal of a command that the state does not accept.
-    pub(super) fn invalid(&self) -> Refusal {
-        let state = self.own.state.name();
-        Refusal::InvalidState { state, accepts: acceptance::accepts(state, self.core.head().driver) }
-    }
-
     fn done(&mut self, reply: ReplyTo) {
         let state = self.own.state.name();
         self.core.reply(reply, Ok(Answer::Done(state)));
@@ -194,7 +189,7 @@ impl Step<'_> {
         if open.title.is_some() {
             core.set_title(open.title, Some(TitleFrom::Client));
         }
-        if !core.head().waits {
+        if !core.head().waits || core.is_turn_running() {
             // A request that waits for another process keeps the prefix that it was made with.
             take_prefix(core, open.prefix);
         }

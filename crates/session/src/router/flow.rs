@@ -123,6 +123,9 @@ impl Step<'_> {
         if round::ends_turn(&mut self.core) {
             return self.end_turn(TurnStatus::Completed);
         }
+        if let Some(used) = wrap_up::used_up(&self.core) {
+            return self.fail(used);
+        }
         if self.inject_urgent() {
             return self.generate(Before::Nothing);
         }
@@ -399,17 +402,6 @@ impl Step<'_> {
         }
     }
 
-    /// `true` if a turn of ours runs that could take in a message.
-    pub(super) fn runs_turn(&self) -> bool {
-        match &self.own.state {
-            State::Resting(_) => false,
-            State::Compacting(_) | State::Reviewing(_) => {
-                self.own.state.job().is_some_and(|job| job.then == Then::Generate)
-            }
-            State::Streaming(_) | State::Paused(_) | State::Calling(_) => true,
-        }
-    }
-
     /// Executes a command now, or queues it. A refused one changes nothing, and one whose key is known is not
     /// executed again.
     pub(super) fn take_work(&mut self, reply: ReplyTo, key: Option<String>, priority: bool, work: NewWork) {
@@ -419,6 +411,9 @@ impl Step<'_> {
         }
         if let Err(refusal) = self.check(&work) {
             return self.core.reply(reply, Err(refusal));
+        }
+        if self.own.queue.is_empty() {
+            self.end_wait();
         }
         let is_streaming = matches!(self.own.state, State::Streaming(_));
         let interrupts = is_streaming && self.own.queue.lets_interrupt(priority, &work);
@@ -478,6 +473,9 @@ impl Step<'_> {
 
     /// Starts queued commands while nothing runs.
     pub(super) fn next_in_queue(&mut self) {
+        if !self.own.queue.is_empty() && !self.own.queue.is_held() && self.own.renders.is_empty() {
+            self.end_wait();
+        }
         while self.own.state.is_resting() && self.own.renders.is_empty() && !self.own.queue.is_held() {
             let Some(item) = self.own.queue.next(&mut self.core) else { return };
             match self.do_work(item.work) {

@@ -113,14 +113,26 @@ impl Bench {
 
     /// A session with these settings, whose editor has these tools.
     pub fn with(driver: Driver, settings: Settings, tools: Vec<Tool>) -> Self {
+        Self::made(driver, head(driver), settings, tools)
+    }
+
+    /// A session of the sidecar whose row was changed before it was opened.
+    pub fn as_session(settings: Settings, tools: Vec<Tool>, change: impl FnOnce(&mut Head)) -> Self {
+        let mut head = head(Driver::Sidecar);
+        change(&mut head);
+        Self::made(Driver::Sidecar, head, settings, tools)
+    }
+
+    fn made(driver: Driver, head: Head, settings: Settings, tools: Vec<Tool>) -> Self {
         let opening = Opening {
-            head: head(driver),
+            head,
             settings,
             stored: None,
             stream: "1".into(),
             scope: Scope::default(),
             approvals: Vec::new(),
             memories: Vec::new(),
+            agents: Vec::new(),
         };
         let mut bench = Self {
             session: Session::new(opening, &QuarterOfChars),
@@ -309,6 +321,7 @@ impl Bench {
             scope: self.session.scope().clone(),
             approvals: self.approvals.clone(),
             memories: Vec::new(),
+            agents: self.session.agents().to_vec(),
         }
     }
 

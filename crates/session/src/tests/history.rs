@@ -1,5 +1,6 @@
 //! Tests of the history: messages, changes to them, and the prefix before them.
 
+pub mod agents;
 pub mod attached;
 pub mod final_only;
 pub mod large_results;

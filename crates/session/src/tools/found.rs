@@ -11,6 +11,7 @@ use engine::message::{
     ROUND_LIMIT,
 };
 use engine::prompt::item::EndsTurn;
+use engine::words::StateName;
 use std::collections::BTreeSet;
 
 /// The reason for a failure whose turn ran when its process ended.
@@ -76,9 +77,13 @@ fn waits(conversation: &Conversation, approvals: &Approvals) -> Option<Found> {
     let asks = if is_started { BTreeSet::new() } else { approvals.to_ask(conversation, &open) };
     let decided: Vec<_> = last.decided.iter().filter(|decision| open.contains(&decision.call)).collect();
     if asks.is_empty() && (is_started || decided.is_empty()) {
+        let waited = conversation.head().carried.state == Some(StateName::WaitingUserInput);
         let mut calling = Calling::default();
         for call in conversation.reasons(open.iter(), "") {
-            calling.begin(call.call, conversation.is_own(&call.name));
+            calling.begin(call.call.clone(), conversation.is_own(&call.name));
+            if waited {
+                calling.wait(&call.call);
+            }
         }
         return Some(Found::Calling(calling));
     }

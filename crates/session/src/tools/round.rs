@@ -18,6 +18,9 @@ use std::collections::BTreeSet;
 
 /// The result of a call that was stopped.
 const CANCELLED: &str = "[cancelled by the user before a result came]";
+/// The result of a call that waited for agents when something else came first.
+const NOT_AWAITED: &str = "[the user wrote before the agents were done; they keep running, and wait_agents returns their \
+                           answers later]";
 /// The result of a call that a user rejected.
 const REJECTED: &str = "[rejected by the user]";
 
@@ -84,10 +87,10 @@ fn start(core: &mut Core<'_>, call: InvokeTool, is_own: bool) {
     core.push(if is_own { Effect::RunTool(call) } else { Effect::InvokeTool(call) });
 }
 
-/// Runs own calls again that were running when the process ended: they change nothing outside.
+/// Runs own calls again that were running or waiting when the process ended: they change nothing outside.
 pub(crate) fn run_own_again(core: &mut Core<'_>, calling: &Calling) {
     let Some(turn) = core.turn_id() else { return };
-    for call in core.reasons(calling.own().iter(), "") {
+    for call in core.reasons(calling.own(), "") {
         start(core, InvokeTool::of(call, turn.clone()), true);
     }
 }
@@ -135,6 +138,16 @@ pub(crate) fn answer_cancelled(core: &mut Core<'_>, calls: BTreeSet<CallId>) {
         core.push(Effect::CancelTool(call.clone()));
         core.stop(Timer::Tool(call.clone()));
         answer(core, &call, error(&call, CANCELLED.into()));
+    }
+}
+
+/// Answers calls that wait for agents, because the turn ends before those are done.
+pub(crate) fn answer_waiting(core: &mut Core<'_>, calls: BTreeSet<CallId>) {
+    for call in calls {
+        core.push(Effect::CancelTool(call.clone()));
+        core.stop(Timer::Tool(call.clone()));
+        let result = ToolResult { is_error: false, ..error(&call, NOT_AWAITED.into()) };
+        answer(core, &call, result);
     }
 }
 

@@ -4,6 +4,7 @@ use super::size;
 use crate::context::attach::attached;
 use crate::context::memories::knowledge;
 use crate::context::prefix::take_prefix;
+use crate::context::scope::scope_attachment;
 use crate::core::Core;
 use crate::values::input::StartTurn;
 use crate::values::queue::Accepted;
@@ -28,7 +29,8 @@ pub(crate) fn take(core: &mut Core<'_>, start: StartTurn) -> NewMessage {
     }
     take_prefix(core, start.prefix);
     let known = knowledge(core, &start.content);
-    let attachments = start.attachments.into_iter().chain(known).collect();
+    let scope = scope_attachment(core);
+    let attachments = start.attachments.into_iter().chain(known).chain(scope).collect();
     let content = attached(core, start.content, attachments);
     NewMessage { external_id: start.external_id, ..core.stamped(Body::User(content)) }
 }

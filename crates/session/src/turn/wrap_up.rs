@@ -1,6 +1,7 @@
 //! A turn near the end of its window: the model is asked to wrap up, and the turn ends some rounds later.
 
 use crate::core::Core;
+use crate::values::refusal::Refusal;
 use engine::message::{BUDGET_EXIT, Body, WRAP_UP};
 
 /// Rounds left after the request to wrap up.
@@ -33,4 +34,10 @@ pub(crate) fn is_over(core: &mut Core<'_>) -> bool {
         core.append(new);
     }
     false
+}
+
+/// The reason to end the turn of an agent that used up its tokens; `None` for any other.
+pub(crate) fn used_up(core: &Core<'_>) -> Option<Refusal> {
+    let (used, limit) = (core.head().carried.used(), core.settings().agents.tokens);
+    (core.head().is_agent() && used >= limit).then_some(Refusal::TokensUsed { used, limit })
 }

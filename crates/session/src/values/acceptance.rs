@@ -159,6 +159,27 @@ impl Row {
     }
 }
 
+impl Row {
+    /// `true` if the command is taken only while no turn runs: not while one waits for agents, either.
+    pub fn is_only_at_rest(&self) -> bool {
+        self.takes == AT_REST
+    }
+}
+
+/// Returns the methods that sessions of this driver carry out while their turn waits for agents: those of
+/// [`StateName::WaitingUserInput`] but for those that need a session at rest.
+pub fn accepts_in_wait(driver: Driver) -> Vec<&'static str> {
+    let state = StateName::WaitingUserInput;
+    let is_taken = |row: &&Row| {
+        row.takes(state) != Takes::Refused
+            && !row.is_only_at_rest()
+            && row.driver.is_none_or(|of| of == driver)
+    };
+    let mut methods: Vec<&'static str> = TABLE.iter().filter(is_taken).map(|row| row.method).collect();
+    methods.dedup();
+    methods
+}
+
 /// Returns the row of a command.
 pub fn row(command: CommandName) -> Option<&'static Row> {
     TABLE.iter().find(|row| row.command == command)

@@ -1,5 +1,6 @@
 //! Numbered events that a session sends to its subscribers. Their wire format is the protocol's.
 
+use crate::values::agents::Agent;
 use crate::values::input::Retry;
 use crate::values::queue::QueueItem;
 use crate::values::refusal::{Reason, Refusal};
@@ -98,6 +99,8 @@ pub enum EventBody {
     PauseRequired(Vec<Reason>),
     /// No tool call waits for the user any more.
     PauseCleared,
+    /// A session that runs in the background for this one was added or changed.
+    AgentUpdated(Agent),
     /// A compaction made progress.
     CompactionUpdated(Box<CompactionUpdate>),
     /// The size of the prompt changed.

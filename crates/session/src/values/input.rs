@@ -1,5 +1,6 @@
 //! Input of a session as values, independent of the wire: client commands, model and tool outcomes, timers.
 
+use crate::values::agents::Agent;
 use crate::values::decision::Always;
 pub use crate::values::decision::Decision;
 use crate::values::history_turn::HistoryTurn;
@@ -68,6 +69,8 @@ pub enum Input {
     Approvals(Arc<[Always]>),
     /// The memories of the workspace changed.
     Memories(Arc<[Memory]>),
+    /// A session that runs in the background for this one was added or changed.
+    Agent(Box<Agent>),
     /// The process is about to end. Calls that wait for a user or an editor stay open.
     Ending,
     /// A message of a recorded conversation is played back, as if it came now. A request begins a turn and ends the one
@@ -417,6 +420,8 @@ pub enum ToolOutcome {
     Answered(ToolResult),
     /// The result follows in a [`Command::ToolResult`].
     Pending,
+    /// An own tool waits for agents, which may take as long as a user: its result follows, without a deadline.
+    Waits,
     /// The tool could not be run; the reason.
     Failed(String),
 }

@@ -103,6 +103,14 @@ pub enum Refusal {
         /// The parts of the size needed.
         sections: Vec<SectionSize>,
     },
+    /// An agent used up its tokens.
+    #[error("the agent used {used} tokens and the limit is {limit}; its messages so far are kept")]
+    TokensUsed {
+        /// The tokens used.
+        used: u64,
+        /// The most tokens allowed.
+        limit: u64,
+    },
     /// A compaction cannot be undone.
     #[error(transparent)]
     CannotUndo(#[from] Box<CannotUndo>),

@@ -1,5 +1,6 @@
 //! The validated settings of a session. Reading and merging their layers is the server's task.
 
+use crate::values::agents::AgentLimits;
 use engine::compact::policy::{self, Policy};
 use engine::endpoint::{DEFAULT_WINDOW, Endpoint};
 use engine::message::cut::ThinkingInPrompt;
@@ -44,6 +45,8 @@ pub struct Settings {
     pub titles: Titles,
     /// The use of memories in the session.
     pub memory: MemorySettings,
+    /// Bounds for its agents.
+    pub agents: AgentLimits,
     /// Paths of instruction files below the workspace folder; `None` means the default ones.
     pub instruction_files: Option<Vec<String>>,
     /// `false` if the user does not trust the workspace folder: nothing of it is read, and client tools ask each time.
@@ -143,6 +146,7 @@ impl Default for Settings {
             titles: Titles::Request,
             own_tools: Vec::new(),
             memory: MemorySettings::default(),
+            agents: AgentLimits::default(),
             instruction_files: None,
             is_trusted: true,
             trajectory: Trajectory::Off,

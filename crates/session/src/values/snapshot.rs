@@ -1,5 +1,6 @@
 //! A session as a whole, for a new subscriber or one that missed events, and its context as figures.
 
+use crate::values::agents::Agent;
 use crate::values::event::Thread;
 use crate::values::queue::QueueItem;
 use crate::values::refusal::Reason;
@@ -55,6 +56,8 @@ pub struct Snapshot {
     pub thread: Thread,
     /// The settings in effect.
     pub settings: Settings,
+    /// The sessions that run in the background for this one, oldest first.
+    pub agents: Vec<Agent>,
 }
 
 /// A turn in a snapshot.

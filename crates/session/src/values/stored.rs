@@ -2,6 +2,7 @@
 //! Tables, files and leases belong to the store.
 
 pub use crate::carried::Carried;
+use crate::values::agents::AGENT;
 pub use crate::values::decision::{Always, Decision};
 use crate::values::queue::{Accepted, QueueItem};
 use engine::compact::record::{Compaction, Status};
@@ -132,7 +133,8 @@ pub struct Head {
     pub accepted: u32,
     /// The frozen sections, tools, pins and instruction files.
     pub prefix: Prefix,
-    /// `true` if the queue waits for a process that serves the session's folder.
+    /// `true` if the queue waits for a process that serves the session's folder, or the turn waits for agents and any
+    /// such process may go on with it.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub waits: bool,
     /// State carried from one request to the next.
@@ -147,6 +149,11 @@ pub struct Head {
 }
 
 impl Head {
+    /// Returns `true` for a session that a model started: it is bounded, and cancelled with its parent.
+    pub fn is_agent(&self) -> bool {
+        self.origin == Origin::Background && self.kind.as_deref() == Some(AGENT)
+    }
+
     /// Returns the name of an unshared scope, the session's id. The scope is deleted with the session.
     pub fn own_scope(id: &SessionId) -> String {
         id.as_str().to_owned()

@@ -17,7 +17,8 @@ impl State {
         };
         for write in writes {
             if let Write::Revision(Revision { id: to, .. }) | Write::Branch { to, .. } = write {
-                let copy = Scope { revision: 1, ..own.clone() };
+                let mut copy = Scope { revision: 1, numbered: 0, ..own.clone() };
+                copy.number_todos();
                 self.scopes.insert((workspace.clone(), to.as_str().to_owned()), copy);
             }
         }

@@ -20,7 +20,10 @@ pub(super) fn scope(tx: &Transaction<'_>, workspace: &str, name: &str) -> rusqli
         if scope_sum(workspace, name, revision, scope) != number::<i64>(row, 1)? {
             return Err(CHANGED.to_owned());
         }
-        json(scope)
+        let mut scope: Scope = json(scope)?;
+        // Todos of older versions have no ids.
+        scope.number_todos();
+        Ok(scope)
     };
     let read = |row: &Row<'_>| {
         Ok(read(row).unwrap_or_else(|reason| {
@@ -72,6 +75,7 @@ pub(super) fn copy_scope(tx: &Transaction<'_>, session: &str, to: &str) -> Resul
             plan: scope.plan,
             pins: Some(scope.pins),
             artifacts: Some(scope.artifacts),
+            ..ScopePatch::default()
         };
         put_scope(tx, &workspace, to, &whole, None)?;
     }

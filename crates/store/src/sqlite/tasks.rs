@@ -26,8 +26,10 @@ pub(super) fn waiting(
 }
 
 pub(super) const TASKS: &str = "SELECT s.id, s.title, s.waits, s.created_at, l.holder,
-         (SELECT t.status FROM chat_turns t WHERE t.session = s.id ORDER BY t.idx DESC LIMIT 1)
-     FROM chat_sessions s LEFT JOIN leases l ON l.session = s.id
+         (SELECT t.status FROM chat_turns t WHERE t.session = s.id ORDER BY t.idx DESC LIMIT 1), s.kind,
+         CASE WHEN json_valid(a.carried) THEN json_extract(a.carried, '$.state') END,
+         CASE WHEN json_valid(a.carried) THEN coalesce(json_extract(a.carried, '$.used'), 0) ELSE 0 END
+     FROM chat_sessions s LEFT JOIN leases l ON l.session = s.id LEFT JOIN chat_activity a ON a.session = s.id
      WHERE s.parent = ?1 AND s.origin = 'background' ORDER BY s.created_at, s.id";
 
 /// See [`crate::Store::tasks`].
@@ -39,10 +41,14 @@ pub(super) fn tasks(
     let read = |row: &Row<'_>| -> Result<Option<Task>, String> {
         let last = text_or_null(row, 5)?.map(variant::<TurnStatus>).transpose()?;
         let is_held = || text_or_null(row, 4).is_ok_and(|holder| holder.is_some_and(&lives));
-        let Some(state) = TaskState::of(number::<u8>(row, 2)? != 0, last, is_held) else { return Ok(None) };
-        let title = text_or_null(row, 1)?.map(str::to_owned);
+        let (waits, rest) =
+            (number::<u8>(row, 2)? != 0, text_or_null(row, 7)?.and_then(|word| variant(word).ok()));
+        let Some(state) = TaskState::of(waits, last, rest, is_held) else { return Ok(None) };
+        let (title, kind) =
+            (text_or_null(row, 1)?.map(str::to_owned), text_or_null(row, 6)?.map(str::to_owned));
+        let used = number(row, 8)?;
         let (session, created_at) = (SessionId::new(text(row, 0)?), time(number(row, 3)?));
-        Ok(Some(Task { session, title, state, created_at }))
+        Ok(Some(Task { session, title, kind, state, rest, used, created_at }))
     };
     collect(tx, TASKS, parent.as_str(), read)
 }

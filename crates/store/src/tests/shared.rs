@@ -8,7 +8,7 @@ use engine::scope::{Artifact, Pin, Scope, ScopePatch, Todo, TodoStatus};
 use session::stored::{Always, Write};
 
 fn todos(content: &str) -> ScopePatch {
-    let todo = Todo { content: content.into(), status: TodoStatus::InProgress };
+    let todo = Todo { content: content.into(), status: TodoStatus::InProgress, ..Todo::default() };
     ScopePatch { todos: Some(vec![todo]), ..ScopePatch::default() }
 }
 

@@ -4,6 +4,7 @@
 use crate::task::TaskState;
 use crate::testing::{head, keep, on_each, session};
 use engine::id::{Time, TurnId};
+use engine::words::StateName;
 use session::stored::{Head, Origin, TurnRow, TurnStatus, Write};
 
 /// A background session of `s`, created at this time.
@@ -59,6 +60,14 @@ fn task_state_follows_newest_turn_and_its_runner() {
         bench.write("runs", &[put(task("runs", 2, false)), turn(0, TurnStatus::Running)]);
         let turns = [turn(0, TurnStatus::Failed), turn(1, TurnStatus::Completed)];
         bench.write("ended", &[&[put(task("ended", 3, false))], &turns[..]].concat());
+        // A call that waits for a user or an editor and a turn that waits for agents survive their process.
+        let stands = |id: &str, made: u64, state: StateName, waits: bool| {
+            let mut head = task(id, made, waits);
+            head.carried.state = Some(state);
+            [put(head), turn(0, TurnStatus::Running)]
+        };
+        bench.write("asks", &stands("asks", 6, StateName::Paused, false));
+        bench.write("parent", &stands("parent", 7, StateName::WaitingUserInput, true));
         bench.write("unasked", &[put(task("unasked", 4, false))]);
         bench.write("branch", &[put(Head { origin: Origin::Branch, ..task("branch", 5, false) })]);
         let mut other = bench.another();
@@ -71,6 +80,8 @@ fn task_state_follows_newest_turn_and_its_runner() {
                 ("waits", TaskState::Waiting),
                 ("runs", runs),
                 ("ended", TaskState::Ended(TurnStatus::Completed)),
+                ("asks", TaskState::Running),
+                ("parent", TaskState::Running),
             ]
             .map(|(id, state)| (id.to_owned(), state))
         };

@@ -32,7 +32,7 @@ impl RequestHandler<'_> {
             driver: Driver::Sidecar,
             kind: Some("task".to_owned()),
             parent: Some(parent.clone()),
-            work_scope: None,
+            ..New::default()
         };
         let command = Command::StoreTask(Box::new(StartTurn { content, ..StartTurn::default() }));
         let opens = Opens { command, folder: Some(folder), new, settings, follow: false };

@@ -13,6 +13,7 @@ use crate::id::Ordinal;
 use crate::message::about::About;
 use crate::message::{Body, Content, Message, ToolCall, ToolResult, Verdict};
 use crate::prompt::item::ToolKind;
+use crate::scope::read_todo_list;
 use crate::text::one_line;
 use crate::transcript::Transcript;
 use regex::Regex;
@@ -152,7 +153,11 @@ impl<'t> LedgerReader<'t> {
             ToolKind::Write => self.wrote(call, about, outcome),
             ToolKind::Run => self.ran(about, outcome, result, is_refused),
             ToolKind::Todo => {
-                if let Some(todos) = &about.todos {
+                // A call that changes single todos gives no list; its result has the list as it is then.
+                let said = result.filter(|_| about.todos.is_none() && outcome.is_good());
+                let said = said.and_then(|result| result.content.first()?.text());
+                let said = said.and_then(|text| read_todo_list(text));
+                if let Some(todos) = about.todos.as_ref().or(said.as_ref()) {
                     let is_open = |(_, status): &&(String, String)| !DONE.contains(&status.as_str());
                     self.todos = todos.iter().filter(is_open).cloned().collect();
                 }

@@ -427,6 +427,7 @@ impl Model {
             Does::Fails => ToolOutcome::Failed("it is not there".into()),
             Does::SaysError => ToolOutcome::Answered(ToolResult { is_error: true, ..answer.clone() }),
             Does::Pending => ToolOutcome::Pending,
+            Does::Waits => ToolOutcome::Waits,
             Does::Hands => {
                 self.command(Command::ToolResult(answer));
                 return;

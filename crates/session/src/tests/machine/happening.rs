@@ -187,6 +187,8 @@ pub enum Tool {
     Fails,
     SaysError,
     Pending,
+    /// Waits for agents, if it is the sidecar's.
+    Waits,
     /// Answers by `tool/result`.
     Hands,
     Twice,
@@ -277,6 +279,7 @@ fn tool() -> impl Strategy<Value = Tool> {
         1 => Just(Tool::Fails),
         1 => Just(Tool::SaysError),
         1 => Just(Tool::Pending),
+        1 => Just(Tool::Waits),
         2 => Just(Tool::Hands),
         1 => Just(Tool::Twice),
         1 => Just(Tool::Unknown),

@@ -2,6 +2,7 @@
 //! it with the session finds whatever events leave out.
 
 use crate::Session;
+use crate::agents::Agent;
 use crate::effect::Reason;
 use crate::event::{EventBody, Phase, Thread};
 use crate::queue::QueueItem;
@@ -35,6 +36,7 @@ pub struct View {
     /// The metadata of compactions in force.
     pub kept: BTreeMap<CompactionId, Persisted>,
     pub compacting: Option<Mode>,
+    pub agents: Vec<Agent>,
 }
 
 impl View {
@@ -58,6 +60,7 @@ impl View {
                 in_force.map(|(record, metadata)| (record.id.clone(), metadata.clone())).collect()
             },
             compacting: snapshot.compacting.as_ref().map(|(mode, _)| *mode),
+            agents: snapshot.agents.clone(),
         }
     }
 }
@@ -153,6 +156,12 @@ impl Mirror {
             EventBody::Retrying { state, .. } => view.state = *state,
             EventBody::PauseRequired(reasons) => view.pause.clone_from(reasons),
             EventBody::PauseCleared => view.pause.clear(),
+            EventBody::AgentUpdated(agent) => {
+                match view.agents.iter_mut().find(|known| known.session == agent.session) {
+                    Some(known) => *known = agent.clone(),
+                    None => view.agents.push(agent.clone()),
+                }
+            }
             EventBody::CompactionUpdated(update) => {
                 match update.phase {
                     Phase::Summarizing | Phase::Reviewing => view.compacting = update.mode,
