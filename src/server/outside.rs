@@ -261,6 +261,7 @@ mod tests {
                 json!(0.31)
             }
             "workspaceTrusted" => json!(false),
+            "agentPresets" => json!([{ "name": "reader", "tools": ["read"] }]),
             _ => json!(77),
         }
     }

@@ -52,7 +52,8 @@ fn todos_are_replaced_whole_and_returned() {
     let ran = run(OwnTool::Todo, arguments, 9);
     assert_eq!(
         texts(&ran),
-        ["1 of 3 todos completed\n1. one (completed)\n2. two (inProgress)\n3. three (pending)"]
+        ["1 of 3 todos completed\n2. one (completed)\n3. two (inProgress)\n4. three (pending)"],
+        "no number comes to mean another todo"
     );
     let todos = ran.patch.clone().and_then(|patch| patch.todos).unwrap();
     assert_eq!((todos.len(), todos[1].clone()), (3, todo("two", TodoStatus::InProgress)));

@@ -7,7 +7,7 @@ use crate::server::given::own_settings;
 use crate::server::host::SessionHost;
 use crate::server::host::queued::{New, Opens, Queued};
 use crate::server::services::agents::{
-    self, AgentEvent, Look, agent_id, answered, is_at_work, needs_process, refused,
+    self, AgentEvent, Look, Verdict, agent_id, answered, is_at_work, needs_process, refused,
 };
 use crate::server::services::shared::Place;
 use crate::server::wire::agent::seen;
@@ -183,7 +183,7 @@ impl AgentHandler<'_> {
     /// Handles the store's answer about agents that a session waits for.
     fn looked(&mut self, parent: &SessionId, found: Result<Look, StoreError>) {
         self.router.agents.forget(parent);
-        let Look { agents, outcomes } = match found {
+        let Look { agents, verdicts } = match found {
             Ok(found) => found,
             Err(error) => {
                 tracing::debug!(session = %parent, %error, "its agents cannot be read; it is tried again");
@@ -196,8 +196,8 @@ impl AgentHandler<'_> {
         }
         if self.router.agents.starting(parent) > 0 {
             // Agents that the same round starts are awaited, too.
-            let outcomes = outcomes.into_iter().map(|(call, _)| (call, ToolOutcome::Waits)).collect();
-            return self.tell(parent, outcomes);
+            let verdicts = verdicts.into_iter().map(|(call, _)| (call, Verdict::Waits)).collect();
+            return self.tell(parent, verdicts);
         }
         for task in &agents {
             if self.router.sessions.has(&task.session) {
@@ -208,13 +208,14 @@ impl AgentHandler<'_> {
                 self.router.hand(&task.session, Queued::Task);
             }
         }
-        self.tell(parent, outcomes);
+        self.tell(parent, verdicts);
     }
 
     /// Hands a session the outcomes of its calls that wait.
-    fn tell(&mut self, parent: &SessionId, outcomes: Vec<(CallId, ToolOutcome)>) {
-        let waits = outcomes.iter().any(|(_, outcome)| *outcome == ToolOutcome::Waits);
-        for (call, outcome) in outcomes {
+    fn tell(&mut self, parent: &SessionId, verdicts: Vec<(CallId, Verdict)>) {
+        let waits = verdicts.iter().any(|(_, verdict)| matches!(verdict, Verdict::Waits));
+        for (call, verdict) in verdicts {
+            let outcome = self.router.agents.outcome(verdict);
             self.router.run_input(parent, Input::ToolDone(call, outcome));
         }
         if waits {

@@ -30,7 +30,26 @@ pub(in crate::server) enum AgentEvent {
 /// The agents of a session, and the outcomes of its calls that wait for some.
 pub(in crate::server) struct Look {
     pub agents: Vec<Task>,
-    pub outcomes: Vec<(CallId, ToolOutcome)>,
+    pub verdicts: Vec<(CallId, Verdict)>,
+}
+
+/// What a call that waits comes to.
+pub(in crate::server) enum Verdict {
+    /// Not all agents are done.
+    Waits,
+    /// The result.
+    Says(ToolOutcome),
+    /// All agents are done.
+    Answers(Vec<Answer>),
+}
+
+/// The answer of an agent that is done.
+pub(in crate::server) struct Answer {
+    agent: SessionId,
+    /// Its name, how it ended and what it said last.
+    name: String,
+    how: String,
+    said: String,
 }
 
 /// Agents that are being started or waited for.
@@ -95,9 +114,9 @@ impl Agents {
         let returned = returned(session);
         let calls: Vec<Awaited> =
             calls.into_iter().map(|(call, wait)| Awaited { call, agents: wait.agents }).collect();
-        let (mailbox, of, failures) = (self.mailbox.clone(), parent.clone(), self.failures.clone());
+        let (mailbox, of) = (self.mailbox.clone(), parent.clone());
         store.submit(
-            move |store| look(store, &of, &calls, &returned, &failures),
+            move |store| look(store, &of, &calls, &returned),
             move |found| mailbox.send(AgentEvent::Looked { parent, found }),
         );
     }
@@ -115,6 +134,24 @@ impl Agents {
     /// Number of agents of a session that are not stored yet.
     pub fn starting(&self, parent: &SessionId) -> usize {
         self.starting.values().filter(|(of, _)| of == parent).count()
+    }
+
+    /// The outcome of a call that waited. The reasons of failures are known here by now: the end of an agent is handled
+    /// before any look that found it.
+    pub fn outcome(&self, verdict: Verdict) -> ToolOutcome {
+        let text = |answer: Answer| {
+            let Answer { agent, name, how, said } = answer;
+            let why = self.failures.get(&agent).map_or_else(String::new, |why| format!(": {why}"));
+            format!("{}{name:?} {how}{why}]\n{said}", header(&agent))
+        };
+        match verdict {
+            Verdict::Waits => ToolOutcome::Waits,
+            Verdict::Says(outcome) => outcome,
+            Verdict::Answers(answers) => {
+                let texts: Vec<String> = answers.into_iter().map(text).collect();
+                answered(vec![texts.join("\n\n")])
+            }
+        }
     }
 
     /// Notes how the turn of an agent ended.
@@ -186,10 +223,9 @@ fn look(
     parent: &SessionId,
     calls: &[Awaited],
     returned: &[SessionId],
-    failures: &BTreeMap<SessionId, String>,
 ) -> Result<Look, StoreError> {
     let agents = store.tasks(parent)?;
-    let mut outcomes = Vec::new();
+    let mut verdicts = Vec::new();
     for Awaited { call, agents: named } in calls {
         let is_agent = |task: &&Task| task.kind.as_deref() == Some(AGENT);
         let all: Vec<&Task> = agents.iter().filter(is_agent).collect();
@@ -199,52 +235,46 @@ fn look(
             None => !returned.contains(&task.session),
         };
         let awaited: Vec<&Task> = all.iter().filter(meant).copied().collect();
-        let outcome = if let Some(id) = unknown {
+        let verdict = if let Some(id) = unknown {
             let known: Vec<&str> = all.iter().map(|task| task.session.as_str()).collect();
             let known = if known.is_empty() { "none was started".to_owned() } else { known.join(", ") };
-            refused(format!(
+            Verdict::Says(refused(format!(
                 "[no agent of this session has the id {id:?}; its agents: {known}; nothing was waited for]"
-            ))
+            )))
         } else if all.is_empty() {
-            refused("[this session has no agents; start one with start_agent]".to_owned())
+            Verdict::Says(refused("[this session has no agents; start one with start_agent]".to_owned()))
         } else if awaited.iter().any(|task| is_at_work(task)) {
-            ToolOutcome::Waits
+            Verdict::Waits
         } else if awaited.is_empty() {
-            answered(vec!["[the answers of all agents were returned before]".to_owned()])
+            Verdict::Says(answered(vec!["[the answers of all agents were returned before]".to_owned()]))
         } else {
-            let mut texts = Vec::new();
-            for task in awaited {
-                texts.push(said(store, task, failures.get(&task.session))?);
-            }
-            answered(vec![texts.join("\n\n")])
+            let answers = awaited.into_iter().map(|task| answer(store, task));
+            Verdict::Answers(answers.collect::<Result<_, _>>()?)
         };
-        outcomes.push((call.clone(), outcome));
+        verdicts.push((call.clone(), verdict));
     }
-    Ok(Look { agents, outcomes })
+    Ok(Look { agents, verdicts })
 }
 
-/// The answer of an agent that is done, as its parent's model reads it.
-fn said(store: &mut dyn Store, task: &Task, failure: Option<&String>) -> Result<String, StoreError> {
+/// The answer of an agent that is done.
+fn answer(store: &mut dyn Store, task: &Task) -> Result<Answer, StoreError> {
     let stored = store.load(&task.session)?;
-    let answer = stored.as_ref().and_then(notice::final_answer);
+    let said = stored.as_ref().and_then(notice::final_answer);
     let how = match task.state {
-        TaskState::Interrupted => "interrupted: its process ended; it is not restarted by itself".to_owned(),
-        TaskState::Ended(TurnStatus::Cancelled) => "cancelled".to_owned(),
-        TaskState::Ended(TurnStatus::Failed) => {
-            let why = failure.map_or("the reason is in its session", String::as_str);
-            format!("failed: {why}")
-        }
+        TaskState::Interrupted => "interrupted: its process ended; it is not restarted by itself",
+        TaskState::Ended(TurnStatus::Cancelled) => "cancelled",
+        TaskState::Ended(TurnStatus::Failed) => "failed",
         _ if task.rest == Some(StateName::WaitingUserInput) => {
-            "stopped: it asked the user, or reached a limit of its turn".to_owned()
+            "stopped: it asked the user, or reached a limit of its turn"
         }
-        _ => "completed".to_owned(),
+        _ => "completed",
     };
-    let name = task.title.as_deref().unwrap_or("unnamed");
-    let answer = match answer {
-        Some(answer) => answer,
-        None => "[it gave no answer]".to_owned(),
-    };
-    Ok(format!("{}{name:?} {how}]\n{answer}", header(&task.session)))
+    Ok(Answer {
+        agent: task.session.clone(),
+        name: task.title.clone().unwrap_or_else(|| "unnamed".to_owned()),
+        how: how.to_owned(),
+        said: said.unwrap_or_else(|| "[it gave no answer]".to_owned()),
+    })
 }
 
 /// The result of a call, for its model.
