@@ -321,6 +321,10 @@ mod tests {
                     let parts: Vec<_> = parts.iter().map(|(k, v)| format!("{k} = {}", value(v))).collect();
                     format!("{{ {} }}", parts.join(", "))
                 }
+                Value::Array(items) => {
+                    let items: Vec<_> = items.iter().map(value).collect();
+                    format!("[{}]", items.join(", "))
+                }
                 other => other.to_string(),
             }
         }
