@@ -24,7 +24,7 @@ use std::path::{Path, PathBuf};
 
 #[derive(Debug, Args)]
 pub(super) struct Chat {
-    /// The model: anthropic:NAME, openai-chat:NAME, openai-responses:NAME, ollama:NAME or scripted[:FILE]; without it
+    /// The model: anthropic:NAME, openai-chat:NAME, openai-responses:NAME, gemini:NAME, ollama:NAME or scripted[:FILE]; without it
     /// the model of the settings, or a scripted one if none is set
     #[arg(long, value_name = "WIRE:NAME")]
     model: Option<String>,

@@ -16,6 +16,8 @@ pub enum Wire {
     OpenaiResponses,
     /// Anthropic Messages.
     Anthropic,
+    /// Gemini's `generateContent`, at Google's API or Vertex AI.
+    Gemini,
     /// Ollama's native chat API.
     Ollama,
     /// A fixture instead of a provider; the base URL is the file's path, or the built-in fixture if there is none.
@@ -42,10 +44,11 @@ pub struct Endpoint {
 
 impl Wire {
     /// All wires with their names in settings.
-    pub const ALL: [(&'static str, Self); 5] = [
+    pub const ALL: [(&'static str, Self); 6] = [
         ("openai-chat", Self::OpenaiChat),
         ("openai-responses", Self::OpenaiResponses),
         ("anthropic", Self::Anthropic),
+        ("gemini", Self::Gemini),
         ("ollama", Self::Ollama),
         ("scripted", Self::Scripted),
     ];
@@ -65,6 +68,7 @@ impl Wire {
         match self {
             Self::OpenaiChat | Self::OpenaiResponses => "https://api.openai.com/v1",
             Self::Anthropic => "https://api.anthropic.com/v1",
+            Self::Gemini => "https://generativelanguage.googleapis.com/v1beta",
             Self::Ollama => "http://127.0.0.1:11434",
             Self::Scripted => "",
         }
@@ -75,7 +79,9 @@ impl Wire {
     pub fn usual_window(self) -> u32 {
         match self {
             Self::Ollama => 16_384,
-            Self::OpenaiChat | Self::OpenaiResponses | Self::Anthropic | Self::Scripted => DEFAULT_WINDOW,
+            Self::OpenaiChat | Self::OpenaiResponses | Self::Anthropic | Self::Gemini | Self::Scripted => {
+                DEFAULT_WINDOW
+            }
         }
     }
 
@@ -84,6 +90,7 @@ impl Wire {
         match self {
             Self::OpenaiChat | Self::OpenaiResponses => Some("OPENAI_API_KEY"),
             Self::Anthropic => Some("ANTHROPIC_API_KEY"),
+            Self::Gemini => Some("GEMINI_API_KEY"),
             Self::Ollama | Self::Scripted => None,
         }
     }

@@ -28,6 +28,7 @@ const ENDINGS: &[(&[Wire], &str)] = &[
     (&[Wire::OpenaiChat, Wire::OpenaiResponses], "/chat/completions"),
     (&[Wire::OpenaiChat, Wire::OpenaiResponses], "/responses"),
     (&[Wire::Anthropic], "/messages"),
+    (&[Wire::Gemini], "/models"),
     (&[Wire::Ollama], "/v1/chat/completions"),
     (&[Wire::Ollama], "/v1"),
     (&[Wire::Ollama], "/api/chat"),
@@ -94,7 +95,7 @@ fn base_url(wire: Wire, text: &str) -> Option<String> {
     let more = match wire {
         // Clients of this wire append `/v1` themselves, and providers document addresses without it.
         Wire::Anthropic if path.is_empty() || path.ends_with("/anthropic") => "/v1",
-        Wire::OpenaiChat | Wire::OpenaiResponses if path.is_empty() => {
+        Wire::OpenaiChat | Wire::OpenaiResponses | Wire::Gemini if path.is_empty() => {
             wire.usual_url().strip_prefix(&*origin).unwrap_or_default()
         }
         _ => "",
@@ -111,6 +112,14 @@ pub(crate) fn is_local(endpoint: &Endpoint) -> bool {
         Ok(address) => address.is_loopback(),
         Err(_) => host == "localhost" || host.ends_with(".localhost"),
     }
+}
+
+/// `true` if the endpoint is at Google's Vertex AI.
+pub(crate) fn is_vertex(endpoint: &Endpoint) -> bool {
+    let url = Url::parse(endpoint.url()).ok();
+    let host = url.as_ref().and_then(Url::host_str).unwrap_or_default();
+    host == "aiplatform.googleapis.com"
+        || host.ends_with("aiplatform.googleapis.com") && host.contains("-aiplatform.")
 }
 
 /// Advice for a provider's 404.
@@ -145,6 +154,7 @@ fn path(wire: Wire) -> &'static str {
         Wire::OpenaiChat => "/chat/completions",
         Wire::OpenaiResponses => "/responses",
         Wire::Anthropic => "/messages",
+        Wire::Gemini => "/models",
         Wire::Ollama => "/api/chat",
         Wire::Scripted => "",
     }
@@ -161,7 +171,7 @@ mod tests {
 
     #[test]
     fn common_addresses_are_normalized_for_their_wire() {
-        use Wire::{Anthropic, Ollama, OpenaiChat, OpenaiResponses};
+        use Wire::{Anthropic, Gemini, Ollama, OpenaiChat, OpenaiResponses};
         for (wire, given, used) in [
             (OpenaiChat, "https://models.example/v1", "https://models.example/v1"),
             (OpenaiChat, "HTTPS://Models.example:443/v1//", "https://models.example/v1"),
@@ -175,6 +185,17 @@ mod tests {
             (Anthropic, "https://api.anthropic.com/v1/messages", "https://api.anthropic.com/v1"),
             (Anthropic, "https://models.example/anthropic/", "https://models.example/anthropic/v1"),
             (Anthropic, "https://models.example/gate", "https://models.example/gate"),
+            (
+                Gemini,
+                "https://generativelanguage.googleapis.com",
+                "https://generativelanguage.googleapis.com/v1beta",
+            ),
+            (
+                Gemini,
+                "https://generativelanguage.googleapis.com/v1beta/models/",
+                "https://generativelanguage.googleapis.com/v1beta",
+            ),
+            (Gemini, "https://models.example/publishers/google", "https://models.example/publishers/google"),
             (Ollama, "http://localhost:11434/v1", "http://localhost:11434"),
             (Ollama, "http://localhost:11434/v1/chat/completions", "http://localhost:11434"),
             (Ollama, "http://localhost:11434/api/chat", "http://localhost:11434"),

@@ -225,6 +225,8 @@ pub struct Refusal {
 /// Codes, types and wordings of providers, in lower case, each with its class; the first match counts. `kind`
 /// says which of them override the status.
 const CODES: &[(&str, Class)] = &[
+    // Gemini calls a limit per minute a quota too, and names it in the details.
+    ("perminute", Class::Rate),
     ("insufficient_quota", Class::Quota),
     ("quota_exceeded", Class::Quota),
     ("billing_error", Class::Quota),

@@ -51,6 +51,9 @@ pub(crate) struct RequestQuirks {
     /// `true` if the model's answers stop short of its maximum when no limit is sent.
     #[serde(default)]
     tell_limit: bool,
+    /// `true` if the model gives its calls ids and signatures, and rejects calls that come back without them.
+    #[serde(default)]
+    pub signs_calls: bool,
 }
 
 #[derive(Default, Deserialize)]
@@ -364,7 +367,7 @@ mod tests {
             ("o1-mini", [true, false, true]),
             ("gpt-6.2-astra", [true, true, true]),
             ("gpt-7-sol", [true, true, true]),
-            ("gemini-4-argon", [true, false, false]),
+            ("gemini-4-argon", [true, true, false]),
             ("claude-opus-5-5", [true, false, false]),
             ("claude-sonnet-4-6", [false, false, false]),
             ("gpt-4o", [false, false, false]),

@@ -1,7 +1,7 @@
 //! A model behind an HTTP endpoint: sends requests, reads streams as they arrive, and retries. Formats are in
 //! `wire`, error classes in `error`.
 
-use super::address::is_local;
+use super::address::{is_local, is_vertex};
 use super::error::Refusal;
 use super::socket::Handshake;
 use super::wire::{Stream, Terms, named_back, post, stamped};
@@ -222,7 +222,11 @@ impl Remote {
         if let Some(key) = &self.key {
             let (name, value) = match self.endpoint.wire {
                 Wire::Anthropic => ("x-api-key", key.expose_secret().to_owned()),
-                Wire::OpenaiChat | Wire::OpenaiResponses | Wire::Ollama | Wire::Scripted => {
+                // Vertex AI takes the token of an account, as the other wires do.
+                Wire::Gemini if !is_vertex(&self.endpoint) => {
+                    ("x-goog-api-key", key.expose_secret().to_owned())
+                }
+                Wire::OpenaiChat | Wire::OpenaiResponses | Wire::Gemini | Wire::Ollama | Wire::Scripted => {
                     ("authorization", format!("Bearer {}", key.expose_secret()))
                 }
             };

@@ -15,6 +15,7 @@ mod anthropic;
 mod cached;
 mod errors;
 mod faults;
+mod gemini;
 mod limits;
 mod ollama;
 mod openai_chat;

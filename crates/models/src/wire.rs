@@ -5,6 +5,7 @@ mod anthropic;
 mod blocks;
 mod calls;
 mod content;
+mod gemini;
 mod joined;
 mod ollama;
 mod openai_chat;
@@ -18,9 +19,11 @@ pub(crate) use blocks::named_back;
 pub use blocks::stamped;
 use engine::delta::Delta;
 use engine::endpoint::{Endpoint, Wire};
+use engine::prompt::item::Role;
 use engine::prompt::request::{Answer, Request};
 use engine::text::json;
 use serde_json::Value;
+use std::borrow::Cow;
 
 /// The longest excerpt of an unreadable event, in bytes.
 const MOST_SHOWN: usize = 120;
@@ -48,8 +51,8 @@ pub struct Terms {
 /// A request in a provider's format.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Post {
-    /// The path below the base URL.
-    pub path: &'static str,
+    /// The path below the base URL, with its query.
+    pub path: Cow<'static, str>,
     /// Headers other than the one with the key.
     pub headers: Vec<(&'static str, &'static str)>,
     /// The JSON body.
@@ -82,6 +85,7 @@ pub fn post(endpoint: &Endpoint, request: &Request, terms: &Terms) -> Option<Pos
         Wire::OpenaiChat => Some(openai_chat::post(endpoint.url(), request, terms)),
         Wire::OpenaiResponses => Some(openai_responses::post(request, terms)),
         Wire::Anthropic => Some(anthropic::post(request, terms)),
+        Wire::Gemini => Some(gemini::post(request, terms)),
         Wire::Ollama => Some(ollama::post(request, terms)),
         Wire::Scripted => None,
     }
@@ -93,6 +97,7 @@ pub fn reader(wire: Wire) -> Option<Box<dyn Reader>> {
         Wire::OpenaiChat => Some(Box::<openai_chat::Chat>::default()),
         Wire::OpenaiResponses => Some(Box::<openai_responses::Responses>::default()),
         Wire::Anthropic => Some(Box::<anthropic::Messages>::default()),
+        Wire::Gemini => Some(Box::<gemini::Candidate>::default()),
         Wire::Ollama => Some(Box::<ollama::Ollama>::default()),
         Wire::Scripted => None,
     }
@@ -102,7 +107,9 @@ pub fn reader(wire: Wire) -> Option<Box<dyn Reader>> {
 pub(crate) fn framing(wire: Wire) -> Framing {
     match wire {
         Wire::Ollama => Framing::Lines,
-        Wire::OpenaiChat | Wire::OpenaiResponses | Wire::Anthropic | Wire::Scripted => Framing::Events,
+        Wire::OpenaiChat | Wire::OpenaiResponses | Wire::Anthropic | Wire::Gemini | Wire::Scripted => {
+            Framing::Events
+        }
     }
 }
 
@@ -193,15 +200,24 @@ fn number_of(value: &Value, key: &str) -> Option<u32> {
     count_of(value, key).map(|number| u32::try_from(number).unwrap_or(u32::MAX))
 }
 
-/// The cache breakpoints of a request, without those before the shortest prefix that the provider caches, by
-/// our own token count.
+/// The cache breakpoints of a request, and the end of the request before it, without those before the shortest
+/// prefix that the provider caches, by our own token count.
 fn cached_places(request: &Request, terms: &Terms) -> Vec<usize> {
+    let before = end_of_previous(request).filter(|_| !request.cache_breakpoints.is_empty());
     let mut weight = weight_of_tools(request);
     let items = request.items.iter().enumerate().filter_map(|(at, item)| {
         weight = weight.saturating_add(item.tokens);
-        (request.cache_breakpoints.contains(&at) && is_long_enough(weight, terms)).then_some(at)
+        let is_marked = request.cache_breakpoints.contains(&at) || before == Some(at);
+        (is_marked && is_long_enough(weight, terms)).then_some(at)
     });
     items.collect()
+}
+
+/// The last item of the request that the newest answer replied to. A provider looks back from a breakpoint over
+/// few blocks: behind a round of many calls it would not find what it wrote for that request.
+fn end_of_previous(request: &Request) -> Option<usize> {
+    let answer = request.items.iter().rposition(|item| item.role == Role::Assistant)?;
+    request.items.get(..answer)?.iter().rposition(|item| item.role != Role::Assistant)
 }
 
 /// `true` if the provider caches a prefix of this many tokens, or if its minimum is unknown.

@@ -45,6 +45,8 @@ pub enum ModelWire {
     OpenaiResponses,
     /// Messages API of Anthropic.
     Anthropic,
+    /// `generateContent` API of Gemini, at Google's own address or at Vertex AI.
+    Gemini,
     /// Native chat API of Ollama.
     Ollama,
     /// A fixture instead of a provider: `baseUrl` is its path; the default is a built-in one.

@@ -116,6 +116,7 @@ fn wire(wire: ModelWire) -> Option<Wire> {
         ModelWire::OpenaiChat => Some(Wire::OpenaiChat),
         ModelWire::OpenaiResponses => Some(Wire::OpenaiResponses),
         ModelWire::Anthropic => Some(Wire::Anthropic),
+        ModelWire::Gemini => Some(Wire::Gemini),
         ModelWire::Ollama => Some(Wire::Ollama),
         ModelWire::Scripted => Some(Wire::Scripted),
     }
@@ -142,6 +143,7 @@ fn wire_shown(wire: Wire) -> ModelWire {
         Wire::OpenaiChat => ModelWire::OpenaiChat,
         Wire::OpenaiResponses => ModelWire::OpenaiResponses,
         Wire::Anthropic => ModelWire::Anthropic,
+        Wire::Gemini => ModelWire::Gemini,
         Wire::Ollama => ModelWire::Ollama,
         Wire::Scripted => ModelWire::Scripted,
     }

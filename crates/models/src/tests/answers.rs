@@ -136,7 +136,7 @@ pub(super) fn thinking(text: &str, signature: Option<&str>, block: Option<Value>
     ItemPart::Reasoning { text: text.into(), signature: signature.map(Into::into), block }
 }
 
-fn call(id: &str, arguments: &str) -> ItemCall {
+pub(super) fn call(id: &str, arguments: &str) -> ItemCall {
     ItemCall { id: CallId::new(id), name: "read".into(), arguments: arguments.into() }
 }
 

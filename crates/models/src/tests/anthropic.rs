@@ -340,7 +340,7 @@ fn stream_errors_and_garbage_have_their_class() {
 #[test]
 fn a_prompt_with_everything_in_it() {
     let post = posted(WIRE, &everything(), &terms(MODEL));
-    assert_eq!((post.path, &*post.headers), ("/messages", &[("anthropic-version", "2023-06-01")][..]));
+    assert_eq!((&*post.path, &*post.headers), ("/messages", &[("anthropic-version", "2023-06-01")][..]));
     expect_file!["../../../../fixtures/models/anthropic-body.json"].assert_eq(&format!("{:#}\n", post.body));
     let blind = posted(WIRE, &everything(), &Terms { images: false, ..terms(MODEL) });
     assert!(!blind.body.to_string().contains("\"image\""));
@@ -385,7 +385,8 @@ fn request_parameters_are_in_the_body() {
     assert_eq!(beside(&summary, &terms(MODEL)).1, 0, "no place is asked for");
     assert_eq!(
         [marked(&[0]), marked(&[0, 4, 7]), marked(&[0, 1, 4, 7]), marked(&[0, 1, 2, 3, 4, 5, 6, 7])],
-        [1, 3, 4, 4]
+        [2, 4, 4, 4],
+        "beside those asked for, the end of the request before"
     );
 }
 

@@ -1,9 +1,9 @@
 //! Cache breakpoints: none before the shortest prefix that the model's provider caches.
 
-use super::answers::{everything, posted, terms, user};
+use super::answers::{call, everything, posted, result, terms, user};
 use crate::wire::post;
 use engine::endpoint::{Endpoint, Wire};
-use engine::prompt::item::{Item, Role, Tool};
+use engine::prompt::item::{Item, ItemPart, Role, Tool};
 use engine::prompt::request::Request;
 use serde_json::Value;
 use std::sync::Arc;
@@ -72,5 +72,45 @@ fn long_tools_get_a_spare_breakpoint() {
         let request = Request { cache_breakpoints: vec![3], ..request(tool_bytes) };
         let body = posted(Wire::Anthropic, &request, &terms(model)).body;
         assert_eq!(marked(&body).contains(&"tools".to_owned()), has_one, "{model}, {tool_bytes}");
+    }
+}
+
+/// Blocks of a body in the order of the provider's cache, each with whether it is a breakpoint.
+fn blocks(body: &Value) -> Vec<(String, bool)> {
+    let of = |list: &Value| list.as_array().cloned().unwrap_or_default();
+    let messages = of(&body["messages"]).into_iter().flat_map(|message| of(&message["content"]));
+    let blocks = of(&body["tools"]).into_iter().chain(of(&body["system"])).chain(messages);
+    let taken = |mut block: Value| {
+        let mark = block.as_object_mut().and_then(|block| block.shift_remove("cache_control"));
+        (block.to_string(), mark.is_some())
+    };
+    blocks.map(taken).collect()
+}
+
+/// Blocks before a breakpoint in which the provider looks for what it wrote.
+const LOOK_BACK: usize = 20;
+
+#[test]
+fn rounds_of_many_calls_are_read_from_the_cache() {
+    let mut items = vec![Item::made(Role::System, "Be brief.", 5000), user("Look at everything.")];
+    // Prefixes that the provider wrote.
+    let mut written: Vec<Vec<String>> = Vec::new();
+    let mut before = 0;
+    for round in 0..20 {
+        let request =
+            Request { items: items.clone(), cache_breakpoints: vec![0, items.len() - 1], ..everything() };
+        let blocks = blocks(&posted(Wire::Anthropic, &request, &terms("claude-sonnet-4-6")).body);
+        let marks: Vec<usize> = (0..blocks.len()).filter(|at| blocks[*at].1).collect();
+        assert!(marks.len() <= 4, "round {round}: {marks:?}");
+        let texts: Vec<String> = blocks.into_iter().map(|(text, _)| text).collect();
+        let found = marks.iter().flat_map(|mark| mark.saturating_sub(LOOK_BACK)..=*mark);
+        let read = found.filter(|end| written.contains(&texts[..=*end].to_vec())).max();
+        assert_eq!(read.map_or(0, |end| end + 1), before, "round {round}");
+        written.extend(marks.iter().map(|mark| texts[..=*mark].to_vec()));
+        before = texts.len();
+        let ids: Vec<String> = (0..15).map(|at| format!("call_{round}_{at}")).collect();
+        let calls = ids.iter().map(|id| call(id, "{}")).collect();
+        items.push(Item { calls, ..Item::made(Role::Assistant, "I look.", 1) });
+        items.extend(ids.iter().map(|id| result(id, vec![ItemPart::text("seen")])));
     }
 }

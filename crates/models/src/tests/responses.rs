@@ -332,7 +332,7 @@ fn calls_go_back_where_they_stood_among_the_thinking() {
 #[test]
 fn a_prompt_with_everything_in_it() {
     let post = posted(WIRE, &everything(), &terms(MODEL));
-    assert_eq!((post.path, &*post.headers), ("/responses", &[][..]));
+    assert_eq!((&*post.path, &*post.headers), ("/responses", &[][..]));
     expect_file!["../../../../fixtures/models/openai-responses-body.json"]
         .assert_eq(&format!("{:#}\n", post.body));
     let blind = posted(WIRE, &everything(), &Terms { images: false, ..terms(MODEL) });

@@ -5,7 +5,9 @@ mod stream;
 pub(super) use stream::Messages;
 
 use super::blocks::own;
-use super::content::{Picture, Piece, arguments, call_id, most_output, piece, schema, tool_name};
+use super::content::{
+    AFTER, BEFORE, Picture, Piece, arguments, call_id, most_output, piece, schema, tool_name,
+};
 use super::{Post, Terms, cached_places, is_long_enough, text_of, weight_of_tools};
 use crate::known::takes_temperature;
 use engine::endpoint::Wire;
@@ -18,10 +20,6 @@ const MOST_MARKS: usize = 4;
 
 /// The answer limit where none is set, in tokens: this wire requires one. Every served model accepts it.
 const USUAL_OUTPUT: u32 = 8192;
-
-/// User text inserted where a conversation would begin or end with the model; this wire rejects both.
-const BEFORE: &str = "[what was said before is not shown]";
-const AFTER: &str = "Continue.";
 
 /// Types of blocks that the provider makes on its own.
 const SERVER_BLOCKS: &[&str] = &["compaction", "container_upload", "mcp_tool_use", "server_tool_use"];
@@ -76,7 +74,7 @@ pub(super) fn post(request: &Request, terms: &Terms) -> Post {
         messages.into_iter().map(|Message { role, content }| json!({ "role": role, "content": content }));
     put("messages", messages.collect());
     Post {
-        path: "/messages",
+        path: "/messages".into(),
         headers: vec![("anthropic-version", "2023-06-01")],
         body: Value::Object(fields),
     }

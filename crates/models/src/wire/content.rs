@@ -14,6 +14,10 @@ use std::borrow::Cow;
 pub(crate) const NO_PICTURE: &str = "[a picture stands here that this model cannot be shown]";
 /// Separator between texts where a message holds a single text.
 pub(crate) const BETWEEN: &str = "\n\n";
+/// User text inserted where a conversation would begin or end with the model, for wires that reject both.
+pub(crate) const BEFORE: &str = "[what was said before is not shown]";
+/// The same at the end.
+pub(crate) const AFTER: &str = "Continue.";
 /// The longest tool call id that every provider accepts, in bytes: OpenAI's limit.
 const MOST_ID: usize = 40;
 /// The longest tool name that every provider accepts, in bytes.

@@ -40,7 +40,7 @@ pub fn post(request: &Request, terms: &Terms) -> Post {
     body.insert("truncate".into(), false.into());
     body.insert("shift".into(), false.into());
     body.insert("options".into(), options.into());
-    Post { path: "/api/chat", headers: Vec::new(), body: body.into() }
+    Post { path: "/api/chat".into(), headers: Vec::new(), body: body.into() }
 }
 
 fn messages(request: &Request, images: bool) -> Vec<Value> {

@@ -109,7 +109,7 @@ pub fn post(url: &str, request: &Request, terms: &Terms) -> Post {
     }
     body.insert("stream".into(), true.into());
     body.insert("stream_options".into(), json!({"include_usage": true}));
-    Post { path: "/chat/completions", headers: Vec::new(), body: body.into() }
+    Post { path: "/chat/completions".into(), headers: Vec::new(), body: body.into() }
 }
 
 fn manners(url: &str) -> ServerQuirks {

@@ -73,7 +73,7 @@ pub(super) fn post(request: &Request, terms: &Terms) -> Post {
         }
     }
     put("input", Value::Array(input));
-    Post { path: "/responses", headers: Vec::new(), body: Value::Object(fields) }
+    Post { path: "/responses".into(), headers: Vec::new(), body: Value::Object(fields) }
 }
 
 fn put_item(item: &Item, terms: &Terms, input: &mut Vec<Value>) {

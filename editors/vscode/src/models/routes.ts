@@ -18,6 +18,7 @@ const USUAL: Partial<Record<string, { url: string; key?: string }>> = {
   "openai-chat": { url: "https://api.openai.com/v1", key: "OPENAI_API_KEY" },
   "openai-responses": { url: "https://api.openai.com/v1", key: "OPENAI_API_KEY" },
   anthropic: { url: "https://api.anthropic.com/v1", key: "ANTHROPIC_API_KEY" },
+  gemini: { url: "https://generativelanguage.googleapis.com/v1beta", key: "GEMINI_API_KEY" },
   ollama: { url: "http://127.0.0.1:11434" },
 };
 
