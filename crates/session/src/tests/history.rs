@@ -7,6 +7,7 @@ pub mod large_results;
 pub mod merging;
 pub mod outside;
 pub mod prefix;
+pub mod refused;
 pub mod reverting;
 pub mod rewinding;
 pub mod streamed;

@@ -10,7 +10,7 @@ use crate::values::refusal::Refusal;
 use crate::values::stored::{Driver, Streamed, Write};
 use engine::delta::Draft;
 use engine::id::MessageId;
-use engine::message::{AssistantPart, Beside, Body, ToolCall};
+use engine::message::{AssistantPart, Beside, Body, NewMessage, ToolCall};
 use engine::prompt::request::{self, Failure, Overflow, StopReason};
 
 /// Failure of a turn's answer.
@@ -76,6 +76,7 @@ pub(crate) fn take(
         }
     };
     let (parts, calls, beside) = said;
+    let declined = declined(&beside);
     let calls = keep(core, message, parts, calls, beside, stop);
     if error.as_ref().is_some_and(|(_, refuses_thinking)| *refuses_thinking) && core.leave_thinking_out() {
         return AnswerOutcome::Again;
@@ -85,9 +86,7 @@ pub(crate) fn take(
     }
     match (error, stop) {
         (Some((why, _)), _) => AnswerOutcome::Failed(why),
-        (None, StopReason::Refused) => {
-            AnswerOutcome::Failed(Refusal::of_model("refused", "the model refused to answer"))
-        }
+        (None, StopReason::Refused) => AnswerOutcome::Failed(Refusal::of_model("refused", declined)),
         (None, StopReason::Length) => {
             let why = "the answer reached its length limit; the output so far is kept";
             AnswerOutcome::Failed(Refusal::of_model("length", why))
@@ -97,6 +96,16 @@ pub(crate) fn take(
         ),
         (None, _) if calls => AnswerOutcome::Calls,
         (None, _) => AnswerOutcome::Completed,
+    }
+}
+
+/// The message for a refused answer, with the provider's explanation if it gave one.
+fn declined(beside: &Beside) -> String {
+    let details = beside.extra.get("stopDetails");
+    let explanation = details.and_then(|details| details.get("explanation")?.as_str());
+    match explanation.filter(|explanation| !explanation.trim().is_empty()) {
+        Some(explanation) => format!("the model refused to answer: {explanation}"),
+        None => "the model refused to answer".to_owned(),
     }
 }
 
@@ -169,8 +178,9 @@ fn keep(
     let has_calls = !calls.is_empty();
     let body = Body::Assistant { parts, calls, beside };
     if !body.is_empty() {
-        let new = core.stamped(body);
-        core.append(new);
+        // A provider refuses again what follows its refusal. The user still sees it.
+        let visible_to_model = stop != StopReason::Refused;
+        core.append(NewMessage { visible_to_model, ..core.stamped(body) });
     }
     has_calls
 }
