@@ -26,17 +26,6 @@ pub struct RevisionPage {
     pub next: Option<u32>,
 }
 
-impl RevisionPage {
-    /// A page of at most `limit` of these revisions, which are ordered.
-    pub(super) fn of(mut revisions: Vec<RevisionRow>, limit: u32) -> Self {
-        let limit = limit as usize;
-        let is_more = revisions.len() > limit;
-        revisions.truncate(limit);
-        let next = revisions.last().map(|row| row.number).filter(|_| is_more);
-        Self { revisions, next }
-    }
-}
-
 /// A query for sessions.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct ListQuery {

@@ -270,7 +270,10 @@ impl Store for ModelStore {
         let mut rows: Vec<RevisionRow> = its.filter_map(StoredSession::revision_row).collect();
         rows.retain(|row| before.is_none_or(|before| row.number < before));
         rows.sort_by_key(|row| Reverse(row.number));
-        Ok(Some(RevisionPage::of(rows, limit)))
+        let is_more = rows.len() > limit as usize;
+        rows.truncate(limit as usize);
+        let next = rows.last().map(|row| row.number).filter(|_| is_more);
+        Ok(Some(RevisionPage { revisions: rows, next }))
     }
 
     fn list(&mut self, query: &ListQuery) -> Result<Page, StoreError> {
