@@ -375,7 +375,8 @@ where
             // It came before the end.
             let parsed = parsed(&mut self.parsing).await;
             self.parsing = None;
-            drop(self.parsed(parsed).await);
+            // The stream ends already, whatever this one asks for.
+            let _: Option<Ending> = self.parsed(parsed).await;
         }
         {
             let mut saving = pin!(saving(&ending));

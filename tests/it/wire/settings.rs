@@ -183,7 +183,7 @@ fn iteration_budget_follows_the_limit_of_each_turn() {
             client.call("prompt/render", json!({ "sessionId": "s", "input": { "content": "Go." } }));
         let messages = rendered.expect("it is rendered")["messages"].to_string();
         let at = messages.find("A turn has at most ").map(|at| at + "A turn has at most ".len());
-        at.map(|at| messages[at..].split(' ').next().unwrap_or_default().to_owned())
+        at.and_then(|at| messages.get(at..)?.split(' ').next().map(str::to_owned))
     };
     assert_eq!(said(&mut client), None);
     for (given, limit, expected) in [

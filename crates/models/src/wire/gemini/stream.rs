@@ -68,7 +68,7 @@ impl Candidate {
             self.part(part, hear);
         }
         // Each chunk repeats the counts so far.
-        self.usage = chunk.get("usageMetadata").and_then(usage).or(self.usage.take());
+        self.usage = chunk.get("usageMetadata").and_then(usage).or(self.usage);
         if let Some(reason) = text_of(candidate, "finishReason") {
             self.finish(reason, text_of(candidate, "finishMessage"), hear)?;
         }
@@ -77,8 +77,8 @@ impl Candidate {
             extra("stopDetails", json!({ "blockReason": reason }), hear);
             self.stop = Some(StopReason::Refused);
         }
-        if let Some(usage) = self.usage.as_ref().filter(|_| self.stop.is_some()) {
-            hear(Progress::Delta(Delta::SetUsage(usage.clone())));
+        if let Some(usage) = self.usage.filter(|_| self.stop.is_some()) {
+            hear(Progress::Delta(Delta::SetUsage(usage)));
         }
         Ok(())
     }
