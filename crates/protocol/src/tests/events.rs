@@ -112,8 +112,11 @@ fn all() -> Vec<Value> {
         json!({"type": "runtimeUpdated", "state": "error", "turnId": "s/t0", "status": "failed", "error": error,
             "metadata": metadata()}),
         json!({"type": "pauseRequired", "reasons": [
-            {"toolCallId": "c", "name": "read", "arguments": "{}", "reason": "ask"}]}),
+            {"toolCallId": "c", "name": "read", "arguments": "{}", "reason": "ask"}],
+            "agent": {"name": "Lexer", "parentId": "p"}}),
         json!({"type": "pauseCleared"}),
+        json!({"type": "agentUpdated", "agent": {"sessionId": "s-agent-1", "name": "Lexer", "kind": "agent",
+            "state": "paused", "status": "running"}}),
         json!({"type": "compactionUpdated", "compactionId": "s/c0", "phase": "accepted", "mode": "full", "trigger": "budgetExceeded",
             "tokensBefore": 9000, "tokensAfter": 4000,
             "reason": "done", "compaction": compaction(), "metadata": metadata()}),
