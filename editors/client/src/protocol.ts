@@ -2106,6 +2106,8 @@ export type ModelWire =
   | "openai-responses"
   /** Messages API of Anthropic. */
   | "anthropic"
+  /** `generateContent` API of Gemini, at Google's own address or at Vertex AI. */
+  | "gemini"
   /** Native chat API of Ollama. */
   | "ollama"
   /** A fixture instead of a provider: `baseUrl` is its path; the default is a built-in one. */

@@ -108,6 +108,8 @@ test("an answer is stopped, a waiting question is taken back, an earlier one is 
   await until(async () => (await sessions.count()) === 2, "the session and its fork are listed; what was cut off is a version");
   await editor.shoot("decisions-6-sessions");
   await sessions.filter({ hasNotText: "fork" }).locator("button.open").click();
+  // The fork has the same first answer: only its own one tells that it is not shown any more.
+  await panel.answer("From the branch.").waitFor({ state: "detached" });
   await panel.answer("The other first is answered.").waitFor();
   await panel.restoreVersion(editor, "The first question");
   await panel.answer("The second is answered.").waitFor();

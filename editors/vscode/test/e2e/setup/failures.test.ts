@@ -129,7 +129,9 @@ test("a prompt that is sent while its session is opened again is sent once", asy
   const slow = join(probe.folder, "slow");
   writeFileSync(slow, slowToOpen(process.env["THREADHOLD_BIN"] ?? "", probe.folder), { mode: 0o755 });
   const asked = (method: string): number =>
-    readFileSync(join(probe.folder, "methods"), "utf8").split("\n").filter((line) => line === method).length;
+    readFileSync(join(probe.folder, "methods"), "utf8")
+      .split("\n")
+      .filter((line) => line === method).length;
   await using editor = await Editor.start({
     extensions: PACKAGES,
     settings: { ...SCRIPTED, "threadhold.binary": slow },
