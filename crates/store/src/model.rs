@@ -263,16 +263,14 @@ impl Store for ModelStore {
         limit: u32,
     ) -> Result<Option<RevisionPage>, StoreError> {
         let state = self.state()?;
-        if !state.sessions.contains_key(session) {
-            return Ok(None);
-        }
+        let Some(_) = state.sessions.get(session) else { return Ok(None) };
         let its = state.sessions.values().filter(|kept| kept.head.parent.as_ref() == Some(session));
-        let mut rows: Vec<RevisionRow> = its.filter_map(StoredSession::revision_row).collect();
+        let mut rows: Vec<_> = its.filter_map(StoredSession::revision_row).collect();
         rows.retain(|row| before.is_none_or(|before| row.number < before));
         rows.sort_by_key(|row| Reverse(row.number));
-        let is_more = rows.len() > limit as usize;
+        let last = rows.get(limit.saturating_sub(1) as usize).map(|row| row.number);
+        let next = rows.get(limit as usize).and(last);
         rows.truncate(limit as usize);
-        let next = rows.last().map(|row| row.number).filter(|_| is_more);
         Ok(Some(RevisionPage { revisions: rows, next }))
     }
 
