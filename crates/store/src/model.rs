@@ -6,7 +6,7 @@ mod step;
 
 use super::error::StoreError;
 use super::follow::{Change, FollowState, Holder, Mark};
-use super::list::{ListQuery, Page, PageMaker, RevisionPage, RevisionRow, SessionRow};
+use super::list::{ListQuery, Page, PageMaker, RevisionPage, SessionRow};
 use super::task::{Task, TaskState, Waiting};
 use super::{Deleted, Fence, MessagePage, Store, StoreDiagnostics};
 use engine::id::{Ordinal, SessionId, Time};
