@@ -240,3 +240,8 @@ fn append(of: fn(String) -> Delta, text: &str, hear: OnProgress<'_>) {
         hear(Progress::Delta(of(text.to_owned())));
     }
 }
+
+/// Hands on a value that is stored beside the answer.
+fn extra(key: &str, value: Value, hear: OnProgress<'_>) {
+    hear(Progress::Delta(Delta::MergeExtra(serde_json::Map::from_iter([(key.to_owned(), value)]))));
+}

@@ -2,7 +2,7 @@
 
 use crate::error::Refusal;
 use crate::wire::calls::Calls;
-use crate::wire::{Reader, append, cannot_be_read, ended_early, json_of, number_of, text_of};
+use crate::wire::{Reader, append, cannot_be_read, ended_early, extra, json_of, number_of, text_of};
 use crate::{ModelError, OnProgress, Progress};
 use engine::delta::Delta;
 use engine::message::Usage;
@@ -191,10 +191,6 @@ impl Messages {
             extra("stopDetails", details.clone(), hear);
         }
     }
-}
-
-fn extra(key: &str, value: Value, hear: OnProgress<'_>) {
-    hear(Progress::Delta(Delta::MergeExtra(Map::from_iter([(key.to_owned(), value)]))));
 }
 
 /// Merges a delta into a provider's block: strings are appended, other values replaced.

@@ -3,7 +3,7 @@
 use super::{OF_CALL, OWN_PART, SIGNATURE};
 use crate::error::Refusal;
 use crate::wire::calls::Calls;
-use crate::wire::{Reader, append, ended_early, json_of, list_of, number_of, text_of};
+use crate::wire::{Reader, append, ended_early, extra, json_of, list_of, number_of, text_of};
 use crate::{ModelError, OnProgress, Progress};
 use engine::delta::Delta;
 use engine::message::Usage;
@@ -159,8 +159,4 @@ fn usage(counts: &Value) -> Option<Usage> {
         ..Usage::default()
     };
     (usage != Usage::default()).then_some(usage)
-}
-
-fn extra(key: &str, value: Value, hear: OnProgress<'_>) {
-    hear(Progress::Delta(Delta::MergeExtra(Map::from_iter([(key.to_owned(), value)]))));
 }
