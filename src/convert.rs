@@ -14,6 +14,7 @@ mod queue;
 mod time;
 mod tool;
 mod turn;
+mod uri;
 
 pub use acceptance::acceptance;
 pub use answer::{answer, complete_params, delta, delta_op, streaming};
@@ -23,14 +24,16 @@ pub use context::{
 pub use effects::command_effects;
 pub use ledger::ledger;
 pub use memory::memory;
-pub use message::{attachments, body_parts, content_parts, message};
+pub use message::{attachments, body_parts, content_parts, message, message_in, messages};
 pub use prompt::{breakpoints, cuts, fit, plan, prompt_messages, section, section_tokens};
 pub use queue::{always, approved, queue_item, scope, scope_patch};
 pub use time::{iso, moment};
 pub use tool::tool;
 pub use turn::{history, round, turn};
+pub use uri::{path, path_of_url, uri_of};
 
 use protocol::error::ProtocolError;
+use protocol::message::Content;
 use session::effect::Diagnostic;
 use std::fmt::Write as _;
 use thiserror::Error;
@@ -106,9 +109,19 @@ impl Reading {
         ConvertError { field: self.path.clone(), reason: reason.into() }
     }
 
-    fn ignore(&mut self, kind: &str) {
-        let message = format!("{}: a part of kind `{kind}` was left out", self.path);
+    /// Leaves out the part at this position, whose kind is unknown or has no use here.
+    fn ignore(&mut self, reason: &str) {
+        let message = format!("{}.type: {reason}; the part was left out", self.path);
         self.ignored.push(Diagnostic { kind: IGNORED_PART, message });
+    }
+
+    /// Fails for content of which no part is left, if there was one: a request says something.
+    fn something<T>(&self, given: &Content, read: &[T]) -> Result<(), ConvertError> {
+        let [first, ..] = given.0.as_slice() else { return Ok(()) };
+        if !read.is_empty() {
+            return Ok(());
+        }
+        Err(ConvertError { field: format!("{}[0].type", self.path), reason: message::unusable(first) })
     }
 }
 

@@ -94,7 +94,7 @@ pub fn ledger(transcript: &Transcript, ledger: LedgerPage) -> ContextLedgerResul
         LedgerUnreadable { tool: line.tool, outcome, exit_code, times: line.times, message_id: of(line.last) }
     };
     let image = |line: ours::ImageLine| LedgerImage {
-        media_type: line.media_type,
+        mime_type: line.mime_type,
         sha256: line.sha256,
         message_id: line.message.as_str().to_owned(),
     };

@@ -1,15 +1,18 @@
 //! Messages and parts. A misplaced part is an error; a part of an unknown kind is left out and reported.
 
-use super::{ConvertError, Reading};
+use super::{ConvertError, Reading, uri};
+use engine::id::RoundId;
 use engine::message as ours;
 use engine::message::attachment::Attachment;
 use engine::message::{AssistantPart, Beside, Body, NewMessage, Text, ToolCall};
+use engine::transcript::Transcript;
 use protocol::message::{
     Arguments, AssistantInput, Content, Effect, Message, MessageInput, Part, Role, Shown,
 };
 use protocol::model::{ToolCall as WireCall, Usage};
 use protocol::prompt::{self, ContextFile};
 use serde_json::{Map, Value};
+use std::sync::Arc;
 
 impl Reading {
     /// Reads the content of a user message or a tool result.
@@ -21,22 +24,39 @@ impl Reading {
     fn content_part(&mut self, part: &Part) -> Result<Option<ours::Content>, ConvertError> {
         Ok(Some(match part {
             Part::Text { text } => ours::Content::Text(shared(text)),
-            Part::Image { media_type, data } => {
-                ours::Content::Image(ours::Image { media_type: media_type.clone(), data: shared(data) })
+            Part::Image { mime_type, data } => {
+                ours::Content::Image(ours::Image { mime_type: mime_type.clone(), data: shared(data) })
             }
             Part::Resource { uri, text } => ours::Content::Resource { uri: uri.clone(), text: shared(text) },
             Part::ContextFile { path, text } => {
-                ours::Content::ContextFile { path: path.clone(), text: shared(text) }
+                ours::Content::ContextFile { path: uri::path(path), text: shared(text) }
+            }
+            Part::ResourceLink { uri, name, title, description, mime_type, size } => {
+                ours::Content::ResourceLink(ours::ResourceLink {
+                    uri: uri.clone(),
+                    name: name.clone(),
+                    title: title.clone(),
+                    description: description.clone(),
+                    mime_type: mime_type.clone(),
+                    size: *size,
+                })
             }
             Part::Attachment { name, text } => ours::Content::Attachment(Attachment::new(name, text)),
             Part::Reasoning { .. } | Part::ToolCall { .. } | Part::ToolResult { .. } => {
                 return Err(self.misplaced(part, "the content of a user or a tool"));
             }
             Part::Raw { .. } | Part::Unknown(_) => {
-                self.ignore(kind(part));
+                self.ignore(&unusable(part));
                 return Ok(None);
             }
         }))
+    }
+
+    /// Reads a user's words, of which at least one part must be of a known kind.
+    pub fn words(&mut self, content: &Content) -> Result<Vec<ours::Content>, ConvertError> {
+        let parts = self.content(content)?;
+        self.something(content, &parts)?;
+        Ok(parts)
     }
 
     /// Reads a request of the user with its files.
@@ -45,12 +65,12 @@ impl Reading {
         content: &Content,
         files: Option<&[ContextFile]>,
     ) -> Result<Vec<ours::Content>, ConvertError> {
-        let mut parts = self.field("content", |reading| reading.content(content))?;
+        let mut parts = self.field("content", |reading| reading.words(content))?;
         let files = files.unwrap_or_default().iter();
-        parts.extend(
-            files
-                .map(|file| ours::Content::ContextFile { path: file.path.clone(), text: shared(&file.text) }),
-        );
+        parts.extend(files.map(|file| ours::Content::ContextFile {
+            path: uri::path(&file.path),
+            text: shared(&file.text),
+        }));
         Ok(parts)
     }
 
@@ -70,7 +90,7 @@ impl Reading {
                     let source_id = source_id.clone();
                     calls.push(ToolCall { source_id, ..ToolCall::new(id, name, &arguments.0) });
                 }
-                Part::Unknown(_) => reading.ignore(kind(part)),
+                Part::Unknown(_) => reading.ignore(&unusable(part)),
                 _ => return Err(reading.misplaced(part, "an assistant message")),
             }
             Ok(())
@@ -134,7 +154,7 @@ impl Reading {
                 })))
             }
             Part::Raw { .. } | Part::Unknown(_) => {
-                reading.ignore(kind(part));
+                reading.ignore(&unusable(part));
                 Ok(None)
             }
             _ => Err(reading.misplaced(part, "a tool message, which holds toolResult parts")),
@@ -143,7 +163,8 @@ impl Reading {
     }
 
     fn misplaced(&self, part: &Part, place: &str) -> ConvertError {
-        self.fail(format!("a part of kind `{}` is not allowed in {place}", kind(part)))
+        let reason = format!("a part of kind {:?} is not allowed in {place}", kind(part));
+        ConvertError { field: format!("{}.type", self.path), reason }
     }
 }
 
@@ -170,11 +191,20 @@ fn our_beside(
     }
 }
 
+/// Says why a part has no place in content.
+pub(super) fn unusable(part: &Part) -> String {
+    match part {
+        Part::Unknown(part) => format!("unknown part kind {:?}", part.kind()),
+        part => format!("a part of kind {:?} says nothing here", kind(part)),
+    }
+}
+
 fn kind(part: &Part) -> &str {
     match part {
         Part::Text { .. } => "text",
         Part::Image { .. } => "image",
         Part::Resource { .. } => "resource",
+        Part::ResourceLink { .. } => "resourceLink",
         Part::ContextFile { .. } => "contextFile",
         Part::Attachment { .. } => "attachment",
         Part::Reasoning { .. } => "reasoning",
@@ -187,7 +217,9 @@ fn kind(part: &Part) -> &str {
 
 pub(super) fn our_effects(effects: Option<&[Effect]>) -> Vec<ours::Effect> {
     let effects = effects.unwrap_or_default().iter();
-    effects.map(|effect| ours::Effect { path: effect.path.clone(), sha256: effect.sha256.clone() }).collect()
+    effects
+        .map(|effect| ours::Effect { path: uri::path(&effect.path), sha256: effect.sha256.clone() })
+        .collect()
 }
 
 /// Converts content to parts.
@@ -197,10 +229,14 @@ pub fn content_parts(content: &[ours::Content]) -> Vec<Part> {
         .map(|part| match part {
             ours::Content::Text(text) => Part::Text { text: text.to_string() },
             ours::Content::Image(image) => {
-                Part::Image { media_type: image.media_type.clone(), data: image.data.to_string() }
+                Part::Image { mime_type: image.mime_type.clone(), data: image.data.to_string() }
             }
             ours::Content::Resource { uri, text } => {
                 Part::Resource { uri: uri.clone(), text: text.to_string() }
+            }
+            ours::Content::ResourceLink(link) => {
+                let ours::ResourceLink { uri, name, title, description, mime_type, size } = link.clone();
+                Part::ResourceLink { uri, name, title, description, mime_type, size }
             }
             ours::Content::ContextFile { path, text } => {
                 Part::ContextFile { path: path.clone(), text: text.to_string() }
@@ -265,7 +301,22 @@ pub fn body_parts(body: &Body) -> Vec<Part> {
     }
 }
 
-/// Converts a message of a session.
+/// Converts a message of a session that belongs to this round.
+pub fn message_in(message: &ours::Message, round: Option<&RoundId>) -> Message {
+    Message { round_id: round.map(|round| round.as_str().to_owned()), ..self::message(message) }
+}
+
+/// Converts the newest messages of a transcript, each with its round if the answer that opened it is among them.
+pub fn messages(transcript: &Transcript, newest: &[Arc<ours::Message>]) -> Vec<Message> {
+    let first = newest.first().map(|message| message.ord);
+    let messages = newest.iter().map(|message| {
+        let round = transcript.round_of(message.ord).filter(|round| first <= Some(round.assistant));
+        message_in(message, round.map(|round| &round.id))
+    });
+    messages.collect()
+}
+
+/// Converts a message of a session, whose round is not known.
 pub fn message(message: &ours::Message) -> Message {
     let (role, kind) = match &message.body {
         Body::User(_) => (Role::User, None),
@@ -283,6 +334,7 @@ pub fn message(message: &ours::Message) -> Message {
         ord: message.ord.0,
         rev: message.rev,
         turn_id: message.turn.as_str().to_owned(),
+        round_id: None,
         role,
         parts: body_parts(&message.body),
         kind,

@@ -58,7 +58,7 @@ pub fn fit(mut messages: Vec<PromptMessage>, model: &ModelFacts) -> Vec<PromptMe
 
 fn name_picture(part: &mut Part) {
     match part {
-        Part::Image { media_type, .. } => *part = Part::Text { text: format!("[picture, {media_type}]") },
+        Part::Image { mime_type, .. } => *part = Part::Text { text: format!("[picture, {mime_type}]") },
         Part::ToolResult { content, .. } => content.0.iter_mut().for_each(name_picture),
         _ => {}
     }
@@ -68,6 +68,9 @@ fn item_parts(item: &Item) -> Vec<Part> {
     let said = item.parts.iter().flat_map(|part| match part {
         // Text fits every wire, and the framing is ours.
         ItemPart::Content(Content::Attachment(attachment)) => vec![Part::Text { text: attachment.framed() }],
+        ItemPart::Content(Content::ResourceLink(link)) => {
+            vec![Part::Text { text: link.framed().to_string() }]
+        }
         ItemPart::Content(content) => content_parts(std::slice::from_ref(content)),
         ItemPart::Reasoning { text, signature, block } => vec![Part::Reasoning {
             text: text.to_string(),

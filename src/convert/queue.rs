@@ -87,14 +87,16 @@ pub fn scope_patch(params: &ScopePutParams) -> ours::ScopePatch {
     }
 }
 
-/// Converts a permanent approval.
+/// Converts a permanent approval or rejection.
 pub fn approved(always: &Always) -> Approved {
-    Approved { tool: always.tool.clone(), pattern: always.pattern.clone() }
+    let rejected = always.rejected.then_some(true);
+    Approved { tool: always.tool.clone(), pattern: always.pattern.clone(), rejected }
 }
 
-/// Reads a permanent approval.
+/// Reads a permanent approval or rejection.
 pub fn always(approved: &Approved) -> Always {
-    Always { tool: approved.tool.clone(), pattern: approved.pattern.clone() }
+    let rejected = approved.rejected.unwrap_or(false);
+    Always { tool: approved.tool.clone(), pattern: approved.pattern.clone(), rejected }
 }
 
 /// Reads a tool's rules.

@@ -5,7 +5,8 @@ use engine::compact::metadata::SummaryEntry;
 use engine::delta::{Delta, Draft};
 use engine::id::{SessionId, Time};
 use engine::message::{
-    AssistantPart, Beside, Body, Content, Effect, Image, NewMessage, ToolCall, ToolResult, Usage,
+    AssistantPart, Beside, Body, Content, Effect, Image, NewMessage, ResourceLink, ToolCall, ToolResult,
+    Usage,
 };
 use engine::prompt::item::{Approval, Tool, ToolKind};
 use engine::prompt::request::{Request, StopReason};
@@ -30,8 +31,12 @@ mod delta;
 fn content() -> impl Strategy<Value = Content> {
     prop_oneof![
         any::<String>().prop_map(|text| Content::Text(text.into())),
-        any::<(String, String)>().prop_map(|(a, b)| Content::Image(Image { media_type: a, data: b.into() })),
+        any::<(String, String)>().prop_map(|(a, b)| Content::Image(Image { mime_type: a, data: b.into() })),
         any::<(String, String)>().prop_map(|(uri, b)| Content::Resource { uri, text: b.into() }),
+        any::<(String, String, Option<String>, Option<u64>)>().prop_map(|(uri, name, text, size)| {
+            let (title, description, mime_type) = (text.clone(), text.clone(), text);
+            Content::ResourceLink(ResourceLink { uri, name, title, description, mime_type, size })
+        }),
         any::<(String, String)>().prop_map(|(path, b)| Content::ContextFile { path, text: b.into() }),
     ]
 }
@@ -94,8 +99,9 @@ fn new_message() -> impl Strategy<Value = NewMessage> {
 }
 
 fn tool() -> impl Strategy<Value = Tool> {
-    let kinds = [ToolKind::Read, ToolKind::Write, ToolKind::Run, ToolKind::Search];
-    let more = [ToolKind::Todo, ToolKind::Ask, ToolKind::Other];
+    let kinds = [ToolKind::Read, ToolKind::Edit, ToolKind::Delete, ToolKind::Move, ToolKind::Execute];
+    let more =
+        [ToolKind::Search, ToolKind::Think, ToolKind::Fetch, ToolKind::Todo, ToolKind::Ask, ToolKind::Other];
     let kind = prop::option::of(prop::sample::select([kinds.as_slice(), more.as_slice()].concat()));
     let approval = prop::sample::select(vec![Approval::Allow, Approval::Ask, Approval::Deny]);
     (".{1,9}", any::<(String, Option<String>)>(), kind, approval).prop_map(
@@ -268,21 +274,21 @@ fn misplaced_part_is_named() {
     let complaint = |turn: Value| history(json!([{}, turn])).unwrap_err().to_string();
     assert_eq!(
         complaint(json!({"request": [{"type": "reasoning", "text": ""}]})),
-        "history[1].request[0]: a part of kind `reasoning` is not allowed in the content of a user or a tool"
+        "history[1].request[0].type: a part of kind \"reasoning\" is not allowed in the content of a user or a tool"
     );
     assert_eq!(
         complaint(
-            json!({"rounds": [{"assistant": {"parts": [{"type": "image", "mediaType": "", "data": ""}]}}]})
+            json!({"rounds": [{"assistant": {"parts": [{"type": "image", "mimeType": "", "data": ""}]}}]})
         ),
-        "history[1].rounds[0].assistant.parts[0]: a part of kind `image` is not allowed in an assistant message"
+        "history[1].rounds[0].assistant.parts[0].type: a part of kind \"image\" is not allowed in an assistant message"
     );
     assert_eq!(
         complaint(json!({"messages": [{"role": "tool", "parts": "words"}]})),
-        "history[1].messages[0].parts[0]: a part of kind `text` is not allowed in a tool message, which holds toolResult parts"
+        "history[1].messages[0].parts[0].type: a part of kind \"text\" is not allowed in a tool message, which holds toolResult parts"
     );
     let error = history(json!([{"request": [{"type": "reasoning", "text": ""}]}])).unwrap_err();
     let ErrorData::InvalidParams { field, .. } = ProtocolError::from(error).data else { panic!("its kind") };
-    assert_eq!(field, "history[0].request[0]");
+    assert_eq!(field, "history[0].request[0].type");
 }
 
 #[test]
@@ -295,14 +301,23 @@ fn parts_of_unknown_kinds_are_left_out_and_reported() {
     let read = reading.field("history", |reading| convert::history(reading, &turns)).unwrap();
     assert_eq!(read[0].messages, [NewMessage::user("a")]);
     let said: Vec<&str> = reading.ignored.iter().map(|one| one.message.as_str()).collect();
-    let left = "was left out";
+    let left = "the part was left out";
     assert_eq!(
         said,
         [
-            format!("history[0].request[0]: a part of kind `hologram` {left}"),
-            format!("history[0].request[2]: a part of kind `raw` {left}")
+            format!("history[0].request[0].type: unknown part kind \"hologram\"; {left}"),
+            format!("history[0].request[2].type: a part of kind \"raw\" says nothing here; {left}")
         ]
     );
+}
+
+#[test]
+fn request_of_unknown_kinds_alone_names_the_first() {
+    let content: wire::message::Content =
+        serde_json::from_value(json!([{"type": "hologram"}, {"type": "scent"}])).unwrap();
+    let error = Reading::new().request(&content, None).unwrap_err();
+    assert_eq!(error.to_string(), "content[0].type: unknown part kind \"hologram\"");
+    assert_eq!(Reading::new().request(&wire::message::Content(Vec::new()), None), Ok(Vec::new()));
 }
 
 #[test]

@@ -53,13 +53,16 @@ fn part(part: &ItemPart) -> Value {
     match part {
         ItemPart::Content(Content::Text(text)) => json!({ "type": "text", "text": text }),
         ItemPart::Content(Content::Image(image)) => {
-            json!({ "type": "image", "mediaType": image.media_type, "data": image.data })
+            json!({ "type": "image", "mimeType": image.mime_type, "data": image.data })
         }
         ItemPart::Content(Content::Resource { uri, text }) => {
             json!({ "type": "resource", "uri": uri, "text": text })
         }
         ItemPart::Content(Content::ContextFile { path, text }) => {
             json!({ "type": "contextFile", "path": path, "text": text })
+        }
+        ItemPart::Content(Content::ResourceLink(link)) => {
+            json!({ "type": "resourceLink", "uri": link.uri, "name": link.name })
         }
         ItemPart::Content(Content::Attachment(attachment)) => {
             json!({ "type": "attachment", "name": attachment.name, "text": attachment.framed() })

@@ -1,6 +1,7 @@
 //! Normalizes the client's spelling of a folder, once, at the edge: one folder is one store, whether it was
 //! named by a URL or by a path. The disk is not read; a link keeps its own name.
 
+use crate::convert::path_of_url;
 use protocol::error::ProtocolError;
 
 /// A folder as sessions are stored under it: the path of a `file:` URL, or the given text, without a slash at
@@ -43,42 +44,6 @@ fn spelled_on(named: &str, is_windows: bool) -> String {
 /// `true` if the path begins with a drive letter.
 fn has_drive(path: &str) -> bool {
     matches!(path.as_bytes(), [letter, b':'] | [letter, b':', b'/', ..] if letter.is_ascii_alphabetic())
-}
-
-/// The path of a `file:` URL; `None` for other texts, and if it is not UTF-8.
-fn path_of_url(named: &str) -> Option<String> {
-    let (scheme, rest) = named.split_once("://")?;
-    if !scheme.eq_ignore_ascii_case("file") {
-        return None;
-    }
-    let (host, path) = rest.split_at(rest.find('/')?);
-    let path = decoded(path)?;
-    Some(if host.is_empty() || host.eq_ignore_ascii_case("localhost") {
-        path
-    } else {
-        format!("//{host}{path}")
-    })
-}
-
-/// Decodes percent escapes; `None` if the result is not UTF-8. A percent sign before anything but two hex
-/// digits is kept.
-fn decoded(text: &str) -> Option<String> {
-    let mut bytes = Vec::with_capacity(text.len());
-    let mut rest = text.as_bytes();
-    while let [first, behind @ ..] = rest {
-        let digit = |byte: &u8| char::from(*byte).to_digit(16).and_then(|digit| u8::try_from(digit).ok());
-        match (first, behind) {
-            (b'%', [high, low, after @ ..]) if digit(high).is_some() && digit(low).is_some() => {
-                bytes.push(digit(high)? * 16 + digit(low)?);
-                rest = after;
-            }
-            _ => {
-                bytes.push(*first);
-                rest = behind;
-            }
-        }
-    }
-    String::from_utf8(bytes).ok()
 }
 
 #[cfg(test)]

@@ -9,6 +9,7 @@ pub(super) mod listed;
 pub(super) mod notice;
 pub(super) mod refused;
 pub(super) mod review;
+mod turn;
 
 use protocol::error::{ErrorData, ProtocolError};
 use serde::Serialize;

@@ -308,7 +308,7 @@ fn answers_for_the_person(editor: &mut Client, recording: &Path) {
             editor.respond(&frame["id"], result);
         } else if frame["params"]["type"] == "pauseRequired" {
             let decide =
-                |reason: &Value| json!({ "toolCallId": reason["toolCallId"], "decision": "approve" });
+                |reason: &Value| json!({ "toolCallId": reason["toolCallId"], "decision": "allowOnce" });
             let reasons = frame["params"]["reasons"].as_array().expect("reasons");
             let decisions: Vec<Value> = reasons.iter().map(decide).collect();
             let params = json!({ "sessionId": "editor", "decisions": decisions });

@@ -67,7 +67,7 @@ fn derived_data_is_repaired() {
     for (sql, says) in [
         ("INSERT INTO blobs VALUES ('h', 3, x'616263')", "1 unreferenced contents of 3 bytes"),
         (
-            "INSERT INTO chat_turns VALUES ('gone', 0, 't', 'completed', NULL, '[]')",
+            "INSERT INTO chat_turns VALUES ('gone', 0, 't', 'completed', NULL, '[]', '{}')",
             "1 rows of chat_turns refer to missing rows",
         ),
         ("UPDATE chat_activity SET messages = 7 WHERE session = 's'", "session s: its count"),

@@ -88,7 +88,7 @@ fn every_example_of_the_handbook_can_be_read() {
             }
         }
     }
-    assert_eq!(seen, 25);
+    assert_eq!(seen, 26);
     let body = r#"{"jsonrpc":"2.0","method":"initialized","params":{}}"#;
     let frame = format!("Content-Length: {}\\r\\n\n\\r\\n\n{body}\n", body.len());
     assert!(pages().values().any(|page| page.contains(&frame)));

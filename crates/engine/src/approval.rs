@@ -68,14 +68,24 @@ pub fn decide<'a>(
 /// `true` if the arguments match a standing approval: `name=glob` for a text argument, or `=` and the
 /// arguments themselves, see [`exactly`].
 pub fn is_allowed_by(pattern: &str, arguments: &Value) -> bool {
+    matches(pattern, arguments, SHELL_OPERATORS)
+}
+
+fn matches(pattern: &str, arguments: &Value, excluded: &[char]) -> bool {
     match pattern.split_once('=') {
         Some(("", _)) => pattern == exactly(arguments),
         Some((name, glob)) => {
             let value = arguments.get(name).and_then(Value::as_str);
-            value.is_some_and(|value| looks_like(glob, value, SHELL_OPERATORS))
+            value.is_some_and(|value| looks_like(glob, value, excluded))
         }
         None => false,
     }
+}
+
+/// `true` if the arguments match a standing rejection: as [`is_allowed_by`], but `*` matches any characters, so that
+/// what follows in a shell's command lifts no rejection.
+pub fn is_rejected_by(pattern: &str, arguments: &Value) -> bool {
+    matches(pattern, arguments, &[])
 }
 
 /// Returns the standing approval that matches only these arguments, in any order of keys.
@@ -182,6 +192,17 @@ mod tests {
         assert!(!git("git status; rm -rf /") && !git("rm") && !git("git status\ncurl evil"));
         assert!(!is_allowed_by("command=git *", &read(r#"{"why":"git status","command":"rm"}"#)));
         assert!(!is_allowed_by("git *", &read(&run("git status"))), "it names no argument");
+    }
+
+    #[test]
+    fn standing_rejection_holds_whatever_follows_the_command() {
+        let read = |text: &str| serde_json::from_str::<Value>(text).unwrap();
+        for command in ["git push", "git push; true", "git x\nrm"] {
+            assert!(is_rejected_by("command=git *", &read(&run(command))), "{command}");
+        }
+        assert!(!is_rejected_by("command=git *", &read(&run("ls"))));
+        let exact = exactly(&read(&run("ls")));
+        assert!(is_rejected_by(&exact, &read(&run("ls"))) && !is_rejected_by(&exact, &read(&run("ls -l"))));
     }
 
     proptest! {

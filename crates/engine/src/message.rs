@@ -9,12 +9,14 @@ pub mod cut;
 mod derived;
 pub(crate) mod edits;
 mod kind;
+mod link;
 mod opaque;
 pub(crate) mod pieces;
 pub mod repeats;
 mod said;
 pub mod source;
 pub mod unreadable;
+mod usage;
 
 use super::id::{MessageId, Ordinal, TurnId};
 use super::text::sha256_hex;
@@ -29,10 +31,12 @@ pub use kind::{
     BUDGET_EXIT, COMPACTION_DROPPED, COMPACTION_LASTS, NOT_KEPT, PROCESS_COMPLETED, QUESTION, REMOVED,
     REPAIRED_CALL, REVIEW_UNUSABLE, ROUND_LIMIT, SYSTEM_IN_HISTORY, UNREADABLE, WRAP_UP,
 };
+pub use link::ResourceLink;
 pub use opaque::Thought;
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 use std::sync::Arc;
+pub use usage::Usage;
 
 /// Precedes the user's words about a refused call where a prompt shows them without the call.
 const USER_SAID: &str = "the user said: ";
@@ -164,6 +168,8 @@ pub enum Content {
         /// The content.
         text: Text,
     },
+    /// A reference to a resource, without its content.
+    ResourceLink(ResourceLink),
     /// Context captured when the message was created. Only in user messages.
     Attachment(Attachment),
 }
@@ -172,8 +178,9 @@ pub enum Content {
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct Image {
-    /// The MIME type, such as `image/png`.
-    pub media_type: String,
+    /// The MIME type, such as `image/png`. Stores of older builds call it `mediaType`.
+    #[serde(alias = "mediaType")]
+    pub mime_type: String,
     /// Base64 data, or a URL.
     pub data: Text,
 }
@@ -219,28 +226,6 @@ pub struct Beside {
     pub thought: Option<Thought>,
 }
 
-/// Token usage of a model request, as its provider reported it.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "camelCase")]
-#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
-pub struct Usage {
-    /// Input tokens, those read from a cache included.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub input_tokens: Option<u32>,
-    /// Output tokens, thinking included.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub output_tokens: Option<u32>,
-    /// Input tokens read from a cache.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub cached_input_tokens: Option<u32>,
-    /// Input tokens written to a cache for later requests.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub cache_write_input_tokens: Option<u32>,
-    /// Output tokens spent on thinking.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub reasoning_tokens: Option<u32>,
-}
-
 impl Message {
     /// Returns the subjects of the tool calls, in order.
     pub fn about(&self) -> &[About] {
@@ -277,13 +262,13 @@ impl Message {
 }
 
 impl Content {
-    /// Returns the text; `None` for an image, and for an attachment, which is context and not part of the request.
+    /// Returns the text; `None` for an image, a link, and an attachment, which is context and not part of the request.
     pub fn text(&self) -> Option<&Text> {
         match self {
             Content::Text(text) | Content::Resource { text, .. } | Content::ContextFile { text, .. } => {
                 Some(text)
             }
-            Content::Image(_) | Content::Attachment(_) => None,
+            Content::Image(_) | Content::ResourceLink(_) | Content::Attachment(_) => None,
         }
     }
 
@@ -295,6 +280,7 @@ impl Content {
                 counter.count(name) + counter.count(text) + PER_MESSAGE
             }
             Content::Image(_) => PER_IMAGE,
+            Content::ResourceLink(link) => counter.count(&link.framed()),
             Content::Attachment(attachment) => counter.count(&attachment.framed()),
         }
     }
@@ -341,19 +327,6 @@ impl Beside {
         if let Some(later) = later {
             self.usage.get_or_insert_default().merge(later);
         }
-    }
-}
-
-impl Usage {
-    /// Merges a later report. Some providers repeat their counters, some count up, and some restart within an answer:
-    /// each counter keeps its maximum.
-    pub fn merge(&mut self, later: Usage) {
-        // `None` is less than any number.
-        self.input_tokens = self.input_tokens.max(later.input_tokens);
-        self.output_tokens = self.output_tokens.max(later.output_tokens);
-        self.cached_input_tokens = self.cached_input_tokens.max(later.cached_input_tokens);
-        self.cache_write_input_tokens = self.cache_write_input_tokens.max(later.cache_write_input_tokens);
-        self.reasoning_tokens = self.reasoning_tokens.max(later.reasoning_tokens);
     }
 }
 
@@ -440,8 +413,8 @@ impl Body {
         self.texts().iter().map(|text| text.len()).sum::<usize>() + opaque
     }
 
-    /// Returns the SHA-256 of role, texts, called tools and the provider's own blocks; images, attachments and ids do
-    /// not count. Equal in every process.
+    /// Returns the SHA-256 of role, texts, called tools and the provider's own blocks; images, links, attachments and
+    /// ids do not count. Equal in every process.
     pub fn hash(&self) -> String {
         let mut bytes: Vec<u8> = Vec::new();
         let mut field = |text: &str| {
@@ -530,6 +503,15 @@ mod tests {
         let cited = Body::Assistant { parts: vec![text("a"), text("b")], calls: Vec::new(), beside };
         assert_eq!(cited.hash(), plain.hash());
         assert_eq!(cited.tokens(&QuarterOfChars), plain.tokens(&QuarterOfChars));
+    }
+
+    #[test]
+    fn picture_of_an_older_store_is_read() {
+        let image =
+            |key: &str| serde_json::from_str(&format!(r#"{{"{key}":"image/png","data":"AA"}}"#)).unwrap();
+        let read: [Image; 2] = ["mediaType", "mimeType"].map(image);
+        assert_eq!(read[0], Image { mime_type: "image/png".into(), data: "AA".into() });
+        assert_eq!(read[0], read[1]);
     }
 
     #[test]

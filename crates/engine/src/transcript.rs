@@ -151,6 +151,12 @@ impl Transcript {
         self.rounds.get(from..to).unwrap_or_default()
     }
 
+    /// Returns the round of this answer or result; `None` for any other message, and for a result of no open call.
+    pub fn round_of(&self, ord: Ordinal) -> Option<&Round> {
+        let at = self.rounds.partition_point(|round| round.assistant <= ord).checked_sub(1)?;
+        self.rounds.get(at).filter(|round| round.assistant == ord || round.results.contains(&Some(ord)))
+    }
+
     /// Returns the position of the last message of the turn at this index.
     pub fn last_of_turn(&self, turn: usize) -> Option<Ordinal> {
         match self.turns.get(turn + 1) {

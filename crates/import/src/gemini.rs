@@ -233,8 +233,8 @@ impl GeminiReader {
             let taken: Vec<&str> = parts.results.iter().map(|result| result.call.as_str()).collect();
             parts.results.push(self.response(response, &taken));
         } else if let Some(data) = object(part, "inlineData") {
-            let (media_type, data) = (needed(data, "mimeType")?.into(), needed(data, "data")?.into());
-            parts.content.push(Content::Image(Image { media_type, data }));
+            let (mime_type, data) = (needed(data, "mimeType")?.into(), needed(data, "data")?.into());
+            parts.content.push(Content::Image(Image { mime_type, data }));
         } else if let Some(file) = object(part, "fileData") {
             parts.content.push(super::parts::image_at(needed(file, "fileUri")?));
         } else if part.get("thought") == Some(&Value::Bool(true)) {

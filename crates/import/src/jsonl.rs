@@ -14,11 +14,15 @@ use serde_json::{Value, json};
 /// The written version, and the only one that can be read.
 const VERSION: u64 = 1;
 
-const KINDS: [(ToolKind, &str); 7] = [
+const KINDS: [(ToolKind, &str); 11] = [
     (ToolKind::Read, "read"),
-    (ToolKind::Write, "write"),
-    (ToolKind::Run, "run"),
+    (ToolKind::Edit, "edit"),
+    (ToolKind::Delete, "delete"),
+    (ToolKind::Move, "move"),
     (ToolKind::Search, "search"),
+    (ToolKind::Execute, "execute"),
+    (ToolKind::Think, "think"),
+    (ToolKind::Fetch, "fetch"),
     (ToolKind::Todo, "todo"),
     (ToolKind::Ask, "ask"),
     (ToolKind::Other, "other"),
@@ -76,7 +80,13 @@ fn session(import: &mut Import, record: &Object) {
 }
 
 fn tool(of: &Object) -> Option<Tool> {
-    let kind = text(of, "kind").and_then(|name| KINDS.into_iter().find(|(_, known)| *known == name));
+    let kind = text(of, "kind").map(|name| match name {
+        // Files of older builds.
+        "write" => "edit",
+        "run" => "execute",
+        name => name,
+    });
+    let kind = kind.and_then(|name| KINDS.into_iter().find(|(_, known)| *known == name));
     Some(Tool {
         rules: Vec::new(),
         name: owned(of, "name")?,
@@ -230,9 +240,16 @@ fn content_part(part: &Content) -> Value {
     match part {
         Content::Text(text) => json!({"type": "text", "text": &**text}),
         Content::Image(image) => {
-            json!({"type": "image", "mediaType": image.media_type, "data": &*image.data})
+            json!({"type": "image", "mimeType": image.mime_type, "data": &*image.data})
         }
         Content::Resource { uri, text } => json!({"type": "resource", "uri": uri, "text": &**text}),
+        Content::ResourceLink(link) => {
+            let mut part = json!({"type": "resourceLink"});
+            if let Ok(Value::Object(fields)) = serde_json::to_value(link) {
+                fields.into_iter().for_each(|(key, value)| set(&mut part, &key, Some(value)));
+            }
+            part
+        }
         Content::ContextFile { path, text } => json!({"type": "contextFile", "path": path, "text": &**text}),
         Content::Attachment(Attachment { name, text }) => {
             json!({"type": "attachment", "name": name, "text": &**text})
@@ -269,7 +286,7 @@ fn result_part(result: &ToolResult) -> Value {
 mod tests {
     use super::*;
     use crate::import;
-    use engine::message::{Image, ToolCall};
+    use engine::message::{Image, ResourceLink, ToolCall};
     use proptest::prelude::*;
     use serde_json::Map;
     use std::sync::Arc;
@@ -280,6 +297,15 @@ mod tests {
         let error = import(source, None).unwrap_err();
         assert_eq!(error, ImportError::UnknownVersion { found: "7".into(), known: "1".into() });
         assert!(error.to_string().contains("version 7"));
+    }
+
+    #[test]
+    fn tool_kinds_of_older_files_are_read() {
+        let tools = r#"[{"name":"a","kind":"write"},{"name":"b","kind":"run"},{"name":"c","kind":"edit"}]"#;
+        let source = format!(r#"{{"type":"session","format":"threadhold","version":1,"tools":{tools}}}"#);
+        let read = import(source.as_bytes(), None).unwrap();
+        let kinds: Vec<_> = read.tools.iter().map(|tool| tool.kind).collect();
+        assert_eq!(kinds, [Some(ToolKind::Edit), Some(ToolKind::Execute), Some(ToolKind::Edit)]);
     }
 
     #[test]
@@ -302,8 +328,18 @@ mod tests {
         prop_oneof![
             any::<String>().prop_map(|text| Content::Text(text.into())),
             any::<(String, String)>()
-                .prop_map(|(a, b)| Content::Image(Image { media_type: a, data: b.into() })),
+                .prop_map(|(a, b)| Content::Image(Image { mime_type: a, data: b.into() })),
             any::<(String, String)>().prop_map(|(uri, b)| Content::Resource { uri, text: b.into() }),
+            any::<(String, String, Option<String>, Option<u32>)>().prop_map(|(uri, name, title, size)| {
+                Content::ResourceLink(ResourceLink {
+                    uri,
+                    name,
+                    mime_type: title.clone(),
+                    title,
+                    size: size.map(u64::from),
+                    description: None,
+                })
+            }),
             any::<(String, String)>().prop_map(|(path, b)| Content::ContextFile { path, text: b.into() }),
             any::<(String, String)>().prop_map(|(a, b)| Content::Attachment(Attachment::new(&a, &b))),
         ]

@@ -63,11 +63,12 @@ fn heading(who: &str, message: &Message, out: &mut String) {
 fn content(part: &Content, out: &mut String) {
     match part {
         Content::Text(text) => paragraph(text, out),
-        Content::Image(image) => paragraph(&format!("[picture, {}]", image.media_type), out),
+        Content::Image(image) => paragraph(&format!("[picture, {}]", image.mime_type), out),
         Content::Resource { uri: name, text } | Content::ContextFile { path: name, text } => {
             paragraph(&format!("`{}`", one_line(name)), out);
             fenced("", text, out);
         }
+        Content::ResourceLink(link) => paragraph(&link.framed(), out),
         Content::Attachment(attachment) => {
             paragraph(&format!("*{}*", one_line(&attachment.name)), out);
             fenced("", &attachment.text, out);

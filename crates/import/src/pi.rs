@@ -178,7 +178,7 @@ mod tests {
         let ran = Attachment::new("command", "Ran `ls`\n```\na\n```\n\nCommand exited with code 2");
         assert_eq!(body(0).body, Body::User(vec![Content::Attachment(ran)]));
         assert!(!body(0).visible_to_model);
-        let picture = Image { media_type: "image/png".into(), data: "AA".into() };
+        let picture = Image { mime_type: "image/png".into(), data: "AA".into() };
         assert_eq!(body(1).body, Body::User(vec![Content::Image(picture)]));
         assert!(matches!(body(2).body, Body::Tool(ToolResult { exit_code: Some(2), .. })));
         assert_eq!(import.skipped.len(), 1);

@@ -158,8 +158,8 @@ fn result_part(part: &Value) -> Option<Content> {
         return Some(Content::Text(text.as_str().into()));
     }
     let of = part.as_object()?;
-    if let Some((media_type, data)) = text(of, "mimeType").zip(text(of, "data")) {
-        return Some(Content::Image(Image { media_type: media_type.into(), data: data.into() }));
+    if let Some((mime_type, data)) = text(of, "mimeType").zip(text(of, "data")) {
+        return Some(Content::Image(Image { mime_type: mime_type.into(), data: data.into() }));
     }
     match of.get("value").or(of.get("text"))? {
         Value::String(text) => Some(Content::Text(text.as_str().into())),

@@ -101,12 +101,40 @@ impl Checker<'_> {
                 }
             }
             if !fits {
+                if meant.is_none()
+                    && let Some((tag, reason)) = self.wrong_tag(list, value)
+                {
+                    step(path, tag);
+                    return Some(reason);
+                }
                 let Some((place, reason)) = meant else { return Some(self.none_of(list, value)) };
                 *path = place;
                 return Some(reason);
             }
         }
         None
+    }
+
+    /// Returns the tag that the alternatives are told apart by and its fault, if the value is an object.
+    fn wrong_tag<'a>(&'a self, list: &'a [Value], value: &Value) -> Option<(&'a str, String)> {
+        let object = value.as_object()?;
+        let tags = list.iter().filter_map(|schema| {
+            let fields = self.resolve(schema).get("properties")?.as_object()?;
+            fields.iter().find(|(_, field)| field.get("const").is_some()).map(|(name, _)| name.as_str())
+        });
+        let tags: Vec<&str> = tags.collect();
+        let (first, rest) = tags.split_first()?;
+        if rest.is_empty() || rest.iter().any(|tag| tag != first) {
+            return None;
+        }
+        Some((
+            first,
+            match object.get(*first) {
+                None => "is missing".to_owned(),
+                Some(Value::String(kind)) => format!("unknown kind {kind:?}"),
+                Some(other) => format!("must be a string, not {}", kind_of(other)),
+            },
+        ))
     }
 
     /// Returns `true` if the value's type and constants match this alternative.

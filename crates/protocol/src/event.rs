@@ -3,7 +3,7 @@
 use crate::context::Pin;
 use crate::context::compaction::{CompactionMode, CompactionTrigger, CompactionView};
 use crate::error::ErrorData;
-use crate::message::Message;
+use crate::message::{Message, Usage};
 use crate::model::{DeltaOp, StopReason};
 use crate::prompt::section::SectionTokens;
 use crate::session::agent::{Agent, AskingAgent};
@@ -15,7 +15,7 @@ use crate::session::state::{SessionSummary, State};
 use crate::session::transfer::TrajectorySummary;
 use crate::settings::Settings;
 use crate::tool::PauseReason;
-use crate::turn::TurnStatus;
+use crate::turn::{TurnOutcome, TurnStatus};
 use crate::unknown::unknown;
 pub use engine::words::{BreakCause as PrefixBreak, Phase as CompactionPhase};
 use schemars::JsonSchema;
@@ -39,6 +39,8 @@ pub struct SessionEvent {
 /// The known types of [`Event`].
 pub const EVENTS: &[&str] = &[
     "snapshot",
+    "turnStarted",
+    "turnCompleted",
     "streamStarted",
     "streamDelta",
     "streamFinished",
@@ -69,6 +71,35 @@ pub enum Event {
     Snapshot {
         /// The session.
         snapshot: Box<Snapshot>,
+    },
+    /// A turn began, and its first message follows. Of a known turn: it runs again.
+    TurnStarted {
+        /// Id of the turn.
+        turn_id: String,
+        /// Client's id of the request.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        external_id: Option<String>,
+    },
+    /// A turn is over. A later one for the same turn replaces it.
+    TurnCompleted {
+        /// Id of the turn.
+        turn_id: String,
+        /// Outcome of the turn.
+        outcome: TurnOutcome,
+        /// `true` if the turn was open when its process ended or its session was opened again. Default: false.
+        #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+        interrupted: bool,
+        /// Tokens that the model used for the turn's answers, added up; absent if no answer reports them.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        usage: Option<Usage>,
+        /// Cost of the turn's answers as their provider reports it, in its currency; absent if it reports none.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        cost: Option<f64>,
+        /// Ids of the compactions made while the turn ran, oldest first.
+        compactions: Vec<String>,
+        /// Time from the begin of the turn to its end, in milliseconds; absent if it did not run here.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        duration_ms: Option<u64>,
     },
     /// An answer begins.
     StreamStarted {
@@ -180,6 +211,8 @@ pub enum Event {
     CompactionUpdated {
         /// Id of the compaction, the same from `started` on.
         compaction_id: String,
+        /// Status of the compaction. One that is `completed` stays so, even if its `phase` later is `undone` or `voided`.
+        status: CompactionUpdateStatus,
         /// Phase of the compaction.
         phase: CompactionPhase,
         /// Mode that is tried, or that succeeded.
@@ -243,6 +276,34 @@ pub enum Event {
 unknown! {
     /// An event of an unknown type, as received.
     UnknownEvent, "type", EVENTS
+}
+
+/// The status of a compaction: the statuses of the Agent Client Protocol's `compaction_update`.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub enum CompactionUpdateStatus {
+    /// The compaction goes on.
+    InProgress,
+    /// The compaction was made.
+    Completed,
+    /// Nothing was compacted: no summary was usable, or none makes the prompt fit.
+    Failed,
+    /// The compaction was stopped.
+    Cancelled,
+}
+
+impl From<CompactionPhase> for CompactionUpdateStatus {
+    fn from(phase: CompactionPhase) -> Self {
+        match phase {
+            CompactionPhase::Started
+            | CompactionPhase::Summarizing
+            | CompactionPhase::FellBack
+            | CompactionPhase::Reviewing => Self::InProgress,
+            CompactionPhase::Accepted | CompactionPhase::Voided | CompactionPhase::Undone => Self::Completed,
+            CompactionPhase::Refused | CompactionPhase::CannotFit => Self::Failed,
+            CompactionPhase::Cancelled => Self::Cancelled,
+        }
+    }
 }
 
 /// A retry of a model request.

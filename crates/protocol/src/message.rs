@@ -50,8 +50,18 @@ impl JsonSchema for Content {
 }
 
 /// The known kinds of [`Part`].
-pub const PARTS: &[&str] =
-    &["text", "image", "resource", "contextFile", "attachment", "reasoning", "toolCall", "toolResult", "raw"];
+pub const PARTS: &[&str] = &[
+    "text",
+    "image",
+    "resource",
+    "resourceLink",
+    "contextFile",
+    "attachment",
+    "reasoning",
+    "toolCall",
+    "toolResult",
+    "raw",
+];
 
 /// A part of a message. Ignore parts of an unknown kind.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
@@ -64,8 +74,8 @@ pub enum Part {
     },
     /// A picture.
     Image {
-        /// Media type, such as `image/png`.
-        media_type: String,
+        /// MIME type, such as `image/png`.
+        mime_type: String,
         /// Base64 data, or a URL.
         data: String,
     },
@@ -76,9 +86,28 @@ pub enum Part {
         /// Text of the resource.
         text: String,
     },
+    /// A reference to a resource, without its content. Prompts show it as a line of text.
+    ResourceLink {
+        /// URI of the resource.
+        uri: String,
+        /// Name of the resource.
+        name: String,
+        /// Title for people. Default: the name.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        title: Option<String>,
+        /// Content of the resource in a few words.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        description: Option<String>,
+        /// MIME type of the content.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        mime_type: Option<String>,
+        /// Size of the content, in bytes.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        size: Option<u64>,
+    },
     /// A file given with a message as context.
     ContextFile {
-        /// Path of the file, as the editor names it.
+        /// Path of the file, as the editor names it. A `file:` URI is accepted too and becomes its path.
         path: String,
         /// Text of the file.
         text: String,
@@ -179,7 +208,7 @@ impl JsonSchema for Arguments {
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct Effect {
-    /// Path of the file.
+    /// Path of the file. A `file:` URI is accepted too and becomes its path.
     pub path: String,
     /// SHA-256 of the content after the change, in lower-case hexadecimal.
     pub sha256: String,
@@ -200,6 +229,10 @@ pub struct Message {
     pub rev: u32,
     /// Id of the turn.
     pub turn_id: String,
+    /// Id of the round, of an answer and of the results of its calls. Absent in `session/messages`, and of a result whose
+    /// answer is before the first of the newest messages that a snapshot was limited to.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub round_id: Option<String>,
     /// Author of the message.
     pub role: Role,
     /// Content. A tool message holds exactly one `toolResult`.

@@ -320,7 +320,7 @@ methods! {
         "Reads which files a shell command reads, writes, deletes and moves, from its text alone.",
         CommandEffectsParams => CommandEffectsResult;
     ToolApprovals = "tool/approvals", ToSidecar, Extras,
-        "Revokes permanent approvals of a folder, and lists those that are left.",
+        "Revokes permanent approvals and rejections of a folder, and lists those that are left.",
         ToolApprovalsParams => ToolApprovalsResult;
     ToolResult = "tool/result", ToSidecar, Extras,
         "Delivers the result of a tool call that was answered with `pending`, or that a restart left open.",

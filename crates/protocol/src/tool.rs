@@ -112,8 +112,8 @@ pub struct Decision {
     /// User's words, which the model receives with a rejection.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub note: Option<String>,
-    /// Later calls that `approveAlways` covers, by one argument: its name, `=`, and a pattern as in a rule that allows,
-    /// such as `command=git *`.
+    /// Later calls that `allowAlways` or `rejectAlways` covers, by one argument: its name, `=`, and a pattern as in a
+    /// rule, such as `command=git *`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub pattern: Option<String>,
 }
@@ -123,12 +123,15 @@ pub struct Decision {
 #[serde(rename_all = "camelCase")]
 pub enum Verdict {
     /// Runs the call.
-    Approve,
+    AllowOnce,
     /// Runs the call, and from now on similar calls in this workspace without asking: those that match `pattern`;
-    /// without one all calls of the tool, or for a tool of kind `run` those with the same arguments.
-    ApproveAlways,
+    /// without one all calls of the tool, or for a tool of kind `execute` those with the same arguments.
+    AllowAlways,
     /// Does not run the call; the model is informed.
-    Reject,
+    RejectOnce,
+    /// Does not run the call, nor from now on similar calls in this workspace, without asking. Replaces an approval of
+    /// the same calls; `tool/approvals` revokes it.
+    RejectAlways,
 }
 
 /// Parameters of `tool/decide`.

@@ -32,7 +32,7 @@ impl Session {
         let brings_nothing = self.brings_no_attachment(&input);
         let mut tried = self.clone();
         let effects = tried.step(input, context);
-        let takes_in = |effect: &Effect| matches!(effect, Effect::Emit(event) if matches!(event.body, EventBody::MessageAdded(_)));
+        let takes_in = |effect: &Effect| matches!(effect, Effect::Emit(event) if matches!(event.body, EventBody::MessageAdded(..)));
         let is_sure = effects.iter().all(|effect| is_plain(effect, from));
         (is_sure && (brings_nothing || effects.iter().any(takes_in))).then_some((tried, effects))
     }
@@ -120,8 +120,9 @@ fn is_plain(effect: &Effect, from: Ordinal) -> bool {
         Effect::Write(Write::Head(_) | Write::Turn(_) | Write::Key { .. }) => true,
         Effect::Emit(event) => match &event.body {
             EventBody::RuntimeUpdated { ended, .. } => ended.is_none(),
-            EventBody::MessageAdded(_)
-            | EventBody::MessageUpdated(_)
+            EventBody::TurnStarted { .. }
+            | EventBody::MessageAdded(..)
+            | EventBody::MessageUpdated(..)
             | EventBody::StreamStarted { .. }
             | EventBody::ContextUpdated { .. }
             | EventBody::ThreadUpdated(_)

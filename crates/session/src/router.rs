@@ -19,13 +19,16 @@ use crate::title::titler::Titler;
 use crate::tools::approvals::Approvals;
 use crate::tools::round;
 use crate::turn::answer::Broken;
+use crate::turn::size;
 use crate::values::acceptance;
 use crate::values::decision::Decision;
-use crate::values::effect::Effect;
-use crate::values::event::EventBody;
-use crate::values::input::{Input, ModelCallId, Retry, Timer, ToolOutcome};
+use crate::values::effect::{self, Effect};
+use crate::values::event::{EventBody, TurnEnd};
+use crate::values::input::{Configure, Input, ModelCallId, NotWritten, ReplyTo, Retry, Timer, ToolOutcome};
 use crate::values::refusal::Refusal;
-use crate::values::stored::{Streamed, TurnStatus};
+use crate::values::rest::Rest;
+use crate::values::settings::Settings;
+use crate::values::stored::{Streamed, TitleFrom, TurnStatus};
 use crate::view::Standing;
 use engine::delta::Delta;
 use engine::id::CallId;
@@ -173,6 +176,7 @@ impl Step<'_> {
         if !matches!(self.own.state, State::Streaming(_)) {
             self.core.show_notices();
         }
+        self.rest_with_editor();
         self.next_in_queue();
         if self.only_waits() {
             // Another process may go on with the turn, should this one end.
@@ -374,22 +378,12 @@ impl Step<'_> {
     /// Refusal of a command that the state does not accept.
     fn invalid(&self) -> Refusal {
         let (state, driver) = (self.own.state.name(), self.core.head().driver);
-        let accepts = match self.only_waits() {
-            true => acceptance::accepts_in_wait(driver),
-            false => acceptance::accepts(state, driver),
+        let accepts = match &self.own.state {
+            State::Resting(Rest::EditorsTurn) => acceptance::accepts_in_editors_turn(),
+            _ if self.only_waits() => acceptance::accepts_in_wait(driver),
+            _ => acceptance::accepts(state, driver),
         };
         Refusal::InvalidState { state, accepts }
-    }
-
-    /// `true` if a turn of ours runs that could take in a message.
-    fn runs_turn(&self) -> bool {
-        match &self.own.state {
-            State::Resting(_) => false,
-            State::Compacting(_) | State::Reviewing(_) => {
-                self.own.state.job().is_some_and(|job| job.then == Then::Generate)
-            }
-            State::Streaming(_) | State::Paused(_) | State::Calling(_) => true,
-        }
     }
 
     fn permitted(&mut self, decisions: &[Decision]) {
@@ -403,6 +397,93 @@ impl Step<'_> {
             && let Some(begin) = idle::expired(&self.core)
         {
             self.compact(begin);
+        }
+    }
+
+    fn configure(&mut self, reply: ReplyTo, configure: Configure) {
+        if let Err(error) = configure.settings.budget() {
+            return self.core.reply(reply, Err(error.into()));
+        }
+        self.core.set_own_settings(configure.own);
+        if configure.title.is_some() {
+            self.core.set_title(configure.title, Some(TitleFrom::Client));
+        }
+        self.core.write_head();
+        self.take_settings(configure.settings);
+        self.core.reply(reply, Ok(effect::Answer::Configured));
+    }
+
+    /// Applies other settings, and emits the thread.
+    fn take_settings(&mut self, settings: Settings) {
+        let core = &mut self.core;
+        let old = core.replace_settings(settings);
+        if old.model != core.settings().model {
+            self.own.background.cancel(core);
+            size::forget_others(core);
+        }
+        if old.policy != core.settings().policy && core.restraint_mut().release() {
+            core.write_head_as_it_was_used();
+        }
+        let new = core.settings();
+        let text = |of: &Settings| (of.system.clone(), of.policy.order.clone());
+        if old.own_tools != new.own_tools || text(&old) != text(new) {
+            core.freeze();
+        }
+        if old.memory.core != core.settings().memory.core && core.is_stored() && core.read_memories() {
+            core.write_head_as_it_was_used();
+        }
+        core.emit_thread();
+    }
+
+    /// Handles a failed write: all that runs is stopped, as nobody could find its result. Changes are stored later.
+    fn not_written(&mut self, failed: NotWritten) {
+        let why = Refusal::NotStored { cause: failed.cause, why: failed.why };
+        let ran = self.runs_turn();
+        self.own.queue.hold();
+        // The request for a prepared summary may never have been sent.
+        self.own.background.cancel(&mut self.core);
+        // Stopping a render begins the next one that waits.
+        while !self.own.state.is_resting() {
+            self.stop_running();
+        }
+        if ran {
+            return self.fail(why);
+        }
+        self.own.state = State::Resting(Rest::Failed(why.to_string()));
+        if failed.ended_turn {
+            // Its end was emitted, and is taken back: its messages are kept.
+            self.core.set_turn(self.core.last_turn(), TurnStatus::Failed);
+        }
+        let (status, summaries) = (TurnStatus::Failed, Vec::new());
+        let error = TurnEnd { status, error: Some(why), ended_by: None, summaries };
+        self.core.emit_state(self.own.state.name(), failed.ended_turn.then_some(error));
+    }
+
+    /// Rests as a turn of the editor's loop begins or ends.
+    fn rest_with_editor(&mut self) {
+        let State::Resting(rest) = &self.own.state else { return };
+        let is_open = self.core.is_editors_turn_open();
+        if is_open != (*rest == Rest::EditorsTurn) {
+            let rest = if is_open { Rest::EditorsTurn } else { Rest::Idle };
+            self.stand_still(State::Resting(rest));
+        }
+    }
+
+    /// `true` if nothing of ours ran, or what ran was stopped.
+    fn is_idle(&self) -> bool {
+        matches!(self.own.state, State::Resting(Rest::Idle | Rest::EditorsTurn))
+    }
+
+    /// `true` if a turn runs, here or in the editor's loop.
+    fn runs_turn(&self) -> bool {
+        match &self.own.state {
+            State::Resting(rest) => *rest == Rest::EditorsTurn,
+            State::Compacting(_) | State::Reviewing(_) => self
+                .own
+                .state
+                .job()
+                .is_some_and(|job| job.then == Then::Generate || job.rest == Rest::EditorsTurn),
+            State::Streaming(_) | State::Paused(_) | State::Calling(_) => true,
         }
     }
 }

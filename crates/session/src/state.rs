@@ -58,15 +58,14 @@ impl State {
         match self {
             State::Streaming(_) => works(StateName::Error),
             State::Compacting(_) | State::Reviewing(_) => works(match self.job() {
-                Some(job) if job.then != Then::Generate => job.rest.name(),
+                Some(job) if job.then != Then::Generate => job.rest.lasting().found,
                 _ => StateName::Error,
             }),
             State::Calling(calling) if calling.state_name() == StateName::ExecutingTools => {
                 works(StateName::ExecutingTools)
             }
-            State::Resting(_) | State::Paused(_) | State::Calling(_) => {
-                Lasting { found: self.name(), works: false }
-            }
+            State::Resting(rest) => rest.lasting(),
+            State::Paused(_) | State::Calling(_) => Lasting { found: self.name(), works: false },
         }
     }
 

@@ -80,6 +80,8 @@ const SEEN: &[&str] = &[
     "Open done",
     "UserMessage Provider",
     // Events and compaction phases.
+    "TurnStarted",
+    "TurnCompleted",
     "StreamStarted",
     "StreamDelta",
     "StreamFinished",

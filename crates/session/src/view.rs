@@ -6,6 +6,7 @@ use crate::state::State;
 use crate::tools::approvals::Approvals;
 use crate::values::rest::Rest;
 use crate::values::snapshot::{Snapshot, TurnSnapshot};
+use crate::values::stored::TurnFigures;
 use engine::compact::metadata::round_summary;
 use engine::words::TurnStatus;
 
@@ -25,13 +26,7 @@ pub(crate) fn shown(conversation: &Conversation, standing: Standing<'_>, newest:
 fn snapshot(conversation: &Conversation, standing: Standing<'_>) -> Snapshot {
     let messages = conversation.transcript().messages().iter();
     // All messages of a turn may have been removed.
-    let is_there = |at: &usize| {
-        let first = conversation.transcript().turns().get(*at).map(|turn| turn.first);
-        let last = conversation.transcript().last_of_turn(*at);
-        let said = first.zip(last).map(|(first, last)| conversation.transcript().range(first, last));
-        said.is_some_and(|said| said.iter().any(|message| !message.is_removed()))
-    };
-    let turns = (0..conversation.transcript().turns().len()).filter(is_there);
+    let turns = (0..conversation.transcript().turns().len()).filter(|at| conversation.is_turn_shown(*at));
     Snapshot {
         messages: messages.filter(|message| !message.is_removed()).cloned().collect(),
         turns: turns.filter_map(|at| turn(conversation, at)).collect(),
@@ -68,6 +63,7 @@ fn turn(conversation: &Conversation, at: usize) -> Option<TurnSnapshot> {
         status: conversation.turns().get(at).map_or(TurnStatus::Completed, |row| row.status),
         rounds: rounds.collect(),
         summaries: conversation.summaries_of(at),
+        figures: conversation.turns().get(at).map_or(TurnFigures::default(), |row| row.figures),
     })
 }
 

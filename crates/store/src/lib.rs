@@ -222,19 +222,19 @@ pub trait Store: Send + fmt::Debug {
         if_revision: Option<u64>,
     ) -> Result<Scope, StoreError>;
 
-    /// Returns this workspace's standing approvals, ordered by name. Needs no lease.
+    /// Returns this workspace's standing approvals and rejections, ordered by name. Needs no lease.
     ///
     /// # Errors
     /// Errors of the file.
     fn approvals(&mut self, workspace: &str) -> Result<Vec<Always>, StoreError>;
 
-    /// Adds a standing approval; idempotent.
+    /// Adds a standing approval or rejection, in place of the opposite for the same calls; idempotent.
     ///
     /// # Errors
     /// Errors of the file.
     fn approve(&mut self, workspace: &str, always: &Always) -> Result<(), StoreError>;
 
-    /// Removes a standing approval, if it exists.
+    /// Removes a standing approval or rejection of these calls, if it exists.
     ///
     /// # Errors
     /// Errors of the file.

@@ -434,13 +434,14 @@ impl Store for ModelStore {
     }
 
     fn approve(&mut self, workspace: &str, always: &Always) -> Result<(), StoreError> {
+        self.revoke(workspace, always)?;
         self.state()?.approvals.entry(workspace.to_owned()).or_default().insert(always.clone());
         Ok(())
     }
 
     fn revoke(&mut self, workspace: &str, always: &Always) -> Result<(), StoreError> {
         if let Some(approvals) = self.state()?.approvals.get_mut(workspace) {
-            approvals.remove(always);
+            approvals.retain(|known| (&known.tool, &known.pattern) != (&always.tool, &always.pattern));
         }
         Ok(())
     }

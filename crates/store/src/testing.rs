@@ -22,8 +22,8 @@ use engine::delta::Delta;
 use engine::id::{CompactionId, Generation, ItemId, MessageId, Ordinal, RoundId, SessionId, Time, TurnId};
 use engine::message::cut::Cut;
 use engine::message::{
-    AssistantPart, Beside, Body, Content, Effect, Image, Message, NewMessage, Thought, ToolCall, ToolResult,
-    Usage, Verdict,
+    AssistantPart, Beside, Body, Content, Effect, Image, Message, NewMessage, ResourceLink, Thought,
+    ToolCall, ToolResult, Usage, Verdict,
 };
 use engine::tokens::QuarterOfChars;
 use engine::transcript::Transcript;
@@ -31,7 +31,7 @@ use serde_json::{Map, json};
 use session::input::StartTurn;
 use session::queue::{Accepted, QueueItem, Work};
 use session::stored::{
-    Driver, Head, Prefix, Revision, RevisionCause, Stored, Streamed, TurnRow, TurnStatus, Write,
+    Driver, Head, Prefix, Revision, RevisionCause, Stored, Streamed, TurnFigures, TurnRow, TurnStatus, Write,
 };
 use std::env;
 use std::fs;
@@ -223,6 +223,7 @@ pub fn step(id: &str, from: u32, messages: u32) -> Vec<Write> {
             status: TurnStatus::Completed,
             started: None,
             decided: Vec::new(),
+            figures: TurnFigures::default(),
         };
         writes.push(Write::Turn(row));
         writes.push(Write::Message { turn, message: Arc::new(message) });
@@ -363,9 +364,15 @@ pub fn bodies() -> Vec<Body> {
     for text in texts() {
         let content = vec![
             Content::Text(text.as_str().into()),
-            Content::Image(Image { media_type: "image/png".into(), data: text.as_str().into() }),
+            Content::Image(Image { mime_type: "image/png".into(), data: text.as_str().into() }),
             Content::Resource { uri: text.clone(), text: text.as_str().into() },
             Content::ContextFile { path: text.clone(), text: "t".into() },
+            Content::ResourceLink(ResourceLink {
+                uri: text.clone(),
+                name: "n".into(),
+                size: Some(1),
+                ..ResourceLink::default()
+            }),
         ];
         bodies.push(Body::User(content.clone()));
         let mut call = ToolCall::new("c", "tool", &text);
@@ -429,7 +436,8 @@ pub fn long_with(rounds: u32, head: session::stored::Head) -> Vec<Write> {
     let mut writes = vec![Write::Head(Box::new(head))];
     for (index, turn) in (0..).zip(transcript.turns()) {
         let (started, decided, status) = (None, Vec::new(), TurnStatus::Completed);
-        writes.push(Write::Turn(TurnRow { index, id: turn.id.clone(), status, started, decided }));
+        let (id, figures) = (turn.id.clone(), TurnFigures::default());
+        writes.push(Write::Turn(TurnRow { index, id, status, started, decided, figures }));
     }
     for message in transcript.messages() {
         let turn = transcript.turn_at(message.ord).unwrap() as u32;

@@ -29,10 +29,10 @@ use crate::testing::{
 };
 use engine::compact::record::Status;
 use engine::id::{Generation, Ordinal, SessionId, Time, TurnId};
-use engine::message::Body;
+use engine::message::{Body, Usage};
 use engine::prompt::item::{Approval, Tool};
 use engine::prompt::system::{CallerSection, OnOverflow, Place};
-use session::stored::{Driver, Origin, TitleFrom, TurnRow, TurnStatus, Write};
+use session::stored::{Driver, Origin, TitleFrom, TurnFigures, TurnRow, TurnStatus, Write};
 use std::sync::Arc;
 
 #[test]
@@ -88,6 +88,12 @@ fn whole_session_comes_back_in_a_new_process() {
                 status,
                 started: None,
                 decided: Vec::new(),
+                figures: TurnFigures {
+                    usage: Some(Usage { input_tokens: Some(9), ..Usage::default() }),
+                    cost: Some(0.25),
+                    interrupted: status == TurnStatus::Cancelled,
+                    ..TurnFigures::default()
+                },
             }));
         }
         let mut record = compaction("s/c0", 3);
@@ -379,7 +385,7 @@ fn diagnostics_say_what_is_there() {
             Backend::Memory => assert_eq!((found.backend, found.bytes), ("memory", 0)),
             Backend::Model => assert_eq!((found.backend, found.bytes), ("model", 0)),
             Backend::Sqlite => {
-                assert_eq!((found.backend, found.schema_version), ("sqlite", 9));
+                assert_eq!((found.backend, found.schema_version), ("sqlite", 10));
                 assert_eq!(found.journal, "wal, synchronous full");
                 assert!(found.bytes > 4096);
             }

@@ -42,7 +42,7 @@ export function toLanguageModelMessages<Text, Call, Result, Message, Data = neve
       case "text":
         return [text(part.text)];
       case "image":
-        return [picture(part.mediaType, part.data)];
+        return [picture(part.mimeType, part.data)];
       case "resource":
         return [text(framed("context-resource", "uri", part.uri, part.text))];
       case "contextFile":
@@ -62,11 +62,11 @@ export function toLanguageModelMessages<Text, Call, Result, Message, Data = neve
     }
   };
 
-  const picture = (mediaType: string, data: string): Text | Data => {
+  const picture = (mimeType: string, data: string): Text | Data => {
     const bytes = decoded(data);
-    if (vscode.LanguageModelDataPart && bytes) return vscode.LanguageModelDataPart.image(bytes, mediaType);
+    if (vscode.LanguageModelDataPart && bytes) return vscode.LanguageModelDataPart.image(bytes, mimeType);
     changed.add(bytes ? "an image is only named: the editor accepts none" : "an image is only named: it is a URL");
-    return text(`[picture, ${mediaType}]`);
+    return text(`[picture, ${mimeType}]`);
   };
 
   const result = (part: Extract<Part, { type: "toolResult" }>): Result => {

@@ -7,6 +7,8 @@ export const PROTOCOL_VERSION = 1;
 /** The types of `session/event`. */
 export const EVENTS = [
   "snapshot",
+  "turnStarted",
+  "turnCompleted",
   "streamStarted",
   "streamDelta",
   "streamFinished",
@@ -172,7 +174,9 @@ export interface ClientRequests {
    * Reads which files a shell command reads, writes, deletes and moves, from its text alone. Level: extras.
    */
   "command/effects": { params: CommandEffectsParams; result: CommandEffectsResult };
-  /** Revokes permanent approvals of a folder, and lists those that are left. Level: extras. */
+  /**
+   * Revokes permanent approvals and rejections of a folder, and lists those that are left. Level: extras.
+   */
   "tool/approvals": { params: ToolApprovalsParams; result: ToolApprovalsResult };
   /**
    * Delivers the result of a tool call that was answered with `pending`, or that a restart left open.
@@ -276,17 +280,19 @@ export interface AgentPreset {
   tools?: string[];
 }
 
-/** Calls of a tool that a user always approves. */
+/** Calls of a tool that a user always allows, or always rejects. */
 export interface Approved {
   /** Name of the tool. */
   tool: string;
   /**
-   * Calls that are approved; absent for all calls. `command=git *` matches calls whose argument `command`
-   * matches `git *`, where `*` stands for any characters except those with which a shell begins another
-   * command, and `\` escapes the next one. `=` and arguments as JSON match calls with exactly these
-   * arguments.
+   * Calls that are meant; absent for all calls. `command=git *` matches calls whose argument `command`
+   * matches `git *`, where `*` stands for any characters, in an approval except those with which a shell
+   * begins another command, and `\` escapes the next one. `=` and arguments as JSON match calls with
+   * exactly these arguments.
    */
   pattern?: string;
+  /** `true` if these calls are rejected. Ignored when they are revoked. Default: false. */
+  rejected?: boolean;
 }
 
 /**
@@ -601,6 +607,17 @@ export type CompactionTrigger =
   /** The source of an import had compacted at this point. */
   | "recorded";
 
+/** The status of a compaction: the statuses of the Agent Client Protocol's `compaction_update`. */
+export type CompactionUpdateStatus =
+  /** The compaction goes on. */
+  | "inProgress"
+  /** The compaction was made. */
+  | "completed"
+  /** Nothing was compacted: no summary was usable, or none makes the prompt fit. */
+  | "failed"
+  /** The compaction was stopped. */
+  | "cancelled";
+
 /** A compaction. */
 export interface CompactionView {
   /** Id of the compaction. */
@@ -748,7 +765,7 @@ export interface ContextExcludeParams {
 
 /** A file given as context. */
 export interface ContextFile {
-  /** Path of the file, as the editor names it. */
+  /** Path of the file, as the editor names it. A `file:` URI is accepted too and becomes its path. */
   path: string;
   /** Text of the file. */
   text: string;
@@ -1041,8 +1058,8 @@ export interface Decision {
   /** User's words, which the model receives with a rejection. */
   note?: string;
   /**
-   * Later calls that `approveAlways` covers, by one argument: its name, `=`, and a pattern as in a rule
-   * that allows, such as `command=git *`.
+   * Later calls that `allowAlways` or `rejectAlways` covers, by one argument: its name, `=`, and a pattern
+   * as in a rule, such as `command=git *`.
    */
   pattern?: string;
 }
@@ -1175,7 +1192,7 @@ export interface EditResult {
 
 /** A file that a tool changed. */
 export interface Effect {
-  /** Path of the file. */
+  /** Path of the file. A `file:` URI is accepted too and becomes its path. */
   path: string;
   /** SHA-256 of the content after the change, in lower-case hexadecimal. */
   sha256: string;
@@ -1543,8 +1560,8 @@ export type LedgerFileState =
 
 /** A picture in the ledger. */
 export interface LedgerImage {
-  /** Media type, such as `image/png`. */
-  mediaType: string;
+  /** MIME type, such as `image/png`. */
+  mimeType: string;
   /** SHA-256 of the data as given, in lower-case hexadecimal. */
   sha256: string;
   /** Id of the message that holds the picture, for `context/recall`. */
@@ -1835,6 +1852,11 @@ export interface Message {
   rev: number;
   /** Id of the turn. */
   turnId: string;
+  /**
+   * Id of the round, of an answer and of the results of its calls. Absent in `session/messages`, and of a
+   * result whose answer is before the first of the newest messages that a snapshot was limited to.
+   */
+  roundId?: string;
   /** Author of the message. */
   role: Role;
   /** Content. A tool message holds exactly one `toolResult`. */
@@ -2174,8 +2196,8 @@ export type Part =
   /** A picture. */
   | {
       type: "image";
-      /** Media type, such as `image/png`. */
-      mediaType: string;
+      /** MIME type, such as `image/png`. */
+      mimeType: string;
       /** Base64 data, or a URL. */
       data: string;
     }
@@ -2187,10 +2209,26 @@ export type Part =
       /** Text of the resource. */
       text: string;
     }
+  /** A reference to a resource, without its content. Prompts show it as a line of text. */
+  | {
+      type: "resourceLink";
+      /** URI of the resource. */
+      uri: string;
+      /** Name of the resource. */
+      name: string;
+      /** Title for people. Default: the name. */
+      title?: string;
+      /** Content of the resource in a few words. */
+      description?: string;
+      /** MIME type of the content. */
+      mimeType?: string;
+      /** Size of the content, in bytes. */
+      size?: number;
+    }
   /** A file given with a message as context. */
   | {
       type: "contextFile";
-      /** Path of the file, as the editor names it. */
+      /** Path of the file, as the editor names it. A `file:` URI is accepted too and becomes its path. */
       path: string;
       /** Text of the file. */
       text: string;
@@ -2998,6 +3036,37 @@ export type SessionEvent = {
       /** The session. */
       snapshot: Snapshot;
     }
+  /** A turn began, and its first message follows. Of a known turn: it runs again. */
+  | {
+      type: "turnStarted";
+      /** Id of the turn. */
+      turnId: string;
+      /** Client's id of the request. */
+      externalId?: string;
+    }
+  /** A turn is over. A later one for the same turn replaces it. */
+  | {
+      type: "turnCompleted";
+      /** Id of the turn. */
+      turnId: string;
+      /** Outcome of the turn. */
+      outcome: TurnOutcome;
+      /**
+       * `true` if the turn was open when its process ended or its session was opened again. Default: false.
+       */
+      interrupted?: boolean;
+      /** Tokens that the model used for the turn's answers, added up; absent if no answer reports them. */
+      usage?: Usage;
+      /**
+       * Cost of the turn's answers as their provider reports it, in its currency; absent if it reports
+       * none.
+       */
+      cost?: number;
+      /** Ids of the compactions made while the turn ran, oldest first. */
+      compactions: string[];
+      /** Time from the begin of the turn to its end, in milliseconds; absent if it did not run here. */
+      durationMs?: number;
+    }
   /** An answer begins. */
   | {
       type: "streamStarted";
@@ -3111,6 +3180,11 @@ export type SessionEvent = {
       type: "compactionUpdated";
       /** Id of the compaction, the same from `started` on. */
       compactionId: string;
+      /**
+       * Status of the compaction. One that is `completed` stays so, even if its `phase` later is `undone`
+       * or `voided`.
+       */
+      status: CompactionUpdateStatus;
       /** Phase of the compaction. */
       phase: CompactionPhase;
       /** Mode that is tried, or that succeeded. */
@@ -3250,7 +3324,10 @@ export interface SessionImportParams {
   format?: string;
   /** Content of the conversation, as its program wrote it. */
   data?: string;
-  /** Path of a file that holds the conversation: absolute, or relative to the folder. At most 256 MiB. */
+  /**
+   * Path of a file that holds the conversation: absolute, relative to the folder, or a `file:` URI. At most
+   * 256 MiB.
+   */
   path?: string;
   /** `chatId` of a trajectory in the folder, as `trajectory/list` returns it. */
   chatId?: string;
@@ -3432,8 +3509,10 @@ export interface SessionSubscribeResult {
 export interface SessionSummary {
   /** Id of the session. */
   sessionId: string;
-  /** Folder of the session. */
+  /** Folder of the session, as a path, or as the URI that it was given by if that is no `file:` URI. */
   workspaceFolder: string;
+  /** URI of the folder. */
+  workspaceUri?: string;
   /** Side that runs the loop. */
   driver: Driver;
   /** Title; in `session/list` the beginning of the first request if there is none. */
@@ -4165,15 +4244,15 @@ export interface Tool {
 
 /** Parameters of `tool/approvals`. */
 export interface ToolApprovalsParams {
-  /** Folder of the approvals. Default: the client's first folder. */
+  /** Folder of the decisions. Default: the client's first folder. */
   workspaceFolder?: string;
-  /** Approvals to revoke before the list is made. */
+  /** Approvals and rejections to revoke before the list is made. */
   revoke?: Approved[];
 }
 
 /** Result of `tool/approvals`. */
 export interface ToolApprovalsResult {
-  /** Approvals of the folder. */
+  /** Permanent approvals and rejections of the folder. */
   approved: Approved[];
 }
 
@@ -4240,12 +4319,20 @@ export interface ToolInvokeResult {
 export type ToolKind =
   /** Shows a file. */
   | "read"
-  /** Changes a file. */
-  | "write"
-  /** Runs a command. */
-  | "run"
+  /** Changes a file, or makes one. */
+  | "edit"
+  /** Deletes a file. */
+  | "delete"
+  /** Moves or renames a file. */
+  | "move"
   /** Searches for something. */
   | "search"
+  /** Runs a command. */
+  | "execute"
+  /** Thinks, and does nothing else. */
+  | "think"
+  /** Fetches something from outside. */
+  | "fetch"
   /** Maintains the todo list. */
   | "todo"
   /** Asks the user. */
@@ -4623,6 +4710,17 @@ export interface TurnView {
   rounds: RoundView[];
   /** All metadata of the turn: persist it with the turn and hand it back unchanged. */
   metadata?: TurnMetadata;
+  /** `true` if the turn was open when its process ended or its session was opened again. Default: false. */
+  interrupted?: boolean;
+  /** Tokens that the model used for the turn's answers, as `turnCompleted` has them. */
+  usage?: Usage;
+  /** Cost of the turn's answers, as `turnCompleted` has it. */
+  cost?: number;
+  /**
+   * Time from the begin of the turn to its end, in milliseconds; absent while it runs, and if it did not
+   * run here.
+   */
+  durationMs?: number;
 }
 
 /** Token usage of a model request, as its provider reported it. */
@@ -4667,15 +4765,20 @@ export interface Variable {
 /** The decision about a call. */
 export type Verdict =
   /** Runs the call. */
-  | "approve"
+  | "allowOnce"
   /**
    * Runs the call, and from now on similar calls in this workspace without asking: those that match
-   * `pattern`; without one all calls of the tool, or for a tool of kind `run` those with the same
+   * `pattern`; without one all calls of the tool, or for a tool of kind `execute` those with the same
    * arguments.
    */
-  | "approveAlways"
+  | "allowAlways"
   /** Does not run the call; the model is informed. */
-  | "reject";
+  | "rejectOnce"
+  /**
+   * Does not run the call, nor from now on similar calls in this workspace, without asking. Replaces an
+   * approval of the same calls; `tool/approvals` revokes it.
+   */
+  | "rejectAlways";
 
 /** An alternative to an undo. */
 export type WayOn =

@@ -1,5 +1,5 @@
-// Turns and rounds of a snapshot, which follow from its messages: an assistant message and the results of its calls are a
-// round. The rules are the sidecar's (src/engine/transcript.rs). Everything else of a view is `view.ts`'s.
+// Turns and rounds of a snapshot, which follow from events of turns and from its messages: those of a round have its id.
+// Everything else of a view is `view.ts`'s.
 
 import type { Message, Part, PendingCall, RoundView, Snapshot, TurnView } from "./protocol.js";
 
@@ -16,53 +16,51 @@ interface Newest {
 
 /**
  * The turns of a snapshot, kept up with its messages. A snapshot of the newest messages alone has no turns; its calls are
- * known all the same. What is not sure is said: then the snapshot must be asked for. Summaries are the view's.
+ * known all the same. Summaries are the view's.
  */
 export class Rounds {
   #newest: Newest | undefined;
-  /** Where rounds began, with their numbers, which are in their ids: also those that were removed meanwhile. */
-  #begun: { ord: number; number: number; isSure: boolean }[] = [];
-  /** Positions of messages that were removed before: nobody says whether they were rounds. */
-  #holes: number[] = [];
-  /** The position of the next message. */
-  #end = 0;
 
   constructor(private readonly of: Snapshot) {
-    this.#count();
     this.#findNewest();
   }
 
-  /** A message was added at the end. False: not sure. */
-  added(message: Message): boolean {
-    while (this.#end < message.ord) this.#holes.push(this.#end++);
-    this.#end = message.ord + 1;
-    const isWhole = this.of.earlierMessages === undefined;
-    // It belongs to the newest turn, or begins another one.
-    const last = this.of.turns.at(-1);
-    const known = last?.id === message.turnId ? last : undefined;
-    const turn = isWhole ? (known ?? this.#begin(message)) : undefined;
-    // Nobody is told how a turn ended that another one follows.
-    const isTold = turn === known || this.of.turns.at(-2)?.status !== "running";
-    const isNamed = this.#take(message, turn?.rounds);
-    return isTold && isNamed;
-  }
-
-  /** A message has other words, or an id of the editor's. False: not sure. */
-  changed(old: Message, message: Message): boolean {
-    const turn = this.#find(message.turnId);
-    if (turn !== undefined && turn.externalId === old.externalId && message.role === "user") {
-      set(turn, "externalId", message.externalId);
+  /** A turn began, or runs again. */
+  started({ turnId: id, externalId }: { turnId: string; externalId?: string }): void {
+    // A snapshot of the newest messages alone has no turns.
+    if (this.of.earlierMessages !== undefined) return;
+    // Only the newest runs again.
+    const known = this.of.turns.at(-1);
+    if (known?.id === id) {
+      known.status = "running";
+      for (const field of ["interrupted", "usage", "cost", "durationMs"] as const) delete known[field];
+      return;
     }
-    const isSure = turn === undefined || this.#again(turn, old.rev === message.rev ? undefined : message);
+    const turn: TurnView = { id, status: "running", rounds: [] };
+    set(turn, "externalId", externalId);
+    this.of.turns.push(turn);
+  }
+
+  /** A message was added at the end. */
+  added(message: Message): void {
+    this.#take(message, this.find(message.turnId)?.rounds);
+  }
+
+  /** A message has other words, an id of the editor's, or another round. */
+  changed(old: Message, message: Message): void {
+    const turn = this.find(message.turnId);
+    if (turn !== undefined) {
+      if (turn.externalId === old.externalId) set(turn, "externalId", message.externalId);
+      this.#again(turn);
+    }
     this.#findNewest();
-    return isSure;
   }
 
   /** A message is gone. */
   removed(message: Message): void {
-    const turn = this.#find(message.turnId);
+    const turn = this.find(message.turnId);
     if (turn !== undefined) {
-      if (message.role === "user" && turn.externalId === message.externalId) delete turn.externalId;
+      if (turn.externalId === message.externalId) delete turn.externalId;
       this.#again(turn);
     }
     this.#dropEmpty();
@@ -70,13 +68,10 @@ export class Rounds {
   }
 
   /** The messages from this position on are gone. */
-  truncated(fromOrd: number): void {
+  truncated(): void {
     this.#dropEmpty();
     const last = this.of.turns.at(-1);
     if (last !== undefined) this.#again(last);
-    this.#begun = this.#begun.filter(({ ord }) => ord < fromOrd);
-    this.#holes = this.#holes.filter((ord) => ord < fromOrd);
-    this.#end = fromOrd;
     this.#findNewest();
   }
 
@@ -89,7 +84,8 @@ export class Rounds {
     return calls.map(({ id, name, arguments: given }) => ({ toolCallId: id, turnId, name, arguments: given }));
   }
 
-  #find(id: string): TurnView | undefined {
+  /** The turn of this id. */
+  find(id: string): TurnView | undefined {
     // The newest is meant, nearly always.
     for (let at = this.of.turns.length - 1; at >= 0; at--) {
       if (this.of.turns[at]?.id === id) return this.of.turns[at];
@@ -97,35 +93,21 @@ export class Rounds {
     return undefined;
   }
 
-  #begin({ turnId: id, externalId, role }: Message): TurnView {
-    // A notice may be the first thing that is said; nothing runs because of it.
-    const turn: TurnView = { id, status: role === "event" ? "cancelled" : "running", rounds: [] };
-    set(turn, "externalId", externalId);
-    this.of.turns.push(turn);
-    return turn;
-  }
-
-  /** Takes a message into the rounds of its turn. False where a round cannot be named. */
-  #take(message: Message, rounds: RoundView[] | undefined): boolean {
+  /** Takes a message into the rounds of its turn. */
+  #take(message: Message, rounds: RoundView[] | undefined): void {
     if (message.role === "assistant") {
       this.#newest = undefined;
-      if (!isRound(message)) return true;
-      const { number, isSure } = this.#next;
-      const isNamed = isSure || message.externalId !== undefined;
-      const shown = rounds && roundOf(message, nameOf(this.of.sessionId, message, number));
-      this.#begun.push({ ord: message.ord, number, isSure });
+      if (message.roundId === undefined) return;
+      const shown = rounds && roundOf(message, message.roundId);
       if (shown) rounds?.push(shown);
       this.#newest = newest(message, shown);
-      return shown === undefined || isNamed;
+      return;
     }
     if (message.role === "tool" && this.#newest) answer(this.#newest, message);
-    return true;
   }
 
-  /** Makes the rounds of a turn again from what is left of it, without their summaries. `revised` has a new id where it is a round. */
-  #again(turn: TurnView, revised?: Message): boolean {
-    const known = new Map(turn.rounds.map((round) => [round.assistant, round]));
-    let isSure = true;
+  /** Makes the rounds of a turn again from what is left of it, without their summaries. */
+  #again(turn: TurnView): void {
     let last: Newest | undefined;
     turn.rounds = [];
     for (const message of this.of.messages) {
@@ -133,47 +115,16 @@ export class Rounds {
       if (message.role === "tool" && last) answer(last, message);
       if (message.role !== "assistant") continue;
       last = undefined;
-      if (!isRound(message)) continue;
-      const was = known.get(message.id);
-      const number = was && numberOf(this.of.sessionId, was.id);
-      const isNew = was === undefined || message === revised;
-      if (isNew && number === undefined && message.externalId === undefined) isSure = false;
-      const id = isNew ? nameOf(this.of.sessionId, message, number ?? this.#next.number) : was.id;
-      const shown = roundOf(message, id);
+      if (message.roundId === undefined) continue;
+      const shown = roundOf(message, message.roundId);
       turn.rounds.push(shown);
       last = newest(message, shown);
     }
-    return isSure;
   }
 
   #dropEmpty(): void {
     const said = new Set(this.of.messages.map((message) => message.turnId));
     this.of.turns = this.of.turns.filter((turn) => said.has(turn.id));
-  }
-
-  /** The number of the next round, and whether it can be told. */
-  get #next(): { number: number; isSure: boolean } {
-    const { ord, number, isSure } = this.#begun.at(-1) ?? { ord: -1, number: -1, isSure: true };
-    return { number: number + 1, isSure: isSure && (this.#holes.at(-1) ?? -1) <= ord };
-  }
-
-  #count(): void {
-    const { messages, turns, sessionId } = this.of;
-    for (const { ord } of messages) {
-      while (this.#end < ord) this.#holes.push(this.#end++);
-      this.#end = ord + 1;
-    }
-    const ords = new Map(messages.map(({ id, ord }) => [id, ord]));
-    const holes = [...this.#holes];
-    this.#holes = [];
-    for (const round of turns.flatMap((turn) => turn.rounds)) {
-      const ord = ords.get(round.assistant) ?? -1;
-      while ((holes[0] ?? ord) < ord) this.#holes.push(holes.shift() ?? ord);
-      // An editor's round has the editor's id, and counts too.
-      const number = numberOf(sessionId, round.id);
-      this.#begun.push({ ord, ...(number === undefined ? this.#next : { number, isSure: true }) });
-    }
-    this.#holes.push(...holes);
   }
 
   #findNewest(): void {
@@ -182,7 +133,7 @@ export class Rounds {
     let from = messages.length - 1;
     while (from >= 0 && messages[from]?.role !== "assistant") from--;
     const opening = messages[from];
-    if (opening === undefined || !isRound(opening)) return;
+    if (opening?.roundId === undefined) return;
     const turn = turns.find(({ id }) => id === opening.turnId);
     const found = newest(
       opening,
@@ -220,21 +171,4 @@ function roundOf({ id: assistant, externalId }: Message, id: string): RoundView 
   const round: RoundView = { id, assistant, results: [] };
   set(round, "externalId", externalId);
   return round;
-}
-
-function nameOf(sessionId: string, { externalId, rev }: Message, number: number): string {
-  return externalId ?? `${sessionId}/r${number}${rev === 0 ? "" : `.${rev}`}`;
-}
-
-/** The number in a round's id that the sidecar made. */
-function numberOf(sessionId: string, id: string): number | undefined {
-  const start = `${sessionId}/r`;
-  const number = id.startsWith(start) ? /^\d+(?=\.|$)/.exec(id.slice(start.length)) : null;
-  return number === null ? undefined : Number(number[0]);
-}
-
-/** True if a message says anything: thinking alone is no answer. */
-function isRound({ parts, visibleToModel }: Message): boolean {
-  const says = (part: Part) => (part.type === "text" ? part.text.trim() !== "" : part.type !== "reasoning");
-  return visibleToModel !== false && parts.some(says);
 }

@@ -176,7 +176,7 @@ export class Session {
    */
   take(event: SessionEvent): void {
     // The answer that is waited for has it too.
-    if (this.#isCatchingUp || this.#freshness === "closed") return;
+    if (this.#isCatchingUp || this.#freshness === "offline" || this.#freshness === "closed") return;
     const taken = this.view.take(event);
     if (taken === "taken") this.#events.tell(event);
     if (taken === "missed" || !this.view.isExact) void this.#catchUp();

@@ -194,6 +194,11 @@ export class SessionView {
   #go(event: Exclude<SessionEvent, { type: "snapshot" }>): void {
     const now = this.#snapshot;
     switch (event.type) {
+      case "turnStarted":
+        this.#rounds.started(event);
+        return this.#tell("turns");
+      case "turnCompleted":
+        return this.#completed(event);
       case "streamStarted":
         now.streaming = { messageId: event.messageId, parts: [] };
         this.retrying = undefined;
@@ -269,9 +274,20 @@ export class SessionView {
     this.#tell("streaming");
   }
 
+  #completed({ turnId, outcome, interrupted, usage, cost, durationMs }: EventOf<"turnCompleted">): void {
+    const turn = this.#rounds.find(turnId);
+    if (turn === undefined) return;
+    turn.status = outcome;
+    set(turn, "interrupted", interrupted);
+    set(turn, "usage", usage);
+    set(turn, "cost", cost);
+    set(turn, "durationMs", durationMs);
+    this.#tell("turns");
+  }
+
   #added(message: Message): void {
     this.#snapshot.messages.push(message);
-    this.#sure(this.#rounds.added(message));
+    this.#rounds.added(message);
     this.#calls();
     this.#tell("turns", message);
   }
@@ -282,7 +298,7 @@ export class SessionView {
     const old = messages[at];
     if (old === undefined) return;
     messages[at] = message;
-    this.#sure(this.#rounds.changed(old, message));
+    this.#rounds.changed(old, message);
     if (old.rev !== message.rev) this.#edited(message.id);
     this.#summarize();
     this.#calls();
@@ -313,7 +329,7 @@ export class SessionView {
     const gone = now.messages.filter(({ ord }) => ord >= fromOrd);
     now.messages = now.messages.filter(({ ord }) => ord < fromOrd);
     if (now.earlierMessages !== undefined) now.earlierMessages = Math.min(now.earlierMessages, fromOrd);
-    this.#rounds.truncated(fromOrd);
+    this.#rounds.truncated();
     this.#summarize();
     this.#calls();
     this.#tell("turns", ...gone);
@@ -335,10 +351,7 @@ export class SessionView {
     now.state = state;
     this.retrying = retrying;
     if (state !== "idle") delete now.waits;
-    const turn = now.turns.at(-1);
     if (status !== undefined) {
-      const of = now.turns.findLast(({ id }) => id === turnId);
-      if (of) of.status = status;
       this.lastEnd = {
         status,
         ...(turnId === undefined ? {} : { turnId }),
@@ -346,13 +359,9 @@ export class SessionView {
         ...(metadata && { metadata }),
       };
       this.#tell("lastEnd");
-    } else if (turn && turn.id === turnId && now.driver === "sidecar") {
-      // A turn that runs again, or whose end was cut off.
-      if (state === "idle" && turn.status !== "completed") turn.status = "cancelled";
-      if (ACTIVE.has(state) && !now.compression.running) turn.status = "running";
     }
     this.#calls();
-    for (const field of ["state", "turns", "retrying", "waits"] as const) this.#tell(field);
+    for (const field of ["state", "retrying", "waits"] as const) this.#tell(field);
   }
 
   /** Calls wait while tools run, and only then. */
@@ -422,9 +431,6 @@ export class SessionView {
     }
   }
 }
-
-/** States in which a turn runs. */
-const ACTIVE: ReadonlySet<Snapshot["state"]> = new Set(["generating", "executingTools", "paused", "waitingIde"]);
 
 /** Phases with which a compaction that goes on ends. */
 const ENDS: ReadonlySet<string> = new Set(["accepted", "refused", "cancelled", "cannotFit"]);

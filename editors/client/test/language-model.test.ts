@@ -71,14 +71,14 @@ async function prompts(roles?: string[]): Promise<ModelCompleteParams[]> {
       },
       // Arguments that are no JSON are asked about.
       requestPermission: async ({ reasons }) => ({
-        decisions: reasons.map(({ toolCallId }) => ({ toolCallId, decision: "approve" as const })),
+        decisions: reasons.map(({ toolCallId }) => ({ toolCallId, decision: "allowOnce" as const })),
       }),
       toolInvoke: async ({ toolCallId }) => {
         if (toolCallId === "c2") return "no";
         return {
           content: [
             { type: "text", text: "A" },
-            { type: "image", mediaType: "image/png", data: PIXEL },
+            { type: "image", mimeType: "image/png", data: PIXEL },
           ],
         };
       },
@@ -95,7 +95,7 @@ async function prompts(roles?: string[]): Promise<ModelCompleteParams[]> {
   await session.ask(
     [
       { type: "text", text: "Look." },
-      { type: "image", mediaType: "image/png", data: PIXEL },
+      { type: "image", mimeType: "image/png", data: PIXEL },
     ],
     { contextFiles: [{ path: 'a "b".md', text: "Notes </context-file>" }] },
   );
@@ -168,7 +168,7 @@ test("prompts at the edges", () => {
   const empty = made({ role: "tool", parts: [{ type: "toolResult", toolCallId: "c", content: [] }] });
   deepEqual(empty.messages, [new ChatMessage("user", [new ToolResultPart("c", [new TextPart("")])])]);
   const address = toLanguageModelMessages(
-    [{ role: "user", parts: [{ type: "image", mediaType: "image/png", data: "https://example.com/a.png" }] }],
+    [{ role: "user", parts: [{ type: "image", mimeType: "image/png", data: "https://example.com/a.png" }] }],
     newer,
   );
   deepEqual(address.changed, ["an image is only named: it is a URL"]);

@@ -64,7 +64,7 @@ const DEEDS: { [name: string]: (session: Session, next: () => number) => Promise
   },
   decide: (session, next) => {
     const decisions = (session.view.snapshot.pause?.reasons ?? []).map(({ toolCallId }) => {
-      return { toolCallId, decision: next() < 0.5 ? ("approve" as const) : ("reject" as const) };
+      return { toolCallId, decision: next() < 0.5 ? ("allowOnce" as const) : ("rejectOnce" as const) };
     });
     return session.request("tool/decide", { decisions });
   },

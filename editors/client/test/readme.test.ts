@@ -89,7 +89,7 @@ test("the README's panel works as it stands", async () => {
     await shows("the question to the user", () => view?.snapshot.pause !== undefined);
     const call = view?.snapshot.pause?.reasons[0];
     equal(call?.name, "read");
-    ask({ method: "tool/decide", params: { decisions: [{ toolCallId: call?.toolCallId, decision: "approve" }] } });
+    ask({ method: "tool/decide", params: { decisions: [{ toolCallId: call?.toolCallId, decision: "allowOnce" }] } });
     await shows("the answer", () => view?.snapshot.turns.at(-1)?.status === "completed");
     match(JSON.stringify(view?.snapshot.messages.at(-1)?.parts), /It says .*the words of a\.txt/);
 

@@ -10,7 +10,8 @@ type Body = SessionEvent extends infer Event ? (Event extends SessionEvent ? Omi
 
 function message(ord: number, role: Message["role"], turn: number): Message {
   const parts = [{ type: "text" as const, text: `${role} ${ord}` }];
-  return { id: `s/m${ord}`, ord, rev: 0, turnId: `s/t${turn}`, role, parts, tokens: 3 };
+  const roundId = role === "assistant" ? { roundId: `s/r${turn}` } : {};
+  return { id: `s/m${ord}`, ord, rev: 0, turnId: `s/t${turn}`, ...roundId, role, parts, tokens: 3 };
 }
 
 /** A session of so many rounds, each with a request. */
@@ -67,6 +68,7 @@ function cost(rounds: number): { streaming: number; whole: number; view: Session
   const take = (body: Body) => equal(view.take(next(body)), "taken");
   const began = looks();
   const turnId = `s/t${rounds}`;
+  take({ type: "turnStarted", turnId });
   take({ type: "messageAdded", message: message(2 * rounds, "user", rounds) });
   take({ type: "runtimeUpdated", state: "generating", turnId });
   take({ type: "streamStarted", messageId: `s/m${2 * rounds + 1}`, turnId });
@@ -77,6 +79,7 @@ function cost(rounds: number): { streaming: number; whole: number; view: Session
   const streaming = looks() - streams;
   take({ type: "streamFinished", messageId: `s/m${2 * rounds + 1}` });
   take({ type: "messageAdded", message: message(2 * rounds + 1, "assistant", rounds) });
+  take({ type: "turnCompleted", turnId, outcome: "completed", compactions: [], durationMs: 5 });
   take({ type: "runtimeUpdated", state: "idle", turnId, status: "completed" });
   return { streaming, whole: looks() - began, view };
 }
@@ -86,6 +89,7 @@ test("an event costs what it brings, however long the session is", () => {
   equal(long.streaming, 0, "deltas look at nothing but the answer");
   equal(long.whole, short.whole, "and a turn not at those before it");
   equal(long.view.snapshot.turns.at(-1)?.rounds[0]?.id, "s/r5000");
+  equal(long.view.snapshot.turns.at(-1)?.durationMs, 5);
   equal(long.view.isExact, true);
 });
 
@@ -161,7 +165,13 @@ test("operations that are not known, and arguments of a call that is not there, 
 
 test("what no event tells is asked for", () => {
   const dropped: Partial<CompactionView> = { id: "s/c0", status: "inForce", mode: "dropped", block: "", anchorRoundId: "s/r0" };
-  const accepted = { type: "compactionUpdated", compactionId: "s/c0", phase: "accepted", compaction: dropped } as const;
+  const accepted = {
+    type: "compactionUpdated",
+    compactionId: "s/c0",
+    status: "completed",
+    phase: "accepted",
+    compaction: dropped,
+  } as const;
   const inexact = (snapshot: Snapshot, ...bodies: Body[]) => {
     const view = new SessionView(snapshot, { schedule: () => {} });
     const next = events();
@@ -170,9 +180,6 @@ test("what no event tells is asked for", () => {
   };
   ok(inexact(session(2), accepted as Body), "how much dropped rounds hide");
   ok(inexact(session(2), { type: "prefixBroken", causes: ["restore"], reusedTokens: 0, lostTokens: 0 }), "summaries that came");
-  const running = session(2);
-  if (running.turns[1]) running.turns[1].status = "running";
-  ok(inexact(running, { type: "messageAdded", message: message(4, "user", 2) }), "how the turn before ended");
   const pinned = { ...session(2), pins: [{ pinId: "p", messageId: "s/m0", tokens: 3 }] };
   const edited = { type: "messageUpdated", message: { ...message(0, "user", 0), rev: 1 } } as const;
   ok(inexact(pinned, edited), "what a pin weighs");
@@ -183,12 +190,29 @@ test("what no event tells is asked for", () => {
   ok(inexact(having("undone"), edited), "what was kept of a compaction");
   ok(!inexact(having("inForce"), edited), "of one in force it is told");
   ok(!inexact(session(2), edited));
-  const removed = session(2);
-  removed.messages.splice(3, 1);
-  removed.turns[1]?.rounds.pop();
-  const added = { type: "messageAdded", message: message(4, "assistant", 1) } as const;
-  ok(inexact(removed, added), "the number of a round, where one may have been removed");
-  ok(!inexact(session(2), { type: "messageAdded", message: message(4, "user", 2) }));
+});
+
+test("turns follow from events alone", () => {
+  const view = new SessionView(session(1), { schedule: () => {} });
+  const next = events();
+  const turns = () => view.snapshot.turns.map(({ id, status, durationMs }) => [id, status, durationMs]);
+  const end: Body = { type: "turnCompleted", turnId: "s/t1", outcome: "failed", compactions: [], durationMs: 7 };
+  view.take(next({ type: "turnStarted", turnId: "s/t1", externalId: "mine" }));
+  view.take(next({ type: "messageAdded", message: message(2, "user", 1) }));
+  view.take(next({ type: "messageAdded", message: message(3, "assistant", 1) }));
+  view.take(next(end));
+  deepEqual(turns(), [
+    ["s/t0", "completed", undefined],
+    ["s/t1", "failed", 7],
+  ]);
+  equal(view.snapshot.turns[1]?.externalId, "mine");
+  view.take(next({ type: "turnStarted", turnId: "s/t1" }));
+  deepEqual(turns()[1], ["s/t1", "running", undefined], "it runs again");
+  view.take(next({ type: "messageUpdated", message: { ...message(3, "assistant", 1), rev: 1, roundId: "s/r1.1" } }));
+  deepEqual(view.snapshot.turns[1]?.rounds, [{ id: "s/r1.1", assistant: "s/m3", results: [] }]);
+  view.take(next({ type: "messagesTruncated", fromOrd: 2, revision: "s~1" }));
+  deepEqual(turns(), [["s/t0", "completed", undefined]], "a turn without messages is gone");
+  ok(view.isExact);
 });
 
 test("an error is told with the turn that ended with it", () => {
@@ -201,9 +225,7 @@ test("an error is told with the turn that ended with it", () => {
   };
   view.take(next({ type: "runtimeUpdated", state: "generating", turnId: "s/t0", retrying: { attempt: 2, delayMs: 5, reason: "busy" } }));
   equal(view.retrying?.attempt, 2);
-  equal(view.snapshot.turns[0]?.status, "running");
   view.take(next({ type: "runtimeUpdated", state: "error", turnId: "s/t0", status: "failed", error }));
   equal(view.retrying, undefined);
   deepEqual(view.lastEnd, { turnId: "s/t0", status: "failed", error });
-  equal(view.snapshot.turns[0]?.status, "failed");
 });

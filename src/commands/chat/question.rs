@@ -24,9 +24,12 @@ impl Question {
         let line = line.trim();
         let (word, why) = line.split_once(' ').unwrap_or((line, ""));
         let (decision, note) = match (line.to_lowercase().as_str(), word.to_lowercase().as_str()) {
-            ("y" | "yes", _) => (Verdict::Approve, None),
-            ("always", _) => (Verdict::ApproveAlways, None),
-            (_, "n" | "no") => (Verdict::Reject, Some(why.trim().to_owned()).filter(|why| !why.is_empty())),
+            ("y" | "yes", _) => (Verdict::AllowOnce, None),
+            ("always", _) => (Verdict::AllowAlways, None),
+            ("never", _) => (Verdict::RejectAlways, None),
+            (_, "n" | "no") => {
+                (Verdict::RejectOnce, Some(why.trim().to_owned()).filter(|why| !why.is_empty()))
+            }
             _ => return false,
         };
         if let Some(PauseReason { tool_call_id, .. }) = self.left.pop_front() {
@@ -47,22 +50,24 @@ mod tests {
 
     #[test]
     fn each_call_is_decided_by_a_decision_line() {
-        let mut question = Question::new(None, vec![waits("a"), waits("b"), waits("c")]);
+        let mut question = Question::new(None, vec![waits("a"), waits("b"), waits("c"), waits("d")]);
         let sentences =
             ["y but only that one", "yes, if it is small", "a", "a better idea: what is 2+2?", "always so?"];
         for other in ["", "maybe", "yesterday", "what does it do?"].into_iter().chain(sentences) {
             assert!(!question.decide(other), "{other}");
         }
-        assert_eq!(question.left.len(), 3);
+        assert_eq!(question.left.len(), 4);
         assert!(!question.decide(" Y "));
         assert!(!question.decide("no  not that one "));
-        assert!(question.decide("always"));
+        assert!(!question.decide("always"));
+        assert!(question.decide("never"));
         let decided: Vec<_> =
             question.decisions.iter().map(|d| (&*d.tool_call_id, d.decision, d.note.as_deref())).collect();
         let expected = [
-            ("a", Verdict::Approve, None),
-            ("b", Verdict::Reject, Some("not that one")),
-            ("c", Verdict::ApproveAlways, None),
+            ("a", Verdict::AllowOnce, None),
+            ("b", Verdict::RejectOnce, Some("not that one")),
+            ("c", Verdict::AllowAlways, None),
+            ("d", Verdict::RejectAlways, None),
         ];
         assert_eq!(decided, expected);
     }

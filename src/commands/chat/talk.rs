@@ -168,7 +168,7 @@ impl Talk {
                 if let Some(reason) = question.left.front() {
                     let PauseReason { name, arguments, reason, .. } = reason;
                     self.screen.note(&visible(&format!("{name} {} ({reason})", arguments.0)));
-                    self.screen.prompt("allow? y / n [REASON] / always (this tool in this folder): ");
+                    self.screen.prompt("allow? y / n [REASON] / always / never (this tool in this folder): ");
                 }
             }
             Phase::Starting(_) | Phase::Running | Phase::Commanding(..) => {}

@@ -55,8 +55,17 @@ impl Shown {
         if !is_appended || !is_known || self.holder != new.holder || !self.rests_alike(&new.rest) {
             return None;
         }
-        let mut events: Vec<EventBody> =
-            added.iter().map(|(_, message)| EventBody::MessageAdded(Arc::clone(message))).collect();
+        let mut events = Vec::new();
+        let mut started: Vec<&str> = self.turns.iter().map(|turn| turn.id.as_str()).collect();
+        for (_, message) in added {
+            let turn = message.turn.as_str();
+            if !started.contains(&turn) {
+                started.push(turn);
+                events.extend(new.turn_started(&message.turn));
+            }
+            let round = session.transcript().round_of(message.ord).map(|round| round.id.clone());
+            events.push(EventBody::MessageAdded(Arc::clone(message), round));
+        }
         events.extend(compactions.iter().map(accepted));
         if (&self.rest.thread, &self.rest.settings) != (&new.rest.thread, &new.rest.settings) {
             events.push(EventBody::ThreadUpdated(Box::new(new.rest.thread.clone())));
@@ -82,6 +91,10 @@ impl Shown {
             let is_last = Some(at) == last;
             let changed = status(self, at) != Some(turn.status);
             let ended = changed && turn.status != TurnStatus::Running;
+            let known = self.turns.get(at);
+            if ended || known.is_some_and(|known| known.figures != turn.figures) {
+                events.push(new.turn_told(turn));
+            }
             if ended || is_last && (changed || self.state != new.state) {
                 let summaries = turn.summaries.clone();
                 let id = TurnId::new(&turn.id);
@@ -101,6 +114,22 @@ impl Shown {
             events.push(EventBody::RuntimeUpdated { state: new.state, turn: None, ended: None });
         }
         events
+    }
+
+    fn turn_started(&self, id: &TurnId) -> Option<EventBody> {
+        let turn = self.turns.iter().find(|turn| turn.id == id.as_str())?;
+        Some(EventBody::TurnStarted { turn: id.clone(), external_id: turn.external_id.clone() })
+    }
+
+    /// The event that tells the status of a turn.
+    fn turn_told(&self, turn: &TurnSnapshot) -> EventBody {
+        let id = TurnId::new(&turn.id);
+        if turn.status == TurnStatus::Running {
+            return EventBody::TurnStarted { turn: id, external_id: turn.external_id.clone() };
+        }
+        let made = self.compactions.iter().filter(|(record, _)| record.turn.as_ref() == Some(&id));
+        let compactions = made.map(|(record, _)| record.id.clone()).collect();
+        EventBody::TurnCompleted { turn: id, status: turn.status, figures: turn.figures, compactions }
     }
 
     /// `true` if everything that no event covers is equal.

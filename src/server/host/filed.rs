@@ -42,8 +42,8 @@ impl FileState {
     /// Marks the file as outdated if it contains what the event changes.
     pub fn note(&mut self, body: &EventBody) {
         let is_said = match body {
-            EventBody::MessageAdded(_)
-            | EventBody::MessageUpdated(_)
+            EventBody::MessageAdded(..)
+            | EventBody::MessageUpdated(..)
             | EventBody::MessageRemoved { .. }
             | EventBody::MessagesTruncated { .. }
             | EventBody::ThreadUpdated { .. } => true,

@@ -73,5 +73,5 @@ fn at(id: Option<String>, index: Option<u32>, field: &str) -> Result<At, Protoco
 }
 
 fn words(content: &message::Content) -> Result<Vec<Content>, ProtocolError> {
-    Ok(Reading::new().field("content", |reading| reading.content(content))?)
+    Ok(Reading::new().field("content", |reading| reading.words(content))?)
 }

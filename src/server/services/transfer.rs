@@ -2,6 +2,7 @@
 //! follow a session are the trajectories'.
 
 use super::trajectories::{Found, content, summary};
+use crate::convert;
 use crate::server::requests::{counting, page_limit};
 use crate::server::wire::answer::Form;
 use crate::server::wire::to_value;
@@ -48,7 +49,9 @@ pub(in crate::server) enum Source {
 pub(in crate::server) fn source(params: &mut SessionImportParams) -> Result<Source, ProtocolError> {
     match (params.data.take(), params.path.clone(), params.chat_id.clone()) {
         (Some(data), None, None) => Ok(Source::Given(data)),
-        (None, Some(path), None) => Ok(Source::File(Path::new(&params.workspace_folder).join(path))),
+        (None, Some(path), None) => {
+            Ok(Source::File(Path::new(&params.workspace_folder).join(convert::path(&path))))
+        }
         (None, None, Some(id)) => {
             let folder = folder(&params.workspace_folder)?;
             folder.file(&id).map_err(|error| ProtocolError::invalid("chatId", error.to_string()))?;

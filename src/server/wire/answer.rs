@@ -4,6 +4,7 @@ use super::agent::agent;
 use super::listed;
 use super::refused::refused;
 use super::to_value;
+use super::turn;
 use crate::convert;
 use crate::server::given::own_settings;
 use crate::server::settings::{Layers, shown};
@@ -31,7 +32,7 @@ use protocol::session::{
     SessionConfigureResult, SessionDeleteResult, SessionListResult, SessionMessagesResult, SessionOpenResult,
     SessionSubscribeResult,
 };
-use protocol::snapshot::{self, Compression, Pause, RoundView, TurnView};
+use protocol::snapshot::{self, Compression, Pause};
 use protocol::task::TaskStartResult;
 use protocol::tool::{Decision, PauseReason, PendingCall, ToolDecideResult, Verdict as Decided};
 use protocol::transfer::SessionImportResult;
@@ -43,7 +44,7 @@ use session::input;
 use session::queue::{Accepted, QueueItem};
 use session::reconcile::Report;
 use session::settings::Settings;
-use session::snapshot::{Inspection, Snapshot, TurnSnapshot};
+use session::snapshot::{Inspection, Snapshot};
 use session::state::State;
 use session::stored::Always;
 use store::list::{Page, RevisionPage};
@@ -239,10 +240,13 @@ pub(in crate::server) fn decisions(decisions: &[Decision]) -> Result<Vec<input::
         }
         Ok(input::Decision {
             call: CallId::new(&decision.tool_call_id),
-            approved: decision.decision != Decided::Reject,
+            approved: matches!(decision.decision, Decided::AllowOnce | Decided::AllowAlways),
             note: decision.note.clone(),
-            always: (decision.decision == Decided::ApproveAlways)
-                .then(|| Always { tool: String::new(), pattern: decision.pattern.clone() }),
+            // The session fills in the tool.
+            always: matches!(decision.decision, Decided::AllowAlways | Decided::RejectAlways).then(|| {
+                let rejected = decision.decision == Decided::RejectAlways;
+                Always { tool: String::new(), pattern: decision.pattern.clone(), rejected }
+            }),
         })
     });
     each.collect()
@@ -264,9 +268,9 @@ pub(in crate::server) fn whole(session: &Session, snapshot: Snapshot) -> snapsho
         parent_id: snapshot.head.parent.as_ref().map(|parent| parent.as_str().to_owned()),
         origin: snapshot.head.origin,
         scope: convert::scope(&snapshot.thread.scope),
-        messages: snapshot.messages.iter().map(|message| convert::message(message)).collect(),
+        messages: convert::messages(transcript, &snapshot.messages),
         earlier_messages: snapshot.earlier,
-        turns: snapshot.turns.iter().map(|turn| turn_view(transcript, turn)).collect(),
+        turns: snapshot.turns.iter().map(|turn| turn::view(transcript, turn)).collect(),
         queue: queue(&snapshot.queue),
         compression: Compression {
             running: snapshot.compacting.is_some(),
@@ -309,24 +313,6 @@ fn pending(call: &Reason, turn: &str) -> PendingCall {
         turn_id: turn.to_owned(),
         name: call.name.to_string(),
         arguments: Arguments(call.arguments.to_string()),
-    }
-}
-
-fn turn_view(transcript: &Transcript, turn: &TurnSnapshot) -> TurnView {
-    let id_at = |ord| transcript.message(ord).map(|message| message.id.as_str().to_owned());
-    let rounds = turn.rounds.iter().map(|(round, summary)| RoundView {
-        id: round.id.as_str().to_owned(),
-        external_id: transcript.message(round.assistant).and_then(|message| message.external_id.clone()),
-        assistant: id_at(round.assistant).unwrap_or_default(),
-        results: round.results.iter().flatten().filter_map(|ord| id_at(*ord)).collect(),
-        summary: summary.clone(),
-    });
-    TurnView {
-        id: turn.id.clone(),
-        external_id: turn.external_id.clone(),
-        status: turn.status,
-        rounds: rounds.collect(),
-        metadata: metadata(&turn.summaries),
     }
 }
 

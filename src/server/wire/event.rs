@@ -7,6 +7,7 @@ use crate::convert;
 use engine::compact::record::Trigger;
 use protocol::context::SectionTokens;
 use protocol::event::{Event, EventError, QueueFailure, Retrying, SessionEvent};
+use protocol::turn::{TurnOutcome, TurnStatus};
 use session::Session;
 use session::effect::Refusal;
 use session::event::{self, CompactionUpdate, EventBody, Phase};
@@ -34,8 +35,28 @@ fn body(session: &Session, body: &EventBody) -> Event {
         EventBody::StreamFinished { message, stop } => {
             Event::StreamFinished { message_id: message.as_str().to_owned(), stop_reason: Some(*stop) }
         }
-        EventBody::MessageAdded(message) => Event::MessageAdded { message: convert::message(message) },
-        EventBody::MessageUpdated(message) => Event::MessageUpdated { message: convert::message(message) },
+        EventBody::TurnStarted { turn, external_id } => {
+            Event::TurnStarted { turn_id: turn.as_str().to_owned(), external_id: external_id.clone() }
+        }
+        EventBody::TurnCompleted { turn, status, figures, compactions } => Event::TurnCompleted {
+            turn_id: turn.as_str().to_owned(),
+            outcome: match status {
+                TurnStatus::Completed => TurnOutcome::Completed,
+                TurnStatus::Failed => TurnOutcome::Failed,
+                TurnStatus::Cancelled | TurnStatus::Running => TurnOutcome::Cancelled,
+            },
+            interrupted: figures.interrupted,
+            usage: figures.usage,
+            cost: figures.cost,
+            compactions: compactions.iter().map(|id| id.as_str().to_owned()).collect(),
+            duration_ms: figures.duration_ms,
+        },
+        EventBody::MessageAdded(message, round) => {
+            Event::MessageAdded { message: convert::message_in(message, round.as_ref()) }
+        }
+        EventBody::MessageUpdated(message, round) => {
+            Event::MessageUpdated { message: convert::message_in(message, round.as_ref()) }
+        }
         EventBody::MessageRemoved { message } => {
             Event::MessageRemoved { message_id: message.as_str().to_owned() }
         }
@@ -85,6 +106,7 @@ fn body(session: &Session, body: &EventBody) -> Event {
         EventBody::PauseCleared => Event::PauseCleared {},
         EventBody::CompactionUpdated(update) => Event::CompactionUpdated {
             compaction_id: update.id.as_str().to_owned(),
+            status: update.phase.into(),
             phase: update.phase,
             mode: update.mode,
             trigger: Some(update.trigger),

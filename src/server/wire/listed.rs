@@ -12,6 +12,7 @@ pub(in crate::server) fn row(row: &SessionRow) -> SessionSummary {
     SessionSummary {
         session_id: row.id.as_str().to_owned(),
         workspace_folder: row.workspace.clone(),
+        workspace_uri: convert::uri_of(&row.workspace),
         driver: row.driver,
         title: row.title.clone().or_else(|| row.first_request.clone()),
         kind: row.kind.clone(),
@@ -71,6 +72,7 @@ fn of(head: &Head) -> SessionSummary {
     SessionSummary {
         session_id: head.id.as_str().to_owned(),
         workspace_folder: head.workspace.clone(),
+        workspace_uri: convert::uri_of(&head.workspace),
         driver: head.driver,
         title: head.title.clone(),
         kind: head.kind.clone(),

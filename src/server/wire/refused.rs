@@ -37,10 +37,14 @@ pub(in crate::server) fn refused(session: &Session, refusal: &Refusal) -> Protoc
     };
     let taken = |now: StateName| ErrorData::InvalidState { state: now, accepts: accepts(now) };
     let data = match refusal {
-        Refusal::InvalidState { state, accepts } => ErrorData::InvalidState {
-            state: *state,
-            accepts: accepts.iter().map(|method| (*method).to_owned()).collect(),
+        Refusal::InvalidState { state: now, accepts } => ErrorData::InvalidState {
+            state: *now,
+            accepts: accepts.iter().map(|&method| method.to_owned()).collect(),
         },
+        Refusal::TurnOpen { .. } => {
+            let accepts = acceptance::accepts_in_editors_turn().into_iter().map(str::to_owned).collect();
+            ErrorData::InvalidState { state: session.state().name(), accepts }
+        }
         Refusal::OtherDriver(_) => taken(session.state().name()),
         Refusal::Empty(_) => {
             return ProtocolError::new(

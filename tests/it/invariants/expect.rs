@@ -87,10 +87,11 @@ pub fn joined(content: &[Content]) -> String {
         .iter()
         .map(|part| match part {
             Content::Text(text) => text.to_string(),
-            Content::Image(image) => format!("[picture, {}]", image.media_type),
+            Content::Image(image) => format!("[picture, {}]", image.mime_type),
             Content::Resource { uri: name, text } | Content::ContextFile { path: name, text } => {
                 format!("{name}\n{text}")
             }
+            Content::ResourceLink(link) => link.framed().to_string(),
             Content::Attachment(attachment) => attachment.framed(),
         })
         .collect();
@@ -238,6 +239,7 @@ pub fn weight(item: &Item, counter: &dyn TokenCount) -> u32 {
         ItemPart::Content(
             Content::Resource { uri: name, text } | Content::ContextFile { path: name, text },
         ) => counter.count(name) + counter.count(text) + 4,
+        ItemPart::Content(Content::ResourceLink(link)) => counter.count(&link.framed()),
         ItemPart::Content(Content::Attachment(attachment)) => counter.count(&attachment.framed()),
         // The signature and the rest of the block do not count as text.
         ItemPart::Reasoning { text, .. } => counter.count(text),

@@ -129,7 +129,7 @@ fn result_text() -> impl Strategy<Value = String> {
 }
 
 fn picture() -> Content {
-    Content::Image(Image { media_type: "image/png".into(), data: "aGVsbG8=".into() })
+    Content::Image(Image { mime_type: "image/png".into(), data: "aGVsbG8=".into() })
 }
 
 fn content(text: String, kind: u8) -> Vec<Content> {

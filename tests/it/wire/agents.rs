@@ -68,7 +68,7 @@ fn serve(folder: &Folder, server: &Server, more: Value) -> Client {
 
 fn open(client: &mut Client) -> Value {
     let tools =
-        json!([{ "name": "check", "kind": "run", "policy": "ask" }, { "name": "read", "kind": "read" }]);
+        json!([{ "name": "check", "kind": "execute", "policy": "ask" }, { "name": "read", "kind": "read" }]);
     let params = json!({ "workspaceFolder": FOLDER, "sessionId": "parent", "tools": tools });
     client.call("session/open", params).expect("it opens")["snapshot"].take()
 }
@@ -155,7 +155,7 @@ fn two_agents_finish_a_job_whose_process_is_killed() {
     children.sort_unstable();
     let expected = [("Grammar", "paused"), ("Lexer", "idle")];
     assert_eq!(children, expected.map(|(name, state)| (Some(name), Some("agent"), Some(state))));
-    let decided = json!([{ "toolCallId": "c", "decision": "approve" }]);
+    let decided = json!([{ "toolCallId": "c", "decision": "allowOnce" }]);
     client.call("tool/decide", json!({ "sessionId": grammar, "decisions": decided })).expect("it waits");
     let invoked = client.wait_request("tool/invoke");
     assert_eq!(invoked["params"]["sessionId"], grammar);

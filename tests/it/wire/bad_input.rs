@@ -1,7 +1,7 @@
 //! Well-framed but invalid input: each gets its typed error or a reported repair, nothing is half done, and
 //! the session continues. `frames` has invalid frames.
 
-use super::script::{Editor, Folder, calls, is_request, prose, says, tools};
+use super::script::{Editor, Folder, calls, is_end, is_request, prose, says, tools};
 use serde_json::{Value, json};
 use session::acceptance::accepts;
 use session::state::StateName;
@@ -44,7 +44,7 @@ fn a_missing_or_wrong_field_is_named() {
         (
             "session/open",
             history(json!({ "request": [{ "type": "toolResult", "toolCallId": "c", "content": "x" }] })),
-            "history[0].request[0]",
+            "history[0].request[0].type",
         ),
         ("session/open", with(json!({ "threshold": 1.5 })), "settings.threshold"),
         ("session/open", with(json!({ "policy": "none" })), "settings.policy"),
@@ -211,7 +211,7 @@ fn a_second_answer_changes_nothing() {
     let again = json!({ "sessionId": "s", "toolCallId": "c1", "content": "A third result." });
     assert_eq!(kind(&editor.refused("tool/result", again)), "InvalidState");
     editor.client.respond(&last["id"], json!({ "content": "Done." }));
-    let ended = editor.event("the turn's end", |event| event.get("status").is_some());
+    let ended = editor.event("the turn's end", is_end);
     assert_eq!(ended["status"], "completed");
     let snapshot = editor.call("session/subscribe", json!({ "sessionId": "s" }))["snapshot"].take();
     let said = snapshot["messages"].to_string();
@@ -271,7 +271,7 @@ fn answer_after_its_deadline_is_dropped() {
     let asked = editor.client.wait_request("model/complete");
     let ops = json!([{ "op": "appendContent", "text": "Half of" }]);
     editor.client.notify("model/delta", json!({ "requestId": asked["params"]["requestId"], "ops": ops }));
-    let ended = editor.event("the turn's end", |event| event.get("status").is_some());
+    let ended = editor.event("the turn's end", is_end);
     assert_eq!(
         (&ended["turnId"], &ended["status"], &ended["state"]),
         (&turn, &json!("failed"), &json!("error"))
@@ -340,7 +340,7 @@ fn misplaced_command_lists_accepted_ones() {
         StateName::Idle,
         editors,
     );
-    let decide = json!({ "sessionId": "s", "decisions": [{ "toolCallId": "c1", "decision": "approve" }] });
+    let decide = json!({ "sessionId": "s", "decisions": [{ "toolCallId": "c1", "decision": "allowOnce" }] });
     invalid(&editor.refused("tool/decide", decide), StateName::Idle, sidecars);
 
     editor.call("turn/start", json!({ "sessionId": "s", "content": "Hello." }));
@@ -349,7 +349,7 @@ fn misplaced_command_lists_accepted_ones() {
     invalid(&editor.client.wait_response(id)["error"], StateName::Generating, sidecars);
     editor.client.respond(&asked["id"], json!({ "content": calls("Look.", ["c1"]) }));
     let call = editor.client.wait_request("tool/invoke");
-    let decide = json!({ "sessionId": "s", "decisions": [{ "toolCallId": "c1", "decision": "approve" }] });
+    let decide = json!({ "sessionId": "s", "decisions": [{ "toolCallId": "c1", "decision": "allowOnce" }] });
     invalid(&editor.refused("tool/decide", decide), StateName::WaitingIde, sidecars);
     editor.client.respond(&call["id"], json!({ "content": "x" }));
     editor.answers.push_back(says("Done."));

@@ -408,3 +408,41 @@ fn is_forced(model: &Value) {
     assert_eq!(forced["metadata"]["summary"]["toolCallRoundId"], "request-1-round-1");
     assert!(forced["tokens"].as_u64() < lone["tokens"].as_u64());
 }
+
+#[test]
+fn second_turn_start_while_one_is_open_names_the_way_out() {
+    let folder = Folder::new("editor-open-turn");
+    let mut editor = Editor::start(&folder, Value::Null);
+    let start = |content: &str| json!({ "sessionId": "e", "content": content });
+    let state = |editor: &mut Editor| {
+        editor.call("session/list", json!({}))["sessions"][0]["state"].as_str().map(str::to_owned)
+    };
+    editor.open_with("e", "editor", None);
+    let first = editor.call("turn/start", start("Make the parser work."))["turnId"].take();
+    assert_eq!(state(&mut editor).as_deref(), Some("generating"));
+    let refused = editor.refused("turn/start", start("And the docs."));
+    assert_eq!(refused["data"]["state"], "generating", "{refused}");
+    let accepts = refused["data"]["accepts"].as_array().expect("methods");
+    for way_out in ["turn/end", "turn/cancel", "session/open"] {
+        assert!(accepts.contains(&json!(way_out)), "{refused}");
+        assert!(refused["message"].as_str().is_some_and(|text| text.contains("turn/cancel")), "{refused}");
+    }
+    assert!(!accepts.contains(&json!("turn/start")), "{refused}");
+    // Another process ends it.
+    editor.kill();
+    let mut editor = Editor::start(&folder, Value::Null);
+    let opened = editor.open_with("e", "editor", None);
+    let turn = &opened["snapshot"]["turns"][0];
+    assert_eq!(
+        (&turn["id"], &turn["status"], &turn["interrupted"]),
+        (&first, &json!("cancelled"), &json!(true))
+    );
+    assert_eq!(state(&mut editor).as_deref(), Some("idle"));
+    // Cancelling ends it, and the next one begins.
+    editor.call("turn/start", start("And the docs."));
+    let cancelled = editor.call("turn/cancel", json!({ "sessionId": "e" }));
+    assert_eq!(cancelled["state"], "idle");
+    let ended = editor.events("turnCompleted");
+    assert_eq!(ended.last().map(|event| &event["outcome"]), Some(&json!("cancelled")));
+    editor.call("turn/start", start("Once more."));
+}

@@ -26,9 +26,20 @@ const TOLD: [&str; 10] = [
     "compactions",
 ];
 
-/// The fields of a snapshot that events update, for comparison.
+/// The fields of a snapshot that events update, for comparison. Rounds and metadata of turns follow from messages and
+/// compactions.
 pub fn told(snapshot: &Value) -> Value {
-    TOLD.iter().map(|field| ((*field).to_owned(), snapshot[*field].clone())).collect()
+    let mut told: Value = TOLD.iter().map(|field| ((*field).to_owned(), snapshot[*field].clone())).collect();
+    let turns = snapshot["turns"].as_array().into_iter().flatten().cloned();
+    told["turns"] = turns
+        .map(|mut turn| {
+            for field in ["rounds", "metadata"] {
+                turn.as_object_mut().expect("a turn").shift_remove(field);
+            }
+            turn
+        })
+        .collect();
+    told
 }
 
 impl View {
@@ -63,6 +74,16 @@ impl View {
         assert_eq!(seq, last + 1, "{event}");
         view["seq"] = json!(seq);
         match event["type"].as_str().expect("a type") {
+            "turnStarted" => turn_started(&mut view["turns"], event),
+            "turnCompleted" => {
+                let turn = turn_of(&mut view["turns"], &event["turnId"]).expect("a turn that was told");
+                turn["status"] = event["outcome"].clone();
+                for field in ["interrupted", "usage", "cost", "durationMs"] {
+                    if event.get(field).is_some() {
+                        turn[field] = event[field].clone();
+                    }
+                }
+            }
             "streamStarted" => view["streaming"] = json!({ "messageId": event["messageId"], "parts": [] }),
             "streamDelta" => {
                 for op in event["ops"].as_array().expect("operations") {
@@ -78,6 +99,9 @@ impl View {
             "messagesTruncated" => {
                 let messages = view["messages"].as_array_mut().expect("messages");
                 messages.retain(|message| message["ord"].as_u64() < event["fromOrd"].as_u64());
+                let left: Vec<Value> = messages.iter().map(|message| message["turnId"].clone()).collect();
+                let turns = view["turns"].as_array_mut().expect("turns");
+                turns.retain(|turn| left.contains(&turn["id"]));
             }
             "threadUpdated" => {
                 for field in ["title", "settings"] {
@@ -92,6 +116,21 @@ impl View {
             }
             _ => {}
         }
+    }
+}
+
+fn turn_of<'a>(turns: &'a mut Value, id: &Value) -> Option<&'a mut Value> {
+    turns.as_array_mut()?.iter_mut().find(|turn| turn["id"] == *id)
+}
+
+fn turn_started(turns: &mut Value, event: &Value) {
+    let mut turn = json!({ "id": event["turnId"], "status": "running" });
+    if let Some(id) = event.get("externalId") {
+        turn["externalId"] = id.clone();
+    }
+    match turn_of(turns, &event["turnId"]) {
+        Some(known) => *known = turn,
+        None => turns.as_array_mut().expect("turns").push(turn),
     }
 }
 

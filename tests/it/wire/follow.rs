@@ -305,7 +305,7 @@ fn list_shows_the_state_of_each_session() {
 
     let mut writer = folder.serve(Start::new(Wire::Pipes));
     open(&mut writer, &json!({ "tools": tools }));
-    let decisions = json!([{ "toolCallId": "c1", "decision": "approve" }]);
+    let decisions = json!([{ "toolCallId": "c1", "decision": "allowOnce" }]);
     writer.call("tool/decide", json!({ "sessionId": "s", "decisions": decisions })).expect("it is decided");
     writer.wait_notification("its end in the list", |frame| {
         frame["method"] == "sessions/changed" && frame["params"]["updated"][0]["state"] == "waitingIde"

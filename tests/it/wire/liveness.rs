@@ -265,7 +265,7 @@ fn usual(request: &Value) -> Value {
         (Some("tool/requestPermission"), _) => {
             let reasons = request["params"]["reasons"].as_array().into_iter().flatten();
             let decision =
-                |reason: &Value| json!({ "toolCallId": reason["toolCallId"], "decision": "approve" });
+                |reason: &Value| json!({ "toolCallId": reason["toolCallId"], "decision": "allowOnce" });
             json!({ "decisions": reasons.map(decision).collect::<Vec<_>>() })
         }
         other => panic!("{other:?} has no answer here"),

@@ -235,7 +235,7 @@ fn results_decisions_and_cancels_are_accepted_above_the_limit() {
     assert_eq!(client.call("tool/result", result).expect("it is taken")["state"], "generating");
     let stopped = client.call("turn/cancel", json!({ "sessionId": "stop" })).expect("it is taken");
     assert_eq!(stopped["state"], "idle");
-    let late = json!({ "sessionId": "stop", "decisions": [{ "toolCallId": "c1", "decision": "approve" }] });
+    let late = json!({ "sessionId": "stop", "decisions": [{ "toolCallId": "c1", "decision": "allowOnce" }] });
     let late = client.call("tool/decide", late).expect_err("nothing waits for it");
     assert_eq!(late["data"]["kind"], "InvalidState");
     // The turn continues with a response and deltas, which are not requests.

@@ -2,7 +2,7 @@
 //! prompt is byte for byte the one of an uninterrupted process. `editor_driven` has the editor's.
 
 use super::script::{
-    Editor, Folder, NARRATIVE, asks_for_summary, bytes, calls, is_request, prose, read_by, says,
+    Editor, Folder, NARRATIVE, asks_for_summary, bytes, calls, is_end, is_request, prose, read_by, says,
 };
 use crate::facts::{self, models};
 use serde_json::{Value, json};
@@ -328,7 +328,7 @@ fn survives_a_kill(model: &Value) {
             editor.call("tool/result", result);
         }
         if !pending.is_empty() {
-            editor.event("the turn's end", |event| event.get("status").is_some());
+            editor.event("the turn's end", is_end);
         }
         editor.turn(json!({ "sessionId": "s", "externalId": "request-2", "content": "Go on." }));
         let sent =

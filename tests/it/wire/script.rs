@@ -117,6 +117,20 @@ pub fn bytes(messages: &Value) -> String {
     messages.to_string()
 }
 
+/// `true` for the event that a turn ended with.
+pub fn is_end(event: &Value) -> bool {
+    event["type"] == "runtimeUpdated" && event.get("status").is_some()
+}
+
+/// These messages without the ids of their rounds, which messages read from the store lack.
+pub fn without_rounds(messages: &Value) -> Value {
+    let mut messages = messages.clone();
+    for message in messages.as_array_mut().into_iter().flatten() {
+        message.as_object_mut().expect("a message").shift_remove("roundId");
+    }
+    messages
+}
+
 /// The tools of every session here.
 pub fn tools() -> Value {
     let schema = json!({ "type": "object", "properties": { "path": { "type": "string" } } });

@@ -96,7 +96,8 @@ fn converse(client: &mut Client) {
     client.notify("model/delta", json!({ "requestId": secret("bad-delta-id"), "ops": [] }));
     client.respond(&asked["id"], calls("c2", "read", &secret("broken-arguments")));
     let permission = client.wait_request("tool/requestPermission");
-    let decisions = json!([{ "toolCallId": "c2", "decision": "reject", "note": secret("permission-note") }]);
+    let decisions =
+        json!([{ "toolCallId": "c2", "decision": "rejectOnce", "note": secret("permission-note") }]);
     client.respond(&permission["id"], json!({ "decisions": decisions }));
     let asked = client.wait_request("model/complete");
     client.respond(&asked["id"], calls("c3", "read", "{}"));

@@ -1,7 +1,7 @@
 //! Requests for summaries and their failures: settings, deadlines, events and log lines.
 
 use super::restore::long_answers;
-use super::script::{Editor, Folder, Summaries, asks_for_summary, bytes, read_by};
+use super::script::{Editor, Folder, Summaries, asks_for_summary, bytes, is_end, read_by};
 use crate::facts::{self, is_lm, models};
 use serde_json::{Value, json};
 
@@ -230,7 +230,7 @@ fn comes_late_or_never(model: &Value) {
         assert!(cancelled.get("id").is_none());
         editor.client.respond(&late["id"], json!({ "content": "<summary>late</summary>" }));
     }
-    let ended = editor.event("the turn's end", |event| event.get("status").is_some());
+    let ended = editor.event("the turn's end", is_end);
     assert_eq!(ended["status"], "completed");
     assert_eq!(phases(&editor).last().map(String::as_str), Some("accepted ledger"));
     editor.client.wait_log("came late");

@@ -246,12 +246,12 @@ impl<'t> Past<'t> {
             for (n, call) in calls.iter().enumerate().filter(|(_, call)| call.is_good) {
                 let Call { name, about, .. } = *call;
                 match (kinds.of_call(name, about), about.command.as_deref()) {
-                    (ToolKind::Write, _) => {
-                        let changes = changes(name, about);
+                    (kind, _) if kind.changes_files() => {
+                        let changes = changes(kind, name, about);
                         rewrites.deleted(message.ord, &changes);
                         self.changed.add(message.ord, &changes);
                     }
-                    (ToolKind::Run, Some(command)) => {
+                    (ToolKind::Execute, Some(command)) => {
                         let Effects { effects, unknown, .. } = about.effects();
                         rewrites.deleted(message.ord, effects);
                         self.changed.add(message.ord, effects);
@@ -304,18 +304,16 @@ impl<'t> Past<'t> {
             Origin::Result => {
                 let Some(call) = call else { return Some((Kind::Output, None, None)) };
                 let kind = kinds.of_call(call.name, call.about);
-                let command = call.about.command.as_deref().filter(|_| kind == ToolKind::Run);
+                let command = call.about.command.as_deref().filter(|_| kind == ToolKind::Execute);
                 let path = command.map_or_else(|| call.about.path(), shown_by);
                 let file = path.map(|path| self.files.of(path));
                 let about = command.or(Some(call.name));
                 match kind {
                     ToolKind::Todo => return None,
-                    ToolKind::Write if message.body.bytes() < ACKNOWLEDGEMENT => return None,
-                    ToolKind::Read | ToolKind::Write | ToolKind::Run if file.is_some() && call.is_good => {
-                        (Kind::Read, file, about)
-                    }
+                    kind if kind.changes_files() && message.body.bytes() < ACKNOWLEDGEMENT => return None,
+                    kind if file.is_some() && call.is_good && kind.names_files() => (Kind::Read, file, about),
                     ToolKind::Search => (Kind::Search, None, about),
-                    ToolKind::Run if command.is_some_and(searches) => (Kind::Search, None, about),
+                    ToolKind::Execute if command.is_some_and(searches) => (Kind::Search, None, about),
                     _ => (Kind::Output, None, about),
                 }
             }

@@ -19,84 +19,84 @@ const fn known(name: &'static str, kind: ToolKind) -> Known {
 }
 
 const TABLE: &[Known] = &[
-    known("apply_patch", ToolKind::Write),
+    known("apply_patch", ToolKind::Edit),
     known("ask_followup_question", ToolKind::Ask),
     known("ask_questions", ToolKind::Ask),
     known("askuserquestion", ToolKind::Ask),
-    known("bash", ToolKind::Run),
+    known("bash", ToolKind::Execute),
     known("codebase_search", ToolKind::Search),
-    known("copilot_applypatch", ToolKind::Write),
-    known("copilot_createfile", ToolKind::Write),
+    known("copilot_applypatch", ToolKind::Edit),
+    known("copilot_createfile", ToolKind::Edit),
     known("copilot_findfiles", ToolKind::Search),
     known("copilot_findtextinfiles", ToolKind::Search),
-    known("copilot_insertedit", ToolKind::Write),
+    known("copilot_insertedit", ToolKind::Edit),
     known("copilot_readfile", ToolKind::Read),
-    known("copilot_replacestring", ToolKind::Write),
-    known("copilot_runinterminal", ToolKind::Run),
-    known("copilot_runnotebookcell", ToolKind::Run),
-    known("create", ToolKind::Write),
-    known("create_directory", ToolKind::Write),
-    known("create_file", ToolKind::Write),
-    known("delete_file", ToolKind::Write),
-    known("edit", ToolKind::Write),
-    known("edit_file", ToolKind::Write),
-    known("edit_notebook_file", ToolKind::Write),
-    known("editor", ToolKind::Write),
-    known("exec", ToolKind::Run),
-    known("exec_command", ToolKind::Run),
-    known("execute_bash", ToolKind::Run),
-    known("execute_command", ToolKind::Run),
+    known("copilot_replacestring", ToolKind::Edit),
+    known("copilot_runinterminal", ToolKind::Execute),
+    known("copilot_runnotebookcell", ToolKind::Execute),
+    known("create", ToolKind::Edit),
+    known("create_directory", ToolKind::Edit),
+    known("create_file", ToolKind::Edit),
+    known("delete_file", ToolKind::Delete),
+    known("edit", ToolKind::Edit),
+    known("edit_file", ToolKind::Edit),
+    known("edit_notebook_file", ToolKind::Edit),
+    known("editor", ToolKind::Edit),
+    known("exec", ToolKind::Execute),
+    known("exec_command", ToolKind::Execute),
+    known("execute_bash", ToolKind::Execute),
+    known("execute_command", ToolKind::Execute),
     known("file_search", ToolKind::Search),
     known("find", ToolKind::Search),
     known("find_file", ToolKind::Search),
     known("glob", ToolKind::Search),
     known("grep", ToolKind::Search),
     known("grep_search", ToolKind::Search),
-    known("insert", ToolKind::Write),
-    known("insert_edit_into_file", ToolKind::Write),
+    known("insert", ToolKind::Edit),
+    known("insert_edit_into_file", ToolKind::Edit),
     known("list", ToolKind::Search),
     known("list_dir", ToolKind::Search),
     known("list_directory", ToolKind::Search),
     known("list_files", ToolKind::Search),
-    known("local_shell", ToolKind::Run),
+    known("local_shell", ToolKind::Execute),
     known("ls", ToolKind::Search),
     known("manage_todo_list", ToolKind::Todo),
-    known("move_file", ToolKind::Write),
-    known("multi_replace_string_in_file", ToolKind::Write),
-    known("multiedit", ToolKind::Write),
-    known("notebookedit", ToolKind::Write),
+    known("move_file", ToolKind::Move),
+    known("multi_replace_string_in_file", ToolKind::Edit),
+    known("multiedit", ToolKind::Edit),
+    known("notebookedit", ToolKind::Edit),
     known("open", ToolKind::Read),
     known("read", ToolKind::Read),
     known("read_file", ToolKind::Read),
     known("read_files", ToolKind::Read),
     known("read_text_file", ToolKind::Read),
-    known("remove_file", ToolKind::Write),
-    known("rename_file", ToolKind::Write),
-    known("replace_in_file", ToolKind::Write),
-    known("replace_string_in_file", ToolKind::Write),
-    known("run_commands", ToolKind::Run),
-    known("run_in_terminal", ToolKind::Run),
-    known("run_notebook_cell", ToolKind::Run),
-    known("run_shell_command", ToolKind::Run),
-    known("run_terminal_cmd", ToolKind::Run),
-    known("runnotebookcell", ToolKind::Run),
+    known("remove_file", ToolKind::Delete),
+    known("rename_file", ToolKind::Move),
+    known("replace_in_file", ToolKind::Edit),
+    known("replace_string_in_file", ToolKind::Edit),
+    known("run_commands", ToolKind::Execute),
+    known("run_in_terminal", ToolKind::Execute),
+    known("run_notebook_cell", ToolKind::Execute),
+    known("run_shell_command", ToolKind::Execute),
+    known("run_terminal_cmd", ToolKind::Execute),
+    known("runnotebookcell", ToolKind::Execute),
     known("search", ToolKind::Search),
     known("search_dir", ToolKind::Search),
     known("search_file", ToolKind::Search),
     known("search_files", ToolKind::Search),
     known("semantic_search", ToolKind::Search),
-    known("shell", ToolKind::Run),
-    known("str_replace", ToolKind::Write),
-    known("str_replace_based_edit_tool", ToolKind::Write),
-    known("str_replace_editor", ToolKind::Write),
-    known("terminal", ToolKind::Run),
+    known("shell", ToolKind::Execute),
+    known("str_replace", ToolKind::Edit),
+    known("str_replace_based_edit_tool", ToolKind::Edit),
+    known("str_replace_editor", ToolKind::Edit),
+    known("terminal", ToolKind::Execute),
     known("todo", ToolKind::Todo),
     known("todowrite", ToolKind::Todo),
     known("update_plan", ToolKind::Todo),
     known("view", ToolKind::Read),
-    known("write", ToolKind::Write),
-    known("write_file", ToolKind::Write),
-    known("write_to_file", ToolKind::Write),
+    known("write", ToolKind::Edit),
+    known("write_file", ToolKind::Edit),
+    known("write_to_file", ToolKind::Edit),
 ];
 
 /// Editors with a single tool, and the values of its argument `command` that only read.
@@ -108,10 +108,8 @@ const WHOLE: &[&str] =
     &["copilot_createfile", "create", "create_file", "write", "write_file", "write_to_file"];
 const WHOLE_COMMANDS: &[&str] = &["create"];
 
-/// Tools that make a file that was not there, and those that delete or move one, or make a folder.
+/// Tools that make a file that was not there, or a folder.
 const CREATE: &[&str] = &["copilot_createfile", "create_file"];
-const DELETE: &[&str] = &["delete_file", "remove_file"];
-const MOVE: &[&str] = &["move_file", "rename_file"];
 const FOLDER: &[&str] = &["create_directory"];
 
 /// Tools that run a notebook cell.
@@ -163,8 +161,8 @@ pub(crate) fn writes_whole(name: &str, about: &About) -> bool {
     WHOLE.contains(&plain.as_str()) || (LOOKING.iter().any(|(tool, _)| *tool == plain) && is_whole_command())
 }
 
-/// Returns what a successful call of a tool of kind `Write` does to its files.
-pub(crate) fn changes<'a>(name: &str, about: &'a About) -> Cow<'a, [Effect]> {
+/// Returns what a successful call of a tool of this kind, which changes files, does to its files.
+pub(crate) fn changes<'a>(kind: ToolKind, name: &str, about: &'a About) -> Cow<'a, [Effect]> {
     let effect = |kind: shell::Kind, path: &str, from: Option<&String>| Effect {
         kind,
         path: path.to_owned(),
@@ -173,7 +171,7 @@ pub(crate) fn changes<'a>(name: &str, about: &'a About) -> Cow<'a, [Effect]> {
         is_pattern: false,
         is_certain: true,
     };
-    let kind = change(name, about);
+    let kind = change(kind, name, about);
     match (&about.moved, &about.command) {
         (Some((from, to)), _) if kind == shell::Kind::Move => vec![effect(kind, to, Some(from))].into(),
         // A patch says of each file what it does to it.
@@ -182,15 +180,15 @@ pub(crate) fn changes<'a>(name: &str, about: &'a About) -> Cow<'a, [Effect]> {
     }
 }
 
-fn change(name: &str, about: &About) -> shell::Kind {
+fn change(kind: ToolKind, name: &str, about: &About) -> shell::Kind {
     let plain = plain(name);
     let is = |names: &[&str]| names.contains(&plain.as_str());
     let is_editor = LOOKING.iter().any(|(tool, _)| *tool == plain);
     let is_create = about.command.as_deref().is_some_and(|word| WHOLE_COMMANDS.contains(&word));
     match () {
         () if is(CREATE) || (is_editor && is_create) => shell::Kind::Create,
-        () if is(DELETE) => shell::Kind::Delete,
-        () if is(MOVE) => shell::Kind::Move,
+        () if kind == ToolKind::Delete => shell::Kind::Delete,
+        () if kind == ToolKind::Move => shell::Kind::Move,
         () if is(FOLDER) => shell::Kind::MakeFolder,
         () => shell::Kind::Write,
     }
@@ -218,9 +216,9 @@ mod tests {
         assert!(TABLE.windows(2).all(|pair| pair[0].name < pair[1].name));
         let none = Kinds { named: &[], declared: &[] };
         assert!(
-            WHOLE.iter().chain(LOOKING.iter().map(|(name, _)| name)).all(|n| none.of(n) == ToolKind::Write)
+            WHOLE.iter().chain(LOOKING.iter().map(|(name, _)| name)).all(|n| none.of(n) == ToolKind::Edit)
         );
-        assert!(RUN_CELLS.iter().all(|name| none.of(name) == ToolKind::Run));
+        assert!(RUN_CELLS.iter().all(|name| none.of(name) == ToolKind::Execute));
     }
 
     #[test]
@@ -236,16 +234,16 @@ mod tests {
             ends_turn: None,
         };
         let none = Kinds { named: &[], declared: &[] };
-        assert_eq!(none.of("bash"), ToolKind::Run);
-        assert_eq!(none.of("Bash"), ToolKind::Run);
+        assert_eq!(none.of("bash"), ToolKind::Execute);
+        assert_eq!(none.of("Bash"), ToolKind::Execute);
         assert_eq!(none.of("mcp__fs__read_file"), ToolKind::Read);
         assert_eq!(none.of("bashful"), ToolKind::Other);
         let declared = Kinds { declared: &[tool], ..none };
         assert_eq!(declared.of("bash"), ToolKind::Read);
-        let named = [("mcp__fs__*".to_owned(), ToolKind::Write), ("*sh".to_owned(), ToolKind::Search)];
+        let named = [("mcp__fs__*".to_owned(), ToolKind::Edit), ("*sh".to_owned(), ToolKind::Search)];
         let both = Kinds { named: &named, ..declared };
-        assert_eq!((both.of("mcp__fs__read_file"), both.of("bash")), (ToolKind::Write, ToolKind::Search));
-        assert_eq!(both.of("edit"), ToolKind::Write);
+        assert_eq!((both.of("mcp__fs__read_file"), both.of("bash")), (ToolKind::Edit, ToolKind::Search));
+        assert_eq!(both.of("edit"), ToolKind::Edit);
     }
 
     #[test]
@@ -253,8 +251,8 @@ mod tests {
         let kinds = Kinds { named: &[], declared: &[] };
         for (command, kind, whole) in [
             ("view", ToolKind::Read, false),
-            ("create", ToolKind::Write, true),
-            ("str_replace", ToolKind::Write, false),
+            ("create", ToolKind::Edit, true),
+            ("str_replace", ToolKind::Edit, false),
         ] {
             let call =
                 ToolCall::new("c", "str_replace_editor", &format!(r#"{{"command":"{command}","path":"a"}}"#));

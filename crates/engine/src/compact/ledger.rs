@@ -147,7 +147,7 @@ pub struct UnreadableLine {
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ImageLine {
     /// The media type, such as `image/png`.
-    pub media_type: String,
+    pub mime_type: String,
     /// SHA-256 of its data as given.
     pub sha256: String,
     /// Id of the message that holds it, for recall.

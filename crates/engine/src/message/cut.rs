@@ -163,13 +163,14 @@ pub fn joined(content: &[Content]) -> String {
             out.push('\n');
         }
         match part {
-            Content::Image(image) => out.push_str(&format!("[picture, {}]", image.media_type)),
+            Content::Image(image) => out.push_str(&format!("[picture, {}]", image.mime_type)),
             Content::Resource { uri: name, text } | Content::ContextFile { path: name, text } => {
                 out.push_str(name);
                 out.push('\n');
                 out.push_str(text);
             }
             Content::Text(text) => out.push_str(text),
+            Content::ResourceLink(link) => out.push_str(&link.framed()),
             Content::Attachment(attachment) => out.push_str(&attachment.framed()),
         }
     }

@@ -6,7 +6,7 @@ use crate::approval::Rule;
 use crate::id::{CallId, Ordinal};
 use crate::message::{AssistantPart, Content, Text};
 use crate::tokens::{PER_TOOL, TokenCount};
-use serde::{Deserialize, Serialize};
+use serde::{Deserialize, Deserializer, Serialize};
 use serde_json::{Map, Value};
 use std::sync::Arc;
 
@@ -130,6 +130,7 @@ pub struct Tool {
     /// JSON Schema of the arguments.
     pub input_schema: Value,
     /// The tool's effect, if the caller declared it.
+    #[serde(default, deserialize_with = "stored_kind")]
     pub kind: Option<ToolKind>,
     /// Text for the system block.
     pub guidelines: Option<String>,
@@ -173,18 +174,59 @@ impl EndsTurn {
 pub enum ToolKind {
     /// Shows a file.
     Read,
-    /// Changes a file.
-    Write,
-    /// Runs a command.
-    Run,
+    /// Changes a file, or makes one.
+    Edit,
+    /// Deletes a file.
+    Delete,
+    /// Moves or renames a file.
+    Move,
     /// Searches for something.
     Search,
+    /// Runs a command.
+    Execute,
+    /// Thinks, and does nothing else.
+    Think,
+    /// Fetches something from outside.
+    Fetch,
     /// Maintains the todo list.
     Todo,
     /// Asks the user.
     Ask,
     /// Anything else.
     Other,
+}
+
+/// Reads a kind also under the name that stores of older builds have.
+fn stored_kind<'de, D: Deserializer<'de>>(from: D) -> Result<Option<ToolKind>, D::Error> {
+    #[derive(Deserialize)]
+    #[serde(untagged)]
+    enum Stored {
+        Kind(ToolKind),
+        Older(OlderKind),
+    }
+    #[derive(Deserialize)]
+    #[serde(rename_all = "camelCase")]
+    enum OlderKind {
+        Write,
+        Run,
+    }
+    Ok(Option::<Stored>::deserialize(from)?.map(|stored| match stored {
+        Stored::Kind(kind) => kind,
+        Stored::Older(OlderKind::Write) => ToolKind::Edit,
+        Stored::Older(OlderKind::Run) => ToolKind::Execute,
+    }))
+}
+
+impl ToolKind {
+    /// `true` if a successful call changes files by what its arguments say.
+    pub fn changes_files(self) -> bool {
+        matches!(self, Self::Edit | Self::Delete | Self::Move)
+    }
+
+    /// `true` if a call reads or changes the files that its arguments name.
+    pub fn names_files(self) -> bool {
+        matches!(self, Self::Read | Self::Execute) || self.changes_files()
+    }
 }
 
 impl ItemPart {
@@ -249,5 +291,24 @@ impl Tool {
     pub fn tokens(&self, counter: &dyn TokenCount) -> u32 {
         let schema = self.input_schema.to_string();
         counter.count(&self.name) + counter.count(&self.description) + counter.count(&schema) + PER_TOOL
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn stored_tool_keeps_its_kind_under_older_names() {
+        let kind = |kind: &str| {
+            let tool = format!(r#"{{"name":"t","description":"","inputSchema":{{}}{kind}}}"#);
+            serde_json::from_str::<Tool>(&tool).map(|tool| tool.kind).ok()
+        };
+        assert_eq!(kind(r#","kind":"write""#), Some(Some(ToolKind::Edit)));
+        assert_eq!(kind(r#","kind":"run""#), Some(Some(ToolKind::Execute)));
+        assert_eq!(kind(r#","kind":"fetch""#), Some(Some(ToolKind::Fetch)));
+        assert_eq!(kind(r#","kind":null"#), Some(None));
+        assert_eq!(kind(""), Some(None));
+        assert_eq!(kind(r#","kind":"think harder""#), None);
     }
 }

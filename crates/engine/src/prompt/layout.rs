@@ -33,10 +33,13 @@ impl fmt::Display for Item {
         for part in &self.parts {
             match part {
                 ItemPart::Content(Content::Text(text)) => write!(f, " {}", one_line(text, SHOWN_BYTES))?,
-                ItemPart::Content(Content::Image(image)) => write!(f, " <{}>", image.media_type)?,
+                ItemPart::Content(Content::Image(image)) => write!(f, " <{}>", image.mime_type)?,
                 ItemPart::Content(Content::Resource { uri: name, text })
                 | ItemPart::Content(Content::ContextFile { path: name, text }) => {
                     write!(f, " <{name}> {}", one_line(text, SHOWN_BYTES))?;
+                }
+                ItemPart::Content(Content::ResourceLink(link)) => {
+                    write!(f, " (link) {}", one_line(&link.framed(), SHOWN_BYTES))?;
                 }
                 ItemPart::Content(Content::Attachment(attachment)) => {
                     write!(

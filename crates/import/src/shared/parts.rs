@@ -183,8 +183,8 @@ pub(crate) fn function_calls(list: &[Value], place: &str, import: &mut Import) -
 /// An image by URL, or by a `data:` URL.
 pub(crate) fn image_at(url: &str) -> Content {
     let inline = url.strip_prefix("data:").and_then(|rest| rest.split_once(";base64,"));
-    let (media_type, data) = inline.unwrap_or(("image/*", url));
-    Content::Image(Image { media_type: media_type.into(), data: data.into() })
+    let (mime_type, data) = inline.unwrap_or(("image/*", url));
+    Content::Image(Image { mime_type: mime_type.into(), data: data.into() })
 }
 
 /// The concatenated text, without images.
@@ -264,6 +264,11 @@ fn content(part: &Value) -> Result<Option<Content>, String> {
         Kind::Named("resource") => {
             Content::Resource { uri: needed(part, "uri")?.into(), text: needed(part, "text")?.into() }
         }
+        Kind::Named("resourceLink" | "resource_link") => {
+            needed(part, "uri")?;
+            let link = serde_json::from_value(Value::Object(part.clone()));
+            Content::ResourceLink(link.map_err(|_| "is a resource link with a wrong field".to_owned())?)
+        }
         Kind::Named("file") => {
             Content::ContextFile { path: needed(part, "path")?.into(), text: needed(part, "content")?.into() }
         }
@@ -306,9 +311,9 @@ fn image(part: &Object) -> Result<Content, String> {
     if let Some(url) = text(of, "url").or(text(of, "image_url")) {
         return Ok(image_at(url));
     }
-    let media_type = ["media_type", "mediaType", "mimeType"].into_iter().find_map(|key| text(of, key));
-    let media_type = media_type.ok_or("is a picture without a media type")?.into();
-    Ok(Content::Image(Image { media_type, data: needed(of, "data")?.into() }))
+    let mime_type = ["media_type", "mediaType", "mimeType"].into_iter().find_map(|key| text(of, key));
+    let mime_type = mime_type.ok_or("is a picture without a media type")?.into();
+    Ok(Content::Image(Image { mime_type, data: needed(of, "data")?.into() }))
 }
 
 /// Thinking in an opaque part of the Copilot extension. Its other opaque parts are the provider's state.

@@ -128,7 +128,7 @@ pub(super) fn result(id: &str, parts: Vec<ItemPart>) -> Item {
 }
 
 pub(super) fn picture(data: &str) -> ItemPart {
-    ItemPart::Content(Content::Image(Image { media_type: "image/png".to_owned(), data: data.into() }))
+    ItemPart::Content(Content::Image(Image { mime_type: "image/png".to_owned(), data: data.into() }))
 }
 
 pub(super) fn thinking(text: &str, signature: Option<&str>, block: Option<Value>) -> ItemPart {

@@ -44,7 +44,7 @@ fn result(id: &str, parts: Vec<ItemPart>) -> Item {
 }
 
 fn picture(data: &str) -> ItemPart {
-    ItemPart::Content(Content::Image(Image { media_type: "image/png".to_owned(), data: data.into() }))
+    ItemPart::Content(Content::Image(Image { mime_type: "image/png".to_owned(), data: data.into() }))
 }
 
 fn thinking(text: &str, signature: Option<&str>, block: Option<Value>) -> ItemPart {

@@ -265,8 +265,8 @@ fn content(part: &ItemPart, images: bool) -> Option<Value> {
 fn source(picture: Picture<'_>) -> Value {
     match picture {
         Picture::Address(url) => json!({ "type": "url", "url": url }),
-        Picture::Value { media_type, base64 } => {
-            json!({ "type": "base64", "media_type": media_type, "data": base64 })
+        Picture::Value { mime_type, base64 } => {
+            json!({ "type": "base64", "media_type": mime_type, "data": base64 })
         }
     }
 }

@@ -44,7 +44,7 @@ pub enum Picture<'a> {
     /// An image by its bytes.
     Value {
         /// The MIME type.
-        media_type: &'a str,
+        mime_type: &'a str,
         /// The bytes in base64.
         base64: &'a str,
     },
@@ -62,19 +62,19 @@ impl<'a> Picture<'a> {
             return Some(Self::Address(&image.data));
         }
         if !starts("data:") {
-            return Some(Self::Value { media_type: &image.media_type, base64: &image.data });
+            return Some(Self::Value { mime_type: &image.mime_type, base64: &image.data });
         }
         let (head, base64) = image.data.get("data:".len()..)?.split_once(',')?;
         let (about, form) = head.rsplit_once(';')?;
-        let media_type = about.split(';').next().filter(|kind| !kind.is_empty()).unwrap_or(&image.media_type);
-        form.trim().eq_ignore_ascii_case("base64").then_some(Self::Value { media_type, base64 })
+        let mime_type = about.split(';').next().filter(|kind| !kind.is_empty()).unwrap_or(&image.mime_type);
+        form.trim().eq_ignore_ascii_case("base64").then_some(Self::Value { mime_type, base64 })
     }
 
     /// The image as a URL; an image by value becomes a `data:` URL.
     pub fn url(self) -> Cow<'a, str> {
         match self {
             Self::Address(url) => url.into(),
-            Self::Value { media_type, base64 } => format!("data:{media_type};base64,{base64}").into(),
+            Self::Value { mime_type, base64 } => format!("data:{mime_type};base64,{base64}").into(),
         }
     }
 }
@@ -99,6 +99,7 @@ pub fn piece(content: &Content, images: bool) -> Piece<'_> {
         Content::Text(text) => Piece::Text((&**text).into()),
         Content::Resource { uri, text } => Piece::Text(framed("context-resource", "uri", uri, text).into()),
         Content::ContextFile { path, text } => Piece::Text(framed("context-file", "path", path, text).into()),
+        Content::ResourceLink(link) => Piece::Text(link.framed().to_string().into()),
         Content::Attachment(attachment) => Piece::Text(attachment.framed().into()),
     }
 }
@@ -284,7 +285,7 @@ mod tests {
     #[test]
     fn a_picture_is_the_same_however_it_is_given() {
         let picture = |data: &str| {
-            let image = Image { media_type: "image/gif".to_owned(), data: data.into() };
+            let image = Image { mime_type: "image/gif".to_owned(), data: data.into() };
             Picture::of(&image).map(|picture| picture.url().into_owned())
         };
         for (given, is) in [

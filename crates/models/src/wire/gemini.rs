@@ -269,8 +269,8 @@ fn content(part: &ItemPart, images: bool) -> Option<Value> {
     match piece(content, images) {
         Piece::Text(text) if text.is_empty() => None,
         Piece::Text(text) => Some(json!({ "text": text })),
-        Piece::Picture(Picture::Value { media_type, base64 }) => {
-            Some(json!({ "inlineData": { "mimeType": media_type, "data": base64 } }))
+        Piece::Picture(Picture::Value { mime_type, base64 }) => {
+            Some(json!({ "inlineData": { "mimeType": mime_type, "data": base64 } }))
         }
         Piece::Picture(Picture::Address(_)) => Some(json!({ "text": NO_PICTURE })),
     }

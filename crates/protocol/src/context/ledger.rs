@@ -269,8 +269,8 @@ pub struct LedgerUnreadable {
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct LedgerImage {
-    /// Media type, such as `image/png`.
-    pub media_type: String,
+    /// MIME type, such as `image/png`.
+    pub mime_type: String,
     /// SHA-256 of the data as given, in lower-case hexadecimal.
     pub sha256: String,
     /// Id of the message that holds the picture, for `context/recall`.

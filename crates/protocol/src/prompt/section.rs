@@ -33,7 +33,7 @@ pub struct Section {
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct ContextFile {
-    /// Path of the file, as the editor names it.
+    /// Path of the file, as the editor names it. A `file:` URI is accepted too and becomes its path.
     pub path: String,
     /// Text of the file.
     pub text: String,

@@ -126,27 +126,30 @@ pub struct ScopeResult {
     pub scope: Scope,
 }
 
-/// Calls of a tool that a user always approves.
+/// Calls of a tool that a user always allows, or always rejects.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct Approved {
     /// Name of the tool.
     pub tool: String,
-    /// Calls that are approved; absent for all calls. `command=git *` matches calls whose argument `command` matches
-    /// `git *`, where `*` stands for any characters except those with which a shell begins another command, and `\`
-    /// escapes the next one. `=` and arguments as JSON match calls with exactly these arguments.
+    /// Calls that are meant; absent for all calls. `command=git *` matches calls whose argument `command` matches
+    /// `git *`, where `*` stands for any characters, in an approval except those with which a shell begins another
+    /// command, and `\` escapes the next one. `=` and arguments as JSON match calls with exactly these arguments.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub pattern: Option<String>,
+    /// `true` if these calls are rejected. Ignored when they are revoked. Default: false.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub rejected: Option<bool>,
 }
 
 /// Parameters of `tool/approvals`.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct ToolApprovalsParams {
-    /// Folder of the approvals. Default: the client's first folder.
+    /// Folder of the decisions. Default: the client's first folder.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub workspace_folder: Option<String>,
-    /// Approvals to revoke before the list is made.
+    /// Approvals and rejections to revoke before the list is made.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub revoke: Option<Vec<Approved>>,
 }
@@ -155,6 +158,6 @@ pub struct ToolApprovalsParams {
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct ToolApprovalsResult {
-    /// Approvals of the folder.
+    /// Permanent approvals and rejections of the folder.
     pub approved: Vec<Approved>,
 }

@@ -117,6 +117,18 @@ pub struct TurnView {
     /// All metadata of the turn: persist it with the turn and hand it back unchanged.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub metadata: Option<TurnMetadata>,
+    /// `true` if the turn was open when its process ended or its session was opened again. Default: false.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub interrupted: bool,
+    /// Tokens that the model used for the turn's answers, as `turnCompleted` has them.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub usage: Option<Usage>,
+    /// Cost of the turn's answers, as `turnCompleted` has it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub cost: Option<f64>,
+    /// Time from the begin of the turn to its end, in milliseconds; absent while it runs, and if it did not run here.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub duration_ms: Option<u64>,
 }
 
 /// A round in a snapshot.

@@ -10,8 +10,11 @@ use serde::{Deserialize, Serialize};
 pub struct SessionSummary {
     /// Id of the session.
     pub session_id: String,
-    /// Folder of the session.
+    /// Folder of the session, as a path, or as the URI that it was given by if that is no `file:` URI.
     pub workspace_folder: String,
+    /// URI of the folder.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub workspace_uri: Option<String>,
     /// Side that runs the loop.
     pub driver: Driver,
     /// Title; in `session/list` the beginning of the first request if there is none.

@@ -23,7 +23,7 @@ pub struct SessionImportParams {
     /// Content of the conversation, as its program wrote it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub data: Option<String>,
-    /// Path of a file that holds the conversation: absolute, or relative to the folder. At most 256 MiB.
+    /// Path of a file that holds the conversation: absolute, relative to the folder, or a `file:` URI. At most 256 MiB.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub path: Option<String>,
     /// `chatId` of a trajectory in the folder, as `trajectory/list` returns it.

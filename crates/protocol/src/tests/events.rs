@@ -9,7 +9,7 @@ use serde_json::{Value, json};
 
 fn message() -> Value {
     json!({
-        "id": "s/m1", "externalId": "e", "ord": 1, "rev": 0, "turnId": "s/t0", "role": "assistant",
+        "id": "s/m1", "externalId": "e", "ord": 1, "rev": 0, "turnId": "s/t0", "roundId": "s/r0", "role": "assistant",
         "parts": [
             {"type": "reasoning", "text": "Look.", "signature": "x", "block": {"index": 0}},
             {"type": "raw", "wire": {"type": "web_search_result", "content": []}},
@@ -71,7 +71,7 @@ fn snapshot() -> Value {
         "turns": [{
             "id": "s/t0", "externalId": "q", "status": "running",
             "rounds": [{"id": "s/r0", "externalId": "r", "assistant": "s/m1", "results": ["s/m2"], "summary": "block"}],
-            "metadata": metadata()
+            "metadata": metadata(), "usage": {"inputTokens": 60}, "cost": 0.25, "durationMs": 1500
         }],
         "queue": [waiting()],
         "compression": {"running": true, "phase": "summarizing", "mode": "full"},
@@ -90,6 +90,9 @@ fn all() -> Vec<Value> {
     let error = json!({"code": -33_010, "message": "the disk is full", "data": storage});
     vec![
         json!({"type": "snapshot", "snapshot": snapshot()}),
+        json!({"type": "turnStarted", "turnId": "s/t0", "externalId": "q"}),
+        json!({"type": "turnCompleted", "turnId": "s/t0", "outcome": "cancelled", "interrupted": true,
+            "usage": {"inputTokens": 60}, "cost": 0.25, "compactions": ["s/c0"], "durationMs": 1500}),
         json!({"type": "streamStarted", "messageId": "s/m1", "turnId": "s/t0"}),
         json!({"type": "streamDelta", "messageId": "s/m1", "ops": [
             {"op": "appendReasoning", "text": "Look."}, {"op": "appendContent", "text": "Let me look."},
@@ -117,7 +120,7 @@ fn all() -> Vec<Value> {
         json!({"type": "pauseCleared"}),
         json!({"type": "agentUpdated", "agent": {"sessionId": "s-agent-1", "name": "Lexer", "kind": "agent",
             "state": "paused", "status": "running"}}),
-        json!({"type": "compactionUpdated", "compactionId": "s/c0", "phase": "accepted", "mode": "full", "trigger": "budgetExceeded",
+        json!({"type": "compactionUpdated", "compactionId": "s/c0", "status": "completed", "phase": "accepted", "mode": "full", "trigger": "budgetExceeded",
             "tokensBefore": 9000, "tokensAfter": 4000,
             "reason": "done", "compaction": compaction(), "metadata": metadata()}),
         json!({"type": "contextUpdated", "tokens": 4000, "limit": 9000, "tokensUntilCompaction": 5000,

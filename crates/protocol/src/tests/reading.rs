@@ -186,13 +186,25 @@ fn a_field_that_does_not_fit_is_named() {
         "workDoneToken: must be an integer or a string, not an object"
     );
     let error = read::<ErrorData>(json!({"kind": "Gremlins"})).unwrap_err();
-    assert_eq!(error.message, "the parameters: is of an unknown kind; nothing was done");
+    assert_eq!(error.message, "kind: unknown kind \"Gremlins\"; nothing was done");
     assert_eq!(
         complaint::<methods::ModelDelta>(
             json!({"requestId": "q", "ops": [{"op": "appendContent", "text": 1}]})
         ),
         "ops[0].text: must be a string, not a number"
     );
+}
+
+#[test]
+fn a_part_without_a_kind_is_named_by_its_field() {
+    let start = |part: Value| {
+        let text = json!({"type": "text", "text": "a"});
+        complaint::<TurnStart>(json!({"sessionId": "s", "content": [text, part]}))
+    };
+    assert_eq!(start(json!({"text": "b"})), "content[1].type: is missing");
+    assert_eq!(start(json!({"type": 7})), "content[1].type: must be a string, not a number");
+    assert_eq!(start(json!({"type": "image", "data": "AA"})), "content[1].mimeType: is missing");
+    assert_eq!(start(json!(7)), "content[1]: must be an object, not a number");
 }
 
 #[test]

@@ -207,6 +207,9 @@ pub(crate) fn check_start(core: &Core<'_>, start: &StartTurn) -> Result<(), Refu
     if is_empty {
         return Err(Refusal::Empty("the request is empty; a turn needs content"));
     }
+    if let Some(turn) = core.turn_id().filter(|_| core.is_editors_turn_open()) {
+        return Err(Refusal::TurnOpen { turn });
+    }
     let model = start.model.as_ref().map_or(&core.settings().model, |(model, _)| model);
     core.settings().budget.budget(model.window)?;
     Ok(())

@@ -5,15 +5,16 @@ use crate::carried::continuity::Follows;
 use crate::values::event::EventBody;
 use crate::values::rest::Lasting;
 use crate::values::settings::ModelFacts;
-use crate::values::stored::{Decision, TitleFrom, TurnRow, TurnStatus, Write};
+use crate::values::stored::{Decision, TitleFrom, TurnFigures, TurnRow, TurnStatus, Write};
 use engine::compact::record::Compaction;
 use engine::estimate::Report;
-use engine::id::{Generation, MessageId, Ordinal, TurnId};
+use engine::id::{Generation, MessageId, Ordinal, RoundId, Time, TurnId};
 use engine::message::{AssistantPart, Body, Message, NewMessage};
 use engine::prompt::Prompt;
 use engine::prompt::sent::Sent;
 use engine::words::BreakCause;
 use serde_json::Value;
+use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
 impl Core<'_> {
@@ -78,11 +79,38 @@ impl Core<'_> {
         self.kept.head.generation = generation;
     }
 
-    /// Sets the status of the turn at index `at`.
+    /// Sets the status of the turn at index `at`, which begins to run or ends now.
     pub fn set_turn(&mut self, at: usize, status: TurnStatus) {
-        if self.turns().get(at).is_some_and(|row| row.status != status) {
-            self.change_turn(at, |row| row.status = status);
-        }
+        let Some(row) = self.turns().get(at).filter(|row| row.status != status) else { return };
+        let figures = match status {
+            TurnStatus::Running => TurnFigures::running(self.now()),
+            TurnStatus::Completed | TurnStatus::Cancelled | TurnStatus::Failed => {
+                self.figures_at_end(at, row.figures.began)
+            }
+        };
+        self.change_turn(at, |row| (row.status, row.figures) = (status, figures));
+    }
+
+    fn figures_at_end(&self, at: usize, began: Option<Time>) -> TurnFigures {
+        let (usage, cost) = self.spent_in(at);
+        let duration_ms = began.map(|began| self.now().0.saturating_sub(began.0));
+        TurnFigures { began, duration_ms, usage, cost, interrupted: false }
+    }
+
+    /// Ends a turn that was taken in with its messages. It has a duration only if it ran here before.
+    pub fn close_turn(&mut self, at: usize) {
+        let now = self.now();
+        let Some(row) = self.turns().get(at) else { return };
+        let figures = self.figures_at_end(at, row.figures.began.filter(|began| *began < now));
+        self.change_turn(at, |row| (row.status, row.figures) = (TurnStatus::Completed, figures));
+    }
+
+    /// Ends the newest turn, which nobody ended: its process did, or its session is opened again.
+    pub fn interrupt_turn(&mut self, status: TurnStatus) {
+        let at = self.last_turn();
+        // How long it ran is not known.
+        let figures = TurnFigures { interrupted: true, ..self.figures_at_end(at, None) };
+        self.change_turn(at, |row| (row.status, row.figures) = (status, figures));
     }
 
     /// Changes and writes the newest turn's row.
@@ -91,10 +119,50 @@ impl Core<'_> {
     }
 
     fn change_turn(&mut self, at: usize, change: impl FnOnce(&mut TurnRow)) {
-        if let Some(row) = self.kept.turns.get_mut(at) {
-            change(row);
-            let row = row.clone();
-            self.write(Write::Turn(row));
+        let Some(row) = self.kept.turns.get_mut(at) else { return };
+        let before = (row.status, row.figures);
+        change(row);
+        let row = row.clone();
+        let is_other = before != (row.status, row.figures);
+        self.write(Write::Turn(row));
+        if is_other && self.is_turn_shown(at) {
+            self.tell_turn(at);
+        }
+    }
+
+    /// Emits that a turn runs, or how it ended.
+    fn tell_turn(&mut self, at: usize) {
+        let (Some(row), Some(known)) = (self.turns().get(at), self.transcript().turns().get(at)) else {
+            return;
+        };
+        // The row may be that of a turn which a history replaced.
+        let (turn, status, figures) = (known.id.clone(), row.status, row.figures);
+        if status == TurnStatus::Running {
+            return self.tell_turn_start(at);
+        }
+        let made =
+            self.transcript().compactions().iter().filter(|record| record.turn.as_ref() == Some(&turn));
+        let compactions = made.map(|record| record.id.clone()).collect();
+        self.emit(EventBody::TurnCompleted { turn, status, figures, compactions });
+    }
+
+    fn tell_turn_start(&mut self, at: usize) {
+        let Some(turn) = self.transcript().turns().get(at) else { return };
+        let first = self.transcript().message(turn.first);
+        let external_id = first.and_then(|first| first.external_id.clone());
+        let turn = turn.id.clone();
+        self.emit(EventBody::TurnStarted { turn, external_id });
+    }
+
+    /// Emits the messages of a turn, `told` apart, whose round is another one than `before`.
+    pub fn tell_rounds(&mut self, at: usize, before: &BTreeMap<Ordinal, RoundId>, told: &[Ordinal]) {
+        let now = self.round_ids(at);
+        let known = before.keys().chain(now.keys()).collect::<BTreeSet<_>>();
+        let moved = known.into_iter().filter(|ord| before.get(ord) != now.get(ord) && !told.contains(ord));
+        let moved: Vec<_> = moved.filter_map(|ord| self.transcript().message(*ord).cloned()).collect();
+        for message in moved.into_iter().filter(|message| !message.is_removed()) {
+            let round = now.get(&message.ord).cloned();
+            self.emit(EventBody::MessageUpdated(message, round));
         }
     }
 
@@ -183,6 +251,7 @@ impl Core<'_> {
                 status: TurnStatus::Running,
                 started: None,
                 decided: Vec::new(),
+                figures: TurnFigures::running(self.now()),
             };
             self.kept.turns.push(row.clone());
             self.write(Write::Turn(row));
@@ -190,7 +259,9 @@ impl Core<'_> {
         self.write(Write::Message { turn, message: message.clone() });
         if !message.is_removed() {
             // A restored revision brings removed messages back to their positions: no client is told of them.
-            self.emit(EventBody::MessageAdded(message));
+            self.tell_turn_before(at, ord);
+            let round = self.round_id(ord);
+            self.emit(EventBody::MessageAdded(message, round));
         }
         self.announce_late_result(ord);
         self.learn_usage(ord);
@@ -210,6 +281,19 @@ impl Core<'_> {
         let carried = &mut self.kept.head.carried;
         carried.used = carried.used.saturating_add(used);
         self.write_head_as_it_was_used();
+    }
+
+    /// Emits the turn of a message that is the only one of it that clients see.
+    fn tell_turn_before(&mut self, at: usize, ord: Ordinal) {
+        let transcript = self.transcript();
+        let Some(first) = transcript.turns().get(at).map(|turn| turn.first) else { return };
+        if transcript.range(first, ord).iter().any(|message| message.ord != ord && !message.is_removed()) {
+            return;
+        }
+        self.tell_turn_start(at);
+        if self.turns().get(at).is_some_and(|row| row.status != TurnStatus::Running) {
+            self.tell_turn(at);
+        }
     }
 
     /// Appends a message of a revision as it was stored.

@@ -7,10 +7,11 @@ use engine::compact::known_tools::Kinds;
 use engine::compact::ledger;
 use engine::compact::metadata::{Persisted, metadata};
 use engine::compact::record::{Compaction, Status};
-use engine::id::{CallId, CompactionId, MessageId, Ordinal, TurnId};
-use engine::message::{Body, Message, ToolCall};
+use engine::id::{CallId, CompactionId, MessageId, Ordinal, RoundId, TurnId};
+use engine::message::{Body, Message, ToolCall, Usage};
 use engine::prompt::item::{EndsTurn, Tool};
-use engine::words::TurnStatus;
+use engine::words::{Driver, TurnStatus};
+use serde_json::Value;
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
@@ -31,6 +32,52 @@ impl Conversation {
     /// `true` if the end of the newest turn was not recorded yet.
     pub fn is_turn_running(&self) -> bool {
         self.turns.last().is_some_and(|row| row.status == TurnStatus::Running)
+    }
+
+    /// `true` if the editor's loop runs the newest turn.
+    pub fn is_editors_turn_open(&self) -> bool {
+        self.head.driver == Driver::Editor && self.is_turn_running()
+    }
+
+    /// `true` if a message of the turn at this index is left for clients to see.
+    pub fn is_turn_shown(&self, at: usize) -> bool {
+        let first = self.transcript.turns().get(at).map(|turn| turn.first);
+        let said = first.zip(self.transcript.last_of_turn(at));
+        let said = said.map(|(first, last)| self.transcript.range(first, last));
+        said.is_some_and(|said| said.iter().any(|message| !message.is_removed()))
+    }
+
+    /// The rounds of the turn at this index, by the positions of their messages.
+    pub fn round_ids(&self, at: usize) -> BTreeMap<Ordinal, RoundId> {
+        let rounds = self.transcript.rounds_of(at).iter();
+        let messages = rounds.flat_map(|round| {
+            let results = round.results.iter().flatten().copied();
+            std::iter::once(round.assistant).chain(results).map(|ord| (ord, round.id.clone()))
+        });
+        messages.collect()
+    }
+
+    /// Id of the round of this message, if it is an answer or the result of a call.
+    pub fn round_id(&self, ord: Ordinal) -> Option<RoundId> {
+        self.transcript.round_of(ord).map(|round| round.id.clone())
+    }
+
+    /// The sum of usage and of costs that were reported for the answers of the turn at this index.
+    pub fn spent_in(&self, at: usize) -> (Option<Usage>, Option<f64>) {
+        let first = self.transcript.turns().get(at).map(|turn| turn.first);
+        let said = first.zip(self.transcript.last_of_turn(at));
+        let said = said.map_or(&[][..], |(first, last)| self.transcript.range(first, last));
+        let (mut usage, mut cost): (Option<Usage>, Option<f64>) = (None, None);
+        for message in said {
+            let Body::Assistant { beside, .. } = &message.body else { continue };
+            if let Some(reported) = beside.usage {
+                usage.get_or_insert_default().add(reported);
+            }
+            if let Some(reported) = beside.extra.get("cost").and_then(Value::as_f64) {
+                cost = Some(cost.unwrap_or(0.0) + reported);
+            }
+        }
+        (usage, cost)
     }
 
     /// Index of the newest turn's row; 0 if there is none.

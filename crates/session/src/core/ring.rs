@@ -51,7 +51,7 @@ impl Ring {
 fn weight(body: &EventBody) -> usize {
     64 + match body {
         EventBody::StreamDelta { deltas, .. } => deltas.iter().map(Delta::bytes).sum(),
-        EventBody::MessageAdded(message) | EventBody::MessageUpdated(message) => match &message.body {
+        EventBody::MessageAdded(message, _) | EventBody::MessageUpdated(message, _) => match &message.body {
             body @ Body::Assistant { beside, .. } => body.bytes() + beside.bytes(),
             body => body.bytes(),
         },

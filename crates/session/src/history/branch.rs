@@ -21,7 +21,10 @@ pub(crate) fn branch(
     title: Option<String>,
 ) -> Result<(), Refusal> {
     let end = match up_to {
-        Some(at) => core.find(&core.resolve(&at)?)?.ord.next(),
+        Some(at) => {
+            let found = core.resolve(&at).and_then(|id| core.find(&id));
+            found.map_err(|refusal| refusal.of_fields(["upToMessageId", "upToIndex"]))?.ord.next()
+        }
         None => core.next_ord(),
     };
     let writes = writes(core, to, end, title, core.now());

@@ -73,14 +73,17 @@ pub(crate) fn revise_all(core: &mut Core<'_>, versions: impl IntoIterator<Item =
 /// Replaces or removes a message, and emits that.
 fn revise(core: &mut Core<'_>, ord: Ordinal, body: Option<Body>) {
     let is_removed = body.is_none();
+    let turn = core.transcript().turn_at(ord).unwrap_or_default();
+    let rounds = core.round_ids(turn);
     let counter = core.counter();
     let void = core.transcript_mut().revise(ord, body, counter);
     core.write_head();
     let Some(message) = core.write_message(ord) else { return };
     core.emit(match is_removed {
         true => EventBody::MessageRemoved { message: message.id.clone() },
-        false => EventBody::MessageUpdated(message),
+        false => EventBody::MessageUpdated(message, core.round_id(ord)),
     });
+    core.tell_rounds(turn, &rounds, &[ord]);
     records::void(core, &void);
     pins_follow(core);
 }

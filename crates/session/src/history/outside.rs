@@ -102,7 +102,7 @@ fn append_all(core: &mut Core<'_>, messages: Vec<Taken>) {
 fn end_running(core: &mut Core<'_>) {
     for at in 0..core.turns().len() {
         if core.turns().get(at).is_some_and(|row| row.status == TurnStatus::Running) {
-            core.set_turn(at, TurnStatus::Completed);
+            core.close_turn(at);
         }
     }
 }

@@ -321,8 +321,10 @@ fn same(ours: &Message, theirs: &NewMessage, runs: bool) -> bool {
             let is_image = |part: &Content| matches!(part, Content::Image(_));
             let has_images = said.iter().any(is_image);
             let beside = |part: &Content| {
-                matches!(part, Content::Resource { .. } | Content::ContextFile { .. })
-                    || (is_image(part) && !has_images)
+                matches!(
+                    part,
+                    Content::Resource { .. } | Content::ResourceLink(_) | Content::ContextFile { .. }
+                ) || (is_image(part) && !has_images)
             };
             let unattached = |parts: &'_ [Content]| -> Vec<Content> {
                 let is_attached = |part: &&Content| matches!(part, Content::Attachment(_));

@@ -4,12 +4,11 @@ use super::cut::{cut, keep};
 use crate::context::pins::pins_follow;
 use crate::context::records::{set_status, void};
 use crate::core::Core;
-use crate::values::event::{EventBody, TurnEnd};
 use crate::values::stored::{Stored, TurnRow};
 use engine::compact::record::Status;
 use engine::id::{CompactionId, Ordinal, SessionId};
 use engine::message::Message;
-use engine::words::{BreakCause, RevisionCause, StateName, TurnStatus};
+use engine::words::{BreakCause, RevisionCause, TurnStatus};
 
 /// Restores messages, turns and summaries of a revision of this session, in which nothing runs. Title, settings and
 /// pins stay as they are. Returns the revision that keeps the present state; `None` if both are equal.
@@ -36,7 +35,6 @@ pub(crate) fn revert(core: &mut Core<'_>, revision: Stored) -> Option<SessionId>
     let kept = keep(core, RevisionCause::Restore, from);
     core.announce(BreakCause::Edit);
     cut(core, from, &kept);
-    let first_turn = messages.get(same).map_or(turns.len(), |(turn, _)| *turn as usize);
     for (turn, message) in messages.into_iter().skip(same) {
         core.put_back(turn as usize, message);
     }
@@ -59,12 +57,6 @@ pub(crate) fn revert(core: &mut Core<'_>, revision: Stored) -> Option<SessionId>
         } else {
             set_status(core, &id, then);
         }
-    }
-    // No other event tells how a turn ended.
-    let restored: Vec<_> = core.turns().iter().map(|row| (row.id.clone(), row.status)).enumerate().collect();
-    for (at, (turn, status)) in restored.into_iter().skip(first_turn) {
-        let ended = TurnEnd { status, error: None, ended_by: None, summaries: core.summaries_of(at) };
-        core.emit(EventBody::RuntimeUpdated { state: StateName::Idle, turn: Some(turn), ended: Some(ended) });
     }
     pins_follow(core);
     core.write_head();

@@ -9,7 +9,7 @@ use crate::values::event::EventBody;
 use crate::values::history_turn::HistoryTurn;
 use crate::values::refusal::{Diagnostic, Refusal};
 use crate::values::report::Report;
-use crate::values::stored::{TurnStatus, Write};
+use crate::values::stored::{TurnRow, TurnStatus, Write};
 use engine::compact::metadata::SummaryEntry;
 use engine::compact::restore::{Restored, Restoring, Verdict, restore};
 use engine::id::{CallId, Ordinal};
@@ -83,7 +83,7 @@ pub(crate) fn append_recorded(core: &mut Core<'_>, message: NewMessage) {
     let turns = core.turns().len();
     core.append(message);
     if let Some(before) = turns.checked_sub(1).filter(|_| core.turns().len() > turns) {
-        core.set_turn(before, TurnStatus::Completed);
+        core.close_turn(before);
     }
 }
 
@@ -105,7 +105,8 @@ pub(super) fn take(
     names_current: bool,
     is_idle: bool,
 ) -> Report {
-    let ended: Vec<bool> = core.turns().iter().map(|row| row.status != TurnStatus::Running).collect();
+    let is_over = |row: &TurnRow| row.status != TurnStatus::Running && !row.figures.interrupted;
+    let ended: Vec<bool> = core.turns().iter().map(is_over).collect();
     let ended = names_current.then_some(&*ended);
     let mut merge = reconcile::merge(core.transcript(), &theirs, reach, ended);
     let last = core.transcript().turns().last().map(|turn| turn.first);
@@ -146,6 +147,10 @@ pub(super) fn take(
         }
     }
     end_all_but(core, names_current, is_idle);
+    if names_current && core.turns().last().is_some_and(|row| row.figures.interrupted) {
+        // The editor's loop goes on with it.
+        core.set_turn(core.last_turn(), TurnStatus::Running);
+    }
     take_summaries(core, merge.first, theirs, &mut report);
     // Once the summaries are here: only what one of them replaces cannot be seen in the prompt.
     let transcript = core.transcript();
@@ -166,7 +171,8 @@ pub(super) fn take(
 fn learn(core: &mut Core<'_>, ord: Ordinal, id: &str) {
     core.transcript_mut().learn(ord, id);
     if let Some(message) = core.write_message(ord) {
-        core.emit(EventBody::MessageUpdated(message));
+        let round = core.round_id(ord);
+        core.emit(EventBody::MessageUpdated(message, round));
     }
 }
 
@@ -176,7 +182,7 @@ fn end_all_but(core: &mut Core<'_>, last_runs: bool, is_idle: bool) {
     for at in 0..turns {
         let is_running = core.turns().get(at).is_some_and(|row| row.status == TurnStatus::Running);
         if is_running && !(last_runs && at + 1 == turns) && at + 1 < turns {
-            core.set_turn(at, TurnStatus::Completed);
+            core.close_turn(at);
         }
     }
     if !last_runs && turns > 0 && is_idle {
@@ -185,7 +191,7 @@ fn end_all_but(core: &mut Core<'_>, last_runs: bool, is_idle: bool) {
         let is_open = core.turns().get(last).is_some_and(|row| row.status == TurnStatus::Running);
         let answered = is_open && core.transcript().rounds_of(last).last().is_some();
         if answered && core.unanswered().is_empty() {
-            core.set_turn(last, TurnStatus::Completed);
+            core.close_turn(last);
         }
     }
 }

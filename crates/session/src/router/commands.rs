@@ -17,22 +17,25 @@ use crate::state::State;
 use crate::title::name_by;
 use crate::tools::found::{found, rest_after};
 use crate::tools::round::run_own_again;
+use crate::turn::answer;
 use crate::turn::end::let_go;
-use crate::turn::{answer, size};
 use crate::values::acceptance::{self, Takes};
 use crate::values::effect::{Answer, Effect};
-use crate::values::event::{EventBody, TurnEnd};
-use crate::values::input::{At, Command, Compact, Configure, NotWritten, Open, ReplyTo, StartTurn, TakeIn};
+use crate::values::event::EventBody;
+use crate::values::input::{At, Command, Compact, Open, ReplyTo, StartTurn, TakeIn};
 use crate::values::queue::{Accepted, Work};
 use crate::values::refusal::Refusal;
 use crate::values::report::Report;
 use crate::values::rest::Rest;
-use crate::values::settings::Settings;
 use crate::values::stored::{Stored, TitleFrom, TurnStatus};
 use crate::view::shown;
 use engine::compact::record::Trigger;
 use engine::id::{MessageId, Ordinal, SessionId, TurnId};
 use engine::message::unreadable::is_unreadable;
+use engine::words::StateName;
+
+/// Fields that name a message by its id and its index.
+const MESSAGE: [&str; 2] = ["messageId", "index"];
 
 impl Step<'_> {
     pub(super) fn command(&mut self, reply: ReplyTo, command: Command) {
@@ -42,7 +45,10 @@ impl Step<'_> {
                 return self.core.reply(reply, Err(Refusal::OtherDriver(driver)));
             }
             let is_in_turn = self.only_waits() && row.is_only_at_rest();
-            if is_in_turn || row.takes(self.own.state.name()) == Takes::Refused {
+            // While the editor's loop runs its turn, the session itself rests.
+            let rests = self.own.state.is_resting();
+            let state = if rests { StateName::Idle } else { self.own.state.name() };
+            if is_in_turn || row.takes(state) == Takes::Refused {
                 let refusal = self.invalid();
                 return self.core.reply(reply, Err(refusal));
             }
@@ -57,20 +63,21 @@ impl Step<'_> {
                 self.take_work(reply, key, priority, NewWork::Start(start));
             }
             Command::Retry { from, content, key } => {
-                self.rewind(reply, key, &from, |from| Work::Retry { from, content });
+                let fields = ["fromMessageId", "fromIndex"];
+                self.rewind(reply, key, (&from, fields), |from| Work::Retry { from, content });
             }
             Command::Regenerate { key } => {
                 self.take_work(reply, key, false, NewWork::Other(Work::Regenerate));
             }
             Command::Update { message, content, regenerate, key } => {
                 let work = |message| Work::Update { message, content, regenerate };
-                self.rewind(reply, key, &message, work);
+                self.rewind(reply, key, (&message, MESSAGE), work);
             }
             Command::Remove { message, key } => {
-                self.rewind(reply, key, &message, |message| Work::Remove { message });
+                self.rewind(reply, key, (&message, MESSAGE), |message| Work::Remove { message });
             }
             Command::Truncate { from, key } => {
-                self.rewind(reply, key, &from, |from| Work::Truncate { from });
+                self.rewind(reply, key, (&from, MESSAGE), |from| Work::Truncate { from });
             }
             Command::CancelTurn { turn, queued } => self.cancel_turn(reply, turn, queued),
             Command::CancelQueued(id) => {
@@ -161,10 +168,10 @@ impl Step<'_> {
         let pieces = std::mem::take(&mut self.own.streamed);
         let core = &mut self.core;
         if answer::recover(core, pieces, self.own.state.is_resting()) {
-            // A fork rests idle whatever it was copied from. No event: a client that opens the session gets all of it.
+            // A fork rests idle whatever it was copied from.
             let is_failed = matches!(self.own.state, State::Resting(Rest::Failed(_)));
             let status = if is_failed { TurnStatus::Failed } else { TurnStatus::Cancelled };
-            core.set_turn(core.last_turn(), status);
+            core.interrupt_turn(status);
             let_go(core, status);
         }
         if let State::Calling(calling) = &self.own.state {
@@ -172,15 +179,22 @@ impl Step<'_> {
         }
     }
 
-    /// Takes a command that changes the past, once its message is resolved.
-    fn rewind(&mut self, reply: ReplyTo, key: Option<String>, at: &At, work: impl FnOnce(MessageId) -> Work) {
+    /// Takes a command that changes the past, once its message is resolved. The message comes with the fields that name
+    /// it, by id and by index.
+    fn rewind(
+        &mut self,
+        reply: ReplyTo,
+        key: Option<String>,
+        (at, fields): (&At, [&'static str; 2]),
+        work: impl FnOnce(MessageId) -> Work,
+    ) {
         // The first answer stands, even if the message is gone by now.
         if self.own.queue.answered_before(&mut self.core, reply, key.as_deref()) {
             return;
         }
         match self.core.resolve(at) {
             Ok(id) => self.take_work(reply, key, false, NewWork::Other(work(id))),
-            Err(refusal) => self.core.reply(reply, Err(refusal)),
+            Err(refusal) => self.core.reply(reply, Err(refusal.of_fields(fields))),
         }
     }
 
@@ -207,6 +221,11 @@ impl Step<'_> {
         };
         report.left_out = open.left_out;
         self.rest_anew(before);
+        if self.own.state.is_resting() && self.core.is_editors_turn_open() {
+            // Whoever ran it is gone, or begins anew.
+            self.core.interrupt_turn(TurnStatus::Cancelled);
+            self.rest_with_editor();
+        }
         report.unreadable = std::mem::take(&mut self.own.unreadable);
         if !report.unreadable.is_empty() {
             let messages = self.core.transcript().messages().iter();
@@ -252,7 +271,7 @@ impl Step<'_> {
         if queued {
             gone.extend(self.own.queue.remove(&mut self.core, |_| true));
         }
-        if !is_newest || self.own.state.is_resting() {
+        if !is_newest || (self.own.state.is_resting() && !self.runs_turn()) {
             return self.core.reply(reply, Ok(Answer::TurnCancelled(None, gone)));
         }
         self.stop_turn();
@@ -432,64 +451,5 @@ impl Step<'_> {
         let job = Job::new(&self.core, begin, self.rest());
         let answer = preview(&self.core, &job);
         self.core.reply(reply, answer);
-    }
-
-    fn configure(&mut self, reply: ReplyTo, configure: Configure) {
-        if let Err(error) = configure.settings.budget() {
-            return self.core.reply(reply, Err(error.into()));
-        }
-        self.core.set_own_settings(configure.own);
-        if configure.title.is_some() {
-            self.core.set_title(configure.title, Some(TitleFrom::Client));
-        }
-        self.core.write_head();
-        self.take_settings(configure.settings);
-        self.core.reply(reply, Ok(Answer::Configured));
-    }
-
-    /// Applies other settings, and emits the thread.
-    pub(super) fn take_settings(&mut self, settings: Settings) {
-        let core = &mut self.core;
-        let old = core.replace_settings(settings);
-        if old.model != core.settings().model {
-            self.own.background.cancel(core);
-            size::forget_others(core);
-        }
-        if old.policy != core.settings().policy && core.restraint_mut().release() {
-            core.write_head_as_it_was_used();
-        }
-        let new = core.settings();
-        let text = |of: &Settings| (of.system.clone(), of.policy.order.clone());
-        if old.own_tools != new.own_tools || text(&old) != text(new) {
-            core.freeze();
-        }
-        if old.memory.core != core.settings().memory.core && core.is_stored() && core.read_memories() {
-            core.write_head_as_it_was_used();
-        }
-        core.emit_thread();
-    }
-
-    /// Handles a failed write: all that runs is stopped, as nobody could find its result. Changes are stored later.
-    pub(super) fn not_written(&mut self, failed: NotWritten) {
-        let why = Refusal::NotStored { cause: failed.cause, why: failed.why };
-        let ran = self.runs_turn();
-        self.own.queue.hold();
-        // The request for a prepared summary may never have been sent.
-        self.own.background.cancel(&mut self.core);
-        // Stopping a render begins the next one that waits.
-        while !self.own.state.is_resting() {
-            self.stop_running();
-        }
-        if ran {
-            return self.fail(why);
-        }
-        self.own.state = State::Resting(Rest::Failed(why.to_string()));
-        if failed.ended_turn {
-            // Its end was emitted, and is taken back: its messages are kept.
-            self.core.set_turn(self.core.last_turn(), TurnStatus::Failed);
-        }
-        let (status, summaries) = (TurnStatus::Failed, Vec::new());
-        let error = TurnEnd { status, error: Some(why), ended_by: None, summaries };
-        self.core.emit_state(self.own.state.name(), failed.ended_turn.then_some(error));
     }
 }

@@ -1,7 +1,7 @@
 //! Flows across components: request, prompt, answer, tools, and again; compactions in between; queued work
 //! once nothing runs.
 
-use super::Step;
+use super::{Components, Step};
 use crate::commands::queue::{NewWork, check_start};
 use crate::compaction::descent::{self, Stage};
 use crate::compaction::job::{Begin, End, Job, Then};
@@ -49,10 +49,7 @@ impl Step<'_> {
         name_after(&mut self.core, ord);
         self.core.write_head();
         let is_ours = self.core.head().driver == Driver::Sidecar;
-        if !is_ours {
-            // The end of the turn before says nothing about the turn that the editor runs now.
-            self.stand_still(State::Resting(Rest::Idle));
-        }
+        self.rest_with_editor();
         let follows = if is_ours { Follows::Answer } else { Follows::Nothing };
         Done { accepted: request::accepted(&self.core, ord), follows }
     }
@@ -359,11 +356,6 @@ impl Step<'_> {
         }
     }
 
-    /// `true` if nothing ran, or what ran was stopped.
-    pub(super) fn is_idle(&self) -> bool {
-        matches!(self.own.state, State::Resting(Rest::Idle))
-    }
-
     /// Stops whatever runs, and keeps what there is of it. The caller sets the state, but after a render or a
     /// reported compaction: those are answered, and the session rests.
     pub(super) fn stop_running(&mut self) {
@@ -476,7 +468,10 @@ impl Step<'_> {
         if !self.own.queue.is_empty() && !self.own.queue.is_held() && self.own.renders.is_empty() {
             self.end_wait();
         }
-        while self.own.state.is_resting() && self.own.renders.is_empty() && !self.own.queue.is_held() {
+        // What waits follows the turn of an editor's loop.
+        let has_room =
+            |own: &Components| own.state.is_resting() && own.state != State::Resting(Rest::EditorsTurn);
+        while has_room(self.own) && self.own.renders.is_empty() && !self.own.queue.is_held() {
             let Some(item) = self.own.queue.next(&mut self.core) else { return };
             match self.do_work(item.work) {
                 Ok(done) => self.follow(done.follows),

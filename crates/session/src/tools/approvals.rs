@@ -1,4 +1,4 @@
-//! Approval of calls: by the tool's own rules, and by what the user approved for good in the workspace.
+//! Approval of calls: by the tool's own rules, and by what the user approved or rejected for good in the workspace.
 
 use crate::core::{Conversation, Core};
 use crate::values::decision::{Always, Decision};
@@ -12,7 +12,7 @@ use serde_json::Value;
 use std::collections::BTreeSet;
 use std::sync::Arc;
 
-/// Calls that the user approved for good in the workspace.
+/// Calls that the user approved or rejected for good in the workspace.
 #[derive(Debug, Clone)]
 pub(crate) struct Approvals(Arc<[Always]>);
 
@@ -34,6 +34,19 @@ impl Approvals {
         tool: &str,
         arguments: &str,
     ) -> (Approval, Option<&'c str>) {
+        match self.is_rejected(tool, arguments) {
+            true => (Approval::Deny, None),
+            false => self.by_policy(conversation, tool, arguments),
+        }
+    }
+
+    /// Decides about a call that the user does not reject for good.
+    pub fn by_policy<'c>(
+        &self,
+        conversation: &'c Conversation,
+        tool: &str,
+        arguments: &str,
+    ) -> (Approval, Option<&'c str>) {
         if conversation.is_own(tool) && !is_json(arguments) {
             // Own tools touch nothing outside, and answer arguments that they cannot read with what they expect.
             return (Approval::Allow, None);
@@ -46,10 +59,21 @@ impl Approvals {
         let is_approved = |values: &Value| {
             let fits =
                 |always: &Always| always.pattern.as_ref().is_none_or(|p| approval::is_allowed_by(p, values));
-            is_trusted && self.0.iter().any(|always| always.tool == tool && fits(always))
+            is_trusted && self.0.iter().any(|always| !always.rejected && always.tool == tool && fits(always))
         };
         let (approval, rule) = approval::decide(policy, rules, arguments, is_approved);
         if is_trusted { (approval, rule) } else { (approval.max(Approval::Ask), rule) }
+    }
+
+    /// `true` if the user rejected such calls for good. Holds in a workspace that is not trusted too.
+    pub fn is_rejected(&self, tool: &str, arguments: &str) -> bool {
+        let mut rejections = self.0.iter().filter(|always| always.rejected && always.tool == tool).peekable();
+        // Most sessions have none, and need not read the arguments here.
+        if rejections.peek().is_none() {
+            return false;
+        }
+        let values = json::read(arguments).unwrap_or_default();
+        rejections.any(|always| always.pattern.as_ref().is_none_or(|p| approval::is_rejected_by(p, &values)))
     }
 
     /// Reason why a call waits for the user, for people.
@@ -79,16 +103,16 @@ impl Approvals {
         asks.map(|call| call.call).collect()
     }
 
-    /// Adds what the user approved for good: such calls are not asked about again. In a workspace that is not trusted
-    /// an approval counts once.
+    /// Adds what the user approved or rejected for good: such calls are not asked about again. In a workspace that is
+    /// not trusted an approval counts once.
     pub fn remember(&mut self, core: &mut Core<'_>, decisions: &[Decision]) {
-        if !core.settings().is_trusted {
-            return;
-        }
+        let is_trusted = core.settings().is_trusted;
         let always: Vec<Always> = decisions.iter().filter_map(|decision| always(core, decision)).collect();
-        for always in always {
+        for always in always.into_iter().filter(|always| is_trusted || always.rejected) {
             if !self.0.contains(&always) {
-                let known = self.0.iter().cloned();
+                let is_other =
+                    |known: &&Always| (&known.tool, &known.pattern) != (&always.tool, &always.pattern);
+                let known = self.0.iter().filter(is_other).cloned();
                 self.0 = known.chain([always.clone()]).collect();
                 core.push(Effect::Remember(always));
             }
@@ -96,16 +120,17 @@ impl Approvals {
     }
 }
 
-/// The approval for good in a decision: the client's pattern, or else every call of the tool. A tool that
-/// runs commands is approved for this command alone.
+/// The approval or rejection for good in a decision: of the client's pattern, or else of every call of the tool. A tool
+/// that runs commands is approved or rejected for this command alone.
 fn always(conversation: &Conversation, decision: &Decision) -> Option<Always> {
-    let asked = decision.always.as_ref().filter(|_| decision.approved)?;
+    let asked = decision.always.as_ref()?;
     let call = conversation.reasons(std::iter::once(&decision.call), "").pop()?;
     let kind = conversation.tool(&call.name).map(|tool| tool.kind);
-    let runs = matches!(kind, Some(Some(ToolKind::Run)));
+    let runs = matches!(kind, Some(Some(ToolKind::Execute)));
     let read = json::read(&call.arguments).unwrap_or_default();
     let exact = || runs.then(|| approval::exactly(&read));
-    Some(Always { tool: call.name.to_string(), pattern: asked.pattern.clone().or_else(exact) })
+    let pattern = asked.pattern.clone().or_else(exact);
+    Some(Always { tool: call.name.to_string(), pattern, rejected: !decision.approved })
 }
 
 fn is_json(arguments: &str) -> bool {

@@ -43,16 +43,19 @@ fn rest_at_opening(conversation: &Conversation) -> Rest {
     match conversation.head().carried.state.and_then(Rest::named) {
         // The state was not kept, or something waited that is gone.
         None if is_interrupted => Rest::Failed(INTERRUPTED.to_owned()),
+        // A turn of an editor's loop in another process.
+        None if conversation.is_turn_running() => Rest::Idle,
         None => rest_after(conversation, conversation.last_turn()),
         Some(Rest::Failed(_)) if is_interrupted => Rest::Failed(INTERRUPTED.to_owned()),
         Some(rest) => rest,
     }
 }
 
-/// The rest of a session after its turn at this index, as it follows from how that ended. Turns that are missing
-/// or still run leave it idle.
+/// The rest of a session after its turn at this index, as it follows from how that ended. A turn that is missing, or
+/// that still runs and not in the editor's loop, leaves it idle.
 pub(crate) fn rest_after(conversation: &Conversation, turn: usize) -> Rest {
     match conversation.turns().get(turn).map(|row| row.status) {
+        Some(TurnStatus::Running) if is_open_turn(conversation, turn) => Rest::EditorsTurn,
         None | Some(TurnStatus::Running | TurnStatus::Cancelled) => Rest::Idle,
         Some(TurnStatus::Failed) => Rest::failed(),
         Some(TurnStatus::Completed) if asks_the_user(conversation, turn) => Rest::WaitingUserInput,
@@ -62,6 +65,11 @@ pub(crate) fn rest_after(conversation: &Conversation, turn: usize) -> Rest {
             Some(EndsTurn::WaitingUserInput) => Rest::WaitingUserInput,
         },
     }
+}
+
+/// `true` if the editor's loop runs this turn, which is the newest.
+fn is_open_turn(conversation: &Conversation, turn: usize) -> bool {
+    conversation.head().driver == Driver::Editor && turn == conversation.last_turn()
 }
 
 /// The calls that the newest turn waits for: those that run, or those that need the user's decision first.

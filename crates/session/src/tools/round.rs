@@ -24,6 +24,9 @@ const NOT_AWAITED: &str = "[the user wrote before the agents were done; they kee
 /// The result of a call that a user rejected.
 const REJECTED: &str = "[rejected by the user]";
 
+/// The result of a call that a user rejects without being asked.
+const REJECTED_ALWAYS: &str = "[rejected by the user] Such calls are always rejected.";
+
 /// Outcome of starting the calls of a round.
 pub(crate) enum Begun {
     /// The user must decide about some first.
@@ -58,7 +61,11 @@ fn run(core: &mut Core<'_>, approvals: &Approvals, calls: BTreeSet<CallId>) -> B
     for call in core.reasons(calls.iter(), "") {
         let is_known = core.tool(&call.name).is_some();
         let is_own = core.is_own(&call.name);
-        let refused = if approvals.decide(core, &call.name, &call.arguments).0 == Approval::Deny {
+        // Calls of one round may be decided differently, whatever holds for later ones.
+        let is_approved = verdict(core, &call.call).is_some_and(|verdict| verdict.approved);
+        let refused = if !is_approved && approvals.is_rejected(&call.name, &call.arguments) {
+            REJECTED_ALWAYS.to_owned()
+        } else if approvals.by_policy(core, &call.name, &call.arguments).0 == Approval::Deny {
             "[denied: this tool may not be used here]".to_owned()
         } else if !is_known {
             format!("[no tool is named {}]", call.name)

@@ -58,6 +58,7 @@ pub(crate) fn let_go(core: &mut Core<'_>, status: TurnStatus) {
         Some(call) => TurnOutcome::Call(call),
         None => TurnOutcome::Answer,
     };
+    let rounds = core.round_ids(last);
     let counter = core.counter();
     let messages = core.transcript_mut().let_go(last, came_to, counter);
     if messages.is_empty() {
@@ -68,9 +69,11 @@ pub(crate) fn let_go(core: &mut Core<'_>, status: TurnStatus) {
     for message in &messages {
         core.emit(match message.is_removed() {
             true => EventBody::MessageRemoved { message: message.id.clone() },
-            false => EventBody::MessageUpdated(message.clone()),
+            false => EventBody::MessageUpdated(message.clone(), core.round_id(message.ord)),
         });
     }
+    let told: Vec<_> = messages.iter().map(|message| message.ord).collect();
+    core.tell_rounds(last, &rounds, &told);
     core.write(Write::LetGo { turn: u32::try_from(last).unwrap_or(u32::MAX), messages });
     pins_follow(core);
 }

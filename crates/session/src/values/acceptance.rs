@@ -194,6 +194,16 @@ pub fn accepts(state: StateName, driver: Driver) -> Vec<&'static str> {
     methods
 }
 
+/// Returns the methods that a session takes while the editor's loop runs its turn.
+pub fn accepts_in_editors_turn() -> Vec<&'static str> {
+    let ends_first =
+        [CommandName::UserMessage, CommandName::RestoreFromTrajectory, CommandName::RestoreRevision];
+    let ends_first = ends_first.map(|command| row(command).map(|row| row.method));
+    let mut methods = accepts(StateName::Idle, Driver::Editor);
+    methods.retain(|method| !ends_first.contains(&Some(*method)));
+    methods
+}
+
 /// Returns the methods of [`accepts`] that are not taken in every state, for messages to people.
 pub fn particular(state: StateName, driver: Driver) -> Vec<&'static str> {
     let is_always = |method: &&str| TABLE.iter().any(|row| row.method == *method && row.takes == ALWAYS);

@@ -13,12 +13,12 @@ pub struct Decision {
     pub approved: bool,
     /// The user's note for the model.
     pub note: Option<String>,
-    /// The standing approval given along with it, for later calls.
+    /// The standing approval or rejection given along with it, for later calls.
     #[serde(default)]
     pub always: Option<Always>,
 }
 
-/// A standing approval for calls of a tool in one workspace.
+/// A standing approval or rejection of calls of a tool in one workspace.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct Always {
@@ -26,4 +26,7 @@ pub struct Always {
     pub tool: String,
     /// The pattern of the arguments, see `engine::approval::is_allowed_by`; `None` covers all calls.
     pub pattern: Option<String>,
+    /// `true` if such calls are rejected for good, rather than approved.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub rejected: bool,
 }

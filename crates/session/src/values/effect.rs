@@ -49,7 +49,7 @@ pub enum Effect {
     RunTool(InvokeTool),
     /// Cancels a tool call; its result is dropped.
     CancelTool(CallId),
-    /// Stores a standing approval for this workspace.
+    /// Stores a standing approval or rejection for this workspace.
     Remember(Always),
     /// Stores a memory of the workspace.
     Memorize(Box<Memorize>),

@@ -5,11 +5,11 @@ use crate::values::input::Retry;
 use crate::values::queue::QueueItem;
 use crate::values::refusal::{Reason, Refusal};
 use crate::values::report::Report;
-use crate::values::stored::Announced;
+use crate::values::stored::{Announced, TurnFigures};
 use engine::compact::metadata::Persisted;
 use engine::compact::record::{Compaction, Mode, Trigger};
 use engine::delta::Delta;
-use engine::id::{CompactionId, Generation, ItemId, MessageId, Ordinal, SessionId, TurnId};
+use engine::id::{CompactionId, Generation, ItemId, MessageId, Ordinal, RoundId, SessionId, TurnId};
 use engine::message::{Message, Text};
 use engine::prompt::item::{Channel, SectionSize};
 use engine::prompt::pins::Pin;
@@ -31,6 +31,24 @@ pub struct Event {
 /// The content of an event.
 #[derive(Debug, Clone, PartialEq)]
 pub enum EventBody {
+    /// A turn began, or runs again; or a message is added to a turn that showed none.
+    TurnStarted {
+        /// The id of the turn.
+        turn: TurnId,
+        /// The editor's id of the turn's request.
+        external_id: Option<String>,
+    },
+    /// A turn is over, or its end is another one than was reported.
+    TurnCompleted {
+        /// The id of the turn.
+        turn: TurnId,
+        /// The status that the turn ended with; never [`TurnStatus::Running`].
+        status: TurnStatus,
+        /// The duration and usage of the turn.
+        figures: TurnFigures,
+        /// The compactions made while it ran, oldest first.
+        compactions: Vec<CompactionId>,
+    },
     /// A model starts to answer.
     StreamStarted {
         /// The id of the answer's message.
@@ -52,10 +70,10 @@ pub enum EventBody {
         /// The reason why it ended.
         stop: StopReason,
     },
-    /// A message was added.
-    MessageAdded(Arc<Message>),
-    /// A message's content was replaced.
-    MessageUpdated(Arc<Message>),
+    /// A message was added, to this round if it is an answer or a result.
+    MessageAdded(Arc<Message>, Option<RoundId>),
+    /// A message's content was replaced, or it belongs to another round.
+    MessageUpdated(Arc<Message>, Option<RoundId>),
     /// A message was removed.
     MessageRemoved {
         /// The id of the removed message.

@@ -2,7 +2,7 @@
 
 use crate::values::undo::CannotUndo;
 use engine::compact::ladder::CannotFit;
-use engine::id::CallId;
+use engine::id::{CallId, TurnId};
 use engine::message::Text;
 use engine::prompt::BudgetExceeded;
 use engine::prompt::item::SectionSize;
@@ -56,6 +56,16 @@ pub enum Refusal {
     /// The command belongs to the other driver.
     #[error("the session is driven by the {}; this method needs the other driver", match .0 { Driver::Sidecar => "sidecar", Driver::Editor => "editor" })]
     OtherDriver(Driver),
+    /// The editor's loop runs a turn, and one more cannot begin.
+    #[error(
+        "turn {:?} of the editor's loop is open; nothing was done; end it with turn/end or turn/cancel, or open the \
+         session again",
+        turn.as_str()
+    )]
+    TurnOpen {
+        /// The id of the turn.
+        turn: TurnId,
+    },
     /// No such thing exists in the session, or it was removed.
     #[error("unknown {what} {id:?}")]
     Unknown {
@@ -171,6 +181,15 @@ impl Refusal {
             Self::Provider { cause, why } => {
                 Self::Provider { cause: Box::new(Cause { word, ..*cause }), why }
             }
+            other => other,
+        }
+    }
+
+    /// Names the fields that name a message in these parameters, by its id and its index.
+    pub(crate) fn of_fields(self, [by_id, by_index]: [&'static str; 2]) -> Self {
+        match self {
+            Self::Unknown { what: "messageId", id } => Self::Unknown { what: by_id, id },
+            Self::Unknown { what: "index", id } => Self::Unknown { what: by_index, id },
             other => other,
         }
     }

@@ -13,6 +13,8 @@ pub enum Rest {
     WaitingUserInput,
     /// The last turn failed; the reason.
     Failed(String),
+    /// The editor's loop runs the last turn: the session has nothing to do, and clients see that it is generating.
+    EditorsTurn,
 }
 
 /// The reason for a failure whose own reason is not known any more.
@@ -44,6 +46,16 @@ impl Rest {
             Self::Completed => StateName::Completed,
             Self::WaitingUserInput => StateName::WaitingUserInput,
             Self::Failed(_) => StateName::Error,
+            Self::EditorsTurn => StateName::Generating,
+        }
+    }
+
+    /// The state as other processes know it.
+    pub(crate) fn lasting(&self) -> Lasting {
+        match self {
+            // Opening the session ends the turn.
+            Self::EditorsTurn => Lasting { found: StateName::Idle, works: true },
+            rest => Lasting { found: rest.name(), works: false },
         }
     }
 }

@@ -5,7 +5,7 @@ use crate::values::event::Thread;
 use crate::values::queue::QueueItem;
 use crate::values::refusal::Reason;
 use crate::values::settings::Settings;
-use crate::values::stored::Head;
+use crate::values::stored::{Head, TurnFigures};
 use engine::compact::metadata::Persisted;
 use engine::compact::record::{Compaction, Mode, Trigger};
 use engine::delta::Draft;
@@ -73,6 +73,8 @@ pub struct TurnSnapshot {
     pub rounds: Vec<(Round, Option<String>)>,
     /// The summaries made in the turn.
     pub summaries: Vec<Persisted>,
+    /// The duration and usage of the turn, once it is over.
+    pub figures: TurnFigures,
 }
 
 /// The composition of the context, as figures.

@@ -9,7 +9,7 @@ use engine::compact::record::{Compaction, Status};
 use engine::delta::Delta;
 use engine::id::{CompactionId, Generation, ItemId, MessageId, Ordinal, SessionId, Time, TurnId};
 use engine::memory::Remembered;
-use engine::message::{Message, Text};
+use engine::message::{Message, Text, Usage};
 use engine::prompt::item::Tool;
 use engine::prompt::pins::Pin;
 use engine::prompt::system::CallerSection;
@@ -249,6 +249,42 @@ pub struct TurnRow {
     /// Decisions about calls of the newest round that have no result yet.
     #[serde(default)]
     pub decided: Vec<Decision>,
+    /// Begin and figures of the turn.
+    #[serde(default, skip_serializing_if = "TurnFigures::is_empty")]
+    pub figures: TurnFigures,
+}
+
+/// The begin of a turn, and what it took once it is over.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Serialize, Deserialize)]
+#[serde(default, rename_all = "camelCase")]
+pub struct TurnFigures {
+    /// The time at which the turn began, or ran again; `None` if it did not run here.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub began: Option<Time>,
+    /// The time from the begin to the end, in milliseconds.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub duration_ms: Option<u64>,
+    /// The sum of the usage that providers reported for its answers.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub usage: Option<Usage>,
+    /// The sum of the costs that providers reported for its answers, in their currency.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub cost: Option<f64>,
+    /// `true` if the turn was open when its process ended or its session was opened again.
+    #[serde(skip_serializing_if = "std::ops::Not::not")]
+    pub interrupted: bool,
+}
+
+impl TurnFigures {
+    /// `true` if nothing is known.
+    pub fn is_empty(&self) -> bool {
+        *self == Self::default()
+    }
+
+    /// The figures of a turn that runs from now on.
+    pub fn running(now: Time) -> Self {
+        Self { began: Some(now), ..Self::default() }
+    }
 }
 
 impl TurnRow {
@@ -257,7 +293,8 @@ impl TurnRow {
         let id = TurnId::new("");
         (0..many).map(move |index| {
             let (started, decided) = (None, Vec::new());
-            Self { index, id: id.clone(), status: TurnStatus::Completed, started, decided }
+            let figures = TurnFigures::default();
+            Self { index, id: id.clone(), status: TurnStatus::Completed, started, decided, figures }
         })
     }
 }

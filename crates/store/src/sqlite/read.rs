@@ -129,8 +129,7 @@ impl Parts<'_> {
     }
 }
 
-pub(super) const TURNS: &str =
-    "SELECT idx, id, status, started, decided FROM chat_turns WHERE session = ?1 AND idx >= ?2 ORDER BY idx";
+pub(super) const TURNS: &str = "SELECT idx, id, status, started, decided, figures FROM chat_turns WHERE session = ?1 AND idx >= ?2 ORDER BY idx";
 
 /// Turns from this index on.
 pub(super) fn turns(
@@ -150,6 +149,8 @@ pub(super) fn turns(
                 status: variant(text(row, 2)?)?,
                 started: row.get::<_, Option<u32>>(3).map_err(|error| error.to_string())?.map(Ordinal),
                 decided: serde_json::from_str(text(row, 4)?).map_err(|error| error.to_string())?,
+                // Figures that cannot be read are not worth a turn.
+                figures: serde_json::from_str(text(row, 5)?).unwrap_or_default(),
             })
         };
         match turn() {

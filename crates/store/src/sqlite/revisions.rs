@@ -15,7 +15,7 @@ const HANGING: [(&str, &str); 4] = [
         "chat_messages",
         "ord, rev, turn, role, external_id, message_id, turn_id, visible, created_at, tokens, hash, check_sum, body, shown",
     ),
-    ("chat_turns", "idx, id, status, started, decided"),
+    ("chat_turns", "idx, id, status, started, decided, figures"),
     ("compactions", "n, id, status, covered, created_at, check_sum, block, record"),
     ("blob_refs", "owner, n, rev, hash"),
 ];

@@ -100,19 +100,22 @@ pub(super) fn drop_scopes(
 fn approval_sum(workspace: &str, always: &Always) -> i64 {
     let pattern =
         always.pattern.as_ref().map_or_else(Vec::new, |pattern| [b"=", pattern.as_bytes()].concat());
-    check_sum(&[workspace.as_bytes(), always.tool.as_bytes(), &pattern])
+    let approval = [workspace.as_bytes(), always.tool.as_bytes(), &pattern];
+    // Rows of older schemas, which only approve, keep their sum.
+    if always.rejected { check_sum(&[&approval[..], &[b"rejected"]].concat()) } else { check_sum(&approval) }
 }
 
 /// See [`crate::Store::approvals`]. An unreadable approval does not count: the user is asked again.
 pub(super) fn approvals(tx: &Transaction<'_>, workspace: &str) -> rusqlite::Result<Vec<Always>> {
     let read = |row: &Row<'_>| -> Result<Always, String> {
         let pattern = text_or_null(row, 1)?.map(str::to_owned);
-        let always = Always { tool: text(row, 0)?.to_owned(), pattern };
+        let rejected = number::<i64>(row, 3)? != 0;
+        let always = Always { tool: text(row, 0)?.to_owned(), pattern, rejected };
         let is_same = approval_sum(workspace, &always) == number::<i64>(row, 2)?;
         if is_same { Ok(always) } else { Err(CHANGED.to_owned()) }
     };
     let mut statement =
-        tx.prepare_cached("SELECT tool, pattern, check_sum FROM approvals WHERE workspace = ?1")?;
+        tx.prepare_cached("SELECT tool, pattern, check_sum, rejected FROM approvals WHERE workspace = ?1")?;
     let mut rows = statement.query([workspace])?;
     let mut approvals = Vec::new();
     while let Some(row) = rows.next()? {
@@ -127,11 +130,14 @@ pub(super) fn approvals(tx: &Transaction<'_>, workspace: &str) -> rusqlite::Resu
 
 /// See [`crate::Store::approve`].
 pub(super) fn approve(tx: &Transaction<'_>, workspace: &str, always: &Always) -> rusqlite::Result<()> {
-    // Replaces an unreadable one.
+    // Replaces an unreadable one, and the opposite.
     revoke(tx, workspace, always)?;
-    tx.prepare_cached("INSERT INTO approvals (workspace, tool, pattern, check_sum) VALUES (?1, ?2, ?3, ?4)")?
-        .execute(params![workspace, always.tool, always.pattern, approval_sum(workspace, always)])
-        .map(drop)
+    let sum = approval_sum(workspace, always);
+    tx.prepare_cached(
+        "INSERT INTO approvals (workspace, tool, pattern, check_sum, rejected) VALUES (?1, ?2, ?3, ?4, ?5)",
+    )?
+    .execute(params![workspace, always.tool, always.pattern, sum, always.rejected])
+    .map(drop)
 }
 
 /// See [`crate::Store::revoke`].

@@ -244,17 +244,19 @@ fn write_turn(tx: &Transaction<'_>, session: &SessionId, turn: &TurnRow) -> Done
     let (id, started) = (session.as_str(), turn.started.map(|ord| ord.0));
     let decided =
         serde_json::to_string(&turn.decided).map_err(|error| refused(session, error.to_string()))?;
-    let values = params![id, turn.index, turn.id.as_str(), word(&turn.status), started, decided];
+    let figures =
+        serde_json::to_string(&turn.figures).map_err(|error| refused(session, error.to_string()))?;
+    let values = params![id, turn.index, turn.id.as_str(), word(&turn.status), started, decided, figures];
     let updated = tx
         .prepare_cached(
-            "UPDATE chat_turns SET id = ?3, status = ?4, started = ?5, decided = ?6
+            "UPDATE chat_turns SET id = ?3, status = ?4, started = ?5, decided = ?6, figures = ?7
              WHERE session = ?1 AND idx = ?2",
         )?
         .execute(values)?;
     if updated == 0 {
         tx.prepare_cached(
-            "INSERT INTO chat_turns (session, idx, id, status, started, decided)
-             VALUES (?1, ?2, ?3, ?4, ?5, ?6)",
+            "INSERT INTO chat_turns (session, idx, id, status, started, decided, figures)
+             VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7)",
         )?
         .execute(values)?;
         tx.prepare_cached("UPDATE chat_activity SET turns = turns + 1 WHERE session = ?1")?.execute([id])?;

@@ -41,7 +41,7 @@ fn a_newer_schema_is_refused_and_the_file_untouched() {
     let folder = filled(3);
     Connection::open(folder.file()).unwrap().pragma_update(None, "user_version", 99).unwrap();
     let error = refused(&folder);
-    assert_eq!(error, StoreError::NewerSchema { path: folder.file(), found: 99, known: 9 });
+    assert_eq!(error, StoreError::NewerSchema { path: folder.file(), found: 99, known: 10 });
     let text = error.to_string();
     assert!(text.contains("not touched") && text.contains("update this program"), "{text}");
 }
@@ -296,7 +296,8 @@ fn unreadable_scopes_and_approvals_count_as_none() {
     for _ in 0..2 {
         store.put_scope("w", "s", &plan, None).unwrap();
     }
-    let always = |pattern: &str| Always { tool: "run".into(), pattern: Some(pattern.into()) };
+    let always =
+        |pattern: &str| Always { tool: "run".into(), pattern: Some(pattern.into()), rejected: false };
     for pattern in ["a", "b"] {
         store.approve("w", &always(pattern)).unwrap();
     }

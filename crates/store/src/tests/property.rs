@@ -10,7 +10,7 @@ use engine::scope::{Scope, ScopePatch};
 use engine::search::{Query, SearchPage, Words};
 use proptest::prelude::*;
 use proptest::sample::select;
-use session::stored::{Always, Origin, Stored, TitleFrom, TurnRow, TurnStatus, Write};
+use session::stored::{Always, Origin, Stored, TitleFrom, TurnFigures, TurnRow, TurnStatus, Write};
 use std::mem::discriminant;
 use std::sync::Arc;
 
@@ -81,6 +81,7 @@ fn write(own: &'static str) -> impl Strategy<Value = Write> {
             status,
             started: (index % 2 == 1).then_some(Ordinal(index)),
             decided: Vec::new(),
+            figures: TurnFigures { duration_ms: (!runs).then_some(7), ..TurnFigures::running(Time(3)) },
         })
     });
     let record = (0..3_u32, 0..6_u32, proptest::option::of(text())).prop_map(|(id, to, narrative)| {
@@ -227,7 +228,7 @@ fn each(benches: &mut [Bench; 3], act: &Act) {
             put.map(|_| None).map_err(|error| discriminant(&error))
         }
         Act::Approve(workspace, pattern, holds) => {
-            let always = Always { tool: "run".into(), pattern: pattern.clone() };
+            let always = Always { tool: "run".into(), pattern: pattern.clone(), rejected: false };
             let store = bench.store();
             let done =
                 if *holds { store.approve(workspace, &always) } else { store.revoke(workspace, &always) };

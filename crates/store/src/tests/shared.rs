@@ -111,6 +111,7 @@ fn approval_holds_for_its_workspace_until_revoked() {
         let always = |tool: &str, pattern: Option<&str>| Always {
             tool: tool.into(),
             pattern: pattern.map(str::to_owned),
+            rejected: tool == "write",
         };
         let all = [
             always("run", None),
@@ -133,6 +134,11 @@ fn approval_holds_for_its_workspace_until_revoked() {
         bench.reopen();
         assert_eq!(bench.store().approvals("w").unwrap(), all[1..]);
         assert_eq!(bench.store().approvals("v").unwrap(), all[2..3]);
+        // The opposite takes its place.
+        let rejected = Always { rejected: true, ..all[2].clone() };
+        bench.store().approve("v", &rejected).unwrap();
+        bench.reopen();
+        assert_eq!(bench.store().approvals("v").unwrap(), [rejected]);
     });
 }
 
@@ -141,7 +147,7 @@ fn a_closed_store_shares_nothing() {
     on_each(|bench| {
         let fence = bench.store().acquire(&session("s"), Time(1)).unwrap();
         bench.store().close().unwrap();
-        let always = Always { tool: "t".into(), pattern: None };
+        let always = Always { tool: "t".into(), pattern: None, rejected: false };
         let store: &mut dyn Store = bench.store();
         assert_eq!(store.scope("w", "s"), Err(StoreError::Closed));
         assert_eq!(store.put_scope("w", "s", &todos("t"), None), Err(StoreError::Closed));

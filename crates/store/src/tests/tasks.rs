@@ -5,7 +5,7 @@ use crate::task::TaskState;
 use crate::testing::{head, keep, on_each, session};
 use engine::id::{Time, TurnId};
 use engine::words::StateName;
-use session::stored::{Head, Origin, TurnRow, TurnStatus, Write};
+use session::stored::{Head, Origin, TurnFigures, TurnRow, TurnStatus, Write};
 
 /// A background session of `s`, created at this time.
 fn task(id: &str, made: u64, waits: bool) -> Head {
@@ -19,7 +19,14 @@ fn put(head: Head) -> Write {
 
 fn turn(index: u32, status: TurnStatus) -> Write {
     let id = TurnId::new(format!("t{index}"));
-    Write::Turn(TurnRow { index, id, status, started: None, decided: Vec::new() })
+    Write::Turn(TurnRow {
+        index,
+        id,
+        status,
+        started: None,
+        decided: Vec::new(),
+        figures: TurnFigures::default(),
+    })
 }
 
 #[test]

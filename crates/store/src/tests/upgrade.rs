@@ -133,6 +133,8 @@ fn seventh_schema_gets_a_new_index_and_keeps_its_forks_listed() {
          ALTER TABLE chat_sessions DROP COLUMN revision_cause;
          ALTER TABLE chat_sessions DROP COLUMN revised_at;
          ALTER TABLE chat_sessions DROP COLUMN revision_words;
+         ALTER TABLE approvals DROP COLUMN rejected;
+         ALTER TABLE chat_turns DROP COLUMN figures;
          DROP TABLE search_pieces;
          ALTER TABLE search_sessions DROP COLUMN key;
          CREATE VIRTUAL TABLE search_messages USING fts5 (
@@ -168,7 +170,13 @@ fn eighth_schema_keeps_answers_in_progress_from_then_on() {
     store.commit(&session("s"), fence, &step("s", 0, 4)).unwrap();
     store.close().unwrap();
     let old = Connection::open(folder.file()).unwrap();
-    old.execute_batch("DROP TABLE chat_streamed; PRAGMA user_version = 8").unwrap();
+    old.execute_batch(
+        "DROP TABLE chat_streamed;
+         ALTER TABLE approvals DROP COLUMN rejected;
+         ALTER TABLE chat_turns DROP COLUMN figures;
+         PRAGMA user_version = 8;",
+    )
+    .unwrap();
     drop(old);
     let mut store = folder.open();
     let before = store.load(&session("s")).unwrap().unwrap();

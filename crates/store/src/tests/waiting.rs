@@ -47,7 +47,7 @@ fn urgent_commands_come_first_each_lane_in_order() {
 fn every_kind_of_work_waits_with_whatever_text() {
     on_each(|bench| {
         let words = |text: &str| {
-            let image = engine::message::Image { media_type: "image/png".into(), data: text.into() };
+            let image = engine::message::Image { mime_type: "image/png".into(), data: text.into() };
             vec![Content::Text(text.into()), Content::Image(image)]
         };
         let at = || MessageId::new("s/m0");

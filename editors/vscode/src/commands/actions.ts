@@ -144,7 +144,7 @@ async function carryOut(app: App, action: Action): Promise<void> {
       await vscode.commands.executeCommand("threadhold.attachFiles");
       return;
     case "attachImage":
-      chat.attachments.addPicture(action.mediaType, action.data, action.name);
+      chat.attachments.addPicture(action.mimeType, action.data, action.name);
       return chat.changed();
     case "attachUris":
       await chat.attachments.addFiles(action.uris.map((uri) => vscode.Uri.parse(uri)));

@@ -207,7 +207,7 @@ async function exportSession({ chat }: App): Promise<void> {
   await vscode.window.showTextDocument(uri);
 }
 
-/** Lists what was allowed for good in the folder, and takes back what is chosen. */
+/** Lists what was allowed or rejected for good in the folder, and takes back what is chosen. */
 async function approvals({ chat, backend }: App): Promise<void> {
   const { folder } = chat;
   if (folder === undefined) return;
@@ -215,11 +215,11 @@ async function approvals({ chat, backend }: App): Promise<void> {
   const workspaceFolder = folder.uri.fsPath;
   const { approved } = await client.request("tool/approvals", { workspaceFolder });
   if (approved.length === 0) return void vscode.window.showInformationMessage("No tool is always allowed in this folder.");
-  const items = approved.map((one) => ({
-    label: escapeIcons(visible(one.tool)),
-    description: one.pattern === undefined ? "All calls" : escapeIcons(visibleLine(one.pattern, MOST_LISTED)),
-    one,
-  }));
+  const items = approved.map((one) => {
+    const calls = one.pattern === undefined ? "All calls" : escapeIcons(visibleLine(one.pattern, MOST_LISTED));
+    const description = one.rejected === true ? `Always rejected: ${calls}` : calls;
+    return { label: escapeIcons(visible(one.tool)), description, one };
+  });
   const revoked = await vscode.window.showQuickPick(items, {
     canPickMany: true,
     title: "Always-Allowed Tools",

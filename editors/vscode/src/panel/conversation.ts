@@ -428,6 +428,6 @@ function picturesIn(parts: readonly Part[]): Picture[] {
   return parts.flatMap((part) => {
     if (part.type !== "image") return [];
     // Nothing is fetched from elsewhere: an address is named and not shown.
-    return /^https?:/.test(part.data) ? [] : [{ mediaType: part.mediaType, source: `data:${part.mediaType};base64,${part.data}` }];
+    return /^https?:/.test(part.data) ? [] : [{ mimeType: part.mimeType, source: `data:${part.mimeType};base64,${part.data}` }];
   });
 }

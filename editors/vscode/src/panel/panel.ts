@@ -198,7 +198,7 @@ export class Panel implements vscode.WebviewViewProvider {
       running: this.#chat.running,
       durations: this.#chat.durations,
       hasDiff: (name) => ownTool(name)?.preview !== undefined,
-      runsCommands: (name) => ownTool(name)?.kind === "run",
+      runsCommands: (name) => ownTool(name)?.kind === "execute",
       effectsOf: (given) => this.#chat.effectsOf(given),
       cuts: this.#chat.inspected?.cuts ?? [],
       compactions: this.#chat.inspected?.compactions ?? [],

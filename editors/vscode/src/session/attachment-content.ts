@@ -29,8 +29,8 @@ export async function readable(uri: vscode.Uri): Promise<Readable> {
   const found = open ? undefined : await vscode.workspace.fs.stat(uri).then(undefined, () => undefined);
   if (!open && found === undefined) throw new Error(`${name} was not attached: the file does not exist.`);
   if (found !== undefined && (found.type & vscode.FileType.Directory) !== 0) return { kind: "folder", names: await namesIn(uri) };
-  const mediaType = PICTURES[extname(uri.path).toLowerCase()];
-  if (mediaType !== undefined) return { kind: "picture", part: picture(mediaType, await vscode.workspace.fs.readFile(uri), name) };
+  const mimeType = PICTURES[extname(uri.path).toLowerCase()];
+  if (mimeType !== undefined) return { kind: "picture", part: picture(mimeType, await vscode.workspace.fs.readFile(uri), name) };
   const tooLarge = `${name} was not attached: it is larger than 1 MB. Attach a selection, or let the agent read the file.`;
   if (found !== undefined && found.size > MOST_FILE_BYTES) throw new Error(tooLarge);
   const text = await read(uri);
@@ -40,10 +40,10 @@ export async function readable(uri: vscode.Uri): Promise<Readable> {
 }
 
 /** A picture as a part of a request. */
-export function picture(mediaType: string, bytes: Uint8Array, name: string): Picture {
+export function picture(mimeType: string, bytes: Uint8Array, name: string): Picture {
   if (bytes.length > MOST_PICTURE_BYTES)
     throw new Error(`${name} was not attached: it is larger than 5 MB, which models do not accept. Attach a smaller image.`);
-  return { type: "image", mediaType, data: Buffer.from(bytes).toString("base64") };
+  return { type: "image", mimeType, data: Buffer.from(bytes).toString("base64") };
 }
 
 /** Names in a folder, those of folders with a slash at the end. */

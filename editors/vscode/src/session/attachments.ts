@@ -51,12 +51,12 @@ export class Attachments {
   }
 
   /** Takes a picture that was pasted or dropped; `data` is in base64. */
-  addPicture(mediaType: string, data: string, name: string): void {
-    this.#addPicture(picture(mediaType, Buffer.from(data, "base64"), name), name);
+  addPicture(mimeType: string, data: string, name: string): void {
+    this.#addPicture(picture(mimeType, Buffer.from(data, "base64"), name), name);
   }
 
   #addPicture(part: Picture, name: string): void {
-    this.#held.push({ id: this.#id(), kind: "image", label: name, source: `data:${part.mediaType};base64,${part.data}`, part });
+    this.#held.push({ id: this.#id(), kind: "image", label: name, source: `data:${part.mimeType};base64,${part.data}`, part });
   }
 
   remove(id: string): void {

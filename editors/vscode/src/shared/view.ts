@@ -164,7 +164,7 @@ export const DISMISS = { label: "Dismiss", action: { type: "dismissNotice" } } a
 export type Shown = "whole" | "shortened" | "covered" | "excluded" | "dropped";
 
 export interface Picture {
-  mediaType: string;
+  mimeType: string;
   /** An address that the webview may show, of the data itself. */
   source: string;
 }
@@ -287,7 +287,7 @@ export type Action =
   | { type: "send"; text: string; urgent: boolean }
   | { type: "cancel"; queued: boolean }
   | { type: "draft"; text: string; sessionId: string }
-  | { type: "decide"; callIds: string[]; decision: "approve" | "approveAlways" | "reject"; note?: string }
+  | { type: "decide"; callIds: string[]; decision: "allowOnce" | "allowAlways" | "rejectOnce"; note?: string }
   | { type: "retry"; messageId: string }
   /** The newest answer is given again. */
   | { type: "regenerate" }
@@ -326,7 +326,7 @@ export type Action =
   | { type: "dismissWarning" }
   | { type: "dismissNotice" }
   | { type: "attach" }
-  | { type: "attachImage"; mediaType: string; data: string; name: string }
+  | { type: "attachImage"; mimeType: string; data: string; name: string }
   | { type: "attachUris"; uris: string[] }
   | { type: "removeAttachment"; id: string }
   | { type: "selectModel" }

@@ -24,7 +24,7 @@ import {
 const editFile: OwnTool = {
   name: "edit_file",
   description: "Replaces text in a workspace file. `old` must match exactly once, unless `all` is true.",
-  kind: "write",
+  kind: "edit",
   group: "edit",
   inputSchema: {
     type: "object",
@@ -54,7 +54,7 @@ const editFile: OwnTool = {
 const writeFile: OwnTool = {
   name: "write_file",
   description: "Writes a complete workspace file. Creates the file or replaces all of its contents.",
-  kind: "write",
+  kind: "edit",
   group: "edit",
   inputSchema: {
     type: "object",

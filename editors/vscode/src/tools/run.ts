@@ -11,7 +11,7 @@ const runCommand: OwnTool = {
   description:
     "Runs a shell command in the workspace folder, in a terminal that the user sees. Returns its output and exit code. " +
     "The command cannot read input.",
-  kind: "run",
+  kind: "execute",
   group: "run",
   inputSchema: {
     type: "object",

@@ -103,7 +103,7 @@ function partOf(part: unknown): Part[] {
   if (vscode.LanguageModelDataPart !== undefined && part instanceof vscode.LanguageModelDataPart) {
     const { mimeType, data } = part;
     if (mimeType.startsWith("image/")) {
-      return [{ type: "image", mediaType: mimeType, data: Buffer.from(data).toString("base64") }];
+      return [{ type: "image", mimeType, data: Buffer.from(data).toString("base64") }];
     }
     if (/^text\/|json$/.test(mimeType)) return [{ type: "text", text: Buffer.from(data).toString("utf8") }];
   }

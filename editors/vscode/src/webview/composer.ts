@@ -200,6 +200,6 @@ export class Composer {
     let text = "";
     // In chunks, because engines limit the number of arguments of a call.
     for (let at = 0; at < bytes.length; at += 32_768) text += String.fromCharCode(...bytes.subarray(at, at + 32_768));
-    this.#panel.post({ type: "attachImage", mediaType: file.type, data: btoa(text), name: file.name || "picture" });
+    this.#panel.post({ type: "attachImage", mimeType: file.type, data: btoa(text), name: file.name || "picture" });
   }
 }

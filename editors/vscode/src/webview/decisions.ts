@@ -50,7 +50,7 @@ export class Decisions {
   /** Approves exactly the listed calls, and none that arrived since. */
   #all(): HTMLElement {
     const rows = this.#asked.flatMap((callId) => this.#rowOf(callId) ?? []);
-    const allow = (): void => this.#panel.post({ type: "decide", callIds: rows.map(({ callId }) => callId), decision: "approve" });
+    const allow = (): void => this.#panel.post({ type: "decide", callIds: rows.map(({ callId }) => callId), decision: "allowOnce" });
     return el(
       "div",
       { class: "all", role: "group", aria: { label: "Allow All" } },

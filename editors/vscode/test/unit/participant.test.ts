@@ -148,7 +148,7 @@ test("a model that goes on although it is stopped holds up nobody, and what it h
 
 test("pictures that were too much to persist stay in the conversation, in its first turn and in a later one", async () => {
   await using window = new Window();
-  window.given = [{ name: "a.png", value: [{ type: "image", mediaType: "image/png", data: "iVBORw0KGgo=" }] }];
+  window.given = [{ name: "a.png", value: [{ type: "image", mimeType: "image/png", data: "iVBORw0KGgo=" }] }];
   await window.ask("What is this?", { say: "A picture." });
   await window.ask("And this?", { say: "Another one." });
   window.given = [];

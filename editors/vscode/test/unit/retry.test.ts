@@ -37,7 +37,7 @@ test("a question in other words keeps its files and pictures", async () => {
         session.onChange(look);
         look();
       });
-    const picture = { type: "image" as const, mediaType: "image/png", data: "iVBORw0KGgo=" };
+    const picture = { type: "image" as const, mimeType: "image/png", data: "iVBORw0KGgo=" };
     await session.ask([{ type: "text", text: "What is it?" }, picture], {
       contextFiles: [{ path: "notes.txt", text: "words of the file" }],
     });

@@ -166,7 +166,7 @@ pub fn params(method: &str, session: &str, folder: &str, seen: &Seen, mut choice
             params
         }
         "tool/decide" => {
-            let decision = choice.of(&["approve", "approveAlways", "reject"]);
+            let decision = choice.of(&["allowOnce", "allowAlways", "rejectOnce", "rejectAlways"]);
             json!({ "decisions": [{ "toolCallId": seen.id("toolCallId", choice), "decision": decision }] })
         }
         "tool/result" => json!({ "toolCallId": seen.id("toolCallId", choice), "content": "A line." }),

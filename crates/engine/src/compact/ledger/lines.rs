@@ -387,5 +387,5 @@ fn unreadable_line(line: &UnreadableLine) -> String {
 }
 
 fn image_line(line: &ImageLine) -> String {
-    format!("- {}{}, in message {}", shown(&line.media_type, 40), hash(Some(&line.sha256)), line.message)
+    format!("- {}{}, in message {}", shown(&line.mime_type, 40), hash(Some(&line.sha256)), line.message)
 }

@@ -135,7 +135,7 @@ impl<'t> LedgerReader<'t> {
         let kind = self.kinds.of_call(&call.name, about);
         let is_cell = runs_cells(&call.name);
         let says_nothing = !about.is_readable || (is_cell && about.cell.is_none());
-        if says_nothing && matches!(kind, ToolKind::Write | ToolKind::Run) {
+        if says_nothing && (kind.changes_files() || kind == ToolKind::Execute) {
             let (times, last) = self.unreadable.entry((call.name.to_string(), outcome)).or_default();
             (*times, *last) = (*times + 1, self.now.1);
         }
@@ -150,8 +150,8 @@ impl<'t> LedgerReader<'t> {
                 let now = self.touched();
                 self.files.read(path, now);
             }),
-            ToolKind::Write => self.wrote(call, about, outcome),
-            ToolKind::Run => self.ran(about, outcome, result, is_refused),
+            ToolKind::Edit | ToolKind::Delete | ToolKind::Move => self.wrote(kind, call, about, outcome),
+            ToolKind::Execute => self.ran(about, outcome, result, is_refused),
             ToolKind::Todo => {
                 // A call that changes single todos gives no list; its result has the list as it is then.
                 let said = result.filter(|_| about.todos.is_none() && outcome.is_good());
@@ -162,7 +162,7 @@ impl<'t> LedgerReader<'t> {
                     self.todos = todos.iter().filter(is_open).cloned().collect();
                 }
             }
-            ToolKind::Search | ToolKind::Ask | ToolKind::Other => {}
+            ToolKind::Search | ToolKind::Think | ToolKind::Fetch | ToolKind::Ask | ToolKind::Other => {}
         }
         for effect in result.map_or(&[][..], |result| &result.effects) {
             let now = self.touched();
@@ -175,7 +175,7 @@ impl<'t> LedgerReader<'t> {
         self.now
     }
 
-    fn wrote(&mut self, call: &ToolCall, about: &About, outcome: Outcome) {
+    fn wrote(&mut self, kind: ToolKind, call: &ToolCall, about: &About, outcome: Outcome) {
         if !outcome.is_good() {
             for path in &about.paths {
                 let now = self.touched();
@@ -184,7 +184,7 @@ impl<'t> LedgerReader<'t> {
             return;
         }
         self.last_change = Some(self.now.1);
-        for effect in changes(&call.name, about).iter() {
+        for effect in changes(kind, &call.name, about).iter() {
             let now = self.touched();
             self.files.apply(std::slice::from_ref(effect), true, now);
         }
@@ -347,7 +347,7 @@ pub(super) fn in_order<T>(touched: impl Iterator<Item = Touched<T>>) -> Vec<T> {
 fn images(message: &Message) -> impl Iterator<Item = ImageLine> + '_ {
     let of = message.body.images().zip(message.image_hashes());
     of.map(|(image, sha256)| ImageLine {
-        media_type: image.media_type.clone(),
+        mime_type: image.mime_type.clone(),
         sha256: sha256.clone(),
         message: message.id.clone(),
         ord: message.ord,
@@ -362,7 +362,10 @@ fn output_kinds(result: Option<&ToolResult>) -> Vec<&'static str> {
             Content::Text(text) if text.trim().is_empty() => continue,
             Content::Text(_) => "text",
             Content::Image(_) => "image",
-            Content::Resource { .. } | Content::ContextFile { .. } | Content::Attachment(_) => "file",
+            Content::Resource { .. }
+            | Content::ResourceLink(_)
+            | Content::ContextFile { .. }
+            | Content::Attachment(_) => "file",
         };
         if !kinds.contains(&kind) {
             kinds.push(kind);

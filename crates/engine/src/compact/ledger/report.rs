@@ -153,7 +153,7 @@ impl UnreadableLine {
 
 impl ImageLine {
     fn masked(self) -> Self {
-        Self { media_type: text_of(&self.media_type), ..self }
+        Self { mime_type: text_of(&self.mime_type), ..self }
     }
 }
 
@@ -211,7 +211,7 @@ mod tests {
             unreadable: each.map(|n| UnreadableLine { tool: of(n), outcome, times, last }).into(),
             images: each
                 .map(|n| ImageLine {
-                    media_type: of(n),
+                    mime_type: of(n),
                     sha256: "ff".into(),
                     message: MessageId::new("m"),
                     ord: last,

@@ -406,7 +406,7 @@ mod tests {
             },
             identifiers: PerMille::new(17),
             shorten_to: (18, 19),
-            tool_kinds: vec![("my_*".into(), ToolKind::Run)].into(),
+            tool_kinds: vec![("my_*".into(), ToolKind::Execute)].into(),
         };
         assert_eq!(read(&write(&other)), Ok(other));
     }

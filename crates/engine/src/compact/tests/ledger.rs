@@ -171,7 +171,7 @@ fn fill(session: &mut Session) {
 #[test]
 fn notebook_cells_and_unreadable_calls_are_lines() {
     let mut session = session(8000);
-    let picture = Content::Image(Image { media_type: "image/png".into(), data: "AAAA".into() });
+    let picture = Content::Image(Image { mime_type: "image/png".into(), data: "AAAA".into() });
     let plot = ToolResult { content: vec![picture, Content::Text("drawn".into())], ..ToolResult::default() };
     round(&mut session, "run_notebook_cell", r##"{"filePath":"a.ipynb","cellId":"#VSC-1"}"##, said(""));
     round(&mut session, "run_notebook_cell", r##"{"filePath":"a.ipynb","cellId":"#VSC-1"}"##, plot);
@@ -238,7 +238,7 @@ fn written_file_keeps_its_hash_until_changed() {
 #[test]
 fn a_policy_says_what_unknown_tools_do() {
     let mut session = session(8000);
-    session.policy.tool_kinds = Cow::Owned(vec![("mcp__fs__*".into(), ToolKind::Write)]);
+    session.policy.tool_kinds = Cow::Owned(vec![("mcp__fs__*".into(), ToolKind::Edit)]);
     round(&mut session, "mcp__fs__store", r#"{"path":"kept.bin"}"#, said("ok"));
     fill(&mut session);
     let block = compacted(&mut session).block;

@@ -172,7 +172,7 @@ fn a_request_with_a_picture_goes_through_the_same_plan() {
         let mut content = vec![Content::Text("And this one?".into())];
         content.extend(
             with_picture
-                .then(|| Content::Image(Image { media_type: "image/png".into(), data: "AAAA".into() })),
+                .then(|| Content::Image(Image { mime_type: "image/png".into(), data: "AAAA".into() })),
         );
         session.transcript.append_turn(NewMessage::new(Body::User(content)), &QuarterOfChars);
         session.compact(Some(answered(SUMMARY)));

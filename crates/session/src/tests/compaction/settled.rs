@@ -11,14 +11,14 @@ use engine::prompt::item::{Approval, Tool, ToolKind};
 
 fn tools() -> Vec<Tool> {
     vec![
-        Tool { kind: Some(ToolKind::Run), ..tool("run", Approval::Ask) },
+        Tool { kind: Some(ToolKind::Execute), ..tool("run", Approval::Ask) },
         tool("edit", Approval::Ask),
         tool("rm", Approval::Ask),
     ]
 }
 
 fn decision(call: &str, approved: bool, always: bool) -> Decision {
-    let always = always.then(|| Always { tool: String::new(), pattern: None });
+    let always = always.then(|| Always { tool: String::new(), pattern: None, rejected: !approved });
     Decision { call: CallId::new(call), approved, note: None, always }
 }
 
@@ -89,6 +89,37 @@ fn calls_in_a_workspace_that_is_not_trusted_wait_each_time() {
     asks_for(&mut bench, &[("e", "edit", "{}"), ("f", "read", "{}")]);
     let approved = ["e", "f"].map(CallId::new);
     assert_eq!(bench.invoked, approved, "what was approved for good in the trusted folder is approved again");
+}
+
+#[test]
+fn calls_rejected_for_good_are_answered_without_asking() {
+    let mut bench = Bench::with(Driver::Sidecar, settings(), tools());
+    bench.asks("go on");
+    asks_for(&mut bench, &[("a", "edit", "{}"), ("b", "edit", r#"{"path":"b"}"#)]);
+    // Decided differently within the round: the second runs, and later ones do not.
+    bench.command(Command::Decide(vec![decision("a", false, true), decision("b", true, false)]));
+    assert_eq!(bench.invoked, [CallId::new("b")]);
+    bench.tool_answers("done");
+    asks_for(&mut bench, &[("c", "edit", "{}"), ("d", "rm", "{}")]);
+    let waits: Vec<_> = bench.session.snapshot().pause.into_iter().map(|reason| reason.call).collect();
+    assert_eq!(waits, [CallId::new("d")], "a rejected call is not asked about");
+    bench.step(Input::Settings(Box::new(Settings { is_trusted: false, ..settings() })));
+    bench.command(Command::Decide(vec![decision("d", false, true)]));
+    let results = bench.session.snapshot().messages.into_iter().filter_map(|message| match &message.body {
+        Body::Tool(result) => Some((result.call.clone(), result.content[0].text()?.to_string())),
+        _ => None,
+    });
+    let rejected = "[rejected by the user] Such calls are always rejected.";
+    let results: Vec<_> = results.skip(2).collect();
+    assert_eq!(results, [("d".into(), "[rejected by the user]".into()), ("c".into(), rejected.to_owned())]);
+    let kept: Vec<_> = bench.approvals.iter().map(|always| (&*always.tool, always.rejected)).collect();
+    assert_eq!(kept, [("edit", true), ("rm", true)], "also where the workspace is not trusted");
+    // Another process knows the rejections too.
+    bench.another_process();
+    bench.command(Command::Open(Box::default()));
+    bench.asks("go on");
+    asks_for(&mut bench, &[("e", "rm", "{}")]);
+    assert!(bench.session.snapshot().pause.is_empty());
 }
 
 /// The editor's job goes on after its turn was stopped, and the model reuses the id of its call.

@@ -134,7 +134,7 @@ fn pictures_of_a_large_result_stay_beside_its_text() {
     bench.asks("Look.");
     bench.says("", &["read"]);
     let call = bench.invoked.remove(0);
-    let picture = Content::Image(Image { media_type: "image/png".into(), data: "aGVsbG8=".into() });
+    let picture = Content::Image(Image { mime_type: "image/png".into(), data: "aGVsbG8=".into() });
     let content = vec![Content::Text("long ".repeat(200).into()), picture.clone()];
     let result = ToolResult { content, ..result(call.as_str(), "") };
     bench.step(Input::ToolDone(call, ToolOutcome::Answered(result)));
@@ -154,7 +154,7 @@ fn a_picture_alone_is_never_too_large() {
     bench.asks("Look.");
     bench.says("", &["read"]);
     let call = bench.invoked.remove(0);
-    let content = vec![Content::Image(Image { media_type: "image/png".into(), data: "aGVsbG8=".into() })];
+    let content = vec![Content::Image(Image { mime_type: "image/png".into(), data: "aGVsbG8=".into() })];
     let result = ToolResult { content: content.clone(), ..result(call.as_str(), "") };
     bench.step(Input::ToolDone(call, ToolOutcome::Answered(result)));
     let item = asked(&bench).pop().expect("the result");

@@ -11,14 +11,14 @@ use crate::queue::Work;
 use crate::recall::Recall;
 use crate::settings::ModelFacts;
 use crate::state::State;
-use crate::stored::{Always, Driver, TurnStatus};
+use crate::stored::{Driver, TurnStatus};
 use crate::tests::bench::{Bench, SUMMARY, result, text};
 use crate::tests::history::outside::changed_copy;
 use crate::tests::machine::happening::{
     At, Beside, Decided, Happening, Key, Rewind, Said, Set, Stop, Tool as Does, Which,
 };
 use crate::tests::machine::model::Model;
-use crate::tests::machine::set::{base, editors_tools, set};
+use crate::tests::machine::set::{always, base, editors_tools, set};
 use engine::delta::Delta;
 use engine::id::{CallId, CompactionId, ItemId, MessageId, PinId, SessionId, TurnId};
 use engine::message::attachment::Attachment;
@@ -141,9 +141,9 @@ impl Model {
                 self.input(Input::Scope(Arc::new(scope)));
             }
             Happening::Approvals(n) => {
-                let always = Always { tool: "rm".into(), pattern: (n > 1).then(|| "*".into()) };
                 self.bench.was_approved = true;
-                self.bench.approvals = vec![always; usize::from(n.min(1))];
+                self.bench.approvals =
+                    vec![always("rm", (n > 1).then_some("*"), false); usize::from(n.min(1))];
                 self.input(Input::Approvals(self.bench.approvals.clone().into()));
             }
             Happening::Instructs(n) => {
@@ -434,10 +434,9 @@ impl Model {
             }
         };
         let done = Input::ToolDone(call.clone(), outcome.clone());
-        if is_waited_for {
-            self.input(done.clone())
-        } else {
-            self.late(done.clone())
+        match is_waited_for {
+            true => self.input(done.clone()),
+            false => self.late(done.clone()),
         }
         let is_over = !matches!(self.bench.session.state(), State::Calling(calling)
             if calling.all().contains(&call));
@@ -454,12 +453,11 @@ impl Model {
         }
         let decide = |call| Decision {
             call,
-            approved: !matches!(how, Decided::Reject),
+            approved: !matches!(how, Decided::Reject | Decided::Never(_)),
             note: matches!(how, Decided::Reject).then(|| "my words".into()),
             always: match how {
-                Decided::Always(narrow) => {
-                    Some(Always { tool: String::new(), pattern: narrow.then(|| "a*".into()) })
-                }
+                Decided::Always(narrow) => Some(always("", narrow.then_some("a*"), false)),
+                Decided::Never(narrow) => Some(always("", narrow.then_some("a*"), true)),
                 Decided::Approve | Decided::Reject => None,
             },
         };

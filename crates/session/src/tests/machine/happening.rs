@@ -199,7 +199,10 @@ pub enum Tool {
 pub enum Decided {
     Approve,
     Reject,
+    /// Approves for good: all of the tool, or what matches a pattern.
     Always(bool),
+    /// Rejects for good.
+    Never(bool),
 }
 
 fn key() -> impl Strategy<Value = Key> {
@@ -291,6 +294,7 @@ fn decided() -> impl Strategy<Value = Decided> {
         3 => Just(Decided::Approve),
         2 => Just(Decided::Reject),
         1 => any::<bool>().prop_map(Decided::Always),
+        1 => any::<bool>().prop_map(Decided::Never),
     ]
 }
 

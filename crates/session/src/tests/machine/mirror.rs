@@ -7,13 +7,13 @@ use crate::effect::Reason;
 use crate::event::{EventBody, Phase, Thread};
 use crate::queue::QueueItem;
 use crate::settings::Settings;
-use crate::snapshot::Snapshot;
+use crate::snapshot::{Snapshot, TurnSnapshot};
 use crate::state::{State, StateName};
-use crate::stored::TurnStatus;
+use crate::stored::{TurnFigures, TurnStatus};
 use engine::compact::metadata::Persisted;
 use engine::compact::record::{Compaction, Mode, Status};
 use engine::delta::{Delta, Draft};
-use engine::id::{CallId, CompactionId, MessageId, TurnId};
+use engine::id::{CallId, CompactionId, MessageId, RoundId, TurnId};
 use engine::message::{Body, Message};
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
@@ -25,6 +25,9 @@ pub struct View {
     pub seq: u64,
     pub state: StateName,
     pub messages: Vec<Arc<Message>>,
+    /// The round of each message that belongs to one.
+    pub rounds: BTreeMap<MessageId, RoundId>,
+    pub turns: Vec<Turn>,
     pub queue: Vec<QueueItem>,
     pub thread: Thread,
     pub settings: Settings,
@@ -47,6 +50,8 @@ impl View {
             seq: snapshot.seq,
             state: snapshot.state,
             messages: snapshot.messages.clone(),
+            rounds: rounds_of(snapshot),
+            turns: snapshot.turns.iter().map(Turn::of).collect(),
             queue: snapshot.queue.clone(),
             thread: snapshot.thread.clone(),
             settings: snapshot.settings.clone(),
@@ -65,11 +70,20 @@ impl View {
     }
 }
 
+/// A turn as a client knows it. Its rounds follow from its messages.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Turn {
+    pub id: TurnId,
+    pub external_id: Option<String>,
+    pub status: TurnStatus,
+    pub figures: TurnFigures,
+}
+
 /// A client that follows a session.
 #[derive(Debug, Clone)]
 pub struct Mirror {
     pub view: View,
-    /// The last reported end of each turn.
+    /// The last reported end of each turn, with the state.
     ended: BTreeMap<TurnId, TurnStatus>,
     /// An answer that ended, and whose message is still to come.
     finished: Option<(MessageId, Draft)>,
@@ -108,6 +122,23 @@ impl Mirror {
     fn fold(&mut self, body: &EventBody, settings: &Settings) {
         let view = &mut self.view;
         match body {
+            EventBody::TurnStarted { turn: id, external_id } => {
+                let (status, figures) = (TurnStatus::Running, TurnFigures::default());
+                // It runs again, and the state may be the same as before.
+                self.ended.remove(id);
+                match view.turns.iter_mut().find(|turn| turn.id == *id) {
+                    Some(known) => (known.status, known.figures) = (status, figures),
+                    None => {
+                        let external_id = external_id.clone();
+                        view.turns.push(Turn { id: id.clone(), external_id, status, figures });
+                    }
+                }
+            }
+            EventBody::TurnCompleted { turn: id, status, figures, .. } => {
+                assert_ne!(*status, TurnStatus::Running);
+                let turn = view.turns.iter_mut().find(|turn| turn.id == *id).expect("a turn that is known");
+                (turn.status, turn.figures) = (*status, TurnFigures { began: None, ..*figures });
+            }
             EventBody::StreamStarted { message, .. } => {
                 view.streaming = Some((message.clone(), Draft::default()));
             }
@@ -120,7 +151,10 @@ impl Mirror {
                 self.finished = view.streaming.take();
                 assert_eq!(self.finished.as_ref().map(|(streaming, _)| streaming), Some(message));
             }
-            EventBody::MessageAdded(message) => {
+            EventBody::MessageAdded(message, round) => {
+                let turn = view.turns.last().map(|turn| &turn.id);
+                assert_eq!(turn, Some(&message.turn), "a turn is told before its messages");
+                view.rounds.extend(round.clone().map(|round| (message.id.clone(), round)));
                 let last = view.messages.last();
                 assert!(last.is_none_or(|last| last.ord < message.ord), "a message is added at the end");
                 if let Some((_, draft)) = self.finished.take_if(|(finished, _)| *finished == message.id)
@@ -130,16 +164,32 @@ impl Mirror {
                 }
                 view.messages.push(message.clone());
             }
-            EventBody::MessageUpdated(message) => {
+            EventBody::MessageUpdated(message, round) => {
+                let turn = view.turns.iter_mut().find(|turn| turn.id == message.turn).expect("its turn");
                 let known = view.messages.iter_mut().find(|known| known.id == message.id);
-                *known.expect("a message that is known") = message.clone();
+                let known = known.expect("a message that is known");
+                if turn.external_id == known.external_id {
+                    turn.external_id.clone_from(&message.external_id);
+                }
+                *known = message.clone();
+                view.rounds.remove(&message.id);
+                view.rounds.extend(round.clone().map(|round| (message.id.clone(), round)));
             }
             EventBody::MessageRemoved { message } => {
                 let at = view.messages.iter().position(|known| known.id == *message);
-                view.messages.remove(at.expect("a message that is known"));
+                let gone = view.messages.remove(at.expect("a message that is known"));
+                view.rounds.remove(message);
+                let turn = view.turns.iter_mut().find(|turn| turn.id == gone.turn).expect("its turn");
+                if turn.external_id == gone.external_id {
+                    turn.external_id = None;
+                }
+                view.drop_empty_turns();
             }
             EventBody::MessagesTruncated { from, .. } => {
                 view.messages.retain(|message| message.ord < *from);
+                let left: BTreeSet<&MessageId> = view.messages.iter().map(|message| &message.id).collect();
+                view.rounds.retain(|message, _| left.contains(message));
+                view.drop_empty_turns();
             }
             EventBody::QueueUpdated { items, .. } => view.queue.clone_from(items),
             EventBody::ThreadUpdated(thread) => {
@@ -187,7 +237,7 @@ impl Mirror {
         }
     }
 
-    /// Compares with the session, after adding the deltas that are gathered and not sent yet.
+    /// Compares with the session all that a snapshot has, after adding the deltas that are gathered and not sent yet.
     pub fn agrees(&self, session: &Session, snapshot: &Snapshot) -> Result<(), String> {
         let mut ours = self.view.clone();
         if let (Some((_, draft)), State::Streaming(running)) = (&mut ours.streaming, session.state()) {
@@ -205,6 +255,36 @@ impl Mirror {
         }
         Ok(())
     }
+}
+
+impl Turn {
+    fn of(turn: &TurnSnapshot) -> Self {
+        Self {
+            id: TurnId::new(&turn.id),
+            external_id: turn.external_id.clone(),
+            status: turn.status,
+            // No client is told when a turn began.
+            figures: TurnFigures { began: None, ..turn.figures },
+        }
+    }
+}
+
+impl View {
+    /// Drops the turns of which no message is left.
+    fn drop_empty_turns(&mut self) {
+        let left: BTreeSet<&TurnId> = self.messages.iter().map(|message| &message.turn).collect();
+        self.turns.retain(|turn| left.contains(&turn.id));
+    }
+}
+
+/// Returns the round of each message of a snapshot that belongs to one.
+fn rounds_of(snapshot: &Snapshot) -> BTreeMap<MessageId, RoundId> {
+    let ids: BTreeMap<_, _> = snapshot.messages.iter().map(|message| (message.ord, &message.id)).collect();
+    let rounds = snapshot.turns.iter().flat_map(|turn| &turn.rounds).flat_map(|(round, _)| {
+        let messages = std::iter::once(round.assistant).chain(round.results.iter().flatten().copied());
+        messages.map(|ord| (ord, round.id.clone()))
+    });
+    rounds.filter_map(|(ord, round)| Some(((*ids.get(&ord)?).clone(), round))).collect()
 }
 
 /// Returns the lines around the first difference of two texts.

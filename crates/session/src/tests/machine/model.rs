@@ -116,6 +116,12 @@ impl Model {
             }
             Some(Ok(Answer::Opened(opened))) => {
                 self.mirror = Mirror::new(&opened.0);
+                // What waits may begin once the session is open.
+                let settings = self.bench.session.settings().clone();
+                let later = self.bench.events.iter().filter(|(seq, _)| *seq > opened.0.seq);
+                for (seq, body) in later {
+                    assert_eq!(self.mirror.hear(*seq, body, &settings), Heard::Next, "numbers have no gap");
+                }
                 if self.second.view.stream == opened.0.stream {
                     self.second = self.mirror.clone();
                 }
@@ -223,21 +229,22 @@ impl Model {
             match body {
                 EventBody::QueueUpdated { items, .. } => promised.extend(self.queue_goes_to(items)),
                 EventBody::RuntimeUpdated { state, .. } => self.state_goes_to(*state),
-                EventBody::MessageAdded(message) => {
+                EventBody::MessageAdded(message, _) => {
                     let known = self.ids.insert(message.id.clone(), message.ord);
                     // A restored message comes back under its id.
                     let expected = known.filter(|ord| is_restored && *ord == message.ord);
                     assert_eq!(known, expected, "{} meant another message before", message.id);
                 }
-                EventBody::MessageUpdated(message) => {
+                EventBody::MessageUpdated(message, _) => {
                     assert_eq!(self.ids.get(&message.id), Some(&message.ord), "{}", message.id);
                 }
                 _ => {}
             }
             assert_eq!(self.mirror.hear(*seq, body, &settings), Heard::Next, "numbers have no gap");
+            let is_of_other_stream = self.second.view.stream != self.bench.session.stream();
             if self.misses > 0 {
                 self.misses -= 1;
-            } else if self.second.hear(*seq, body, &settings) == Heard::Gap {
+            } else if is_of_other_stream || self.second.hear(*seq, body, &settings) == Heard::Gap {
                 self.is_lagging = true;
             }
         }

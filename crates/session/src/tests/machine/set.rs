@@ -1,6 +1,7 @@
 //! Settings of the random test, and the changes made to them.
 
 use crate::settings::{Client, ModelFacts, Settings, Titles};
+use crate::stored::Always;
 use crate::tests::bench::{settings, tool};
 use crate::tests::machine::happening::Set;
 use engine::compact::policy::{Consent, Policy};
@@ -8,7 +9,7 @@ use engine::prompt::item::{Approval, EndsTurn, Tool, ToolKind};
 use engine::settings::PerMille;
 
 pub fn editors_tools(all: bool) -> Vec<Tool> {
-    let run = Tool { kind: Some(ToolKind::Run), ..tool("run", Approval::Ask) };
+    let run = Tool { kind: Some(ToolKind::Execute), ..tool("run", Approval::Ask) };
     let finish = Tool { ends_turn: Some(EndsTurn::Completed), ..tool("finish", Approval::Allow) };
     let mut tools =
         vec![tool("read", Approval::Allow), tool("rm", Approval::Ask), tool("no", Approval::Deny), run];
@@ -56,4 +57,9 @@ pub fn set(what: Set) -> Settings {
         Set::Exit => with_policy(|policy| policy.budget_exit = Some(PerMille::new(10))),
         Set::OwnTools(none) => Settings { own_tools: if none { vec![] } else { base().own_tools }, ..base() },
     }
+}
+
+/// A standing approval or rejection.
+pub fn always(tool: &str, pattern: Option<&str>, rejected: bool) -> Always {
+    Always { tool: tool.to_owned(), pattern: pattern.map(str::to_owned), rejected }
 }

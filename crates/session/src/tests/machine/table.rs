@@ -1,7 +1,7 @@
 //! Every command in every state under either driver: the outcome must be that of the acceptance table. A
 //! command without an arm here does not compile.
 
-use crate::acceptance::{CommandName, Row, TABLE, Takes, accepts};
+use crate::acceptance::{CommandName, Row, TABLE, Takes, accepts, accepts_in_editors_turn};
 use crate::effect::{Answer, Purpose, Refusal};
 use crate::event::EventBody;
 use crate::input::{
@@ -10,7 +10,7 @@ use crate::input::{
 use crate::ledger::LedgerQuery;
 use crate::queue::Accepted;
 use crate::recall::Recall;
-use crate::state::{State, StateName};
+use crate::state::{Rest, State, StateName};
 use crate::stored::{Driver, TurnStatus};
 use crate::tests::bench::{SUMMARY, id, result, text};
 use crate::tests::machine::drive;
@@ -94,6 +94,9 @@ impl Model {
     pub fn comes_to_rest(&mut self) {
         for _ in 0..50 {
             match self.bench.session.state() {
+                State::Resting(Rest::EditorsTurn) => {
+                    drop(self.command(Command::EndTurn(TurnStatus::Completed)))
+                }
                 State::Resting(_) => return,
                 State::Streaming(_) | State::Compacting(_) => self.answers(&[]),
                 State::Reviewing(_) => self.input(Input::Reviewed(None)),
@@ -177,6 +180,7 @@ fn editors(model: &mut Model, state: StateName) -> Option<()> {
                 let round = model.appends("read", 1800);
                 model.command(round);
             }
+            model.command(Command::EndTurn(TurnStatus::Completed));
             assert_eq!(
                 model.command(Command::Compact(Compact::default())),
                 None,
@@ -358,6 +362,48 @@ fn every_command_obeys_the_acceptance_table_in_every_state() {
         BTreeSet::from(no_tools.map(|state| (true, state))),
         "only an editor runs its own tools"
     );
+}
+
+#[test]
+fn second_turn_of_an_editors_loop_names_the_way_out() {
+    let ways: [(&str, Command); 3] = [
+        ("turn/end", Command::EndTurn(TurnStatus::Completed)),
+        ("turn/cancel", Command::CancelTurn { turn: None, queued: false }),
+        ("session/open", Command::Open(Box::<Open>::default())),
+    ];
+    for (method, way_out) in ways {
+        let mut model = drive::model(Driver::Editor);
+        let turn = model.asks("first").turn.expect("a turn");
+        assert_eq!(model.stands(), StateName::Generating, "the editor's loop runs");
+        let second = || Command::StartTurn(Box::new(start("second")));
+        let refused = model.command(second());
+        assert_eq!(refused, Some(Err(Refusal::TurnOpen { turn: turn.clone() })));
+        assert!(accepts_in_editors_turn().contains(&method), "{method}");
+        assert!(!accepts_in_editors_turn().contains(&"turn/start"));
+        let round = model.appends("read", 9);
+        assert!(matches!(model.command(round), Some(Ok(_))), "its rounds go on");
+        assert!(matches!(model.command(way_out), Some(Ok(_))), "{method}");
+        assert_eq!(model.stands(), StateName::Idle, "{method}");
+        let ended = model.bench.session.snapshot().turns.pop().expect("the turn");
+        let how = if method == "turn/end" { TurnStatus::Completed } else { TurnStatus::Cancelled };
+        assert_eq!((ended.id.as_str(), ended.status), (turn.as_str(), how));
+        assert_eq!(ended.figures.interrupted, method == "session/open");
+        assert!(matches!(model.command(second()), Some(Ok(_))), "{method}");
+    }
+}
+
+#[test]
+fn another_process_ends_an_editors_open_turn_as_interrupted() {
+    let mut model = drive::model(Driver::Editor);
+    model.asks("first");
+    model.another_process(true);
+    let Some(Ok(Answer::Opened(opened))) = model.command(Command::Open(Box::<Open>::default())) else {
+        panic!("it opens");
+    };
+    let (snapshot, _) = *opened;
+    let turn = &snapshot.turns[0];
+    assert_eq!((snapshot.state, turn.status), (StateName::Idle, TurnStatus::Cancelled));
+    assert!(turn.figures.interrupted);
 }
 
 /// A session that has messages refuses a conversation, so this case is not in the table.

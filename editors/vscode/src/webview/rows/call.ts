@@ -97,7 +97,7 @@ function decision(panel: PanelContext, { id, callId, reason, name, hasDiff, isCo
         take: "Reject",
         lines: false,
         optional: true,
-        onTake: (note) => panel.post({ type: "decide", callIds: [callId], decision: "reject", ...(note !== "" && { note }) }),
+        onTake: (note) => panel.post({ type: "decide", callIds: [callId], decision: "rejectOnce", ...(note !== "" && { note }) }),
       }),
     );
     return frame;
@@ -108,10 +108,10 @@ function decision(panel: PanelContext, { id, callId, reason, name, hasDiff, isCo
     el(
       "div",
       { class: "buttons" },
-      button("Allow", () => panel.post({ type: "decide", callIds: [callId], decision: "approve" }), { class: "primary" }),
+      button("Allow", () => panel.post({ type: "decide", callIds: [callId], decision: "allowOnce" }), { class: "primary" }),
       button("Reject…", () => beginTyping(panel, id, "reject", "")),
       hasDiff && button("Show Diff", () => panel.post({ type: "diff", callId })),
-      button(always, () => panel.post({ type: "decide", callIds: [callId], decision: "approveAlways" }), {
+      button(always, () => panel.post({ type: "decide", callIds: [callId], decision: "allowAlways" }), {
         title: `Allows ${isCommand ? "exactly this command" : `every call of ${name}, with any arguments,`} in this folder from now on`,
       }),
     ),
