@@ -7,19 +7,28 @@ pub fn path(named: &str) -> String {
     path_of_url(named).unwrap_or_else(|| named.to_owned())
 }
 
-/// The path of a `file:` URL; `None` for other texts, and if it is not UTF-8.
+/// The path of a `file:` URL, also of the short form `file:/path`; `None` for other texts, and if it is not UTF-8.
 pub fn path_of_url(named: &str) -> Option<String> {
-    let (scheme, rest) = named.split_once("://")?;
-    if !scheme.eq_ignore_ascii_case("file") {
+    let (scheme, rest) = named.split_once(':')?;
+    if !scheme.eq_ignore_ascii_case("file") || !rest.starts_with('/') {
         return None;
     }
-    let (host, path) = rest.split_at(rest.find('/')?);
+    let rest = rest.split(['?', '#']).next().unwrap_or_default();
+    let (host, path) = match rest.strip_prefix("//") {
+        Some(rest) => rest.split_at(rest.find('/')?),
+        None => ("", rest),
+    };
     let path = decoded(path)?;
-    Some(if host.is_empty() || host.eq_ignore_ascii_case("localhost") {
-        path
-    } else {
-        format!("//{host}{path}")
-    })
+    if !host.is_empty() && !host.eq_ignore_ascii_case("localhost") {
+        return Some(format!("//{host}{path}"));
+    }
+    let drive = path.strip_prefix('/').filter(|path| has_drive(path)).map(str::to_owned);
+    Some(drive.unwrap_or(path))
+}
+
+/// `true` if the path begins with a drive letter.
+pub fn has_drive(path: &str) -> bool {
+    matches!(path.as_bytes(), [letter, b':'] | [letter, b':', b'/', ..] if letter.is_ascii_alphabetic())
 }
 
 /// Returns the URI of an absolute path, or of a folder that is named by a URI; `None` for a relative path.
@@ -33,7 +42,7 @@ pub fn uri_of(path: &str) -> Option<String> {
     };
     let root = match path.as_bytes() {
         [b'/', ..] => "",
-        [letter, b':', b'/', ..] if letter.is_ascii_alphabetic() => "/",
+        _ if has_drive(path) => "/",
         _ => return None,
     };
     let mut uri = format!("file://{host}{root}");
@@ -78,12 +87,17 @@ mod tests {
             ("/code/w", "file:///code/w"),
             ("/code/a bé/100%#?.rs", "file:///code/a%20b%C3%A9/100%25%23%3F.rs"),
             ("//host/share/a", "file://host/share/a"),
+            ("C:/w a", "file:///C:/w%20a"),
         ];
         for (given, uri) in both {
             assert_eq!(uri_of(given).as_deref(), Some(uri));
             assert_eq!(path(uri), given);
         }
-        assert_eq!(uri_of("C:/w a").as_deref(), Some("file:///C:/w%20a"));
+        for short in ["file:/code/w", "FILE:///code/w", "file://localhost/code/w", "file:///code/w?a#L7"] {
+            assert_eq!(path(short), "/code/w", "{short}");
+        }
+        assert_eq!(path("file:///c%3A/w/a.rs"), "c:/w/a.rs");
+        assert_eq!(path("profile:/x"), "profile:/x");
         assert_eq!(uri_of("vscode-remote://ssh/w").as_deref(), Some("vscode-remote://ssh/w"));
         assert_eq!((uri_of("src/a.rs"), uri_of("")), (None, None));
         assert_eq!(path("src/a.rs"), "src/a.rs");

@@ -1,7 +1,7 @@
 //! Normalizes the client's spelling of a folder, once, at the edge: one folder is one store, whether it was
 //! named by a URL or by a path. The disk is not read; a link keeps its own name.
 
-use crate::convert::path_of_url;
+use crate::convert::{has_drive, path_of_url};
 use protocol::error::ProtocolError;
 
 /// A folder as sessions are stored under it: the path of a `file:` URL, or the given text, without a slash at
@@ -39,11 +39,6 @@ fn spelled_on(named: &str, is_windows: bool) -> String {
     let is_root =
         trimmed.is_empty() && !path.is_empty() || is_windows && trimmed.len() == 2 && has_drive(trimmed);
     if is_root { format!("{trimmed}/") } else { trimmed.to_owned() }
-}
-
-/// `true` if the path begins with a drive letter.
-fn has_drive(path: &str) -> bool {
-    matches!(path.as_bytes(), [letter, b':'] | [letter, b':', b'/', ..] if letter.is_ascii_alphabetic())
 }
 
 #[cfg(test)]

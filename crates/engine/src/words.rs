@@ -10,7 +10,7 @@ pub enum StateName {
     /// No turn is running.
     #[default]
     Idle,
-    /// A model is generating, or its prompt is being prepared.
+    /// A model is generating, its prompt is being prepared, or the editor's loop runs its turn.
     Generating,
     /// Tools are running.
     ExecutingTools,

@@ -97,7 +97,7 @@ pub enum Event {
         cost: Option<f64>,
         /// Ids of the compactions made while the turn ran, oldest first.
         compactions: Vec<String>,
-        /// Time from the begin of the turn to its end, in milliseconds; absent if it did not run here.
+        /// Time from the start of the turn, or of its newest run after a retry, to its end, in milliseconds; absent if it did not run here.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         duration_ms: Option<u64>,
     },

@@ -187,8 +187,8 @@ impl Step<'_> {
         } else {
             self.own.queue.watch_task(&mut self.core);
         }
-        let is_free = self.own.is_free();
-        self.own.idle.watch(&mut self.core, is_free);
+        let is_idle = self.may_compact_idle();
+        self.own.idle.watch(&mut self.core, is_idle);
     }
 
     fn owner(&self, call: ModelCallId) -> Option<CallOwner> {
@@ -378,10 +378,12 @@ impl Step<'_> {
     /// Refusal of a command that the state does not accept.
     fn invalid(&self) -> Refusal {
         let (state, driver) = (self.own.state.name(), self.core.head().driver);
-        let accepts = match &self.own.state {
-            State::Resting(Rest::EditorsTurn) => acceptance::accepts_in_editors_turn(),
-            _ if self.only_waits() => acceptance::accepts_in_wait(driver),
-            _ => acceptance::accepts(state, driver),
+        let accepts = if self.core.is_editors_turn_open() {
+            acceptance::accepts_in_editors_turn(self.own.state.is_resting())
+        } else if self.only_waits() {
+            acceptance::accepts_in_wait(driver)
+        } else {
+            acceptance::accepts(state, driver)
         };
         Refusal::InvalidState { state, accepts }
     }
@@ -392,8 +394,13 @@ impl Step<'_> {
         }
     }
 
+    /// `true` if nothing runs, here or in the editor's loop, and nothing waits.
+    fn may_compact_idle(&self) -> bool {
+        self.own.is_free() && !self.core.is_editors_turn_open()
+    }
+
     fn idle_expired(&mut self) {
-        if self.own.is_free()
+        if self.may_compact_idle()
             && let Some(begin) = idle::expired(&self.core)
         {
             self.compact(begin);
@@ -438,7 +445,7 @@ impl Step<'_> {
     /// Handles a failed write: all that runs is stopped, as nobody could find its result. Changes are stored later.
     fn not_written(&mut self, failed: NotWritten) {
         let why = Refusal::NotStored { cause: failed.cause, why: failed.why };
-        let ran = self.runs_turn();
+        let ran = self.runs_own_turn();
         self.own.queue.hold();
         // The request for a prepared summary may never have been sent.
         self.own.background.cancel(&mut self.core);
@@ -476,13 +483,16 @@ impl Step<'_> {
 
     /// `true` if a turn runs, here or in the editor's loop.
     fn runs_turn(&self) -> bool {
+        self.core.is_editors_turn_open() || self.runs_own_turn()
+    }
+
+    /// `true` if a turn of ours runs.
+    fn runs_own_turn(&self) -> bool {
         match &self.own.state {
-            State::Resting(rest) => *rest == Rest::EditorsTurn,
-            State::Compacting(_) | State::Reviewing(_) => self
-                .own
-                .state
-                .job()
-                .is_some_and(|job| job.then == Then::Generate || job.rest == Rest::EditorsTurn),
+            State::Resting(_) => false,
+            State::Compacting(_) | State::Reviewing(_) => {
+                self.own.state.job().is_some_and(|job| job.then == Then::Generate)
+            }
             State::Streaming(_) | State::Paused(_) | State::Calling(_) => true,
         }
     }

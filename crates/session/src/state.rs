@@ -39,7 +39,8 @@ impl From<Found> for State {
 }
 
 impl State {
-    pub(crate) fn is_resting(&self) -> bool {
+    /// `true` if nothing of the session runs.
+    pub fn is_resting(&self) -> bool {
         matches!(self, Self::Resting(_))
     }
 

@@ -42,7 +42,10 @@ pub(in crate::server) fn refused(session: &Session, refusal: &Refusal) -> Protoc
             accepts: accepts.iter().map(|&method| method.to_owned()).collect(),
         },
         Refusal::TurnOpen { .. } => {
-            let accepts = acceptance::accepts_in_editors_turn().into_iter().map(str::to_owned).collect();
+            let accepts = acceptance::accepts_in_editors_turn(session.state().is_resting())
+                .into_iter()
+                .map(str::to_owned)
+                .collect();
             ErrorData::InvalidState { state: session.state().name(), accepts }
         }
         Refusal::OtherDriver(_) => taken(session.state().name()),

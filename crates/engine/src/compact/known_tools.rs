@@ -108,8 +108,10 @@ const WHOLE: &[&str] =
     &["copilot_createfile", "create", "create_file", "write", "write_file", "write_to_file"];
 const WHOLE_COMMANDS: &[&str] = &["create"];
 
-/// Tools that make a file that was not there, or a folder.
+/// Tools that make a file that was not there, and those that delete or move one, or make a folder.
 const CREATE: &[&str] = &["copilot_createfile", "create_file"];
+const DELETE: &[&str] = &["delete_file", "remove_file"];
+const MOVE: &[&str] = &["move_file", "rename_file"];
 const FOLDER: &[&str] = &["create_directory"];
 
 /// Tools that run a notebook cell.
@@ -187,8 +189,9 @@ fn change(kind: ToolKind, name: &str, about: &About) -> shell::Kind {
     let is_create = about.command.as_deref().is_some_and(|word| WHOLE_COMMANDS.contains(&word));
     match () {
         () if is(CREATE) || (is_editor && is_create) => shell::Kind::Create,
-        () if kind == ToolKind::Delete => shell::Kind::Delete,
-        () if kind == ToolKind::Move => shell::Kind::Move,
+        // A client may declare both to be edits.
+        () if kind == ToolKind::Delete || is(DELETE) => shell::Kind::Delete,
+        () if kind == ToolKind::Move || is(MOVE) => shell::Kind::Move,
         () if is(FOLDER) => shell::Kind::MakeFolder,
         () => shell::Kind::Write,
     }
@@ -260,5 +263,18 @@ mod tests {
             assert_eq!(kinds.of_call("str_replace_editor", &about), kind);
             assert_eq!(writes_whole("str_replace_editor", &about), whole);
         }
+    }
+
+    #[test]
+    fn tool_that_deletes_or_moves_does_so_though_it_is_declared_to_edit() {
+        let call = |name, arguments| {
+            let about = About::of(&ToolCall::new("c", name, arguments));
+            let changes = changes(ToolKind::Edit, name, &about);
+            changes.iter().map(|effect| (effect.kind, effect.path.clone())).collect::<Vec<_>>()
+        };
+        let found = call("mcp__fs__delete_file", r#"{"path":"a.rs"}"#);
+        assert_eq!(found, [(shell::Kind::Delete, "a.rs".to_owned())]);
+        let found = call("move_file", r#"{"source":"a.rs","destination":"b.rs"}"#);
+        assert_eq!(found, [(shell::Kind::Move, "b.rs".to_owned())]);
     }
 }

@@ -126,7 +126,7 @@ pub struct TurnView {
     /// Cost of the turn's answers, as `turnCompleted` has it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub cost: Option<f64>,
-    /// Time from the begin of the turn to its end, in milliseconds; absent while it runs, and if it did not run here.
+    /// Time from the start of the turn, or of its newest run after a retry, to its end, in milliseconds; absent while it runs, and if it did not run here.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub duration_ms: Option<u64>,
 }

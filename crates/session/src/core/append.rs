@@ -82,13 +82,27 @@ impl Core<'_> {
     /// Sets the status of the turn at index `at`, which begins to run or ends now.
     pub fn set_turn(&mut self, at: usize, status: TurnStatus) {
         let Some(row) = self.turns().get(at).filter(|row| row.status != status) else { return };
-        let figures = match status {
-            TurnStatus::Running => TurnFigures::running(self.now()),
-            TurnStatus::Completed | TurnStatus::Cancelled | TurnStatus::Failed => {
-                self.figures_at_end(at, row.figures.began)
-            }
+        let figures = match (row.status, status) {
+            (_, TurnStatus::Running) => TurnFigures::running(self.now()),
+            (TurnStatus::Running, _) => self.figures_at_end(at, row.figures.began),
+            // It was over: neither its duration nor how it stopped is another one now.
+            _ => self.figures_of(at, row.figures),
         };
         self.change_turn(at, |row| (row.status, row.figures) = (status, figures));
+    }
+
+    /// Adds up again what the answers of an ended turn used, since other answers are there now.
+    pub fn add_up_turn(&mut self, at: usize) {
+        let Some(row) = self.turns().get(at).filter(|row| row.status != TurnStatus::Running) else { return };
+        let figures = self.figures_of(at, row.figures);
+        if figures != row.figures {
+            self.change_turn(at, |row| row.figures = figures);
+        }
+    }
+
+    fn figures_of(&self, at: usize, known: TurnFigures) -> TurnFigures {
+        let (usage, cost) = self.spent_in(at);
+        TurnFigures { usage, cost, ..known }
     }
 
     fn figures_at_end(&self, at: usize, began: Option<Time>) -> TurnFigures {
@@ -266,6 +280,7 @@ impl Core<'_> {
         self.announce_late_result(ord);
         self.learn_usage(ord);
         self.count_use(ord);
+        self.add_up_turn(at);
     }
 
     /// Adds an answer to the tokens that an agent used: as its provider reported, or else those of the answer alone.

@@ -64,11 +64,16 @@ impl Conversation {
 
     /// The sum of usage and of costs that were reported for the answers of the turn at this index.
     pub fn spent_in(&self, at: usize) -> (Option<Usage>, Option<f64>) {
+        self.spent_before(at, Ordinal(u32::MAX))
+    }
+
+    /// As [`Self::spent_in`], of the answers before a position.
+    pub fn spent_before(&self, at: usize, end: Ordinal) -> (Option<Usage>, Option<f64>) {
         let first = self.transcript.turns().get(at).map(|turn| turn.first);
         let said = first.zip(self.transcript.last_of_turn(at));
         let said = said.map_or(&[][..], |(first, last)| self.transcript.range(first, last));
         let (mut usage, mut cost): (Option<Usage>, Option<f64>) = (None, None);
-        for message in said {
+        for message in said.iter().filter(|message| message.ord < end) {
             let Body::Assistant { beside, .. } = &message.body else { continue };
             if let Some(reported) = beside.usage {
                 usage.get_or_insert_default().add(reported);

@@ -5,7 +5,7 @@ use crate::core::{Conversation, Core};
 use crate::values::effect::{Effect, Made};
 use crate::values::input::At;
 use crate::values::refusal::Refusal;
-use crate::values::stored::{Head, Prefix, TitleFrom, TurnRow, Write};
+use crate::values::stored::{Head, Prefix, TitleFrom, TurnFigures, TurnRow, Write};
 use engine::compact::record::Status;
 use engine::id::{CompactionId, MessageId, Ordinal, PinId, RoundId, SessionId, Time, TurnId};
 use engine::message::Message;
@@ -105,14 +105,16 @@ fn writes(
             newest = Some(turn);
             let row = conversation.turns().get(turn).cloned();
             writes.extend(row.map(|row| {
-                let status = match row.status {
-                    TurnStatus::Running => TurnStatus::Cancelled,
-                    ended => ended,
-                };
+                let runs = row.status == TurnStatus::Running;
+                let status = if runs { TurnStatus::Cancelled } else { row.status };
+                let (usage, cost) = conversation.spent_before(turn, end);
+                let is_whole = !runs && conversation.transcript().last_of_turn(turn) < Some(end);
+                let known = if is_whole { row.figures } else { TurnFigures::default() };
                 Write::Turn(TurnRow {
                     id: TurnId::new(id(row.id.as_str())),
                     status,
                     decided: Vec::new(),
+                    figures: TurnFigures { usage, cost, ..known },
                     ..row
                 })
             }));

@@ -52,6 +52,7 @@ pub(crate) fn cut_off(core: &mut Core<'_>, from: Ordinal, revision: &SessionId, 
     core.write(Write::Truncate { from, turns });
     core.write_head();
     core.emit(EventBody::MessagesTruncated { from, revision: Some(revision.clone()) });
+    core.add_up_turn(core.last_turn());
     records::void(core, void);
     pins_follow(core);
 }
@@ -84,6 +85,7 @@ fn revise(core: &mut Core<'_>, ord: Ordinal, body: Option<Body>) {
         false => EventBody::MessageUpdated(message, core.round_id(ord)),
     });
     core.tell_rounds(turn, &rounds, &[ord]);
+    core.add_up_turn(turn);
     records::void(core, &void);
     pins_follow(core);
 }

@@ -174,6 +174,11 @@ impl Step<'_> {
             core.interrupt_turn(status);
             let_go(core, status);
         }
+        if core.is_editors_turn_open() {
+            // Whoever ran it is gone.
+            core.interrupt_turn(TurnStatus::Cancelled);
+            self.rest_with_editor();
+        }
         if let State::Calling(calling) = &self.own.state {
             run_own_again(&mut self.core, calling);
         }
@@ -274,17 +279,16 @@ impl Step<'_> {
         if !is_newest || (self.own.state.is_resting() && !self.runs_turn()) {
             return self.core.reply(reply, Ok(Answer::TurnCancelled(None, gone)));
         }
-        self.stop_turn();
-        self.core.reply(reply, Ok(Answer::TurnCancelled(newest, gone)));
-    }
-
-    /// Stops what runs, and ends its turn.
-    fn stop_turn(&mut self) {
         let ran = self.runs_turn();
+        if ran {
+            // Renders that wait are of this turn.
+            self.own.renders.refuse(&mut self.core);
+        }
         self.stop_running();
         if ran {
             self.end_turn(TurnStatus::Cancelled);
         }
+        self.core.reply(reply, Ok(Answer::TurnCancelled(newest, gone)));
     }
 
     /// Prepares for the end of the process: an answer so far is kept, for the user saw it. Waits stay as they are.
@@ -295,7 +299,13 @@ impl Step<'_> {
         self.own.background.cancel(&mut self.core);
         match &self.own.state {
             State::Resting(_) | State::Paused(_) | State::Calling(_) => {}
-            State::Streaming(_) | State::Compacting(_) | State::Reviewing(_) => self.stop_turn(),
+            State::Streaming(_) | State::Compacting(_) | State::Reviewing(_) => {
+                let ran = self.runs_own_turn();
+                self.stop_running();
+                if ran {
+                    self.end_turn(TurnStatus::Cancelled);
+                }
+            }
         }
     }
 

@@ -351,6 +351,7 @@ impl Step<'_> {
         let before = self.extent();
         let begin = render::begin(&mut self.core, reply, render, is_idle);
         self.rest_anew(before);
+        self.rest_with_editor();
         if let Some(begin) = begin {
             self.compact(begin);
         }

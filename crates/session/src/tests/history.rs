@@ -13,4 +13,5 @@ pub mod rewinding;
 pub mod streamed;
 pub mod tasks;
 pub mod thinking;
+pub mod turns;
 pub mod waiting;

@@ -194,12 +194,14 @@ pub fn accepts(state: StateName, driver: Driver) -> Vec<&'static str> {
     methods
 }
 
-/// Returns the methods that a session takes while the editor's loop runs its turn.
-pub fn accepts_in_editors_turn() -> Vec<&'static str> {
+/// Returns the methods that a session takes while the editor's loop runs its turn. `rests` if nothing of ours runs: no
+/// compaction for a render of the turn.
+pub fn accepts_in_editors_turn(rests: bool) -> Vec<&'static str> {
     let ends_first =
         [CommandName::UserMessage, CommandName::RestoreFromTrajectory, CommandName::RestoreRevision];
     let ends_first = ends_first.map(|command| row(command).map(|row| row.method));
-    let mut methods = accepts(StateName::Idle, Driver::Editor);
+    let state = if rests { StateName::Idle } else { StateName::Generating };
+    let mut methods = accepts(state, Driver::Editor);
     methods.retain(|method| !ends_first.contains(&Some(*method)));
     methods
 }

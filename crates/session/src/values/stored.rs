@@ -254,7 +254,7 @@ pub struct TurnRow {
     pub figures: TurnFigures,
 }
 
-/// The begin of a turn, and what it took once it is over.
+/// When a turn began to run, and what it took once it is over.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Serialize, Deserialize)]
 #[serde(default, rename_all = "camelCase")]
 pub struct TurnFigures {

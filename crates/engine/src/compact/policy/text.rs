@@ -146,7 +146,8 @@ const KEYS: &[Key] = &[
     key(
         "toolKinds",
         "what tools do, by patterns of their names; the longest that fits counts",
-        "a table such as { \"mcp__fs__*\" = \"read\" } of read, write, run, search, todo, ask and other",
+        "a table such as { \"mcp__fs__*\" = \"read\" } whose values are read, edit, delete, move, search, execute, \
+         think, fetch, todo, ask and other",
     ),
     key("shortenTo.headBytes", "bytes of a shortened result's beginning", BYTES),
     key("shortenTo.tailBytes", "bytes of a shortened result's end", BYTES),

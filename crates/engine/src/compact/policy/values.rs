@@ -99,8 +99,8 @@ forms! {
         let kinds: BTreeMap<_, _> = kinds.iter().cloned().collect();
         Value::try_from(kinds).unwrap_or(Value::Table(Table::new()))
     }, |value| {
-        let kinds: BTreeMap<String, ToolKind> = value.clone().try_into().ok()?;
-        Some(Cow::Owned(kinds.into_iter().collect()))
+        let kinds = value.as_table()?.iter();
+        kinds.map(|(name, kind)| Some((name.clone(), ToolKind::stored_as(kind.as_str()?)?))).collect()
     };
 }
 
