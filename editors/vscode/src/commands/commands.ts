@@ -16,7 +16,7 @@ import { type App, act, compacted, deleteSession, renameSession, showCompaction 
 import { find } from "./find.ts";
 import { restoreVersion } from "./versions.ts";
 
-/** Characters of a command in the list of what is always allowed; the editor shows the whole of it on hover. */
+/** Characters of a command in the list of what is always allowed or rejected; the editor shows the whole of it on hover. */
 const MOST_LISTED = 2_000;
 
 /** How long the status bar says what was done. */
@@ -214,15 +214,16 @@ async function approvals({ chat, backend }: App): Promise<void> {
   const client = await backend.client();
   const workspaceFolder = folder.uri.fsPath;
   const { approved } = await client.request("tool/approvals", { workspaceFolder });
-  if (approved.length === 0) return void vscode.window.showInformationMessage("No tool is always allowed in this folder.");
+  if (approved.length === 0)
+    return void vscode.window.showInformationMessage("No tool is always allowed or always rejected in this folder.");
   const items = approved.map((one) => {
     const calls = one.pattern === undefined ? "All calls" : escapeIcons(visibleLine(one.pattern, MOST_LISTED));
-    const description = one.rejected === true ? `Always rejected: ${calls}` : calls;
+    const description = `${one.rejected === true ? "Always rejected" : "Always allowed"}: ${calls}`;
     return { label: escapeIcons(visible(one.tool)), description, one };
   });
   const revoked = await vscode.window.showQuickPick(items, {
     canPickMany: true,
-    title: "Always-Allowed Tools",
+    title: "Always-Allowed and Always-Rejected Tools",
     placeHolder: "Select the tools that must ask for approval again",
   });
   if (revoked === undefined || revoked.length === 0) return;

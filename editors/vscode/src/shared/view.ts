@@ -63,7 +63,7 @@ export interface CallRow extends Drawn {
   durationMs?: number;
   /** True if the editor can show what it would change. */
   hasDiff: boolean;
-  /** It runs a command. Always allowing it allows exactly this command. */
+  /** It runs a command. Always allowing or rejecting it is about exactly this command. */
   isCommand: boolean;
   /** What the command does to files, while it needs approval. The text of a command can hide more. */
   effects?: readonly string[];
@@ -287,7 +287,7 @@ export type Action =
   | { type: "send"; text: string; urgent: boolean }
   | { type: "cancel"; queued: boolean }
   | { type: "draft"; text: string; sessionId: string }
-  | { type: "decide"; callIds: string[]; decision: "allowOnce" | "allowAlways" | "rejectOnce"; note?: string }
+  | { type: "decide"; callIds: string[]; decision: "allowOnce" | "allowAlways" | "rejectOnce" | "rejectAlways"; note?: string }
   | { type: "retry"; messageId: string }
   /** The newest answer is given again. */
   | { type: "regenerate" }

@@ -103,7 +103,8 @@ function decision(panel: PanelContext, { id, callId, reason, name, hasDiff, isCo
     return frame;
   }
   // The sidecar keeps a command as it is, and of any other tool all calls.
-  const always = `Always Allow ${isCommand ? "This Command" : visible(name)}`;
+  const similar = isCommand ? "This Command" : visible(name);
+  const covered = `${isCommand ? "exactly this command" : `every call of ${name}, with any arguments,`} in this folder from now on`;
   frame.append(
     el(
       "div",
@@ -111,8 +112,13 @@ function decision(panel: PanelContext, { id, callId, reason, name, hasDiff, isCo
       button("Allow", () => panel.post({ type: "decide", callIds: [callId], decision: "allowOnce" }), { class: "primary" }),
       button("Reject…", () => beginTyping(panel, id, "reject", "")),
       hasDiff && button("Show Diff", () => panel.post({ type: "diff", callId })),
-      button(always, () => panel.post({ type: "decide", callIds: [callId], decision: "allowAlways" }), {
-        title: `Allows ${isCommand ? "exactly this command" : `every call of ${name}, with any arguments,`} in this folder from now on`,
+      button(`Always Allow ${similar}`, () => panel.post({ type: "decide", callIds: [callId], decision: "allowAlways" }), {
+        title: `Allows ${covered}`,
+      }),
+      // Last and quiet: later calls are rejected without a question, which is seldom meant when one is rejected.
+      button(`Always Reject ${similar}`, () => panel.post({ type: "decide", callIds: [callId], decision: "rejectAlways" }), {
+        class: "quiet",
+        title: `Rejects ${covered}`,
       }),
     ),
   );

@@ -1,7 +1,9 @@
-// What the user decides while the agent works: calls allowed, always allowed, rejected with words; an answer stopped, a
-// question that waits taken back, one asked in another's place, sessions branched, found, renamed, deleted.
+// What the user decides while the agent works: calls allowed, rejected with words, always allowed, always rejected; an answer
+// stopped, a question that waits taken back, one asked in another's place, sessions branched, found, renamed, deleted.
 
 import assert from "node:assert/strict";
+import { existsSync } from "node:fs";
+import { join } from "node:path";
 import { test } from "node:test";
 import { Editor, until } from "../../support/editor.ts";
 import { Panel } from "../../support/panel.ts";
@@ -9,15 +11,22 @@ import { Probe } from "../../support/probe.ts";
 import { PACKAGES, SCRIPTED } from "../../support/settings.ts";
 
 const run = (id: string) => ({ id, name: "run_command", input: { command: "echo it runs; exit 3" } });
+const make = (id: string) => ({ id, name: "run_command", input: { command: "touch made.txt" } });
 const edit = (id: string) => ({ id, name: "edit_file", input: { path: "a.txt", old: "hello", new: "goodbye" } });
 
-test("calls are allowed, rejected with words, and always allowed", async () => {
+test("calls are allowed, rejected with words, always allowed, and always rejected", async () => {
   using probe = new Probe({
     answers: [
       { say: "I change it and look.", calls: [edit("c1"), run("c2")] },
       { say: "As you wish." },
       { calls: [edit("c3"), run("c4")] },
       { say: "Changed, and looked again." },
+      { calls: [make("c5")] },
+      { say: "Not made." },
+      { calls: [make("c6")] },
+      { say: "Not made again." },
+      { calls: [make("c7")] },
+      { say: "Made at last." },
     ],
   });
   await using editor = await Editor.start({
@@ -56,6 +65,31 @@ test("calls are allowed, rejected with words, and always allowed", async () => {
   await panel.answer("Changed, and looked again.").waitFor();
   assert.equal(editor.read("a.txt"), "goodbye\n");
   await editor.shoot("decisions-3-allowed");
+
+  await panel.ask("Make a file.");
+  await panel.button("Always Reject This Command").waitFor();
+  await editor.shoot("decisions-3-always-reject");
+  await panel.button("Always Reject This Command").click();
+  await panel.answer("Not made.").waitFor();
+  await panel.ask("Make it now.");
+  // No question: the answer follows the same call by itself.
+  await panel.answer("Not made again.").waitFor();
+  assert.equal(probe.asked.length, 8);
+  assert.match(JSON.stringify(probe.asked[7]?.messages.at(-1)), /rejected by the user\] Such calls are always rejected\./);
+  assert.match((await panel.call("touch made.txt").last().textContent()) ?? "", /rejected by you/);
+  assert.ok(!existsSync(join(editor.folder, "made.txt")), "it never ran");
+
+  await editor.command("threadhold: Manage Always-Allowed and Always-Rejected Tools");
+  const list = editor.page.locator(".quick-input-widget");
+  const listed = list.locator(".monaco-list-row");
+  await listed.filter({ hasText: "Always allowed:" }).filter({ hasText: "echo it runs; exit 3" }).waitFor();
+  await listed.filter({ hasText: "Always rejected:" }).filter({ hasText: "touch made.txt" }).click();
+  await editor.shoot("decisions-3-listed");
+  await list.getByRole("button", { name: "OK" }).click();
+  await panel.ask("Please make it.");
+  await panel.button("Allow").click();
+  await panel.answer("Made at last.").waitFor();
+  assert.ok(existsSync(join(editor.folder, "made.txt")), "it was asked about again");
 });
 
 test("an answer is stopped, a waiting question is taken back, an earlier one is asked otherwise", async () => {

@@ -148,17 +148,22 @@ test("a row in which somebody types stays, wherever the conversation goes on", a
   });
 });
 
-test("what is allowed for good is said, and fits", async () => {
+test("what is allowed or rejected for good is said, and fits", async () => {
   await opened(async (page, tell) => {
     const name = "an_extension_that_has_a_long_name_and_a_tool_with_a_long_name";
     await tell(
       { type: "frame", frame: FRAME },
       { type: "rows", at: 0, remove: 0, rows: [asked("c1", "run_command", true), asked("c2", name, false)] },
     );
-    for (const label of ["Always Allow This Command", `Always allow ${name}`]) {
+    for (const label of ["Allow", "Reject"].flatMap((verb) => [`Always ${verb} This Command`, `Always ${verb} ${name}`])) {
       const box = await page.getByRole("button", { name: label }).boundingBox();
       assert.ok(box !== null && box.x >= 0 && box.x + box.width <= 300, `${label}: ${JSON.stringify(box)}`);
     }
+    const reject = page.getByRole("button", { name: "Always Reject This Command" });
+    assert.equal(await reject.getAttribute("title"), "Rejects exactly this command in this folder from now on");
+    await reject.focus();
+    await page.keyboard.press("Enter");
+    assert.deepEqual((await posted(page)).at(-1)?.action, { type: "decide", callIds: ["c1"], decision: "rejectAlways" });
   });
 });
 

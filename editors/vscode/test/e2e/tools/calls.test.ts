@@ -78,7 +78,7 @@ test("calls that a restart left open are run again or abandoned; what is always 
   await panel.answer("Written once.").waitFor();
   await panel.ask("Write.");
   await panel.answer("Written twice.").waitFor();
-  await editor.command("threadhold: Manage Always-Allowed Tools");
+  await editor.command("threadhold: Manage Always-Allowed and Always-Rejected Tools");
   const list = editor.page.locator(".quick-input-widget");
   await list.locator(".monaco-list-row").filter({ hasText: "write_file" }).click();
   await editor.shoot("calls-4-allowed");
@@ -87,6 +87,6 @@ test("calls that a restart left open are run again or abandoned; what is always 
   await panel.frame.getByText("Approval required").waitFor();
   await panel.button("Allow").click();
   await panel.answer("Written three times.").waitFor();
-  await editor.command("threadhold: Manage Always-Allowed Tools");
-  await editor.page.getByText("No tool is always allowed in this folder.").first().waitFor();
+  await editor.command("threadhold: Manage Always-Allowed and Always-Rejected Tools");
+  await editor.page.getByText("No tool is always allowed or always rejected in this folder.").first().waitFor();
 });
