@@ -24,13 +24,13 @@ pub use context::{
 pub use effects::command_effects;
 pub use ledger::ledger;
 pub use memory::memory;
-pub use message::{attachments, body_parts, content_parts, message, message_in, messages};
+pub use message::{attachments, body_parts, content_parts, message, message_in, messages, whole};
 pub use prompt::{breakpoints, cuts, fit, plan, prompt_messages, section, section_tokens};
 pub use queue::{always, approved, queue_item, scope, scope_patch};
 pub use time::{iso, moment};
 pub use tool::tool;
 pub use turn::{history, round, turn};
-pub use uri::{path, path_of_url, uri_of};
+pub use uri::{has_drive, path, path_of_url, uri_of};
 
 use protocol::error::ProtocolError;
 use protocol::message::Content;

@@ -17,8 +17,8 @@ pub fn answer(result: &ModelCompleteResult) -> Result<Answer, ConvertError> {
     let mut reading = Reading::new();
     let (parts, mut calls) = match &result.content {
         Some(content) => {
-            let (parts, calls) = reading.field("content", |reading| reading.said(content))?;
-            (Some(parts), calls)
+            let said = reading.field("content", |reading| reading.said(content))?;
+            (Some(said.parts), said.calls)
         }
         None => (None, Vec::new()),
     };

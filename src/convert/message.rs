@@ -4,34 +4,43 @@ use super::{ConvertError, Reading, uri};
 use engine::id::RoundId;
 use engine::message as ours;
 use engine::message::attachment::Attachment;
+use engine::message::meta::{AnswerMeta, Meta};
 use engine::message::{AssistantPart, Beside, Body, NewMessage, Text, ToolCall};
 use engine::transcript::Transcript;
+use protocol::message as wire;
 use protocol::message::{
     Arguments, AssistantInput, Content, Effect, Message, MessageInput, Part, Role, Shown,
 };
 use protocol::model::{ToolCall as WireCall, Usage};
 use protocol::prompt::{self, ContextFile};
 use serde_json::{Map, Value};
+use std::collections::BTreeMap;
 use std::sync::Arc;
 
 impl Reading {
     /// Reads the content of a user message or a tool result.
     pub fn content(&mut self, content: &Content) -> Result<Vec<ours::Content>, ConvertError> {
-        let parts = self.each(&content.0, |reading, part| reading.content_part(part))?;
-        Ok(parts.into_iter().flatten().collect())
+        let parts = self.each(&content.0, |reading, part| {
+            let Some(content) = reading.content_part(part)? else { return Ok(Vec::new()) };
+            let meta = part.meta().map(|meta| ours::Content::Meta(Meta::Part(meta.clone().into())));
+            Ok(std::iter::once(content).chain(meta).collect())
+        })?;
+        Ok(parts.concat())
     }
 
     fn content_part(&mut self, part: &Part) -> Result<Option<ours::Content>, ConvertError> {
         Ok(Some(match part {
-            Part::Text { text } => ours::Content::Text(shared(text)),
-            Part::Image { mime_type, data } => {
+            Part::Text { text, .. } => ours::Content::Text(shared(text)),
+            Part::Image { mime_type, data, .. } => {
                 ours::Content::Image(ours::Image { mime_type: mime_type.clone(), data: shared(data) })
             }
-            Part::Resource { uri, text } => ours::Content::Resource { uri: uri.clone(), text: shared(text) },
-            Part::ContextFile { path, text } => {
+            Part::Resource { uri, text, .. } => {
+                ours::Content::Resource { uri: uri.clone(), text: shared(text) }
+            }
+            Part::ContextFile { path, text, .. } => {
                 ours::Content::ContextFile { path: uri::path(path), text: shared(text) }
             }
-            Part::ResourceLink { uri, name, title, description, mime_type, size } => {
+            Part::ResourceLink { uri, name, title, description, mime_type, size, .. } => {
                 ours::Content::ResourceLink(ours::ResourceLink {
                     uri: uri.clone(),
                     name: name.clone(),
@@ -75,37 +84,44 @@ impl Reading {
     }
 
     /// Reads a model's parts and calls, each in order.
-    pub fn said(&mut self, content: &Content) -> Result<(Vec<AssistantPart>, Vec<ToolCall>), ConvertError> {
+    pub fn said(&mut self, content: &Content) -> Result<Said, ConvertError> {
         let (mut parts, mut calls) = (Vec::new(), Vec::new());
+        let (mut metas, mut metas_of_calls) = (Vec::new(), Vec::new());
         self.each(&content.0, |reading, part| {
+            let (before, before_calls) = (parts.len(), calls.len());
             match part {
-                Part::Text { text } => parts.push(AssistantPart::Text(shared(text))),
+                Part::Text { text, .. } => parts.push(AssistantPart::Text(shared(text))),
                 Part::Reasoning { text, signature, block } => parts.push(AssistantPart::Reasoning {
                     text: shared(text),
                     signature: signature.as_deref().map(Text::from),
                     block: block.clone().map(Into::into),
                 }),
                 Part::Raw { wire } => parts.push(AssistantPart::Raw(wire.clone().into())),
-                Part::ToolCall { id, name, arguments, source_id } => {
+                Part::ToolCall { id, name, arguments, source_id, .. } => {
                     let source_id = source_id.clone();
                     calls.push(ToolCall { source_id, ..ToolCall::new(id, name, &arguments.0) });
                 }
                 Part::Unknown(_) => reading.ignore(&unusable(part)),
                 _ => return Err(reading.misplaced(part, "an assistant message")),
             }
+            let meta = part.meta().cloned();
+            metas.extend((parts.len() > before).then(|| meta.clone()));
+            metas_of_calls.extend((calls.len() > before_calls).then_some(meta));
             Ok(())
         })?;
-        Ok((parts, calls))
+        let metas = (0..).zip(metas.into_iter().chain(metas_of_calls));
+        let meta_of_parts = metas.filter_map(|(at, meta)| Some((at, meta?))).collect();
+        Ok(Said { parts, calls, meta_of_parts })
     }
 
     /// Reads a model's answer within a round.
     pub fn assistant(&mut self, input: &AssistantInput) -> Result<NewMessage, ConvertError> {
-        let (parts, calls) = self.field("parts", |reading| reading.said(&input.parts))?;
+        let said = self.field("parts", |reading| reading.said(&input.parts))?;
         let beside = our_beside(input.usage, &input.citations, &input.extra);
         Ok(NewMessage {
             external_id: input.external_id.clone(),
             created_at: input.created_at.clone(),
-            ..NewMessage::new(Body::Assistant { parts, calls, beside })
+            ..NewMessage::new(said.body(beside, input.meta.as_ref()))
         })
     }
 
@@ -113,12 +129,14 @@ impl Reading {
     pub fn message(&mut self, input: &MessageInput) -> Result<Vec<NewMessage>, ConvertError> {
         let bodies = match input.role {
             Role::User => {
-                vec![Body::User(self.field("parts", |reading| reading.content(&input.parts))?)]
+                let mut content = self.field("parts", |reading| reading.content(&input.parts))?;
+                content.extend(whole(input.meta.as_ref()));
+                vec![Body::User(content)]
             }
             Role::Assistant => {
-                let (parts, calls) = self.field("parts", |reading| reading.said(&input.parts))?;
+                let said = self.field("parts", |reading| reading.said(&input.parts))?;
                 let beside = our_beside(input.usage, &input.citations, &input.extra);
-                vec![Body::Assistant { parts, calls, beside }]
+                vec![said.body(beside, input.meta.as_ref())]
             }
             Role::Tool => self.field("parts", |reading| reading.results_of(&input.parts))?,
             Role::Event => {
@@ -142,8 +160,9 @@ impl Reading {
 
     fn results_of(&mut self, content: &Content) -> Result<Vec<Body>, ConvertError> {
         let results = self.each(&content.0, |reading, part| match part {
-            Part::ToolResult { tool_call_id, content, is_error, exit_code, effects } => {
-                let content = reading.field("content", |reading| reading.content(content))?;
+            Part::ToolResult { tool_call_id, content, is_error, exit_code, effects, meta } => {
+                let mut content = reading.field("content", |reading| reading.content(content))?;
+                content.extend(whole(meta.as_ref()));
                 Ok(Some(Body::Tool(ours::ToolResult {
                     call: tool_call_id.clone(),
                     content,
@@ -168,6 +187,27 @@ impl Reading {
     }
 }
 
+/// What a model said: its parts and calls, each in order, and the data of a client about them by their positions.
+pub struct Said {
+    pub parts: Vec<AssistantPart>,
+    pub calls: Vec<ToolCall>,
+    meta_of_parts: BTreeMap<u32, wire::Meta>,
+}
+
+impl Said {
+    /// Makes it an answer, with the data beside it.
+    pub fn body(self, beside: Beside, meta: Option<&wire::Meta>) -> Body {
+        let Self { parts, calls, meta_of_parts } = self;
+        let meta = AnswerMeta::of(meta.cloned(), meta_of_parts);
+        Body::Assistant { parts, calls, beside: Beside { meta, ..beside } }
+    }
+}
+
+/// Converts the data of a client about a message or a result.
+pub fn whole(meta: Option<&wire::Meta>) -> Option<ours::Content> {
+    meta.map(|meta| ours::Content::Meta(Meta::Whole(meta.clone().into())))
+}
+
 /// Reads attachments.
 pub fn attachments(given: Option<&[prompt::Attachment]>) -> Vec<Attachment> {
     let given = given.unwrap_or_default().iter();
@@ -187,7 +227,7 @@ fn our_beside(
         citations: citations.clone().unwrap_or_default(),
         usage,
         extra: extra.clone().unwrap_or_default(),
-        thought: None,
+        ..Beside::default()
     }
 }
 
@@ -224,33 +264,44 @@ pub(super) fn our_effects(effects: Option<&[Effect]>) -> Vec<ours::Effect> {
 
 /// Converts content to parts.
 pub fn content_parts(content: &[ours::Content]) -> Vec<Part> {
-    content
-        .iter()
-        .map(|part| match part {
-            ours::Content::Text(text) => Part::Text { text: text.to_string() },
-            ours::Content::Image(image) => {
-                Part::Image { mime_type: image.mime_type.clone(), data: image.data.to_string() }
-            }
-            ours::Content::Resource { uri, text } => {
-                Part::Resource { uri: uri.clone(), text: text.to_string() }
-            }
-            ours::Content::ResourceLink(link) => {
-                let ours::ResourceLink { uri, name, title, description, mime_type, size } = link.clone();
-                Part::ResourceLink { uri, name, title, description, mime_type, size }
-            }
-            ours::Content::ContextFile { path, text } => {
-                Part::ContextFile { path: path.clone(), text: text.to_string() }
-            }
-            ours::Content::Attachment(Attachment { name, text }) => {
-                Part::Attachment { name: name.clone(), text: text.to_string() }
-            }
-        })
-        .collect()
+    let mut parts: Vec<Part> = Vec::with_capacity(content.len());
+    for part in content {
+        match (part, parts.last_mut()) {
+            (ours::Content::Meta(Meta::Part(meta)), Some(last)) => last.set_meta((**meta).clone()),
+            _ => parts.extend(content_part(part)),
+        }
+    }
+    parts
+}
+
+/// Converts a part of content; `None` for data of a client.
+fn content_part(part: &ours::Content) -> Option<Part> {
+    let meta = None;
+    Some(match part {
+        ours::Content::Text(text) => Part::text(&**text),
+        ours::Content::Image(image) => {
+            Part::Image { mime_type: image.mime_type.clone(), data: image.data.to_string(), meta }
+        }
+        ours::Content::Resource { uri, text } => {
+            Part::Resource { uri: uri.clone(), text: text.to_string(), meta }
+        }
+        ours::Content::ResourceLink(link) => {
+            let ours::ResourceLink { uri, name, title, description, mime_type, size } = link.clone();
+            Part::ResourceLink { uri, name, title, description, mime_type, size, meta }
+        }
+        ours::Content::ContextFile { path, text } => {
+            Part::ContextFile { path: path.clone(), text: text.to_string(), meta }
+        }
+        ours::Content::Attachment(Attachment { name, text }) => {
+            Part::Attachment { name: name.clone(), text: text.to_string() }
+        }
+        ours::Content::Meta(_) => return None,
+    })
 }
 
 pub(super) fn said_parts(parts: &[AssistantPart]) -> impl Iterator<Item = Part> {
     parts.iter().map(|part| match part {
-        AssistantPart::Text(text) => Part::Text { text: text.to_string() },
+        AssistantPart::Text(text) => Part::text(&**text),
         AssistantPart::Reasoning { text, signature, block } => Part::Reasoning {
             text: text.to_string(),
             signature: signature.as_ref().map(|s| s.to_string()),
@@ -266,6 +317,7 @@ fn call_part(call: &ToolCall) -> Part {
         name: call.name.to_string(),
         arguments: Arguments(call.arguments.to_string()),
         source_id: call.source_id.clone(),
+        meta: None,
     }
 }
 
@@ -281,8 +333,14 @@ pub(super) fn wire_call(call: &ToolCall) -> WireCall {
 pub fn body_parts(body: &Body) -> Vec<Part> {
     match body {
         Body::User(content) => content_parts(content),
-        Body::Assistant { parts, calls, .. } => {
-            said_parts(parts).chain(calls.iter().map(call_part)).collect()
+        Body::Assistant { parts, calls, beside } => {
+            let mut parts: Vec<Part> = said_parts(parts).chain(calls.iter().map(call_part)).collect();
+            for (at, meta) in beside.meta.iter().flat_map(|meta| &meta.parts) {
+                if let Some(part) = parts.get_mut(*at as usize) {
+                    part.set_meta(meta.clone());
+                }
+            }
+            parts
         }
         Body::Tool(result) => {
             let effects = result.effects.iter();
@@ -295,9 +353,10 @@ pub fn body_parts(body: &Body) -> Vec<Part> {
                 is_error: result.is_error.then_some(true),
                 exit_code: result.exit_code,
                 effects: (!effects.is_empty()).then_some(effects),
+                meta: Meta::of_whole(&result.content).map(|meta| (**meta).clone()),
             }]
         }
-        Body::Event { text, .. } => vec![Part::Text { text: text.to_string() }],
+        Body::Event { text, .. } => vec![Part::text(&**text)],
     }
 }
 
@@ -324,9 +383,13 @@ pub fn message(message: &ours::Message) -> Message {
         Body::Tool(_) => (Role::Tool, None),
         Body::Event { kind, .. } => (Role::Event, Some(kind.clone())),
     };
-    let Beside { citations, usage, extra, .. } = match &message.body {
+    let Beside { citations, usage, extra, meta, .. } = match &message.body {
         Body::Assistant { beside, .. } => beside.clone(),
         Body::User(_) | Body::Tool(_) | Body::Event { .. } => Beside::default(),
+    };
+    let meta = match &message.body {
+        Body::User(content) => Meta::of_whole(content).map(|meta| (**meta).clone()),
+        _ => meta.map(|meta| meta.whole).filter(|meta| !meta.is_empty()),
     };
     Message {
         id: message.id.as_str().to_owned(),
@@ -345,5 +408,6 @@ pub fn message(message: &ours::Message) -> Message {
         usage,
         citations: (!citations.is_empty()).then_some(citations),
         extra: (!extra.is_empty()).then_some(extra),
+        meta,
     }
 }

@@ -58,7 +58,7 @@ pub fn fit(mut messages: Vec<PromptMessage>, model: &ModelFacts) -> Vec<PromptMe
 
 fn name_picture(part: &mut Part) {
     match part {
-        Part::Image { mime_type, .. } => *part = Part::Text { text: format!("[picture, {mime_type}]") },
+        Part::Image { mime_type, .. } => *part = Part::text(format!("[picture, {mime_type}]")),
         Part::ToolResult { content, .. } => content.0.iter_mut().for_each(name_picture),
         _ => {}
     }
@@ -67,10 +67,8 @@ fn name_picture(part: &mut Part) {
 fn item_parts(item: &Item) -> Vec<Part> {
     let said = item.parts.iter().flat_map(|part| match part {
         // Text fits every wire, and the framing is ours.
-        ItemPart::Content(Content::Attachment(attachment)) => vec![Part::Text { text: attachment.framed() }],
-        ItemPart::Content(Content::ResourceLink(link)) => {
-            vec![Part::Text { text: link.framed().to_string() }]
-        }
+        ItemPart::Content(Content::Attachment(attachment)) => vec![Part::text(attachment.framed())],
+        ItemPart::Content(Content::ResourceLink(link)) => vec![Part::text(&*link.framed())],
         ItemPart::Content(content) => content_parts(std::slice::from_ref(content)),
         ItemPart::Reasoning { text, signature, block } => vec![Part::Reasoning {
             text: text.to_string(),
@@ -86,6 +84,7 @@ fn item_parts(item: &Item) -> Vec<Part> {
             is_error: None,
             exit_code: None,
             effects: None,
+            meta: None,
         }];
     }
     let calls = item.calls.iter().map(|call| Part::ToolCall {
@@ -93,6 +92,7 @@ fn item_parts(item: &Item) -> Vec<Part> {
         name: call.name.to_string(),
         arguments: Arguments(call.arguments.to_string()),
         source_id: None,
+        meta: None,
     });
     said.chain(calls).collect()
 }

@@ -4,6 +4,7 @@ use crate::convert::{self, ConvertError, Reading};
 use engine::compact::metadata::SummaryEntry;
 use engine::delta::{Delta, Draft};
 use engine::id::{SessionId, Time};
+use engine::message::meta::{AnswerMeta, Meta};
 use engine::message::{
     AssistantPart, Beside, Body, Content, Effect, Image, NewMessage, ResourceLink, ToolCall, ToolResult,
     Usage,
@@ -42,7 +43,29 @@ fn content() -> impl Strategy<Value = Content> {
 }
 
 fn contents() -> impl Strategy<Value = Vec<Content>> {
-    prop::collection::vec(content(), 0..3)
+    let parts = prop::collection::vec((content(), any::<Option<String>>()), 0..3);
+    (parts, any::<Option<String>>()).prop_map(|(parts, of_whole)| {
+        let parts = parts.into_iter().flat_map(|(part, text)| {
+            let has_meta = !matches!(part, Content::Attachment(_));
+            let meta = text.filter(|_| has_meta).map(|text| Content::Meta(Meta::Part(meta(text).into())));
+            std::iter::once(part).chain(meta)
+        });
+        parts.chain(of_whole.map(|text| Content::Meta(Meta::Whole(meta(text).into())))).collect()
+    })
+}
+
+fn meta(text: String) -> Map<String, Value> {
+    Map::from_iter([(text, json!({ "a": [0.5] }))])
+}
+
+/// An answer with data of a client about it, its texts and its calls.
+fn answer(parts: Vec<AssistantPart>, calls: Vec<ToolCall>, beside: Beside, text: Option<String>) -> Body {
+    let is_text = |part: &AssistantPart| matches!(part, AssistantPart::Text(_));
+    let has_meta = (0..).zip(parts.iter().map(is_text).chain(calls.iter().map(|_| true)));
+    let at = has_meta.filter_map(|(at, has_meta)| has_meta.then_some(at));
+    let about = text.map(meta);
+    let parts_meta = at.filter_map(|at| Some((at, about.clone()?))).collect();
+    Body::Assistant { parts, calls, beside: Beside { meta: AnswerMeta::of(about, parts_meta), ..beside } }
 }
 
 fn call() -> impl Strategy<Value = ToolCall> {
@@ -69,14 +92,19 @@ fn body() -> impl Strategy<Value = Body> {
         citations: said.iter().map(|said| json!({"of": said})).collect(),
         usage: tokens.map(|tokens| Usage { input_tokens: Some(tokens), ..Usage::default() }),
         extra: said.iter().map(|said| (said.clone(), json!([1.5, null]))).collect(),
-        thought: None,
+        ..Beside::default()
     });
     let effect = any::<(String, String)>().prop_map(|(path, sha256)| Effect { path, sha256 });
     let effects = prop::collection::vec(effect, 0..2);
     prop_oneof![
         contents().prop_map(Body::User),
-        (prop::collection::vec(said, 0..3), prop::collection::vec(call(), 0..3), beside)
-            .prop_map(|(parts, calls, beside)| Body::Assistant { parts, calls, beside }),
+        (
+            prop::collection::vec(said, 0..3),
+            prop::collection::vec(call(), 0..3),
+            beside,
+            any::<Option<String>>()
+        )
+            .prop_map(|(parts, calls, beside, text)| answer(parts, calls, beside, text)),
         (any::<String>(), contents(), any::<bool>(), any::<Option<i32>>(), effects).prop_map(
             |(call, content, is_error, exit_code, effects)| Body::Tool(ToolResult {
                 call,

@@ -1,12 +1,13 @@
 //! Tools, their results, and the caller's sections.
 
-use super::message::our_effects;
+use super::message::{our_effects, whole};
 use super::queue;
 use super::{ConvertError, Reading};
 use engine::message as ours;
 use engine::prompt::KEEP;
 use engine::prompt::item::{self, EndsTurn};
 use engine::prompt::system::{CallerSection, OnOverflow, Place};
+use protocol::message::{Content, Meta};
 use protocol::prompt::{Notebook, Section, Variable};
 use protocol::tool::{Tool, ToolInvokeResult, ToolResult, ToolResultParams};
 use serde_json::json;
@@ -30,7 +31,7 @@ impl Reading {
     pub fn result(&mut self, result: &ToolResult) -> Result<ours::ToolResult, ConvertError> {
         Ok(ours::ToolResult {
             call: result.tool_call_id.clone(),
-            content: self.field("content", |reading| reading.content(&result.content))?,
+            content: self.returned(&result.content, result.meta.as_ref())?,
             is_error: result.is_error.unwrap_or(false),
             exit_code: result.exit_code,
             effects: our_effects(result.effects.as_deref()),
@@ -42,7 +43,7 @@ impl Reading {
     pub fn late_result(&mut self, params: &ToolResultParams) -> Result<ours::ToolResult, ConvertError> {
         Ok(ours::ToolResult {
             call: params.tool_call_id.clone(),
-            content: self.field("content", |reading| reading.content(&params.content))?,
+            content: self.returned(&params.content, params.meta.as_ref())?,
             is_error: params.is_error.unwrap_or(false),
             exit_code: params.exit_code,
             effects: our_effects(params.effects.as_deref()),
@@ -59,7 +60,7 @@ impl Reading {
         match &result.content {
             Some(content) => Ok(Some(ours::ToolResult {
                 call: call.to_owned(),
-                content: self.field("content", |reading| reading.content(content))?,
+                content: self.returned(content, result.meta.as_ref())?,
                 is_error: result.is_error.unwrap_or(false),
                 exit_code: result.exit_code,
                 effects: our_effects(result.effects.as_deref()),
@@ -70,6 +71,16 @@ impl Reading {
                 Err(self.field("content", |reading| reading.fail("is missing, and `pending` is not true")))
             }
         }
+    }
+
+    /// Reads what a tool returned, with the data of a client about it.
+    fn returned(
+        &mut self,
+        content: &Content,
+        meta: Option<&Meta>,
+    ) -> Result<Vec<ours::Content>, ConvertError> {
+        let content = self.field("content", |reading| reading.content(content))?;
+        Ok(content.into_iter().chain(whole(meta)).collect())
     }
 
     /// Reads the caller's sections, whose names must be present.

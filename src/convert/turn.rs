@@ -1,6 +1,6 @@
 //! Turns of a client's history: their messages in order, and the summaries that the client persisted with them.
 
-use super::message::attachments;
+use super::message::{attachments, whole};
 use super::{ConvertError, Reading};
 use engine::compact::metadata::{SummaryEntry, unlisted};
 use engine::message::{Beside, Body, Content, NewMessage};
@@ -41,6 +41,7 @@ fn parts_of(reading: &mut Reading, turn: &Turn) -> Result<Vec<NewMessage>, Conve
     let mut messages = Vec::new();
     if let Some(request) = &turn.request {
         let mut content = reading.field("request", |reading| reading.content(request))?;
+        content.extend(whole(turn.meta.as_ref()));
         content.extend(reading.beside(turn.variables.as_deref(), turn.notebook.as_deref())?);
         content.extend(attachments(turn.attachments.as_deref()).into_iter().map(Content::Attachment));
         messages.push(NewMessage {
@@ -51,8 +52,8 @@ fn parts_of(reading: &mut Reading, turn: &Turn) -> Result<Vec<NewMessage>, Conve
     let rounds = rounds_of(turn);
     messages.extend(reading.field("rounds", |reading| reading.each(rounds, round))?.concat());
     if let (Some(response), true) = (&turn.response, rounds.is_empty()) {
-        let (parts, calls) = reading.field("response", |reading| reading.said(response))?;
-        messages.push(NewMessage::new(Body::Assistant { parts, calls, beside: Beside::default() }));
+        let said = reading.field("response", |reading| reading.said(response))?;
+        messages.push(NewMessage::new(said.body(Beside::default(), None)));
     }
     Ok(messages)
 }

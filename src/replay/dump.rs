@@ -61,6 +61,7 @@ fn part(part: &ItemPart) -> Value {
         ItemPart::Content(Content::ContextFile { path, text }) => {
             json!({ "type": "contextFile", "path": path, "text": text })
         }
+        ItemPart::Content(Content::Meta(_)) => Value::Null,
         ItemPart::Content(Content::ResourceLink(link)) => {
             json!({ "type": "resourceLink", "uri": link.uri, "name": link.name })
         }

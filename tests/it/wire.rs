@@ -8,6 +8,7 @@ mod bad_input;
 mod by_hand;
 #[allow(dead_code, reason = "the tests of the methods use the rest")]
 pub mod client;
+mod client_data;
 mod commands;
 pub mod conversation;
 mod deleted;

@@ -10,6 +10,7 @@ mod derived;
 pub(crate) mod edits;
 mod kind;
 mod link;
+pub mod meta;
 mod opaque;
 pub(crate) mod pieces;
 pub mod repeats;
@@ -32,6 +33,7 @@ pub use kind::{
     REPAIRED_CALL, REVIEW_UNUSABLE, ROUND_LIMIT, SYSTEM_IN_HISTORY, UNREADABLE, WRAP_UP,
 };
 pub use link::ResourceLink;
+use meta::{AnswerMeta, Meta};
 pub use opaque::Thought;
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
@@ -172,6 +174,8 @@ pub enum Content {
     ResourceLink(ResourceLink),
     /// Context captured when the message was created. Only in user messages.
     Attachment(Attachment),
+    /// Data of a client, which is no content.
+    Meta(Meta),
 }
 
 /// An image by value or by URL.
@@ -224,6 +228,9 @@ pub struct Beside {
     /// The weight and origin of the answer's thinking.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub thought: Option<Thought>,
+    /// Data that a client attached to the answer and its parts.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub meta: Option<Box<AnswerMeta>>,
 }
 
 impl Message {
@@ -268,7 +275,7 @@ impl Content {
             Content::Text(text) | Content::Resource { text, .. } | Content::ContextFile { text, .. } => {
                 Some(text)
             }
-            Content::Image(_) | Content::ResourceLink(_) | Content::Attachment(_) => None,
+            Content::Image(_) | Content::ResourceLink(_) | Content::Attachment(_) | Content::Meta(_) => None,
         }
     }
 
@@ -282,6 +289,7 @@ impl Content {
             Content::Image(_) => PER_IMAGE,
             Content::ResourceLink(link) => counter.count(&link.framed()),
             Content::Attachment(attachment) => counter.count(&attachment.framed()),
+            Content::Meta(_) => 0,
         }
     }
 }
@@ -313,8 +321,8 @@ fn json(value: &impl Serialize) -> String {
 impl Beside {
     /// `true` if no field is set.
     pub fn is_empty(&self) -> bool {
-        let Self { citations, usage, extra, thought } = self;
-        citations.is_empty() && usage.is_none() && extra.is_empty() && thought.is_none()
+        let Self { citations, usage, extra, thought, meta } = self;
+        citations.is_empty() && usage.is_none() && extra.is_empty() && thought.is_none() && meta.is_none()
     }
 
     /// Returns the length of its JSON in bytes; 0 if empty.
@@ -357,7 +365,9 @@ impl Body {
     /// `true` if it has nothing to send to a model, as after an abort before the first word. Thinking alone is nothing.
     pub fn is_empty(&self) -> bool {
         match self {
-            Body::User(parts) => parts.iter().all(|p| p.text().is_some_and(|t| t.is_empty())),
+            Body::User(parts) => {
+                meta::without(parts).all(|(_, part)| part.text().is_some_and(|text| text.is_empty()))
+            }
             Body::Assistant { parts, calls, .. } => {
                 calls.is_empty()
                     && parts.iter().all(|part| match part {
@@ -373,8 +383,9 @@ impl Body {
     /// `true` for a user message with content of the user. One with attachments alone is context that a program wrote:
     /// it starts no turn, is no request, and no compaction keeps it as the user's words.
     pub fn has_user_words(&self) -> bool {
-        let is_attached = |part: &Content| matches!(part, Content::Attachment(_));
-        matches!(self, Body::User(parts) if parts.is_empty() || !parts.iter().all(is_attached))
+        let Body::User(parts) = self else { return false };
+        let mut parts = meta::without(parts).map(|(_, part)| part).peekable();
+        parts.peek().is_none() || !parts.all(|part| matches!(part, Content::Attachment(_)))
     }
 
     /// Iterates over the images of a user message or a tool result, in order.

@@ -6,27 +6,15 @@ use super::parts::{contents, joined, said_exactly};
 use super::{Entry, Format, Import, ImportError, RecordedCompaction, Standing};
 use engine::message::attachment::Attachment;
 use engine::message::cut::Cut;
+use engine::message::meta::{AnswerMeta, Meta};
 use engine::message::{AssistantPart, Beside, Body, Content, Effect, NewMessage, ToolResult, Usage, Verdict};
 use engine::prompt::item::{Approval, Tool, ToolKind};
 use serde::Deserialize;
 use serde_json::{Value, json};
+use std::collections::BTreeMap;
 
 /// The written version, and the only one that can be read.
 const VERSION: u64 = 1;
-
-const KINDS: [(ToolKind, &str); 11] = [
-    (ToolKind::Read, "read"),
-    (ToolKind::Edit, "edit"),
-    (ToolKind::Delete, "delete"),
-    (ToolKind::Move, "move"),
-    (ToolKind::Search, "search"),
-    (ToolKind::Execute, "execute"),
-    (ToolKind::Think, "think"),
-    (ToolKind::Fetch, "fetch"),
-    (ToolKind::Todo, "todo"),
-    (ToolKind::Ask, "ask"),
-    (ToolKind::Other, "other"),
-];
 
 /// Reads every line. A session line makes an empty import valid; a file without one may still contain messages.
 pub(super) fn read(bytes: &[u8]) -> Result<Import, ImportError> {
@@ -80,19 +68,12 @@ fn session(import: &mut Import, record: &Object) {
 }
 
 fn tool(of: &Object) -> Option<Tool> {
-    let kind = text(of, "kind").map(|name| match name {
-        // Files of older builds.
-        "write" => "edit",
-        "run" => "execute",
-        name => name,
-    });
-    let kind = kind.and_then(|name| KINDS.into_iter().find(|(_, known)| *known == name));
     Some(Tool {
         rules: Vec::new(),
         name: owned(of, "name")?,
         description: owned(of, "description").unwrap_or_default(),
         input_schema: of.get("inputSchema").cloned().unwrap_or_else(|| json!({})),
-        kind: kind.map(|(kind, _)| kind),
+        kind: text(of, "kind").and_then(ToolKind::stored_as),
         guidelines: owned(of, "guidelines"),
         approval: Approval::default(),
         ends_turn: None,
@@ -103,10 +84,22 @@ fn tool(of: &Object) -> Option<Tool> {
 pub(super) fn messages(import: &mut Import, place: &str, record: &Object) -> Result<(), String> {
     let parts = record.get("parts").filter(|parts| parts.is_array()).ok_or("has no list of `parts`")?;
     let bodies = match needed(record, "role")? {
-        "user" => vec![Body::User(contents(Some(parts), place, import)?)],
+        "user" => {
+            let mut content = contents(Some(parts), place, import)?;
+            content.extend(meta_of_whole(record));
+            vec![Body::User(content)]
+        }
         "assistant" => {
             let said = said_exactly(Some(parts), place, import)?;
-            vec![Body::Assistant { parts: said.parts, calls: said.calls, beside: beside(record) }]
+            let mut beside = beside(record);
+            let parts = parts.as_array().map_or(&[][..], Vec::as_slice);
+            // With a part that was skipped, nothing tells which one another belongs to.
+            if said.parts.len() + said.calls.len() == parts.len() {
+                let metas = (0..).zip(parts.iter().map(|part| part.get("_meta").and_then(Value::as_object)));
+                let metas = metas.filter_map(|(at, meta)| Some((at, meta?.clone()))).collect();
+                beside.meta = AnswerMeta::of(object(record, "_meta").cloned(), metas);
+            }
+            vec![Body::Assistant { parts: said.parts, calls: said.calls, beside }]
         }
         "tool" => {
             let mut results = Vec::new();
@@ -135,6 +128,10 @@ pub(super) fn messages(import: &mut Import, place: &str, record: &Object) -> Res
     Ok(())
 }
 
+fn meta_of_whole(of: &Object) -> Option<Content> {
+    object(of, "_meta").map(|meta| Content::Meta(Meta::Whole(meta.clone().into())))
+}
+
 fn shown(record: &Object) -> Option<Cut> {
     Cut::deserialize(record.get("shown")?).ok()
 }
@@ -144,15 +141,18 @@ fn beside(record: &Object) -> Beside {
         citations: list(record, "citations").to_vec(),
         usage: record.get("usage").and_then(|usage| Usage::deserialize(usage).ok()),
         extra: object(record, "extra").cloned().unwrap_or_default(),
-        thought: None,
+        meta: AnswerMeta::of(object(record, "_meta").cloned(), BTreeMap::new()),
+        ..Beside::default()
     }
 }
 
 fn result(import: &mut Import, place: &str, part: &Object) -> Result<Body, String> {
     let effect = |of: &Object| Some(Effect { path: owned(of, "path")?, sha256: owned(of, "sha256")? });
+    let mut content = contents(part.get("content"), place, import)?;
+    content.extend(meta_of_whole(part));
     Ok(Body::Tool(ToolResult {
         call: needed(part, "toolCallId")?.to_owned(),
-        content: contents(part.get("content"), place, import)?,
+        content,
         is_error: flag(part, "isError"),
         exit_code: code(part, "exitCode"),
         effects: list(part, "effects").iter().filter_map(Value::as_object).filter_map(effect).collect(),
@@ -181,8 +181,7 @@ pub(super) fn set(object: &mut Value, key: &str, value: Option<Value>) {
 fn tool_line(tool: &Tool) -> Value {
     let mut line =
         json!({"name": tool.name, "description": tool.description, "inputSchema": tool.input_schema});
-    let kind = tool.kind.and_then(|kind| KINDS.into_iter().find(|(known, _)| *known == kind));
-    set(&mut line, "kind", kind.map(|(_, name)| name.into()));
+    set(&mut line, "kind", tool.kind.and_then(|kind| serde_json::to_value(kind).ok()));
     set(&mut line, "guidelines", tool.guidelines.as_deref().map(Value::from));
     line
 }
@@ -207,14 +206,19 @@ fn entry_line(entry: &Entry) -> Value {
 /// A message as a line, with its content and all accompanying data.
 pub(super) fn message_line(message: &NewMessage) -> Value {
     let (role, parts): (&str, Vec<Value>) = match &message.body {
-        Body::User(parts) => ("user", parts.iter().map(content_part).collect()),
-        Body::Assistant { parts, calls, .. } => {
+        Body::User(parts) => ("user", content_parts(parts)),
+        Body::Assistant { parts, calls, beside } => {
             let calls = calls.iter().map(|call| {
                 let mut part = json!({"type": "toolCall", "id": call.id, "name": call.name, "arguments": &*call.arguments});
                 set(&mut part, "sourceId", call.source_id.as_deref().map(Value::from));
                 part
             });
-            ("assistant", parts.iter().map(assistant_part).chain(calls).collect())
+            let mut parts: Vec<Value> = parts.iter().map(assistant_part).chain(calls).collect();
+            for (at, part) in (0..).zip(&mut parts) {
+                let meta = beside.meta.as_ref().and_then(|meta| meta.parts.get(&at));
+                set(part, "_meta", meta.cloned().map(Value::Object));
+            }
+            ("assistant", parts)
         }
         Body::Tool(result) => ("tool", vec![result_part(result)]),
         Body::Event { text, .. } => ("event", vec![json!({"type": "text", "text": &**text})]),
@@ -228,16 +232,35 @@ pub(super) fn message_line(message: &NewMessage) -> Value {
     set(&mut line, "visibleToModel", if message.visible_to_model { None } else { Some(false.into()) });
     set(&mut line, "parts", Some(parts.into()));
     set(&mut line, "shown", message.shown.and_then(|cut| serde_json::to_value(cut).ok()));
+    if let Body::User(parts) = &message.body {
+        set(&mut line, "_meta", Meta::of_whole(parts).map(|meta| (**meta).clone().into()));
+    }
     if let Body::Assistant { beside, .. } = &message.body
-        && let Ok(Value::Object(beside)) = serde_json::to_value(beside)
+        && let Ok(Value::Object(mut beside)) = serde_json::to_value(beside)
     {
+        // Those of parts are with the parts.
+        set(&mut line, "_meta", beside.remove("meta").and_then(|meta| meta.get("whole").cloned()));
         beside.into_iter().for_each(|(key, value)| set(&mut line, &key, Some(value)));
     }
     line
 }
 
-fn content_part(part: &Content) -> Value {
-    match part {
+fn content_parts(content: &[Content]) -> Vec<Value> {
+    let mut parts: Vec<Value> = Vec::new();
+    for part in content {
+        match (part, parts.last_mut()) {
+            (Content::Meta(Meta::Part(meta)), Some(last)) => {
+                set(last, "_meta", Some((**meta).clone().into()))
+            }
+            _ => parts.extend(content_part(part)),
+        }
+    }
+    parts
+}
+
+fn content_part(part: &Content) -> Option<Value> {
+    Some(match part {
+        Content::Meta(_) => return None,
         Content::Text(text) => json!({"type": "text", "text": &**text}),
         Content::Image(image) => {
             json!({"type": "image", "mimeType": image.mime_type, "data": &*image.data})
@@ -254,7 +277,7 @@ fn content_part(part: &Content) -> Value {
         Content::Attachment(Attachment { name, text }) => {
             json!({"type": "attachment", "name": name, "text": &**text})
         }
-    }
+    })
 }
 
 fn assistant_part(part: &AssistantPart) -> Value {
@@ -271,8 +294,9 @@ fn assistant_part(part: &AssistantPart) -> Value {
 }
 
 fn result_part(result: &ToolResult) -> Value {
-    let content: Vec<Value> = result.content.iter().map(content_part).collect();
+    let content = content_parts(&result.content);
     let mut part = json!({"type": "toolResult", "toolCallId": result.call, "content": content});
+    set(&mut part, "_meta", Meta::of_whole(&result.content).map(|meta| (**meta).clone().into()));
     set(&mut part, "isError", if result.is_error { Some(true.into()) } else { None });
     set(&mut part, "exitCode", result.exit_code.map(Value::from));
     let effects = result.effects.iter().map(|effect| json!({"path": effect.path, "sha256": effect.sha256}));
@@ -345,6 +369,32 @@ mod tests {
         ]
     }
 
+    fn contents() -> impl Strategy<Value = Vec<Content>> {
+        let parts = prop::collection::vec((content(), any::<Option<String>>()), 0..3);
+        (parts, any::<Option<String>>()).prop_map(|(parts, of_whole)| {
+            let parts = parts.into_iter().flat_map(|(part, text)| {
+                let has_meta = !matches!(part, Content::Attachment(_));
+                let meta = text.filter(|_| has_meta).map(|text| Content::Meta(Meta::Part(meta(text).into())));
+                std::iter::once(part).chain(meta)
+            });
+            parts.chain(of_whole.map(|text| Content::Meta(Meta::Whole(meta(text).into())))).collect()
+        })
+    }
+
+    fn meta(text: String) -> Map<String, Value> {
+        Map::from_iter([(text, json!({ "a": [0.5] }))])
+    }
+
+    /// An answer with data of a client about it, its texts and its calls.
+    fn answer(parts: Vec<AssistantPart>, calls: Vec<ToolCall>, beside: Beside, text: Option<String>) -> Body {
+        let is_text = |part: &AssistantPart| matches!(part, AssistantPart::Text(_));
+        let has_meta = (0..).zip(parts.iter().map(is_text).chain(calls.iter().map(|_| true)));
+        let at = has_meta.filter_map(|(at, has_meta)| has_meta.then_some(at));
+        let about = text.map(meta);
+        let parts_meta = at.filter_map(|at| Some((at, about.clone()?))).collect();
+        Body::Assistant { parts, calls, beside: Beside { meta: AnswerMeta::of(about, parts_meta), ..beside } }
+    }
+
     fn json_map(key: &str, value: &str) -> Arc<Map<String, Value>> {
         Arc::new(Map::from_iter([(key.to_owned(), value.into())]))
     }
@@ -363,19 +413,23 @@ mod tests {
             citations: said.iter().map(|said| json!({"of": said})).collect(),
             usage: tokens.map(|tokens| Usage { input_tokens: Some(tokens), ..Usage::default() }),
             extra: said.iter().map(|said| (said.clone(), json!([1.5, null]))).collect(),
-            thought: None,
+            ..Beside::default()
         });
         let call =
             any::<(String, Option<String>, String, String)>().prop_map(|(id, source_id, name, args)| {
                 ToolCall { source_id, ..ToolCall::new(&id, &name, &args) }
             });
-        let contents = || prop::collection::vec(content(), 0..3);
         let effect = any::<(String, String)>().prop_map(|(path, sha256)| Effect { path, sha256 });
         let effects = prop::collection::vec(effect, 0..2);
         prop_oneof![
             contents().prop_map(Body::User),
-            (prop::collection::vec(said, 0..3), prop::collection::vec(call, 0..3), beside)
-                .prop_map(|(parts, calls, beside)| Body::Assistant { parts, calls, beside }),
+            (
+                prop::collection::vec(said, 0..3),
+                prop::collection::vec(call, 0..3),
+                beside,
+                any::<Option<String>>()
+            )
+                .prop_map(|(parts, calls, beside, text)| answer(parts, calls, beside, text)),
             (any::<String>(), contents(), any::<bool>(), any::<Option<i32>>(), effects).prop_map(
                 |(call, content, is_error, exit_code, effects)| Body::Tool(ToolResult {
                     call,
@@ -414,7 +468,7 @@ mod tests {
                 entries in prop::collection::vec(entry(), 0..6),
                 head in any::<(Option<String>, Option<String>)>(),
                 tools in prop::collection::vec(any::<(String, String, Option<String>)>(), 0..2),
-                kind in 0..KINDS.len(),
+                kind in prop::sample::select(vec![ToolKind::Edit, ToolKind::Execute, ToolKind::Think, ToolKind::Other]),
             ) {
                 let mut import = Import::new(Format::Jsonl);
                 (import.title, import.system) = head;
@@ -424,7 +478,7 @@ mod tests {
                     name,
                     description,
                     input_schema: json!({"type": "object", "required": ["b", "a"]}),
-                    kind: Some(KINDS[kind].0),
+                    kind: Some(kind),
                     guidelines,
                     approval: Approval::default(),
                     ends_turn: None,

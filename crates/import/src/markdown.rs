@@ -68,6 +68,7 @@ fn content(part: &Content, out: &mut String) {
             paragraph(&format!("`{}`", one_line(name)), out);
             fenced("", text, out);
         }
+        Content::Meta(_) => {}
         Content::ResourceLink(link) => paragraph(&link.framed(), out),
         Content::Attachment(attachment) => {
             paragraph(&format!("*{}*", one_line(&attachment.name)), out);

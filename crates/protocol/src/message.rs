@@ -9,6 +9,9 @@ use serde::{Deserialize, Deserializer, Serialize};
 use serde_json::{Map, Value};
 use std::borrow::Cow;
 
+/// Data that a client attaches to a message or a part, under names of its own. It comes back with it.
+pub type Meta = Map<String, Value>;
+
 /// Content as a client gives it: a string, or a list of parts. The sidecar always sends a list.
 #[derive(Debug, Clone, Default, PartialEq, Serialize)]
 #[serde(transparent)]
@@ -17,7 +20,7 @@ pub struct Content(pub Vec<Part>);
 impl Content {
     /// Creates content of a single text part.
     pub fn text(text: impl Into<String>) -> Self {
-        Self(vec![Part::Text { text: text.into() }])
+        Self(vec![Part::text(text)])
     }
 }
 
@@ -71,6 +74,9 @@ pub enum Part {
     Text {
         /// Text, byte for byte.
         text: String,
+        /// Data that a client attached. No model sees it.
+        #[serde(rename = "_meta", default, skip_serializing_if = "Option::is_none")]
+        meta: Option<Meta>,
     },
     /// A picture.
     Image {
@@ -78,6 +84,9 @@ pub enum Part {
         mime_type: String,
         /// Base64 data, or a URL.
         data: String,
+        /// Data that a client attached. No model sees it.
+        #[serde(rename = "_meta", default, skip_serializing_if = "Option::is_none")]
+        meta: Option<Meta>,
     },
     /// The text of a resource with a URI.
     Resource {
@@ -85,6 +94,9 @@ pub enum Part {
         uri: String,
         /// Text of the resource.
         text: String,
+        /// Data that a client attached. No model sees it.
+        #[serde(rename = "_meta", default, skip_serializing_if = "Option::is_none")]
+        meta: Option<Meta>,
     },
     /// A reference to a resource, without its content. Prompts show it as a line of text.
     ResourceLink {
@@ -104,6 +116,9 @@ pub enum Part {
         /// Size of the content, in bytes.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         size: Option<u64>,
+        /// Data that a client attached. No model sees it.
+        #[serde(rename = "_meta", default, skip_serializing_if = "Option::is_none")]
+        meta: Option<Meta>,
     },
     /// A file given with a message as context.
     ContextFile {
@@ -111,6 +126,9 @@ pub enum Part {
         path: String,
         /// Text of the file.
         text: String,
+        /// Data that a client attached. No model sees it.
+        #[serde(rename = "_meta", default, skip_serializing_if = "Option::is_none")]
+        meta: Option<Meta>,
     },
     /// Background captured with a user's message, such as the open files or the date. Prompts show it as text.
     Attachment {
@@ -143,6 +161,9 @@ pub enum Part {
         /// Original id, if the sidecar replaced it.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         source_id: Option<String>,
+        /// Data that a client attached. No model sees it.
+        #[serde(rename = "_meta", default, skip_serializing_if = "Option::is_none")]
+        meta: Option<Meta>,
     },
     /// The result of a tool call. Only in tool messages.
     ToolResult {
@@ -159,6 +180,9 @@ pub enum Part {
         /// Files that the tool changed.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         effects: Option<Vec<Effect>>,
+        /// Data that a client attached. No model sees it.
+        #[serde(rename = "_meta", default, skip_serializing_if = "Option::is_none")]
+        meta: Option<Meta>,
     },
     /// A block that the provider made itself, such as a search result, in its wire's form. Only in assistant messages.
     Raw {
@@ -168,6 +192,41 @@ pub enum Part {
     /// A part of an unknown kind.
     #[serde(untagged)]
     Unknown(UnknownPart),
+}
+
+impl Part {
+    /// Creates a text part.
+    pub fn text(text: impl Into<String>) -> Self {
+        Self::Text { text: text.into(), meta: None }
+    }
+
+    /// Returns the data that a client attached to the part.
+    pub fn meta(&self) -> Option<&Meta> {
+        match self {
+            Self::Text { meta, .. }
+            | Self::Image { meta, .. }
+            | Self::Resource { meta, .. }
+            | Self::ResourceLink { meta, .. }
+            | Self::ContextFile { meta, .. }
+            | Self::ToolCall { meta, .. }
+            | Self::ToolResult { meta, .. } => meta.as_ref(),
+            Self::Attachment { .. } | Self::Reasoning { .. } | Self::Raw { .. } | Self::Unknown(_) => None,
+        }
+    }
+
+    /// Attaches data of a client; a part of a kind that has none stays as it is.
+    pub fn set_meta(&mut self, of_client: Meta) {
+        match self {
+            Self::Text { meta, .. }
+            | Self::Image { meta, .. }
+            | Self::Resource { meta, .. }
+            | Self::ResourceLink { meta, .. }
+            | Self::ContextFile { meta, .. }
+            | Self::ToolCall { meta, .. }
+            | Self::ToolResult { meta, .. } => *meta = Some(of_client),
+            Self::Attachment { .. } | Self::Reasoning { .. } | Self::Raw { .. } | Self::Unknown(_) => {}
+        }
+    }
 }
 
 unknown! {
@@ -262,6 +321,9 @@ pub struct Message {
     /// Data that a client keeps with the answer. No model sees it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub extra: Option<Map<String, Value>>,
+    /// Data that a client attached. No model sees it.
+    #[serde(rename = "_meta", default, skip_serializing_if = "Option::is_none")]
+    pub meta: Option<Meta>,
 }
 
 /// The excerpt of a large result that a model sees: head and tail, with a line between them that says how to fetch the
@@ -305,6 +367,9 @@ pub struct MessageInput {
     /// Data that the client keeps with the answer. No model sees it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub extra: Option<Map<String, Value>>,
+    /// Data that a client attached. No model sees it.
+    #[serde(rename = "_meta", default, skip_serializing_if = "Option::is_none")]
+    pub meta: Option<Meta>,
 }
 
 /// A model's answer within a round, as a client gives it. A whole message of role `assistant` is accepted too.
@@ -329,6 +394,9 @@ pub struct AssistantInput {
     /// Data that the client keeps with the answer. No model sees it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub extra: Option<Map<String, Value>>,
+    /// Data that a client attached. No model sees it.
+    #[serde(rename = "_meta", default, skip_serializing_if = "Option::is_none")]
+    pub meta: Option<Meta>,
 }
 
 fn yes() -> bool {

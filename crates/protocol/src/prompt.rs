@@ -3,7 +3,7 @@
 pub mod section;
 
 use crate::context::compaction::{CompactionMode, Strength};
-use crate::message::{Content, Part};
+use crate::message::{Content, Meta, Part};
 use crate::server::progress::ProgressToken;
 use crate::session::restore::{Diagnostic, TurnMetadata};
 use crate::settings::Model;
@@ -27,6 +27,9 @@ pub struct Input {
     pub external_id: Option<String>,
     /// Content of the request.
     pub content: Content,
+    /// Data that a client attached to the request. No model sees it.
+    #[serde(rename = "_meta", default, skip_serializing_if = "Option::is_none")]
+    pub meta: Option<Meta>,
 }
 
 /// The condition under which a render compacts.

@@ -1,6 +1,6 @@
 //! Tools: definitions, calls, approvals and results.
 
-use crate::message::{Arguments, Content, Effect};
+use crate::message::{Arguments, Content, Effect, Meta};
 use crate::session::agent::AskingAgent;
 use crate::session::state::State;
 pub use engine::prompt::item::{Approval as ToolPolicy, EndsTurn, ToolKind};
@@ -71,6 +71,9 @@ pub struct ToolResult {
     /// Files that the tool changed.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub effects: Option<Vec<Effect>>,
+    /// Data that a client attached. No model sees it.
+    #[serde(rename = "_meta", default, skip_serializing_if = "Option::is_none")]
+    pub meta: Option<Meta>,
 }
 
 /// A call without a result. After a restart the client runs it again, sends `tool/result`, or cancels the turn.
@@ -171,6 +174,9 @@ pub struct ToolResultParams {
     /// Files that the tool changed.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub effects: Option<Vec<Effect>>,
+    /// Data that a client attached. No model sees it.
+    #[serde(rename = "_meta", default, skip_serializing_if = "Option::is_none")]
+    pub meta: Option<Meta>,
 }
 
 /// Result of `tool/result`.
@@ -213,6 +219,9 @@ pub struct ToolInvokeResult {
     /// Files that the tool changed.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub effects: Option<Vec<Effect>>,
+    /// Data that a client attached. No model sees it.
+    #[serde(rename = "_meta", default, skip_serializing_if = "Option::is_none")]
+    pub meta: Option<Meta>,
     /// `true` if the result follows later with `tool/result`. Default: false.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub pending: Option<bool>,

@@ -1,6 +1,6 @@
 //! Turns and rounds: starting and ending them, and handing over those of the past.
 
-use crate::message::{AssistantInput, Content, MessageInput};
+use crate::message::{AssistantInput, Content, MessageInput, Meta};
 use crate::prompt::section::{Attachment, ContextFile, Notebook, Section, Variable};
 use crate::session::queue::QueueItem;
 use crate::session::restore::{Diagnostic, TurnMetadata};
@@ -62,6 +62,9 @@ pub struct Turn {
     /// Metadata that the sidecar returned for the turn, unchanged.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub metadata: Option<TurnMetadata>,
+    /// Data that a client attached to the request. No model sees it.
+    #[serde(rename = "_meta", default, skip_serializing_if = "Option::is_none")]
+    pub meta: Option<Meta>,
 }
 
 /// The outcome of a turn, as a client reports it.
@@ -110,6 +113,28 @@ pub struct TurnStartParams {
     /// its last 1,000 keys, also across restarts.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub idempotency_key: Option<String>,
+    /// Data that a client attached. No model sees it.
+    #[serde(rename = "_meta", default, skip_serializing_if = "Option::is_none")]
+    pub meta: Option<Meta>,
+}
+
+impl TurnStartParams {
+    /// Asks for this content and leaves everything else as it is.
+    pub fn new(session_id: String, content: Content) -> Self {
+        Self {
+            session_id,
+            content,
+            external_id: None,
+            context_files: None,
+            attachments: None,
+            tools: None,
+            sections: None,
+            model: None,
+            priority: None,
+            idempotency_key: None,
+            meta: None,
+        }
+    }
 }
 
 /// Result of `turn/start`, sent as soon as the request is on disk; everything else follows as events.

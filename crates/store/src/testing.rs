@@ -21,6 +21,7 @@ use engine::compact::record::{
 use engine::delta::Delta;
 use engine::id::{CompactionId, Generation, ItemId, MessageId, Ordinal, RoundId, SessionId, Time, TurnId};
 use engine::message::cut::Cut;
+use engine::message::meta::{AnswerMeta, Meta};
 use engine::message::{
     AssistantPart, Beside, Body, Content, Effect, Image, Message, NewMessage, ResourceLink, Thought,
     ToolCall, ToolResult, Usage, Verdict,
@@ -373,6 +374,8 @@ pub fn bodies() -> Vec<Body> {
                 size: Some(1),
                 ..ResourceLink::default()
             }),
+            Content::Meta(Meta::Part(Map::from_iter([(text.clone(), json!([text]))]).into())),
+            Content::Meta(Meta::Whole(Map::from_iter([(text.clone(), json!(null))]).into())),
         ];
         bodies.push(Body::User(content.clone()));
         let mut call = ToolCall::new("c", "tool", &text);
@@ -393,6 +396,10 @@ pub fn bodies() -> Vec<Body> {
                 usage: Some(Usage { input_tokens: Some(u32::MAX), ..Usage::default() }),
                 extra: Map::from_iter([(text.clone(), json!({ "a": [text] }))]),
                 thought: Some(Thought { tokens: 7, follows: Some(text.clone()) }),
+                meta: AnswerMeta::of(
+                    Some(Map::from_iter([(text.clone(), json!(0.1))])),
+                    [(0, Map::from_iter([(text.clone(), json!(text))]))].into(),
+                ),
             },
         });
         bodies.push(Body::Tool(ToolResult {

@@ -338,6 +338,8 @@ export interface AssistantInput {
   citations?: unknown[];
   /** Data that the client keeps with the answer. No model sees it. */
   extra?: { [key: string]: unknown };
+  /** Data that a client attached. No model sees it. */
+  _meta?: { [key: string]: unknown };
 }
 
 /**
@@ -1459,6 +1461,8 @@ export interface Input {
   externalId?: string;
   /** Content of the request. */
   content: Content;
+  /** Data that a client attached to the request. No model sees it. */
+  _meta?: { [key: string]: unknown };
 }
 
 /** A model's key. Never shown, logged or stored. */
@@ -1881,6 +1885,8 @@ export interface Message {
   citations?: unknown[];
   /** Data that a client keeps with the answer. No model sees it. */
   extra?: { [key: string]: unknown };
+  /** Data that a client attached. No model sees it. */
+  _meta?: { [key: string]: unknown };
 }
 
 /**
@@ -1908,6 +1914,8 @@ export interface MessageInput {
   citations?: unknown[];
   /** Data that the client keeps with the answer. No model sees it. */
   extra?: { [key: string]: unknown };
+  /** Data that a client attached. No model sees it. */
+  _meta?: { [key: string]: unknown };
 }
 
 /** Parameters of `message/remove`. One of `messageId` and `index` is required. */
@@ -2192,6 +2200,8 @@ export type Part =
       type: "text";
       /** Text, byte for byte. */
       text: string;
+      /** Data that a client attached. No model sees it. */
+      _meta?: { [key: string]: unknown };
     }
   /** A picture. */
   | {
@@ -2200,6 +2210,8 @@ export type Part =
       mimeType: string;
       /** Base64 data, or a URL. */
       data: string;
+      /** Data that a client attached. No model sees it. */
+      _meta?: { [key: string]: unknown };
     }
   /** The text of a resource with a URI. */
   | {
@@ -2208,6 +2220,8 @@ export type Part =
       uri: string;
       /** Text of the resource. */
       text: string;
+      /** Data that a client attached. No model sees it. */
+      _meta?: { [key: string]: unknown };
     }
   /** A reference to a resource, without its content. Prompts show it as a line of text. */
   | {
@@ -2224,6 +2238,8 @@ export type Part =
       mimeType?: string;
       /** Size of the content, in bytes. */
       size?: number;
+      /** Data that a client attached. No model sees it. */
+      _meta?: { [key: string]: unknown };
     }
   /** A file given with a message as context. */
   | {
@@ -2232,6 +2248,8 @@ export type Part =
       path: string;
       /** Text of the file. */
       text: string;
+      /** Data that a client attached. No model sees it. */
+      _meta?: { [key: string]: unknown };
     }
   /**
    * Background captured with a user's message, such as the open files or the date. Prompts show it as text.
@@ -2268,6 +2286,8 @@ export type Part =
       arguments: Arguments;
       /** Original id, if the sidecar replaced it. */
       sourceId?: string;
+      /** Data that a client attached. No model sees it. */
+      _meta?: { [key: string]: unknown };
     }
   /** The result of a tool call. Only in tool messages. */
   | {
@@ -2282,6 +2302,8 @@ export type Part =
       exitCode?: number;
       /** Files that the tool changed. */
       effects?: Effect[];
+      /** Data that a client attached. No model sees it. */
+      _meta?: { [key: string]: unknown };
     }
   /**
    * A block that the provider made itself, such as a search result, in its wire's form. Only in assistant
@@ -3064,7 +3086,10 @@ export type SessionEvent = {
       cost?: number;
       /** Ids of the compactions made while the turn ran, oldest first. */
       compactions: string[];
-      /** Time from the begin of the turn to its end, in milliseconds; absent if it did not run here. */
+      /**
+       * Time from the start of the turn, or of its newest run after a retry, to its end, in milliseconds;
+       * absent if it did not run here.
+       */
       durationMs?: number;
     }
   /** An answer begins. */
@@ -3944,7 +3969,7 @@ export interface Stage {
 export type State =
   /** No turn is running. */
   | "idle"
-  /** A model is generating, or its prompt is being prepared. */
+  /** A model is generating, its prompt is being prepared, or the editor's loop runs its turn. */
   | "generating"
   /** Tools are running. */
   | "executingTools"
@@ -4311,6 +4336,8 @@ export interface ToolInvokeResult {
   exitCode?: number;
   /** Files that the tool changed. */
   effects?: Effect[];
+  /** Data that a client attached. No model sees it. */
+  _meta?: { [key: string]: unknown };
   /** `true` if the result follows later with `tool/result`. Default: false. */
   pending?: boolean;
 }
@@ -4361,6 +4388,8 @@ export interface ToolResult {
   exitCode?: number;
   /** Files that the tool changed. */
   effects?: Effect[];
+  /** Data that a client attached. No model sees it. */
+  _meta?: { [key: string]: unknown };
 }
 
 /** Parameters of `tool/result`. */
@@ -4377,6 +4406,8 @@ export interface ToolResultParams {
   exitCode?: number;
   /** Files that the tool changed. */
   effects?: Effect[];
+  /** Data that a client attached. No model sees it. */
+  _meta?: { [key: string]: unknown };
 }
 
 /** Result of `tool/result`. */
@@ -4549,6 +4580,8 @@ export interface Turn {
   messages?: MessageInput[];
   /** Metadata that the sidecar returned for the turn, unchanged. */
   metadata?: TurnMetadata;
+  /** Data that a client attached to the request. No model sees it. */
+  _meta?: { [key: string]: unknown };
 }
 
 /** Parameters of `turn/cancel`. */
@@ -4670,6 +4703,8 @@ export interface TurnStartParams {
    * remembers its last 1,000 keys, also across restarts.
    */
   idempotencyKey?: string;
+  /** Data that a client attached. No model sees it. */
+  _meta?: { [key: string]: unknown };
 }
 
 /** Result of `turn/start`, sent as soon as the request is on disk; everything else follows as events. */
@@ -4717,8 +4752,8 @@ export interface TurnView {
   /** Cost of the turn's answers, as `turnCompleted` has it. */
   cost?: number;
   /**
-   * Time from the begin of the turn to its end, in milliseconds; absent while it runs, and if it did not
-   * run here.
+   * Time from the start of the turn, or of its newest run after a retry, to its end, in milliseconds;
+   * absent while it runs, and if it did not run here.
    */
   durationMs?: number;
 }

@@ -225,18 +225,7 @@ impl Talk {
                 self.rest();
             }
             _ => {
-                let params = TurnStartParams {
-                    session_id,
-                    content: Content::text(line),
-                    external_id: None,
-                    context_files: None,
-                    attachments: None,
-                    tools: None,
-                    sections: None,
-                    model: None,
-                    priority: None,
-                    idempotency_key: None,
-                };
+                let params = TurnStartParams::new(session_id, Content::text(line));
                 self.is_begun = true;
                 let number = self.client.ask::<TurnStart>(&params).await;
                 self.phase = Phase::Starting(number);
@@ -470,6 +459,7 @@ impl Talk {
                     is_error,
                     exit_code: None,
                     effects: None,
+                    meta: None,
                 };
                 self.client.ask::<ToolResult>(&params).await;
             }
@@ -493,7 +483,7 @@ impl Talk {
 
 fn texts(parts: &[Part]) -> String {
     let text = |part: &Part| match part {
-        Part::Text { text } => Some(text.clone()),
+        Part::Text { text, .. } => Some(text.clone()),
         _ => None,
     };
     parts.iter().filter_map(text).collect()

@@ -29,6 +29,7 @@ pub(in crate::server) fn render(params: PromptRenderParams) -> Result<Render, Pr
             let given = turn::Turn {
                 external_id: input.external_id,
                 request: Some(input.content),
+                meta: input.meta,
                 variables: params.variables,
                 notebook: params.notebook,
                 rounds: params.rounds,

@@ -39,7 +39,10 @@ impl From<&Item> for Said {
 /// `true` if the message is visible to the model and has content.
 pub fn is_for_the_model(message: &Message) -> bool {
     let something = match &message.body {
-        Body::User(parts) => parts.iter().any(|part| part.text().is_none_or(|text| !text.is_empty())),
+        Body::User(parts) => {
+            let is_content = |part: &&Content| !matches!(part, Content::Meta(_));
+            parts.iter().filter(is_content).any(|part| part.text().is_none_or(|text| !text.is_empty()))
+        }
         Body::Assistant { parts, calls, .. } => {
             let says =
                 |part: &AssistantPart| matches!(part, AssistantPart::Text(text) if !text.trim().is_empty());
@@ -81,18 +84,24 @@ pub fn answers(transcript: &Transcript) -> BTreeMap<(Ordinal, usize), Ordinal> {
     answers
 }
 
+/// Returns what a model sees of content: all but data of a client.
+fn content(parts: &[Content]) -> Vec<ItemPart> {
+    parts.iter().filter(|part| !matches!(part, Content::Meta(_))).cloned().map(ItemPart::Content).collect()
+}
+
 /// Returns all text of a result.
 pub fn joined(content: &[Content]) -> String {
     let texts: Vec<String> = content
         .iter()
-        .map(|part| match part {
-            Content::Text(text) => text.to_string(),
-            Content::Image(image) => format!("[picture, {}]", image.mime_type),
+        .filter_map(|part| match part {
+            Content::Meta(_) => None,
+            Content::Text(text) => Some(text.to_string()),
+            Content::Image(image) => Some(format!("[picture, {}]", image.mime_type)),
             Content::Resource { uri: name, text } | Content::ContextFile { path: name, text } => {
-                format!("{name}\n{text}")
+                Some(format!("{name}\n{text}"))
             }
-            Content::ResourceLink(link) => link.framed().to_string(),
-            Content::Attachment(attachment) => attachment.framed(),
+            Content::ResourceLink(link) => Some(link.framed().to_string()),
+            Content::Attachment(attachment) => Some(attachment.framed()),
         })
         .collect();
     // Leading empty texts add no lines.
@@ -157,7 +166,7 @@ fn cut(content: &[Content], cut: Cut, call: &str) -> Vec<ItemPart> {
 /// Returns the content of a user message's item, or `None` if the model sees none.
 pub fn user(message: &Message) -> Option<Said> {
     let Body::User(parts) = &message.body else { return None };
-    let parts = parts.iter().cloned().map(ItemPart::Content).collect();
+    let parts = content(parts);
     is_for_the_model(message).then_some(Said { role: Role::User, parts, calls: vec![], call_id: None })
 }
 
@@ -194,9 +203,7 @@ pub fn from_on(transcript: &Transcript, from: Ordinal, record: Option<&Compactio
                             let action = answer.and_then(|ord| record?.actions.get(ord));
                             let id = call.id.as_str();
                             match (action, shown) {
-                                (None, None) => {
-                                    result.content.iter().cloned().map(ItemPart::Content).collect()
-                                }
+                                (None, None) => content(&result.content),
                                 (None, Some(shown)) => cut(&result.content, shown, id),
                                 (Some(action), shown) => {
                                     let is_named = shown.is_some_and(|cut| !cut.unnamed);
@@ -239,6 +246,7 @@ pub fn weight(item: &Item, counter: &dyn TokenCount) -> u32 {
         ItemPart::Content(
             Content::Resource { uri: name, text } | Content::ContextFile { path: name, text },
         ) => counter.count(name) + counter.count(text) + 4,
+        ItemPart::Content(Content::Meta(_)) => panic!("a prompt has data of a client"),
         ItemPart::Content(Content::ResourceLink(link)) => counter.count(&link.framed()),
         ItemPart::Content(Content::Attachment(attachment)) => counter.count(&attachment.framed()),
         // The signature and the rest of the block do not count as text.

@@ -7,6 +7,7 @@ use engine::compact::policy::presets::{
 use engine::compact::policy::{Policy, Retention, Stage};
 use engine::compact::record::ModeRequested;
 use engine::id::CallId;
+use engine::message::meta::Meta;
 use engine::message::{
     AssistantPart, Beside, Body, Content, Effect, Image, NewMessage, SYSTEM_IN_HISTORY, ToolCall, ToolResult,
 };
@@ -272,6 +273,13 @@ struct Flat {
 
 impl Flat {
     fn push(&mut self, mut message: NewMessage) {
+        if let (Body::User(content) | Body::Tool(ToolResult { content, .. }), 0) =
+            (&mut message.body, self.entries.len() % 3)
+        {
+            let data = || Arc::new(Map::from_iter([("client".to_owned(), "its own data".into())]));
+            content.insert(content.len().min(1), Content::Meta(Meta::Part(data())));
+            content.push(Content::Meta(Meta::Whole(data())));
+        }
         message.created_at = Some(format!("2026-11-21T01:02:{:02}Z", self.entries.len() % 60));
         self.entries.push(Entry::Message(message));
     }

@@ -5,7 +5,7 @@
 //! results separately.
 
 use super::repeats::Repeats;
-use super::{AssistantPart, Body, Content, ToolResult};
+use super::{AssistantPart, Body, Content, ToolResult, meta};
 use crate::text::{head, tail};
 use crate::tokens::{PER_IMAGE, PER_MESSAGE, TokenCount};
 use serde::{Deserialize, Serialize};
@@ -158,11 +158,12 @@ pub(super) fn head_and_tail_noting(whole: &str, first: usize, last: usize, fetch
 /// of a cut are bytes of this text.
 pub fn joined(content: &[Content]) -> String {
     let mut out = String::new();
-    for part in content {
+    for (_, part) in meta::without(content) {
         if !out.is_empty() {
             out.push('\n');
         }
         match part {
+            Content::Meta(_) => {}
             Content::Image(image) => out.push_str(&format!("[picture, {}]", image.mime_type)),
             Content::Resource { uri: name, text } | Content::ContextFile { path: name, text } => {
                 out.push_str(name);

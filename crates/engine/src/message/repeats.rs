@@ -53,7 +53,7 @@ pub(crate) fn named(part: &Content) -> Option<(Name<'_>, &Text)> {
         Content::Resource { uri, text } => Some((Name::Resource(uri), text)),
         Content::ContextFile { path, text } => Some((Name::File(path), text)),
         Content::Attachment(Attachment { name, text }) => Some((Name::Attachment(name), text)),
-        Content::Text(_) | Content::Image(_) | Content::ResourceLink(_) => None,
+        Content::Text(_) | Content::Image(_) | Content::ResourceLink(_) | Content::Meta(_) => None,
     }
 }
 
@@ -63,7 +63,7 @@ pub(crate) fn reference(part: &Content) -> Content {
         Content::Resource { uri, .. } => Content::Resource { uri: uri.clone(), text: ABOVE.into() },
         Content::ContextFile { path, .. } => Content::ContextFile { path: path.clone(), text: ABOVE.into() },
         Content::Attachment(attachment) => Content::Attachment(Attachment::new(&attachment.name, ABOVE)),
-        Content::Text(_) | Content::Image(_) | Content::ResourceLink(_) => part.clone(),
+        Content::Text(_) | Content::Image(_) | Content::ResourceLink(_) | Content::Meta(_) => part.clone(),
     }
 }
 

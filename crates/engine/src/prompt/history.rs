@@ -244,7 +244,7 @@ impl<'a> History<'a> {
         };
         Item {
             role: Role::Tool,
-            parts: parts.into_iter().map(ItemPart::Content).collect(),
+            parts: ItemPart::of(&parts),
             calls: Vec::new(),
             call_id: None,
             sources: vec![ItemSource { ord: message.ord, shown }],
@@ -289,7 +289,7 @@ fn user_item(message: &Message, shown: Shown) -> Option<Item> {
     };
     Some(Item {
         role: Role::User,
-        parts: parts.into_iter().map(ItemPart::Content).collect(),
+        parts: ItemPart::of(&parts),
         calls: Vec::new(),
         call_id: None,
         sources: vec![ItemSource { ord: message.ord, shown }],

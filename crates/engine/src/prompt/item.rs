@@ -4,8 +4,10 @@
 pub use crate::approval::Approval;
 use crate::approval::Rule;
 use crate::id::{CallId, Ordinal};
-use crate::message::{AssistantPart, Content, Text};
+use crate::message::{AssistantPart, Content, Text, meta};
 use crate::tokens::{PER_TOOL, TokenCount};
+use serde::de::Error;
+use serde::de::value::{self, StrDeserializer};
 use serde::{Deserialize, Deserializer, Serialize};
 use serde_json::{Map, Value};
 use std::sync::Arc;
@@ -198,26 +200,23 @@ pub enum ToolKind {
 
 /// Reads a kind also under the name that stores of older builds have.
 fn stored_kind<'de, D: Deserializer<'de>>(from: D) -> Result<Option<ToolKind>, D::Error> {
-    #[derive(Deserialize)]
-    #[serde(untagged)]
-    enum Stored {
-        Kind(ToolKind),
-        Older(OlderKind),
-    }
-    #[derive(Deserialize)]
-    #[serde(rename_all = "camelCase")]
-    enum OlderKind {
-        Write,
-        Run,
-    }
-    Ok(Option::<Stored>::deserialize(from)?.map(|stored| match stored {
-        Stored::Kind(kind) => kind,
-        Stored::Older(OlderKind::Write) => ToolKind::Edit,
-        Stored::Older(OlderKind::Run) => ToolKind::Execute,
-    }))
+    let name = Option::<String>::deserialize(from)?;
+    let kind = |name: String| {
+        ToolKind::stored_as(&name).ok_or_else(|| Error::custom(format!("unknown kind of a tool {name:?}")))
+    };
+    name.map(kind).transpose()
 }
 
 impl ToolKind {
+    /// Returns the kind of this name, as settings, files and stores say it; those of older builds say `write` and `run`.
+    pub fn stored_as(name: &str) -> Option<Self> {
+        match name {
+            "write" => Some(Self::Edit),
+            "run" => Some(Self::Execute),
+            name => Self::deserialize(StrDeserializer::<value::Error>::new(name)).ok(),
+        }
+    }
+
     /// `true` if a successful call changes files by what its arguments say.
     pub fn changes_files(self) -> bool {
         matches!(self, Self::Edit | Self::Delete | Self::Move)
@@ -233,6 +232,11 @@ impl ItemPart {
     /// Creates a text part.
     pub fn text(text: impl Into<Text>) -> Self {
         ItemPart::Content(Content::Text(text.into()))
+    }
+
+    /// Creates the parts that a model sees of a message's content.
+    pub(crate) fn of(content: &[Content]) -> Vec<Self> {
+        meta::without(content).map(|(_, part)| ItemPart::Content(part.clone())).collect()
     }
 
     /// Returns the text; `None` for an image and for a provider's own block.

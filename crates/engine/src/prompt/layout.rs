@@ -38,6 +38,7 @@ impl fmt::Display for Item {
                 | ItemPart::Content(Content::ContextFile { path: name, text }) => {
                     write!(f, " <{name}> {}", one_line(text, SHOWN_BYTES))?;
                 }
+                ItemPart::Content(Content::Meta(_)) => {}
                 ItemPart::Content(Content::ResourceLink(link)) => {
                     write!(f, " (link) {}", one_line(&link.framed(), SHOWN_BYTES))?;
                 }

@@ -5,7 +5,7 @@ use super::item::{Channel, Item, ItemPart, ItemSource, Role, Shown};
 use super::{KEEP, Prompt};
 use crate::compact::record::Compaction;
 use crate::id::{MessageId, Ordinal, PinId};
-use crate::message::{Body, Content, Message, Text};
+use crate::message::{Body, Message, Text};
 use crate::tokens::{PER_MESSAGE, TokenCount};
 use crate::transcript::Transcript;
 use serde::{Deserialize, Serialize};
@@ -122,12 +122,11 @@ fn shown(message: &Message, counter: &dyn TokenCount) -> Option<Item> {
         item.parts.extend(said);
         item
     };
-    let contents = |parts: &[Content]| parts.iter().cloned().map(ItemPart::Content).collect::<Vec<_>>();
     let mut item = match &message.body {
         Body::Event { .. } => return None,
         Body::User(parts) => {
             let mut item = Item::made(Role::User, "", message.tokens);
-            item.parts = contents(parts);
+            item.parts = ItemPart::of(parts);
             item
         }
         Body::Assistant { parts, calls, .. } => {
@@ -136,7 +135,7 @@ fn shown(message: &Message, counter: &dyn TokenCount) -> Option<Item> {
             let texts = said.filter(|part| matches!(part, ItemPart::Content(_))).chain(called);
             says("[pinned by the user; the assistant said]", texts.collect())
         }
-        Body::Tool(result) => says("[pinned by the user; a tool answered]", contents(&result.content)),
+        Body::Tool(result) => says("[pinned by the user; a tool answered]", ItemPart::of(&result.content)),
     };
     item.sources = vec![ItemSource { ord: message.ord, shown: Shown::Pinned }];
     Some(item)

@@ -5,7 +5,7 @@
 use super::item::{Item, ItemPart, Role, Shown};
 use super::{Cut, CutReason, Prompt};
 use crate::message::repeats::{self, Name, Repeats};
-use crate::message::{Body, Content, Message, Text};
+use crate::message::{Body, Content, Message, Text, meta};
 use crate::transcript::Transcript;
 use std::collections::BTreeMap;
 
@@ -54,10 +54,10 @@ fn refer(item: &mut Item, message: &Message, parts: &[Content], marked: Repeats)
         None => part.text().map_or(0, |text| text.len()),
     };
     let mut kept_bytes = 0;
-    for (at, part) in parts.iter().enumerate() {
-        match item.parts.get_mut(at).filter(|_| marked.has(at)) {
-            Some(shown) => *shown = ItemPart::Content(repeats::reference(part)),
-            None => kept_bytes += bytes(part),
+    for ((at, part), shown) in meta::without(parts).zip(&mut item.parts) {
+        match marked.has(at) {
+            true => *shown = ItemPart::Content(repeats::reference(part)),
+            false => kept_bytes += bytes(part),
         }
     }
     item.sources.iter_mut().for_each(|source| source.shown = Shown::Shortened);

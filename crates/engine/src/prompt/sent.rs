@@ -155,6 +155,7 @@ fn canonical(item: &Item) -> Vec<u8> {
             ItemPart::Content(Content::Text(text)) => fields(&["text", text]),
             ItemPart::Content(Content::Image(image)) => fields(&["image", &image.mime_type, &image.data]),
             ItemPart::Content(Content::Resource { uri, text }) => fields(&["resource", uri, text]),
+            ItemPart::Content(Content::Meta(_)) => {}
             ItemPart::Content(Content::ResourceLink(link)) => fields(&["resourceLink", &link.framed()]),
             ItemPart::Content(Content::ContextFile { path, text }) => fields(&["contextFile", path, text]),
             ItemPart::Content(Content::Attachment(attachment)) => {

@@ -5,6 +5,7 @@ use super::{REMOVED_ROUND, Transcript};
 use crate::compact::record::{Compaction, Status};
 use crate::id::{CallId, CompactionId, Generation, Ordinal};
 use crate::message::cut;
+use crate::message::meta::AnswerMeta;
 use crate::message::{AssistantPart, Beside, Body, Message, NOT_KEPT, REMOVED};
 use crate::tokens::TokenCount;
 use std::sync::Arc;
@@ -154,12 +155,15 @@ impl Transcript {
                     return None;
                 }
                 if is_answer && !ending.is_empty() {
-                    let (parts, beside) = (parts.clone(), beside.clone());
+                    let (parts, mut beside) = (parts.clone(), beside.clone());
+                    let end = u32::try_from(parts.len()).unwrap_or(u32::MAX);
+                    beside.meta = AnswerMeta::before(&beside.meta, end);
                     return Some(Body::Assistant { parts, calls: ending, beside });
                 }
                 let is_text = |part: &&AssistantPart| matches!(part, AssistantPart::Text(_));
                 let words: Vec<_> = parts.iter().filter(is_text).cloned().collect();
-                let beside = Beside { thought: None, ..beside.clone() };
+                let meta = AnswerMeta::before(&beside.meta, 0);
+                let beside = Beside { thought: None, meta, ..beside.clone() };
                 let words = Body::Assistant { parts: words, calls: Vec::new(), beside };
                 if is_answer && !words.is_empty() {
                     return Some(words);

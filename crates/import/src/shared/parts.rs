@@ -5,6 +5,7 @@ use super::json::{Object, arguments, each_item, flag, needed, number, object, ow
 use super::verdict::refusal;
 use crate::Import;
 use engine::message::attachment::Attachment;
+use engine::message::meta::Meta;
 use engine::message::{AssistantPart, Beside, Content, Image, ToolCall, ToolResult, Usage};
 use engine::prompt::item::{Approval, Tool};
 use serde_json::Value;
@@ -31,7 +32,11 @@ fn contents_beside(
             continue;
         }
         match content(part) {
-            Ok(Some(content)) => found.push(content),
+            Ok(Some(content)) => {
+                found.push(content);
+                let meta = part.get("_meta").and_then(Value::as_object);
+                found.extend(meta.map(|meta| Content::Meta(Meta::Part(meta.clone().into()))));
+            }
             Ok(None) => {}
             Err(reason) => import.skip(place, reason),
         }

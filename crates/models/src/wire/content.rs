@@ -99,6 +99,8 @@ pub fn piece(content: &Content, images: bool) -> Piece<'_> {
         Content::Text(text) => Piece::Text((&**text).into()),
         Content::Resource { uri, text } => Piece::Text(framed("context-resource", "uri", uri, text).into()),
         Content::ContextFile { path, text } => Piece::Text(framed("context-file", "path", path, text).into()),
+        // No prompt has one.
+        Content::Meta(_) => Piece::Text("".into()),
         Content::ResourceLink(link) => Piece::Text(link.framed().to_string().into()),
         Content::Attachment(attachment) => Piece::Text(attachment.framed().into()),
     }

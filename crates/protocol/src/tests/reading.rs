@@ -100,7 +100,9 @@ fn unknown_fields_are_ignored_and_unknown_parts_are_kept() {
         "content": [{"type": "hologram", "rays": [1]}, {"type": "text", "text": "a", "bold": true}],
     });
     let read = read_params::<TurnStart>(params).expect("readable");
-    let [Part::Unknown(unknown), Part::Text { text }] = read.content.0.as_slice() else { panic!("{read:?}") };
+    let [Part::Unknown(unknown), Part::Text { text, .. }] = read.content.0.as_slice() else {
+        panic!("{read:?}")
+    };
     assert_eq!((unknown.kind(), text.as_str()), ("hologram", "a"));
     assert_eq!(serde_json::to_value(unknown).unwrap(), json!({"type": "hologram", "rays": [1]}));
     let op: DeltaOp = serde_json::from_value(json!({"op": "addConfetti", "colours": 3})).unwrap();

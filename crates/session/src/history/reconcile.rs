@@ -327,8 +327,9 @@ fn same(ours: &Message, theirs: &NewMessage, runs: bool) -> bool {
                 ) || (is_image(part) && !has_images)
             };
             let unattached = |parts: &'_ [Content]| -> Vec<Content> {
-                let is_attached = |part: &&Content| matches!(part, Content::Attachment(_));
-                parts.iter().filter(|part| !is_attached(part)).cloned().collect()
+                let is_compared =
+                    |part: &&Content| !matches!(part, Content::Attachment(_) | Content::Meta(_));
+                parts.iter().filter(is_compared).cloned().collect()
             };
             let (all, said) = (unattached(all), unattached(said));
             let has_id = ours.external_id.is_some() && theirs.external_id.is_some();

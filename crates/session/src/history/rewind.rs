@@ -11,7 +11,8 @@ use crate::values::queue::{Accepted, Work};
 use crate::values::refusal::Refusal;
 use engine::id::{MessageId, Ordinal};
 use engine::message::attachment::{Attachment, apart, put};
-use engine::message::{AssistantPart, Beside, Body, Content, NewMessage};
+use engine::message::meta::{AnswerMeta, Meta};
+use engine::message::{AssistantPart, Beside, Body, Content, NewMessage, ToolResult};
 use engine::transcript::Round;
 use engine::words::{BreakCause, RevisionCause, StateName, TurnStatus};
 
@@ -121,7 +122,8 @@ pub(crate) fn retry(
         (Body::User(same), None) => (message.external_id.clone(), Some(same.clone())),
         (old, Some(new)) => {
             let attached = old.attachments().cloned().map(Content::Attachment);
-            (None, Some(attached.chain(new).collect()))
+            let meta = if let Body::User(parts) = old { kept_meta(parts) } else { None };
+            (None, Some(attached.chain(new).chain(meta).collect()))
         }
         (_, None) => (None, None),
     };
@@ -166,23 +168,24 @@ pub(crate) fn update(
 ) -> Result<Done, Refusal> {
     let message = core.find(id)?.clone();
     let body = match &message.body {
-        Body::User(_) => {
+        Body::User(parts) => {
             // Attachments stay as they were, whatever the new text.
             let (said, given) = apart(content);
             let mut all: Vec<Attachment> = message.body.attachments().cloned().collect();
             put(&mut all, given);
-            Body::User(said.into_iter().chain(all.into_iter().map(Content::Attachment)).collect())
+            let said = said.into_iter().chain(kept_meta(parts));
+            Body::User(said.chain(all.into_iter().map(Content::Attachment)).collect())
         }
         Body::Assistant { calls, beside, .. } => {
             // Thinking and citations belong to the old text; providers refuse signed thinking beside another text.
             let said = content.iter().filter_map(Content::text).map(|text| AssistantPart::Text(text.clone()));
-            let beside = Beside { citations: Vec::new(), thought: None, ..beside.clone() };
+            let (citations, meta) = (Vec::new(), AnswerMeta::before(&beside.meta, 0));
+            let beside = Beside { citations, thought: None, meta, ..beside.clone() };
             Body::Assistant { parts: said.collect(), calls: calls.clone(), beside }
         }
         Body::Tool(result) => {
-            let mut result = result.clone();
-            result.content = content;
-            Body::Tool(result)
+            let content = content.into_iter().chain(kept_meta(&result.content)).collect();
+            Body::Tool(ToolResult { content, ..result.clone() })
         }
         Body::Event { .. } => return Err(Refusal::Empty("a notice cannot be changed")),
     };
@@ -198,6 +201,11 @@ pub(crate) fn update(
         cut::cut(core, from, &revision);
     }
     Ok(runs_again(core, Accepted { message: id, session: Some(revision), ..Accepted::default() }))
+}
+
+/// The data of a client about a message, which stays when its content is replaced.
+fn kept_meta(content: &[Content]) -> Option<Content> {
+    Meta::of_whole(content).map(|meta| Content::Meta(Meta::Whole(meta.clone())))
 }
 
 pub(crate) fn remove(core: &mut Core<'_>, id: &MessageId) -> Result<Done, Refusal> {

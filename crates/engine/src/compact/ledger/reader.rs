@@ -359,6 +359,7 @@ fn output_kinds(result: Option<&ToolResult>) -> Vec<&'static str> {
     let mut kinds = Vec::new();
     for part in result.map_or(&[][..], |result| &result.content) {
         let kind = match part {
+            Content::Meta(_) => continue,
             Content::Text(text) if text.trim().is_empty() => continue,
             Content::Text(_) => "text",
             Content::Image(_) => "image",
