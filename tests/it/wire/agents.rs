@@ -4,7 +4,9 @@
 use super::client::{Client, Start, Wire};
 use super::ground::{Folder, is_event, wait_state};
 use models::testing::{Act, Asked, Reply, Server, chunk, done, usage};
+use rusqlite::Connection;
 use serde_json::{Value, json};
+use std::path::Path;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
@@ -286,4 +288,91 @@ fn agents_are_cancelled_with_their_parent_only() {
     client.call("turn/cancel", json!({ "sessionId": "parent" })).expect("it is cancelled");
     agent_is(&mut client, "Lexer", "idle", "cancelled");
     assert!(client.frames().iter().any(|frame| is_event(frame, "agentUpdated")));
+}
+
+/// An agent of a preset has its model and role, starts an agent of its own with another model, and that one starts none.
+#[test]
+fn agent_of_a_preset_starts_one_with_another_model() {
+    let folder = Folder::new();
+    let server = Server::start(|_, asked| match place(asked) {
+        (request, 0) if request.starts_with(JOB) => calls(&[(
+            "s",
+            "start_agent",
+            json!({ "task": "Write the lexer.", "name": "Lexer", "preset": "fast" }),
+        )]),
+        (request, 0) if request.starts_with("Write the lexer.") => calls(&[(
+            "s",
+            "start_agent",
+            json!({ "task": "Write the table.", "name": "Table", "model": "tiny" }),
+        )]),
+        (request, _) if request.starts_with("Write the table.") => Reply::says(&["The table has two rows."]),
+        (_, 1) => calls(&[("w", "wait_agents", json!({}))]),
+        (request, _) if request.starts_with("Write the lexer.") => Reply::says(&["The lexer is done."]),
+        _ => Reply::says(&["All is done."]),
+    });
+    let model = json!({ "wire": "openai-chat", "name": "quick", "baseUrl": server.url(), "window": 32_000 });
+    let preset = json!({ "name": "fast", "model": model, "role": "You are terse." });
+    let mut client = serve(&folder, &server, json!({ "agentPresets": [preset] }));
+    open(&mut client);
+    start(&mut client, JOB);
+    let lexer = agent_is(&mut client, "Lexer", "idle", "completed");
+    event(&mut client, "the end of the parent's turn", |event| {
+        event["type"] == "turnCompleted" && event["sessionId"] == "parent" && event["outcome"] == "completed"
+    });
+
+    let of_lexer = asked_by(&server, "Write the lexer.");
+    let of_table = asked_by(&server, "Write the table.");
+    assert_eq!((&of_lexer[0].body["model"], &of_table[0].body["model"]), (&json!("quick"), &json!("tiny")));
+    for asked in [&of_lexer[0], &of_table[0]] {
+        assert!(asked.body["messages"].to_string().contains("You are terse."), "settings are inherited");
+    }
+    let tools = |asked: &Asked| asked.body["tools"].to_string();
+    assert!(tools(&of_lexer[0]).contains("start_agent") && !tools(&of_table[0]).contains("start_agent"));
+    let result = messages(of_lexer.last().expect("a prompt")).last().map(text).expect("a result");
+    assert!(result.contains("\"Table\" completed]\nThe table has two rows."), "{result}");
+    let listed = client.call("session/list", json!({ "workspaceFolder": FOLDER })).expect("a list");
+    let all = listed["sessions"].as_array().expect("sessions");
+    let table = all.iter().find(|session| session["title"] == "Table").expect("it is listed");
+    assert_eq!(table["parentId"], json!(lexer));
+}
+
+/// The process died after it had started an agent and before that was stored as the call's result: the call is run again
+/// and names the agent that is there.
+#[test]
+fn call_that_started_an_agent_starts_no_second_one() {
+    let folder = Folder::new();
+    let server = Server::start(|_, asked| match place(asked) {
+        (request, 0) if request.starts_with(JOB) => calls(&start_calls()[..1]),
+        (request, 1) if request.starts_with(JOB) => Reply::says(&["It is at work."]),
+        (request, 2) if request.starts_with(JOB) => calls(&[("w", "wait_agents", json!({}))]),
+        (request, _) if request.starts_with(JOB) => Reply::says(&["The lexer is there."]),
+        _ => Reply::says(&["The lexer has seven tokens."]),
+    });
+    let mut client = serve(&folder, &server, json!({}));
+    open(&mut client);
+    start(&mut client, JOB);
+    let agent = agent_is(&mut client, "Lexer", "idle", "completed");
+    client.call("session/close", json!({ "sessionId": "parent" })).expect("it is closed");
+    client.kill();
+    client.wait_exit();
+    let file = Connection::open(Path::new(folder.path()).join("threadhold.db")).expect("the store");
+    let undone = "DELETE FROM chat_messages WHERE session = 'parent' AND ord >= 2;
+        UPDATE chat_turns SET status = 'running' WHERE session = 'parent';
+        UPDATE chat_activity SET messages = 2 WHERE session = 'parent';";
+    file.execute_batch(undone).expect("as if nothing had been written after the call");
+    drop(file);
+
+    let mut client = serve(&folder, &server, json!({}));
+    assert_eq!(open(&mut client)["state"], "executingTools");
+    let ended = event(&mut client, "the end of the turn", |event| event["type"] == "turnCompleted");
+    assert_eq!((&ended["sessionId"], &ended["outcome"]), (&json!("parent"), &json!("completed")));
+    let prompt = messages(asked_by(&server, JOB).last().expect("a prompt"));
+    let result = text(prompt.last().expect("the result"));
+    assert!(result.contains(&agent), "{result}");
+    start(&mut client, "Wait for it.");
+    assert_eq!(turn_ends(&mut client, "parent")["status"], "completed");
+    assert_eq!(asked_by(&server, "Write the lexer.").len(), 1, "its task was given once");
+    let listed = client.call("session/list", json!({ "workspaceFolder": FOLDER })).expect("a list");
+    let agents = listed["sessions"].as_array().expect("sessions").iter();
+    assert_eq!(agents.filter(|session| session["parentId"] == "parent").count(), 1);
 }
