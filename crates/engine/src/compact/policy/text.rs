@@ -452,6 +452,10 @@ mod tests {
                 "triggers.messages = 12 is invalid; expected: more than the 12",
             ),
             ("a = 1\nb = = 2", "line 2: "),
+            (
+                "toolKinds = { \"a\" = \"remove\" }",
+                "whose values are read, edit, delete, move, search, execute, think,",
+            ),
         ] {
             assert!(error(text).contains(wanted), "{text}: {}", error(text));
         }
@@ -470,6 +474,7 @@ mod tests {
             ("[triggers]\nidleSecs = 900\nmessages = 40", "[triggers]\nidleSeconds = true\nmessages = true"),
             ("budgetExit = true", "budgetExit = 0.85"),
             ("ledger = 0.12345", "ledgerShare = 0.123"),
+            ("toolKinds = { \"my_*\" = \"run\" }", "toolKinds = { \"my_*\" = \"execute\" }"),
             // The own name wins, wherever it stands.
             ("ledgerShare = 0.3\nledger = 0.1", "ledgerShare = 0.3"),
             ("ledger = 0.1\nledgerShare = 0.3", "ledgerShare = 0.3"),
