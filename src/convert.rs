@@ -26,7 +26,7 @@ pub use ledger::ledger;
 pub use memory::memory;
 pub use message::{attachments, body_parts, content_parts, message, message_in, messages, whole};
 pub use prompt::{breakpoints, cuts, fit, plan, prompt_messages, section, section_tokens};
-pub use queue::{always, approved, queue_item, scope, scope_patch};
+pub use queue::{always, queue_item, scope, scope_patch, standing};
 pub use time::{iso, moment};
 pub use tool::tool;
 pub use turn::{history, round, turn};

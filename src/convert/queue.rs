@@ -5,7 +5,7 @@ use super::{ConvertError, Reading};
 use engine::approval::Rule;
 use engine::message::Content;
 use engine::scope as ours;
-use protocol::scope::{Approved, Artifact, Pin, Scope, ScopePutParams, Todo};
+use protocol::scope::{Artifact, Pin, Scope, ScopePutParams, StandingDecision, Todo};
 use protocol::snapshot::QueueItem;
 use protocol::tool::ToolRule;
 use session::acceptance::{self, CommandName};
@@ -88,15 +88,15 @@ pub fn scope_patch(params: &ScopePutParams) -> ours::ScopePatch {
 }
 
 /// Converts a permanent approval or rejection.
-pub fn approved(always: &Always) -> Approved {
+pub fn standing(always: &Always) -> StandingDecision {
     let rejected = always.rejected.then_some(true);
-    Approved { tool: always.tool.clone(), pattern: always.pattern.clone(), rejected }
+    StandingDecision { tool: always.tool.clone(), pattern: always.pattern.clone(), rejected }
 }
 
 /// Reads a permanent approval or rejection.
-pub fn always(approved: &Approved) -> Always {
-    let rejected = approved.rejected.unwrap_or(false);
-    Always { tool: approved.tool.clone(), pattern: approved.pattern.clone(), rejected }
+pub fn always(standing: &StandingDecision) -> Always {
+    let rejected = standing.rejected.unwrap_or(false);
+    Always { tool: standing.tool.clone(), pattern: standing.pattern.clone(), rejected }
 }
 
 /// Reads a tool's rules.

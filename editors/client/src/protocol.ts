@@ -280,21 +280,6 @@ export interface AgentPreset {
   tools?: string[];
 }
 
-/** Calls of a tool that a user always allows, or always rejects. */
-export interface Approved {
-  /** Name of the tool. */
-  tool: string;
-  /**
-   * Calls that are meant; absent for all calls. `command=git *` matches calls whose argument `command`
-   * matches `git *`, where `*` stands for any characters, in an approval except those with which a shell
-   * begins another command, and `\` escapes the next one. `=` and arguments as JSON match calls with
-   * exactly these arguments.
-   */
-  pattern?: string;
-  /** `true` if these calls are rejected. Ignored when they are revoked. Default: false. */
-  rejected?: boolean;
-}
-
 /**
  * The arguments of a call: JSON text as the model wrote it, which may be broken. An object is taken too;
  * what the sidecar sends is always text.
@@ -3965,6 +3950,21 @@ export interface Stage {
   settings?: Settings;
 }
 
+/** Calls of a tool that a user always allows, or always rejects. */
+export interface StandingDecision {
+  /** Name of the tool. */
+  tool: string;
+  /**
+   * Calls that are meant; absent for all calls. `command=git *` matches calls whose argument `command`
+   * matches `git *`, where `*` stands for any characters, in an approval except those with which a shell
+   * begins another command, and `\` escapes the next one. `=` and arguments as JSON match calls with
+   * exactly these arguments.
+   */
+  pattern?: string;
+  /** `true` if these calls are rejected. Ignored when they are revoked. Default: false. */
+  rejected?: boolean;
+}
+
 /** The state of a session. */
 export type State =
   /** No turn is running. */
@@ -4272,13 +4272,13 @@ export interface ToolApprovalsParams {
   /** Folder of the decisions. Default: the client's first folder. */
   workspaceFolder?: string;
   /** Approvals and rejections to revoke before the list is made. */
-  revoke?: Approved[];
+  revoke?: StandingDecision[];
 }
 
 /** Result of `tool/approvals`. */
 export interface ToolApprovalsResult {
   /** Permanent approvals and rejections of the folder. */
-  approved: Approved[];
+  decisions: StandingDecision[];
 }
 
 /** A model's call of a tool. */

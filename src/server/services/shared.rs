@@ -228,11 +228,11 @@ impl SharedState {
                 let mut inputs = Vec::new();
                 let value = match all {
                     Ok(all) => {
-                        let approved = all.iter().map(convert::approved).collect();
+                        let decisions = all.iter().map(convert::standing).collect();
                         let all: Arc<[Always]> = all.into();
                         let sharing = sessions.sharing(|head| head.workspace == workspace).into_iter();
                         inputs.extend(sharing.map(|id| (id, Input::Approvals(all.clone()))));
-                        to_value(&ToolApprovalsResult { approved })
+                        to_value(&ToolApprovalsResult { decisions })
                     }
                     Err(error) => {
                         client.log(format!(

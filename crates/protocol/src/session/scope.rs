@@ -129,7 +129,7 @@ pub struct ScopeResult {
 /// Calls of a tool that a user always allows, or always rejects.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
-pub struct Approved {
+pub struct StandingDecision {
     /// Name of the tool.
     pub tool: String,
     /// Calls that are meant; absent for all calls. `command=git *` matches calls whose argument `command` matches
@@ -151,7 +151,7 @@ pub struct ToolApprovalsParams {
     pub workspace_folder: Option<String>,
     /// Approvals and rejections to revoke before the list is made.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub revoke: Option<Vec<Approved>>,
+    pub revoke: Option<Vec<StandingDecision>>,
 }
 
 /// Result of `tool/approvals`.
@@ -159,5 +159,5 @@ pub struct ToolApprovalsParams {
 #[serde(rename_all = "camelCase")]
 pub struct ToolApprovalsResult {
     /// Permanent approvals and rejections of the folder.
-    pub approved: Vec<Approved>,
+    pub decisions: Vec<StandingDecision>,
 }

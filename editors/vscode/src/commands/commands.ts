@@ -213,10 +213,10 @@ async function approvals({ chat, backend }: App): Promise<void> {
   if (folder === undefined) return;
   const client = await backend.client();
   const workspaceFolder = folder.uri.fsPath;
-  const { approved } = await client.request("tool/approvals", { workspaceFolder });
-  if (approved.length === 0)
+  const { decisions } = await client.request("tool/approvals", { workspaceFolder });
+  if (decisions.length === 0)
     return void vscode.window.showInformationMessage("No tool is always allowed or always rejected in this folder.");
-  const items = approved.map((one) => {
+  const items = decisions.map((one) => {
     const calls = one.pattern === undefined ? "All calls" : escapeIcons(visibleLine(one.pattern, MOST_LISTED));
     const description = `${one.rejected === true ? "Always rejected" : "Always allowed"}: ${calls}`;
     return { label: escapeIcons(visible(one.tool)), description, one };
