@@ -24,7 +24,7 @@ pub use context::{
 pub use effects::command_effects;
 pub use ledger::ledger;
 pub use memory::memory;
-pub use message::{attachments, body_parts, content_parts, message, message_in, messages, whole};
+pub use message::{attachments, body_parts, content_parts, message, message_in, messages, meta_of_whole};
 pub use prompt::{breakpoints, cuts, fit, plan, prompt_messages, section, section_tokens};
 pub use queue::{always, queue_item, scope, scope_patch, standing};
 pub use time::{iso, moment};

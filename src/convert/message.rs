@@ -130,7 +130,7 @@ impl Reading {
         let bodies = match input.role {
             Role::User => {
                 let mut content = self.field("parts", |reading| reading.content(&input.parts))?;
-                content.extend(whole(input.meta.as_ref()));
+                content.extend(meta_of_whole(input.meta.as_ref()));
                 vec![Body::User(content)]
             }
             Role::Assistant => {
@@ -162,7 +162,7 @@ impl Reading {
         let results = self.each(&content.0, |reading, part| match part {
             Part::ToolResult { tool_call_id, content, is_error, exit_code, effects, meta } => {
                 let mut content = reading.field("content", |reading| reading.content(content))?;
-                content.extend(whole(meta.as_ref()));
+                content.extend(meta_of_whole(meta.as_ref()));
                 Ok(Some(Body::Tool(ours::ToolResult {
                     call: tool_call_id.clone(),
                     content,
@@ -204,7 +204,7 @@ impl Said {
 }
 
 /// Converts the data of a client about a message or a result.
-pub fn whole(meta: Option<&wire::Meta>) -> Option<ours::Content> {
+pub fn meta_of_whole(meta: Option<&wire::Meta>) -> Option<ours::Content> {
     meta.map(|meta| ours::Content::Meta(Meta::Whole(meta.clone().into())))
 }
 
@@ -264,21 +264,20 @@ pub(super) fn our_effects(effects: Option<&[Effect]>) -> Vec<ours::Effect> {
 
 /// Converts content to parts.
 pub fn content_parts(content: &[ours::Content]) -> Vec<Part> {
-    let mut parts: Vec<Part> = Vec::with_capacity(content.len());
-    for part in content {
-        match (part, parts.last_mut()) {
-            (ours::Content::Meta(Meta::Part(meta)), Some(last)) => last.set_meta((**meta).clone()),
-            _ => parts.extend(content_part(part)),
-        }
-    }
-    parts
+    let parts = content.iter().enumerate().filter_map(|(at, part)| {
+        let meta = match content.get(at + 1) {
+            Some(ours::Content::Meta(Meta::Part(meta))) => Some((**meta).clone()),
+            _ => None,
+        };
+        content_part(part, meta)
+    });
+    parts.collect()
 }
 
 /// Converts a part of content; `None` for data of a client.
-fn content_part(part: &ours::Content) -> Option<Part> {
-    let meta = None;
+fn content_part(part: &ours::Content, meta: Option<wire::Meta>) -> Option<Part> {
     Some(match part {
-        ours::Content::Text(text) => Part::text(&**text),
+        ours::Content::Text(text) => Part::Text { text: text.to_string(), meta },
         ours::Content::Image(image) => {
             Part::Image { mime_type: image.mime_type.clone(), data: image.data.to_string(), meta }
         }
@@ -299,25 +298,25 @@ fn content_part(part: &ours::Content) -> Option<Part> {
     })
 }
 
-pub(super) fn said_parts(parts: &[AssistantPart]) -> impl Iterator<Item = Part> {
-    parts.iter().map(|part| match part {
-        AssistantPart::Text(text) => Part::text(&**text),
+fn said_part(part: &AssistantPart, meta: Option<wire::Meta>) -> Part {
+    match part {
+        AssistantPart::Text(text) => Part::Text { text: text.to_string(), meta },
         AssistantPart::Reasoning { text, signature, block } => Part::Reasoning {
             text: text.to_string(),
             signature: signature.as_ref().map(|s| s.to_string()),
             block: block.as_deref().cloned(),
         },
         AssistantPart::Raw(wire) => Part::Raw { wire: (**wire).clone() },
-    })
+    }
 }
 
-fn call_part(call: &ToolCall) -> Part {
+fn call_part(call: &ToolCall, meta: Option<wire::Meta>) -> Part {
     Part::ToolCall {
         id: call.id.as_str().to_owned(),
         name: call.name.to_string(),
         arguments: Arguments(call.arguments.to_string()),
         source_id: call.source_id.clone(),
-        meta: None,
+        meta,
     }
 }
 
@@ -334,13 +333,10 @@ pub fn body_parts(body: &Body) -> Vec<Part> {
     match body {
         Body::User(content) => content_parts(content),
         Body::Assistant { parts, calls, beside } => {
-            let mut parts: Vec<Part> = said_parts(parts).chain(calls.iter().map(call_part)).collect();
-            for (at, meta) in beside.meta.iter().flat_map(|meta| &meta.parts) {
-                if let Some(part) = parts.get_mut(*at as usize) {
-                    part.set_meta(meta.clone());
-                }
-            }
-            parts
+            let mut metas = (0..).map(|at| beside.meta.as_ref()?.parts.get(&at).cloned());
+            let mut next = || metas.next().flatten();
+            let said: Vec<Part> = parts.iter().map(|part| said_part(part, next())).collect();
+            said.into_iter().chain(calls.iter().map(|call| call_part(call, next()))).collect()
         }
         Body::Tool(result) => {
             let effects = result.effects.iter();
@@ -353,7 +349,7 @@ pub fn body_parts(body: &Body) -> Vec<Part> {
                 is_error: result.is_error.then_some(true),
                 exit_code: result.exit_code,
                 effects: (!effects.is_empty()).then_some(effects),
-                meta: Meta::of_whole(&result.content).map(|meta| (**meta).clone()),
+                meta: Meta::of_whole(&result.content).cloned(),
             }]
         }
         Body::Event { text, .. } => vec![Part::text(&**text)],
@@ -388,7 +384,7 @@ pub fn message(message: &ours::Message) -> Message {
         Body::User(_) | Body::Tool(_) | Body::Event { .. } => Beside::default(),
     };
     let meta = match &message.body {
-        Body::User(content) => Meta::of_whole(content).map(|meta| (**meta).clone()),
+        Body::User(content) => Meta::of_whole(content).cloned(),
         _ => meta.map(|meta| meta.whole).filter(|meta| !meta.is_empty()),
     };
     Message {

@@ -4,7 +4,6 @@ use crate::convert::{self, ConvertError, Reading};
 use engine::compact::metadata::SummaryEntry;
 use engine::delta::{Delta, Draft};
 use engine::id::{SessionId, Time};
-use engine::message::meta::{AnswerMeta, Meta};
 use engine::message::{
     AssistantPart, Beside, Body, Content, Effect, Image, NewMessage, ResourceLink, ToolCall, ToolResult,
     Usage,
@@ -13,7 +12,7 @@ use engine::prompt::item::{Approval, Tool, ToolKind};
 use engine::prompt::request::{Request, StopReason};
 use engine::prompt::system::{CallerSection, OnOverflow, Place};
 use engine::prompt::{BudgetExceeded, KEEP};
-use engine::testing::{SUMMARY, answered, overflowing};
+use engine::testing::{SUMMARY, answer_with_data, answered, content_with_data, overflowing};
 use engine::tokens::QuarterOfChars;
 use engine::transcript::Transcript;
 use proptest::prelude::*;
@@ -44,28 +43,7 @@ fn content() -> impl Strategy<Value = Content> {
 
 fn contents() -> impl Strategy<Value = Vec<Content>> {
     let parts = prop::collection::vec((content(), any::<Option<String>>()), 0..3);
-    (parts, any::<Option<String>>()).prop_map(|(parts, of_whole)| {
-        let parts = parts.into_iter().flat_map(|(part, text)| {
-            let has_meta = !matches!(part, Content::Attachment(_));
-            let meta = text.filter(|_| has_meta).map(|text| Content::Meta(Meta::Part(meta(text).into())));
-            std::iter::once(part).chain(meta)
-        });
-        parts.chain(of_whole.map(|text| Content::Meta(Meta::Whole(meta(text).into())))).collect()
-    })
-}
-
-fn meta(text: String) -> Map<String, Value> {
-    Map::from_iter([(text, json!({ "a": [0.5] }))])
-}
-
-/// An answer with data of a client about it, its texts and its calls.
-fn answer(parts: Vec<AssistantPart>, calls: Vec<ToolCall>, beside: Beside, text: Option<String>) -> Body {
-    let is_text = |part: &AssistantPart| matches!(part, AssistantPart::Text(_));
-    let has_meta = (0..).zip(parts.iter().map(is_text).chain(calls.iter().map(|_| true)));
-    let at = has_meta.filter_map(|(at, has_meta)| has_meta.then_some(at));
-    let about = text.map(meta);
-    let parts_meta = at.filter_map(|at| Some((at, about.clone()?))).collect();
-    Body::Assistant { parts, calls, beside: Beside { meta: AnswerMeta::of(about, parts_meta), ..beside } }
+    (parts, any::<Option<String>>()).prop_map(|(parts, of_whole)| content_with_data(parts, of_whole))
 }
 
 fn call() -> impl Strategy<Value = ToolCall> {
@@ -104,7 +82,7 @@ fn body() -> impl Strategy<Value = Body> {
             beside,
             any::<Option<String>>()
         )
-            .prop_map(|(parts, calls, beside, text)| answer(parts, calls, beside, text)),
+            .prop_map(|(parts, calls, beside, text)| answer_with_data(parts, calls, beside, text)),
         (any::<String>(), contents(), any::<bool>(), any::<Option<i32>>(), effects).prop_map(
             |(call, content, is_error, exit_code, effects)| Body::Tool(ToolResult {
                 call,

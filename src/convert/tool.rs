@@ -1,6 +1,6 @@
 //! Tools, their results, and the caller's sections.
 
-use super::message::{our_effects, whole};
+use super::message::{meta_of_whole, our_effects};
 use super::queue;
 use super::{ConvertError, Reading};
 use engine::message as ours;
@@ -80,7 +80,7 @@ impl Reading {
         meta: Option<&Meta>,
     ) -> Result<Vec<ours::Content>, ConvertError> {
         let content = self.field("content", |reading| reading.content(content))?;
-        Ok(content.into_iter().chain(whole(meta)).collect())
+        Ok(content.into_iter().chain(meta_of_whole(meta)).collect())
     }
 
     /// Reads the caller's sections, whose names must be present.

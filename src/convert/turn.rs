@@ -1,6 +1,6 @@
 //! Turns of a client's history: their messages in order, and the summaries that the client persisted with them.
 
-use super::message::{attachments, whole};
+use super::message::{attachments, meta_of_whole};
 use super::{ConvertError, Reading};
 use engine::compact::metadata::{SummaryEntry, unlisted};
 use engine::message::{Beside, Body, Content, NewMessage};
@@ -41,7 +41,7 @@ fn parts_of(reading: &mut Reading, turn: &Turn) -> Result<Vec<NewMessage>, Conve
     let mut messages = Vec::new();
     if let Some(request) = &turn.request {
         let mut content = reading.field("request", |reading| reading.content(request))?;
-        content.extend(whole(turn.meta.as_ref()));
+        content.extend(meta_of_whole(turn.meta.as_ref()));
         content.extend(reading.beside(turn.variables.as_deref(), turn.notebook.as_deref())?);
         content.extend(attachments(turn.attachments.as_deref()).into_iter().map(Content::Attachment));
         messages.push(NewMessage {

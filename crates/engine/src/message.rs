@@ -269,6 +269,11 @@ impl Message {
 }
 
 impl Content {
+    /// `true` if these parts of a user's message are empty texts, and nothing else is among them.
+    pub fn says_nothing(parts: &[Self]) -> bool {
+        meta::without(parts).all(|(_, part)| part.text().is_some_and(|text| text.is_empty()))
+    }
+
     /// Returns the text; `None` for an image, a link, and an attachment, which is context and not part of the request.
     pub fn text(&self) -> Option<&Text> {
         match self {
@@ -365,9 +370,7 @@ impl Body {
     /// `true` if it has nothing to send to a model, as after an abort before the first word. Thinking alone is nothing.
     pub fn is_empty(&self) -> bool {
         match self {
-            Body::User(parts) => {
-                meta::without(parts).all(|(_, part)| part.text().is_some_and(|text| text.is_empty()))
-            }
+            Body::User(parts) => Content::says_nothing(parts),
             Body::Assistant { parts, calls, .. } => {
                 calls.is_empty()
                     && parts.iter().all(|part| match part {

@@ -1,5 +1,5 @@
-//! Test helpers for this crate and others (feature `testing`): a small session to compact, and the ladder run
-//! to its end. Each request on the way is checked with [`can_be_asked`]; no other assertions.
+//! Test helpers for this crate and others (feature `testing`): a small session to compact, the ladder run to its end,
+//! and messages with data of a client. Each request on the way is checked with [`can_be_asked`]; no other assertions.
 #![allow(clippy::expect_used, clippy::panic, missing_docs, reason = "helpers of tests fail as tests do")]
 
 use crate::compact::compose::Inputs;
@@ -8,7 +8,8 @@ use crate::compact::plan::Aim;
 use crate::compact::policy::{DEFAULT, Policy};
 use crate::compact::record::Compaction;
 use crate::id::SessionId;
-use crate::message::{Body, NewMessage, ToolCall};
+use crate::message::meta::{AnswerMeta, Meta};
+use crate::message::{AssistantPart, Beside, Body, Content, NewMessage, ToolCall};
 use crate::prompt::item::Role;
 use crate::prompt::linearize::pair_faults;
 use crate::prompt::order::{Order, SystemText};
@@ -18,7 +19,7 @@ use crate::prompt::{self, BudgetExceeded, Prompt, Source};
 use crate::settings::{Budget, BudgetSettings};
 use crate::tokens::QuarterOfChars;
 use crate::transcript::Transcript;
-use serde_json::json;
+use serde_json::{Map, Value, json};
 
 /// A session with its rendering inputs.
 pub struct Session {
@@ -154,4 +155,34 @@ pub fn overflowing() -> Session {
     session.user("Use nom, not regex.").reads("Cargo.toml", 6000).reads("src/lib.rs", 6000);
     session.calls("bash", r#"{"command":"cargo test"}"#, &filler("test output", 7000));
     session
+}
+
+/// Data of a client.
+fn data(text: String) -> Map<String, Value> {
+    Map::from_iter([(text, json!({ "a": [0.5] }))])
+}
+
+/// Content whose parts, but for attachments, have data where there is a text, and so has the whole.
+pub fn content_with_data(parts: Vec<(Content, Option<String>)>, of_whole: Option<String>) -> Vec<Content> {
+    let parts = parts.into_iter().flat_map(|(part, text)| {
+        let text = text.filter(|_| !matches!(part, Content::Attachment(_)));
+        let data = text.map(|text| Content::Meta(Meta::Part(data(text).into())));
+        std::iter::once(part).chain(data)
+    });
+    parts.chain(of_whole.map(|text| Content::Meta(Meta::Whole(data(text).into())))).collect()
+}
+
+/// An answer with data about it, its texts and its calls, where there is a text.
+pub fn answer_with_data(
+    parts: Vec<AssistantPart>,
+    calls: Vec<ToolCall>,
+    beside: Beside,
+    text: Option<String>,
+) -> Body {
+    let is_text = |part: &AssistantPart| matches!(part, AssistantPart::Text(_));
+    let has_data = (0..).zip(parts.iter().map(is_text).chain(calls.iter().map(|_| true)));
+    let at = has_data.filter_map(|(at, has_data)| has_data.then_some(at));
+    let about = text.map(data);
+    let of_parts = at.filter_map(|at| Some((at, about.clone()?))).collect();
+    Body::Assistant { parts, calls, beside: Beside { meta: AnswerMeta::of(about, of_parts), ..beside } }
 }

@@ -233,7 +233,7 @@ pub(super) fn message_line(message: &NewMessage) -> Value {
     set(&mut line, "parts", Some(parts.into()));
     set(&mut line, "shown", message.shown.and_then(|cut| serde_json::to_value(cut).ok()));
     if let Body::User(parts) = &message.body {
-        set(&mut line, "_meta", Meta::of_whole(parts).map(|meta| (**meta).clone().into()));
+        set(&mut line, "_meta", Meta::of_whole(parts).cloned().map(Value::Object));
     }
     if let Body::Assistant { beside, .. } = &message.body
         && let Ok(Value::Object(mut beside)) = serde_json::to_value(beside)
@@ -296,7 +296,7 @@ fn assistant_part(part: &AssistantPart) -> Value {
 fn result_part(result: &ToolResult) -> Value {
     let content = content_parts(&result.content);
     let mut part = json!({"type": "toolResult", "toolCallId": result.call, "content": content});
-    set(&mut part, "_meta", Meta::of_whole(&result.content).map(|meta| (**meta).clone().into()));
+    set(&mut part, "_meta", Meta::of_whole(&result.content).cloned().map(Value::Object));
     set(&mut part, "isError", if result.is_error { Some(true.into()) } else { None });
     set(&mut part, "exitCode", result.exit_code.map(Value::from));
     let effects = result.effects.iter().map(|effect| json!({"path": effect.path, "sha256": effect.sha256}));
@@ -311,6 +311,7 @@ mod tests {
     use super::*;
     use crate::import;
     use engine::message::{Image, ResourceLink, ToolCall};
+    use engine::testing::{answer_with_data, content_with_data};
     use proptest::prelude::*;
     use serde_json::Map;
     use std::sync::Arc;
@@ -371,28 +372,7 @@ mod tests {
 
     fn contents() -> impl Strategy<Value = Vec<Content>> {
         let parts = prop::collection::vec((content(), any::<Option<String>>()), 0..3);
-        (parts, any::<Option<String>>()).prop_map(|(parts, of_whole)| {
-            let parts = parts.into_iter().flat_map(|(part, text)| {
-                let has_meta = !matches!(part, Content::Attachment(_));
-                let meta = text.filter(|_| has_meta).map(|text| Content::Meta(Meta::Part(meta(text).into())));
-                std::iter::once(part).chain(meta)
-            });
-            parts.chain(of_whole.map(|text| Content::Meta(Meta::Whole(meta(text).into())))).collect()
-        })
-    }
-
-    fn meta(text: String) -> Map<String, Value> {
-        Map::from_iter([(text, json!({ "a": [0.5] }))])
-    }
-
-    /// An answer with data of a client about it, its texts and its calls.
-    fn answer(parts: Vec<AssistantPart>, calls: Vec<ToolCall>, beside: Beside, text: Option<String>) -> Body {
-        let is_text = |part: &AssistantPart| matches!(part, AssistantPart::Text(_));
-        let has_meta = (0..).zip(parts.iter().map(is_text).chain(calls.iter().map(|_| true)));
-        let at = has_meta.filter_map(|(at, has_meta)| has_meta.then_some(at));
-        let about = text.map(meta);
-        let parts_meta = at.filter_map(|at| Some((at, about.clone()?))).collect();
-        Body::Assistant { parts, calls, beside: Beside { meta: AnswerMeta::of(about, parts_meta), ..beside } }
+        (parts, any::<Option<String>>()).prop_map(|(parts, of_whole)| content_with_data(parts, of_whole))
     }
 
     fn json_map(key: &str, value: &str) -> Arc<Map<String, Value>> {
@@ -429,7 +409,7 @@ mod tests {
                 beside,
                 any::<Option<String>>()
             )
-                .prop_map(|(parts, calls, beside, text)| answer(parts, calls, beside, text)),
+                .prop_map(|(parts, calls, beside, text)| answer_with_data(parts, calls, beside, text)),
             (any::<String>(), contents(), any::<bool>(), any::<Option<i32>>(), effects).prop_map(
                 |(call, content, is_error, exit_code, effects)| Body::Tool(ToolResult {
                     call,

@@ -213,20 +213,6 @@ impl Part {
             Self::Attachment { .. } | Self::Reasoning { .. } | Self::Raw { .. } | Self::Unknown(_) => None,
         }
     }
-
-    /// Attaches data of a client; a part of a kind that has none stays as it is.
-    pub fn set_meta(&mut self, of_client: Meta) {
-        match self {
-            Self::Text { meta, .. }
-            | Self::Image { meta, .. }
-            | Self::Resource { meta, .. }
-            | Self::ResourceLink { meta, .. }
-            | Self::ContextFile { meta, .. }
-            | Self::ToolCall { meta, .. }
-            | Self::ToolResult { meta, .. } => *meta = Some(of_client),
-            Self::Attachment { .. } | Self::Reasoning { .. } | Self::Raw { .. } | Self::Unknown(_) => {}
-        }
-    }
 }
 
 unknown! {

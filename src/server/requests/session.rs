@@ -83,7 +83,7 @@ pub(in crate::server) fn start_turn(params: TurnStartParams) -> Result<StartTurn
     let mut content = Reading::new().field("content", |reading| reading.content(&params.content))?;
     let files = params.context_files.into_iter().flatten();
     content.extend(files.map(|file| Content::ContextFile { path: file.path, text: file.text.into() }));
-    content.extend(convert::whole(params.meta.as_ref()));
+    content.extend(convert::meta_of_whole(params.meta.as_ref()));
     Ok(StartTurn {
         content,
         attachments: convert::attachments(params.attachments.as_deref()),

@@ -19,9 +19,9 @@ pub enum Meta {
 
 impl Meta {
     /// Returns the data about a whole message or result, if its content has some.
-    pub fn of_whole(content: &[Content]) -> Option<&Arc<Map<String, Value>>> {
+    pub fn of_whole(content: &[Content]) -> Option<&Map<String, Value>> {
         content.iter().find_map(|part| match part {
-            Content::Meta(Meta::Whole(fields)) => Some(fields),
+            Content::Meta(Meta::Whole(fields)) => Some(&**fields),
             _ => None,
         })
     }
@@ -60,6 +60,6 @@ impl AnswerMeta {
 }
 
 /// Iterates over what is content, with the positions.
-pub fn without(content: &[Content]) -> impl Iterator<Item = (usize, &Content)> {
+pub(crate) fn without(content: &[Content]) -> impl Iterator<Item = (usize, &Content)> {
     content.iter().enumerate().filter(|(_, part)| !matches!(part, Content::Meta(_)))
 }

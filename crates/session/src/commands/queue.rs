@@ -9,7 +9,7 @@ use crate::values::queue::{Accepted, MOST_QUEUED, QueueItem, Work};
 use crate::values::refusal::Refusal;
 use crate::values::stored::{KEPT_KEYS, Write};
 use engine::id::{ItemId, MessageId, TurnId};
-use engine::message::meta;
+use engine::message::Content;
 use std::collections::VecDeque;
 
 /// Queued commands, and the keys of accepted ones.
@@ -204,9 +204,7 @@ fn promise(core: &mut Core<'_>, work: NewWork) -> (ItemId, Work) {
 
 /// Checks a request as far as possible before its execution.
 pub(crate) fn check_start(core: &Core<'_>, start: &StartTurn) -> Result<(), Refusal> {
-    let is_empty =
-        meta::without(&start.content).all(|(_, part)| part.text().is_some_and(|text| text.is_empty()));
-    if is_empty {
+    if Content::says_nothing(&start.content) {
         return Err(Refusal::Empty("the request is empty; a turn needs content"));
     }
     if let Some(turn) = core.turn_id().filter(|_| core.is_editors_turn_open()) {

@@ -106,9 +106,8 @@ impl Core<'_> {
     }
 
     fn figures_at_end(&self, at: usize, began: Option<Time>) -> TurnFigures {
-        let (usage, cost) = self.spent_in(at);
         let duration_ms = began.map(|began| self.now().0.saturating_sub(began.0));
-        TurnFigures { began, duration_ms, usage, cost, interrupted: false }
+        self.figures_of(at, TurnFigures { began, duration_ms, ..TurnFigures::default() })
     }
 
     /// Ends a turn that was taken in with its messages. It has a duration only if it ran here before.

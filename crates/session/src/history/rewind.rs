@@ -205,7 +205,7 @@ pub(crate) fn update(
 
 /// The data of a client about a message, which stays when its content is replaced.
 fn kept_meta(content: &[Content]) -> Option<Content> {
-    Meta::of_whole(content).map(|meta| Content::Meta(Meta::Whole(meta.clone())))
+    content.iter().find(|part| matches!(part, Content::Meta(Meta::Whole(_)))).cloned()
 }
 
 pub(crate) fn remove(core: &mut Core<'_>, id: &MessageId) -> Result<Done, Refusal> {

@@ -174,13 +174,17 @@ impl Step<'_> {
             core.interrupt_turn(status);
             let_go(core, status);
         }
-        if core.is_editors_turn_open() {
-            // Whoever ran it is gone.
-            core.interrupt_turn(TurnStatus::Cancelled);
-            self.rest_with_editor();
-        }
+        self.interrupt_editors_turn();
         if let State::Calling(calling) = &self.own.state {
             run_own_again(&mut self.core, calling);
+        }
+    }
+
+    /// Ends an open turn of the editor's loop: whoever ran it is gone, or begins anew.
+    fn interrupt_editors_turn(&mut self) {
+        if self.own.state.is_resting() && self.core.is_editors_turn_open() {
+            self.core.interrupt_turn(TurnStatus::Cancelled);
+            self.rest_with_editor();
         }
     }
 
@@ -226,11 +230,7 @@ impl Step<'_> {
         };
         report.left_out = open.left_out;
         self.rest_anew(before);
-        if self.own.state.is_resting() && self.core.is_editors_turn_open() {
-            // Whoever ran it is gone, or begins anew.
-            self.core.interrupt_turn(TurnStatus::Cancelled);
-            self.rest_with_editor();
-        }
+        self.interrupt_editors_turn();
         report.unreadable = std::mem::take(&mut self.own.unreadable);
         if !report.unreadable.is_empty() {
             let messages = self.core.transcript().messages().iter();
@@ -284,11 +284,16 @@ impl Step<'_> {
             // Renders that wait are of this turn.
             self.own.renders.refuse(&mut self.core);
         }
+        self.stop(ran);
+        self.core.reply(reply, Ok(Answer::TurnCancelled(newest, gone)));
+    }
+
+    /// Stops what runs; if a turn ran, that is cancelled.
+    fn stop(&mut self, ran: bool) {
         self.stop_running();
         if ran {
             self.end_turn(TurnStatus::Cancelled);
         }
-        self.core.reply(reply, Ok(Answer::TurnCancelled(newest, gone)));
     }
 
     /// Prepares for the end of the process: an answer so far is kept, for the user saw it. Waits stay as they are.
@@ -301,10 +306,7 @@ impl Step<'_> {
             State::Resting(_) | State::Paused(_) | State::Calling(_) => {}
             State::Streaming(_) | State::Compacting(_) | State::Reviewing(_) => {
                 let ran = self.runs_own_turn();
-                self.stop_running();
-                if ran {
-                    self.end_turn(TurnStatus::Cancelled);
-                }
+                self.stop(ran);
             }
         }
     }
