@@ -214,10 +214,11 @@ pub fn replay(
         };
         // An assistant message before the first turn has no prompt.
         if entry.is_assistant() && !player.transcript().turns().is_empty() {
-            let before = player.transcript().clone();
+            let records = player.transcript().compactions().len();
             let Rendered { outcome, made } = player.render()?;
             let is_broken = made.is_some() || std::mem::take(&mut is_recorded);
             if let Some(record) = made {
+                let before = player.transcript().with_records(records);
                 let source = Source { transcript: &before, fixed: player.fixed(), budget };
                 watch.compacted(source, &record);
                 replayed.compactions.push(CompactionAt { render: replayed.renders, record });
@@ -294,7 +295,8 @@ impl Replayed {
 
 /// User messages not hidden from the model.
 fn said_by_users(transcript: &Transcript) -> impl Iterator<Item = &Message> {
-    let messages = transcript.messages().iter().map(|message| &**message);
+    let requests = transcript.turns().iter().flat_map(|turn| &turn.requests);
+    let messages = requests.filter_map(|ord| transcript.message(*ord)).map(|message| &**message);
     messages.filter(|message| message.body.has_user_words() && !message.is_hidden())
 }
 

@@ -6,8 +6,13 @@ use sha2::{Digest, Sha256};
 
 /// Returns the SHA-256 in lower-case hexadecimal.
 pub fn sha256_hex(bytes: &[u8]) -> String {
-    let mut out = String::with_capacity(64);
-    for byte in Sha256::digest(bytes) {
+    hex(&Sha256::digest(bytes))
+}
+
+/// Returns the bytes in lower-case hexadecimal.
+pub(crate) fn hex(bytes: &[u8]) -> String {
+    let mut out = String::with_capacity(2 * bytes.len());
+    for byte in bytes {
         for nibble in [byte >> 4, byte & 15] {
             out.push(char::from_digit(u32::from(nibble), 16).unwrap_or('0'));
         }

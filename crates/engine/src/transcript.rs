@@ -4,16 +4,21 @@
 mod part;
 mod rewind;
 mod shown;
+pub(crate) mod slot;
+mod sums;
+mod turn;
 
 pub use rewind::TurnOutcome;
+pub use sums::Sums;
+pub use turn::{Round, Turn};
 
 use super::compact::record::{Compaction, Status};
 use super::id::{CallId, CompactionId, Generation, MessageId, Ordinal, RoundId, SessionId, TurnId};
 use super::message::cut::ThinkingInPrompt;
 use super::message::unreadable::unreadable;
 use super::message::{Body, Message, NOT_KEPT, NewMessage, REMOVED, ToolCall};
-use super::text::sha256_hex;
 use super::tokens::TokenCount;
+use slot::Slot;
 use std::collections::BTreeSet;
 use std::sync::Arc;
 
@@ -23,6 +28,7 @@ pub struct Transcript {
     session: SessionId,
     generation: Generation,
     messages: Vec<Arc<Message>>,
+    sums: Sums,
     turns: Vec<Turn>,
     rounds: Vec<Round>,
     /// Results that answer no call of their round, or one that already has a result.
@@ -40,34 +46,8 @@ pub struct Transcript {
     names_results: bool,
     /// See [`Transcript::folder`].
     folder: Option<String>,
-}
-
-/// A user request and everything up to the next one.
-#[derive(Debug, Clone, PartialEq)]
-pub struct Turn {
-    /// Derived from the session's id and a counter.
-    pub id: TurnId,
-    /// The position of the first message.
-    pub first: Ordinal,
-    /// The user messages: the request, and those injected while the turn ran.
-    pub requests: Vec<Ordinal>,
-    /// `true` if a model answered in it; the next user message then starts another turn.
-    ran: bool,
-}
-
-/// An assistant message with the results of its calls.
-#[derive(Debug, Clone, PartialEq)]
-pub struct Round {
-    /// The editor's id of the assistant message, else derived from the session's id and a counter.
-    pub id: RoundId,
-    /// The index in [`Transcript::turns`].
-    pub turn: usize,
-    /// The position of the assistant message.
-    pub assistant: Ordinal,
-    /// The position of each call's result, in the order of the calls; `None` while unanswered.
-    pub results: Vec<Option<Ordinal>>,
-    /// The position of the last message.
-    pub last: Ordinal,
+    /// See [`Transcript::slot`].
+    slot: Slot,
 }
 
 impl Transcript {
@@ -77,6 +57,7 @@ impl Transcript {
             session,
             generation: Generation::default(),
             messages: Vec::new(),
+            sums: Sums::default(),
             turns: Vec::new(),
             rounds: Vec::new(),
             strays: BTreeSet::new(),
@@ -88,6 +69,7 @@ impl Transcript {
             thinking: ThinkingInPrompt::Keep,
             names_results: false,
             folder: None,
+            slot: Slot::default(),
         }
     }
 
@@ -100,6 +82,11 @@ impl Transcript {
     /// See [`Transcript::name_results`].
     pub(crate) fn names_results(&self) -> bool {
         self.names_results
+    }
+
+    /// Returns a place for what is derived from the messages and takes long to derive again.
+    pub(crate) fn slot(&self) -> &Slot {
+        &self.slot
     }
 
     /// Returns the session's id.
@@ -132,6 +119,16 @@ impl Transcript {
     pub fn range(&self, from: Ordinal, to: Ordinal) -> &[Arc<Message>] {
         let end = to.index().saturating_add(1).min(self.messages.len());
         self.messages.get(from.index()..end).unwrap_or_default()
+    }
+
+    /// Returns the sums over the messages.
+    pub fn sums(&self) -> &Sums {
+        &self.sums
+    }
+
+    /// Returns the hash of the inclusive range's content: a summary applies only to the source it was made from.
+    pub fn source_hash(&self, from: Ordinal, to: Ordinal) -> String {
+        self.sums.source_hash(&self.messages, from, to)
     }
 
     /// Returns all turns, oldest first.
@@ -230,7 +227,7 @@ impl Transcript {
         while self.messages.len() < message.ord.index() {
             let ord = Ordinal(u32::try_from(self.messages.len()).unwrap_or(u32::MAX));
             let id = MessageId::new(self.derived('m', ord.index()));
-            self.messages.push(Arc::new(unreadable("", id, ord, self.cuts, message.turn.clone())));
+            self.push(Arc::new(unreadable("", id, ord, self.cuts, message.turn.clone())));
         }
         while self.turns.len() <= turn {
             self.turns.push(Turn {
@@ -318,6 +315,8 @@ impl Transcript {
             Body::Tool(result) => {
                 if !message.visible_to_model || !self.take_result(&result.call, ord, turn_index) {
                     self.strays.insert(ord);
+                } else if result.user_words().is_some() {
+                    self.sums.push_refusal(ord);
                 }
             }
             Body::Event { kind, text } => {
@@ -327,6 +326,11 @@ impl Transcript {
                 self.turns[turn_index].ran |= kind == NOT_KEPT;
             }
         }
+        self.push(message);
+    }
+
+    fn push(&mut self, message: Arc<Message>) {
+        self.sums.push(&message);
         self.messages.push(message);
     }
 
@@ -443,11 +447,21 @@ impl Transcript {
         if let Some(record) = self.compactions.iter_mut().find(|record| record.id == *id) {
             record.status = status;
         }
+        // Another compaction in force may leave out other messages.
+        self.slot.clear();
+    }
+
+    /// Returns a copy with only the first so many compaction records.
+    pub fn with_records(&self, records: usize) -> Self {
+        let mut before = self.clone();
+        before.compactions.truncate(records);
+        before
     }
 
     /// Appends a compaction record; an earlier one in force is hidden by it, not changed.
     pub fn record(&mut self, compaction: Compaction) {
         self.compactions.push(compaction);
+        self.slot.advance();
     }
 
     /// Returns the id of the next compaction record.
@@ -461,17 +475,11 @@ impl Transcript {
         id(n)
     }
 
-    /// Returns the hash of the inclusive range's content: a summary applies only to the source it was made from.
-    pub fn source_hash(&self, from: Ordinal, to: Ordinal) -> String {
-        let hashes: String = self.range(from, to).iter().map(|message| message.hash.as_str()).collect();
-        sha256_hex(hashes.as_bytes())
-    }
-
     /// Fills the positions before `until` with one shared placeholder, if the front of a session is not
     /// loaded. The crate `session` limits what may be done with such a transcript.
     pub fn leave_out(&mut self, until: Ordinal) {
-        let free = until.index().saturating_sub(self.messages.len());
-        self.messages.extend(std::iter::repeat_n(part::nothing(), free));
+        let (free, nothing) = (until.index().saturating_sub(self.messages.len()), part::nothing());
+        std::iter::repeat_n(nothing, free).for_each(|nothing| self.push(nothing));
     }
 }
 

@@ -78,6 +78,9 @@ pub struct TriggerState {
 pub struct ContextInspectParams {
     /// Id of the session.
     pub session_id: String,
+    /// Number of newest compactions in the result. A long session has thousands, each with its text. Default: all.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub compactions: Option<u32>,
 }
 
 /// Result of `context/inspect`.
@@ -99,8 +102,11 @@ pub struct ContextInspectResult {
     pub sections: Vec<SectionTokens>,
     /// New tokens that fit before the nearest compaction triggered by size, as in `contextUpdated`.
     pub tokens_until_compaction: u32,
-    /// All compactions, oldest first.
+    /// The requested compactions, oldest first.
     pub compactions: Vec<CompactionView>,
+    /// Number of compactions before these; absent if there are none.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub earlier_compactions: Option<u32>,
     /// Numbers of messages by how the prompt shows them.
     pub coverage: Coverage,
     /// Everything that the prompt does not show verbatim.

@@ -7,8 +7,10 @@ use crate::tools::approvals::Approvals;
 use crate::values::rest::Rest;
 use crate::values::snapshot::{Snapshot, TurnSnapshot};
 use crate::values::stored::TurnFigures;
-use engine::compact::metadata::round_summary;
+use engine::compact::metadata::round_summaries;
+use engine::id::Ordinal;
 use engine::words::TurnStatus;
+use std::collections::BTreeMap;
 
 /// The state of components that a snapshot shows beside the conversation.
 #[derive(Clone, Copy)]
@@ -25,11 +27,12 @@ pub(crate) fn shown(conversation: &Conversation, standing: Standing<'_>, newest:
 
 fn snapshot(conversation: &Conversation, standing: Standing<'_>) -> Snapshot {
     let messages = conversation.transcript().messages().iter();
+    let summaries = round_summaries(conversation.transcript());
     // All messages of a turn may have been removed.
     let turns = (0..conversation.transcript().turns().len()).filter(|at| conversation.is_turn_shown(*at));
     Snapshot {
         messages: messages.filter(|message| !message.is_removed()).cloned().collect(),
-        turns: turns.filter_map(|at| turn(conversation, at)).collect(),
+        turns: turns.filter_map(|at| turn(conversation, &summaries, at)).collect(),
         compactions: conversation.records(),
         ..without_messages(conversation, standing)
     }
@@ -48,12 +51,12 @@ fn end(conversation: &Conversation, standing: Standing<'_>, newest: u32) -> Snap
     }
 }
 
-fn turn(conversation: &Conversation, at: usize) -> Option<TurnSnapshot> {
+fn turn(conversation: &Conversation, summaries: &BTreeMap<Ordinal, &str>, at: usize) -> Option<TurnSnapshot> {
     let turn = conversation.transcript().turns().get(at)?;
-    let rounds = conversation.transcript().rounds_of(at).iter().map(|round| {
-        let summary = round_summary(conversation.transcript(), round).map(str::to_owned);
-        (round.clone(), summary)
-    });
+    let rounds =
+        conversation.transcript().rounds_of(at).iter().map(|round| {
+            (round.clone(), summaries.get(&round.assistant).map(|summary| (*summary).to_owned()))
+        });
     Some(TurnSnapshot {
         id: turn.id.as_str().to_owned(),
         external_id: conversation

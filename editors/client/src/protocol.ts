@@ -762,6 +762,11 @@ export interface ContextFile {
 export interface ContextInspectParams {
   /** Id of the session. */
   sessionId: string;
+  /**
+   * Number of newest compactions in the result. A long session has thousands, each with its text. Default:
+   * all.
+   */
+  compactions?: number;
 }
 
 /** Result of `context/inspect`. */
@@ -783,8 +788,10 @@ export interface ContextInspectResult {
   sections: SectionTokens[];
   /** New tokens that fit before the nearest compaction triggered by size, as in `contextUpdated`. */
   tokensUntilCompaction: number;
-  /** All compactions, oldest first. */
+  /** The requested compactions, oldest first. */
   compactions: CompactionView[];
+  /** Number of compactions before these; absent if there are none. */
+  earlierCompactions?: number;
   /** Numbers of messages by how the prompt shows them. */
   coverage: Coverage;
   /** Everything that the prompt does not show verbatim. */

@@ -14,5 +14,5 @@ pub(super) enum Wanted {
 
 /// `true` if a followed session can answer this: it only reads messages or prompts.
 pub(super) const fn only_reads(command: &Command) -> bool {
-    matches!(command, Command::Inspect | Command::Recall(_) | Command::Ledger(_))
+    matches!(command, Command::Inspect(_) | Command::Recall(_) | Command::Ledger(_))
 }

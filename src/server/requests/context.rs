@@ -18,7 +18,7 @@ pub(in crate::server) fn command(
     ask: Context,
 ) -> Result<(String, Command, Option<ProgressToken>), ProtocolError> {
     let (session, command) = match ask {
-        Context::Inspect(params) => (params.session_id, Command::Inspect),
+        Context::Inspect(params) => (params.session_id, Command::Inspect(params.compactions)),
         Context::Compact(params) => {
             let compact = Compact {
                 focus: params.focus,

@@ -413,11 +413,10 @@ fn inspected(session: &Session, layers: &Layers, inspection: Inspection) -> Cont
         estimate: convert::estimate(inspection.estimate),
         sections: sections.map(|(channel, name, tokens)| SectionTokens { channel, name, tokens }).collect(),
         tokens_until_compaction: inspection.until_compaction,
-        compactions: inspection
-            .compactions
-            .iter()
-            .map(|(record, _)| view(session.transcript(), record))
-            .collect(),
+        compactions: inspection.compactions.iter().map(|record| view(session.transcript(), record)).collect(),
+        earlier_compactions: u32::try_from(inspection.earlier_compactions)
+            .ok()
+            .filter(|earlier| *earlier > 0),
         coverage: convert::coverage(&inspection.coverage),
         cuts: convert::cuts(session, &inspection.cuts),
         pins: pins(session, session.pins()),

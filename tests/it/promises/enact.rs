@@ -258,7 +258,7 @@ impl Enactment {
 
     /// The cuts of the prompt that clients see: messages with reasons.
     pub fn cuts(&mut self) -> BTreeSet<(Ordinal, CutReason)> {
-        let reply = self.bench.command(Command::Inspect);
+        let reply = self.bench.command(Command::Inspect(None));
         let Some(Ok(Answer::Inspected(shown))) = self.bench.reply(reply) else { panic!("no inspection") };
         shown.cuts.iter().filter_map(|cut| Some((cut.ord?, cut.reason))).collect()
     }

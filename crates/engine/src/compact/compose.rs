@@ -320,12 +320,11 @@ impl Inputs<'_> {
     /// Reads the ledger of the messages that the record in force hides; the reading can be continued.
     fn ledger_so_far(&self) -> LedgerReader<'_> {
         let transcript = self.source.transcript;
-        let mut ledger = LedgerReader::new(transcript, Ordinal(0), self.kinds());
         let span = transcript.in_force().and_then(|record| record.dropped.or(record.covers));
-        if let Some(Span { to, .. }) = span {
-            ledger.read_to(to);
+        match span {
+            Some(Span { to, .. }) => LedgerReader::through(transcript, to, self.kinds()),
+            None => LedgerReader::new(transcript, Ordinal(0), self.kinds()),
         }
-        ledger
     }
 
     /// Returns the record for this tail, with an index as large as the target allows; `None` if it exceeds the target.

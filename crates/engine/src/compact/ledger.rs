@@ -5,6 +5,7 @@
 //! people.
 
 mod check;
+mod checkpoint;
 pub mod files;
 pub mod lines;
 pub mod outcome;

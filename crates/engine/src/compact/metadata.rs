@@ -6,8 +6,9 @@
 use super::record::{Compaction, Mode, Status, Trigger};
 use super::template::stands_for_something;
 use crate::id::{CompactionId, Ordinal, RoundId, SessionId, TurnId};
-use crate::transcript::{Round, Transcript};
+use crate::transcript::Transcript;
 use serde::{Deserialize, Serialize};
+use std::collections::BTreeMap;
 
 /// The editor's `metadata.summary`, an entry of `metadata.summaries`.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
@@ -124,16 +125,19 @@ fn annotates(record: &Compaction) -> bool {
     !shortens && record.covers.is_some() && record.dropped.is_none() && stands_for_something(&record.block)
 }
 
-/// Returns a round's summary for the editor: the block of the newest compaction in force that is anchored there. An
-/// editor may reuse a round's id in another turn, so the position is compared, too.
-pub fn round_summary<'t>(transcript: &'t Transcript, round: &Round) -> Option<&'t str> {
-    let is_here = |record: &&Compaction| {
-        let (id, from) = (&record.anchor.round_id, record.anchor.ord);
-        let anchored = transcript.rounds().iter().rfind(|known| known.id == *id && known.assistant <= from);
-        *id == round.id && anchored.is_some_and(|anchored| anchored.assistant == round.assistant)
-    };
+/// Returns the rounds' summaries for the editor, by the position of the round: the block of the newest compaction in
+/// force that is anchored there. An editor may reuse a round's id in another turn, so the position is compared, too.
+pub fn round_summaries(transcript: &Transcript) -> BTreeMap<Ordinal, &str> {
+    let mut summaries = BTreeMap::new();
     let in_force = transcript.compactions().iter().rev().filter(|record| record.status == Status::InForce);
-    in_force.filter(|record| annotates(record)).find(is_here).map(|record| &*record.block)
+    for record in in_force.filter(|record| annotates(record)) {
+        let until = transcript.first_round_from(record.anchor.ord.next());
+        let mut rounds = transcript.rounds().get(..until).unwrap_or_default().iter();
+        if let Some(anchored) = rounds.rfind(|round| round.id == record.anchor.round_id) {
+            summaries.entry(anchored.assistant).or_insert(&*record.block);
+        }
+    }
+    summaries
 }
 
 /// Returns the own parts of records that annotate no round as one JSON list; `None` if there are none.

@@ -29,7 +29,7 @@ pub fn anchor(transcript: &Transcript, through: Ordinal) -> Anchor {
 
 /// Time of the newest message that has one, as recorded.
 pub(crate) fn last_active(transcript: &Transcript) -> Option<String> {
-    transcript.messages().iter().rev().find_map(|message| message.created_at.clone())
+    transcript.message(transcript.sums().newest_dated()?)?.created_at.clone()
 }
 
 /// User messages of a covered range, and results of refused calls with the user's words: those that stay and those that
@@ -111,8 +111,9 @@ fn requests<'t>(
 
 /// The results of a turn's refused calls up to `through` that state words of the user, each with the tokens of those.
 fn refusals(transcript: &Transcript, turn: usize, through: Ordinal) -> impl Iterator<Item = (&Message, u32)> {
-    let results = transcript.rounds_of(turn).iter().flat_map(|round| round.results.iter().flatten());
-    let messages = results.filter(move |ord| **ord <= through).filter_map(|ord| transcript.message(*ord));
+    let first = transcript.turns().get(turn).map_or(Ordinal(u32::MAX), |turn| turn.first);
+    let last = transcript.last_of_turn(turn).unwrap_or(first).min(through);
+    let messages = transcript.sums().refusals(first, last).iter().filter_map(|ord| transcript.message(*ord));
     let shown = messages.filter(|message| !transcript.is_excluded(message.ord));
     shown.filter_map(|message| Some((&**message, message.said_of_refusal()?.1)))
 }

@@ -5,6 +5,7 @@ mod block;
 mod bounded;
 mod excerpts;
 mod failures;
+mod incremental;
 mod ledger;
 mod policies;
 mod restore;

@@ -73,11 +73,7 @@ pub(crate) fn due(source: Source<'_>, policy: &Policy, tokens: u32) -> Option<Tr
 /// Returns the shown user turns above which a compaction starts. After a compaction as many as that must be new, unless
 /// the policy counts new tokens; these would hold the trigger back for long in a large window.
 pub fn most_turns(transcript: &Transcript, policy: &Policy) -> Option<u32> {
-    let new = |since: Ordinal| {
-        let after =
-            transcript.turns().iter().filter(|turn| turn.first >= since && is_shown(transcript, turn));
-        u32::try_from(after.count()).unwrap_or(u32::MAX)
-    };
+    let new = |since: Ordinal| count_turns(transcript, since);
     most_by_count(transcript, policy, policy.triggers.user_turns, shown_turns(transcript), new)
 }
 
@@ -131,10 +127,7 @@ fn missing_of(needed: u32, source: Source<'_>, tokens: u32) -> u32 {
 /// Returns the new tokens still missing in the messages from `since` on before another compaction: there an attempt
 /// failed, or the user refused its result.
 pub fn missing_since(source: Source<'_>, policy: &Policy, since: Ordinal) -> u32 {
-    let new = source.transcript.range(since, Ordinal(u32::MAX));
-    let tokens = new.iter().filter(|message| !message.is_hidden()).map(|message| message.tokens);
-    let tokens = tokens.fold(0, u32::saturating_add);
-    min_new_tokens(source, policy).max(1).saturating_sub(tokens)
+    min_new_tokens(source, policy).max(1).saturating_sub(source.transcript.sums().tokens_from(since))
 }
 
 /// `true` if there is something to compact and something new since the newest compaction.
@@ -215,8 +208,14 @@ fn is_turn_start(transcript: &Transcript) -> bool {
 
 /// Returns the number of user turns after the hidden ranges, without excluded ones.
 pub fn shown_turns(transcript: &Transcript) -> u32 {
-    let shown = transcript.turns().iter().filter(|turn| is_shown(transcript, turn));
-    u32::try_from(shown.count()).unwrap_or(u32::MAX)
+    count_turns(transcript, resume_at(transcript))
+}
+
+/// Counts the shown turns that begin at or after `from`.
+fn count_turns(transcript: &Transcript, from: Ordinal) -> u32 {
+    let first = transcript.turns().partition_point(|turn| turn.first < from);
+    let turns = transcript.turns().iter().skip(first);
+    u32::try_from(turns.filter(|turn| is_shown(transcript, turn)).count()).unwrap_or(u32::MAX)
 }
 
 fn is_shown(transcript: &Transcript, turn: &Turn) -> bool {
@@ -229,9 +228,10 @@ pub fn shown_messages(transcript: &Transcript) -> u32 {
 }
 
 fn messages_from(transcript: &Transcript, from: Ordinal) -> u32 {
-    let messages = transcript.range(from, Ordinal(u32::MAX)).iter();
-    let shown = messages.filter(|message| !message.is_hidden() && !transcript.is_excluded(message.ord));
-    u32::try_from(shown.count()).unwrap_or(u32::MAX)
+    let excluded = transcript.in_force().into_iter().flat_map(|record| record.excluded.iter());
+    let excluded = excluded.filter(|ord| **ord >= from).filter_map(|ord| transcript.message(*ord));
+    let hidden = excluded.filter(|message| !message.is_hidden()).count();
+    transcript.sums().shown_from(from).saturating_sub(u32::try_from(hidden).unwrap_or(u32::MAX))
 }
 
 fn resume_at(transcript: &Transcript) -> Ordinal {

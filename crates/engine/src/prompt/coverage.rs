@@ -5,6 +5,7 @@ use super::Prompt;
 use super::item::Shown;
 use crate::compact::record::Compaction;
 use crate::id::Ordinal;
+use crate::message::Message;
 use crate::transcript::Transcript;
 use serde::{Deserialize, Serialize};
 use std::collections::{BTreeMap, BTreeSet};
@@ -45,21 +46,45 @@ pub enum MessageStatus {
     Hidden,
 }
 
-/// Counts the messages by status.
-pub fn coverage(transcript: &Transcript, record: Option<&Compaction>, prompt: &Prompt) -> Coverage {
-    let mut counts = Coverage::default();
-    for fate in message_statuses(transcript, record, prompt) {
-        counts.messages += 1;
-        let slot = match fate {
-            Some(MessageStatus::Raw) => &mut counts.raw,
-            Some(MessageStatus::Shortened) => &mut counts.shortened,
-            Some(MessageStatus::Hidden) => &mut counts.hidden,
-            Some(MessageStatus::Covered) => &mut counts.covered,
-            Some(MessageStatus::Dropped) => &mut counts.dropped,
-            None => &mut counts.unaccounted,
+impl Coverage {
+    fn count(&mut self, status: Option<MessageStatus>, messages: u32) {
+        let slot = match status {
+            Some(MessageStatus::Raw) => &mut self.raw,
+            Some(MessageStatus::Shortened) => &mut self.shortened,
+            Some(MessageStatus::Hidden) => &mut self.hidden,
+            Some(MessageStatus::Covered) => &mut self.covered,
+            Some(MessageStatus::Dropped) => &mut self.dropped,
+            None => &mut self.unaccounted,
         };
-        *slot += 1;
+        *slot += messages;
+        self.messages += messages;
     }
+}
+
+/// Counts the messages by status. Of those that a block covers, it visits only the ones that the prompt speaks of.
+pub fn coverage(transcript: &Transcript, record: Option<&Compaction>, prompt: &Prompt) -> Coverage {
+    let statuses = Statuses::of(record, prompt);
+    let end = Ordinal(u32::try_from(transcript.messages().len()).unwrap_or(u32::MAX));
+    let covered = record.and_then(|record| record.covers).map(|span| span.from..span.to.next().min(end));
+    let covered = covered.filter(|covered| covered.start < covered.end).unwrap_or(end..end);
+    let mut counts = Coverage::default();
+    let outside = [(Ordinal(0), covered.start), (covered.end, end)];
+    let outside = outside.iter().filter_map(|(from, to)| Some((*from, to.0.checked_sub(1).map(Ordinal)?)));
+    for message in
+        outside.filter(|(from, last)| from <= last).flat_map(|(from, last)| transcript.range(from, last))
+    {
+        counts.count(statuses.of_message(message), 1);
+    }
+    let (mut visited, mut shown) = (0, 0);
+    for message in statuses.named().range(covered.clone()).filter_map(|ord| transcript.message(*ord)) {
+        counts.count(statuses.of_message(message), 1);
+        visited += 1;
+        shown += u32::from(!message.is_hidden());
+    }
+    let shown =
+        transcript.sums().shown_from(covered.start) - transcript.sums().shown_from(covered.end) - shown;
+    counts.count(Some(MessageStatus::Covered), shown);
+    counts.count(Some(MessageStatus::Hidden), covered.end.0 - covered.start.0 - visited - shown);
     counts
 }
 
@@ -69,20 +94,44 @@ pub fn message_statuses(
     record: Option<&Compaction>,
     prompt: &Prompt,
 ) -> impl Iterator<Item = Option<MessageStatus>> {
-    let mut shown: BTreeMap<Ordinal, Shown> = BTreeMap::new();
-    for source in prompt.items.iter().flat_map(|item| &item.sources) {
-        // A pin precedes the shortened message and shows it whole.
-        shown.entry(source.ord).or_insert(source.shown);
-    }
-    let cut: BTreeSet<Ordinal> = prompt.cuts.iter().filter_map(|cut| cut.ord).collect();
-    transcript.messages().iter().map(move |message| match shown.get(&message.ord) {
-        Some(Shown::Raw | Shown::Kept | Shown::Pinned) => Some(MessageStatus::Raw),
-        Some(Shown::Shortened) => Some(MessageStatus::Shortened),
-        None if message.is_hidden() => Some(MessageStatus::Hidden),
-        None if record.is_some_and(|r| r.covers(message.ord) && !r.excluded.contains(&message.ord)) => {
-            Some(MessageStatus::Covered)
+    let statuses = Statuses::of(record, prompt);
+    transcript.messages().iter().map(move |message| statuses.of_message(message))
+}
+
+/// What a prompt and the record in force tell of messages.
+struct Statuses<'a> {
+    record: Option<&'a Compaction>,
+    shown: BTreeMap<Ordinal, Shown>,
+    cut: BTreeSet<Ordinal>,
+}
+
+impl<'a> Statuses<'a> {
+    fn of(record: Option<&'a Compaction>, prompt: &Prompt) -> Self {
+        let mut shown: BTreeMap<Ordinal, Shown> = BTreeMap::new();
+        for source in prompt.items.iter().flat_map(|item| &item.sources) {
+            // A pin precedes the shortened message and shows it whole.
+            shown.entry(source.ord).or_insert(source.shown);
         }
-        None if cut.contains(&message.ord) => Some(MessageStatus::Dropped),
-        None => None,
-    })
+        Self { record, shown, cut: prompt.cuts.iter().filter_map(|cut| cut.ord).collect() }
+    }
+
+    /// The messages that the prompt shows or reports, and those that the record leaves out.
+    fn named(&self) -> BTreeSet<Ordinal> {
+        let excluded = self.record.into_iter().flat_map(|record| &record.excluded);
+        self.shown.keys().chain(&self.cut).chain(excluded).copied().collect()
+    }
+
+    fn of_message(&self, message: &Message) -> Option<MessageStatus> {
+        let ord = message.ord;
+        match self.shown.get(&ord) {
+            Some(Shown::Raw | Shown::Kept | Shown::Pinned) => Some(MessageStatus::Raw),
+            Some(Shown::Shortened) => Some(MessageStatus::Shortened),
+            None if message.is_hidden() => Some(MessageStatus::Hidden),
+            None if self.record.is_some_and(|r| r.covers(ord) && !r.excluded.contains(&ord)) => {
+                Some(MessageStatus::Covered)
+            }
+            None if self.cut.contains(&ord) => Some(MessageStatus::Dropped),
+            None => None,
+        }
+    }
 }

@@ -6,8 +6,10 @@ use super::item::{Item, ItemPart, Role};
 use super::system::Fixed;
 use crate::id::Ordinal;
 use crate::message::Content;
-use crate::text::{head, sha256_hex};
+use crate::text::{head, hex, sha256_hex};
 use serde::{Deserialize, Serialize, Serializer};
+use sha2::{Digest, Sha256};
+use std::sync::Arc;
 
 /// A sent prompt. In memory it has a mark after each item; the stored form has marks at doubling distances
 /// from the end, so that its size barely grows with the session.
@@ -32,7 +34,7 @@ pub struct Sent {
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     ends_with_answer: bool,
     #[serde(serialize_with = "thinned")]
-    marks: Vec<Mark>,
+    marks: Arc<[Mark]>,
 }
 
 /// The prefix that ends before an item.
@@ -63,8 +65,8 @@ pub struct Follows {
 /// Hexadecimal digits kept of a mark's hash.
 const HASH: usize = 32;
 
-fn hash(bytes: &[u8]) -> String {
-    head(&sha256_hex(bytes), HASH).to_owned()
+fn shortened(hash: &str) -> String {
+    head(hash, HASH).to_owned()
 }
 
 /// The hash of a growing prefix of a prompt.
@@ -74,12 +76,14 @@ pub(crate) struct Chain(String);
 impl Chain {
     /// Hashes the tools alone.
     pub fn of(fixed: &Fixed) -> Self {
-        Self(hash(fixed.tools_hash().as_bytes()))
+        Self(shortened(&sha256_hex(fixed.tools_hash().as_bytes())))
     }
 
     /// Appends an item.
     pub fn push(&mut self, item: &Item) {
-        self.0 = hash(&[self.0.as_bytes(), &canonical(item)].concat());
+        let mut hash = Sha256::new_with_prefix(&self.0);
+        canonical(item, &mut |bytes| hash.update(bytes));
+        self.0 = shortened(&hex(&hash.finalize()));
     }
 
     /// Returns the hash so far.
@@ -109,7 +113,7 @@ impl Sent {
             messages: u32::try_from(messages).unwrap_or(u32::MAX),
             thought: thinks.and_then(|item| item.sources.first()).map(|source| source.ord),
             ends_with_answer: prompt.items.last().is_some_and(|item| item.role == Role::Assistant),
-            marks,
+            marks: marks.into(),
         }
     }
 
@@ -134,19 +138,18 @@ impl Sent {
 }
 
 /// Keeps the first two marks, the last, and those whose distance from the end is a power of two.
-fn thinned<S: Serializer>(marks: &[Mark], to: S) -> Result<S::Ok, S::Error> {
+fn thinned<S: Serializer>(marks: &Arc<[Mark]>, to: S) -> Result<S::Ok, S::Error> {
     let last = marks.len().saturating_sub(1);
     let is_kept = |at: usize| at < 2 || (last - at).is_power_of_two() || at == last;
     to.collect_seq(marks.iter().enumerate().filter(|(at, _)| is_kept(*at)).map(|(_, mark)| mark))
 }
 
-/// An item as a model reads it, each field after its length.
-fn canonical(item: &Item) -> Vec<u8> {
-    let mut bytes = Vec::new();
+/// Passes an item on as a model reads it, each field after its length.
+fn canonical(item: &Item, take: &mut dyn FnMut(&[u8])) {
     let mut fields = |texts: &[&str]| {
         for text in texts {
-            bytes.extend_from_slice(&(text.len() as u64).to_le_bytes());
-            bytes.extend_from_slice(text.as_bytes());
+            take(&(text.len() as u64).to_le_bytes());
+            take(text.as_bytes());
         }
     };
     fields(&[item.role.name()]);
@@ -173,7 +176,6 @@ fn canonical(item: &Item) -> Vec<u8> {
         fields(&["call", call.id.as_str(), &call.name, &call.arguments]);
     }
     fields(&[item.call_id.as_ref().map_or("", |call| call.as_str())]);
-    bytes
 }
 
 #[cfg(test)]

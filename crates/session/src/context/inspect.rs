@@ -7,14 +7,20 @@ use crate::values::snapshot::{Inspection, TriggerDistance};
 use engine::compact::record::Trigger;
 use engine::compact::trigger;
 use engine::id::Time;
-use engine::message::Body;
+use engine::message::{Body, Usage};
 use engine::prompt::coverage::coverage;
 use engine::prompt::{self, Source};
 use engine::settings::PerMille;
+use engine::transcript::Transcript;
 use engine::words::Measure;
 
-/// The context in figures, even if it is over its limit.
-pub(crate) fn inspect(conversation: &Conversation, counter: &str, now: Time) -> Result<Inspection, Refusal> {
+/// The context in figures, even if it is over its limit, with so many of the newest compactions or all of them.
+pub(crate) fn inspect(
+    conversation: &Conversation,
+    newest: Option<u32>,
+    counter: &str,
+    now: Time,
+) -> Result<Inspection, Refusal> {
     let scale = conversation.scale_now();
     let budget = conversation.budget()?;
     let source = conversation.source(budget);
@@ -25,6 +31,8 @@ pub(crate) fn inspect(conversation: &Conversation, counter: &str, now: Time) -> 
     let until_compaction = conversation.tokens_until(source, raw);
     let drafted = read_prompt(drafted, scale);
     let sections = drafted.plan.sections.iter();
+    let records = conversation.transcript().compactions();
+    let earlier = newest.map_or(0, |newest| records.len().saturating_sub(newest as usize));
     Ok(Inspection {
         tokens: drafted.tokens,
         limit: drafted.limit,
@@ -34,17 +42,23 @@ pub(crate) fn inspect(conversation: &Conversation, counter: &str, now: Time) -> 
         estimate: conversation.estimate(),
         sections: sections.map(|s| (s.channel, s.name.clone(), s.tokens)).collect(),
         coverage,
-        compactions: conversation.records(),
+        compactions: records.get(earlier..).unwrap_or_default().to_vec(),
+        earlier_compactions: earlier,
         triggers: nearness(conversation, source, raw, &drafted, now),
         learned_limit: conversation
             .learned_limit(&conversation.settings().model)
             .map(|limit| scale.read(limit)),
         cuts: drafted.cuts,
-        usage: conversation.transcript().messages().iter().rev().find_map(|message| match &message.body {
-            Body::Assistant { beside, .. } => beside.usage,
-            _ => None,
-        }),
+        usage: newest_usage(conversation.transcript()),
     })
+}
+
+/// The usage that was reported with the newest answer that has any.
+fn newest_usage(transcript: &Transcript) -> Option<Usage> {
+    match &transcript.message(transcript.sums().newest_with_usage()?)?.body {
+        Body::Assistant { beside, .. } => beside.usage,
+        _ => None,
+    }
 }
 
 /// Distance of this prompt from each trigger.

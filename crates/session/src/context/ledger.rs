@@ -26,11 +26,13 @@ pub(crate) fn ledger(conversation: &Conversation, query: LedgerQuery) -> Result<
     let Some(record) = in_force else { return Ok(LedgerPage::default()) };
     let kinds =
         Kinds { named: &conversation.settings().policy.tool_kinds, declared: &conversation.fixed().tools };
-    let whole = LedgerReader::new(conversation.transcript(), Ordinal(0), kinds).of(record);
+    let span = record.dropped.or(record.covers);
+    let end = span.map_or(Ordinal(0), |span| span.to);
+    let whole = LedgerReader::through(conversation.transcript(), end, kinds).of(record);
     let page = whole.page(skip, query.limit);
     Ok(LedgerPage {
         compaction: Some(record.id.clone()),
-        span: record.dropped.or(record.covers),
+        span,
         next: page.next.map(|skip| Cursor::new(record.id.clone(), skip)),
         page,
     })

@@ -8,7 +8,6 @@ use crate::values::snapshot::Estimate;
 use engine::compact::trigger::{self, Next};
 use engine::estimate::{Report, Scale};
 use engine::id::Ordinal;
-use engine::message::Body;
 use engine::prompt::Source;
 use engine::prompt::request::Overflow;
 use engine::settings::{Budget, BudgetSettings, SettingsError};
@@ -80,8 +79,7 @@ impl Conversation {
 
     /// Messages of users and tools so far; a second overflow is compared with it.
     pub fn heard(&self) -> usize {
-        let said = self.transcript.messages().iter();
-        said.filter(|message| !message.is_hidden() && !matches!(message.body, Body::Assistant { .. })).count()
+        self.transcript.sums().heard()
     }
 
     /// `true` if the last prompt was refused as too large and nothing was heard since.

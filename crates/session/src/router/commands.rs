@@ -140,8 +140,9 @@ impl Step<'_> {
                 self.core.reply(reply, taken.map(|()| Answer::Done(state)));
             }
             Command::Configure(configure) => self.configure(reply, *configure),
-            Command::Inspect => {
-                let inspected = inspect::inspect(&self.core, self.core.counter().name(), self.core.now());
+            Command::Inspect(newest) => {
+                let counter = self.core.counter().name();
+                let inspected = inspect::inspect(&self.core, newest, counter, self.core.now());
                 self.core.reply(reply, inspected.map(|found| Answer::Inspected(Box::new(found))));
             }
             Command::Recall(query) => {

@@ -246,7 +246,7 @@ impl Command {
             Command::Exclude(_) => CommandName::Exclude,
             Command::Pin(_) => CommandName::Pin,
             Command::Unpin(_) => CommandName::Unpin,
-            Command::Inspect => CommandName::Inspect,
+            Command::Inspect(_) => CommandName::Inspect,
             Command::Recall(_) => CommandName::Recall,
             Command::Ledger(_) => CommandName::Ledger,
             Command::Search(_) => CommandName::Search,

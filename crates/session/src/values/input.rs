@@ -231,8 +231,8 @@ pub enum Command {
     ToolResult(ToolResult),
     /// Replaces the session's settings.
     Configure(Box<Configure>),
-    /// Asks for the composition of the context, as figures.
-    Inspect,
+    /// Asks for the composition of the context, as figures, with so many of the newest compactions or all of them.
+    Inspect(Option<u32>),
     /// Asks for a page of a message's text, byte for byte.
     Recall(Recall),
     /// Asks for a page of the tool activity that the compaction in force hides.

@@ -98,8 +98,10 @@ pub struct Inspection {
     pub coverage: Coverage,
     /// Parts that the prompt shortens or leaves out.
     pub cuts: Vec<Cut>,
-    /// The compaction records, oldest first, with their metadata.
-    pub compactions: Vec<(Compaction, Persisted)>,
+    /// The newest compaction records, oldest first.
+    pub compactions: Vec<Compaction>,
+    /// The number of records before them.
+    pub earlier_compactions: usize,
     /// The distance to each trigger of a compaction.
     pub triggers: Vec<TriggerDistance>,
     /// The usage reported for the last answer.

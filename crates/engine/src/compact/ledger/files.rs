@@ -87,10 +87,10 @@ impl FileLine {
 }
 
 /// Files under construction.
-#[derive(Clone)]
-pub(super) struct Files<'t> {
+#[derive(Debug, Clone)]
+pub(super) struct Files {
     /// The workspace folder, if it is known.
-    folder: Option<&'t str>,
+    folder: Option<String>,
     lines: BTreeMap<String, Touched<FileLine>>,
     /// Absolute folders where commands ran.
     roots: BTreeSet<String>,
@@ -100,10 +100,16 @@ pub(super) struct Files<'t> {
     gone: BTreeSet<String>,
 }
 
-impl<'t> Files<'t> {
-    pub fn new(folder: Option<&'t str>) -> Self {
+impl Files {
+    pub fn new(folder: Option<&str>) -> Self {
         let (lines, roots) = (BTreeMap::new(), BTreeSet::new());
-        Self { folder, lines, roots, folders: BTreeSet::new(), gone: BTreeSet::new() }
+        Self {
+            folder: folder.map(str::to_owned),
+            lines,
+            roots,
+            folders: BTreeSet::new(),
+            gone: BTreeSet::new(),
+        }
     }
 
     /// All lines, ordered by their last call.
@@ -125,7 +131,7 @@ impl<'t> Files<'t> {
             let rest = path.strip_prefix(folder).filter(|_| is_in(&path, folder))?;
             Some(rest.trim_start_matches('/').to_owned())
         };
-        if let Some(short) = self.folder.and_then(below) {
+        if let Some(short) = self.folder.as_deref().and_then(below) {
             return short;
         }
         // Without a slash, a name is too common to be compared.

@@ -39,24 +39,22 @@ pub(crate) fn paths_in(command: &str) -> impl Iterator<Item = &str> {
 }
 
 /// A ledger under construction. A clone can be read on, so that the part common to all ends that are tried is read
-/// once.
-#[derive(Clone)]
-pub struct LedgerReader<'t> {
-    transcript: &'t Transcript,
-    kinds: Kinds<'t>,
+/// once. Refers to no transcript, so that it can be kept and read on when there is more.
+#[derive(Debug, Clone)]
+pub(super) struct Reading {
     /// The first unread message.
     next: Ordinal,
     /// Number of touches so far, and the message whose calls are read.
     now: Touch,
-    files: Files<'t>,
+    files: Files,
     commands: BTreeMap<String, Touched<(Outcome, u32)>>,
-    unclear: BTreeMap<&'t str, Touch>,
+    unclear: BTreeMap<String, Touch>,
     /// Number of runs of commands.
     runs: usize,
     /// The last call that changed a file.
     last_change: Option<Ordinal>,
-    last_test: Option<Run<'t>>,
-    last_failure: Option<Run<'t>>,
+    last_test: Option<Run>,
+    last_failure: Option<Run>,
     todos: Vec<(String, String)>,
     decisions: BTreeMap<(String, bool, Option<String>), Touched<u32>>,
     cells: BTreeMap<(Option<String>, String), Touched<CellLine>>,
@@ -65,12 +63,13 @@ pub struct LedgerReader<'t> {
 }
 
 /// A run of a command, whose output is read once it is known to be shown.
-#[derive(Clone)]
-struct Run<'t> {
+#[derive(Debug, Clone)]
+struct Run {
     command: String,
     is_test: bool,
     outcome: Outcome,
-    result: Option<&'t ToolResult>,
+    /// The message of its result.
+    result: Option<Ordinal>,
     last: Ordinal,
     /// Number of runs before it.
     runs: usize,
@@ -81,15 +80,62 @@ pub(super) type Touch = (usize, Ordinal);
 /// A value with its last touch.
 pub(super) type Touched<T> = (Touch, T);
 
+/// A call with its result and the position of that.
+struct Answered<'t> {
+    call: &'t ToolCall,
+    about: &'t About,
+    result: Option<&'t ToolResult>,
+    at: Option<Ordinal>,
+}
+
+/// Reads the ledger of a transcript.
+#[derive(Clone)]
+pub struct LedgerReader<'t> {
+    transcript: &'t Transcript,
+    kinds: Kinds<'t>,
+    read: Reading,
+}
+
 impl<'t> LedgerReader<'t> {
     /// Returns a reading that starts at `from`, with nothing read.
     pub fn new(transcript: &'t Transcript, from: Ordinal, kinds: Kinds<'t>) -> Self {
+        Self { transcript, kinds, read: Reading::new(from, transcript.folder()) }
+    }
+
+    /// Returns a reader that goes on from this reading.
+    pub(super) fn from(transcript: &'t Transcript, kinds: Kinds<'t>, read: Reading) -> Self {
+        Self { transcript, kinds, read }
+    }
+
+    /// Reads on up to and including `to`, with the results of its calls.
+    pub(crate) fn read_to(&mut self, to: Ordinal) {
+        self.read.read_to(self.transcript, self.kinds, to);
+    }
+
+    /// Reads on to the end of the span that `record` hides, and returns its ledger without images of kept messages. The
+    /// reading must not be past that end.
+    pub fn of(mut self, record: &Compaction) -> Ledger {
+        let Some(span) = record.dropped.or(record.covers) else { return Ledger::default() };
+        self.read_to(span.to);
+        let mut ledger = self.done();
+        ledger.images.retain(|image| {
+            !record.kept_users.contains(&image.ord) && !record.open_requests.contains(&image.ord)
+        });
+        ledger
+    }
+
+    /// Returns the ledger of everything read so far.
+    pub fn done(self) -> Ledger {
+        self.read.done(self.transcript)
+    }
+}
+
+impl Reading {
+    pub fn new(from: Ordinal, folder: Option<&str>) -> Self {
         Self {
-            transcript,
-            kinds,
             next: from,
             now: (0, from),
-            files: Files::new(transcript.folder()),
+            files: Files::new(folder),
             commands: BTreeMap::new(),
             unclear: BTreeMap::new(),
             runs: 0,
@@ -104,9 +150,13 @@ impl<'t> LedgerReader<'t> {
         }
     }
 
+    /// The first message that is not read.
+    pub fn next(&self) -> Ordinal {
+        self.next
+    }
+
     /// Reads on up to and including `to`, with the results of its calls.
-    pub(crate) fn read_to(&mut self, to: Ordinal) {
-        let transcript = self.transcript;
+    pub fn read_to(&mut self, transcript: &Transcript, kinds: Kinds<'_>, to: Ordinal) {
         let from = self.next;
         self.next = Ordinal(to.0.saturating_add(1)).max(from);
         let rounds = transcript.rounds().iter().skip(transcript.first_round_from(from));
@@ -121,7 +171,7 @@ impl<'t> LedgerReader<'t> {
                     Body::Tool(result) => Some(result),
                     _ => None,
                 });
-                self.add(call, about, result);
+                self.add(kinds, &Answered { call, about, result, at: *answer });
             }
         }
         let messages = transcript.range(from, to).iter();
@@ -130,9 +180,10 @@ impl<'t> LedgerReader<'t> {
         }
     }
 
-    fn add(&mut self, call: &ToolCall, about: &'t About, result: Option<&'t ToolResult>) {
+    fn add(&mut self, kinds: Kinds<'_>, answered: &Answered<'_>) {
+        let Answered { call, about, result, .. } = *answered;
         let outcome = Outcome::of(result);
-        let kind = self.kinds.of_call(&call.name, about);
+        let kind = kinds.of_call(&call.name, about);
         let is_cell = runs_cells(&call.name);
         let says_nothing = !about.is_readable || (is_cell && about.cell.is_none());
         if says_nothing && (kind.changes_files() || kind == ToolKind::Execute) {
@@ -151,7 +202,7 @@ impl<'t> LedgerReader<'t> {
                 self.files.read(path, now);
             }),
             ToolKind::Edit | ToolKind::Delete | ToolKind::Move => self.wrote(kind, call, about, outcome),
-            ToolKind::Execute => self.ran(about, outcome, result, is_refused),
+            ToolKind::Execute => self.ran(answered, outcome, is_refused),
             ToolKind::Todo => {
                 // A call that changes single todos gives no list; its result has the list as it is then.
                 let said = result.filter(|_| about.todos.is_none() && outcome.is_good());
@@ -196,7 +247,8 @@ impl<'t> LedgerReader<'t> {
         }
     }
 
-    fn ran(&mut self, about: &'t About, outcome: Outcome, result: Option<&'t ToolResult>, is_refused: bool) {
+    fn ran(&mut self, answered: &Answered<'_>, outcome: Outcome, is_refused: bool) {
+        let Answered { about, result, at, .. } = *answered;
         if let Some(cell) = &about.cell {
             return self.ran_cell(cell, about, outcome, result);
         }
@@ -234,7 +286,7 @@ impl<'t> LedgerReader<'t> {
             let is_reported = result.is_some_and(|result| !result.effects.is_empty());
             for unknown in found.unknown.iter().filter(|_| !is_reported) {
                 let now = self.touched();
-                self.unclear.insert(&unknown.part, now);
+                self.unclear.insert(unknown.part.clone(), now);
             }
         }
         let now = self.touched();
@@ -242,7 +294,7 @@ impl<'t> LedgerReader<'t> {
         let is_failure = outcome.is_good() && reports_failure(&found.programs, result);
         let outcome = if is_failure { Outcome::Reported } else { outcome };
         let is_test = runs_tests(command, &found.programs, result);
-        let run = Run { command: line.clone(), is_test, outcome, result, last: now.1, runs: self.runs };
+        let run = Run { command: line.clone(), is_test, outcome, result: at, last: now.1, runs: self.runs };
         self.runs += 1;
         if is_test {
             self.last_test = Some(run.clone());
@@ -252,8 +304,8 @@ impl<'t> LedgerReader<'t> {
         if !outcome.is_good() && was_run && is_own_output(&found.programs) {
             self.last_failure = Some(run);
         } else if outcome.is_good() {
-            let is_same = |failed: &Run<'_>| failed.command == line || check::covers(&line, &failed.command);
-            let is_mended = |failed: &Run<'_>| is_same(failed) || (failed.is_test && is_test);
+            let is_same = |failed: &Run| failed.command == line || check::covers(&line, &failed.command);
+            let is_mended = |failed: &Run| is_same(failed) || (failed.is_test && is_test);
             self.last_failure = self.last_failure.take().filter(|failed| !is_mended(failed));
         }
         let (last, (newest, times)) = self.commands.entry(line).or_insert((now, (outcome, 0)));
@@ -282,48 +334,40 @@ impl<'t> LedgerReader<'t> {
         *times += 1;
     }
 
-    /// Reads on to the end of the span that `record` hides, and returns its ledger without images of kept messages. The
-    /// reading must not be past that end.
-    pub fn of(mut self, record: &Compaction) -> Ledger {
-        let Some(span) = record.dropped.or(record.covers) else { return Ledger::default() };
-        self.read_to(span.to);
-        let mut ledger = self.done();
-        ledger.images.retain(|image| {
-            !record.kept_users.contains(&image.ord) && !record.open_requests.contains(&image.ord)
-        });
-        ledger
-    }
-
     /// Returns the ledger of everything read so far.
-    pub fn done(self) -> Ledger {
+    fn done(self, transcript: &Transcript) -> Ledger {
+        let output = |run: &Run| match transcript.message(run.result?).map(|message| &message.body) {
+            Some(Body::Tool(result)) => Some(result),
+            _ => None,
+        };
         let commands = self.commands.into_iter().map(|(command, (last, (outcome, times)))| {
             (last, CommandLine { command, outcome, times, last: last.1 })
         });
         let unclear = self.unclear.into_iter();
-        let unclear = unclear.map(|(part, last)| (last, UnclearLine { part: part.to_owned(), last: last.1 }));
+        let unclear = unclear.map(|(part, last)| (last, UnclearLine { part, last: last.1 }));
         let decisions = self.decisions.into_iter().map(|((call, approved, note), (last, times))| {
             (last, DecisionLine { call, verdict: Verdict { approved, note }, times, last: last.1 })
         });
         let unreadable = self.unreadable.into_iter();
         let last_change = self.last_change;
-        let is_outdated = |run: &Run<'_>| last_change.is_some_and(|change| change > run.last);
-        let is_recent = |run: &Run<'_>| self.runs - run.runs <= MOST_SINCE_FAILURE;
+        let is_outdated = |run: &Run| last_change.is_some_and(|change| change > run.last);
+        let is_recent = |run: &Run| self.runs - run.runs <= MOST_SINCE_FAILURE;
         Ledger {
             files: self.files.done(),
             commands: in_order(commands),
             unclear: in_order(unclear),
             last_test: self.last_test.map(|run| TestRun {
                 is_outdated: is_outdated(&run),
+                report: TestReport::of(output(&run)),
                 command: run.command,
                 outcome: run.outcome,
-                report: TestReport::of(run.result),
                 last: run.last,
             }),
             last_failure: self.last_failure.filter(is_recent).map(|run| FailedRun {
                 is_outdated: is_outdated(&run),
+                message: failure_message(output(&run)),
                 command: run.command,
                 outcome: run.outcome,
-                message: failure_message(run.result),
                 last: run.last,
             }),
             todos: self.todos,

@@ -39,7 +39,7 @@ fn compacts(bench: &mut Bench, compact: Compact) -> Result<Compaction, String> {
 }
 
 fn inspect(bench: &mut Bench) -> Inspection {
-    let number = bench.command(Command::Inspect);
+    let number = bench.command(Command::Inspect(None));
     match bench.reply(number) {
         Some(Ok(Answer::Inspected(inspection))) => (**inspection).clone(),
         other => panic!("an inspection: {other:?}"),

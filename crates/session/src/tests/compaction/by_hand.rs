@@ -474,7 +474,9 @@ fn edited_narrative_replaces_the_old_one_and_nothing_else() {
 fn inspect_shows_pins_and_how_near_each_trigger_is() {
     let mut bench = talked(8000, 2400);
     answer(&mut bench, Command::Pin(Pinned::Text("mind the tests".into()))).expect("a pin");
-    let Ok(Answer::Inspected(shown)) = answer(&mut bench, Command::Inspect) else { panic!("no answer") };
+    let Ok(Answer::Inspected(shown)) = answer(&mut bench, Command::Inspect(None)) else {
+        panic!("no answer")
+    };
     assert!(shown.sections.iter().any(|(_, name, tokens)| name == "pins" && *tokens > 0));
     assert_eq!(shown.coverage.unaccounted, 0);
     let near: Vec<_> = shown.triggers.iter().map(|near| (near.trigger, near.at.is_some())).collect();

@@ -56,7 +56,7 @@ fn turn(model: &mut Model, words: usize, reported: impl FnOnce(u32) -> u32) -> u
 }
 
 fn inspect(model: &mut Model) -> Inspection {
-    match model.command(Command::Inspect) {
+    match model.command(Command::Inspect(None)) {
         Some(Ok(Answer::Inspected(inspection))) => *inspection,
         other => panic!("an inspection: {other:?}"),
     }

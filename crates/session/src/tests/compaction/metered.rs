@@ -25,7 +25,7 @@ fn tells<T>(bench: &mut Bench, what: &str, work: impl FnOnce(&mut Bench) -> T) -
     let from = bench.events.len();
     let done = work(bench);
     let told = told(bench, from);
-    let to = bench.command(Command::Inspect);
+    let to = bench.command(Command::Inspect(None));
     let Some(Ok(Answer::Inspected(inspected))) = bench.reply(to) else { panic!("no inspection") };
     let expected = (inspected.tokens, inspected.limit, inspected.until_compaction);
     assert_eq!(told, [expected], "{what}");

@@ -163,7 +163,7 @@ fn unusable_review_is_reported_and_applies_only_what_was_shown() {
 #[test]
 fn learned_limit_is_shown_and_dropped_with_window_or_chat() {
     let learned = |bench: &mut Bench| {
-        let number = bench.command(Command::Inspect);
+        let number = bench.command(Command::Inspect(None));
         match bench.reply(number) {
             Some(Ok(Answer::Inspected(inspection))) => (inspection.learned_limit, inspection.limit),
             other => panic!("an inspection: {other:?}"),

@@ -335,7 +335,7 @@ impl Model {
             Happening::EndsTurn(n) => Command::EndTurn(
                 [TurnStatus::Completed, TurnStatus::Cancelled, TurnStatus::Failed][usize::from(n)],
             ),
-            _ => Command::Inspect,
+            _ => Command::Inspect(None),
         }
     }
 

@@ -255,7 +255,7 @@ fn command(model: &mut Model, name: CommandName) -> Command {
             model.command(Command::Pin(Pinned::Text("mind the tests".into())));
             Command::Unpin(model.bench.session.pins()[0].id.clone())
         }
-        CommandName::Inspect => Command::Inspect,
+        CommandName::Inspect => Command::Inspect(None),
         CommandName::Recall => {
             let reference = messages[0].id.as_str().to_owned();
             Command::Recall(Recall { reference, offset: 0, limit: 100 })
