@@ -243,6 +243,12 @@ impl Session {
         self.own.missed(unreadable);
     }
 
+    /// `true` if the session's own row changed by what is written with the next commit.
+    #[cfg(test)]
+    pub(crate) fn has_deferred_head(&self) -> bool {
+        self.kept.has_deferred_head()
+    }
+
     pub(crate) fn kept(&self) -> &Conversation {
         &self.kept
     }

@@ -29,9 +29,27 @@ impl Core<'_> {
         if !std::mem::replace(&mut self.kept.is_stored, true) {
             self.read_memories();
         }
+        self.kept.has_deferred_head = false;
         self.kept.head.cuts = self.transcript().cuts();
         let head = Box::new(self.head().clone());
         self.write(Write::Head(head));
+    }
+
+    /// Writes the session's own row with whatever is written next, at the latest when the session is closed: what it
+    /// tells of the last prompt is not worth a commit, and a process that dies before leaves what it told of an older one.
+    fn defer_head(&mut self) {
+        self.kept.head.updated_at = self.now();
+        match self.is_stored() {
+            true => self.kept.has_deferred_head = true,
+            false => self.write_head_as_it_was_used(),
+        }
+    }
+
+    /// Writes the row if that was deferred.
+    pub fn write_deferred_head(&mut self) {
+        if self.kept.has_deferred_head {
+            self.write_head_as_it_was_used();
+        }
     }
 
     /// Keeps the state for other processes. It is written if this step changed it or writes anyway; a session that is
@@ -434,8 +452,7 @@ impl Core<'_> {
         let next = Sent::of(prompt, self.fixed(), model, messages);
         let carried = &mut self.kept.head.carried;
         match carried.continuity.send(prompt, next) {
-            Follows::Nothing => self.write_head(),
-            Follows::Extends { is_new: true } => self.write_head(),
+            Follows::Nothing | Follows::Extends { is_new: true } => self.defer_head(),
             Follows::Extends { is_new: false } => {}
             Follows::Breaks { mut causes, reused, lost } => {
                 carried.usage.forget_baseline();
@@ -443,7 +460,7 @@ impl Core<'_> {
                     causes.insert(BreakCause::Unknown);
                     self.trace("a prompt does not begin with the one before it, and nobody announced why");
                 }
-                self.write_head();
+                self.defer_head();
                 self.emit(EventBody::PrefixBroken { causes, reused, lost });
             }
         }

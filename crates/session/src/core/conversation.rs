@@ -42,11 +42,19 @@ pub(crate) struct Conversation {
     pub(super) notices: Vec<(&'static str, String)>,
     /// `true` once the session's own row was written.
     pub(super) is_stored: bool,
+    /// `true` if the row changed by something that need not be written by itself; see [`super::Core::defer_head`].
+    pub(super) has_deferred_head: bool,
 }
 
 impl Conversation {
     pub fn id(&self) -> &SessionId {
         &self.head.id
+    }
+
+    /// `true` if the session's own row changed by what is written with the next commit.
+    #[cfg(test)]
+    pub fn has_deferred_head(&self) -> bool {
+        self.has_deferred_head
     }
 
     /// The session's own row.

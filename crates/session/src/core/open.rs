@@ -69,6 +69,7 @@ pub(crate) fn open(opening: Opening, counter: &dyn TokenCount) -> (Conversation,
         calls: 0,
         notices: Vec::new(),
         is_stored,
+        has_deferred_head: false,
     };
     freeze(&mut conversation, counter);
     (conversation, unreadable)

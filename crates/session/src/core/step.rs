@@ -56,7 +56,10 @@ impl<'a> Core<'a> {
     }
 
     /// The effects of the step, in order.
-    pub fn finish(self) -> Vec<Effect> {
+    pub fn finish(mut self) -> Vec<Effect> {
+        if self.writes() {
+            self.write_deferred_head();
+        }
         self.effects
     }
 

@@ -310,6 +310,7 @@ impl Step<'_> {
                 self.stop(ran);
             }
         }
+        self.core.write_deferred_head();
     }
 
     /// Stops what is done only for a request whose answer nobody waits for.

@@ -1,13 +1,13 @@
 //! What a turn took and how it ended, as events and snapshots say it, in the editor's loop too.
 
-use crate::effect::{Answer, Refusal};
+use crate::effect::{Answer, Effect, Refusal};
 use crate::event::EventBody;
 use crate::history_turn::HistoryTurn;
 use crate::input::{At, Command, Input, Render, Timer};
 use crate::settings::Settings;
 use crate::snapshot::TurnSnapshot;
 use crate::state::StateName;
-use crate::stored::{Driver, TurnStatus};
+use crate::stored::{Driver, Head, TurnStatus, Write};
 use crate::tests::bench::{Bench, settings, text};
 use engine::compact::policy::Stage;
 use engine::delta::Delta;
@@ -63,6 +63,51 @@ fn newest(bench: &Bench) -> TurnSnapshot {
 
 fn is_cancelled(bench: &Bench, to: u64) -> bool {
     matches!(bench.reply(to), Some(Err(Refusal::Cancelled)))
+}
+
+/// The rows that the newest step writes.
+fn writes(bench: &Bench) -> Vec<&Write> {
+    let writes = bench.effects.iter().filter_map(|effect| match effect {
+        Effect::Write(write) => Some(write),
+        _ => None,
+    });
+    writes.collect()
+}
+
+/// The row of the session, if the newest step writes it.
+fn head(bench: &Bench) -> Option<&Head> {
+    let mut newest_first = writes(bench).into_iter().rev();
+    newest_first.find_map(|write| match write {
+        Write::Head(head) => Some(&**head),
+        _ => None,
+    })
+}
+
+#[test]
+fn render_writes_nothing_by_itself_and_its_marks_come_with_the_next_commit() {
+    let mut bench = plain();
+    render(&mut bench, &[], "now");
+    let round = |n: u32| {
+        let id = Some(format!("round-{n}"));
+        vec![NewMessage {
+            external_id: id,
+            ..NewMessage::new(Body::assistant(&format!("Step {n}."), Vec::new()))
+        }]
+    };
+    let again = || Command::Render(Box::<Render>::default());
+    bench.command(Command::AppendRound(round(1)));
+    bench.command(again());
+    assert!(writes(&bench).is_empty(), "{:?}", writes(&bench));
+    let sent = bench.session.head().carried.continuity.clone();
+    bench.command(Command::AppendRound(round(2)));
+    assert_eq!(head(&bench).map(|head| &head.carried.continuity), Some(&sent), "with the next commit");
+    bench.command(again());
+    assert!(writes(&bench).is_empty());
+    let sent = bench.session.head().carried.continuity.clone();
+    bench.step(Input::Ending);
+    assert_eq!(head(&bench).map(|head| &head.carried.continuity), Some(&sent), "with the end");
+    bench.step(Input::Ending);
+    assert!(writes(&bench).is_empty(), "once");
 }
 
 #[test]
