@@ -46,11 +46,16 @@ pub(super) fn keyed_hash(key: &[u8], text: &str) -> String {
     digits.take(8).collect()
 }
 
+/// `true` if a JSON text may have a reference.
+pub(super) fn has_reference(text: &str) -> bool {
+    text.contains(KEY_END)
+}
+
 /// Serializes a value as JSON text; returns it with the strings taken out.
 pub(super) fn split(value: &impl Serialize) -> serde_json::Result<(String, Vec<Blob>)> {
     let mut blobs = Vec::new();
     let text = serde_json::to_string(value)?;
-    if text.len() <= LARGE && !text.contains(KEY_END) {
+    if text.len() <= LARGE && !has_reference(&text) {
         return Ok((text, blobs));
     }
     drop(text);
@@ -64,7 +69,7 @@ pub(super) fn join<T: DeserializeOwned>(
     text: &str,
     fetch: &mut dyn FnMut(&str) -> Result<String, String>,
 ) -> Result<T, String> {
-    if !text.contains(KEY_END) {
+    if !has_reference(text) {
         return serde_json::from_str(text).map_err(|error| error.to_string());
     }
     let mut value = serde_json::from_str(text).map_err(|error| error.to_string())?;

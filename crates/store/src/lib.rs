@@ -38,6 +38,17 @@ use task::{Task, Waiting};
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Fence(pub u64);
 
+/// Changes of a session, all of which are applied or none.
+#[derive(Debug, Clone)]
+pub struct Commit {
+    /// The session.
+    pub session: SessionId,
+    /// The fence under which it is held.
+    pub fence: Fence,
+    /// The changes, in order.
+    pub writes: Arc<Vec<Write>>,
+}
+
 /// Storage of sessions. One thread owns a store and calls it; calls block on the disk.
 pub trait Store: Send + fmt::Debug {
     /// Applies all of these changes or none; on return they survive a crash.
@@ -49,6 +60,13 @@ pub trait Store: Send + fmt::Debug {
     /// [`StoreError::FenceLost`] if the session is not held under this fence; [`StoreError::Refused`] if a
     /// write contradicts the stored rows; errors of the file.
     fn commit(&mut self, session: &SessionId, fence: Fence, writes: &[Write]) -> Result<(), StoreError>;
+
+    /// Commits several groups of changes in order, with one wait for the disk where the store can. Returns the outcome
+    /// of each, as [`Store::commit`] has it: one that fails does not affect the others.
+    fn commit_all(&mut self, commits: &[Commit]) -> Vec<Result<(), StoreError>> {
+        let each = commits.iter();
+        each.map(|Commit { session, fence, writes }| self.commit(session, *fence, writes)).collect()
+    }
 
     /// Loads a whole session. Unreadable rows are left out and named in `unreadable`. Needs no lease.
     ///
@@ -83,11 +101,12 @@ pub trait Store: Send + fmt::Debug {
     ) -> Result<Option<MessagePage>, StoreError>;
 
     /// Does maintenance, such as a checkpoint of the log, when the store is idle. With `is_late`, does only
-    /// what has been postponed for too long.
+    /// what has been postponed for too long. Returns `true` if there is more to do as long as the store is idle; each
+    /// piece of it is small, because the next job waits for it.
     ///
     /// # Errors
     /// Errors of the file.
-    fn tidy(&mut self, is_late: bool) -> Result<(), StoreError>;
+    fn tidy(&mut self, is_late: bool) -> Result<bool, StoreError>;
 
     /// `true` if the key was accepted before, or a user message before `from` has the external id.
     ///

@@ -222,9 +222,9 @@ impl Store for ModelStore {
         Ok(Some(MessagePage { messages, unreadable: Vec::new() }))
     }
 
-    fn tidy(&mut self, is_late: bool) -> Result<(), StoreError> {
+    fn tidy(&mut self, is_late: bool) -> Result<bool, StoreError> {
         let _ = is_late;
-        Ok(())
+        Ok(false)
     }
 
     fn is_known(&mut self, session: &SessionId, claims: &Claims, from: Ordinal) -> Result<bool, StoreError> {

@@ -28,7 +28,7 @@ use super::list::{ListQuery, Page, RevisionPage};
 use super::place::{InMemory, Options, Synchronous, identity};
 use super::schema;
 use super::task::{Task, Waiting};
-use super::{Deleted, Fence, MessagePage, Store, StoreDiagnostics};
+use super::{Commit, Deleted, Fence, MessagePage, Store, StoreDiagnostics};
 use engine::id::{Ordinal, SessionId, Time};
 use engine::memory::{Memory, MemoryPage, MemoryPatch, MemoryQuery};
 use engine::scope::{Scope, ScopePatch};
@@ -39,6 +39,7 @@ use leases::Caller;
 use rusqlite::{Connection, Transaction, TransactionBehavior};
 use session::part::Claims;
 use session::stored::{Always, Part, Rest, Stored, Write};
+use std::collections::BTreeSet;
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -55,6 +56,8 @@ pub struct SqliteStore {
     file: Option<OpenFile>,
     /// Commits since the last checkpoint.
     unmoved: u32,
+    /// Sessions with messages that may not be in the index yet.
+    unindexed: BTreeSet<SessionId>,
     /// Where deleted content is still to be erased.
     traces: Traces,
     /// `true` once the free space of all pages was overwritten: from then on it is kept clean, by checkpoints.
@@ -127,8 +130,17 @@ impl Opener {
         };
         let (traces, page_limit) = (Traces::default(), erase::MOST_PAGES);
         let connection = Some(connection);
-        let mut store =
-            SqliteStore { connection, path, file, unmoved: 0, traces, is_clean: false, page_limit, holder };
+        let mut store = SqliteStore {
+            connection,
+            path,
+            file,
+            unmoved: 0,
+            unindexed: BTreeSet::new(),
+            traces,
+            is_clean: false,
+            page_limit,
+            holder,
+        };
         match store.forget_the_dead() {
             // This can wait: `acquire` checks whether a holder is alive.
             Ok(()) | Err(StoreError::Locked { .. }) => Ok(store),
@@ -223,21 +235,11 @@ fn bytes_of(path: &Path) -> u64 {
 
 impl Store for SqliteStore {
     fn commit(&mut self, session: &SessionId, fence: Fence, writes: &[Write]) -> Result<(), StoreError> {
-        let me = self.me();
-        self.write(|tx| {
-            leases::held(tx, session, fence, &me)?;
-            revisions::is_own(tx, session)?;
-            writes.iter().try_for_each(|write| write::apply(tx, session, write))?;
-            // Followers show whole answers: nothing new is there for them.
-            match writes.iter().all(|write| matches!(write, Write::Streamed(_))) {
-                true => Ok(()),
-                false => write::count_commit(tx, session),
-            }
-        })?;
-        if writes.iter().any(|write| matches!(write, Write::LetGo { .. } | Write::Truncate { .. })) {
-            self.erase_later();
-        }
-        Ok(())
+        self.commit_one(session, fence, writes)
+    }
+
+    fn commit_all(&mut self, commits: &[Commit]) -> Vec<Result<(), StoreError>> {
+        self.commit_group(commits)
     }
 
     fn load(&mut self, session: &SessionId) -> Result<Option<Stored>, StoreError> {
@@ -262,8 +264,14 @@ impl Store for SqliteStore {
         self.read(|tx| part::page(tx, session, before, limit))
     }
 
-    fn tidy(&mut self, is_late: bool) -> Result<(), StoreError> {
-        self.maintain(is_late)
+    fn tidy(&mut self, is_late: bool) -> Result<bool, StoreError> {
+        // Pages are moved once everything is in the log; what is to be erased goes before all else.
+        let is_clean = self.traces == Traces::default();
+        if !is_late && is_clean && self.index_more() {
+            return Ok(true);
+        }
+        self.maintain(is_late)?;
+        Ok(false)
     }
 
     fn is_known(&mut self, session: &SessionId, claims: &Claims, from: Ordinal) -> Result<bool, StoreError> {
@@ -294,8 +302,9 @@ impl Store for SqliteStore {
 
     fn search(&mut self, session: &SessionId, query: &Query) -> Result<SearchPage, StoreError> {
         if self.read(|tx| Ok(search::lags(tx, session)?))? {
+            self.unindexed.insert(session.clone());
             // Messages outside of the index are searched without it.
-            if let Err(error) = self.write(|tx| search::catch_up(tx, session)) {
+            if let Err(error) = self.write(|tx| search::catch_up(tx, session, search::SLICE_BYTES)) {
                 tracing::info!(%session, %error, "the index stays behind");
             }
         }
@@ -376,6 +385,7 @@ impl Store for SqliteStore {
             delete::delete_all(tx, session, left_behind)
         })?;
         let Some(deleted) = deleted else { return Ok(None) };
+        self.unindexed.remove(session);
         let is_erased = self.erase_session();
         Ok(Some(Deleted { scrubbed: deleted.scrubbed && is_erased, ..deleted }))
     }

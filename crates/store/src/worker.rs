@@ -1,7 +1,7 @@
 //! The thread that owns a store: jobs in, results out, in order. Only this thread blocks on the disk.
 
-use super::Store;
 use super::error::StoreError;
+use super::{Commit, Store};
 use std::any::Any;
 use std::fmt;
 use std::panic::{AssertUnwindSafe, catch_unwind};
@@ -12,6 +12,9 @@ use std::time::Duration;
 /// The idle time before maintenance. Commits of a running turn follow one another sooner.
 const QUIET: Duration = Duration::from_millis(250);
 
+/// The most commits that wait for the disk together: what one of them waits for the others is bounded.
+const MOST_COMMITS: usize = 64;
+
 /// Opens the store, at the first job and again after a panic or a failed attempt.
 pub type Open = Box<dyn FnMut() -> Result<Box<dyn Store>, StoreError> + Send>;
 
@@ -19,7 +22,15 @@ pub type Open = Box<dyn FnMut() -> Result<Box<dyn Store>, StoreError> + Send>;
 /// with the last handle.
 #[derive(Clone)]
 pub struct Handle {
-    jobs: Sender<Box<dyn Job>>,
+    jobs: Sender<Submitted>,
+}
+
+/// What is submitted to the thread.
+enum Submitted {
+    /// Runs by itself.
+    Job(Box<dyn Job>),
+    /// Is committed together with the commits behind it.
+    Commit(PendingCommit),
 }
 
 impl fmt::Debug for Handle {
@@ -47,12 +58,18 @@ impl Handle {
         answer: impl FnOnce(Result<T, StoreError>) + Send + 'static,
     ) {
         // A job that is not taken is dropped, which answers it.
-        drop(self.jobs.send(Box::new(Work { work: Some(work), answer: Some(answer) })));
+        drop(self.jobs.send(Submitted::Job(Box::new(Work { work: Some(work), answer: Some(answer) }))));
+    }
+
+    /// Submits changes of a session. Those that wait when the thread is free are committed together, with one wait for
+    /// the disk. `answer` is called as for [`Handle::submit`].
+    pub fn commit(&self, commit: Commit, answer: impl FnOnce(Result<(), StoreError>) + Send + 'static) {
+        drop(self.jobs.send(Submitted::Commit(PendingCommit { commit, answer: Some(Box::new(answer)) })));
     }
 
     /// Closes the store after all earlier jobs, then calls `answer`.
     pub fn close(&self, answer: impl FnOnce(Result<(), StoreError>) + Send + 'static) {
-        drop(self.jobs.send(Box::new(Close { answer: Some(answer) })));
+        drop(self.jobs.send(Submitted::Job(Box::new(Close { answer: Some(answer) }))));
     }
 
     /// Submits a job and waits for its result. Not for threads that must not block.
@@ -114,13 +131,41 @@ impl StoreThread {
 }
 
 impl StoreThread {
-    /// Does maintenance on an open store. A failure is logged; the next run tries again.
-    fn tidy(&mut self, is_late: bool) {
-        if self.store.is_some()
-            && let Err(error) = self.work(|store| store.tidy(is_late))
-        {
-            tracing::info!(%error, "the store was not tidied");
+    /// Commits these together and answers each.
+    fn commit(&mut self, pending: Vec<PendingCommit>) {
+        let commits: Vec<Commit> = pending.iter().map(|pending| pending.commit.clone()).collect();
+        let done = self.work(|store| Ok(store.commit_all(&commits)));
+        let done = done.unwrap_or_else(|error| vec![Err(error); pending.len()]);
+        for (mut pending, done) in pending.into_iter().zip(done) {
+            if let Some(answer) = pending.answer.take() {
+                // A panic in an answer must not end the thread.
+                let _ = catch_unwind(AssertUnwindSafe(|| answer(done)));
+            }
         }
+    }
+
+    /// Does maintenance on an open store. A failure is logged; the next run tries again. Returns `true` if there is
+    /// more to do.
+    fn tidy(&mut self, is_late: bool) -> bool {
+        if self.store.is_none() {
+            return false;
+        }
+        self.work(|store| store.tidy(is_late)).unwrap_or_else(|error| {
+            tracing::info!(%error, "the store was not tidied");
+            false
+        })
+    }
+
+    /// Does maintenance until something is submitted, and returns that; `None` if nothing will be any more.
+    fn idle(&mut self, inbox: &Receiver<Submitted>) -> Option<Submitted> {
+        while self.tidy(false) {
+            match inbox.try_recv() {
+                Ok(task) => return Some(task),
+                Err(TryRecvError::Empty) => {}
+                Err(TryRecvError::Disconnected) => return None,
+            }
+        }
+        inbox.recv().ok()
     }
 }
 
@@ -129,31 +174,67 @@ fn words(panic: &(dyn Any + Send)) -> String {
     text.or_else(|| panic.downcast_ref::<String>().cloned()).unwrap_or_else(|| "no reason given".to_owned())
 }
 
-fn work_off(inbox: &Receiver<Box<dyn Job>>, open: Open) {
+fn work_off(inbox: &Receiver<Submitted>, open: Open) {
     let mut desk = StoreThread { open, store: None };
+    // What came behind the last group of commits.
+    let mut next = None;
     let mut goes_on = true;
     while goes_on {
-        let job = match inbox.try_recv() {
-            Ok(job) => job,
+        let task = match next.take().map_or_else(|| inbox.try_recv(), Ok) {
+            Ok(task) => task,
             Err(TryRecvError::Disconnected) => break,
             Err(TryRecvError::Empty) => match inbox.recv_timeout(QUIET) {
-                Ok(job) => job,
+                Ok(task) => task,
                 Err(RecvTimeoutError::Disconnected) => break,
                 Err(RecvTimeoutError::Timeout) => {
-                    desk.tidy(false);
-                    let Ok(job) = inbox.recv() else { break };
-                    job
+                    let Some(task) = desk.idle(inbox) else { break };
+                    task
                 }
             },
         };
-        // A panic in an answer must not end the thread.
-        goes_on = catch_unwind(AssertUnwindSafe(|| job.run(&mut desk))).unwrap_or(true);
+        match task {
+            Submitted::Commit(first) => {
+                let mut group = vec![first];
+                while group.len() < MOST_COMMITS {
+                    match inbox.try_recv() {
+                        Ok(Submitted::Commit(more)) => group.push(more),
+                        Ok(other) => {
+                            next = Some(other);
+                            break;
+                        }
+                        Err(_) => break,
+                    }
+                }
+                desk.commit(group);
+            }
+            // A panic in an answer must not end the thread.
+            Submitted::Job(job) => {
+                goes_on = catch_unwind(AssertUnwindSafe(|| job.run(&mut desk))).unwrap_or(true);
+            }
+        }
         desk.tidy(true);
     }
     if desk.store.is_some()
         && let Err(error) = desk.work(|store| store.close())
     {
         tracing::warn!(%error, "the store was not closed in good order");
+    }
+}
+
+/// Gets the outcome of a commit.
+type Committed = Box<dyn FnOnce(Result<(), StoreError>) + Send>;
+
+/// Changes with their answer. If they are dropped before they are committed, the answer is `Closed`.
+struct PendingCommit {
+    commit: Commit,
+    answer: Option<Committed>,
+}
+
+impl Drop for PendingCommit {
+    fn drop(&mut self) {
+        if let Some(answer) = self.answer.take() {
+            answer(Err(StoreError::Closed));
+        }
     }
 }
 

@@ -23,6 +23,8 @@ use session::event::{self, EventBody};
 use session::input::{Input, ModelCallId, NotWritten, ReplyTo, ToolOutcome};
 use session::state::State;
 use session::stored::{Streamed, TurnStatus, Write};
+use std::sync::Arc;
+use store::Commit;
 use store::error::StoreError;
 use tokio::task::AbortHandle;
 use tower_lsp::jsonrpc::Error;
@@ -104,12 +106,9 @@ impl SessionHost {
             (Next::Write(writes), Some((store, fence))) => {
                 let (fence, mailbox, session) = (*fence, self.mailbox.clone(), self.session.id().clone());
                 let answered = session.clone();
-                store.submit(
-                    move |store| store.commit(&session, fence, &writes),
-                    move |done| {
-                        mailbox.send(HostEvent { session: answered, what: HostEventKind::Committed(done) })
-                    },
-                );
+                store.commit(Commit { session, fence, writes }, move |done| {
+                    mailbox.send(HostEvent { session: answered, what: HostEventKind::Committed(done) })
+                });
                 Advance::Wait
             }
             (Next::Wait | Next::Write(_), _) => Advance::Wait,
@@ -205,8 +204,8 @@ impl SessionHost {
     fn journal(&self, piece: Streamed) {
         let Some((store, fence)) = &self.store else { return };
         let (fence, session, of) = (*fence, self.session.id().clone(), self.session.id().clone());
-        store.submit(
-            move |store| store.commit(&session, fence, &[Write::Streamed(piece)]),
+        store.commit(
+            Commit { session, fence, writes: Arc::new(vec![Write::Streamed(piece)]) },
             move |kept| match kept {
                 Ok(()) => tracing::debug!(session = %of, "streamed text is kept"),
                 Err(error) => tracing::debug!(session = %of, %error, "streamed text is not kept"),

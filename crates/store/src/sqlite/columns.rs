@@ -54,6 +54,11 @@ pub(super) struct MessageRow<'a> {
 /// The columns that [`MessageRow::read`] expects, in order.
 pub(super) const MESSAGE_COLUMNS: &str = "ord, rev, turn, role, external_id, message_id, turn_id, visible, created_at, tokens, hash, body, check_sum, shown";
 
+/// The serialized body in a row with [`MESSAGE_COLUMNS`].
+pub(super) fn body<'a>(row: &'a Row<'_>) -> Result<&'a str, String> {
+    text(row, 11)
+}
+
 impl<'a> MessageRow<'a> {
     /// The row of a message with this serialized body.
     pub fn of(turn: u32, message: &'a Message, body: &'a str) -> Self {

@@ -163,7 +163,7 @@ impl SqliteStore {
 
     /// Runs work that fails at once where it would wait for another process: maintenance is tried again later,
     /// and the next job must not wait for it.
-    fn without_waiting<T>(&mut self, work: impl FnOnce(&mut Self) -> T) -> T {
+    pub(super) fn without_waiting<T>(&mut self, work: impl FnOnce(&mut Self) -> T) -> T {
         let wait = |store: &Self, longest: Duration| {
             // On failure the former limit stays.
             store.connection.as_ref().map(|connection| connection.busy_timeout(longest))

@@ -6,11 +6,12 @@
 //! only when it merges its segments; until then nothing of a deleted session can be read from them.
 //!
 //! Commits do not add to it. The cost of an index grows with its size however its segments are merged, but a
-//! commit must cost the same in long and short sessions; most sessions are never searched.
+//! commit must cost the same in long and short sessions; most sessions are never searched. What commits brought to one
+//! that was is indexed while the store is idle.
 
 use super::read::message;
 use super::{Fault, columns};
-use crate::blob::keyed_hash;
+use crate::blob::{has_reference, keyed_hash};
 use columns::MESSAGE_COLUMNS;
 use engine::id::{Ordinal, SessionId};
 use engine::message::Message;
@@ -30,10 +31,12 @@ const MERGED_PAGES: i64 = 4;
 /// Bytes of a piece, about.
 const PIECE_BYTES: usize = 1024;
 /// Message bytes that one search adds to the index.
-const SLICE_BYTES: usize = 1 << 20;
+pub(super) const SLICE_BYTES: usize = 1 << 20;
+/// The same of an idle store, for which the next commit may have to wait.
+pub(super) const IDLE_BYTES: usize = 1 << 16;
 
 /// Replaces an indexed older version of a written message, so that edited text does not stay. Other messages
-/// wait for a search.
+/// are indexed later.
 pub(super) fn replace(tx: &Transaction<'_>, session: &SessionId, message: &Message) -> rusqlite::Result<()> {
     let Some(entry) = entry_if_any(tx, session)? else { return Ok(()) };
     if message.ord >= indexed(tx, session)? {
@@ -86,6 +89,11 @@ fn tidy(tx: &Transaction<'_>, added: usize) -> rusqlite::Result<()> {
         .map(drop)
 }
 
+/// `true` if the session has an index.
+pub(super) fn is_searched(tx: &Transaction<'_>, session: &SessionId) -> rusqlite::Result<bool> {
+    Ok(entry_if_any(tx, session)?.is_some())
+}
+
 /// `true` if some messages are not indexed yet.
 pub(super) fn lags(tx: &Transaction<'_>, session: &SessionId) -> rusqlite::Result<bool> {
     tx.prepare_cached(
@@ -95,8 +103,8 @@ pub(super) fn lags(tx: &Transaction<'_>, session: &SessionId) -> rusqlite::Resul
     .exists([session.as_str()])
 }
 
-/// Indexes the next messages, up to `SLICE_BYTES`.
-pub(super) fn catch_up(tx: &Transaction<'_>, session: &SessionId) -> Result<(), Fault> {
+/// Indexes the next messages, about so many bytes of them.
+pub(super) fn catch_up(tx: &Transaction<'_>, session: &SessionId, most: usize) -> Result<(), Fault> {
     let entry = entry(tx, session)?;
     let mut next = indexed(tx, session)?;
     let mut bytes = 0;
@@ -108,12 +116,13 @@ pub(super) fn catch_up(tx: &Transaction<'_>, session: &SessionId) -> Result<(), 
     ))?;
     let mut rows = statement.query(params![session.as_str(), next.0])?;
     while let Some(row) = rows.next()?
-        && bytes < SLICE_BYTES
+        && bytes < most
     {
         next = Ordinal(row.get::<_, u32>(0)?).next();
         // An unreadable message cannot be found.
         if let Ok((_, message)) = message(tx, row) {
-            bytes += insert(tx, &entry, &message)?;
+            // Terms are few in images, which take as long to read.
+            bytes += insert(tx, &entry, &message)?.max(message.body.bytes());
         }
     }
     set_indexed(tx, session, next)?;
@@ -130,7 +139,9 @@ pub(super) fn search(tx: &Transaction<'_>, session: &SessionId, query: &Query) -
     }
     let mut whole = AllWords::new(query);
     if !query.words.is_empty() {
-        let _ = each(tx, session, Ordinal(0)..Ordinal(u32::MAX), &mut |message| whole.take(message))?;
+        let may = |body: &str| has_reference(body) || query.words.may_be_in(body);
+        let all = Ordinal(0)..Ordinal(u32::MAX);
+        let _ = each(tx, session, all, may, &mut |message| whole.take(message))?;
     }
     Ok(whole.finish())
 }
@@ -143,7 +154,7 @@ fn ranked<'q>(tx: &Transaction<'_>, session: &SessionId, query: &'q Query) -> Re
         ranking.take_new(message);
         true
     };
-    let _ = each(tx, session, indexed..Ordinal(u32::MAX), &mut take_new)?;
+    let _ = each(tx, session, indexed..Ordinal(u32::MAX), |_| true, &mut take_new)?;
     let Some(entry) = entry_if_any(tx, session)? else { return Ok(ranking) };
     let (from, to) = (row_id(entry.n, Ordinal(0)), row_id(entry.n, indexed));
     let all: u64 = tx
@@ -167,7 +178,7 @@ fn ranked<'q>(tx: &Transaction<'_>, session: &SessionId, query: &'q Query) -> Re
             ranking.take_counted(message);
             true
         };
-        let _ = each(tx, session, ord..ord.next(), &mut take)?;
+        let _ = each(tx, session, ord..ord.next(), |_| true, &mut take)?;
     }
     Ok(ranking)
 }
@@ -181,11 +192,13 @@ const BEST: &str = "SELECT rowid FROM search_pieces
      WHERE search_pieces MATCH ?1 AND rowid >= ?2 AND rowid < ?3
      ORDER BY bm25(search_pieces), rowid DESC LIMIT ?4";
 
-/// Passes the newest versions of these messages to `take`, newest message first, until it returns `false`.
+/// Passes the newest versions of these messages to `take`, newest message first, until it returns `false`; without
+/// those whose serialized body `may` rejects.
 fn each(
     tx: &Transaction<'_>,
     session: &SessionId,
     range: std::ops::Range<Ordinal>,
+    may: impl Fn(&str) -> bool,
     take: &mut dyn FnMut(&Message) -> bool,
 ) -> Result<ControlFlow<()>, Fault> {
     let mut statement = tx.prepare_cached(&format!(
@@ -197,6 +210,9 @@ fn each(
     while let Some(row) = columns::next(&mut rows, "messages", &mut lost)? {
         let ord: i64 = row.get(0)?;
         if last.replace(ord) == Some(ord) {
+            continue;
+        }
+        if columns::body(row).is_ok_and(|body| !may(body)) {
             continue;
         }
         if let Ok((_, message)) = message(tx, row)

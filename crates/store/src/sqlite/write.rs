@@ -2,9 +2,11 @@
 
 use super::blobs::{drop_blob, drop_refs, put, put_for};
 use super::columns::{CompactionRow, MESSAGE_COLUMNS, MessageRow, millis, word};
-use super::{Done, let_go, read, refused, revisions, search, shared, streamed, waiting};
+use super::leases::{self, Caller};
+use super::{Done, SqliteStore, let_go, read, refused, revisions, search, shared, streamed, waiting};
 use crate::blob::{Blob, split};
-use crate::{Deleted, request_of};
+use crate::error::StoreError;
+use crate::{Commit, Deleted, Fence, request_of};
 use engine::compact::record::{Compaction, Status};
 use engine::id::{CompactionId, Ordinal, SessionId};
 use engine::message::Message;
@@ -44,6 +46,111 @@ pub(super) fn apply(tx: &Transaction<'_>, session: &SessionId, write: &Write) ->
         Write::Draft(draft) => waiting::keep_draft(tx, session, draft.as_deref()),
         Write::Streamed(piece) => streamed::keep(tx, session, piece),
         Write::StreamEnded => streamed::forget(tx, session),
+    }
+}
+
+impl SqliteStore {
+    /// See [`crate::Store::commit`].
+    pub(super) fn commit_one(
+        &mut self,
+        session: &SessionId,
+        fence: Fence,
+        writes: &[Write],
+    ) -> Result<(), StoreError> {
+        let me = self.me();
+        self.write(|tx| commit(tx, (session, fence, &me), writes))?;
+        self.committed(session, writes);
+        Ok(())
+    }
+
+    /// See [`crate::Store::commit_all`]: one transaction, with a savepoint for each.
+    pub(super) fn commit_group(&mut self, commits: &[Commit]) -> Vec<Result<(), StoreError>> {
+        let one_by_one = |store: &mut Self| {
+            let each = commits.iter();
+            each.map(|commit| store.commit_one(&commit.session, commit.fence, &commit.writes)).collect()
+        };
+        if commits.len() < 2 {
+            return one_by_one(self);
+        }
+        let (me, path) = (self.me(), self.path.clone());
+        let group = self.write(|tx| {
+            let of_group = |Commit { session, fence, writes }: &Commit| {
+                tx.execute_batch("SAVEPOINT one_commit")?;
+                let done = commit(tx, (session, *fence, &me), writes);
+                if done.is_err() {
+                    tx.execute_batch("ROLLBACK TO one_commit")?;
+                }
+                tx.execute_batch("RELEASE one_commit")?;
+                Ok(done.map_err(|fault| fault.in_file(&path)))
+            };
+            commits.iter().map(of_group).collect::<Done<Vec<_>>>()
+        });
+        let done = match group {
+            Ok(done) => done,
+            // Each would wait as long for the same answer.
+            Err(
+                error @ (StoreError::Locked { .. }
+                | StoreError::Moved { .. }
+                | StoreError::NewerSchema { .. }
+                | StoreError::ReadOnly { .. }
+                | StoreError::Closed),
+            ) => return vec![Err(error); commits.len()],
+            // Nothing of it is stored: each has its own error, or none.
+            Err(_) => return one_by_one(self),
+        };
+        for (commit, _) in commits.iter().zip(&done).filter(|(_, done)| done.is_ok()) {
+            self.committed(&commit.session, &commit.writes);
+        }
+        done
+    }
+
+    /// Indexes some messages that were committed before, of a session that was searched before: most never are, and an
+    /// index costs space, and time when text is removed. Returns `true` if more are left.
+    pub(super) fn index_more(&mut self) -> bool {
+        let Some(session) = self.unindexed.first().cloned() else { return false };
+        let indexed = self.without_waiting(|store| {
+            if !store.read(|tx| Ok(search::is_searched(tx, &session)?))? {
+                return Ok(false);
+            }
+            store.write(|tx| {
+                search::catch_up(tx, &session, search::IDLE_BYTES)?;
+                Ok(search::lags(tx, &session)?)
+            })
+        });
+        match indexed {
+            Ok(true) => return true,
+            Ok(false) => {}
+            // It is tried again after the next commit, and a search does without.
+            Err(error) => tracing::info!(%session, %error, "the index stays behind"),
+        }
+        self.unindexed.remove(&session);
+        !self.unindexed.is_empty()
+    }
+
+    /// Takes note of changes that were committed.
+    fn committed(&mut self, session: &SessionId, writes: &[Write]) {
+        if writes.iter().any(|write| matches!(write, Write::Message { .. })) {
+            self.unindexed.insert(session.clone());
+        }
+        if writes.iter().any(|write| matches!(write, Write::LetGo { .. } | Write::Truncate { .. })) {
+            self.erase_later();
+        }
+    }
+}
+
+/// Applies the changes of a session that this caller holds under this fence.
+pub(super) fn commit(
+    tx: &Transaction<'_>,
+    (session, fence, me): (&SessionId, Fence, &Caller),
+    writes: &[Write],
+) -> Done {
+    leases::held(tx, session, fence, me)?;
+    revisions::is_own(tx, session)?;
+    writes.iter().try_for_each(|write| apply(tx, session, write))?;
+    // Followers show whole answers: nothing new is there for them.
+    match writes.iter().all(|write| matches!(write, Write::Streamed(_))) {
+        true => Ok(()),
+        false => count_commit(tx, session),
     }
 }
 

@@ -167,7 +167,7 @@ impl Life {
                 self.store.put_memory("w", &n.to_string(), patch, Time(1)).unwrap();
             }
             Act::Forget(n) => drop(self.store.delete_memory("w", &n.to_string()).unwrap()),
-            Act::Idle => self.store.tidy(false).unwrap(),
+            Act::Idle => while self.store.tidy(false).unwrap() {},
             Act::Reopen => {
                 self.store.close().unwrap();
                 self.store = open(&self.folder, self.has_pages);

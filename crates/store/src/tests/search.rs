@@ -240,6 +240,61 @@ fn unindexed_messages_are_found_and_indexed_by_parts() {
     assert_eq!((find(&mut store, "word201"), indexed()), (vec![201], 202));
 }
 
+#[test]
+fn idle_store_indexes_what_was_committed_in_small_pieces() {
+    let folder = Folder::new();
+    let mut store = folder.open();
+    let fence = store.acquire(&session("s"), Time(1)).unwrap();
+    let mut writes = vec![Write::Head(Box::new(head("s")))];
+    writes.extend((0..50).map(|ord| said(ord, user(&format!("word{ord} {}", "filler ".repeat(1000))))));
+    let indexed = || numbers(&folder, "SELECT indexed FROM chat_activity");
+    store.commit(&session("s"), fence, &writes[..2]).unwrap();
+    while store.tidy(false).unwrap() {}
+    assert_eq!(indexed(), 0, "nobody searched it");
+    assert_eq!(store.search(&session("s"), &query("word0")).unwrap().hits.len(), 1);
+    assert_eq!(indexed(), 1);
+    store.commit(&session("s"), fence, &writes[2..]).unwrap();
+    assert_eq!(indexed(), 1);
+    let mut pieces = vec![];
+    while store.tidy(false).unwrap() {
+        pieces.push(indexed());
+    }
+    assert!(pieces.len() > 3 && pieces.is_sorted(), "{pieces:?}");
+    assert_eq!(indexed(), 50);
+    assert!(!store.tidy(false).unwrap(), "nothing is left");
+    store.commit(&session("s"), fence, &[said(50, user("word50"))]).unwrap();
+    store.tidy(true).unwrap();
+    assert_eq!(indexed(), 50, "a store that is busy indexes nothing");
+}
+
+/// A search for words that nobody said looks at serialized bodies, and reads only those that may have them.
+#[test]
+fn no_body_that_has_the_words_is_passed_over() {
+    let long = "a\"b\\c/d \u{212a}elvin K\u{130}x \u{17f}t <tag attr='1'> caf\u{e9} [x](y) {\"image\": 1}";
+    let mut all = bodies();
+    all.push(user(long));
+    all.push(Body::assistant(
+        long,
+        vec![engine::message::ToolCall::new("c", "run", r#"{"a":"x\ny \"q\" /z"}"#)],
+    ));
+    for body in all {
+        let json = serde_json::to_string(&body).unwrap();
+        let said = body.said();
+        let words = said.split_whitespace().filter(|word| word.len() < 40);
+        let parts = words.flat_map(|word| {
+            let inner = word.char_indices().filter_map(|(at, _)| word.get(at..));
+            let upper = [word.to_uppercase(), word.to_lowercase()];
+            inner.map(str::to_owned).chain(upper).collect::<Vec<_>>()
+        });
+        for word in parts {
+            let words = Words::of(&word);
+            assert!(words.find(&said).is_none() || words.may_be_in(&json), "{word:?} is in {said:?}");
+        }
+    }
+    let words = Words::of("absent");
+    assert!(!words.may_be_in(&serde_json::to_string(&user("something else")).unwrap()));
+}
+
 /// The order of hits is the engine's; the index proposes candidates by its own BM25. Both must agree about which pieces
 /// are best, or the best would not be proposed.
 #[test]

@@ -5,9 +5,11 @@ use crate::Store;
 use crate::error::StoreError;
 use crate::place::InMemory;
 use crate::sqlite::{Opener, SqliteStore};
-use crate::testing::{Folder, session, step};
+use crate::testing::{Folder, message, session, step, user};
 use crate::worker::Handle;
+use crate::{Commit, Fence};
 use engine::id::Time;
+use session::stored::Write;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, mpsc};
 
@@ -58,6 +60,78 @@ fn jobs_run_in_order_and_before_the_close() {
     let mut store = folder.open();
     assert_eq!(store.load(&session("s")).unwrap().unwrap().messages.len(), 100);
     store.acquire(&session("s"), Time(1)).unwrap();
+}
+
+/// Transactions in a database's log, which is synced after each.
+fn transactions(folder: &Folder) -> usize {
+    let log = std::fs::read(folder.file().with_extension("db-wal")).unwrap();
+    let frames = log.get(32..).unwrap_or_default().chunks_exact(24 + 4096);
+    // The last frame of a transaction has the size of the file.
+    frames.filter(|frame| frame[4..8] != [0; 4]).count()
+}
+
+#[test]
+fn commits_that_wait_are_synced_once_and_each_has_its_own_outcome() {
+    let folder = Folder::new();
+    let handle = on_file(&folder);
+    let ids = ["a", "b", "c", "d"];
+    let fences = ids.map(|id| {
+        let fence = handle.call(move |store| store.acquire(&session(id), Time(1))).unwrap();
+        handle.call(move |store| store.commit(&session(id), fence, &step(id, 0, 1))).unwrap();
+        fence
+    });
+    let before = transactions(&folder);
+    let (free, waits) = mpsc::channel::<()>();
+    handle.submit(move |_| waits.recv().map_err(|_| StoreError::Closed), drop);
+    let (sender, answers) = mpsc::channel();
+    for (id, fence) in ids.into_iter().zip(fences) {
+        // One is not held under its fence, and another contradicts what is stored.
+        let fence = if id == "b" { Fence(fence.0 + 7) } else { fence };
+        let mut writes = step(id, 1, 1);
+        if id == "c" {
+            let other = Arc::new(message(0, user("something else")));
+            writes.push(Write::Message { turn: 0, message: other });
+        }
+        let sender = sender.clone();
+        let commit = Commit { session: session(id), fence, writes: Arc::new(writes) };
+        handle.commit(commit, move |done| sender.send((id, done)).unwrap());
+    }
+    drop(sender);
+    free.send(()).unwrap();
+    let outcomes: Vec<_> = answers.iter().collect();
+    assert!(
+        matches!(
+            &*outcomes,
+            [
+                ("a", Ok(())),
+                ("b", Err(StoreError::FenceLost { .. })),
+                ("c", Err(StoreError::Refused { .. })),
+                ("d", Ok(())),
+            ]
+        ),
+        "{outcomes:?}"
+    );
+    assert_eq!(transactions(&folder), before + 1);
+    let stored =
+        ids.map(|id| handle.call(move |store| store.load(&session(id))).unwrap().unwrap().messages.len());
+    assert_eq!(stored, [2, 1, 1, 2], "one that fails leaves nothing behind and takes no other with it");
+    handle.close_and_wait().unwrap();
+}
+
+#[test]
+fn commits_of_a_store_that_crashes_are_all_answered() {
+    let handle = Handle::start(Box::new(|| Err(StoreError::Locked { path: "p".into() }))).unwrap();
+    let (sender, answers) = mpsc::channel();
+    for id in ["a", "b"] {
+        let sender = sender.clone();
+        let commit = Commit { session: session(id), fence: Fence(1), writes: Arc::default() };
+        handle.commit(commit, move |done| sender.send(done).unwrap());
+    }
+    handle.close_and_wait().unwrap();
+    let commit = Commit { session: session("a"), fence: Fence(1), writes: Arc::default() };
+    handle.commit(commit, move |done| sender.send(done).unwrap());
+    let locked = Err(StoreError::Locked { path: "p".into() });
+    assert_eq!(answers.iter().collect::<Vec<_>>(), [locked.clone(), locked, Err(StoreError::Closed)]);
 }
 
 #[test]

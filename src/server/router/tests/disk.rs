@@ -115,7 +115,7 @@ impl Store for Disk {
         self.0.messages(session, before, limit)
     }
 
-    fn tidy(&mut self, is_late: bool) -> Result<(), StoreError> {
+    fn tidy(&mut self, is_late: bool) -> Result<bool, StoreError> {
         self.0.tidy(is_late)
     }
 
