@@ -18,7 +18,7 @@ mod steps;
 pub(super) use event::{Confirmed, DeletionOutcome, HostEvent, HostEventKind};
 pub(super) use loading::{Kept, Loaded, Shared, known_memories, new_head};
 pub(super) use opening::{Opened, Opening};
-pub(super) use part::{ParkedItem, RestLoaded};
+pub(super) use part::{Counter, ParkedItem, RestLoaded};
 pub(super) use perform::{Advance, CatchUp, Committed, NotStored};
 
 use super::client::Client;
@@ -103,21 +103,21 @@ impl SessionHost {
         mut begin: Begin,
         stored: Option<Kept>,
         store: Option<(Handle, Fence)>,
-        counter: &dyn TokenCount,
+        counter: Counter,
         mailbox: Mailbox<HostEvent>,
     ) -> Self {
         let (session, part) = match stored {
             Some(Kept::Part(Part { stored, from }, claims)) => {
                 begin.stored = Some(stored);
-                let session = Session::in_part(begin.clone(), from, counter);
-                (session, Some(Box::new(PartialSession::new(begin, from, claims))))
+                let session = Session::in_part(begin.clone(), from, &*counter);
+                (session, Some(Box::new(PartialSession::new(begin, from, claims, counter))))
             }
             whole => {
                 begin.stored = match whole {
                     Some(Kept::Whole(stored)) => Some(stored),
                     _ => None,
                 };
-                (Session::new(begin, counter), None)
+                (Session::new(begin, &*counter), None)
             }
         };
         Self {
@@ -236,7 +236,7 @@ impl SessionHost {
     /// Hands an input to the machine.
     pub fn step(&mut self, input: Input, counter: &dyn TokenCount) -> Stepped {
         if let Some(part) = &mut self.part {
-            return match part.step(&mut self.session, input, counter) {
+            return match part.step(&mut self.session, input) {
                 Ok(Some(effects)) => {
                     self.steps.push(effects);
                     Stepped::Taken
@@ -295,13 +295,13 @@ impl SessionHost {
         }
     }
 
-    /// Handles the store's answer about the rest.
-    pub fn rest_came(&mut self, came: RestLoaded, counter: &dyn TokenCount) -> RestOutcome {
+    /// Handles the answer about the rest.
+    pub fn rest_came(&mut self, came: RestLoaded) -> RestOutcome {
         if !came.is_of(self.session.stream()) {
             return RestOutcome::Stale;
         }
         let Some(part) = self.part.take() else { return RestOutcome::Stale };
-        let (part, grown) = part.grow(came, &self.session, counter);
+        let (part, grown) = part.grow(came, &self.session);
         self.part = part;
         match grown {
             PartOutcome::Same(waits) => RestOutcome::Done(waits),

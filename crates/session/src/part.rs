@@ -48,8 +48,7 @@ impl Session {
         let in_force = self.transcript().in_force();
         let is_made = in_force.is_some_and(|record| record.mode != Mode::Excluded);
         // A render reports each message that is left out without a summary, with its size.
-        let reports_front =
-            in_force.is_some_and(|record| record.dropped.is_some() || !record.reported_users.is_empty());
+        let reports_front = in_force.is_some_and(|record| record.dropped.is_some());
         let counts_here = carried.restraint.since().is_none_or(|held| held >= from);
         let is_known = match input {
             Input::Command(_, Command::Open(open)) => is_look(open) && self.is_here(open.newest),
@@ -160,7 +159,8 @@ impl Part {
         let is_kept = |message: &Message| {
             let ord = message.ord;
             let shown = record.kept_users.contains(&ord) || record.open_requests.contains(&ord);
-            ord >= from || shown || record.excluded.contains(&ord) || is_pinned(message)
+            let told = shown || record.reported_users.contains(&ord);
+            ord >= from || told || record.excluded.contains(&ord) || is_pinned(message)
         };
         let kept = stored.messages.iter().filter(|(_, message)| is_kept(message));
         let messages: Vec<_> = kept.cloned().collect();

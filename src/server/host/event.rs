@@ -23,7 +23,7 @@ pub(in crate::server) struct HostEvent {
 pub(in crate::server) enum HostEventKind {
     /// The store loaded it, or has none with this id.
     Loaded(Box<Result<Loaded, StoreError>>),
-    /// The store loaded the rest, or found that claims are new.
+    /// The rest was loaded and the whole session made, or the store found that claims are new.
     Rest(Box<RestLoaded>),
     /// The store committed a step, or did not.
     Committed(Result<(), StoreError>),

@@ -14,14 +14,19 @@ use session::stored::{Part, Rest};
 use session::{Opening, Session, StepContext};
 use std::collections::VecDeque;
 use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::sync::{Arc, Mutex, PoisonError};
 use store::error::StoreError;
 use store::worker::Handle;
+
+/// A counter that threads share.
+pub(in crate::server) type Counter = Arc<dyn TokenCount + Send + Sync>;
 
 /// The host's state of a partly loaded session.
 pub(super) struct PartialSession {
     /// The opening of the part, with its stored data.
     opening: Opening,
     from: Ordinal,
+    counter: Counter,
     /// Inputs so far, replayed on the whole session.
     log: Vec<(Input, Time)>,
     /// In order.
@@ -48,11 +53,29 @@ enum Wanted {
     Asked(Option<Claims>),
 }
 
-/// A store's answer about a partly loaded session: the rest, or `None` if the claims are new.
+/// The answer about a partly loaded session.
 pub(in crate::server) struct RestLoaded {
     /// Stream of the session's events; it differs for another opening.
     stream: String,
-    answered: Result<Option<Rest>, StoreError>,
+    answered: Result<Found, StoreError>,
+}
+
+/// What was found for a partly loaded session.
+enum Found {
+    /// The claims are new: no more is needed.
+    Fresh,
+    /// The whole session, and how many of the inputs it has taken.
+    Whole(Box<Session>, usize),
+    /// The machine panicked over it.
+    Panicked,
+}
+
+/// What the whole session is made of, for another thread: that takes as long as the session is.
+struct Rebuild {
+    opening: Opening,
+    from: Ordinal,
+    log: Vec<(Input, Time)>,
+    counter: Counter,
 }
 
 /// The outcome of a store's answer.
@@ -79,8 +102,9 @@ impl RestLoaded {
 
 impl PartialSession {
     /// `opening` holds the stored part, `fresh` the claims that are new to the session.
-    pub fn new(opening: Opening, from: Ordinal, fresh: Claims) -> Self {
-        Self { opening, from, log: Vec::new(), waits: VecDeque::new(), fresh, rest: Wanted::Not }
+    pub fn new(opening: Opening, from: Ordinal, fresh: Claims, counter: Counter) -> Self {
+        let (log, waits) = (Vec::new(), VecDeque::new());
+        Self { opening, from, counter, log, waits, fresh, rest: Wanted::Not }
     }
 
     /// `true` if nothing waits for the rest.
@@ -121,12 +145,7 @@ impl PartialSession {
     }
 
     /// Runs an input. Returns `None` if it waits instead.
-    pub fn step(
-        &mut self,
-        session: &mut Session,
-        input: Input,
-        counter: &dyn TokenCount,
-    ) -> Result<Option<Vec<Effect>>, Panicked> {
+    pub fn step(&mut self, session: &mut Session, input: Input) -> Result<Option<Vec<Effect>>, Panicked> {
         let claims = Claims::of(&input);
         let is_fresh = claims.is_empty() || claims == self.fresh;
         if !self.is_free() || !is_fresh {
@@ -136,7 +155,7 @@ impl PartialSession {
         }
         let now = now();
         let stamp = convert::iso(now);
-        let context = StepContext { now, stamp: &stamp, counter };
+        let context = StepContext { now, stamp: &stamp, counter: &*self.counter };
         let tried = catch_unwind(AssertUnwindSafe(|| session.try_step(input.clone(), context)));
         let Some((next, effects)) = tried.map_err(|_| Panicked)? else {
             self.waits.push_back(ParkedItem::Input(Box::new(input)));
@@ -162,53 +181,85 @@ impl PartialSession {
         let Wanted::Soon(claims) = self.rest.clone() else { return };
         self.rest = Wanted::Asked(claims.clone());
         let (from, id, stream) = (self.from, session.id().clone(), session.stream().to_owned());
-        let asked = id.clone();
+        let (asked, counter) = (id.clone(), self.counter.clone());
+        let rebuild = Rebuild { opening: self.opening.clone(), from, log: self.log.clone(), counter };
         store.submit(
             move |store| match claims {
                 Some(claims) if !store.is_known(&asked, &claims, from)? => Ok(None),
                 _ => store.load_rest(&asked, from).map(Some),
             },
-            move |answered| send(id, RestLoaded { stream, answered }),
+            move |answered| {
+                let send = move |answered| send(id, RestLoaded { stream, answered });
+                match answered {
+                    Ok(Some(rest)) => rebuild.run(rest, send),
+                    Ok(None) => send(Ok(Found::Fresh)),
+                    Err(error) => send(Err(error)),
+                }
+            },
         );
     }
 
-    /// Applies the store's answer.
-    pub fn grow(
-        mut self: Box<Self>,
-        came: RestLoaded,
-        part: &Session,
-        counter: &dyn TokenCount,
-    ) -> (Option<Box<Self>>, PartOutcome) {
+    /// Applies the answer.
+    pub fn grow(mut self: Box<Self>, came: RestLoaded, part: &Session) -> (Option<Box<Self>>, PartOutcome) {
         match came.answered {
-            Ok(None) => {
+            Ok(Found::Fresh) => {
                 if let Wanted::Asked(Some(claims)) = std::mem::replace(&mut self.rest, Wanted::Not) {
                     self.fresh = claims;
                 }
                 let waits = std::mem::take(&mut self.waits);
                 (Some(self), PartOutcome::Same(waits))
             }
-            Ok(Some(rest)) => (None, self.whole(rest, part, counter)),
+            Ok(Found::Whole(mut whole, taken)) => {
+                replay(&mut whole, self.log.drain(taken..), &*self.counter);
+                let outcome = match whole.stands_as(part) {
+                    true => PartOutcome::Whole(whole, self.waits),
+                    false => PartOutcome::Differs,
+                };
+                (None, outcome)
+            }
+            Ok(Found::Panicked) => (None, PartOutcome::Differs),
             Err(error) => (None, PartOutcome::Failed(error)),
         }
     }
+}
 
-    /// Replays the inputs on the whole session, which must end in the state of the part.
-    fn whole(mut self: Box<Self>, rest: Rest, part: &Session, counter: &dyn TokenCount) -> PartOutcome {
+impl Rebuild {
+    /// Makes the session on a thread of its own, and sends it.
+    fn run(self, rest: Rest, send: impl FnOnce(Result<Found, StoreError>) + Send + 'static) {
+        let work: Box<dyn FnOnce() + Send> = Box::new(move || {
+            let taken = self.log.len();
+            let whole = catch_unwind(AssertUnwindSafe(|| self.whole(rest)));
+            send(Ok(whole.map_or(Found::Panicked, |whole| Found::Whole(Box::new(whole), taken))));
+        });
+        let work = Arc::new(Mutex::new(Some(work)));
+        let run = |work: &Mutex<Option<_>>| {
+            let work = work.lock().unwrap_or_else(PoisonError::into_inner).take();
+            work.into_iter().for_each(|work: Box<dyn FnOnce() + Send>| work());
+        };
+        let theirs = work.clone();
+        if std::thread::Builder::new().name("opening".to_owned()).spawn(move || run(&theirs)).is_err() {
+            run(&work);
+        }
+    }
+
+    /// The whole session after the inputs, which must be in the state of the part.
+    fn whole(mut self, rest: Rest) -> Session {
         let keys = self.log.iter().filter_map(|(input, _)| Claims::of(input).key);
         let claimed: Vec<String> = keys.collect();
         let unreadable = rest.unreadable.clone();
         self.opening.stored =
             self.opening.stored.take().map(|stored| Part { stored, from: self.from }.with(rest, &claimed));
-        let mut whole = Session::new(self.opening, counter);
-        for (input, now) in self.log {
-            let stamp = convert::iso(now);
-            // The effects were performed when the part ran.
-            drop(whole.step(input, StepContext { now, stamp: &stamp, counter }));
-        }
+        let mut whole = Session::new(self.opening, &*self.counter);
+        replay(&mut whole, self.log.into_iter(), &*self.counter);
         whole.missed(unreadable);
-        match whole.stands_as(part) {
-            true => PartOutcome::Whole(Box::new(whole), self.waits),
-            false => PartOutcome::Differs,
-        }
+        whole
+    }
+}
+
+/// Takes inputs again whose effects were performed when the part took them.
+fn replay(whole: &mut Session, inputs: impl Iterator<Item = (Input, Time)>, counter: &dyn TokenCount) {
+    for (input, now) in inputs {
+        let stamp = convert::iso(now);
+        drop(whole.step(input, StepContext { now, stamp: &stamp, counter }));
     }
 }

@@ -182,7 +182,7 @@ impl Router {
         let settings = self.config.effective_at_open(&mut self.client, session, &head.settings, is_given)?;
         let stream = Uuid::now_v7().simple().to_string();
         let begin = Begin { head, settings, stored: None, stream, scope, approvals, memories, agents };
-        let host = SessionHost::open(begin, stored, store, &*self.counter, self.hosts.clone());
+        let host = SessionHost::open(begin, stored, store, self.counter.clone(), self.hosts.clone());
         if host.is_stored() {
             // Another process may take it over.
             self.follows.start_looking();

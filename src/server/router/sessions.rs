@@ -465,11 +465,11 @@ impl Router {
         self.client.caught_up(id, snapshot);
     }
 
-    /// Handles the store's answer about a partly loaded session, and runs what waited.
+    /// Handles the answer about a partly loaded session, and runs what waited.
     fn rest_came(&mut self, id: &SessionId, came: RestLoaded) {
         self.at_work = Some(id.clone());
         let Some(host) = self.sessions.host_mut(id) else { return };
-        let waits = match host.rest_came(came, &*self.counter) {
+        let waits = match host.rest_came(came) {
             RestOutcome::Stale => return,
             RestOutcome::Done(waits) => waits,
             RestOutcome::Differs => {

@@ -50,8 +50,8 @@ pub(super) fn load(tx: &Transaction<'_>, session: &SessionId, newest: u32) -> Re
     };
     let Some(head) = read::head_of(tx, session, &mut unreadable)? else { return Ok(None) };
     let Some(pinned) = pinned(session, &head.prefix.pins) else { return Ok(None) };
-    let named =
-        record.kept_users.iter().chain(&record.open_requests).chain(&record.excluded).chain(pinned.keys());
+    let users = record.kept_users.iter().chain(&record.open_requests).chain(&record.reported_users);
+    let named = users.chain(&record.excluded).chain(pinned.keys());
     let mut messages = BTreeMap::new();
     for ord in named.filter(|ord| **ord < from) {
         let Some(found) = message_at(tx, session, *ord)? else { return Ok(None) };
