@@ -49,6 +49,12 @@ pub struct Commit {
     pub writes: Arc<Vec<Write>>,
 }
 
+/// Commits each of these by itself.
+fn one_by_one(store: &mut (impl Store + ?Sized), commits: &[Commit]) -> Vec<Result<(), StoreError>> {
+    let each = commits.iter();
+    each.map(|Commit { session, fence, writes }| store.commit(session, *fence, writes)).collect()
+}
+
 /// Storage of sessions. One thread owns a store and calls it; calls block on the disk.
 pub trait Store: Send + fmt::Debug {
     /// Applies all of these changes or none; on return they survive a crash.
@@ -64,8 +70,7 @@ pub trait Store: Send + fmt::Debug {
     /// Commits several groups of changes in order, with one wait for the disk where the store can. Returns the outcome
     /// of each, as [`Store::commit`] has it: one that fails does not affect the others.
     fn commit_all(&mut self, commits: &[Commit]) -> Vec<Result<(), StoreError>> {
-        let each = commits.iter();
-        each.map(|Commit { session, fence, writes }| self.commit(session, *fence, writes)).collect()
+        one_by_one(self, commits)
     }
 
     /// Loads a whole session. Unreadable rows are left out and named in `unreadable`. Needs no lease.

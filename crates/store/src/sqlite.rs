@@ -235,7 +235,10 @@ fn bytes_of(path: &Path) -> u64 {
 
 impl Store for SqliteStore {
     fn commit(&mut self, session: &SessionId, fence: Fence, writes: &[Write]) -> Result<(), StoreError> {
-        self.commit_one(session, fence, writes)
+        let me = self.me();
+        self.write(|tx| write::commit(tx, (session, fence, &me), writes))?;
+        self.committed(session, writes);
+        Ok(())
     }
 
     fn commit_all(&mut self, commits: &[Commit]) -> Vec<Result<(), StoreError>> {

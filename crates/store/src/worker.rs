@@ -195,13 +195,10 @@ fn work_off(inbox: &Receiver<Submitted>, open: Open) {
         match task {
             Submitted::Commit(first) => {
                 let mut group = vec![first];
-                while group.len() < MOST_COMMITS {
+                while group.len() < MOST_COMMITS && next.is_none() {
                     match inbox.try_recv() {
                         Ok(Submitted::Commit(more)) => group.push(more),
-                        Ok(other) => {
-                            next = Some(other);
-                            break;
-                        }
+                        Ok(Submitted::Job(job)) => next = Some(Submitted::Job(job)),
                         Err(_) => break,
                     }
                 }

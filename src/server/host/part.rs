@@ -14,7 +14,7 @@ use session::stored::{Part, Rest};
 use session::{Opening, Session, StepContext};
 use std::collections::VecDeque;
 use std::panic::{AssertUnwindSafe, catch_unwind};
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Arc, mpsc};
 use store::error::StoreError;
 use store::worker::Handle;
 
@@ -231,14 +231,12 @@ impl Rebuild {
             let whole = catch_unwind(AssertUnwindSafe(|| self.whole(rest)));
             send(Ok(whole.map_or(Found::Panicked, |whole| Found::Whole(Box::new(whole), taken))));
         });
-        let work = Arc::new(Mutex::new(Some(work)));
-        let run = |work: &Mutex<Option<_>>| {
-            let work = work.lock().unwrap_or_else(PoisonError::into_inner).take();
-            work.into_iter().for_each(|work: Box<dyn FnOnce() + Send>| work());
-        };
-        let theirs = work.clone();
-        if std::thread::Builder::new().name("opening".to_owned()).spawn(move || run(&theirs)).is_err() {
-            run(&work);
+        let (thread, inbox) = mpsc::channel();
+        let worker = move || inbox.into_iter().for_each(|work: Box<dyn FnOnce() + Send>| work());
+        match std::thread::Builder::new().name("opening".to_owned()).spawn(worker) {
+            Ok(_) => drop(thread.send(work)),
+            // Others wait longer then.
+            Err(_) => work(),
         }
     }
 

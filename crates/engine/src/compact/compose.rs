@@ -317,14 +317,9 @@ impl Inputs<'_> {
         Kinds { named: &self.policy.tool_kinds, declared: &self.source.fixed.tools }
     }
 
-    /// Reads the ledger of the messages that the record in force hides; the reading can be continued.
+    /// The ledger of the messages that the record in force hides; its reading can be continued.
     fn ledger_so_far(&self) -> LedgerReader<'_> {
-        let transcript = self.source.transcript;
-        let span = transcript.in_force().and_then(|record| record.dropped.or(record.covers));
-        match span {
-            Some(Span { to, .. }) => LedgerReader::through(transcript, to, self.kinds()),
-            None => LedgerReader::new(transcript, Ordinal(0), self.kinds()),
-        }
+        LedgerReader::hidden(self.source.transcript, self.kinds())
     }
 
     /// Returns the record for this tail, with an index as large as the target allows; `None` if it exceeds the target.

@@ -230,8 +230,8 @@ pub fn shown_messages(transcript: &Transcript) -> u32 {
 fn messages_from(transcript: &Transcript, from: Ordinal) -> u32 {
     let excluded = transcript.in_force().into_iter().flat_map(|record| record.excluded.iter());
     let excluded = excluded.filter(|ord| **ord >= from).filter_map(|ord| transcript.message(*ord));
-    let hidden = excluded.filter(|message| !message.is_hidden()).count();
-    transcript.sums().shown_from(from).saturating_sub(u32::try_from(hidden).unwrap_or(u32::MAX))
+    let left_out = excluded.filter(|message| !message.is_hidden()).count();
+    transcript.sums().shown_from(from).saturating_sub(u32::try_from(left_out).unwrap_or(u32::MAX))
 }
 
 fn resume_at(transcript: &Transcript) -> Ordinal {

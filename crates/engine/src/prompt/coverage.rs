@@ -47,7 +47,8 @@ pub enum MessageStatus {
 }
 
 impl Coverage {
-    fn count(&mut self, status: Option<MessageStatus>, messages: u32) {
+    /// Adds messages of this status; `None` for unaccounted ones.
+    pub(crate) fn count(&mut self, status: Option<MessageStatus>, messages: u32) {
         let slot = match status {
             Some(MessageStatus::Raw) => &mut self.raw,
             Some(MessageStatus::Shortened) => &mut self.shortened,
@@ -68,11 +69,8 @@ pub fn coverage(transcript: &Transcript, record: Option<&Compaction>, prompt: &P
     let covered = record.and_then(|record| record.covers).map(|span| span.from..span.to.next().min(end));
     let covered = covered.filter(|covered| covered.start < covered.end).unwrap_or(end..end);
     let mut counts = Coverage::default();
-    let outside = [(Ordinal(0), covered.start), (covered.end, end)];
-    let outside = outside.iter().filter_map(|(from, to)| Some((*from, to.0.checked_sub(1).map(Ordinal)?)));
-    for message in
-        outside.filter(|(from, last)| from <= last).flat_map(|(from, last)| transcript.range(from, last))
-    {
+    let (before, rest) = transcript.messages().split_at(covered.start.index());
+    for message in before.iter().chain(rest.iter().skip((covered.end.0 - covered.start.0) as usize)) {
         counts.count(statuses.of_message(message), 1);
     }
     let (mut visited, mut shown) = (0, 0);

@@ -111,18 +111,16 @@ impl Sums {
         self.refusals.push(ord);
     }
 
-    /// The hash of the hashes of these messages in the inclusive range; from the first message on, most of it is known.
+    /// The hash of the hashes of these messages in the inclusive range.
     pub(super) fn source_hash(&self, messages: &[Arc<Message>], from: Ordinal, to: Ordinal) -> String {
-        let known = match from {
-            Ordinal(0) => {
-                (to.index().saturating_add(1) / BETWEEN_HASHES).min(self.hashes.len().saturating_sub(1))
-            }
-            _ => 0,
-        };
-        let known_hash = self.hashes.get(known).filter(|_| from == Ordinal(0)).cloned();
-        let mut hash = known_hash.unwrap_or_default();
-        let start = from.index().max(known * BETWEEN_HASHES);
         let end = to.index().saturating_add(1).min(messages.len());
+        // From the first message on, most of it is known.
+        let at = (end / BETWEEN_HASHES).min(self.hashes.len().saturating_sub(1));
+        let known = self.hashes.get(at).filter(|_| from == Ordinal(0));
+        let (mut hash, start) = match known {
+            Some(known) => (known.clone(), at * BETWEEN_HASHES),
+            None => (Sha256::new(), from.index()),
+        };
         let rest = messages.get(start..end).unwrap_or_default();
         rest.iter().for_each(|message| hash.update(&message.hash));
         hex(&hash.finalize())

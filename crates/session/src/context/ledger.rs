@@ -7,7 +7,6 @@ use crate::values::ledger::Cursor;
 use crate::values::refusal::Refusal;
 use engine::compact::known_tools::Kinds;
 use engine::compact::ledger::reader::LedgerReader;
-use engine::id::Ordinal;
 
 /// Returns a page of the ledger of what the compaction in force hides.
 ///
@@ -26,13 +25,11 @@ pub(crate) fn ledger(conversation: &Conversation, query: LedgerQuery) -> Result<
     let Some(record) = in_force else { return Ok(LedgerPage::default()) };
     let kinds =
         Kinds { named: &conversation.settings().policy.tool_kinds, declared: &conversation.fixed().tools };
-    let span = record.dropped.or(record.covers);
-    let end = span.map_or(Ordinal(0), |span| span.to);
-    let whole = LedgerReader::through(conversation.transcript(), end, kinds).of(record);
+    let whole = LedgerReader::hidden(conversation.transcript(), kinds).of(record);
     let page = whole.page(skip, query.limit);
     Ok(LedgerPage {
         compaction: Some(record.id.clone()),
-        span,
+        span: record.dropped.or(record.covers),
         next: page.next.map(|skip| Cursor::new(record.id.clone(), skip)),
         page,
     })

@@ -6,7 +6,7 @@ use super::leases::{self, Caller};
 use super::{Done, SqliteStore, let_go, read, refused, revisions, search, shared, streamed, waiting};
 use crate::blob::{Blob, split};
 use crate::error::StoreError;
-use crate::{Commit, Deleted, Fence, request_of};
+use crate::{Commit, Deleted, Fence, one_by_one, request_of};
 use engine::compact::record::{Compaction, Status};
 use engine::id::{CompactionId, Ordinal, SessionId};
 use engine::message::Message;
@@ -50,27 +50,10 @@ pub(super) fn apply(tx: &Transaction<'_>, session: &SessionId, write: &Write) ->
 }
 
 impl SqliteStore {
-    /// See [`crate::Store::commit`].
-    pub(super) fn commit_one(
-        &mut self,
-        session: &SessionId,
-        fence: Fence,
-        writes: &[Write],
-    ) -> Result<(), StoreError> {
-        let me = self.me();
-        self.write(|tx| commit(tx, (session, fence, &me), writes))?;
-        self.committed(session, writes);
-        Ok(())
-    }
-
     /// See [`crate::Store::commit_all`]: one transaction, with a savepoint for each.
     pub(super) fn commit_group(&mut self, commits: &[Commit]) -> Vec<Result<(), StoreError>> {
-        let one_by_one = |store: &mut Self| {
-            let each = commits.iter();
-            each.map(|commit| store.commit_one(&commit.session, commit.fence, &commit.writes)).collect()
-        };
         if commits.len() < 2 {
-            return one_by_one(self);
+            return one_by_one(self, commits);
         }
         let (me, path) = (self.me(), self.path.clone());
         let group = self.write(|tx| {
@@ -96,7 +79,7 @@ impl SqliteStore {
                 | StoreError::Closed),
             ) => return vec![Err(error); commits.len()],
             // Nothing of it is stored: each has its own error, or none.
-            Err(_) => return one_by_one(self),
+            Err(_) => return one_by_one(self, commits),
         };
         for (commit, _) in commits.iter().zip(&done).filter(|(_, done)| done.is_ok()) {
             self.committed(&commit.session, &commit.writes);
@@ -128,7 +111,7 @@ impl SqliteStore {
     }
 
     /// Takes note of changes that were committed.
-    fn committed(&mut self, session: &SessionId, writes: &[Write]) {
+    pub(super) fn committed(&mut self, session: &SessionId, writes: &[Write]) {
         if writes.iter().any(|write| matches!(write, Write::Message { .. })) {
             self.unindexed.insert(session.clone());
         }

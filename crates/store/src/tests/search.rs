@@ -1,8 +1,9 @@
 //! Search over each backend: hits, their order, and words that are no longer found. Also the index in a file.
 
-use crate::Store;
 use crate::blob::keyed_hash;
+use crate::sqlite::SqliteStore;
 use crate::testing::{Bench, Folder, bodies, head, keep, message, on_each, session, step, texts, user};
+use crate::{Fence, Store};
 use engine::id::{Ordinal, Time};
 use engine::message::Body;
 use engine::search::{Query, SearchPage, Speaker, Words};
@@ -201,11 +202,17 @@ fn a_deleted_session_leaves_no_entry() {
     assert_eq!(numbers(&folder, "SELECT n FROM search_sessions"), 2);
 }
 
-/// A file with unindexed messages: it was never searched, or an older version wrote it.
-fn unindexed(messages: u32) -> Folder {
+/// A store in a file, with a session that is held under this fence.
+fn opened() -> (Folder, SqliteStore, Fence) {
     let folder = Folder::new();
     let mut store = folder.open();
     let fence = store.acquire(&session("s"), Time(1)).unwrap();
+    (folder, store, fence)
+}
+
+/// A file with unindexed messages: it was never searched, or an older version wrote it.
+fn unindexed(messages: u32) -> Folder {
+    let (folder, mut store, fence) = opened();
     let mut writes = vec![Write::Head(Box::new(head("s")))];
     writes.extend((0..messages).map(|ord| said(ord, user(&format!("word{ord} {}", "filler ".repeat(2000))))));
     store.commit(&session("s"), fence, &writes).unwrap();
@@ -242,9 +249,7 @@ fn unindexed_messages_are_found_and_indexed_by_parts() {
 
 #[test]
 fn idle_store_indexes_what_was_committed_in_small_pieces() {
-    let folder = Folder::new();
-    let mut store = folder.open();
-    let fence = store.acquire(&session("s"), Time(1)).unwrap();
+    let (folder, mut store, fence) = opened();
     let mut writes = vec![Write::Head(Box::new(head("s")))];
     writes.extend((0..50).map(|ord| said(ord, user(&format!("word{ord} {}", "filler ".repeat(1000))))));
     let indexed = || numbers(&folder, "SELECT indexed FROM chat_activity");
@@ -299,9 +304,7 @@ fn no_body_that_has_the_words_is_passed_over() {
 /// are best, or the best would not be proposed.
 #[test]
 fn order_of_hits_is_that_of_the_index() {
-    let folder = Folder::new();
-    let mut store = folder.open();
-    let fence = store.acquire(&session("s"), Time(1)).unwrap();
+    let (folder, mut store, fence) = opened();
     let mut writes = vec![Write::Head(Box::new(head("s")))];
     writes.extend((0..100).map(|ord| {
         let rare = if ord % 10 == 3 { "needle thread" } else { "common words" };

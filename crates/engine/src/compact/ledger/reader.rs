@@ -41,7 +41,7 @@ pub(crate) fn paths_in(command: &str) -> impl Iterator<Item = &str> {
 /// A ledger under construction. A clone can be read on, so that the part common to all ends that are tried is read
 /// once. Refers to no transcript, so that it can be kept and read on when there is more.
 #[derive(Debug, Clone)]
-pub(super) struct Reading {
+pub(super) struct LedgerState {
     /// The first unread message.
     next: Ordinal,
     /// Number of touches so far, and the message whose calls are read.
@@ -93,23 +93,23 @@ struct Answered<'t> {
 pub struct LedgerReader<'t> {
     transcript: &'t Transcript,
     kinds: Kinds<'t>,
-    read: Reading,
+    state: LedgerState,
 }
 
 impl<'t> LedgerReader<'t> {
-    /// Returns a reading that starts at `from`, with nothing read.
+    /// Returns a reader that starts at `from`, with nothing read.
     pub fn new(transcript: &'t Transcript, from: Ordinal, kinds: Kinds<'t>) -> Self {
-        Self { transcript, kinds, read: Reading::new(from, transcript.folder()) }
+        Self::from(transcript, kinds, LedgerState::new(from, transcript.folder()))
     }
 
-    /// Returns a reader that goes on from this reading.
-    pub(super) fn from(transcript: &'t Transcript, kinds: Kinds<'t>, read: Reading) -> Self {
-        Self { transcript, kinds, read }
+    /// Returns a reader that goes on from this state.
+    pub(super) fn from(transcript: &'t Transcript, kinds: Kinds<'t>, state: LedgerState) -> Self {
+        Self { transcript, kinds, state }
     }
 
     /// Reads on up to and including `to`, with the results of its calls.
     pub(crate) fn read_to(&mut self, to: Ordinal) {
-        self.read.read_to(self.transcript, self.kinds, to);
+        self.state.read_to(self.transcript, self.kinds, to);
     }
 
     /// Reads on to the end of the span that `record` hides, and returns its ledger without images of kept messages. The
@@ -126,11 +126,11 @@ impl<'t> LedgerReader<'t> {
 
     /// Returns the ledger of everything read so far.
     pub fn done(self) -> Ledger {
-        self.read.done(self.transcript)
+        self.state.done(self.transcript)
     }
 }
 
-impl Reading {
+impl LedgerState {
     pub fn new(from: Ordinal, folder: Option<&str>) -> Self {
         Self {
             next: from,

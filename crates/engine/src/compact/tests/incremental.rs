@@ -8,7 +8,7 @@ use crate::compact::record::{Compaction, Span};
 use crate::compact::{by_hand, ledger};
 use crate::id::Ordinal;
 use crate::message::{Body, Message, NewMessage, ToolCall, ToolResult, Verdict};
-use crate::prompt::coverage::{Coverage, MessageStatus, coverage, message_statuses};
+use crate::prompt::coverage::{Coverage, coverage, message_statuses};
 use crate::prompt::draft;
 use crate::testing::{Session, filler};
 use crate::text::sha256_hex;
@@ -147,16 +147,7 @@ fn same_as_from_the_beginning(session: &Session) {
 fn counted(session: &Session, record: Option<&Compaction>, prompt: &crate::prompt::Prompt) -> Coverage {
     let mut counts = Coverage::default();
     for status in message_statuses(&session.transcript, record, prompt) {
-        counts.messages += 1;
-        let slot = match status {
-            Some(MessageStatus::Raw) => &mut counts.raw,
-            Some(MessageStatus::Shortened) => &mut counts.shortened,
-            Some(MessageStatus::Hidden) => &mut counts.hidden,
-            Some(MessageStatus::Covered) => &mut counts.covered,
-            Some(MessageStatus::Dropped) => &mut counts.dropped,
-            None => &mut counts.unaccounted,
-        };
-        *slot += 1;
+        counts.count(status, 1);
     }
     counts
 }
