@@ -10,7 +10,7 @@ use crate::effect::Purpose;
 use crate::event::EventBody;
 use crate::stored::{Driver, TurnStatus};
 use bench::{Bench, text};
-use machine::happening::{At, Beside, Happening, Rewind, Stop, happening};
+use machine::happening::{At, Beside, Happening, Rewind, Stop, sequence};
 use machine::{drive, edges};
 use proptest::prelude::*;
 use proptest::test_runner::TestRunner;
@@ -111,7 +111,7 @@ const SEEN: &[&str] = &[
 #[test]
 fn random_sequences_keep_every_invariant() {
     let config = ProptestConfig { cases: 10_000, failure_persistence: None, ..ProptestConfig::default() };
-    let sequences = (prop::bool::weighted(0.3), prop::collection::vec(happening(), 1..40));
+    let sequences = (prop::bool::weighted(0.3), sequence());
     let seen = RefCell::new(BTreeSet::new());
     let edges = edges::TABLE.iter().flat_map(|(from, to)| to.iter().map(|to| (*from, *to)));
     let edges = edges.filter(|edge| ![edges::NOT_TAKEN, edges::SELDOM].contains(edge));

@@ -373,3 +373,15 @@ pub fn happening() -> BoxedStrategy<Happening> {
     ]
     .boxed()
 }
+
+/// A sequence from the beginning of a session. Some begin with a prompt that must be compacted, for a user who reviews
+/// compactions or not: what happens while one waits is too rare to be seen in each run otherwise.
+pub fn sequence() -> impl Strategy<Value = Vec<Happening>> {
+    let opening = |set| {
+        let renders = Happening::Renders { turns: 3, resent: false, rounds: 3, size: 700, how: 1 };
+        Just(vec![Happening::Configures(set), renders])
+    };
+    let opening = prop_oneof![8 => Just(Vec::new()), 1 => opening(Set::Ask), 1 => opening(Set::Same)];
+    let then = prop::collection::vec(happening(), 1..40);
+    (opening, then).prop_map(|(opening, then)| opening.into_iter().chain(then).collect())
+}

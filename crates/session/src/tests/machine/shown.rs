@@ -57,11 +57,13 @@ impl Shown {
         if is_cut {
             self.before.clear();
         }
+        let is_replaced = updates.iter().any(|(phase, _)| *phase == Phase::Undone);
         let mut is_compared = false;
         for (phase, id) in updates {
             match phase {
-                // The prompt between a cut and a compaction in the same step is not known here.
-                Phase::Accepted if is_cut => {}
+                // The prompt between a cut and a compaction in the same step is not known here, nor the one before a
+                // record that comes back with the undo of another.
+                Phase::Accepted if is_cut || is_replaced => {}
                 Phase::Accepted => drop(self.before.entry(id.clone()).or_insert_with(|| self.last.clone())),
                 Phase::Undone => {
                     // A replaced record may come back, and with it the prompt before that one.
