@@ -2,6 +2,7 @@
 //! Its methods are here and in [`self::perform`]; whatever needs another component is returned to the router
 //! as a value.
 
+mod away;
 mod calls;
 pub(super) mod delete;
 mod event;
@@ -14,7 +15,9 @@ mod perform;
 pub(super) mod queued;
 pub(super) mod sessions;
 mod steps;
+mod threads;
 
+pub(super) use away::{AwayOutcome, SteppedAway};
 pub(super) use event::{Confirmed, DeletionOutcome, HostEvent, HostEventKind};
 pub(super) use loading::{Kept, Loaded, Shared, known_memories, new_head};
 pub(super) use opening::{Opened, Opening};
@@ -26,8 +29,8 @@ use super::client::replies::Replies;
 use super::clock::Timers;
 use super::mailbox::Mailbox;
 use super::wire::to_value;
+use away::AwayStep;
 use calls::Calls;
-use engine::tokens::TokenCount;
 use filed::FileState;
 use part::{PartOutcome, PartialSession};
 use protocol::error::ProtocolError;
@@ -44,12 +47,16 @@ use steps::Steps;
 use store::Fence;
 use store::error::StoreError;
 use store::worker::Handle;
+use threads::run_apart;
 
 /// A session that is open in this process.
 pub(super) struct SessionHost {
     session: Session,
     /// Present while only the newest part is loaded.
     part: Option<Box<PartialSession>>,
+    /// Present while a step is taken on another thread.
+    away: Option<AwayStep>,
+    counter: Counter,
     /// The store, and the fence to write under; `None` for a prompt of a history that is not kept.
     store: Option<(Handle, Fence)>,
     steps: Steps,
@@ -79,7 +86,7 @@ struct Leaving {
 pub(super) enum Stepped {
     /// There is something to store or to perform.
     Taken,
-    /// The input waits for the rest of the session.
+    /// The input is taken on another thread, or waits: for such a step, or for the rest of the session.
     Parked,
     /// The machine panicked.
     Panicked,
@@ -110,7 +117,7 @@ impl SessionHost {
             Some(Kept::Part(Part { stored, from }, claims)) => {
                 begin.stored = Some(stored);
                 let session = Session::in_part(begin.clone(), from, &*counter);
-                (session, Some(Box::new(PartialSession::new(begin, from, claims, counter))))
+                (session, Some(Box::new(PartialSession::new(begin, from, claims, counter.clone()))))
             }
             whole => {
                 begin.stored = match whole {
@@ -124,6 +131,8 @@ impl SessionHost {
             is_listed_paused: session.state().name() == StateName::Paused,
             session,
             part,
+            away: None,
+            counter,
             store,
             steps: Steps::default(),
             calls: Calls::default(),
@@ -175,12 +184,13 @@ impl SessionHost {
     /// `true` if every step is stored and performed.
     pub fn is_settled(&self) -> bool {
         let is_here = self.part.as_ref().is_none_or(|part| part.is_settled());
-        self.steps.is_empty() && !self.steps.is_writing() && self.leaving.deleting.is_none() && is_here
+        let is_stepped = self.steps.is_empty() && !self.steps.is_writing() && self.away.is_none();
+        is_stepped && self.leaving.deleting.is_none() && is_here
     }
 
     /// `true` if it is wholly loaded and stored.
     pub fn is_whole_and_stored(&self) -> bool {
-        self.part.is_none() && !self.steps.has_unwritten()
+        self.part.is_none() && self.away.is_none() && !self.steps.has_unwritten()
     }
 
     pub fn is_writing(&self) -> bool {
@@ -211,16 +221,19 @@ impl SessionHost {
         !self.is_leaving() && self.fence() == Some(fence)
     }
 
-    /// `true` if a pending answer of the store moves it on.
-    pub fn awaits_store(&self) -> bool {
+    /// `true` if a pending answer of the store or of another thread moves it on.
+    pub fn awaits_others(&self) -> bool {
         self.steps.is_writing()
+            || self.away.is_some()
             || self.leaving.deleting.is_some()
             || self.part.as_ref().is_some_and(|part| part.is_asked())
     }
 
     /// `true` if this request waits here rather than in the machine.
     pub fn holds(&self, to: ReplyTo) -> bool {
-        self.waits_for_end(to) || self.part.as_ref().is_some_and(|part| part.holds(to))
+        self.waits_for_end(to)
+            || self.part.as_ref().is_some_and(|part| part.holds(to))
+            || self.away.as_ref().is_some_and(|away| away.holds(to))
     }
 
     /// `true` if this request waits for the session's end.
@@ -234,7 +247,11 @@ impl SessionHost {
     }
 
     /// Hands an input to the machine.
-    pub fn step(&mut self, input: Input, counter: &dyn TokenCount) -> Stepped {
+    pub fn step(&mut self, input: Input) -> Stepped {
+        if let Some(away) = &mut self.away {
+            away.park(ParkedItem::Input(Box::new(input)));
+            return Stepped::Parked;
+        }
         if let Some(part) = &mut self.part {
             return match part.step(&mut self.session, input) {
                 Ok(Some(effects)) => {
@@ -245,9 +262,18 @@ impl SessionHost {
                 Err(part::Panicked) => Stepped::Panicked,
             };
         }
+        if session::long::may_take_long(&self.session, &input) {
+            let (mailbox, session) = (self.mailbox.clone(), self.session.id().clone());
+            let send = move |stepped| {
+                let what = HostEventKind::Stepped(Box::new(stepped));
+                mailbox.send(HostEvent { session, what });
+            };
+            self.away = Some(AwayStep::begin(&self.session, input, self.counter.clone(), send));
+            return Stepped::Parked;
+        }
         let now = super::clock::now();
         let stamp = crate::convert::iso(now);
-        let context = StepContext { now, stamp: &stamp, counter };
+        let context = StepContext { now, stamp: &stamp, counter: &*self.counter };
         match catch_unwind(AssertUnwindSafe(|| self.session.step(input, context))) {
             Ok(effects) => {
                 self.steps.push(effects);
@@ -257,8 +283,24 @@ impl SessionHost {
         }
     }
 
-    /// Queues an item behind others that wait for the rest. Gives it back if it can run now.
-    pub fn wait_for_rest(&mut self, item: Queued) -> Option<Queued> {
+    /// Handles the outcome of a step that was taken on another thread.
+    pub fn stepped_away(&mut self, stepped: SteppedAway) -> AwayOutcome {
+        let Ok(taken) = stepped.of(self.session.stream()) else { return AwayOutcome::Stale };
+        let Some(away) = self.away.take() else { return AwayOutcome::Stale };
+        let Some((session, effects)) = taken else { return AwayOutcome::Panicked };
+        let before = std::mem::replace(&mut self.session, session);
+        // It takes as long as the session is.
+        run_apart("drop", move || drop(before));
+        self.steps.push(effects);
+        AwayOutcome::Done(away.end())
+    }
+
+    /// Queues an item behind others that wait for the session. Gives it back if it can run now.
+    pub fn wait_in_line(&mut self, item: Queued) -> Option<Queued> {
+        if let Some(away) = &mut self.away {
+            away.park(ParkedItem::Item(item));
+            return None;
+        }
         match &mut self.part {
             Some(part) if !part.is_free() => {
                 part.push(item);

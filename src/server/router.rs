@@ -5,6 +5,7 @@
 mod agents;
 mod arriving;
 mod lifecycle;
+mod parked;
 mod requests;
 mod sessions;
 

@@ -19,7 +19,7 @@
 //! | `commands` | queued commands and renders |
 //! | `state` | the state of a session: one of the components above that exclude each other |
 //! | `router` | routes inputs to components, and decides what follows |
-//! | `session`, `view`, `part` | the session itself, its snapshots, and steps while only its newest part is loaded |
+//! | `session`, `view`, `part`, `long` | the session itself, its snapshots, steps while only its newest part is loaded, and which steps may take long |
 #![deny(clippy::disallowed_methods, clippy::disallowed_types)]
 
 mod carried;
@@ -28,6 +28,7 @@ mod compaction;
 mod context;
 mod core;
 mod history;
+pub mod long;
 mod model;
 pub mod part;
 mod router;

@@ -1,5 +1,6 @@
 //! Events for a session from its store or from a tool of ours.
 
+use super::away::SteppedAway;
 use super::loading::Loaded;
 use super::part::RestLoaded;
 use crate::server::services::loops::Start;
@@ -25,6 +26,8 @@ pub(in crate::server) enum HostEventKind {
     Loaded(Box<Result<Loaded, StoreError>>),
     /// The rest was loaded and the whole session made, or the store found that claims are new.
     Rest(Box<RestLoaded>),
+    /// A step was taken on another thread.
+    Stepped(Box<SteppedAway>),
     /// The store committed a step, or did not.
     Committed(Result<(), StoreError>),
     /// The store deleted it, or did not.

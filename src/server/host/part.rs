@@ -2,6 +2,7 @@
 //! the store has loaded the rest. The rest is requested when the first prompt is on its way, or when
 //! something waits for it. The machine decides what a part can do.
 
+use super::threads::run_apart;
 use crate::convert;
 use crate::server::clock::now;
 use crate::server::host::queued::Queued;
@@ -14,7 +15,7 @@ use session::stored::{Part, Rest};
 use session::{Opening, Session, StepContext};
 use std::collections::VecDeque;
 use std::panic::{AssertUnwindSafe, catch_unwind};
-use std::sync::{Arc, mpsc};
+use std::sync::Arc;
 use store::error::StoreError;
 use store::worker::Handle;
 
@@ -36,7 +37,7 @@ pub(super) struct PartialSession {
     rest: Wanted,
 }
 
-/// An item that waits for the rest of a session, or for the store to check its claims.
+/// An item that waits for a session: for its rest, for the store to check its claims, or for a step taken elsewhere.
 pub(in crate::server) enum ParkedItem {
     Item(Queued),
     Input(Box<Input>),
@@ -93,6 +94,16 @@ pub(super) enum PartOutcome {
 /// The machine panicked.
 pub(super) struct Panicked;
 
+impl ParkedItem {
+    /// `true` if it is to answer this request.
+    pub fn is_for(&self, to: ReplyTo) -> bool {
+        match self {
+            Self::Item(item) => item.to() == to,
+            Self::Input(input) => matches!(&**input, Input::Command(asked, _) if *asked == to),
+        }
+    }
+}
+
 impl RestLoaded {
     /// `true` if the opening with this stream was asked.
     pub fn is_of(&self, stream: &str) -> bool {
@@ -123,10 +134,7 @@ impl PartialSession {
 
     /// `true` if this request waits for the rest.
     pub fn holds(&self, to: ReplyTo) -> bool {
-        self.waits.iter().any(|waits| match waits {
-            ParkedItem::Item(item) => item.to() == to,
-            ParkedItem::Input(input) => matches!(&**input, Input::Command(asked, _) if *asked == to),
-        })
+        self.waits.iter().any(|item| item.is_for(to))
     }
 
     pub fn push(&mut self, item: Queued) {
@@ -226,18 +234,11 @@ impl PartialSession {
 impl Rebuild {
     /// Makes the session on a thread of its own, and sends it.
     fn run(self, rest: Rest, send: impl FnOnce(Result<Found, StoreError>) + Send + 'static) {
-        let work: Box<dyn FnOnce() + Send> = Box::new(move || {
+        run_apart("opening", move || {
             let taken = self.log.len();
             let whole = catch_unwind(AssertUnwindSafe(|| self.whole(rest)));
             send(Ok(whole.map_or(Found::Panicked, |whole| Found::Whole(Box::new(whole), taken))));
         });
-        let (thread, inbox) = mpsc::channel();
-        let worker = move || inbox.into_iter().for_each(|work: Box<dyn FnOnce() + Send>| work());
-        match std::thread::Builder::new().name("opening".to_owned()).spawn(worker) {
-            Ok(_) => drop(thread.send(work)),
-            // Others wait longer then.
-            Err(_) => work(),
-        }
     }
 
     /// The whole session after the inputs, which must be in the state of the part.

@@ -298,11 +298,12 @@ impl SessionHost {
         if let State::Streaming(running) = self.session.state()
             && let Some(gathered) = running.gathered()
             && self.steps.is_empty()
+            && self.away.is_none()
         {
             // A snapshot includes gathered text: it is emitted first, as one of the skipped events.
             return CatchUp::First(Input::Expired(gathered));
         }
-        if !self.steps.is_empty() {
+        if !self.steps.is_empty() || self.away.is_some() {
             return CatchUp::NotYet;
         }
         if self.part.is_some() {

@@ -435,7 +435,7 @@ impl Router {
             return opening.holds(to);
         }
         match self.sessions.host(id) {
-            Some(host) if host.awaits_store() || host.session().will_answer(to) => true,
+            Some(host) if host.awaits_others() || host.session().will_answer(to) => true,
             // The end waits for the session's other requests.
             Some(host) if host.waits_for_end(to) => {
                 self.open_requests(id).into_iter().any(|other| self.is_under_way(other))

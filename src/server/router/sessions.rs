@@ -1,13 +1,12 @@
 //! Sessions at work: items reach a session in order, and its effects are performed one at a time.
 
-use super::Router;
+use super::{Router, parked};
 use crate::server::client::Used;
 use crate::server::client::replies::NOBODY;
 use crate::server::given::own_settings;
 use crate::server::host::queued::{Opens, Queued};
 use crate::server::host::{
-    Advance, CatchUp, Committed, HostEvent, HostEventKind, NotStored, Opening, ParkedItem, RestLoaded,
-    RestOutcome, SessionHost, Stepped, delete,
+    Advance, CatchUp, Committed, HostEvent, HostEventKind, NotStored, Opening, SessionHost, Stepped, delete,
 };
 use crate::server::services::models::Call;
 use crate::server::services::shared::{Place, Then};
@@ -42,7 +41,7 @@ impl Router {
         if let Some(host) = self.sessions.host_mut(id) {
             if host.is_leaving() {
                 host.push_after(item);
-            } else if let Some(item) = host.wait_for_rest(item) {
+            } else {
                 self.run_queued(id, item);
             }
             return;
@@ -66,12 +65,13 @@ impl Router {
         }
     }
 
-    /// Runs an item in an open session.
+    /// Runs an item in an open session, behind others that wait for it.
     fn run_queued(&mut self, id: &SessionId, item: Queued) {
         if item.to() != NOBODY {
             self.tasks.keep(id);
         }
         let Some(host) = self.sessions.host_mut(id) else { return };
+        let Some(item) = host.wait_in_line(item) else { return };
         match item {
             Queued::Task => {
                 self.tasks.take(id);
@@ -143,7 +143,7 @@ impl Router {
     pub(super) fn run_input(&mut self, id: &SessionId, input: Input) {
         self.at_work = Some(id.clone());
         let Some(host) = self.sessions.host_mut(id) else { return };
-        match host.step(input, &*self.counter) {
+        match host.step(input) {
             Stepped::Taken => self.pump(id),
             Stepped::Parked => {}
             Stepped::Panicked => return self.close_panicked(id),
@@ -350,7 +350,8 @@ impl Router {
         let HostEvent { session: id, what } = event;
         match what {
             HostEventKind::Loaded(loaded) => self.loaded(&id, *loaded),
-            HostEventKind::Rest(came) => self.rest_came(&id, *came),
+            HostEventKind::Rest(came) => parked::rest_came(self, &id, *came),
+            HostEventKind::Stepped(stepped) => parked::stepped_away(self, &id, *stepped),
             HostEventKind::Committed(done) => self.committed(&id, done),
             HostEventKind::Deleted(gone) => self.deleted(&id, *gone),
             HostEventKind::RevisionLoaded(to, command) => self.hand(&id, Queued::Command(to, command)),
@@ -463,35 +464,5 @@ impl Router {
             None => self.follows.snapshot(id),
         };
         self.client.caught_up(id, snapshot);
-    }
-
-    /// Handles the answer about a partly loaded session, and runs what waited.
-    fn rest_came(&mut self, id: &SessionId, came: RestLoaded) {
-        self.at_work = Some(id.clone());
-        let Some(host) = self.sessions.host_mut(id) else { return };
-        let waits = match host.rest_came(came) {
-            RestOutcome::Stale => return,
-            RestOutcome::Done(waits) => waits,
-            RestOutcome::Differs => {
-                // Its messages are stored; it is loaded whole from now on.
-                tracing::error!(session = %id, "the rest of this session did not fit what was made of its part");
-                self.sessions.open_whole(id);
-                self.close_with_error(id, &refused::defect());
-                return self.end_if_saved();
-            }
-            RestOutcome::Failed(error) => {
-                self.close_with_error(id, &stores::error(&error));
-                return self.end_if_saved();
-            }
-        };
-        self.is_handing_over = true;
-        for wait in waits {
-            match wait {
-                ParkedItem::Item(item) => self.hand(id, item),
-                ParkedItem::Input(input) => self.run_input(id, *input),
-            }
-        }
-        self.is_handing_over = false;
-        self.pump(id);
     }
 }

@@ -1,6 +1,7 @@
 //! The router by itself, with a store, a counter and a client of the tests' own: what a panic and a failing
 //! disk leave behind, and what a turn costs.
 
+mod away;
 mod background;
 mod disk;
 mod keys;

@@ -213,7 +213,7 @@ impl Core<'_> {
     pub fn append(&mut self, mut new: NewMessage) -> Ordinal {
         self.bind_thinking(self.next_ord(), &mut new);
         let counter = self.counter();
-        let ord = self.kept.transcript.append(new, counter);
+        let ord = self.transcript_mut().append(new, counter);
         self.took_in(ord);
         ord
     }
@@ -221,7 +221,7 @@ impl Core<'_> {
     /// Appends a message from elsewhere to the running turn.
     pub fn append_as_it_is(&mut self, new: NewMessage) -> Ordinal {
         let counter = self.counter();
-        let ord = self.kept.transcript.append(new, counter);
+        let ord = self.transcript_mut().append(new, counter);
         self.took_in(ord);
         ord
     }
@@ -230,8 +230,8 @@ impl Core<'_> {
     pub fn append_turn(&mut self, new: NewMessage, promised: Option<(TurnId, MessageId)>) -> Ordinal {
         let counter = self.counter();
         let ord = match promised {
-            Some(promised) => self.kept.transcript.append_promised(new, promised, counter),
-            None => self.kept.transcript.append_turn(new, counter),
+            Some(promised) => self.transcript_mut().append_promised(new, promised, counter),
+            None => self.transcript_mut().append_turn(new, counter),
         };
         self.took_in(ord);
         ord
@@ -241,8 +241,8 @@ impl Core<'_> {
     pub fn inject(&mut self, new: NewMessage, promised: Option<(TurnId, MessageId)>) -> Ordinal {
         let counter = self.counter();
         let ord = match promised {
-            Some(promised) => self.kept.transcript.inject_promised(new, promised, counter),
-            None => self.kept.transcript.inject(new, counter),
+            Some(promised) => self.transcript_mut().inject_promised(new, promised, counter),
+            None => self.transcript_mut().inject(new, counter),
         };
         self.took_in(ord);
         ord
@@ -331,7 +331,7 @@ impl Core<'_> {
     /// Appends a message of a revision as it was stored.
     pub fn put_back(&mut self, turn: usize, message: Arc<Message>) {
         let ord = message.ord;
-        self.kept.transcript.put_back(turn, message);
+        self.transcript_mut().put_back(turn, message);
         self.took_in(ord);
     }
 

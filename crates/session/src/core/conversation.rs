@@ -20,7 +20,8 @@ use std::sync::Arc;
 pub(crate) struct Conversation {
     pub(super) head: Head,
     pub(super) settings: Settings,
-    pub(super) transcript: Transcript,
+    /// Shared with copies of the session, of which the caller reads one while it advances another.
+    pub(super) transcript: Arc<Transcript>,
     pub(super) fixed: Fixed,
     /// Rows of the transcript's turns, by index.
     pub(super) turns: Vec<TurnRow>,

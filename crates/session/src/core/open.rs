@@ -56,7 +56,7 @@ pub(crate) fn open(opening: Opening, counter: &dyn TokenCount) -> (Conversation,
     let mut conversation = Conversation {
         head,
         settings,
-        transcript,
+        transcript: Arc::new(transcript),
         fixed: Fixed::default(),
         turns,
         memories: memories.into(),

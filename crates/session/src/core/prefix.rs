@@ -9,6 +9,7 @@ use engine::compact::record::{Compaction, Status};
 use engine::memory::{Memory, remembered};
 use engine::message::attachment::Attachment;
 use engine::prompt::system::Fixed;
+use std::sync::Arc;
 
 /// A saved prefix, to be restored if another one does not fit.
 pub(crate) struct PrefixBefore {
@@ -27,13 +28,14 @@ impl Core<'_> {
 
     /// Results cut from now on say how to fetch the rest if the model has the tool for it.
     fn name_results(&mut self) {
-        let Conversation { transcript, fixed, .. } = &mut *self.kept;
-        transcript.name_results(fixed.tools.iter().any(|tool| tool.name == RECALL));
+        let has_recall = self.kept.fixed.tools.iter().any(|tool| tool.name == RECALL);
+        self.transcript_mut().name_results(has_recall);
     }
 
     /// Applies the limits of the settings in force to shown results and thinking.
     pub fn limit_what_is_shown(&mut self) {
         let Conversation { transcript, settings, head, .. } = &mut *self.kept;
+        let transcript = Arc::make_mut(transcript);
         transcript.limit_results(Some(settings.most_result()));
         transcript.limit_thinking(settings.thinking);
         transcript.set_folder(&head.workspace);

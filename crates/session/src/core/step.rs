@@ -140,7 +140,7 @@ impl<'a> Core<'a> {
     }
 
     pub fn transcript_mut(&mut self) -> &mut Transcript {
-        &mut self.kept.transcript
+        Arc::make_mut(&mut self.kept.transcript)
     }
 
     pub fn limits_mut(&mut self) -> (&mut Limits, &mut Trial) {

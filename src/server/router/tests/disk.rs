@@ -29,7 +29,7 @@ pub(super) struct Works {
     pub(super) is_undeletable: AtomicBool,
     /// The threads that counted a text of [`LARGE`] bytes or more.
     pub(super) large: Mutex<Vec<ThreadId>>,
-    /// Holds back counts of such texts on all threads but that of the test.
+    /// Holds back counts on all threads but that of the test.
     pub(super) gate: Gate,
 }
 
@@ -39,14 +39,20 @@ const LARGE: usize = 100_000;
 /// A gate, open at first.
 #[derive(Debug, Default)]
 pub(super) struct Gate {
-    /// The thread that closed it.
-    closed: Mutex<Option<ThreadId>>,
+    /// The thread that closed it, and the bytes of a text from which on it is held back.
+    closed: Mutex<Option<(ThreadId, usize)>>,
     opened: Condvar,
 }
 
 impl Gate {
+    /// Closes it for large texts.
     pub(super) fn close(&self) {
-        *self.closed.lock().unwrap() = Some(thread::current().id());
+        self.close_for(LARGE);
+    }
+
+    /// Closes it for texts of so many bytes.
+    pub(super) fn close_for(&self, bytes: usize) {
+        *self.closed.lock().unwrap() = Some((thread::current().id(), bytes));
     }
 
     pub(super) fn open(&self) {
@@ -54,8 +60,10 @@ impl Gate {
         self.opened.notify_all();
     }
 
-    fn pass(&self) {
-        let holds = |closed: &mut Option<ThreadId>| closed.is_some_and(|by| by != thread::current().id());
+    fn pass(&self, text: &str) {
+        let holds = |closed: &mut Option<(ThreadId, usize)>| {
+            closed.is_some_and(|(by, bytes)| by != thread::current().id() && text.len() >= bytes)
+        };
         drop(self.opened.wait_while(self.closed.lock().unwrap(), holds).unwrap());
     }
 }
@@ -71,8 +79,8 @@ impl TokenCount for Counter {
     fn count(&self, text: &str) -> u32 {
         let is_broken = self.0.is_broken.load(Ordering::Relaxed);
         assert!(!is_broken && !text.contains("BOOM"), "a defect of the test's own");
+        self.0.gate.pass(text);
         if text.len() >= LARGE {
-            self.0.gate.pass();
             self.0.large.lock().unwrap().push(thread::current().id());
         }
         self.0.counted.fetch_add(text.len(), Ordering::Relaxed);
