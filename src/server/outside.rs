@@ -252,6 +252,12 @@ mod tests {
             "model.name" | "model.keyEnv" | "summaryModel" | "summaryKeyEnv" => json!("m"),
             "model.wire" => json!("openai-chat"),
             "model.webSocket" => json!(true),
+            "model.effort" => json!("high"),
+            "model.thinking" => json!("adaptive"),
+            "model.cacheTtl" => json!("1h"),
+            "model.extraBody" => json!({ "service_tier": "flex" }),
+            "model.extraHeaders" => json!({ "x-title": "m" }),
+            "model.query" => json!({ "api-version": "2026-01-01" }),
             "model.baseUrl" | "summaryBaseUrl" => json!("https://models.example/v1"),
             share if share.ends_with("Share") || share.ends_with("Budget") || share.ends_with("Ratio") => {
                 json!(0.31)
@@ -274,30 +280,32 @@ mod tests {
     fn every_setting_means_the_same_from_each_source() {
         for name in names() {
             let value = other(&name);
+            // Cache marks have a lifetime over one wire alone.
+            let wire = if name == "model.cacheTtl" { "anthropic" } else { "openai-responses" };
             let text = value.as_str().map_or_else(|| value.to_string(), str::to_owned);
             let raw: Map<String, Value> = match name.split_once('.') {
                 Some(("model", part)) => {
                     // Some parts are invalid without others.
-                    let mut model = json!({ "window": 9000, "wire": "openai-responses", "name": "n" });
+                    let mut model = json!({ "window": 9000, "wire": wire, "name": "n" });
                     model[part] = value;
                     [("model".to_owned(), model)].into_iter().collect()
                 }
                 Some((group, part)) => [(group.to_owned(), json!({ part: value }))].into_iter().collect(),
                 None => [(name.clone(), value)].into_iter().collect(),
             };
-            let wire: Settings = serde_json::from_value(Value::Object(raw.clone())).unwrap();
-            let wire = in_force(&Layers { initialize: Layer::of(&wire).unwrap(), ..Layers::default() });
-            assert_ne!(wire, in_force(&Layers::default()), "{name}");
+            let given: Settings = serde_json::from_value(Value::Object(raw.clone())).unwrap();
+            let given = in_force(&Layers { initialize: Layer::of(&given).unwrap(), ..Layers::default() });
+            assert_ne!(given, in_force(&Layers::default()), "{name}");
 
             let toml = toml_of(&raw);
             let (user, faults) = users_file(&toml, "config.toml").unwrap();
             assert_eq!(faults, [], "{name}: {toml}");
-            assert_eq!(in_force(&Layers { user, ..Layers::default() }), wire, "{name} in a file");
+            assert_eq!(in_force(&Layers { user, ..Layers::default() }), given, "{name} in a file");
 
             let mut variables = vec![(variable(&name), text.clone())];
             let mut set = vec![format!("{name}={text}")];
             if name.starts_with("model.") {
-                for (part, of) in [("window", "9000"), ("wire", "openai-responses"), ("name", "n")] {
+                for (part, of) in [("window", "9000"), ("wire", wire), ("name", "n")] {
                     let beside = format!("model.{part}");
                     if beside != name {
                         variables.push((variable(&beside), of.to_owned()));
@@ -307,9 +315,9 @@ mod tests {
             }
             let (environment, faults) = environment(variables.into_iter());
             assert_eq!(faults, Vec::<String>::new(), "{name}");
-            assert_eq!(in_force(&Layers { environment, ..Layers::default() }), wire, "{name} in a variable");
+            assert_eq!(in_force(&Layers { environment, ..Layers::default() }), given, "{name} in a variable");
             let Flags(flags) = Flags::read(None, &set).unwrap();
-            assert_eq!(in_force(&Layers { flags, ..Layers::default() }), wire, "{name} as a flag");
+            assert_eq!(in_force(&Layers { flags, ..Layers::default() }), given, "{name} as a flag");
         }
     }
 

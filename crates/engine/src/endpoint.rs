@@ -1,6 +1,9 @@
 //! Model endpoints as configured: data that belongs to a session and is stored with it. Holds the name of a
 //! key, never the key. The crate `models` sends the requests.
 
+pub mod options;
+
+use options::RequestOptions;
 use serde::{Deserialize, Serialize};
 
 /// The context window assumed for an unknown model, in tokens.
@@ -40,6 +43,9 @@ pub struct Endpoint {
     /// `true` to receive answers over a WebSocket; only `openai-responses` supports it.
     #[serde(default)]
     pub socket: bool,
+    /// Options of the requests.
+    #[serde(default, skip_serializing_if = "RequestOptions::is_empty")]
+    pub options: RequestOptions,
 }
 
 impl Wire {
@@ -99,7 +105,7 @@ impl Wire {
 impl Endpoint {
     /// Creates an endpoint at the provider's own address.
     pub fn of(wire: Wire) -> Self {
-        Self { wire, base_url: None, key_env: None, socket: false }
+        Self { wire, base_url: None, key_env: None, socket: false, options: RequestOptions::default() }
     }
 
     /// Returns the base URL without trailing slashes.

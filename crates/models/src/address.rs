@@ -1,21 +1,22 @@
 //! Validates and normalizes endpoints as users write them, for settings and the command line alike. Nothing
 //! is sent here.
 
-use super::ModelError;
+use super::{ModelError, options};
 use engine::compact::secrets::looks_secret;
 use engine::endpoint::{Endpoint, Wire};
 use engine::prompt::request::Failure;
 use reqwest::Url;
+use std::borrow::Cow;
 use thiserror::Error;
 
 /// A rejected part of an endpoint. The rejected text is left out: it may be a secret.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Error)]
+#[derive(Debug, Clone, PartialEq, Eq, Error)]
 #[error("{part} {reason}")]
 pub struct InvalidEndpoint {
     /// The field of the setting `model`.
     pub part: &'static str,
     /// The requirement that it does not meet.
-    pub reason: &'static str,
+    pub reason: Cow<'static, str>,
 }
 
 const NO_ADDRESS: &str = "must be an http or https address without user, password, query and fragment";
@@ -42,20 +43,23 @@ const ENDINGS: &[(&[Wire], &str)] = &[
 /// Fails with the first part that cannot be used.
 pub fn endpoint(given: Endpoint) -> Result<Endpoint, InvalidEndpoint> {
     if !given.key_env.as_deref().is_none_or(is_key_name) {
-        return Err(InvalidEndpoint { part: "keyEnv", reason: NO_KEY_NAME });
+        return Err(InvalidEndpoint { part: "keyEnv", reason: NO_KEY_NAME.into() });
     }
     if given.socket && given.wire != Wire::OpenaiResponses {
-        return Err(InvalidEndpoint { part: "webSocket", reason: NO_SOCKET });
+        return Err(InvalidEndpoint { part: "webSocket", reason: NO_SOCKET.into() });
     }
     let base_url = match given.base_url {
         // A file's path, not an address.
         Some(file) if given.wire == Wire::Scripted => Some(file),
         Some(url) => {
-            Some(base_url(given.wire, &url).ok_or(InvalidEndpoint { part: "baseUrl", reason: NO_ADDRESS })?)
+            let unfit = InvalidEndpoint { part: "baseUrl", reason: NO_ADDRESS.into() };
+            Some(base_url(given.wire, &url).ok_or(unfit)?)
         }
         None => None,
     };
-    Ok(Endpoint { base_url, ..given })
+    let endpoint = Endpoint { base_url, ..given };
+    let options = options::validated(&endpoint)?;
+    Ok(Endpoint { options, ..endpoint })
 }
 
 /// `true` if this can be the name of a key and does not look like a key.

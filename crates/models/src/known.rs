@@ -63,6 +63,7 @@ struct Table {
     tokens: Vec<Tokens>,
     manner: Vec<RequestQuirks>,
     thinking: Vec<Thinking>,
+    off: Off,
     temperature: Temperature,
 }
 
@@ -92,6 +93,26 @@ struct Thinking {
 struct Temperature {
     takes: Vec<Name>,
     refuses: Vec<Name>,
+}
+
+/// Models by the least thinking that they accept.
+#[derive(Default, Deserialize)]
+#[serde(rename_all = "camelCase", deny_unknown_fields)]
+struct Off {
+    takes: Vec<Name>,
+    refuses: Vec<Name>,
+    between_tools: Vec<Name>,
+}
+
+/// The least thinking that a model accepts.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum LeastThinking {
+    /// None.
+    Off,
+    /// Thinking between tool calls.
+    BetweenTools,
+    /// Its usual thinking: it rejects a request that switches it off.
+    Always,
 }
 
 fn yes() -> bool {
@@ -141,6 +162,15 @@ pub(crate) fn takes_temperature(name: &str) -> bool {
     let Temperature { takes, refuses } = &KNOWN.temperature;
     let takes = takes.iter().map(|name| (name, &true));
     find(takes.chain(refuses.iter().map(|name| (name, &false))), name).copied().unwrap_or(true)
+}
+
+/// Returns the least thinking that a model accepts. An unknown model can be told not to think.
+pub(crate) fn least_thinking(name: &str) -> LeastThinking {
+    let Off { takes, refuses, between_tools } = &KNOWN.off;
+    let takes = takes.iter().map(|name| (name, &LeastThinking::Off));
+    let refuses = refuses.iter().map(|name| (name, &LeastThinking::Always));
+    let between_tools = between_tools.iter().map(|name| (name, &LeastThinking::BetweenTools));
+    find(takes.chain(refuses).chain(between_tools), name).copied().unwrap_or(LeastThinking::Off)
 }
 
 #[cfg(test)]

@@ -7,11 +7,12 @@ use super::socket::Handshake;
 use super::wire::{Stream, Terms, named_back, post, stamped};
 use super::{AnswerFuture, Model, ModelError, OnProgress, Progress, Retrying, retry};
 use engine::delta::Delta;
+use engine::endpoint::options as extra;
 use engine::endpoint::{Endpoint, Wire};
 use engine::prompt::request::{Answer, Request};
 use engine::text::json;
 use futures_util::{StreamExt, TryStreamExt};
-use reqwest::header::{HeaderMap, HeaderValue};
+use reqwest::header::{HeaderMap, HeaderName, HeaderValue};
 use reqwest::{Client, ClientBuilder, Response, StatusCode, redirect};
 use secrecy::{ExposeSecret, SecretString};
 use serde_json::Value;
@@ -29,6 +30,8 @@ pub struct Remote {
     client: Client,
     endpoint: Endpoint,
     key: Option<SecretString>,
+    /// Headers whose values are keys, by name.
+    keyed: Vec<(String, SecretString)>,
     terms: Terms,
     silence: StreamDeadlines,
     /// `true` if failed calls are retried.
@@ -121,13 +124,20 @@ impl Remote {
         silence: impl Into<StreamDeadlines>,
     ) -> Self {
         let silence = silence.into();
-        Self { client, endpoint, key, terms, silence, retries: true, is_read: true }
+        let keyed = Vec::new();
+        Self { client, endpoint, key, keyed, terms, silence, retries: true, is_read: true }
     }
 
     /// Disables retries, for callers that want the first error.
     #[must_use]
     pub fn without_retries(self) -> Self {
         Self { retries: false, ..self }
+    }
+
+    /// Sets the values of the endpoint's headers that are keys, by the names of the headers.
+    #[must_use]
+    pub fn with_keys(self, keyed: Vec<(String, SecretString)>) -> Self {
+        Self { keyed, ..self }
     }
 
     /// Marks the answer as not shown while it streams: a call that breaks in the middle is then retried too.
@@ -149,10 +159,8 @@ impl Remote {
                 Err(failed) => failed,
             };
             // Some providers repeat the rejected key.
-            let error = match &self.key {
-                Some(key) => error.without(key.expose_secret()),
-                None => error,
-            };
+            let keys = self.key.iter().chain(self.keyed.iter().map(|(_, key)| key));
+            let error = keys.fold(error, |error, key| error.without(key.expose_secret()));
             // Shown content must not be sent twice.
             let delay = if is_heard || !self.retries {
                 None
@@ -219,6 +227,15 @@ impl Remote {
         for (name, value) in more {
             headers.insert(*name, HeaderValue::from_static(value));
         }
+        for (name, value) in &self.endpoint.options.extra_headers {
+            // Keys follow below, the endpoint's own last.
+            if let extra::HeaderValue::Text(text) = value {
+                Self::put(&mut headers, name, text)?;
+            }
+        }
+        for (name, key) in &self.keyed {
+            Self::put(&mut headers, name, key.expose_secret())?;
+        }
         if let Some(key) = &self.key {
             let (name, value) = match self.endpoint.wire {
                 Wire::Anthropic => ("x-api-key", key.expose_secret().to_owned()),
@@ -230,14 +247,22 @@ impl Remote {
                     ("authorization", format!("Bearer {}", key.expose_secret()))
                 }
             };
-            let mut value = HeaderValue::from_str(&value).map_err(|_| ModelError::Auth {
-                status: None,
-                reason: "the key has characters that an HTTP header must not have".to_owned(),
-            })?;
-            value.set_sensitive(true);
-            headers.insert(name, value);
+            Self::put(&mut headers, name, &value)?;
         }
         Ok(headers)
+    }
+
+    /// Sets a header whose value is never shown.
+    fn put(headers: &mut HeaderMap, name: &str, value: &str) -> Result<(), ModelError> {
+        let unfit = || ModelError::Auth {
+            status: None,
+            reason: "the key has characters that an HTTP header must not have".to_owned(),
+        };
+        let name = HeaderName::try_from(name).map_err(|_| unfit())?;
+        let mut value = HeaderValue::from_str(value).map_err(|_| unfit())?;
+        value.set_sensitive(true);
+        headers.insert(name, value);
+        Ok(())
     }
 
     async fn refused(&self, mut response: Response) -> FailedAttempt {

@@ -20,6 +20,7 @@ mod limits;
 mod ollama;
 mod openai_chat;
 mod openai_ends;
+mod options;
 mod requests;
 mod responses;
 mod socket;

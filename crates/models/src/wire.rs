@@ -14,6 +14,7 @@ mod openai_responses;
 use super::excerpt::excerpt;
 use super::frames::{Frames, Framing};
 use super::known;
+use super::options::extended;
 use super::{ModelError, OnProgress, Progress};
 pub(crate) use blocks::named_back;
 pub use blocks::stamped;
@@ -22,6 +23,7 @@ use engine::endpoint::{Endpoint, Wire};
 use engine::prompt::item::Role;
 use engine::prompt::request::{Answer, Request};
 use engine::text::json;
+pub(crate) use openai_chat::{ThinkingSwitch, thinking_switch};
 use serde_json::Value;
 use std::borrow::Cow;
 
@@ -81,14 +83,16 @@ pub trait Reader: Send {
 
 /// Builds the HTTP request for an endpoint. Returns `None` for a wire without HTTP.
 pub fn post(endpoint: &Endpoint, request: &Request, terms: &Terms) -> Option<Post> {
-    match endpoint.wire {
-        Wire::OpenaiChat => Some(openai_chat::post(endpoint.url(), request, terms)),
-        Wire::OpenaiResponses => Some(openai_responses::post(request, terms)),
-        Wire::Anthropic => Some(anthropic::post(request, terms)),
-        Wire::Gemini => Some(gemini::post(request, terms)),
-        Wire::Ollama => Some(ollama::post(request, terms)),
-        Wire::Scripted => None,
-    }
+    let options = &endpoint.options;
+    let post = match endpoint.wire {
+        Wire::OpenaiChat => openai_chat::post(endpoint.url(), request, terms, options),
+        Wire::OpenaiResponses => openai_responses::post(request, terms, options),
+        Wire::Anthropic => anthropic::post(request, terms, options),
+        Wire::Gemini => gemini::post(request, terms, options),
+        Wire::Ollama => ollama::post(request, terms, options),
+        Wire::Scripted => return None,
+    };
+    Some(extended(post, options))
 }
 
 /// Returns the stream parser of a wire, or `None` if the wire has no streams.

@@ -5,6 +5,7 @@ mod in_force;
 use crate::context::compaction::Placement;
 pub use crate::context::compaction::SummaryMode;
 pub use engine::compact::policy::{Consent, Stage as LimitHistory};
+pub use engine::endpoint::options::{CacheTtl, Effort, HeaderValue, Thinking};
 pub use engine::message::cut::ThinkingInPrompt;
 pub use engine::prompt::order::SystemPrompt;
 pub use engine::words::{Titles, Trajectory, TranscriptKept};
@@ -13,6 +14,7 @@ use schemars::{JsonSchema, Schema, SchemaGenerator};
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 use std::borrow::Cow;
+use std::collections::BTreeMap;
 
 /// Defines a group of settings: each is optional, and may have other names under which it is accepted too.
 macro_rules! settings {
@@ -85,6 +87,29 @@ settings! {
         count_tokens: bool;
         /// `true` if the model accepts pictures. Default: as known for the model of this name, otherwise true.
         images: bool;
+        /// Effort of the answers of turns. `anthropic` takes `low` to `max`, `gemini` `minimal` to `xhigh`, `ollama`
+        /// `none`, `low`, `medium` and `high`; over the other wires each word is sent, and the model decides. Summaries
+        /// and titles keep their low effort. Needs `wire`. Default: the model's own.
+        effort: Effort;
+        /// Thinking of all requests to the model: `off`, `adaptive`, or a number of tokens, at least 1,024 over
+        /// `anthropic`. Known models that cannot stop thinking are not told `off`: they think as usual, or between calls
+        /// of tools only. `openai-responses` and `ollama` take no number, `openai-chat` takes `off` and `adaptive` at
+        /// OpenAI, Azure, DeepSeek and Moonshot, and all of them at OpenRouter. Except over `anthropic` only `adaptive`
+        /// can stand beside `effort`. Needs `wire`. Default: the model's own.
+        thinking: Thinking;
+        /// Time for which `anthropic` keeps cached prefixes; writes for an hour cost more. Default: `5m`.
+        cache_ttl: CacheTtl;
+        /// Fields merged into the body of each request: objects deeply, `null` removes a field, any other value
+        /// replaces it. Fields that carry the conversation cannot be set: `messages`, `input`, `contents`, `system`,
+        /// `instructions`, `systemInstruction`, `tools`, `model` and `stream`. Needs `wire`. Ignored in a workspace's
+        /// file. Default: none.
+        extra_body: Map<String, Value>;
+        /// Headers of each request. A header that carries a key is given as the name of the key, as in `keyEnv`:
+        /// `{"api-key": {"keyEnv": "AZURE_API_KEY"}}`. Needs `wire`. Ignored in a workspace's file. Default: none.
+        extra_headers: BTreeMap<String, HeaderValue>;
+        /// Parameters added to the URL of each request, such as `api-version`, never a key. Needs `wire`. Ignored in a
+        /// workspace's file. Default: none.
+        query: BTreeMap<String, String>;
     }
 }
 

@@ -343,6 +343,13 @@ export type Auto =
   /** Determined automatically. */
   | "auto";
 
+/** The time for which a provider keeps a cached prefix. */
+export type CacheTtl =
+  /** Five minutes. */
+  | "5m"
+  /** An hour; writes cost more. */
+  | "1h";
+
 /** The outcome of a call. */
 export type CallOutcome =
   /** A result without a failure. */
@@ -1192,6 +1199,23 @@ export interface Effect {
   sha256: string;
 }
 
+/** The effort of a model's answers, in the words of the providers. */
+export type Effort =
+  /** No thinking. */
+  | "none"
+  /** As little as possible. */
+  | "minimal"
+  /** Little. */
+  | "low"
+  /** Some. */
+  | "medium"
+  /** Much. */
+  | "high"
+  /** More than `high`. */
+  | "xhigh"
+  /** As much as the model can. */
+  | "max";
+
 /** The state in which a tool ends a turn. */
 export type EndsTurn =
   /** The work is done. */
@@ -1424,6 +1448,9 @@ export interface Fallback {
   /** Number of failed requests to a model; absent if an older version made the compaction. */
   asked?: number;
 }
+
+/** The value of an extra header: a text that is no secret, or the name of a key. */
+export type HeaderValue = string | { keyEnv: string };
 
 /** A process that writes a session. */
 export interface HeldBy {
@@ -2008,6 +2035,39 @@ export interface Model {
   countTokens?: boolean;
   /** `true` if the model accepts pictures. Default: as known for the model of this name, otherwise true. */
   images?: boolean;
+  /**
+   * Effort of the answers of turns. `anthropic` takes `low` to `max`, `gemini` `minimal` to `xhigh`,
+   * `ollama` `none`, `low`, `medium` and `high`; over the other wires each word is sent, and the model
+   * decides. Summaries and titles keep their low effort. Needs `wire`. Default: the model's own.
+   */
+  effort?: Effort;
+  /**
+   * Thinking of all requests to the model: `off`, `adaptive`, or a number of tokens, at least 1,024 over
+   * `anthropic`. Known models that cannot stop thinking are not told `off`: they think as usual, or between
+   * calls of tools only. `openai-responses` and `ollama` take no number, `openai-chat` takes `off` and
+   * `adaptive` at OpenAI, Azure, DeepSeek and Moonshot, and all of them at OpenRouter. Except over
+   * `anthropic` only `adaptive` can stand beside `effort`. Needs `wire`. Default: the model's own.
+   */
+  thinking?: Thinking;
+  /** Time for which `anthropic` keeps cached prefixes; writes for an hour cost more. Default: `5m`. */
+  cacheTtl?: CacheTtl;
+  /**
+   * Fields merged into the body of each request: objects deeply, `null` removes a field, any other value
+   * replaces it. Fields that carry the conversation cannot be set: `messages`, `input`, `contents`,
+   * `system`, `instructions`, `systemInstruction`, `tools`, `model` and `stream`. Needs `wire`. Ignored in
+   * a workspace's file. Default: none.
+   */
+  extraBody?: { [key: string]: unknown };
+  /**
+   * Headers of each request. A header that carries a key is given as the name of the key, as in `keyEnv`:
+   * `{"api-key": {"keyEnv": "AZURE_API_KEY"}}`. Needs `wire`. Ignored in a workspace's file. Default: none.
+   */
+  extraHeaders?: { [key: string]: unknown };
+  /**
+   * Parameters added to the URL of each request, such as `api-version`, never a key. Needs `wire`. Ignored
+   * in a workspace's file. Default: none.
+   */
+  query?: { [key: string]: unknown };
 }
 
 /** Parameters of `model/complete`. */
@@ -4204,6 +4264,9 @@ export type TaskState =
   /** The turn failed. */
   | "failed";
 
+/** A model's thinking before its answers: `off`, `adaptive`, or a number of tokens, at least 1. */
+export type Thinking = ThinkingWord | number;
+
 /**
  * Thinking of earlier answers that prompts show. Decided for each answer when it is appended; all thinking
  * is stored.
@@ -4215,6 +4278,13 @@ export type ThinkingInPrompt =
   | "stripCompletedTurns"
   /** None. */
   | "strip";
+
+/** The words of `Thinking`. */
+export type ThinkingWord =
+  /** No thinking, where the model allows that. */
+  | "off"
+  /** As much as the model decides. */
+  | "adaptive";
 
 /** The source of a session's title if the client sets none. */
 export type Titles =

@@ -342,14 +342,18 @@ fn preset(name: &str, presets: Vec<AgentPreset>) -> Result<AgentPreset, String> 
     })
 }
 
-/// Another model of the same provider. What was said of the known model does not hold for it.
+/// Another model of the same provider. What was said of the known model does not hold for it, what was said of its
+/// address does.
 fn other_model(known: Model, name: &str) -> Model {
     if known.name.as_deref() == Some(name) {
         return known;
     }
-    let Model { wire, base_url, key_env, web_socket, roles, usage, count_tokens, .. } = known;
+    let Model {
+        wire, base_url, key_env, web_socket, roles, usage, count_tokens, extra_headers, query, ..
+    } = known;
     let name = Some(name.to_owned());
-    Model { name, wire, base_url, key_env, web_socket, roles, usage, count_tokens, ..Model::default() }
+    let at = Model { wire, base_url, key_env, web_socket, extra_headers, query, ..Model::default() };
+    Model { name, roles, usage, count_tokens, ..at }
 }
 
 /// The result of a call that started an agent.

@@ -4,6 +4,7 @@
 use crate::server::client::Used;
 use crate::server::mailbox::Mailbox;
 use engine::delta::{Delta, Draft};
+use engine::endpoint::options::HeaderValue;
 use engine::endpoint::{Endpoint, Wire};
 use engine::id::SessionId;
 use engine::message::Usage;
@@ -96,7 +97,18 @@ impl Models {
             let reason = format!("it is missing: neither model/key nor the environment has {name}");
             return Err(ModelError::Auth { status: None, reason });
         }
-        let remote = Remote::new(client, endpoint.clone(), key, terms, silence);
+        let mut keyed = Vec::new();
+        for (header, value) in &endpoint.options.extra_headers {
+            let HeaderValue::Key { key_env } = value else { continue };
+            let missing = || {
+                let reason = format!(
+                    "the key of {header} is missing: neither model/key nor the environment has {key_env}"
+                );
+                ModelError::Auth { status: None, reason }
+            };
+            keyed.push((header.clone(), self.key(key_env).ok_or_else(missing)?));
+        }
+        let remote = Remote::new(client, endpoint.clone(), key, terms, silence).with_keys(keyed);
         Ok(Box::new(if is_read { remote } else { remote.unread() }))
     }
 

@@ -3,6 +3,7 @@
 
 use super::effective::Read;
 use engine::endpoint::DEFAULT_WINDOW;
+use engine::endpoint::options::RequestOptions;
 use engine::endpoint::{Endpoint, Wire};
 use models::{address, known};
 use protocol::error::ProtocolError;
@@ -44,6 +45,12 @@ fn endpoint(model: &Model) -> Read<Option<Endpoint>> {
             ("baseUrl", model.base_url.is_some()),
             ("keyEnv", model.key_env.is_some()),
             ("webSocket", model.web_socket == Some(true)),
+            ("effort", model.effort.is_some()),
+            ("thinking", model.thinking.is_some()),
+            ("cacheTtl", model.cache_ttl.is_some()),
+            ("extraBody", model.extra_body.is_some()),
+            ("extraHeaders", model.extra_headers.is_some()),
+            ("query", model.query.is_some()),
         ];
         return match given.iter().find(|(_, is_given)| *is_given) {
             Some((part, _)) => {
@@ -60,8 +67,16 @@ fn endpoint(model: &Model) -> Read<Option<Endpoint>> {
         base_url: model.base_url.clone(),
         key_env: model.key_env.clone(),
         socket: model.web_socket.unwrap_or(false),
+        options: RequestOptions {
+            effort: model.effort,
+            thinking: model.thinking,
+            cache_ttl: model.cache_ttl,
+            extra_body: model.extra_body.clone().unwrap_or_default(),
+            extra_headers: model.extra_headers.clone().unwrap_or_default(),
+            query: model.query.clone().unwrap_or_default(),
+        },
     };
-    address::endpoint(given).map(Some).map_err(|unfit| invalid(unfit.part, unfit.reason))
+    address::endpoint(given).map(Some).map_err(|unfit| invalid(unfit.part, &unfit.reason))
 }
 
 /// The error for a part of the model that cannot be used.
@@ -70,7 +85,7 @@ fn invalid(part: &str, reason: &str) -> ProtocolError {
 }
 
 /// The model for summaries, if it has a name, an address or a key of its own; the rest is the main model's.
-/// The main model's key is used at the same address only.
+/// The main model's key, headers and query are used at the same address only, its other options by itself only.
 pub(super) fn summary(settings: &Settings, main: &ModelFacts) -> Read<Option<ModelFacts>> {
     let Settings { summary_model: name, summary_base_url: url, summary_key_env: key, .. } = settings;
     if name.is_none() && url.is_none() && key.is_none() {
@@ -79,6 +94,7 @@ pub(super) fn summary(settings: &Settings, main: &ModelFacts) -> Read<Option<Mod
     if name.as_deref() == Some("") {
         return Err(ProtocolError::invalid("settings.summaryModel", "must not be empty"));
     }
+    let name_of_main = main.name.clone();
     let mut facts = main.clone();
     if let Some(name) = name.as_ref().filter(|name| Some(*name) != main.name.as_ref()) {
         let known = known::served(main.endpoint.as_ref().map(|endpoint| endpoint.wire), name);
@@ -97,11 +113,17 @@ pub(super) fn summary(settings: &Settings, main: &ModelFacts) -> Read<Option<Mod
     let own = Endpoint { base_url, key_env: key.clone(), ..like };
     let mut own = address::endpoint(own).map_err(|unfit| {
         let field = if unfit.part == "keyEnv" { "settings.summaryKeyEnv" } else { "settings.summaryBaseUrl" };
-        ProtocolError::invalid(field, unfit.reason)
+        ProtocolError::invalid(field, &*unfit.reason)
     })?;
-    if let Some(main) = main.filter(|main| own.key_env.is_none() && own.is_at(main)) {
+    let is_at_main = main.is_some_and(|main| own.is_at(main));
+    if let Some(main) = main.filter(|_| own.key_env.is_none() && is_at_main) {
         own.key_env = main.key_env.clone();
     }
+    own.options = match is_at_main {
+        true if facts.name == name_of_main => own.options,
+        true => own.options.of_address(),
+        false => RequestOptions::default(),
+    };
     // Without an address, requests still go to the editor or the fixture.
     if url.is_some() || main.is_some() {
         facts.endpoint = Some(own);
@@ -125,6 +147,8 @@ fn wire(wire: ModelWire) -> Option<Wire> {
 /// A model in force, as a client reads it.
 pub(super) fn shown(model: &ModelFacts) -> Model {
     let endpoint = model.endpoint.as_ref();
+    let RequestOptions { effort, thinking, cache_ttl, extra_body, extra_headers, query } =
+        endpoint.map(|endpoint| endpoint.options.clone()).unwrap_or_default();
     Model {
         name: model.name.clone(),
         wire: endpoint.map(|endpoint| wire_shown(endpoint.wire)),
@@ -134,6 +158,12 @@ pub(super) fn shown(model: &ModelFacts) -> Model {
         window: Some(model.window),
         max_output: model.max_output,
         tool_choice_none: Some(model.tool_choice_none),
+        effort,
+        thinking,
+        cache_ttl,
+        extra_body: Some(extra_body).filter(|fields| !fields.is_empty()),
+        extra_headers: Some(extra_headers).filter(|headers| !headers.is_empty()),
+        query: Some(query).filter(|parameters| !parameters.is_empty()),
         ..Model::default()
     }
 }
@@ -168,6 +198,17 @@ mod tests {
             (json!({ "baseUrl": "https://models.example" }), "baseUrl"),
             (json!({ "wire": "editor", "keyEnv": "A" }), "keyEnv"),
             (json!({ "webSocket": true }), "webSocket"),
+            (json!({ "effort": "low" }), "effort"),
+            (json!({ "thinking": "off" }), "thinking"),
+            (json!({ "cacheTtl": "1h" }), "cacheTtl"),
+            (json!({ "extraBody": {} }), "extraBody"),
+            (json!({ "wire": "editor", "extraHeaders": {} }), "extraHeaders"),
+            (json!({ "query": {} }), "query"),
+            (json!({ "wire": "ollama", "name": "m", "effort": "max" }), "effort"),
+            (
+                json!({ "wire": "ollama", "name": "m", "extraHeaders": { "cookie": "planted" } }),
+                "extraHeaders",
+            ),
             (json!({ "wire": "openai-chat", "name": "m", "webSocket": true }), "webSocket"),
             (json!({ "wire": "ollama" }), "name"),
             (json!({ "wire": "ollama", "name": "" }), "name"),
@@ -229,6 +270,36 @@ mod tests {
         ] {
             let text = serde_json::to_string(&alone(settings).unwrap_err().data).unwrap();
             assert!(text.contains(&format!("\"{field}\"")) && !text.contains("planted"), "{text}");
+        }
+    }
+
+    #[test]
+    fn options_hold_for_their_model_headers_for_their_address() {
+        let main = json!({
+            "wire": "anthropic", "name": "m", "baseUrl": "https://a.example/v1", "effort": "max", "thinking": 2000,
+            "cacheTtl": "1h", "extraBody": { "a": 1 }, "extraHeaders": { "X-A": "b" }, "query": { "c": "d" },
+        });
+        let main = read(main).unwrap();
+        let shown = |facts: &ModelFacts| {
+            let model = serde_json::to_value(shown(facts)).unwrap();
+            let parts = ["effort", "thinking", "cacheTtl", "extraBody", "extraHeaders", "query"];
+            json!(parts.map(|part| model.get(part).cloned()))
+        };
+        let all = json!(["max", 2000, "1h", { "a": 1 }, { "x-a": "b" }, { "c": "d" }]);
+        let of_address = json!([null, null, null, null, { "x-a": "b" }, { "c": "d" }]);
+        assert_eq!(shown(&main), all);
+        for (settings, expected) in [
+            (json!({ "summaryKeyEnv": "OTHER" }), &all),
+            (json!({ "summaryModel": "m" }), &all),
+            (json!({ "summaryModel": "small" }), &of_address),
+            (json!({ "summaryBaseUrl": "https://a.example/v2" }), &all),
+            (
+                json!({ "summaryBaseUrl": "https://b.example/v1" }),
+                &json!([null, null, null, null, null, null]),
+            ),
+        ] {
+            let given: Settings = serde_json::from_value(settings.clone()).unwrap();
+            assert_eq!(shown(&summary(&given, &main).unwrap().unwrap()), *expected, "{settings}");
         }
     }
 

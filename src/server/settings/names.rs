@@ -85,8 +85,10 @@ pub(super) fn one_by_one(raw: Map<String, Value>) -> Vec<Written> {
     let mut left: Vec<(String, Value)> = raw.into_iter().rev().collect();
     while let Some((written, value)) = left.pop() {
         let is_whole = NAMES.contains_key(&written) && !GROUPS.contains(&written.as_str());
+        // A part such as `model.extraBody` is an object itself.
+        let is_part = written.contains('.') && is_name(&written);
         let value = match value {
-            Value::Object(parts) if !is_whole && !parts.is_empty() => {
+            Value::Object(parts) if !is_whole && !is_part && !parts.is_empty() => {
                 left.extend(
                     parts.into_iter().rev().map(|(part, value)| (format!("{written}.{part}"), value)),
                 );

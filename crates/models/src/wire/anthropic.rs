@@ -6,11 +6,14 @@ pub(super) use stream::Messages;
 
 use super::blocks::own;
 use super::content::{
-    AFTER, BEFORE, Picture, Piece, arguments, call_id, most_output, piece, schema, tool_name,
+    AFTER, BEFORE, Picture, Piece, arguments, budget, call_id, effort, is_off, most_output, piece, schema,
+    tool_name,
 };
 use super::{Post, Terms, cached_places, is_long_enough, text_of, weight_of_tools};
-use crate::known::takes_temperature;
+use crate::known::{self, LeastThinking, takes_temperature};
+use crate::options::LEAST_BUDGET;
 use engine::endpoint::Wire;
+use engine::endpoint::options::{CacheTtl, RequestOptions, Thinking, ThinkingWord};
 use engine::prompt::item::{Item, ItemPart, Role};
 use engine::prompt::request::{Request, ToolChoice};
 use serde_json::{Map, Value, json};
@@ -25,11 +28,11 @@ const USUAL_OUTPUT: u32 = 8192;
 const SERVER_BLOCKS: &[&str] = &["compaction", "container_upload", "mcp_tool_use", "server_tool_use"];
 
 /// Builds the request for this wire.
-pub(super) fn post(request: &Request, terms: &Terms) -> Post {
+pub(super) fn post(request: &Request, terms: &Terms, options: &RequestOptions) -> Post {
     let with_tools =
         !request.tools.is_empty() && (request.tool_choice == ToolChoice::Auto || terms.tool_choice_none);
     // Thinking is valid only with the tools that it came with.
-    let thinks = with_tools || request.tools.is_empty();
+    let thinks = (with_tools || request.tools.is_empty()) && !is_off(terms, options);
     let mut body = RequestBody { terms, thinks, system: Vec::new(), messages: Vec::new(), last: None };
     let mut marks = Vec::new();
     let places = cached_places(request, terms);
@@ -44,25 +47,37 @@ pub(super) fn post(request: &Request, terms: &Terms) -> Post {
         // A later breakpoint covers an earlier one; most prompts share the first.
         marks.drain(1..=marks.len() - MOST_MARKS);
     }
-    marks.iter().for_each(|mark| body.mark(*mark));
+    marks.iter().for_each(|mark| body.mark(*mark, options.cache_ttl));
     body.close();
     let RequestBody { system, messages, .. } = body;
 
-    let usual = || USUAL_OUTPUT.min(terms.window / 4).min(request.room.unwrap_or(u32::MAX));
-    let max_tokens = most_output(request, terms).unwrap_or_else(usual).max(1);
+    let usual = || {
+        let thought = budget(options).unwrap_or_default();
+        USUAL_OUTPUT.min(terms.window / 4).saturating_add(thought).min(request.room.unwrap_or(u32::MAX))
+    };
+    let max_tokens = most_output(request, terms, options).unwrap_or_else(usual).max(1);
+    let thinking = thought_of(terms, options, max_tokens);
     let mut fields = Map::new();
     let mut put = |key: &str, value: Value| drop(fields.insert(key.to_owned(), value));
     put("model", json!(terms.model));
     put("max_tokens", json!(max_tokens));
     put("stream", json!(true));
-    if request.temperature_zero && takes_temperature(&terms.model) {
+    let is_thinking = thinking.is_some() && !is_off(terms, options);
+    if request.temperature_zero && takes_temperature(&terms.model) && !is_thinking {
         put("temperature", json!(0));
+    }
+    // Also with summaries: another value than before would lose the cached messages.
+    if let Some(thinking) = thinking {
+        put("thinking", thinking);
+    }
+    if let Some(effort) = effort(request, options) {
+        put("output_config", json!({ "effort": effort }));
     }
     if with_tools {
         // Tools come first in the prompt, so a spare breakpoint behind them is of use.
         let is_kept = is_long_enough(weight_of_tools(request), terms);
         let marked = is_kept && !marks.is_empty() && marks.len() < MOST_MARKS;
-        put("tools", tools(request, marked));
+        put("tools", tools(request, marked.then_some(options.cache_ttl)));
         if request.tool_choice == ToolChoice::None {
             put("tool_choice", json!({ "type": "none" }));
         }
@@ -80,7 +95,27 @@ pub(super) fn post(request: &Request, terms: &Terms) -> Post {
     }
 }
 
-fn tools(request: &Request, marked: bool) -> Value {
+/// The thinking to ask for; `None` for the model's own, also where it cannot be switched off, or where the answer's
+/// limit leaves no room for a budget.
+fn thought_of(terms: &Terms, options: &RequestOptions, max_tokens: u32) -> Option<Value> {
+    let least = known::least_thinking(&terms.model);
+    match options.thinking? {
+        Thinking::Word(ThinkingWord::Off) => match least {
+            LeastThinking::Off => Some(json!({ "type": "disabled" })),
+            LeastThinking::BetweenTools => Some(json!({ "type": "between_tools" })),
+            LeastThinking::Always => None,
+        },
+        Thinking::Word(ThinkingWord::Adaptive) => Some(json!({ "type": "adaptive" })),
+        Thinking::Budget(tokens) => {
+            let tokens = tokens.min(max_tokens.saturating_sub(1));
+            let is_taken = tokens >= LEAST_BUDGET;
+            is_taken.then(|| json!({ "type": "enabled", "budget_tokens": tokens }))
+        }
+    }
+}
+
+/// The tools, the last one marked with this lifetime if a breakpoint is spare.
+fn tools(request: &Request, mark: Option<Option<CacheTtl>>) -> Value {
     let last = request.tools.len().saturating_sub(1);
     let tools = request.tools.iter().enumerate().map(|(at, tool)| {
         let mut tool = json!({
@@ -88,17 +123,22 @@ fn tools(request: &Request, marked: bool) -> Value {
             "description": tool.description,
             "input_schema": schema(&tool.input_schema),
         });
-        if marked && at == last {
-            set_mark(&mut tool);
+        if let Some(ttl) = mark.filter(|_| at == last) {
+            set_mark(&mut tool, ttl);
         }
         tool
     });
     tools.collect()
 }
 
-fn set_mark(block: &mut Value) {
+fn set_mark(block: &mut Value, ttl: Option<CacheTtl>) {
     if let Value::Object(block) = block {
-        block.insert("cache_control".to_owned(), json!({ "type": "ephemeral" }));
+        let mark = match ttl {
+            // Five minutes unless something else is said.
+            None | Some(CacheTtl::FiveMinutes) => json!({ "type": "ephemeral" }),
+            Some(CacheTtl::Hour) => json!({ "type": "ephemeral", "ttl": "1h" }),
+        };
+        block.insert("cache_control".to_owned(), mark);
     }
 }
 
@@ -228,7 +268,7 @@ impl RequestBody<'_> {
         }
     }
 
-    fn mark(&mut self, place: Place) {
+    fn mark(&mut self, place: Place, ttl: Option<CacheTtl>) {
         let block = match place {
             Place::System(at) => self.system.get_mut(at),
             Place::Message(at, block) => {
@@ -236,7 +276,7 @@ impl RequestBody<'_> {
             }
         };
         if let Some(block) = block {
-            set_mark(block);
+            set_mark(block, ttl);
         }
     }
 

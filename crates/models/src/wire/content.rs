@@ -2,7 +2,8 @@
 //! provider accepts. Message formats are in each wire.
 
 use super::Terms;
-use crate::known;
+use crate::known::{self, LeastThinking};
+use engine::endpoint::options::{Effort, RequestOptions, Thinking};
 use engine::message::{Content, Image};
 use engine::prompt::item::{Item, ItemPart, Role, Tool};
 use engine::prompt::request::Request;
@@ -206,17 +207,50 @@ const FOR_THINKING: u32 = 8192;
 
 /// The answer limit to send, in tokens. For summaries and titles a thinking model gets room to think on top:
 /// their length is checked afterwards anyway. No limit exceeds the rest of the window.
-pub(crate) fn most_output(request: &Request, terms: &Terms) -> Option<u32> {
-    let thinks = || known::manner(&terms.model).is_some_and(|manner| manner.thinks);
+pub(crate) fn most_output(request: &Request, terms: &Terms, options: &RequestOptions) -> Option<u32> {
     let most = match request.max_output {
-        Some(most) if request.temperature_zero && thinks() => {
+        Some(most) if request.temperature_zero && thinks(terms, options) => {
             let able = known::model(&terms.model).and_then(|known| known.answer);
-            most.saturating_add(FOR_THINKING).min(able.unwrap_or(u32::MAX))
+            let thought = FOR_THINKING.max(budget(options).unwrap_or_default());
+            most.saturating_add(thought).min(able.unwrap_or(u32::MAX))
         }
         Some(most) => most,
         None => terms.max_output?,
     };
     Some(most.min(request.room.unwrap_or(u32::MAX)))
+}
+
+/// `true` if the model thinks: as its options say, otherwise as it is known to.
+pub(crate) fn thinks(terms: &Terms, options: &RequestOptions) -> bool {
+    let known = || known::manner(&terms.model).is_some_and(|manner| manner.thinks);
+    is_told_to_think(options).unwrap_or_else(known)
+}
+
+/// `true` if the options ask for thinking, `false` if they ask for none.
+pub(crate) fn is_told_to_think(options: &RequestOptions) -> Option<bool> {
+    match (options.thinking, options.effort) {
+        (Some(thinking), _) => Some(thinking != Thinking::OFF),
+        (None, Some(effort)) => Some(effort != Effort::None),
+        (None, None) => None,
+    }
+}
+
+/// The budget of thinking, in tokens, if one is set.
+pub(crate) fn budget(options: &RequestOptions) -> Option<u32> {
+    match options.thinking {
+        Some(Thinking::Budget(tokens)) => Some(tokens),
+        Some(Thinking::Word(_)) | None => None,
+    }
+}
+
+/// `true` if thinking is to be switched off, and the model does not reject that.
+pub(crate) fn is_off(terms: &Terms, options: &RequestOptions) -> bool {
+    options.thinking == Some(Thinking::OFF) && known::least_thinking(&terms.model) == LeastThinking::Off
+}
+
+/// The effort to request for this answer: none for a summary or a title, whose effort is the wire's affair.
+pub(crate) fn effort(request: &Request, options: &RequestOptions) -> Option<&'static str> {
+    options.effort.filter(|_| !request.temperature_zero).map(Effort::name)
 }
 
 /// `true` if low effort is requested: the model supports it, and the answer needs little thought.

@@ -6,12 +6,13 @@ pub(super) use stream::Candidate;
 
 use super::blocks::own;
 use super::content::{
-    AFTER, BEFORE, NO_PICTURE, Picture, Piece, arguments, call_id, most_output, piece, schema, thinks_little,
-    tool_name,
+    AFTER, BEFORE, NO_PICTURE, Picture, Piece, arguments, budget, call_id, effort, is_off, is_told_to_think,
+    most_output, piece, schema, thinks_little, tool_name,
 };
 use super::{Post, Terms, count_of, text_of};
 use crate::known;
 use engine::endpoint::Wire;
+use engine::endpoint::options::RequestOptions;
 use engine::message::MADE_BY;
 use engine::prompt::item::{Item, ItemPart, Role};
 use engine::prompt::request::{Request, ToolChoice};
@@ -28,7 +29,7 @@ const OWN_PART: &str = "ownPart";
 const NOT_SIGNED: &str = "skip_thought_signature_validator";
 
 /// Builds the request for this wire. The model is a part of the path.
-pub(super) fn post(request: &Request, terms: &Terms) -> Post {
+pub(super) fn post(request: &Request, terms: &Terms, options: &RequestOptions) -> Post {
     let mut body = RequestBody {
         terms,
         signs_calls: known::manner(&terms.model).is_none_or(|manner| manner.signs_calls),
@@ -71,7 +72,7 @@ pub(super) fn post(request: &Request, terms: &Terms) -> Post {
             put("toolConfig", json!({ "functionCallingConfig": { "mode": "NONE" } }));
         }
     }
-    let generation = generation(request, terms);
+    let generation = generation(request, terms, options);
     if !generation.is_empty() {
         put("generationConfig", Value::Object(generation));
     }
@@ -84,21 +85,28 @@ pub(super) fn post(request: &Request, terms: &Terms) -> Post {
 }
 
 /// Limits and thinking of an answer.
-fn generation(request: &Request, terms: &Terms) -> Map<String, Value> {
-    let thinks = known::manner(&terms.model).is_some_and(|manner| manner.thinks);
+fn generation(request: &Request, terms: &Terms, options: &RequestOptions) -> Map<String, Value> {
+    let is_off = is_off(terms, options);
+    let is_known = known::manner(&terms.model).is_some_and(|manner| manner.thinks);
+    let thinks = (is_known || is_told_to_think(options) == Some(true)) && !is_off;
     let mut generation = Map::new();
     let mut put = |key: &str, value: Value| drop(generation.insert(key.to_owned(), value));
-    if let Some(most) = most_output(request, terms) {
+    if let Some(most) = most_output(request, terms, options) {
         put("maxOutputTokens", json!(most));
     }
     // The provider advises against a low temperature for its models that think: they repeat themselves.
     if request.temperature_zero && !thinks {
         put("temperature", json!(0));
     }
-    if thinks_little(request, terms) {
+    if is_off {
+        put("thinkingConfig", json!({ "thinkingBudget": 0 }));
+    } else if thinks_little(request, terms) {
         put("thinkingConfig", json!({ "thinkingLevel": "low" }));
     } else if thinks && !request.temperature_zero {
-        put("thinkingConfig", json!({ "includeThoughts": true }));
+        let mut thinking = Map::from_iter([("includeThoughts".to_owned(), json!(true))]);
+        thinking.extend(effort(request, options).map(|level| ("thinkingLevel".to_owned(), json!(level))));
+        thinking.extend(budget(options).map(|tokens| ("thinkingBudget".to_owned(), json!(tokens))));
+        put("thinkingConfig", Value::Object(thinking));
     }
     generation
 }

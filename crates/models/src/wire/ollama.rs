@@ -9,6 +9,7 @@ use super::{Post, Reader, Terms, cannot_be_read, ended_early, number_of};
 use crate::error::Refusal;
 use crate::{ModelError, OnProgress, Progress};
 use engine::delta::Delta;
+use engine::endpoint::options::{RequestOptions, Thinking};
 use engine::message::Usage;
 use engine::prompt::item::Item;
 use engine::prompt::request::{Answer, Request, StopReason, ToolChoice};
@@ -20,14 +21,14 @@ use serde_json::{Map, Value, json};
 /// The window is always sent: the server's default is small. `truncate` and `shift` make an oversized prompt
 /// an error: by default the server silently drops its beginning. Servers that do not know these fields ignore
 /// them.
-pub fn post(request: &Request, terms: &Terms) -> Post {
-    let mut options = Map::new();
-    options.insert("num_ctx".into(), terms.window.into());
-    if let Some(most) = content::most_output(request, terms) {
-        options.insert("num_predict".into(), most.into());
+pub fn post(request: &Request, terms: &Terms, options: &RequestOptions) -> Post {
+    let mut parameters = Map::new();
+    parameters.insert("num_ctx".into(), terms.window.into());
+    if let Some(most) = content::most_output(request, terms, options) {
+        parameters.insert("num_predict".into(), most.into());
     }
     if request.temperature_zero {
-        options.insert("temperature".into(), 0.into());
+        parameters.insert("temperature".into(), 0.into());
     }
     let mut body = Map::new();
     body.insert("model".into(), terms.model.as_str().into());
@@ -39,8 +40,22 @@ pub fn post(request: &Request, terms: &Terms) -> Post {
     body.insert("stream".into(), true.into());
     body.insert("truncate".into(), false.into());
     body.insert("shift".into(), false.into());
-    body.insert("options".into(), options.into());
+    if let Some(think) = think(request, terms, options) {
+        body.insert("think".into(), think);
+    }
+    body.insert("options".into(), parameters.into());
     Post { path: "/api/chat".into(), headers: Vec::new(), body: body.into() }
+}
+
+/// The thinking to ask for: a switch or a word; `None` for the model's own.
+fn think(request: &Request, terms: &Terms, options: &RequestOptions) -> Option<Value> {
+    match (content::is_off(terms, options), content::effort(request, options)) {
+        (true, _) | (_, Some("none")) => Some(false.into()),
+        (_, Some(effort)) => Some(effort.into()),
+        (_, None) => {
+            (options.thinking == Some(Thinking::ADAPTIVE) && !request.temperature_zero).then(|| true.into())
+        }
+    }
 }
 
 fn messages(request: &Request, images: bool) -> Vec<Value> {

@@ -3,11 +3,12 @@
 mod reader;
 
 use super::blocks::own;
-use super::content::{self, Piece};
+use super::content::{self, Piece, is_told_to_think};
 use super::joined::{Joined, join};
 use super::{Post, Terms, cached_places};
 use crate::known::{self, takes_temperature};
 use engine::endpoint::Wire;
+use engine::endpoint::options::RequestOptions;
 use engine::prompt::item::{ItemPart, Role};
 use engine::prompt::request::{Request, ToolChoice};
 pub use reader::Chat;
@@ -42,8 +43,10 @@ enum Thinking {
 struct ServerQuirks {
     /// The name of the answer limit. Most servers know only `max_tokens`.
     limit: &'static str,
-    /// `true` if the server accepts `reasoning_effort`.
+    /// `true` if the server accepts `reasoning_effort` that nobody set.
     effort: bool,
+    /// The field that sets thinking.
+    switch: ThinkingSwitch,
     /// `true` if the server accepts `prompt_cache_key`. Some reject unknown fields.
     cache_key: bool,
     /// `true` if the server accepts `cache_control` in content parts.
@@ -51,6 +54,19 @@ struct ServerQuirks {
     /// `true` if tool call ids must be nine letters and digits.
     short_ids: bool,
     thinking: Thinking,
+}
+
+/// The field of a server that sets thinking.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum ThinkingSwitch {
+    /// Not known.
+    Unknown,
+    /// `reasoning_effort`, which can be `none`.
+    Effort,
+    /// `reasoning`, an object with effort, budget or a switch.
+    Reasoning,
+    /// `thinking`, an object with a type.
+    Kind,
 }
 
 impl ServerQuirks {
@@ -63,25 +79,42 @@ impl ServerQuirks {
 const ANY: ServerQuirks = ServerQuirks {
     limit: "max_tokens",
     effort: false,
+    switch: ThinkingSwitch::Unknown,
     cache_key: false,
     cache_control: false,
     short_ids: false,
     thinking: Thinking::Nothing,
 };
 
+/// OpenAI's models, at whichever of its hosts.
+const OPENAI: ServerQuirks =
+    ServerQuirks { limit: NEW_LIMIT, effort: true, switch: ThinkingSwitch::Effort, ..ANY };
+
+/// Servers that want their thinking back with calls.
+const WITH_CALLS: ServerQuirks =
+    ServerQuirks { thinking: Thinking::WithCalls, switch: ThinkingSwitch::Kind, ..ANY };
+
 /// Servers by host; subdomains match too.
 const SERVERS: &[(&str, ServerQuirks)] = &[
-    ("api.openai.com", ServerQuirks { limit: NEW_LIMIT, effort: true, cache_key: true, ..ANY }),
-    ("openai.azure.com", ServerQuirks { limit: NEW_LIMIT, effort: true, ..ANY }),
-    ("openrouter.ai", ServerQuirks { cache_control: true, thinking: Thinking::Details, ..ANY }),
+    ("api.openai.com", ServerQuirks { cache_key: true, ..OPENAI }),
+    ("openai.azure.com", OPENAI),
+    (
+        "openrouter.ai",
+        ServerQuirks {
+            cache_control: true,
+            thinking: Thinking::Details,
+            switch: ThinkingSwitch::Reasoning,
+            ..ANY
+        },
+    ),
     ("api.mistral.ai", ServerQuirks { short_ids: true, ..ANY }),
-    ("api.deepseek.com", ServerQuirks { thinking: Thinking::WithCalls, ..ANY }),
-    ("api.moonshot.ai", ServerQuirks { thinking: Thinking::WithCalls, ..ANY }),
-    ("api.moonshot.cn", ServerQuirks { thinking: Thinking::WithCalls, ..ANY }),
+    ("api.deepseek.com", WITH_CALLS),
+    ("api.moonshot.ai", WITH_CALLS),
+    ("api.moonshot.cn", WITH_CALLS),
 ];
 
 /// Builds the request for the server at this address.
-pub fn post(url: &str, request: &Request, terms: &Terms) -> Post {
+pub fn post(url: &str, request: &Request, terms: &Terms, options: &RequestOptions) -> Post {
     let manners = manners(url);
     let mut body = Map::new();
     body.insert("model".into(), terms.model.as_str().into());
@@ -93,23 +126,58 @@ pub fn post(url: &str, request: &Request, terms: &Terms) -> Post {
             body.insert("tool_choice".into(), "none".into());
         }
     }
-    if request.temperature_zero && takes_temperature(&terms.model) {
+    let may_think = is_told_to_think(options) == Some(true);
+    if request.temperature_zero && takes_temperature(&terms.model) && !may_think {
         body.insert("temperature".into(), 0.into());
     }
-    if let Some(most) = content::most_output(request, terms) {
+    if let Some(most) = content::most_output(request, terms, options) {
         // The model requires its limit name on every server.
         let is_new = known::manner(&terms.model).is_some_and(|manner| manner.completion_limit);
         body.insert(if is_new { NEW_LIMIT } else { manners.limit }.into(), most.into());
     }
-    if manners.effort && content::thinks_little(request, terms) {
-        body.insert("reasoning_effort".into(), "low".into());
-    }
+    put_options(&mut body, request, terms, options, manners);
     if let Some(key) = terms.cache_key.as_ref().filter(|_| manners.cache_key) {
         body.insert("prompt_cache_key".into(), content::cache_key(key).into());
     }
     body.insert("stream".into(), true.into());
     body.insert("stream_options".into(), json!({"include_usage": true}));
     Post { path: "/chat/completions".into(), headers: Vec::new(), body: body.into() }
+}
+
+/// Adds effort and thinking, each where this server expects it.
+fn put_options(
+    body: &mut Map<String, Value>,
+    request: &Request,
+    terms: &Terms,
+    options: &RequestOptions,
+    manners: ServerQuirks,
+) {
+    let is_off = content::is_off(terms, options);
+    let is_adaptive = options.thinking == Some(engine::endpoint::options::Thinking::ADAPTIVE);
+    let off = (is_off && manners.switch == ThinkingSwitch::Effort).then_some("none");
+    let low = (manners.effort && content::thinks_little(request, terms)).then_some("low");
+    let effort = off.or(low).or(content::effort(request, options));
+    match (manners.switch, effort) {
+        (ThinkingSwitch::Reasoning, Some(effort)) => {
+            body.insert("reasoning".into(), json!({"effort": effort}));
+        }
+        (ThinkingSwitch::Reasoning, None) => {
+            let budget = content::budget(options).map(|tokens| json!({"max_tokens": tokens}));
+            let switch = (is_off || is_adaptive).then(|| json!({"enabled": is_adaptive}));
+            body.extend(budget.or(switch).map(|reasoning| ("reasoning".to_owned(), reasoning)));
+        }
+        (_, Some(effort)) => drop(body.insert("reasoning_effort".into(), effort.into())),
+        (_, None) => {}
+    }
+    if manners.switch == ThinkingSwitch::Kind && (is_off || is_adaptive) {
+        let kind = if is_off { "disabled" } else { "enabled" };
+        body.insert("thinking".into(), json!({"type": kind}));
+    }
+}
+
+/// The field that sets thinking at the server of this address.
+pub(crate) fn thinking_switch(url: &str) -> ThinkingSwitch {
+    manners(url).switch
 }
 
 fn manners(url: &str) -> ServerQuirks {

@@ -7,11 +7,13 @@ pub(super) use stream::Responses;
 
 use super::blocks::own;
 use super::content::{
-    Piece, arguments_text, cache_key, call_id, most_output, piece, pieces, schema, thinks_little, tool_name,
+    Piece, arguments_text, cache_key, call_id, effort, is_off, is_told_to_think, most_output, piece, pieces,
+    schema, thinks_little, tool_name,
 };
 use super::{Post, Terms, text_of};
 use crate::known::takes_temperature;
 use engine::endpoint::Wire;
+use engine::endpoint::options::RequestOptions;
 use engine::prompt::item::{Item, ItemCall, ItemPart, Role};
 use engine::prompt::request::{Request, ToolChoice};
 use serde_json::{Map, Value, json};
@@ -27,7 +29,7 @@ const CALLS_BEFORE: &str = "callsBefore";
 const OWN_MCP: &[&str] = &["mcp_approval_request", "mcp_list_tools"];
 
 /// Builds the request for this wire. The provider stores nothing, so all its own blocks are sent back.
-pub(super) fn post(request: &Request, terms: &Terms) -> Post {
+pub(super) fn post(request: &Request, terms: &Terms, options: &RequestOptions) -> Post {
     let mut input = Vec::new();
     for item in &request.items {
         put_item(item, terms, &mut input);
@@ -39,7 +41,7 @@ pub(super) fn post(request: &Request, terms: &Terms) -> Post {
     put("model", json!(terms.model));
     put("stream", json!(true));
     put("store", json!(false));
-    if takes_temperature(&terms.model) {
+    if takes_temperature(&terms.model) && is_told_to_think(options) != Some(true) {
         if request.temperature_zero {
             put("temperature", json!(0));
         }
@@ -47,10 +49,12 @@ pub(super) fn post(request: &Request, terms: &Terms) -> Post {
         // A model that takes a temperature does not think, and rejects this.
         put("include", json!(["reasoning.encrypted_content"]));
     }
-    if thinks_little(request, terms) {
-        put("reasoning", json!({ "effort": "low" }));
+    let low = thinks_little(request, terms).then_some("low");
+    let off = is_off(terms, options).then_some("none");
+    if let Some(effort) = off.or(low).or(effort(request, options)) {
+        put("reasoning", json!({ "effort": effort }));
     }
-    if let Some(most) = most_output(request, terms) {
+    if let Some(most) = most_output(request, terms, options) {
         put("max_output_tokens", json!(most.max(LEAST_OUTPUT)));
     }
     if let Some(key) = &terms.cache_key {

@@ -66,7 +66,8 @@ fn panic_leaves_no_trace_of_a_held_key() {
     let listener = rig.runtime.block_on(TcpListener::bind("127.0.0.1:0")).unwrap();
     let url = format!("http://{}", listener.local_addr().unwrap());
     rig.ask::<methods::ModelKey>(json!({ "name": "PLANTED", "value": KEY })).unwrap();
-    let model = json!({ "wire": "openai-chat", "baseUrl": url, "keyEnv": "PLANTED", "name": "m" });
+    let headers = json!({ "x-gate": "open", "api-key": { "keyEnv": "PLANTED" } });
+    let model = json!({ "wire": "openai-chat", "baseUrl": url, "keyEnv": "PLANTED", "name": "m", "extraHeaders": headers });
     rig.ask::<methods::SessionOpen>(
         json!({ "workspaceFolder": "", "sessionId": "s", "settings": { "model": model, "titles": "request" } }),
     )
@@ -85,7 +86,9 @@ fn panic_leaves_no_trace_of_a_held_key() {
         socket.write_all(answer.as_bytes()).await.unwrap();
         (String::from_utf8(asked).unwrap(), socket)
     });
-    assert!(asked.0.contains(&format!("Bearer {KEY}")), "it was sent");
+    for header in [format!("Bearer {KEY}"), format!("api-key: {KEY}"), "x-gate: open".to_owned()] {
+        assert!(asked.0.contains(&header), "it was sent");
+    }
     let told = rig.frame("window/logMessage");
     assert!(told["params"]["message"].as_str().unwrap().contains("session \"s\""), "{told}");
     // Nor does a panic whose text contains it, as a bug of ours might have it.
