@@ -4059,6 +4059,8 @@ export type StopReason =
   | "end"
   /** The answer reached a length limit. */
   | "length"
+  /** The provider paused the answer, and continues it when it gets it back unchanged. */
+  | "paused"
   /** The model waits for the results of its tool calls. */
   | "toolUse"
   /** The provider or the model refused to answer. */

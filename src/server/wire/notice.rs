@@ -1,7 +1,7 @@
 //! Notices to the parent of a background session that came to rest.
 
 use engine::id::{SessionId, TurnId};
-use engine::message::{AssistantPart, Body, Message, Text, ToolCall};
+use engine::message::{AssistantPart, Body, Message, Text, ToolCall, joins_answers};
 use engine::prompt::item::EndsTurn;
 use engine::text::{self, json};
 use serde_json::Value;
@@ -58,17 +58,33 @@ fn whole_answer<'a>(
     newest_first: impl Iterator<Item = &'a Message> + Clone,
     turn: Option<&TurnId>,
 ) -> Option<String> {
-    let mut of_turn = newest_first.filter(|message| Some(&message.turn) == turn);
+    let of_turn = newest_first.filter(|message| Some(&message.turn) == turn);
     let finish = of_turn.clone().find_map(|message| match &message.body {
         Body::Assistant { calls, .. } => Some(calls.iter().find_map(summary_of).unwrap_or_default()),
         Body::User(_) | Body::Tool(_) | Body::Event { .. } => None,
     });
-    let text = of_turn.find_map(|message| match &message.body {
-        Body::Assistant { parts, .. } => last_text(parts).map(ToString::to_string),
-        Body::User(_) | Body::Tool(_) | Body::Event { .. } => None,
-    });
+    let text = last_answer(of_turn.map(|message| &message.body));
     let parts: Vec<String> = text.into_iter().chain(finish).filter(|part| !part.trim().is_empty()).collect();
     (!parts.is_empty()).then(|| parts.join("\n\n"))
+}
+
+/// The text of the newest answer that has one, with the pieces that it continues.
+fn last_answer<'a>(newest_first: impl Iterator<Item = &'a Body>) -> Option<String> {
+    let mut pieces: Vec<&str> = Vec::new();
+    let mut is_joined = false;
+    for body in newest_first {
+        match body {
+            Body::Event { kind, .. } => is_joined = is_joined || joins_answers(kind),
+            Body::Assistant { parts, .. } if pieces.is_empty() || is_joined => {
+                is_joined = false;
+                pieces.extend(last_text(parts).map(|text| &**text));
+            }
+            _ if !pieces.is_empty() => break,
+            _ => is_joined = false,
+        }
+    }
+    pieces.reverse();
+    (!pieces.is_empty()).then(|| pieces.concat())
 }
 
 /// The summary in a call that finishes a turn.
@@ -98,9 +114,37 @@ fn answer<'a>(
     messages: impl DoubleEndedIterator<Item = &'a Message>,
     turn: Option<&TurnId>,
 ) -> Option<String> {
-    let mut of_turn = messages.rev().filter(|message| Some(&message.turn) == turn);
-    of_turn.find_map(|message| match &message.body {
-        Body::Assistant { parts, .. } => last_text(parts).map(|said| text::head(said, TOLD).to_owned()),
-        Body::User(_) | Body::Tool(_) | Body::Event { .. } => None,
-    })
+    let of_turn = messages.rev().filter(|message| Some(&message.turn) == turn);
+    last_answer(of_turn.map(|message| &message.body)).map(|said| text::head(&said, TOLD).to_owned())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use engine::message::{BUDGET_EXIT, Beside, CONTINUED, PAUSED};
+
+    #[test]
+    fn last_answer_is_whole_if_it_was_continued() {
+        let answer = |text: &str| Body::Assistant {
+            parts: vec![AssistantPart::Text(text.into())],
+            calls: Vec::new(),
+            beside: Beside::default(),
+        };
+        let event = |kind: &str| Body::Event { kind: kind.to_owned(), text: "".into() };
+        let silent = || Body::Assistant { parts: Vec::new(), calls: Vec::new(), beside: Beside::default() };
+        let last = |bodies: &[Body]| last_answer(bodies.iter().rev());
+        let pieces = [
+            answer("An earlier one."),
+            answer("Once"),
+            event(CONTINUED),
+            answer(" upon"),
+            event(PAUSED),
+            answer(" a time."),
+        ];
+        assert_eq!(last(&pieces).as_deref(), Some("Once upon a time."));
+        assert_eq!(last(&pieces[..5]).as_deref(), Some("Once upon"));
+        let apart = [answer("One."), event(BUDGET_EXIT), answer("Two."), silent()];
+        assert_eq!(last(&apart).as_deref(), Some("Two."));
+        assert_eq!(last(&[silent()]), None);
+    }
 }

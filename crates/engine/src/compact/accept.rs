@@ -58,7 +58,9 @@ pub fn accept(
 
 fn narrative_of(answer: &Completion) -> Result<String, Refusal> {
     match answer.stop {
-        StopReason::Length | StopReason::Cancelled | StopReason::Failed => return Err(Refusal::Cut),
+        StopReason::Length | StopReason::Paused | StopReason::Cancelled | StopReason::Failed => {
+            return Err(Refusal::Cut);
+        }
         StopReason::Refused => return Err(Refusal::Declined),
         StopReason::ToolUse => return Err(Refusal::ToolCall),
         StopReason::End if answer.calls > 0 => return Err(Refusal::ToolCall),

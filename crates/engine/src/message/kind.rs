@@ -9,8 +9,20 @@ pub const SYSTEM_IN_HISTORY: &str = "system";
 /// The kind of [`Body::Event`] that asks the user how to continue a turn that reached its round limit.
 pub const ROUND_LIMIT: &str = "roundLimit";
 
-/// The kind of [`Body::Event`] that asks the model to finish its turn; the only kind that a model sees.
+/// The kind of [`Body::Event`] that asks the model to finish its turn. A model sees this kind and [`CONTINUED`] only.
 pub const WRAP_UP: &str = "wrapUp";
+
+/// The kind of [`Body::Event`] that asks the model to continue an answer which its length limit cut off: the next
+/// answer of the turn continues it.
+pub const CONTINUED: &str = "continued";
+
+/// The kind of [`Body::Event`] behind an answer that its provider paused: the next answer of the turn continues it.
+pub const PAUSED: &str = "paused";
+
+/// Returns `true` for the kinds of [`Body::Event`] between an answer and its continuation.
+pub fn joins_answers(kind: &str) -> bool {
+    [CONTINUED, PAUSED].contains(&kind)
+}
 
 /// The kind of [`Body::Event`] that asks the user how to continue a turn that nearly filled the context window.
 pub const BUDGET_EXIT: &str = "budgetExit";

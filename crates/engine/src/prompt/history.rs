@@ -7,7 +7,7 @@ use crate::compact::record::{Action, Compaction, Placement};
 use crate::id::Ordinal;
 use crate::message::arguments;
 use crate::message::cut::{head_and_tail, joined};
-use crate::message::{AssistantPart, Body, Content, Message, SYSTEM_IN_HISTORY, WRAP_UP};
+use crate::message::{AssistantPart, Body, CONTINUED, Content, Message, SYSTEM_IN_HISTORY, WRAP_UP};
 use crate::transcript::{Round, Transcript};
 use std::collections::BTreeSet;
 
@@ -150,7 +150,7 @@ impl<'a> History<'a> {
                     cuts.push(cut(message, CutReason::SystemInHistory, 0));
                 }
                 // Added by the sidecar, so the item shows no message.
-                Body::Event { kind, text } if kind == WRAP_UP => {
+                Body::Event { kind, text } if [WRAP_UP, CONTINUED].contains(&kind.as_str()) => {
                     items.push(Item::made(Role::User, text.clone(), message.tokens));
                 }
                 Body::Event { .. } => {}

@@ -161,6 +161,8 @@ pub enum StopReason {
     End,
     /// The answer reached a length limit.
     Length,
+    /// The provider paused the answer, and continues it when it gets it back unchanged.
+    Paused,
     /// The model waits for the results of its tool calls.
     ToolUse,
     /// The provider or the model refused to answer.

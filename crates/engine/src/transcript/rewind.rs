@@ -6,7 +6,7 @@ use crate::compact::record::{Compaction, Status};
 use crate::id::{CallId, CompactionId, Generation, Ordinal};
 use crate::message::cut;
 use crate::message::meta::AnswerMeta;
-use crate::message::{AssistantPart, Beside, Body, Message, NOT_KEPT, REMOVED};
+use crate::message::{AssistantPart, Beside, Body, Message, NOT_KEPT, REMOVED, joins_answers};
 use crate::tokens::TokenCount;
 use std::sync::Arc;
 
@@ -78,7 +78,7 @@ impl Transcript {
         self.make_void(|record| record.speaks_of(ord))
     }
 
-    /// Reduces a finished turn to its user messages, its notices and the text of its last answer, unless the
+    /// Reduces a finished turn to its user messages, its notices and the text of its last answer, with the pieces that it continues, unless the
     /// turn was cancelled or failed. A call that ended the turn belongs to that answer and stays with its
     /// result, because it asks the user or states what was done. All other messages are replaced and keep
     /// position and hash, so that compactions stay valid. Returns the changed messages.
@@ -93,6 +93,7 @@ impl Transcript {
         let is_answer = |message: &&Arc<Message>| matches!(message.body, Body::Assistant { .. });
         let answer = self.range(first, last).iter().rfind(is_answer).map(|message| message.ord);
         let answer = answer.filter(|_| came_to != TurnOutcome::Nothing);
+        let pieces = answer.map(|answer| self.pieces_of(first, answer)).unwrap_or_default();
         let ended_by = match came_to {
             TurnOutcome::Call(call) => Some(call),
             TurnOutcome::Nothing | TurnOutcome::Answer => None,
@@ -103,7 +104,7 @@ impl Transcript {
             if result == Some(message.ord) {
                 continue;
             }
-            let Some(body) = self.what_stays(message, answer == Some(message.ord), ended_by) else {
+            let Some(body) = self.what_stays(message, pieces.contains(&message.ord), ended_by) else {
                 continue;
             };
             let is_gone = matches!(body, Body::Event { .. });
@@ -131,6 +132,23 @@ impl Transcript {
             .collect();
         self.rebuild(messages);
         changed
+    }
+
+    /// The messages of an answer: itself, and those that it continues.
+    fn pieces_of(&self, first: Ordinal, answer: Ordinal) -> Vec<Ordinal> {
+        let mut pieces = vec![answer];
+        let mut is_joined = false;
+        for message in self.range(first, answer).iter().rev().skip(1) {
+            match &message.body {
+                Body::Event { kind, .. } => is_joined = is_joined || joins_answers(kind),
+                Body::Assistant { .. } if is_joined => {
+                    pieces.push(message.ord);
+                    is_joined = false;
+                }
+                Body::Assistant { .. } | Body::User(_) | Body::Tool(_) => break,
+            }
+        }
+        pieces
     }
 
     /// The position of the result of a call of this answer.

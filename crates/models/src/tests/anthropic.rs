@@ -11,6 +11,7 @@ use engine::prompt::item::{Item, ItemPart, Role};
 use engine::prompt::request::{Failure, Overflow, Request, StopReason, ToolChoice};
 use expect_test::{Expect, expect, expect_file};
 use serde_json::{Value, json};
+use std::sync::Arc;
 
 const WIRE: Wire = Wire::Anthropic;
 const MODEL: &str = "claude-sonnet-4-6";
@@ -233,7 +234,7 @@ fn every_reason_to_stop_has_its_meaning() {
         ("max_tokens", StopReason::Length, "{}"),
         ("refusal", StopReason::Refused, "{}"),
         ("stop_sequence", StopReason::End, r#"{"stopReason":"stop_sequence"}"#),
-        ("pause_turn", StopReason::End, r#"{"stopReason":"pause_turn"}"#),
+        ("pause_turn", StopReason::Paused, r#"{"stopReason":"pause_turn"}"#),
         (
             "model_context_window_exceeded",
             StopReason::Length,
@@ -424,4 +425,25 @@ fn roles_alternate_and_no_text_is_empty() {
         said("g"),
     ]));
     expect!["user: Continue."].assert_eq(&talk(vec![Item::made(Role::System, "s", 1), foreign]));
+}
+
+/// The provider runs its own tool and goes on, which words of a user after it would prevent.
+#[test]
+fn paused_answer_goes_back_as_it_ended() {
+    let paused = |last: ItemPart| {
+        let parts = vec![ItemPart::text("I look."), last];
+        let body = asks(WIRE, MODEL, vec![user("a"), Item { parts, ..Item::made(Role::Assistant, "", 1) }]);
+        let messages = body["messages"].as_array().unwrap();
+        (messages.len(), messages.last().unwrap().clone())
+    };
+    let call =
+        json!({"type": "server_tool_use", "id": "srvtoolu_1", "name": "web_search", "input": {"query": "a"}});
+    let (many, last) = paused(ItemPart::Raw(Arc::new(call.clone())));
+    assert_eq!((many, &last["content"][1]), (2, &call));
+    let result = json!({"type": "web_search_tool_result", "tool_use_id": "srvtoolu_1", "content": []});
+    let (many, last) = paused(ItemPart::Raw(Arc::new(result)));
+    assert_eq!(
+        (many, last),
+        (3, json!({"role": "user", "content": [{"type": "text", "text": "Continue."}]}))
+    );
 }

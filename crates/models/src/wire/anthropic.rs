@@ -280,9 +280,14 @@ impl RequestBody<'_> {
         }
     }
 
-    /// Ends the conversation with a user message.
+    /// Ends the conversation with a user message, unless the provider goes on with a call of its own tool.
     fn close(&mut self) {
-        if self.messages.last().is_none_or(|message| message.role == "assistant") {
+        let last = self.messages.last();
+        let block = last.and_then(|message| text_of(message.content.last()?, "type"));
+        if matches!(block, Some("server_tool_use" | "mcp_tool_use")) {
+            return;
+        }
+        if last.is_none_or(|message| message.role == "assistant") {
             self.push("user", said(AFTER), false);
         }
     }

@@ -103,6 +103,7 @@ impl Step<'_> {
                 let begun = round::begin(&mut self.core, &self.own.approvals);
                 self.calls_begun(begun);
             }
+            AnswerOutcome::Continued => self.round_over(),
             AnswerOutcome::Completed => self.end_turn(TurnStatus::Completed),
         }
     }

@@ -10,7 +10,7 @@ use crate::values::refusal::Refusal;
 use crate::values::stored::{Driver, Streamed, Write};
 use engine::delta::Draft;
 use engine::id::MessageId;
-use engine::message::{AssistantPart, Beside, Body, NewMessage, ToolCall};
+use engine::message::{AssistantPart, Beside, Body, CONTINUED, NewMessage, PAUSED, ToolCall, joins_answers};
 use engine::prompt::request::{self, Failure, Overflow, StopReason};
 
 /// Failure of a turn's answer.
@@ -30,6 +30,8 @@ pub(crate) enum AnswerOutcome {
     Failed(Refusal),
     /// Run the calls.
     Calls,
+    /// Ask for the rest of the answer.
+    Continued,
     /// End the turn.
     Completed,
 }
@@ -77,6 +79,7 @@ pub(crate) fn take(
     };
     let (parts, calls, beside) = said;
     let declined = declined(&beside);
+    let cut = Cut::of(stop, &parts, !calls.is_empty());
     let calls = keep(core, message, parts, calls, beside, stop);
     if error.as_ref().is_some_and(|(_, refuses_thinking)| *refuses_thinking) && core.leave_thinking_out() {
         return AnswerOutcome::Again;
@@ -87,6 +90,8 @@ pub(crate) fn take(
     match (error, stop) {
         (Some((why, _)), _) => AnswerOutcome::Failed(why),
         (None, StopReason::Refused) => AnswerOutcome::Failed(Refusal::of_model("refused", declined)),
+        (None, _) if calls => AnswerOutcome::Calls,
+        (None, _) if cut.is_some_and(|cut| goes_on(core, cut)) => AnswerOutcome::Continued,
         (None, StopReason::Length) => {
             let why = "the answer reached its length limit; the output so far is kept";
             AnswerOutcome::Failed(Refusal::of_model("length", why))
@@ -94,9 +99,66 @@ pub(crate) fn take(
         (None, StopReason::Cancelled | StopReason::Failed) => AnswerOutcome::Failed(
             "the client reported that the answer was cut off; the output so far is kept".to_owned().into(),
         ),
-        (None, _) if calls => AnswerOutcome::Calls,
-        (None, _) => AnswerOutcome::Completed,
+        (None, StopReason::End | StopReason::ToolUse | StopReason::Paused) => AnswerOutcome::Completed,
     }
+}
+
+/// An answer that ends before its end, of which something was written.
+#[derive(Clone, Copy)]
+enum Cut {
+    /// By its length limit.
+    Length {
+        /// `true` if it had calls, which do not run.
+        had_calls: bool,
+    },
+    /// By its provider, which goes on with it.
+    Paused,
+}
+
+impl Cut {
+    /// `None` for a whole answer, and for one of which nothing was written: its continuation would end there again.
+    fn of(stop: StopReason, parts: &[AssistantPart], had_calls: bool) -> Option<Self> {
+        let has_text =
+            || parts.iter().any(|part| matches!(part, AssistantPart::Text(text) if !text.trim().is_empty()));
+        match stop {
+            StopReason::Length if has_text() => Some(Self::Length { had_calls }),
+            StopReason::Paused if !parts.is_empty() => Some(Self::Paused),
+            _ => None,
+        }
+    }
+
+    fn notice(self) -> (&'static str, &'static str) {
+        match self {
+            Self::Length { had_calls: false } => (CONTINUED, CONTINUE),
+            Self::Length { had_calls: true } => (CONTINUED, CONTINUE_WITHOUT_CALLS),
+            Self::Paused => (PAUSED, "The provider paused the answer, which goes on below."),
+        }
+    }
+}
+
+/// Continuations of one answer, at most.
+const MOST_CONTINUED: usize = 3;
+/// Request for the rest of an answer.
+const CONTINUE: &str =
+    "[The answer above reached its length limit. Continue it exactly where it stops, and repeat nothing.]";
+/// The same for an answer with calls.
+const CONTINUE_WITHOUT_CALLS: &str = "[The answer above reached its length limit, and its tool calls did not run. Continue it \
+exactly where its text stops, and repeat nothing but calls that are still needed.]";
+
+/// Notes that the next answer continues this one; returns `false` if the answer was continued often enough. Told from
+/// the transcript, so that every process counts alike.
+fn goes_on(core: &mut Core<'_>, cut: Cut) -> bool {
+    let newest_first = core.transcript().messages().iter().rev().map(|message| &message.body);
+    let of_answer =
+        newest_first.take_while(|body| matches!(body, Body::Assistant { .. } | Body::Event { .. }));
+    let joints = of_answer.filter(|body| matches!(body, Body::Event { kind, .. } if joins_answers(kind)));
+    if joints.count() >= MOST_CONTINUED {
+        return false;
+    }
+    let (kind, text) = cut.notice();
+    let new = core.stamped(Body::Event { kind: kind.to_owned(), text: text.into() });
+    core.append(new);
+    true
 }
 
 /// The message for a refused answer, with the provider's explanation if it gave one.
@@ -123,7 +185,8 @@ fn judge(core: &mut Core<'_>, stop: StopReason, said: &Said, asked: SentRequest)
     let is_believed = |overflow: &Overflow| again || matches!(core.judge(*overflow, asked), Verdict::Prompt);
     let overflow = overflow.filter(is_believed);
     let is_whole = size::note_usage(core, usage.filter(|_| overflow.is_none()), tokens);
-    let is_said = !is_empty && matches!(stop, StopReason::End | StopReason::ToolUse | StopReason::Length);
+    let is_said =
+        !is_empty && !matches!(stop, StopReason::Refused | StopReason::Cancelled | StopReason::Failed);
     if is_said && is_whole {
         size::went_through(core, tokens);
     }
@@ -171,9 +234,10 @@ fn keep(
     stop: StopReason,
 ) -> bool {
     // The final answer may not know of streamed calls, and then states `end` as its reason.
-    let stop = if stop == StopReason::End && !calls.is_empty() { StopReason::ToolUse } else { stop };
+    let is_end = matches!(stop, StopReason::End | StopReason::Paused);
+    let stop = if is_end && !calls.is_empty() { StopReason::ToolUse } else { stop };
     core.emit(EventBody::StreamFinished { message, stop });
-    let whole = matches!(stop, StopReason::End | StopReason::ToolUse);
+    let whole = matches!(stop, StopReason::End | StopReason::ToolUse | StopReason::Paused);
     let calls = if whole { calls } else { Vec::new() };
     let has_calls = !calls.is_empty();
     let body = Body::Assistant { parts, calls, beside };

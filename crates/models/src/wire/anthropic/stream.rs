@@ -86,8 +86,8 @@ impl Reader for Messages {
             // The window filled up during the answer: the same as an output limit.
             Some("max_tokens" | "model_context_window_exceeded") => StopReason::Length,
             Some("refusal") => StopReason::Refused,
-            None if !self.calls.is_empty() => StopReason::ToolUse,
-            // An answer that the provider paused (`pause_turn`) counts and can be continued.
+            None | Some("pause_turn") if !self.calls.is_empty() => StopReason::ToolUse,
+            Some("pause_turn") => StopReason::Paused,
             _ => StopReason::End,
         };
         Ok(Answer { parts: None, calls: None, stop, usage: self.used.usage() })

@@ -381,6 +381,7 @@ impl Model {
         let reason = match stop {
             Stop::End | Stop::Streamed => StopReason::End,
             Stop::Length => StopReason::Length,
+            Stop::Paused => StopReason::Paused,
             Stop::Refused => StopReason::Refused,
             Stop::Cancelled => StopReason::Cancelled,
         };

@@ -176,6 +176,7 @@ pub enum Stop {
     End,
     Streamed,
     Length,
+    Paused,
     Refused,
     Cancelled,
 }
@@ -271,6 +272,7 @@ fn stop() -> impl Strategy<Value = Stop> {
         20 => Just(Stop::End),
         5 => Just(Stop::Streamed),
         1 => Just(Stop::Length),
+        1 => Just(Stop::Paused),
         1 => Just(Stop::Refused),
         1 => Just(Stop::Cancelled),
     ]
