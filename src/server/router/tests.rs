@@ -1,12 +1,12 @@
 //! The router by itself, with a store, a counter and a client of the tests' own: what a panic and a failing
 //! disk leave behind, and what a turn costs.
 
-mod away;
 mod background;
 mod disk;
 mod keys;
 mod large;
 mod leaving;
+mod long;
 
 use super::*;
 use crate::server::requests::Asks;

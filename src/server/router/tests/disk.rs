@@ -21,6 +21,8 @@ pub(super) struct Works {
     pub(super) fails: Mutex<Vec<StoreError>>,
     /// Number of committed rows.
     pub(super) rows: AtomicUsize,
+    /// Number of messages that were loaded for a part of a session.
+    pub(super) loaded: AtomicUsize,
     /// Number of counted bytes.
     pub(super) counted: AtomicUsize,
     /// `true` if every count panics.
@@ -107,7 +109,10 @@ impl Store for Disk {
     }
 
     fn load_part(&mut self, session: &SessionId, newest: u32) -> Result<Option<Part>, StoreError> {
-        self.0.load_part(session, newest)
+        let part = self.0.load_part(session, newest)?;
+        let messages = part.iter().map(|part| part.stored.messages.len()).sum();
+        self.1.loaded.fetch_add(messages, Ordering::Relaxed);
+        Ok(part)
     }
 
     fn load_rest(&mut self, session: &SessionId, from: Ordinal) -> Result<Rest, StoreError> {

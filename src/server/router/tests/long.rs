@@ -1,4 +1,4 @@
-//! Steps that may take long: taken beside other sessions, in order.
+//! Long sessions: steps that may take long are taken beside other sessions, in order, and what each costs.
 
 use super::*;
 
@@ -7,7 +7,11 @@ fn long(rig: &mut Rig, session: &str) {
     let opened = json!({ "workspaceFolder": "", "sessionId": session, "driver": "editor" });
     rig.ask::<methods::SessionOpen>(opened).unwrap();
     rig.start(session, "Read all files.").unwrap();
-    for n in 0..500 {
+    append(rig, session, 0..500);
+}
+
+fn append(rig: &mut Rig, session: &str, rounds: std::ops::Range<usize>) {
+    for n in rounds {
         let call = json!([{ "type": "toolCall", "id": format!("c{n}"), "name": "read", "arguments": "{}" }]);
         let results =
             json!([{ "toolCallId": format!("c{n}"), "content": format!("fn part_{n}() {{}}\n").repeat(4) }]);
@@ -107,4 +111,55 @@ fn close_and_reopening_wait_for_the_step_before_them() {
     assert!(rig.answered(rendered).is_err(), "the compaction is stopped");
     let opened = rig.answered(opened).unwrap();
     assert_eq!(opened["snapshot"]["messages"].as_array().map(Vec::len), Some(1001));
+}
+
+/// Bytes that are tokenized, rows that are written and messages that are loaded for an append with its prompt, a later
+/// compaction, and an open with its first prompt.
+fn costs(rig: &mut Rig, rounds: usize) -> [(usize, usize, usize); 3] {
+    let session = format!("of-{rounds}");
+    let opened = json!({ "workspaceFolder": "", "sessionId": session, "driver": "editor" });
+    rig.ask::<methods::SessionOpen>(opened).unwrap();
+    rig.start(&session, "Read all files.").unwrap();
+    append(rig, &session, 0..rounds);
+    let prompt = |rig: &mut Rig, how: &str| {
+        let asked = json!({ "sessionId": session, "model": { "window": 16_000 }, "summarize": how });
+        let asked = rig.begin::<methods::PromptRender>(asked);
+        rendered(rig, asked)
+    };
+    let cost = |rig: &mut Rig| {
+        let works = &rig.works;
+        let [counted, rows, loaded] =
+            [&works.counted, &works.rows, &works.loaded].map(|figure| figure.swap(0, Ordering::Relaxed));
+        (counted, rows, loaded)
+    };
+    prompt(rig, "force");
+    // Ids of as many digits in all sessions.
+    let next = 10_000 + rounds;
+    append(rig, &session, next..next + 1);
+    prompt(rig, "auto");
+    cost(rig);
+    append(rig, &session, next + 1..next + 2);
+    prompt(rig, "auto");
+    let turn = cost(rig);
+    append(rig, &session, next + 2..next + 22);
+    cost(rig);
+    prompt(rig, "force");
+    let compaction = cost(rig);
+    rig.ask::<methods::TurnEnd>(json!({ "sessionId": session })).unwrap();
+    rig.ask::<methods::SessionClose>(json!({ "sessionId": session })).unwrap();
+    cost(rig);
+    prompt(rig, "auto");
+    [turn, compaction, cost(rig)]
+}
+
+#[test]
+fn work_does_not_grow_with_the_session() {
+    let mut rig = Rig::new();
+    let (few, many) = (costs(&mut rig, 300), costs(&mut rig, 3_000));
+    for (few, many) in few.into_iter().zip(many) {
+        // The summaries have other words, and figures of more digits.
+        let is_alike = |few: usize, many: usize| many <= few + few / 10;
+        let is_bounded = is_alike(few.0, many.0) && few.1 == many.1 && is_alike(few.2, many.2);
+        assert!(is_bounded, "bytes tokenized, rows written, messages loaded: {few:?} became {many:?}");
+    }
 }
