@@ -245,7 +245,7 @@ impl Config {
         for host in sessions.hosts() {
             let (session, head) = (host.session(), host.session().head());
             let settings = layers.effective(&head.workspace, &own_settings(&head.settings))?;
-            if settings != *session.settings() {
+            if host.is_offloaded() || settings != *session.settings() {
                 changes.push((head.id.clone(), settings));
             }
         }

@@ -2,12 +2,12 @@
 //! Its methods are here and in [`self::perform`]; whatever needs another component is returned to the router
 //! as a value.
 
-mod away;
 mod calls;
 pub(super) mod delete;
 mod event;
 pub(super) mod filed;
 mod loading;
+mod offload;
 mod opening;
 mod own_tool;
 mod part;
@@ -17,9 +17,9 @@ pub(super) mod sessions;
 mod steps;
 mod threads;
 
-pub(super) use away::{AwayOutcome, SteppedAway};
 pub(super) use event::{Confirmed, DeletionOutcome, HostEvent, HostEventKind};
 pub(super) use loading::{Kept, Loaded, Shared, known_memories, new_head};
+pub(super) use offload::{StepDone, StepOutcome};
 pub(super) use opening::{Opened, Opening};
 pub(super) use part::{Counter, ParkedItem, RestLoaded};
 pub(super) use perform::{Advance, CatchUp, Committed, NotStored};
@@ -29,9 +29,9 @@ use super::client::replies::Replies;
 use super::clock::Timers;
 use super::mailbox::Mailbox;
 use super::wire::to_value;
-use away::AwayStep;
 use calls::Calls;
 use filed::FileState;
+use offload::OffloadedStep;
 use part::{PartOutcome, PartialSession};
 use protocol::error::ProtocolError;
 use protocol::event::{Event, SessionEvent};
@@ -47,7 +47,7 @@ use steps::Steps;
 use store::Fence;
 use store::error::StoreError;
 use store::worker::Handle;
-use threads::run_apart;
+use threads::spawn_or_run;
 
 /// A session that is open in this process.
 pub(super) struct SessionHost {
@@ -55,7 +55,9 @@ pub(super) struct SessionHost {
     /// Present while only the newest part is loaded.
     part: Option<Box<PartialSession>>,
     /// Present while a step is taken on another thread.
-    away: Option<AwayStep>,
+    offloaded: Option<OffloadedStep>,
+    /// `true` if settings changed meanwhile.
+    has_new_settings: bool,
     counter: Counter,
     /// The store, and the fence to write under; `None` for a prompt of a history that is not kept.
     store: Option<(Handle, Fence)>,
@@ -131,7 +133,8 @@ impl SessionHost {
             is_listed_paused: session.state().name() == StateName::Paused,
             session,
             part,
-            away: None,
+            offloaded: None,
+            has_new_settings: false,
             counter,
             store,
             steps: Steps::default(),
@@ -177,6 +180,11 @@ impl SessionHost {
         self.file.is_looked_at()
     }
 
+    /// `true` while a step is taken on another thread.
+    pub fn is_offloaded(&self) -> bool {
+        self.offloaded.is_some()
+    }
+
     pub fn is_part(&self) -> bool {
         self.part.is_some()
     }
@@ -184,13 +192,13 @@ impl SessionHost {
     /// `true` if every step is stored and performed.
     pub fn is_settled(&self) -> bool {
         let is_here = self.part.as_ref().is_none_or(|part| part.is_settled());
-        let is_stepped = self.steps.is_empty() && !self.steps.is_writing() && self.away.is_none();
+        let is_stepped = self.steps.is_empty() && !self.steps.is_writing() && self.offloaded.is_none();
         is_stepped && self.leaving.deleting.is_none() && is_here
     }
 
     /// `true` if it is wholly loaded and stored.
     pub fn is_whole_and_stored(&self) -> bool {
-        self.part.is_none() && self.away.is_none() && !self.steps.has_unwritten()
+        self.part.is_none() && self.offloaded.is_none() && !self.steps.has_unwritten()
     }
 
     pub fn is_writing(&self) -> bool {
@@ -224,7 +232,7 @@ impl SessionHost {
     /// `true` if a pending answer of the store or of another thread moves it on.
     pub fn awaits_others(&self) -> bool {
         self.steps.is_writing()
-            || self.away.is_some()
+            || self.offloaded.is_some()
             || self.leaving.deleting.is_some()
             || self.part.as_ref().is_some_and(|part| part.is_asked())
     }
@@ -233,7 +241,7 @@ impl SessionHost {
     pub fn holds(&self, to: ReplyTo) -> bool {
         self.waits_for_end(to)
             || self.part.as_ref().is_some_and(|part| part.holds(to))
-            || self.away.as_ref().is_some_and(|away| away.holds(to))
+            || self.offloaded.as_ref().is_some_and(|offloaded| offloaded.holds(to))
     }
 
     /// `true` if this request waits for the session's end.
@@ -248,8 +256,8 @@ impl SessionHost {
 
     /// Hands an input to the machine.
     pub fn step(&mut self, input: Input) -> Stepped {
-        if let Some(away) = &mut self.away {
-            away.park(ParkedItem::Input(Box::new(input)));
+        if let Some(offloaded) = &mut self.offloaded {
+            offloaded.park(ParkedItem::Input(Box::new(input)));
             return Stepped::Parked;
         }
         if let Some(part) = &mut self.part {
@@ -265,10 +273,10 @@ impl SessionHost {
         if session::long::may_take_long(&self.session, &input) {
             let (mailbox, session) = (self.mailbox.clone(), self.session.id().clone());
             let send = move |stepped| {
-                let what = HostEventKind::Stepped(Box::new(stepped));
+                let what = HostEventKind::StepDone(Box::new(stepped));
                 mailbox.send(HostEvent { session, what });
             };
-            self.away = Some(AwayStep::begin(&self.session, input, self.counter.clone(), send));
+            self.offloaded = Some(OffloadedStep::begin(&self.session, input, self.counter.clone(), send));
             return Stepped::Parked;
         }
         let now = super::clock::now();
@@ -284,21 +292,37 @@ impl SessionHost {
     }
 
     /// Handles the outcome of a step that was taken on another thread.
-    pub fn stepped_away(&mut self, stepped: SteppedAway) -> AwayOutcome {
-        let Ok(taken) = stepped.of(self.session.stream()) else { return AwayOutcome::Stale };
-        let Some(away) = self.away.take() else { return AwayOutcome::Stale };
-        let Some((session, effects)) = taken else { return AwayOutcome::Panicked };
+    pub fn step_done(&mut self, stepped: StepDone) -> StepOutcome {
+        let Ok(taken) = stepped.of(self.session.stream()) else { return StepOutcome::Stale };
+        let Some(offloaded) = self.offloaded.take() else { return StepOutcome::Stale };
+        let Some((session, effects)) = taken else { return StepOutcome::Panicked };
         let before = std::mem::replace(&mut self.session, session);
         // It takes as long as the session is.
-        run_apart("drop", move || drop(before));
+        spawn_or_run("drop", move || drop(before));
         self.steps.push(effects);
-        AwayOutcome::Done(away.end())
+        StepOutcome::Done(offloaded.end())
+    }
+
+    /// Notes that the settings changed, if they must wait: for a step on another thread, or for the rest. Whatever follows
+    /// from them must see them in force.
+    pub fn owes_settings(&mut self) -> bool {
+        let waits = self.offloaded.is_some() || self.part.is_some();
+        if waits {
+            self.has_new_settings = true;
+            self.want_rest();
+        }
+        waits
+    }
+
+    /// `true` once if settings changed and can be taken now.
+    pub fn takes_owed_settings(&mut self) -> bool {
+        self.offloaded.is_none() && self.part.is_none() && std::mem::take(&mut self.has_new_settings)
     }
 
     /// Queues an item behind others that wait for the session. Gives it back if it can run now.
     pub fn wait_in_line(&mut self, item: Queued) -> Option<Queued> {
-        if let Some(away) = &mut self.away {
-            away.park(ParkedItem::Item(item));
+        if let Some(offloaded) = &mut self.offloaded {
+            offloaded.park(ParkedItem::Item(item));
             return None;
         }
         match &mut self.part {

@@ -381,7 +381,11 @@ impl Router {
                 Step::Notify(params) => self.client.notify(methods::LoopUpdated::NAME, &params),
                 Step::Hand(id, item) => self.hand(&id, item),
                 Step::CloseAtRest(id) => {
-                    if self.sessions.host(&id).is_some_and(|host| host.session().is_at_rest()) {
+                    if self
+                        .sessions
+                        .host(&id)
+                        .is_some_and(|host| !host.is_offloaded() && host.session().is_at_rest())
+                    {
                         self.hand(&id, Queued::Close(NOBODY));
                     }
                 }

@@ -31,10 +31,16 @@ pub fn may_take_long(session: &Session, input: &Input) -> bool {
             | Command::Undo(_) => is_long,
             Command::Compact(compact) => is_long && (compact.redo.is_some() || unsummarized(session) >= FEW),
             Command::Render(render) => brings_many(render.history.as_deref()) || compacts_much(render),
-            Command::StartTurn(_) => compacts_much(&Render::default()),
+            Command::StartTurn(_) | Command::RunTask | Command::ToolResult(_) | Command::Decide(_) => {
+                compacts_much(&Render::default())
+            }
             _ => false,
         },
-        Input::ModelDone(..) | Input::ToolDone(..) | Input::Reviewed(_) | Input::Expired(Timer::Idle) => {
+        Input::ModelDone(..)
+        | Input::ToolDone(..)
+        | Input::Permitted(_)
+        | Input::Reviewed(_)
+        | Input::Expired(Timer::Idle | Timer::Model(_) | Timer::Tool(_) | Timer::Review) => {
             compacts_much(&Render::default())
         }
         _ => false,

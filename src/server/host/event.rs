@@ -1,7 +1,7 @@
 //! Events for a session from its store or from a tool of ours.
 
-use super::away::SteppedAway;
 use super::loading::Loaded;
+use super::offload::StepDone;
 use super::part::RestLoaded;
 use crate::server::services::loops::Start;
 use engine::id::{CallId, SessionId};
@@ -27,7 +27,7 @@ pub(in crate::server) enum HostEventKind {
     /// The rest was loaded and the whole session made, or the store found that claims are new.
     Rest(Box<RestLoaded>),
     /// A step was taken on another thread.
-    Stepped(Box<SteppedAway>),
+    StepDone(Box<StepDone>),
     /// The store committed a step, or did not.
     Committed(Result<(), StoreError>),
     /// The store deleted it, or did not.

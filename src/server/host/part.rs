@@ -2,9 +2,9 @@
 //! the store has loaded the rest. The rest is requested when the first prompt is on its way, or when
 //! something waits for it. The machine decides what a part can do.
 
-use super::threads::run_apart;
+use super::threads::spawn_or_run;
 use crate::convert;
-use crate::server::clock::now;
+use crate::server::clock::{Expired, now};
 use crate::server::host::queued::Queued;
 use engine::id::{Ordinal, SessionId, Time};
 use engine::tokens::TokenCount;
@@ -41,6 +41,8 @@ pub(super) struct PartialSession {
 pub(in crate::server) enum ParkedItem {
     Item(Queued),
     Input(Box<Input>),
+    /// A deadline: what comes before it in line may move it.
+    Expired(Expired),
 }
 
 /// State of the request for the rest.
@@ -95,11 +97,15 @@ pub(super) enum PartOutcome {
 pub(super) struct Panicked;
 
 impl ParkedItem {
-    /// `true` if it is to answer this request.
-    pub fn is_for(&self, to: ReplyTo) -> bool {
+    /// The request that it is to answer.
+    pub fn to(&self) -> Option<ReplyTo> {
         match self {
-            Self::Item(item) => item.to() == to,
-            Self::Input(input) => matches!(&**input, Input::Command(asked, _) if *asked == to),
+            Self::Item(item) => Some(item.to()),
+            Self::Input(input) => match &**input {
+                Input::Command(to, _) => Some(*to),
+                _ => None,
+            },
+            Self::Expired(_) => None,
         }
     }
 }
@@ -134,7 +140,7 @@ impl PartialSession {
 
     /// `true` if this request waits for the rest.
     pub fn holds(&self, to: ReplyTo) -> bool {
-        self.waits.iter().any(|item| item.is_for(to))
+        self.waits.iter().any(|item| item.to() == Some(to))
     }
 
     pub fn push(&mut self, item: Queued) {
@@ -234,7 +240,7 @@ impl PartialSession {
 impl Rebuild {
     /// Makes the session on a thread of its own, and sends it.
     fn run(self, rest: Rest, send: impl FnOnce(Result<Found, StoreError>) + Send + 'static) {
-        run_apart("opening", move || {
+        spawn_or_run("opening", move || {
             let taken = self.log.len();
             let whole = catch_unwind(AssertUnwindSafe(|| self.whole(rest)));
             send(Ok(whole.map_or(Found::Panicked, |whole| Found::Whole(Box::new(whole), taken))));

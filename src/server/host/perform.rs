@@ -5,7 +5,7 @@ use super::calls::Asked;
 use super::event::{HostEvent, HostEventKind};
 use super::own_tool;
 use super::steps::Next;
-use super::{Confirmed, SessionHost};
+use super::{Confirmed, ParkedItem, SessionHost};
 use crate::server::client::replies::Replies;
 use crate::server::client::{Client, RequestKind, Used};
 use crate::server::clock::{Clock, Expired};
@@ -218,8 +218,13 @@ impl SessionHost {
         self.calls.cancel_all(client);
     }
 
-    /// Converts an expired deadline to an input, unless it was moved or stopped.
+    /// Converts an expired deadline to an input, unless it was moved or stopped. Behind a step on another thread it waits
+    /// in line.
     pub fn expired(&mut self, expired: Expired) -> Option<Input> {
+        if let Some(offloaded) = &mut self.offloaded {
+            offloaded.park(ParkedItem::Expired(expired));
+            return None;
+        }
         self.timers.expire(&expired).then_some(Input::Expired(expired.timer))
     }
 
@@ -298,12 +303,12 @@ impl SessionHost {
         if let State::Streaming(running) = self.session.state()
             && let Some(gathered) = running.gathered()
             && self.steps.is_empty()
-            && self.away.is_none()
+            && self.offloaded.is_none()
         {
             // A snapshot includes gathered text: it is emitted first, as one of the skipped events.
             return CatchUp::First(Input::Expired(gathered));
         }
-        if !self.steps.is_empty() || self.away.is_some() {
+        if !self.steps.is_empty() || self.offloaded.is_some() {
             return CatchUp::NotYet;
         }
         if self.part.is_some() {

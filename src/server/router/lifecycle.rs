@@ -146,8 +146,11 @@ impl Router {
 
     pub(super) fn settings_changed(&mut self, changes: Changes) {
         for (id, settings) in changes {
-            let was_trusted =
-                self.sessions.host(&id).is_some_and(|host| host.session().settings().is_trusted);
+            let Some(host) = self.sessions.host_mut(&id) else { continue };
+            if host.owes_settings() {
+                continue;
+            }
+            let was_trusted = host.session().settings().is_trusted;
             let is_trusted = settings.is_trusted;
             self.run_input(&id, Input::Settings(Box::new(settings)));
             if is_trusted != was_trusted {

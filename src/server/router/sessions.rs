@@ -351,7 +351,7 @@ impl Router {
         match what {
             HostEventKind::Loaded(loaded) => self.loaded(&id, *loaded),
             HostEventKind::Rest(came) => parked::rest_came(self, &id, *came),
-            HostEventKind::Stepped(stepped) => parked::stepped_away(self, &id, *stepped),
+            HostEventKind::StepDone(stepped) => parked::step_done(self, &id, *stepped),
             HostEventKind::Committed(done) => self.committed(&id, done),
             HostEventKind::Deleted(gone) => self.deleted(&id, *gone),
             HostEventKind::RevisionLoaded(to, command) => self.hand(&id, Queued::Command(to, command)),

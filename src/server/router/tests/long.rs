@@ -113,6 +113,43 @@ fn close_and_reopening_wait_for_the_step_before_them() {
     assert_eq!(opened["snapshot"]["messages"].as_array().map(Vec::len), Some(1001));
 }
 
+#[test]
+fn cancelled_request_behind_a_step_is_not_run() {
+    let mut rig = Rig::new();
+    long(&mut rig, "s");
+    rig.works.gate.close_for(0);
+    let asked = render(&mut rig, "s");
+    let pin = json!({ "sessionId": "s", "text": "Keep this." });
+    let cancelled = rig.begin::<methods::ContextPin>(pin.clone());
+    rig.event(Event::Abandoned(ReplyTo(rig.asked)));
+    drop(cancelled);
+    rig.works.gate.open();
+    rendered(&mut rig, asked);
+    let session = |rig: &Rig| rig.main.sessions.host(&SessionId::new("s")).unwrap().session().pins().len();
+    assert_eq!(session(&rig), 0);
+    rig.ask::<methods::ContextPin>(pin).unwrap();
+    assert_eq!(session(&rig), 1);
+}
+
+#[test]
+fn settings_that_change_beside_a_step_hold_after_it() {
+    let mut rig = Rig::new();
+    long(&mut rig, "s");
+    let round_limit =
+        |rig: &Rig| rig.main.sessions.host(&SessionId::new("s")).unwrap().session().settings().round_limit;
+    rig.works.gate.close_for(0);
+    let asked = render(&mut rig, "s");
+    let own = json!({ "sessionId": "s", "settings": { "roundLimit": 7 } });
+    let configured = rig.begin::<methods::SessionConfigure>(own);
+    rig.event(Event::Configured(json!({ "roundLimit": 3, "maxSummaryTokens": 600 })));
+    rig.works.gate.open();
+    rendered(&mut rig, asked);
+    rig.answered(configured).unwrap();
+    assert_eq!(round_limit(&rig), 7, "the session's own setting");
+    let shown = rig.ask::<methods::SessionConfigure>(json!({ "sessionId": "s" })).unwrap();
+    assert_eq!(shown["settings"]["maxSummaryTokens"], 600, "{shown}");
+}
+
 /// Bytes that are tokenized, rows that are written and messages that are loaded for an append with its prompt, a later
 /// compaction, and an open with its first prompt.
 fn costs(rig: &mut Rig, rounds: usize) -> [(usize, usize, usize); 3] {

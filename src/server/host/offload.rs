@@ -2,7 +2,7 @@
 //! one waits in order. The outcome does not depend on when it is ready.
 
 use super::part::{Counter, ParkedItem};
-use super::threads::run_apart;
+use super::threads::spawn_or_run;
 use crate::convert;
 use crate::server::clock::now;
 use session::effect::Effect;
@@ -13,13 +13,13 @@ use std::panic::{AssertUnwindSafe, catch_unwind};
 
 /// The host's state while a step is taken elsewhere. The host's own session is the one before it.
 #[derive(Default)]
-pub(super) struct AwayStep {
+pub(super) struct OffloadedStep {
     /// In order.
     waits: VecDeque<ParkedItem>,
 }
 
 /// A step that was taken elsewhere.
-pub(in crate::server) struct SteppedAway {
+pub(in crate::server) struct StepDone {
     /// Stream of the session's events; it differs for another opening.
     stream: String,
     /// The session after the step, and its effects; `None` if the machine panicked.
@@ -27,7 +27,7 @@ pub(in crate::server) struct SteppedAway {
 }
 
 /// What became of a step that was taken elsewhere.
-pub(in crate::server) enum AwayOutcome {
+pub(in crate::server) enum StepOutcome {
     /// Meant for another opening of the session.
     Stale,
     /// Taken; these items run now.
@@ -36,23 +36,23 @@ pub(in crate::server) enum AwayOutcome {
     Panicked,
 }
 
-impl AwayStep {
+impl OffloadedStep {
     /// Begins a step; `send` gets its outcome.
     pub fn begin(
         session: &Session,
         input: Input,
         counter: Counter,
-        send: impl FnOnce(SteppedAway) + Send + 'static,
+        send: impl FnOnce(StepDone) + Send + 'static,
     ) -> Self {
         let (mut session, now) = (session.clone(), now());
-        run_apart("step", move || {
+        spawn_or_run("step", move || {
             let stream = session.stream().to_owned();
             let stepped = catch_unwind(AssertUnwindSafe(|| {
                 let stamp = convert::iso(now);
                 let effects = session.step(input, StepContext { now, stamp: &stamp, counter: &*counter });
                 (session, effects)
             }));
-            send(SteppedAway { stream, taken: stepped.ok() });
+            send(StepDone { stream, taken: stepped.ok() });
         });
         Self::default()
     }
@@ -63,7 +63,7 @@ impl AwayStep {
 
     /// `true` if this request waits for the step's end.
     pub fn holds(&self, to: ReplyTo) -> bool {
-        self.waits.iter().any(|item| item.is_for(to))
+        self.waits.iter().any(|item| item.to() == Some(to))
     }
 
     /// Ends the step. Returns the items that waited.
@@ -72,7 +72,7 @@ impl AwayStep {
     }
 }
 
-impl SteppedAway {
+impl StepDone {
     /// The session after the step, with its effects; `None` if the machine panicked. Fails for another opening than the
     /// one with this stream.
     pub fn of(self, stream: &str) -> Result<Option<(Session, Vec<Effect>)>, ()> {
