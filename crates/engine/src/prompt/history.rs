@@ -149,6 +149,8 @@ impl<'a> History<'a> {
                 Body::Event { kind, .. } if kind == SYSTEM_IN_HISTORY => {
                     cuts.push(cut(message, CutReason::SystemInHistory, 0));
                 }
+                // It speaks of the answer right above it, so without that answer it would ask to continue another.
+                Body::Event { kind, .. } if kind == CONTINUED && !follows_its_answer(message, &items) => {}
                 // Added by the sidecar, so the item shows no message.
                 Body::Event { kind, text } if [WRAP_UP, CONTINUED].contains(&kind.as_str()) => {
                     items.push(Item::made(Role::User, text.clone(), message.tokens));
@@ -274,6 +276,13 @@ pub(crate) fn arguments_acted_on(arguments: &str, action: Action, message: &str)
     }
 }
 
+/// `true` if the newest of these items is the answer right before a message.
+fn follows_its_answer(message: &Message, items: &[Item]) -> bool {
+    let answer = items.last().filter(|item| item.role == Role::Assistant);
+    let before = message.ord.0.checked_sub(1).map(Ordinal);
+    answer.and_then(|item| item.sources.first()).is_some_and(|source| Some(source.ord) == before)
+}
+
 /// A user message, or the user's words about a refused call whose round is not shown.
 fn user_item(message: &Message, shown: Shown) -> Option<Item> {
     if message.body.is_empty() || !message.visible_to_model {
@@ -304,4 +313,58 @@ pub(super) fn cut(message: &Message, reason: CutReason, kept_bytes: usize) -> Cu
 
 fn message_bytes(message: &Message) -> usize {
     message.body.bytes()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::compact::record::Span;
+    use crate::message::{NewMessage, REMOVED};
+    use crate::prompt::draft;
+    use crate::testing::{SUMMARY, Session, answered, overflowing};
+    use crate::tokens::QuarterOfChars;
+
+    const GO_ON: &str = "[continue the answer above]";
+
+    /// A request, an answer or what is left of it, and the notice that asks for its rest.
+    fn cut_off(answer: Body) -> Session {
+        let mut session = Session::new(8000);
+        session.user("tell");
+        let notice = Body::Event { kind: CONTINUED.to_owned(), text: GO_ON.into() };
+        for body in [answer, notice] {
+            session.transcript.append(NewMessage::new(body), &QuarterOfChars);
+        }
+        session
+    }
+
+    fn shown(session: &Session, record: Option<&Compaction>) -> Vec<String> {
+        let items = draft(session.source(), record).items.into_iter();
+        let items = items.filter(|item| item.role != Role::System);
+        let text =
+            |item: Item| item.parts.iter().filter_map(ItemPart::as_text).map(ToString::to_string).collect();
+        items.map(text).collect()
+    }
+
+    #[test]
+    fn notice_of_a_cut_answer_is_shown_only_behind_that_answer() {
+        let whole = cut_off(Body::assistant("Once upon", Vec::new()));
+        assert_eq!(shown(&whole, None), ["tell", "Once upon", GO_ON]);
+
+        let removed = cut_off(Body::Event { kind: REMOVED.to_owned(), text: "".into() });
+        let record = Compaction {
+            covers: None,
+            dropped: None,
+            actions: Default::default(),
+            kept_users: Vec::new(),
+            reported_users: Vec::new(),
+            open_requests: Vec::new(),
+            block: "".into(),
+            ..overflowing().compact(Some(answered(SUMMARY)))
+        };
+        let excluding = Compaction { excluded: [Ordinal(1)].into(), ..record.clone() };
+        let covers = Some(Span { from: Ordinal(0), to: Ordinal(1) });
+        let covering = Compaction { covers, open_requests: vec![Ordinal(0)], ..record };
+        let all = [shown(&removed, None), shown(&whole, Some(&excluding)), shown(&whole, Some(&covering))];
+        assert_eq!(all, [["tell"]; 3], "removed, excluded and covered");
+    }
 }
