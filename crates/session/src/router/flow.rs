@@ -14,7 +14,7 @@ use crate::history::rewind::{self, Done, Follows, check_rewind};
 use crate::state::State;
 use crate::title::name_after;
 use crate::tools::round::{self, Begun};
-use crate::turn::answer::{self, AnswerOutcome, Broken};
+use crate::turn::answer::{self, AnswerOutcome, Broken, Cut};
 use crate::turn::end::{close_running, end};
 use crate::turn::generate::{self, Before, Generated};
 use crate::turn::size::{self, Remedy, goes_beyond};
@@ -103,7 +103,7 @@ impl Step<'_> {
                 let begun = round::begin(&mut self.core, &self.own.approvals);
                 self.calls_begun(begun);
             }
-            AnswerOutcome::Continued => self.round_over(),
+            AnswerOutcome::Continued(cut) => self.round_over(Some(cut)),
             AnswerOutcome::Completed => self.end_turn(TurnStatus::Completed),
         }
     }
@@ -112,12 +112,13 @@ impl Step<'_> {
         match begun {
             Begun::Paused(pause) => self.own.state = State::Paused(pause),
             Begun::Calling(calling) => self.own.state = State::Calling(calling),
-            Begun::Answered => self.round_over(),
+            Begun::Answered => self.round_over(None),
         }
     }
 
-    /// Continues the turn when all calls have a result, unless a call ended it or its limits are reached.
-    fn round_over(&mut self) {
+    /// Continues the turn when all calls have a result or its answer was cut, unless a call ended it or its limits are
+    /// reached.
+    fn round_over(&mut self, cut: Option<Cut>) {
         if round::ends_turn(&mut self.core) {
             return self.end_turn(TurnStatus::Completed);
         }
@@ -130,6 +131,11 @@ impl Step<'_> {
         if wrap_up::is_over(&mut self.core) || round::is_at_limit(&mut self.core) {
             return self.end_turn(TurnStatus::Completed);
         }
+        // Directly behind the answer that it speaks of.
+        if let Some(cut) = cut {
+            answer::go_on(&mut self.core, cut);
+        }
+        wrap_up::ask(&mut self.core);
         self.generate(Before::Nothing);
     }
 
@@ -150,7 +156,7 @@ impl Step<'_> {
         self.core.stop(Timer::Tool(call.clone()));
         round::answer(&mut self.core, call, result);
         match &self.own.state {
-            State::Calling(calling) if calling.is_over() => self.round_over(),
+            State::Calling(calling) if calling.is_over() => self.round_over(None),
             // The editor's calls are done, some of our own still run.
             state if state.name() != before => self.core.emit_state(state.name(), None),
             _ => {}

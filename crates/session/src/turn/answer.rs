@@ -30,8 +30,8 @@ pub(crate) enum AnswerOutcome {
     Failed(Refusal),
     /// Run the calls.
     Calls,
-    /// Ask for the rest of the answer.
-    Continued,
+    /// Ask for the rest of the answer, unless the turn ends before that.
+    Continued(Cut),
     /// End the turn.
     Completed,
 }
@@ -91,7 +91,7 @@ pub(crate) fn take(
         (Some((why, _)), _) => AnswerOutcome::Failed(why),
         (None, StopReason::Refused) => AnswerOutcome::Failed(Refusal::of_model("refused", declined)),
         (None, _) if calls => AnswerOutcome::Calls,
-        (None, _) if cut.is_some_and(|cut| goes_on(core, cut)) => AnswerOutcome::Continued,
+        (None, _) if let Some(cut) = cut.filter(|_| may_go_on(core)) => AnswerOutcome::Continued(cut),
         (None, StopReason::Length) => {
             let why = "the answer reached its length limit; the output so far is kept";
             AnswerOutcome::Failed(Refusal::of_model("length", why))
@@ -105,7 +105,7 @@ pub(crate) fn take(
 
 /// An answer that ends before its end, of which something was written.
 #[derive(Clone, Copy)]
-enum Cut {
+pub(crate) enum Cut {
     /// By its length limit.
     Length {
         /// `true` if it had calls, which do not run.
@@ -145,20 +145,22 @@ const CONTINUE: &str =
 const CONTINUE_WITHOUT_CALLS: &str = "[The answer above reached its length limit, and its tool calls did not run. Continue it \
 exactly where its text stops, and repeat nothing but calls that are still needed.]";
 
-/// Notes that the next answer continues this one; returns `false` if the answer was continued often enough. Told from
-/// the transcript, so that every process counts alike.
-fn goes_on(core: &mut Core<'_>, cut: Cut) -> bool {
+/// Returns `false` if the newest answer was continued often enough. Told from the transcript, so that every process
+/// counts alike.
+fn may_go_on(core: &Core<'_>) -> bool {
     let newest_first = core.transcript().messages().iter().rev().map(|message| &message.body);
     let of_answer =
         newest_first.take_while(|body| matches!(body, Body::Assistant { .. } | Body::Event { .. }));
     let joints = of_answer.filter(|body| matches!(body, Body::Event { kind, .. } if joins_answers(kind)));
-    if joints.count() >= MOST_CONTINUED {
-        return false;
-    }
+    joints.count() < MOST_CONTINUED
+}
+
+/// Notes that the next answer continues the newest one. Only for an answer that is asked for its rest next: in any
+/// other turn, the model would be told to continue what it was never asked to.
+pub(crate) fn go_on(core: &mut Core<'_>, cut: Cut) {
     let (kind, text) = cut.notice();
     let new = core.stamped(Body::Event { kind: kind.to_owned(), text: text.into() });
     core.append(new);
-    true
 }
 
 /// The message for a refused answer, with the provider's explanation if it gave one.

@@ -148,6 +148,8 @@ fn continuation_counts_as_a_round_of_the_turn() {
     done(&mut bench, Purpose::Turn, ends("one", &[], StopReason::Length));
     done(&mut bench, Purpose::Turn, ends("two", &[], StopReason::Length));
     assert_eq!(bench.session.state().name(), StateName::WaitingUserInput);
+    // The turn ends at the second piece, so nothing asks for a third.
+    assert_eq!(messages(&bench), ["tell", "one", "(continued)", "two", "(roundLimit)"]);
 }
 
 #[test]
