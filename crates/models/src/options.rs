@@ -40,6 +40,10 @@ const OWN_HEADERS: &[&str] = &[
     "upgrade",
 ];
 
+/// Ends of fields' names that name a secret, without separators.
+const SECRET_FIELDS: &[&str] =
+    &["accesstoken", "apikey", "authorization", "authtoken", "credentials", "password", "secret"];
+
 /// Words in names of values that are secrets.
 const SECRET_WORDS: &[&str] = &[
     "apikey",
@@ -89,12 +93,14 @@ pub(crate) fn validated(endpoint: &Endpoint) -> Result<RequestOptions, InvalidEn
     if let Some(field) = options.extra_body.keys().find(|field| OWN_FIELDS.contains(&field.as_str())) {
         return invalid("extraBody", format!("must not contain {field}, which carries the conversation"));
     }
-    if let Some(field) =
-        options.extra_body.iter().find_map(|(field, value)| holds_secret(value).then_some(field))
+    if let Some(field) = options
+        .extra_body
+        .iter()
+        .find_map(|(field, value)| (is_secret_field(field) || holds_secret(value)).then_some(field))
     {
         return invalid(
             "extraBody",
-            format!("has a value in {field} that looks like a key; use extraHeaders"),
+            format!("must not contain a key, which {field} looks like; use extraHeaders"),
         );
     }
     let mut headers = BTreeMap::new();
@@ -191,8 +197,30 @@ fn unfit_parameter(name: &str, value: &str) -> Option<String> {
 }
 
 fn is_secret_name(name: &str) -> bool {
-    let name = name.to_ascii_lowercase();
-    name.split(|c: char| !c.is_ascii_alphanumeric()).any(|word| SECRET_WORDS.contains(&word))
+    words(name).iter().any(|word| SECRET_WORDS.contains(&word.as_str()))
+}
+
+/// The words of a name in snake, kebab or camel case, in lower case.
+fn words(name: &str) -> Vec<String> {
+    let mut words = vec![String::new()];
+    let mut was_lower = false;
+    for c in name.chars() {
+        let begins = c.is_ascii_uppercase() && was_lower;
+        if begins || !c.is_ascii_alphanumeric() {
+            words.push(String::new());
+        }
+        was_lower = c.is_ascii_lowercase();
+        if let Some(word) = words.last_mut().filter(|_| c.is_ascii_alphanumeric()) {
+            word.push(c.to_ascii_lowercase());
+        }
+    }
+    words
+}
+
+/// `true` for a field of a body that names a secret. A key may also be that of a cache.
+fn is_secret_field(name: &str) -> bool {
+    let words = words(name).concat();
+    SECRET_FIELDS.iter().any(|field| words.ends_with(field))
 }
 
 fn holds_secret_text(text: &str) -> bool {
@@ -205,7 +233,9 @@ fn holds_secret(value: &Value) -> bool {
     match value {
         Value::String(text) => holds_secret_text(text),
         Value::Array(values) => values.iter().any(holds_secret),
-        Value::Object(fields) => fields.values().any(holds_secret),
+        Value::Object(fields) => {
+            fields.iter().any(|(name, value)| is_secret_field(name) || holds_secret(value))
+        }
         Value::Null | Value::Bool(_) | Value::Number(_) => false,
     }
 }

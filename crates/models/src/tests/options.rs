@@ -148,7 +148,7 @@ fn responses_take_effort_thinking_and_extra_fields() {
         /responses {"model":"gpt-6-luna","stream":true,"store":false,"include":["reasoning.encrypted_content"],"reasoning":{"effort":"max"},"max_output_tokens":4096,"prompt_cache_key":"s1/2","input":[{"type":"message","role":"user","content":[{"type":"input_text","text":"a"}]}]}
         /responses {"model":"gpt-6-luna","stream":true,"store":false,"include":["reasoning.encrypted_content"],"reasoning":{"effort":"low"},"max_output_tokens":8292,"prompt_cache_key":"s1/2","input":[{"type":"message","role":"user","content":[{"type":"input_text","text":"a"}]}]}
         /responses {"model":"gpt-6-luna","stream":true,"store":false,"include":["reasoning.encrypted_content"],"reasoning":{"effort":"none"},"max_output_tokens":4096,"prompt_cache_key":"s1/2","input":[{"type":"message","role":"user","content":[{"type":"input_text","text":"a"}]}]}
-        /responses {"model":"gpt-6-luna","stream":true,"store":false,"include":["reasoning.encrypted_content"],"reasoning":{"effort":"low"},"max_output_tokens":100,"prompt_cache_key":"s1/2","input":[{"type":"message","role":"user","content":[{"type":"input_text","text":"a"}]}]}
+        /responses {"model":"gpt-6-luna","stream":true,"store":false,"include":["reasoning.encrypted_content"],"reasoning":{"effort":"low"},"max_output_tokens":8292,"prompt_cache_key":"s1/2","input":[{"type":"message","role":"user","content":[{"type":"input_text","text":"a"}]}]}
         /responses {"model":"gpt-6-luna","stream":true,"store":false,"include":["reasoning.encrypted_content"],"reasoning":{"effort":"none"},"max_output_tokens":4096,"prompt_cache_key":"s1/2","input":[{"type":"message","role":"user","content":[{"type":"input_text","text":"a"}]}]}
         /responses {"model":"gpt-6-luna","stream":true,"store":false,"include":["reasoning.encrypted_content"],"reasoning":{"effort":"none"},"max_output_tokens":100,"prompt_cache_key":"s1/2","input":[{"type":"message","role":"user","content":[{"type":"input_text","text":"a"}]}]}
         /responses {"model":"gpt-6-luna","stream":true,"store":false,"include":["reasoning.encrypted_content"],"reasoning":{"effort":"high"},"max_output_tokens":4096,"prompt_cache_key":"s1/2","input":[{"type":"message","role":"user","content":[{"type":"input_text","text":"a"}]}]}
@@ -296,7 +296,7 @@ fn ollama_takes_effort_thinking_and_extra_fields() {
         /api/chat {"model":"qwen3","messages":[{"role":"user","content":"a"}],"stream":true,"truncate":false,"shift":false,"think":"high","options":{"num_ctx":200000,"num_predict":4096}}
         /api/chat {"model":"qwen3","messages":[{"role":"user","content":"a"}],"stream":true,"truncate":false,"shift":false,"options":{"num_ctx":200000,"num_predict":8292,"temperature":0}}
         /api/chat {"model":"qwen3","messages":[{"role":"user","content":"a"}],"stream":true,"truncate":false,"shift":false,"think":false,"options":{"num_ctx":200000,"num_predict":4096}}
-        /api/chat {"model":"qwen3","messages":[{"role":"user","content":"a"}],"stream":true,"truncate":false,"shift":false,"options":{"num_ctx":200000,"num_predict":100,"temperature":0}}
+        /api/chat {"model":"qwen3","messages":[{"role":"user","content":"a"}],"stream":true,"truncate":false,"shift":false,"options":{"num_ctx":200000,"num_predict":8292,"temperature":0}}
         /api/chat {"model":"qwen3","messages":[{"role":"user","content":"a"}],"stream":true,"truncate":false,"shift":false,"think":false,"options":{"num_ctx":200000,"num_predict":4096}}
         /api/chat {"model":"qwen3","messages":[{"role":"user","content":"a"}],"stream":true,"truncate":false,"shift":false,"think":false,"options":{"num_ctx":200000,"num_predict":100,"temperature":0}}
         /api/chat {"model":"qwen3","messages":[{"role":"user","content":"a"}],"stream":true,"truncate":false,"shift":false,"think":true,"options":{"num_ctx":200000,"num_predict":4096,"num_gpu":1},"keep_alive":"1h"}
@@ -337,6 +337,23 @@ fn budget_of_thinking_leaves_room_for_the_answer() {
 }
 
 #[test]
+fn titles_get_room_to_think_unless_thinking_is_really_off() {
+    let most = |wire, model: &str, options: Value| {
+        let body = post(&at(wire, None, options).unwrap(), &requests()[1], &terms(model)).unwrap().body;
+        body.get("max_tokens").or(body.get("max_output_tokens")).and_then(Value::as_u64)
+    };
+    let (off, none) = (json!({ "thinking": "off" }), json!({ "effort": "none" }));
+    let limits = [
+        most(Wire::Anthropic, "claude-opus-5", off.clone()),
+        most(Wire::Anthropic, "claude-opus-5-5", off.clone()),
+        most(Wire::OpenaiResponses, "gpt-6-luna", off.clone()),
+        most(Wire::OpenaiResponses, "gpt-6.2-sol", off),
+        most(Wire::OpenaiResponses, "gpt-6-luna", none),
+    ];
+    assert_eq!(limits, [100, 8292, 100, 8292, 8292].map(Some));
+}
+
+#[test]
 fn unfit_options_are_rejected_by_name() {
     let (chat, anthropic, gemini) = (Wire::OpenaiChat, Wire::Anthropic, Wire::Gemini);
     for (wire, options, part, said) in [
@@ -370,7 +387,14 @@ fn unfit_options_are_rejected_by_name() {
             "extraBody",
             "must not contain systemInstr",
         ),
-        (chat, json!({ "extraBody": { "a": [{ "b": "sk-planted0123456789" }] } }), "extraBody", "value in a"),
+        (
+            chat,
+            json!({ "extraBody": { "a": [{ "b": "sk-planted0123456789" }] } }),
+            "extraBody",
+            "which a looks like",
+        ),
+        (chat, json!({ "extraBody": { "api_key": "planted" } }), "extraBody", "which api_key looks like"),
+        (chat, json!({ "extraBody": { "a": { "authToken": 1 } } }), "extraBody", "which a looks like"),
         (chat, json!({ "extraHeaders": { "Authorization": "planted" } }), "extraHeaders", "authorization"),
         (chat, json!({ "extraHeaders": { "X-Api-Key": "planted" } }), "extraHeaders", "key in x-api-key"),
         (chat, json!({ "extraHeaders": { "cookie": "planted=1" } }), "extraHeaders", "cookie"),
@@ -387,6 +411,7 @@ fn unfit_options_are_rejected_by_name() {
         (chat, json!({ "extraHeaders": { "Host": "planted" } }), "extraHeaders", "transport"),
         (chat, json!({ "extraHeaders": { "Sec-WebSocket-Key": "planted" } }), "extraHeaders", "transport"),
         (gemini, json!({ "query": { "key": "planted" } }), "query", "must not contain a key"),
+        (gemini, json!({ "query": { "accessToken": "planted" } }), "query", "must not contain a key"),
         (gemini, json!({ "query": { "a": "sk-planted0123456789" } }), "query", "must not contain a key"),
         (gemini, json!({ "query": { "alt": "json" } }), "query", "alt"),
         (chat, json!({ "query": { "": "planted" } }), "query", "without a name"),

@@ -220,10 +220,11 @@ pub(crate) fn most_output(request: &Request, terms: &Terms, options: &RequestOpt
     Some(most.min(request.room.unwrap_or(u32::MAX)))
 }
 
-/// `true` if the model thinks: as its options say, otherwise as it is known to.
+/// `true` if the model may think about a summary or a title: it is told to, or known to and not switched off. An effort
+/// of `none` does not switch it off, because [`effort`] is not sent with these, nor does an off that the model rejects.
 pub(crate) fn thinks(terms: &Terms, options: &RequestOptions) -> bool {
-    let known = || known::manner(&terms.model).is_some_and(|manner| manner.thinks);
-    is_told_to_think(options).unwrap_or_else(known)
+    let is_known = || known::manner(&terms.model).is_some_and(|manner| manner.thinks);
+    !is_off(terms, options) && (is_told_to_think(options) == Some(true) || is_known())
 }
 
 /// `true` if the options ask for thinking, `false` if they ask for none.
