@@ -10,6 +10,7 @@ mod loading;
 mod offload;
 mod opening;
 mod own_tool;
+mod parked;
 mod part;
 mod perform;
 pub(super) mod queued;
@@ -21,7 +22,8 @@ pub(super) use event::{Confirmed, DeletionOutcome, HostEvent, HostEventKind};
 pub(super) use loading::{Kept, Loaded, Shared, known_memories, new_head};
 pub(super) use offload::{StepDone, StepOutcome};
 pub(super) use opening::{Opened, Opening};
-pub(super) use part::{Counter, ParkedItem, RestLoaded};
+pub(super) use parked::ParkedItem;
+pub(super) use part::{Counter, RestLoaded};
 pub(super) use perform::{Advance, CatchUp, Committed, NotStored};
 
 use super::client::Client;
@@ -31,7 +33,6 @@ use super::mailbox::Mailbox;
 use super::wire::to_value;
 use calls::Calls;
 use filed::FileState;
-use offload::OffloadedStep;
 use part::{PartOutcome, PartialSession};
 use protocol::error::ProtocolError;
 use protocol::event::{Event, SessionEvent};
@@ -40,9 +41,8 @@ use queued::Queued;
 use session::input::{Input, ReplyTo};
 use session::state::StateName;
 use session::stored::Part;
-use session::{Opening as Begin, Session, StepContext};
+use session::{Opening as Begin, Session};
 use std::collections::VecDeque;
-use std::panic::{AssertUnwindSafe, catch_unwind};
 use steps::Steps;
 use store::Fence;
 use store::error::StoreError;
@@ -54,10 +54,10 @@ pub(super) struct SessionHost {
     session: Session,
     /// Present while only the newest part is loaded.
     part: Option<Box<PartialSession>>,
-    /// Present while a step is taken on another thread.
-    offloaded: Option<OffloadedStep>,
-    /// `true` if settings changed meanwhile.
-    has_new_settings: bool,
+    /// What waits for the step that is taken on another thread, while there is one: `session` is the one before it.
+    offloaded: Option<VecDeque<ParkedItem>>,
+    /// `true` if settings changed that could not be taken yet.
+    has_deferred_settings: bool,
     counter: Counter,
     /// The store, and the fence to write under; `None` for a prompt of a history that is not kept.
     store: Option<(Handle, Fence)>,
@@ -134,7 +134,7 @@ impl SessionHost {
             session,
             part,
             offloaded: None,
-            has_new_settings: false,
+            has_deferred_settings: false,
             counter,
             store,
             steps: Steps::default(),
@@ -241,7 +241,7 @@ impl SessionHost {
     pub fn holds(&self, to: ReplyTo) -> bool {
         self.waits_for_end(to)
             || self.part.as_ref().is_some_and(|part| part.holds(to))
-            || self.offloaded.as_ref().is_some_and(|offloaded| offloaded.holds(to))
+            || self.offloaded.as_ref().is_some_and(|waits| parked::hold(waits, to))
     }
 
     /// `true` if this request waits for the session's end.
@@ -256,8 +256,8 @@ impl SessionHost {
 
     /// Hands an input to the machine.
     pub fn step(&mut self, input: Input) -> Stepped {
-        if let Some(offloaded) = &mut self.offloaded {
-            offloaded.park(ParkedItem::Input(Box::new(input)));
+        if let Some(waits) = &mut self.offloaded {
+            waits.push_back(ParkedItem::Input(Box::new(input)));
             return Stepped::Parked;
         }
         if let Some(part) = &mut self.part {
@@ -276,53 +276,53 @@ impl SessionHost {
                 let what = HostEventKind::StepDone(Box::new(stepped));
                 mailbox.send(HostEvent { session, what });
             };
-            self.offloaded = Some(OffloadedStep::begin(&self.session, input, self.counter.clone(), send));
+            self.offloaded = Some(VecDeque::new());
+            offload::begin(&self.session, input, self.counter.clone(), send);
             return Stepped::Parked;
         }
-        let now = super::clock::now();
-        let stamp = crate::convert::iso(now);
-        let context = StepContext { now, stamp: &stamp, counter: &*self.counter };
-        match catch_unwind(AssertUnwindSafe(|| self.session.step(input, context))) {
+        match offload::step(&mut self.session, input, super::clock::now(), &*self.counter) {
             Ok(effects) => {
                 self.steps.push(effects);
                 Stepped::Taken
             }
-            Err(_) => Stepped::Panicked,
+            Err(part::Panicked) => Stepped::Panicked,
         }
     }
 
     /// Handles the outcome of a step that was taken on another thread.
     pub fn step_done(&mut self, stepped: StepDone) -> StepOutcome {
-        let Ok(taken) = stepped.of(self.session.stream()) else { return StepOutcome::Stale };
-        let Some(offloaded) = self.offloaded.take() else { return StepOutcome::Stale };
-        let Some((session, effects)) = taken else { return StepOutcome::Panicked };
+        if !stepped.is_of(self.session.stream()) {
+            return StepOutcome::Stale;
+        }
+        let Some(waits) = self.offloaded.take() else { return StepOutcome::Stale };
+        let Ok((session, effects)) = stepped.taken() else { return StepOutcome::Panicked };
         let before = std::mem::replace(&mut self.session, session);
         // It takes as long as the session is.
         spawn_or_run("drop", move || drop(before));
         self.steps.push(effects);
-        StepOutcome::Done(offloaded.end())
+        StepOutcome::Done(waits)
     }
 
-    /// Notes that the settings changed, if they must wait: for a step on another thread, or for the rest. Whatever follows
-    /// from them must see them in force.
-    pub fn owes_settings(&mut self) -> bool {
+    /// Notes that the settings changed, if they cannot be taken before a step on another thread or the rest is there.
+    /// Returns `true` then. Whatever follows from them must see them in force.
+    pub fn defer_settings(&mut self) -> bool {
         let waits = self.offloaded.is_some() || self.part.is_some();
         if waits {
-            self.has_new_settings = true;
+            self.has_deferred_settings = true;
             self.want_rest();
         }
         waits
     }
 
-    /// `true` once if settings changed and can be taken now.
-    pub fn takes_owed_settings(&mut self) -> bool {
-        self.offloaded.is_none() && self.part.is_none() && std::mem::take(&mut self.has_new_settings)
+    /// Returns `true` once after settings were deferred, as soon as they can be taken.
+    pub fn take_deferred_settings(&mut self) -> bool {
+        self.offloaded.is_none() && self.part.is_none() && std::mem::take(&mut self.has_deferred_settings)
     }
 
     /// Queues an item behind others that wait for the session. Gives it back if it can run now.
     pub fn wait_in_line(&mut self, item: Queued) -> Option<Queued> {
-        if let Some(offloaded) = &mut self.offloaded {
-            offloaded.park(ParkedItem::Item(item));
+        if let Some(waits) = &mut self.offloaded {
+            waits.push_back(ParkedItem::Item(item));
             return None;
         }
         match &mut self.part {

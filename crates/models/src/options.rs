@@ -93,11 +93,7 @@ pub(crate) fn validated(endpoint: &Endpoint) -> Result<RequestOptions, InvalidEn
     if let Some(field) = options.extra_body.keys().find(|field| OWN_FIELDS.contains(&field.as_str())) {
         return invalid("extraBody", format!("must not contain {field}, which carries the conversation"));
     }
-    if let Some(field) = options
-        .extra_body
-        .iter()
-        .find_map(|(field, value)| (is_secret_field(field) || holds_secret(value)).then_some(field))
-    {
+    if let Some((field, _)) = options.extra_body.iter().find(|(name, value)| is_secret_field(name, value)) {
         return invalid(
             "extraBody",
             format!("must not contain a key, which {field} looks like; use extraHeaders"),
@@ -217,10 +213,10 @@ fn words(name: &str) -> Vec<String> {
     words
 }
 
-/// `true` for a field of a body that names a secret. A key may also be that of a cache.
-fn is_secret_field(name: &str) -> bool {
+/// `true` for a field of a body that names or holds a secret. A key may also be that of a cache.
+fn is_secret_field(name: &str, value: &Value) -> bool {
     let words = words(name).concat();
-    SECRET_FIELDS.iter().any(|field| words.ends_with(field))
+    SECRET_FIELDS.iter().any(|field| words.ends_with(field)) || holds_secret(value)
 }
 
 fn holds_secret_text(text: &str) -> bool {
@@ -233,9 +229,7 @@ fn holds_secret(value: &Value) -> bool {
     match value {
         Value::String(text) => holds_secret_text(text),
         Value::Array(values) => values.iter().any(holds_secret),
-        Value::Object(fields) => {
-            fields.iter().any(|(name, value)| is_secret_field(name) || holds_secret(value))
-        }
+        Value::Object(fields) => fields.iter().any(|(name, value)| is_secret_field(name, value)),
         Value::Null | Value::Bool(_) | Value::Number(_) => false,
     }
 }

@@ -2,9 +2,10 @@
 //! the store has loaded the rest. The rest is requested when the first prompt is on its way, or when
 //! something waits for it. The machine decides what a part can do.
 
+use super::parked::{self, ParkedItem};
 use super::threads::spawn_or_run;
 use crate::convert;
-use crate::server::clock::{Expired, now};
+use crate::server::clock::now;
 use crate::server::host::queued::Queued;
 use engine::id::{Ordinal, SessionId, Time};
 use engine::tokens::TokenCount;
@@ -35,14 +36,6 @@ pub(super) struct PartialSession {
     /// Claims that the store found to be new to the session.
     fresh: Claims,
     rest: Wanted,
-}
-
-/// An item that waits for a session: for its rest, for the store to check its claims, or for a step taken elsewhere.
-pub(in crate::server) enum ParkedItem {
-    Item(Queued),
-    Input(Box<Input>),
-    /// A deadline: what comes before it in line may move it.
-    Expired(Expired),
 }
 
 /// State of the request for the rest.
@@ -96,20 +89,6 @@ pub(super) enum PartOutcome {
 /// The machine panicked.
 pub(super) struct Panicked;
 
-impl ParkedItem {
-    /// The request that it is to answer.
-    pub fn to(&self) -> Option<ReplyTo> {
-        match self {
-            Self::Item(item) => Some(item.to()),
-            Self::Input(input) => match &**input {
-                Input::Command(to, _) => Some(*to),
-                _ => None,
-            },
-            Self::Expired(_) => None,
-        }
-    }
-}
-
 impl RestLoaded {
     /// `true` if the opening with this stream was asked.
     pub fn is_of(&self, stream: &str) -> bool {
@@ -140,7 +119,7 @@ impl PartialSession {
 
     /// `true` if this request waits for the rest.
     pub fn holds(&self, to: ReplyTo) -> bool {
-        self.waits.iter().any(|item| item.to() == Some(to))
+        parked::hold(&self.waits, to)
     }
 
     pub fn push(&mut self, item: Queued) {

@@ -221,8 +221,8 @@ impl SessionHost {
     /// Converts an expired deadline to an input, unless it was moved or stopped. Behind a step on another thread it waits
     /// in line.
     pub fn expired(&mut self, expired: Expired) -> Option<Input> {
-        if let Some(offloaded) = &mut self.offloaded {
-            offloaded.park(ParkedItem::Expired(expired));
+        if let Some(waits) = &mut self.offloaded {
+            waits.push_back(ParkedItem::Expired(expired));
             return None;
         }
         self.timers.expire(&expired).then_some(Input::Expired(expired.timer))

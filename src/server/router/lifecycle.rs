@@ -147,7 +147,7 @@ impl Router {
     pub(super) fn settings_changed(&mut self, changes: Changes) {
         for (id, settings) in changes {
             let Some(host) = self.sessions.host_mut(&id) else { continue };
-            if host.owes_settings() {
+            if host.defer_settings() {
                 continue;
             }
             let was_trusted = host.session().settings().is_trusted;

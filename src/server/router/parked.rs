@@ -65,14 +65,14 @@ fn run(router: &mut Router, id: &SessionId, waits: VecDeque<ParkedItem>) {
         }
     }
     router.is_handing_over = false;
-    catch_up_settings(router, id);
+    take_deferred_settings(router, id);
     router.pump(id);
 }
 
 /// Applies settings that changed while inputs of a session waited, by its own settings of now.
-fn catch_up_settings(router: &mut Router, id: &SessionId) {
+fn take_deferred_settings(router: &mut Router, id: &SessionId) {
     let Some(host) = router.sessions.host_mut(id) else { return };
-    if !host.takes_owed_settings() {
+    if !host.take_deferred_settings() {
         return;
     }
     let (session, head) = (host.session(), host.session().head());

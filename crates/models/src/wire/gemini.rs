@@ -6,8 +6,8 @@ pub(super) use stream::Candidate;
 
 use super::blocks::own;
 use super::content::{
-    AFTER, BEFORE, NO_PICTURE, Picture, Piece, arguments, budget, call_id, effort, is_off, is_told_to_think,
-    most_output, piece, schema, thinks_little, tool_name,
+    AFTER, BEFORE, NO_PICTURE, Picture, Piece, arguments, budget, call_id, effort, is_off, most_output,
+    piece, schema, thinks, thinks_little, tool_name,
 };
 use super::{Post, Terms, count_of, text_of};
 use crate::known;
@@ -87,8 +87,7 @@ pub(super) fn post(request: &Request, terms: &Terms, options: &RequestOptions) -
 /// Limits and thinking of an answer.
 fn generation(request: &Request, terms: &Terms, options: &RequestOptions) -> Map<String, Value> {
     let is_off = is_off(terms, options);
-    let is_known = known::manner(&terms.model).is_some_and(|manner| manner.thinks);
-    let thinks = (is_known || is_told_to_think(options) == Some(true)) && !is_off;
+    let thinks = thinks(terms, options);
     let mut generation = Map::new();
     let mut put = |key: &str, value: Value| drop(generation.insert(key.to_owned(), value));
     if let Some(most) = most_output(request, terms, options) {

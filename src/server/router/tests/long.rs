@@ -28,6 +28,15 @@ fn inspect(rig: &mut Rig, session: &str) -> oneshot::Receiver<Answered> {
     rig.begin::<methods::ContextInspect>(json!({ "sessionId": session }))
 }
 
+/// The long session `s`, whose first compaction is held at the gate, and the render that waits for it.
+fn compacting() -> (Rig, oneshot::Receiver<Answered>) {
+    let mut rig = Rig::new();
+    long(&mut rig, "s");
+    rig.works.gate.close_for(0);
+    let asked = render(&mut rig, "s");
+    (rig, asked)
+}
+
 /// The answer of a render, of which each request for a summary fails.
 fn rendered(rig: &mut Rig, mut rendered: oneshot::Receiver<Answered>) -> Value {
     loop {
@@ -100,10 +109,7 @@ fn panic_on_another_thread_ends_only_its_session() {
 
 #[test]
 fn close_and_reopening_wait_for_the_step_before_them() {
-    let mut rig = Rig::new();
-    long(&mut rig, "s");
-    rig.works.gate.close_for(0);
-    let rendered = render(&mut rig, "s");
+    let (mut rig, rendered) = compacting();
     let closed = rig.begin::<methods::SessionClose>(json!({ "sessionId": "s" }));
     let opened = rig.begin::<methods::SessionOpen>(json!({ "workspaceFolder": "", "sessionId": "s" }));
     rig.works.gate.open();
@@ -115,10 +121,7 @@ fn close_and_reopening_wait_for_the_step_before_them() {
 
 #[test]
 fn cancelled_request_behind_a_step_is_not_run() {
-    let mut rig = Rig::new();
-    long(&mut rig, "s");
-    rig.works.gate.close_for(0);
-    let asked = render(&mut rig, "s");
+    let (mut rig, asked) = compacting();
     let pin = json!({ "sessionId": "s", "text": "Keep this." });
     let cancelled = rig.begin::<methods::ContextPin>(pin.clone());
     rig.event(Event::Abandoned(ReplyTo(rig.asked)));
@@ -133,12 +136,9 @@ fn cancelled_request_behind_a_step_is_not_run() {
 
 #[test]
 fn settings_that_change_beside_a_step_hold_after_it() {
-    let mut rig = Rig::new();
-    long(&mut rig, "s");
+    let (mut rig, asked) = compacting();
     let round_limit =
         |rig: &Rig| rig.main.sessions.host(&SessionId::new("s")).unwrap().session().settings().round_limit;
-    rig.works.gate.close_for(0);
-    let asked = render(&mut rig, "s");
     let own = json!({ "sessionId": "s", "settings": { "roundLimit": 7 } });
     let configured = rig.begin::<methods::SessionConfigure>(own);
     rig.event(Event::Configured(json!({ "roundLimit": 3, "maxSummaryTokens": 600 })));
