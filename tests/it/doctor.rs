@@ -1,7 +1,7 @@
 //! `threadhold doctor --storage` on files with one damage each: the report, the repair, and that no readable
 //! message is lost.
 
-use engine::id::Time;
+use engine::id::{Ordinal, Time};
 use rusqlite::Connection;
 use session::stored::Write;
 use std::fs;
@@ -111,12 +111,12 @@ fn derived_data_is_repaired() {
 fn missing_message_is_named_and_no_repair_removes_one() {
     for (sql, says) in [
         (
-            "DELETE FROM chat_messages WHERE session = 's' AND ord = 3",
+            "DELETE FROM chat_messages WHERE segment = 's' AND ord = 3",
             "session s: 1 of its messages are missing",
         ),
         (
             "DELETE FROM chat_sessions WHERE id = 's'",
-            "rows of chat_messages refer to missing rows of chat_sessions",
+            "session s: its own row is missing; 201 rows of messages are left",
         ),
     ] {
         let folder = filled();
@@ -140,7 +140,7 @@ fn missing_message_is_named_and_no_repair_removes_one() {
 fn unreadable_messages_are_reported_and_stay() {
     for (sql, says) in [
         (
-            "UPDATE chat_messages SET tokens = 5000 WHERE session = 's' AND ord = 3",
+            "UPDATE chat_messages SET tokens = 5000 WHERE segment = 's' AND ord = 3",
             "session s: message 3: its bytes changed",
         ),
         (
@@ -148,7 +148,7 @@ fn unreadable_messages_are_reported_and_stay() {
             "changed since it was written",
         ),
         ("DELETE FROM blobs WHERE size > 50000", "rows of blob_refs refer to missing rows of blobs"),
-        ("UPDATE chat_turns SET status = 'odd' WHERE session = 't' AND idx = 4", "session t: turn 4"),
+        ("UPDATE chat_turns SET status = 'odd' WHERE segment = 't' AND idx = 4", "session t: turn 4"),
         ("UPDATE chat_sessions SET settings = '{' WHERE id = 's'", "session s: settings"),
     ] {
         let folder = filled();
@@ -274,14 +274,16 @@ fn damaged_revision_or_session_is_dropped_after_a_copy() {
         (output.status.code(), said.into_owned())
     };
     for (sql, id, left) in [
-        ("UPDATE chat_messages SET tokens = 5000 WHERE session = 'r' AND ord = 3", "r", vec!["s", "t"]),
-        ("UPDATE chat_messages SET tokens = 5000 WHERE session = 's' AND ord = 3", "s", vec!["t"]),
+        // The last message is the revision's alone; both have all others.
+        ("UPDATE chat_messages SET tokens = 5000 WHERE segment = 's' AND ord = 200", "r", vec!["s", "t"]),
+        ("UPDATE chat_messages SET tokens = 5000 WHERE segment = 's' AND ord = 3", "s", vec!["t"]),
         ("DELETE FROM chat_sessions WHERE id = 't'", "t", vec!["s", "r"]),
     ] {
         let folder = filled();
         let mut store = folder.open();
         let fence = store.acquire(&session("s"), Time(1)).unwrap();
-        store.commit(&session("s"), fence, &[keep("r")]).unwrap();
+        let cut = Write::Truncate { from: Ordinal(200), turns: 100 };
+        store.commit(&session("s"), fence, &[keep("r"), cut]).unwrap();
         let other = Connection::open(folder.file()).unwrap();
         other.pragma_update(None, "foreign_keys", false).unwrap();
         other.execute_batch(sql).unwrap();
@@ -303,7 +305,8 @@ fn damaged_revision_or_session_is_dropped_after_a_copy() {
         assert_eq!(store.load(&session(id)), Ok(None), "{sql}");
         for id in left {
             let stored = store.load(&session(id)).unwrap().unwrap();
-            assert_eq!((stored.messages.len(), stored.unreadable.len()), (201, 0), "{sql}: {id}");
+            let messages = if id == "s" { 200 } else { 201 };
+            assert_eq!((stored.messages.len(), stored.unreadable.len()), (messages, 0), "{sql}: {id}");
         }
     }
 }

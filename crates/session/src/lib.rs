@@ -46,8 +46,8 @@ pub use core::StepContext;
 pub use history::render::diagnostics;
 pub use session::{Opening, Session};
 pub use values::{
-    acceptance, agents, effect, event, history_turn, input, ledger, queue, recall, settings, snapshot,
-    stored, undo,
+    acceptance, agents, effect, event, history_turn, input, ledger, queue, recall, renaming, settings,
+    snapshot, stored, undo,
 };
 
 /// Causes of a prompt that does not extend the one before it.

@@ -12,6 +12,7 @@ pub mod ledger;
 pub mod queue;
 pub mod recall;
 pub mod refusal;
+pub mod renaming;
 pub mod report;
 pub mod rest;
 pub mod settings;

@@ -307,7 +307,8 @@ pub trait Store: Send + fmt::Debug {
 pub struct Deleted {
     /// The session's workspace, which has the session's files outside of the store.
     pub workspace: String,
-    /// Deleted message rows, older versions included.
+    /// Deleted message rows, older versions included. One that a session has with its revisions counts once, and one that a
+    /// branch still has does not count; so do turns and compaction records.
     pub messages: u32,
     /// Deleted turns.
     pub turns: u32,
@@ -327,6 +328,17 @@ pub struct Deleted {
     /// disk is full or the file is large: the rows are deleted, and their bytes are overwritten when the
     /// store is next idle. `false` also if a branch with the same messages stays.
     pub scrubbed: bool,
+}
+
+impl Deleted {
+    /// Adds the numbers of what else was deleted.
+    fn add(&mut self, more: &Self) {
+        self.messages += more.messages;
+        self.turns += more.turns;
+        self.compactions += more.compactions;
+        self.blobs += more.blobs;
+        self.blob_bytes += more.blob_bytes;
+    }
 }
 
 /// A page of a session's messages, in order.

@@ -391,16 +391,21 @@ impl Store for ModelStore {
         let count = |n: usize| u32::try_from(n).unwrap_or(u32::MAX);
         let (scrubbed, branches) = (!state.has_related(&gone), state.branches(&gone));
         let mut deleted = Deleted { workspace: head.workspace, scrubbed, branches, ..Deleted::default() };
+        let (mut messages, mut turns, mut compactions) = (BTreeSet::new(), BTreeSet::new(), BTreeSet::new());
         for id in &gone {
             let Some(kept) = state.sessions.remove(id) else { continue };
             let list = if kept.revision.is_some() { &mut deleted.revisions } else { &mut deleted.copies };
             list.extend((id != session).then(|| id.clone()));
             state.leases.remove(id);
             state.drop_scopes(&kept.head);
-            deleted.messages += count(kept.messages.len());
-            deleted.turns += count(kept.turns.len());
-            deleted.compactions += count(kept.compactions.len());
+            messages
+                .extend(kept.messages.into_values().map(|(_, message)| (message.id.clone(), message.rev)));
+            turns.extend(kept.turns.into_values().map(|turn| turn.id));
+            compactions.extend(kept.compactions.into_iter().map(|record| record.id));
         }
+        deleted.messages = count(messages.len());
+        deleted.turns = count(turns.len());
+        deleted.compactions = count(compactions.len());
         state.changes += 1;
         drop(state);
         self.own_changes += 1;

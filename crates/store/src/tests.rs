@@ -13,6 +13,7 @@ mod part;
 mod property;
 mod revisions;
 mod search;
+mod segments;
 mod shared;
 mod tasks;
 mod upgrade;
@@ -385,7 +386,7 @@ fn diagnostics_say_what_is_there() {
             Backend::Memory => assert_eq!((found.backend, found.bytes), ("memory", 0)),
             Backend::Model => assert_eq!((found.backend, found.bytes), ("model", 0)),
             Backend::Sqlite => {
-                assert_eq!((found.backend, found.schema_version), ("sqlite", 10));
+                assert_eq!((found.backend, found.schema_version), ("sqlite", 11));
                 assert_eq!(found.journal, "wal, synchronous full");
                 assert!(found.bytes > 4096);
             }

@@ -231,7 +231,7 @@ fn unstored_answer_is_reported_and_stored_later() {
     // No request is sent: the file is polled from outside.
     let kept = || {
         let count =
-            "SELECT count(*) FROM chat_messages WHERE session = 's' AND body LIKE '%A precious answer.%'";
+            "SELECT count(*) FROM chat_messages WHERE segment = 's' AND body LIKE '%A precious answer.%'";
         other.query_row(count, [], |row| row.get::<_, u32>(0)).expect("a count")
     };
     let deadline = std::time::Instant::now() + std::time::Duration::from_secs(120);

@@ -356,8 +356,8 @@ fn call_that_started_an_agent_starts_no_second_one() {
     client.kill();
     client.wait_exit();
     let file = Connection::open(Path::new(folder.path()).join("threadhold.db")).expect("the store");
-    let undone = "DELETE FROM chat_messages WHERE session = 'parent' AND ord >= 2;
-        UPDATE chat_turns SET status = 'running' WHERE session = 'parent';
+    let undone = "DELETE FROM chat_messages WHERE segment = 'parent' AND ord >= 2;
+        UPDATE chat_turns SET status = 'running' WHERE segment = 'parent';
         UPDATE chat_activity SET messages = 2 WHERE session = 'parent';";
     file.execute_batch(undone).expect("as if nothing had been written after the call");
     drop(file);

@@ -103,9 +103,9 @@ fn damaged_revisions_are_refused_and_the_others_listed() {
     let before = messages(&mut editor);
     editor.kill();
     let base = Connection::open(folder.path().join("threadhold.db")).expect("a store");
-    let changed =
-        "UPDATE chat_messages SET body = replace(body, 'First', 'Worst') WHERE ord = 0 AND session = ?1";
-    assert_eq!(base.execute(changed, [&older]), Ok(1));
+    // The older one's alone: the session and the newer one do not have it.
+    let changed = "UPDATE chat_messages SET body = replace(body, 'Third', 'Worst') WHERE ord = 4";
+    assert_eq!(base.execute(changed, []), Ok(1));
     let unknown = "UPDATE chat_sessions SET revision_cause = 'later' WHERE id = ?1";
     assert_eq!(base.execute(unknown, [&newer]), Ok(1));
     drop(base);

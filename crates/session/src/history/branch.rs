@@ -5,13 +5,12 @@ use crate::core::{Conversation, Core};
 use crate::values::effect::{Effect, Made};
 use crate::values::input::At;
 use crate::values::refusal::Refusal;
-use crate::values::stored::{Head, Prefix, TitleFrom, TurnFigures, TurnRow, Write};
-use engine::compact::record::Status;
-use engine::id::{CompactionId, MessageId, Ordinal, PinId, RoundId, SessionId, Time, TurnId};
-use engine::message::Message;
+use crate::values::renaming::Renaming;
+use crate::values::stored::{Head, Inherited, Prefix, TitleFrom, TurnFigures, TurnRow, Write};
+use engine::compact::record::{Compaction, Status};
+use engine::id::{MessageId, Ordinal, PinId, SessionId, Time, TurnId};
 use engine::prompt::pins::{Pin, Pinned};
 use engine::words::{Origin, TurnStatus};
-use std::sync::Arc;
 
 /// Makes a session that continues from here, with its own ids.
 pub(crate) fn branch(
@@ -27,9 +26,9 @@ pub(crate) fn branch(
         }
         None => core.next_ord(),
     };
-    let writes = writes(core, to, end, title, core.now());
-    let made = made_by(&writes);
-    core.write(Write::Branch { to: to.clone(), writes });
+    let (inherited, writes) = writes(core, to, end, title, core.now());
+    let made = made_by(core, end, &inherited, &writes);
+    core.write(Write::Branch { to: to.clone(), inherited, writes });
     if let Some(made) = made {
         core.push(Effect::Made(Box::new(made)));
     }
@@ -37,19 +36,19 @@ pub(crate) fn branch(
 }
 
 /// The session that begins with these writes, as a list shows it.
-fn made_by(writes: &[Write]) -> Option<Made> {
+fn made_by(
+    conversation: &Conversation,
+    end: Ordinal,
+    inherited: &Inherited,
+    writes: &[Write],
+) -> Option<Made> {
     let Some(Write::Head(head)) = writes.first() else { return None };
-    let messages = writes.iter().filter(|write| matches!(write, Write::Message { .. }));
     let turns = writes.iter().filter(|write| matches!(write, Write::Turn(_)));
-    let mut newest_first = writes.iter().rev();
-    let in_force = newest_first.find_map(|write| match write {
-        Write::Compaction(record) if record.status == Status::InForce => Some(record),
-        _ => None,
-    });
+    let in_force = whole(conversation, end).filter(|record| record.status == Status::InForce).last();
     Some(Made {
         head: (**head).clone(),
-        messages: count(messages.count()),
-        turns: count(turns.count()),
+        messages: end.0,
+        turns: inherited.turns + count(turns.count()),
         summary: in_force.map(|record| record.block.clone()),
         summarized: in_force.map_or(0, |record| record.resume_at().0),
     })
@@ -59,16 +58,22 @@ fn count(n: usize) -> u32 {
     u32::try_from(n).unwrap_or(u32::MAX)
 }
 
-/// The writes of a session with another id and everything before `end`.
+/// The compactions that name no message from `end` on.
+fn whole(conversation: &Conversation, end: Ordinal) -> impl Iterator<Item = &Compaction> {
+    let records = conversation.transcript().compactions().iter();
+    records.filter(move |record| record.newest_named() < Some(end))
+}
+
+/// What a session with another id and everything before `end` has of this one, and its other writes.
 fn writes(
     conversation: &Conversation,
     to: &SessionId,
     end: Ordinal,
     title: Option<String>,
     now: Time,
-) -> Vec<Write> {
-    let own = format!("{}/", conversation.head().id);
-    let id = |known: &str| known.strip_prefix(&own).map_or(known.to_owned(), |rest| format!("{to}/{rest}"));
+) -> (Inherited, Vec<Write>) {
+    let renaming = Renaming::between(conversation.head().id.as_str(), to.as_str());
+    let id = |known: &str| renaming.as_ref().map_or_else(|| known.to_owned(), |renaming| renaming.id(known));
     let is_named = title.is_some();
     let stays = |what: &Pinned| match what {
         Pinned::Message(known) => {
@@ -95,47 +100,46 @@ fn writes(
         updated_at: now,
         ..conversation.head().clone()
     };
+    let mut inherited = Inherited { messages: end, ..Inherited::default() };
     let mut writes = vec![Write::Head(Box::new(head))];
-    let kept = conversation.transcript().range(Ordinal(0), end).iter().filter(|message| message.ord < end);
-    let mut newest = None;
-    for message in kept {
-        let turn = conversation.transcript().turn_at(message.ord).unwrap_or_default();
-        let at = u32::try_from(turn).unwrap_or(u32::MAX);
-        if newest != Some(turn) {
-            newest = Some(turn);
-            let row = conversation.turns().get(turn).cloned();
-            writes.extend(row.map(|row| {
-                let runs = row.status == TurnStatus::Running;
-                let status = if runs { TurnStatus::Cancelled } else { row.status };
-                let (usage, cost) = conversation.spent_before(turn, end);
-                let is_whole = !runs && conversation.transcript().last_of_turn(turn) < Some(end);
-                let known = if is_whole { row.figures } else { TurnFigures::default() };
-                Write::Turn(TurnRow {
-                    id: TurnId::new(id(row.id.as_str())),
-                    status,
-                    decided: Vec::new(),
-                    figures: TurnFigures { usage, cost, ..known },
-                    ..row
-                })
-            }));
+    for row in turns_before(conversation, end) {
+        let is_next = row.index == inherited.turns && writes.len() == 1;
+        match conversation.turns().get(row.index as usize) {
+            Some(own) if is_next && TurnRow { decided: Vec::new(), ..own.clone() } == row => {
+                inherited.turns += 1;
+            }
+            _ => writes.push(Write::Turn(TurnRow { id: TurnId::new(id(row.id.as_str())), ..row })),
         }
-        let message = Arc::new(Message {
-            id: MessageId::new(id(message.id.as_str())),
-            turn: TurnId::new(id(message.turn.as_str())),
-            ..(**message).clone()
-        });
-        writes.push(Write::Message { turn: at, message });
     }
-    let whole =
-        conversation.transcript().compactions().iter().filter(|record| record.newest_named() < Some(end));
-    for record in whole {
-        let mut copy = record.clone();
-        copy.id = CompactionId::new(id(record.id.as_str()));
-        copy.anchor.round_id = RoundId::new(id(record.anchor.round_id.as_str()));
-        copy.previous = record.previous.as_ref().map(|known| CompactionId::new(id(known.as_str())));
-        copy.replaces = record.replaces.as_ref().map(|known| CompactionId::new(id(known.as_str())));
-        copy.turn = record.turn.as_ref().map(|known| TurnId::new(id(known.as_str())));
+    let all = conversation.transcript().compactions().iter();
+    let mut records = whole(conversation, end).peekable();
+    for known in all {
+        if records.next_if(|record| record.id == known.id).is_none() {
+            break;
+        }
+        inherited.compactions = Some(known.id.clone());
+    }
+    for record in records {
+        let copy = match &renaming {
+            Some(renaming) => renaming.compaction(record.clone()),
+            None => record.clone(),
+        };
         writes.push(Write::Compaction(Box::new(copy)));
     }
-    writes
+    (inherited, writes)
+}
+
+/// The turns that begin before `end`, as they stand there: without what comes later, and with no decisions.
+fn turns_before(conversation: &Conversation, end: Ordinal) -> impl Iterator<Item = TurnRow> {
+    let last = end.0.checked_sub(1).and_then(|last| conversation.transcript().turn_at(Ordinal(last)));
+    let turns = conversation.turns().iter().take(last.map_or(0, |last| last + 1));
+    turns.enumerate().map(move |(turn, row)| {
+        let runs = row.status == TurnStatus::Running;
+        let status = if runs { TurnStatus::Cancelled } else { row.status };
+        let (usage, cost) = conversation.spent_before(turn, end);
+        let is_whole = !runs && conversation.transcript().last_of_turn(turn) < Some(end);
+        let known = if is_whole { row.figures } else { TurnFigures::default() };
+        let figures = TurnFigures { usage, cost, ..known };
+        TurnRow { status, decided: Vec::new(), figures, ..row.clone() }
+    })
 }

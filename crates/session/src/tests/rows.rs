@@ -2,8 +2,9 @@
 
 use crate::part::Claims;
 use crate::queue::{Accepted, QueueItem};
+use crate::renaming::Renaming;
 use crate::stored::{
-    Carried, Head, KEPT_KEYS, Origin, Part, Rest, Revision, Stored, Streamed, TurnRow, Write,
+    Carried, Head, Inherited, KEPT_KEYS, Origin, Part, Rest, Revision, Stored, Streamed, TurnRow, Write,
 };
 use engine::compact::record::Compaction;
 use engine::id::{Ordinal, SessionId};
@@ -173,6 +174,29 @@ impl Kept {
         Ok(())
     }
 
+    /// Takes over what a branch of `from` has of it.
+    fn inherit(&mut self, from: &Self, inherited: &Inherited) -> Result<(), String> {
+        let renaming = Renaming::between(from.head.id.as_str(), self.head.id.as_str());
+        let renaming = renaming.ok_or_else(|| "a branch of itself".to_owned())?;
+        let whole = from.compactions.iter().map(|record| &record.id);
+        let records = match &inherited.compactions {
+            Some(last) => {
+                whole.clone().position(|id| id == last).ok_or("an unknown record is inherited")? + 1
+            }
+            None => 0,
+        };
+        for (place, (turn, message)) in from.messages.iter().filter(|((ord, _), _)| *ord < inherited.messages)
+        {
+            self.messages.insert(*place, (*turn, Arc::new(renaming.message(message))));
+        }
+        for (index, row) in from.turns.iter().filter(|(index, _)| **index < inherited.turns) {
+            self.turns.insert(*index, renaming.turn(row.clone()));
+        }
+        let records = from.compactions.iter().take(records).cloned();
+        self.compactions.extend(records.map(|record| renaming.compaction(record)));
+        Ok(())
+    }
+
     fn stored(&self) -> Stored {
         let mut queue = self.queue.clone();
         queue.sort_by_key(|item| !item.priority);
@@ -216,13 +240,17 @@ fn apply(sessions: &mut BTreeMap<SessionId, Kept>, session: &SessionId, write: &
             sessions.insert(to.clone(), copy);
             Ok(())
         }
-        Write::Branch { to, writes } => {
-            sessions.get(session).ok_or_else(missing)?;
+        Write::Branch { to, inherited, writes } => {
+            let from = sessions.get(session).ok_or_else(missing)?.clone();
             free(sessions, to)?;
-            if !matches!(writes.first(), Some(Write::Head(_))) {
+            let Some((begin @ Write::Head(_), rest)) = writes.split_first() else {
                 return Err(format!("the branch {to} does not begin with its head"));
+            };
+            apply(sessions, to, begin)?;
+            if let Some(branch) = sessions.get_mut(to) {
+                branch.inherit(&from, inherited)?;
             }
-            writes.iter().try_for_each(|write| apply(sessions, to, write))
+            rest.iter().try_for_each(|write| apply(sessions, to, write))
         }
         write => sessions.get_mut(session).ok_or_else(missing)?.apply(write),
     }

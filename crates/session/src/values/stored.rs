@@ -46,11 +46,13 @@ pub enum Write {
     /// Copies the whole session as a revision before later writes change it. The copy's origin is
     /// [`Origin::Revision`]. Queue, keys and draft are not copied. It can be read, but not written or opened.
     Revision(Revision),
-    /// Creates another session with these writes.
+    /// Creates another session, which begins with rows of this one.
     Branch {
         /// The id of the new session.
         to: SessionId,
-        /// The writes, the head first.
+        /// What it has of this one.
+        inherited: Inherited,
+        /// Its other writes, the head first.
         writes: Vec<Write>,
     },
     /// Inserts a queued command.
@@ -85,6 +87,20 @@ pub enum Write {
         /// The number of turns that stay.
         turns: u32,
     },
+}
+
+/// The beginning of a session that a branch has too, under ids of its own (see [`Renaming`]). Later changes of one of
+/// the two do not concern the other.
+///
+/// [`Renaming`]: crate::renaming::Renaming
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Inherited {
+    /// The first message that it does not have; it has those before, in all versions.
+    pub messages: Ordinal,
+    /// The number of turns that it has.
+    pub turns: u32,
+    /// The last compaction record that it has, with all before it.
+    pub compactions: Option<CompactionId>,
 }
 
 /// A piece of an answer in progress, kept in case the process ends before the answer does.

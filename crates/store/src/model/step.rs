@@ -8,7 +8,10 @@ use engine::compact::record::{Compaction, Status};
 use engine::id::{Ordinal, SessionId};
 use engine::message::{Message, Text};
 use session::queue::{Accepted, QueueItem};
-use session::stored::{Carried, Head, KEPT_KEYS, Origin, Revision, Stored, Streamed, TurnRow, Write};
+use session::renaming::Renaming;
+use session::stored::{
+    Carried, Head, Inherited, KEPT_KEYS, Origin, Revision, Stored, Streamed, TurnRow, Write,
+};
 use std::collections::BTreeMap;
 use std::collections::btree_map::Entry;
 use std::sync::Arc;
@@ -151,6 +154,30 @@ impl StoredSession {
         Ok(())
     }
 
+    /// Takes over what a branch of `from` has of it.
+    fn inherit(&mut self, from: &Self, inherited: &Inherited) -> Result<(), String> {
+        let Some(renaming) = Renaming::between(from.head.id.as_str(), self.head.id.as_str()) else {
+            return Ok(());
+        };
+        let records = match &inherited.compactions {
+            Some(last) => {
+                let at = from.compactions.iter().position(|record| record.id == *last);
+                at.ok_or_else(|| format!("unknown compaction {last}"))? + 1
+            }
+            None => 0,
+        };
+        for (place, (turn, message)) in from.messages.iter().filter(|((ord, _), _)| *ord < inherited.messages)
+        {
+            self.messages.insert(*place, (*turn, Arc::new(renaming.message(message))));
+        }
+        for (index, row) in from.turns.iter().filter(|(index, _)| **index < inherited.turns) {
+            self.turns.insert(*index, renaming.turn(row.clone()));
+        }
+        let records = from.compactions.iter().take(records).cloned();
+        self.compactions.extend(records.map(|record| renaming.compaction(record)));
+        Ok(())
+    }
+
     /// The newest version of each message.
     pub fn newest(&self) -> BTreeMap<Ordinal, &(u32, Arc<Message>)> {
         self.messages.iter().map(|((ord, _), message)| (*ord, message)).collect()
@@ -265,13 +292,15 @@ impl<'a> PendingStep<'a> {
                 self.changed.insert(revision.id.clone(), copy);
                 Ok(())
             }
-            Write::Branch { to, writes } => {
-                self.kept(session)?;
+            Write::Branch { to, inherited, writes } => {
+                let from = self.kept(session)?.clone();
                 self.free(session, to)?;
-                if !matches!(writes.first(), Some(Write::Head(_))) {
+                let Some((begin @ Write::Head(_), rest)) = writes.split_first() else {
                     return Err(refused(session, format!("the branch {to} does not begin with its head")));
-                }
-                writes.iter().try_for_each(|write| self.apply(to, write))
+                };
+                self.apply(to, begin)?;
+                self.kept(to)?.inherit(&from, inherited).map_err(|reason| refused(session, reason))?;
+                rest.iter().try_for_each(|write| self.apply(to, write))
             }
             write => self.kept(session)?.apply(write).map_err(|reason| refused(session, reason)),
         }

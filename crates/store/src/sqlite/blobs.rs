@@ -3,7 +3,6 @@
 use super::Done;
 use crate::Deleted;
 use crate::blob::Blob;
-use engine::id::SessionId;
 use engine::text::sha256_hex;
 use rusqlite::{OptionalExtension, Transaction, params};
 use std::ops::RangeInclusive;
@@ -35,16 +34,16 @@ pub(super) fn put(tx: &Transaction<'_>, blob: &Blob) -> rusqlite::Result<()> {
 /// Stores contents with references from their owner.
 pub(super) fn put_for(
     tx: &Transaction<'_>,
-    session: &SessionId,
+    segment: &str,
     (owner, n, rev): (&str, u32, u32),
     blobs: &[Blob],
 ) -> rusqlite::Result<()> {
     for blob in blobs {
         put(tx, blob)?;
         tx.prepare_cached(
-            "INSERT INTO blob_refs (session, owner, n, rev, hash) VALUES (?1, ?2, ?3, ?4, ?5) ON CONFLICT DO NOTHING",
+            "INSERT INTO blob_refs (segment, owner, n, rev, hash) VALUES (?1, ?2, ?3, ?4, ?5) ON CONFLICT DO NOTHING",
         )?
-        .execute(params![session.as_str(), owner, n, rev, blob.hash])?;
+        .execute(params![segment, owner, n, rev, blob.hash])?;
     }
     Ok(())
 }
@@ -61,14 +60,14 @@ pub(super) fn drop_blob(tx: &Transaction<'_>, hash: &str) -> rusqlite::Result<Op
 /// Removes the references of these owners, and contents that nothing else refers to.
 pub(super) fn drop_refs(
     tx: &Transaction<'_>,
-    session: &SessionId,
+    segment: &str,
     owner: &str,
     places: RangeInclusive<u32>,
 ) -> Done<Deleted> {
     let mut statement = tx.prepare_cached(
-        "DELETE FROM blob_refs WHERE session = ?1 AND owner = ?2 AND n BETWEEN ?3 AND ?4 RETURNING hash",
+        "DELETE FROM blob_refs WHERE segment = ?1 AND owner = ?2 AND n BETWEEN ?3 AND ?4 RETURNING hash",
     )?;
-    let of = params![session.as_str(), owner, places.start(), places.end()];
+    let of = params![segment, owner, places.start(), places.end()];
     let rows = statement.query_map(of, |row| row.get(0))?;
     let mut hashes: Vec<String> = rows.collect::<Result<_, _>>()?;
     hashes.sort();

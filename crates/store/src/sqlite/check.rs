@@ -7,9 +7,10 @@ mod dropped;
 
 pub use dropped::{Dropped, drop_session};
 
-use super::columns::{MESSAGE_COLUMNS, next, place, text};
+use super::columns::{MESSAGE_COLUMNS, next, number, place, text};
 use super::leases::is_free;
 use super::read::{self, message};
+use super::segments::{self, Kind};
 use super::{Fault, identity, streamed, waiting, write};
 use crate::error::{StoreError, from_io, from_sqlite};
 use crate::lease::{self, Holders};
@@ -17,7 +18,9 @@ use crate::place::Options;
 use crate::schema;
 use engine::id::SessionId;
 use engine::text::sha256_hex;
-use rusqlite::{Connection, ErrorCode, OpenFlags, Transaction, TransactionBehavior};
+use rusqlite::{
+    Connection, ErrorCode, OpenFlags, OptionalExtension, Row, Transaction, TransactionBehavior, params,
+};
 use std::path::{Path, PathBuf};
 use std::{fmt, fs};
 
@@ -73,30 +76,20 @@ pub enum Repair {
 /// The most lines of SQLite's own check.
 const MOST_FAULTS: u32 = 100;
 
+/// Tables whose rows belong to a segment.
+const OF_A_SEGMENT: [&str; 4] = ["blob_refs", "chat_messages", "chat_turns", "compactions"];
+
 /// Tables whose rows belong to a session.
-const OF_A_SESSION: [&str; 10] = [
-    "blob_refs",
+const OF_A_SESSION: [&str; 8] = [
     "chat_activity",
-    "chat_messages",
-    "chat_turns",
-    "compactions",
+    "shares",
+    "compaction_statuses",
     "chat_queue",
     "chat_keys",
     "chat_drafts",
     "chat_streamed",
     "search_sessions",
 ];
-
-/// Selects sessions whose counts or summary differ from their rows.
-const FIGURES: &str = "SELECT s.id FROM chat_sessions AS s LEFT JOIN chat_activity AS a ON a.session = s.id
-     WHERE a.session IS NULL
-        OR a.messages <> (SELECT count(DISTINCT ord) FROM chat_messages WHERE session = s.id)
-        OR a.turns <> (SELECT count(*) FROM chat_turns WHERE session = s.id)
-        OR s.summarized_count <> coalesce((SELECT covered FROM compactions
-               WHERE session = s.id AND status = 'inForce' ORDER BY n DESC LIMIT 1), 0)
-        OR s.summary IS NOT (SELECT nullif(block, '') FROM compactions
-               WHERE session = s.id AND status = 'inForce' ORDER BY n DESC LIMIT 1)
-     ORDER BY s.id";
 
 /// Checks the file in a folder without changing it.
 ///
@@ -269,30 +262,32 @@ fn references(tx: &Transaction<'_>, faults: &mut Vec<Damage>) -> Result<(), Faul
     while let Some(row) = next(&mut rows, "references", &mut none)? {
         found.push((row.get::<_, String>(0)?, row.get::<_, String>(1)?, row.get::<_, u64>(2)?));
     }
-    // Messages are kept even if their session's own row is lost.
-    let has_words =
-        found.iter().any(|(table, parent, _)| table == "chat_messages" && parent == "chat_sessions");
+    let mut statement = tx.prepare(LOST)?;
+    let lost = statement.query_map([], |row| Ok((row.get::<_, String>(0)?, row.get::<_, u64>(1)?)))?;
+    let lost: Vec<(String, u64)> = lost.collect::<Result<_, _>>()?;
     for (table, parent, count) in found {
-        let is_orphan = parent == "chat_sessions" && OF_A_SESSION.contains(&table.as_str()) && !has_words;
+        // Messages are kept even if their session's own row is lost.
+        let is_orphan = match parent.as_str() {
+            "chat_sessions" => OF_A_SESSION.contains(&table.as_str()),
+            "segments" => OF_A_SEGMENT.contains(&table.as_str()),
+            _ => false,
+        };
         let what = format!("{count} rows of {table} refer to missing rows of {parent}");
-        faults.push(Damage::new(what, is_orphan.then_some(Repair::DropOrphans)));
+        faults.push(Damage::new(what, (is_orphan && lost.is_empty()).then_some(Repair::DropOrphans)));
     }
-    if has_words {
-        let mut statement = tx.prepare(LOST)?;
-        for lost in statement.query_map([], |row| Ok((row.get::<_, String>(0)?, row.get::<_, u64>(1)?)))? {
-            let (session, messages) = lost?;
-            faults.push(Damage::of(
-                &session,
-                format!("its own row is missing; {messages} rows of messages are left"),
-            ));
-        }
+    for (session, messages) in lost {
+        let what = format!("its own row is missing; {messages} rows of messages are left");
+        faults.push(Damage::of(&session, what));
     }
     Ok(())
 }
 
-/// Selects sessions that have messages and no row of their own.
-const LOST: &str = "SELECT session, count(*) FROM chat_messages
-     WHERE session NOT IN (SELECT id FROM chat_sessions) GROUP BY session ORDER BY session";
+/// Selects segments with messages that no session has.
+const LOST: &str = "SELECT m.segment, count(*) FROM chat_messages m
+     WHERE NOT EXISTS (SELECT 1 FROM chat_sessions s WHERE s.segment = m.segment)
+         AND NOT EXISTS (SELECT 1 FROM shares h WHERE h.segment = m.segment AND h.kind = 'messages'
+             AND h.until > m.ord AND h.start <= m.ord)
+     GROUP BY m.segment ORDER BY m.segment";
 
 /// The workspaces of all sessions.
 fn workspaces(tx: &Transaction<'_>, _: &mut Vec<Damage>) -> Result<Vec<String>, Fault> {
@@ -305,19 +300,31 @@ fn workspaces(tx: &Transaction<'_>, _: &mut Vec<Damage>) -> Result<Vec<String>, 
     Ok(found)
 }
 
-const GAPS: &str = "SELECT session, max(ord) + 1 - count(DISTINCT ord) FROM chat_messages
-     GROUP BY session HAVING max(ord) + 1 > count(DISTINCT ord) ORDER BY session";
-
 /// Finds gaps between messages.
 fn gaps(tx: &Transaction<'_>, faults: &mut Vec<Damage>) -> Result<(), Fault> {
-    let mut statement = tx.prepare(GAPS)?;
-    let mut rows = statement.query([])?;
-    let mut lost = Vec::new();
-    while let Some(row) = next(&mut rows, "messages", &mut lost)? {
-        let session = text(row, 0).unwrap_or("of an unknown id");
-        faults.push(Damage::of(session, format!("{} of its messages are missing", row.get::<_, i64>(1)?)));
+    for session in all_sessions(tx)? {
+        let missing = segments::end(tx, &session, Kind::Messages)?.saturating_sub(segments::number_of(
+            tx,
+            &session,
+            Kind::Messages,
+            0..u32::MAX,
+        )?);
+        if missing > 0 {
+            faults.push(Damage::of(session.as_str(), format!("{missing} of its messages are missing")));
+        }
     }
     Ok(())
+}
+
+/// The ids of all sessions and revisions that can be read.
+fn all_sessions(tx: &Transaction<'_>) -> Result<Vec<SessionId>, Fault> {
+    let mut statement = tx.prepare("SELECT id FROM chat_sessions ORDER BY id")?;
+    let mut rows = statement.query([])?;
+    let (mut lost, mut found) = (Vec::new(), Vec::new());
+    while let Some(row) = next(&mut rows, "sessions", &mut lost)? {
+        found.extend(text(row, 0).ok().map(SessionId::new));
+    }
+    Ok(found)
 }
 
 /// Finds contents that nothing refers to.
@@ -356,15 +363,18 @@ fn contents(tx: &Transaction<'_>, faults: &mut Vec<Damage>) -> Result<(), Fault>
 
 /// Finds unreadable messages; returns the number of messages, all versions.
 fn rows(tx: &Transaction<'_>, faults: &mut Vec<Damage>) -> Result<u64, Fault> {
-    let sql = format!("SELECT {MESSAGE_COLUMNS}, session FROM chat_messages ORDER BY session, ord, rev");
+    let sql = format!("SELECT {MESSAGE_COLUMNS}, segment FROM chat_messages ORDER BY segment, ord, rev");
     let mut statement = tx.prepare(&sql)?;
     let mut rows = statement.query([])?;
     let (mut lost, mut many) = (Vec::new(), 0);
     while let Some(row) = next(&mut rows, "messages", &mut lost)? {
         many += 1;
-        if let Err(reason) = message(tx, row) {
-            let session = text(row, 14).unwrap_or("of an unknown id");
-            faults.push(Damage::of(session, format!("message {}: {reason}", place(row))));
+        if let Err(reason) = message(tx, row, None) {
+            let segment = text(row, 14).unwrap_or("of an unknown id");
+            let at = number(row, 0).unwrap_or_default();
+            let session = segments::a_session_with(tx, segment, Kind::Messages, at)?;
+            let session = session.unwrap_or_else(|| segment.to_owned());
+            faults.push(Damage::of(&session, format!("message {}: {reason}", place(row))));
         }
     }
     faults.extend(lost.into_iter().map(|what| Damage::new(what, None)));
@@ -395,17 +405,37 @@ fn sessions(tx: &Transaction<'_>, faults: &mut Vec<Damage>) -> Result<(u64, u64)
 
 /// Finds sessions whose counts or summary differ from their rows.
 fn figures(tx: &Transaction<'_>, faults: &mut Vec<Damage>) -> Result<(), Fault> {
-    let mut statement = tx.prepare(FIGURES)?;
-    let mut rows = statement.query([])?;
-    let mut lost = Vec::new();
-    while let Some(row) = next(&mut rows, "figures", &mut lost)? {
+    for session in miscounted(tx)? {
         let what = format!(
-            "session {}: its counts of messages and turns or its summary do not match its rows",
-            text(row, 0).unwrap_or("of an unknown id")
+            "session {session}: its counts of messages and turns or its summary do not match its rows"
         );
         faults.push(Damage::new(what, Repair::Recount));
     }
     Ok(())
+}
+
+/// The numbers of a session's messages and turns.
+fn counted(tx: &Transaction<'_>, session: &SessionId) -> rusqlite::Result<(u32, u32)> {
+    let number = |kind| segments::number_of(tx, session, kind, 0..u32::MAX);
+    Ok((number(Kind::Messages)?, number(Kind::Turns)?))
+}
+
+/// Sessions whose counts or summary differ from their rows.
+fn miscounted(tx: &Transaction<'_>) -> Result<Vec<SessionId>, Fault> {
+    let mut found = Vec::new();
+    for session in all_sessions(tx)? {
+        let stored = tx
+            .prepare_cached("SELECT messages, turns FROM chat_activity WHERE session = ?1")?
+            .query_row([session.as_str()], |row| Ok((row.get(0)?, row.get(1)?)))
+            .optional()?;
+        let summary = "SELECT summary, summarized_count FROM chat_sessions WHERE id = ?1";
+        let of = |row: &Row<'_>| Ok((row.get::<_, Option<String>>(0)?, row.get::<_, u32>(1)?));
+        let summed = tx.prepare_cached(summary)?.query_row([session.as_str()], of)?;
+        if stored != Some(counted(tx, &session)?) || summed != write::summary(tx, &session)? {
+            found.push(session);
+        }
+    }
+    Ok(found)
 }
 
 impl Repair {
@@ -429,11 +459,13 @@ impl Repair {
             }
             Repair::Reindex => tx.execute_batch("REINDEX")?,
             Repair::DropOrphans => {
-                for table in OF_A_SESSION {
-                    tx.execute(
-                        &format!("DELETE FROM {table} WHERE session NOT IN (SELECT id FROM chat_sessions)"),
-                        [],
-                    )?;
+                for (tables, owner, ids) in [
+                    (&OF_A_SESSION[..], "session", "SELECT id FROM chat_sessions"),
+                    (&OF_A_SEGMENT[..], "segment", "SELECT id FROM segments"),
+                ] {
+                    for table in tables {
+                        tx.execute(&format!("DELETE FROM {table} WHERE {owner} NOT IN ({ids})"), [])?;
+                    }
                 }
                 // Contents that only these rows referred to.
                 Repair::DropContents.make(tx)?;
@@ -450,21 +482,19 @@ impl Repair {
 }
 
 fn recount(tx: &Transaction<'_>) -> Result<(), Fault> {
-    let mut statement = tx.prepare(FIGURES)?;
-    let sessions: Vec<String> = statement.query_map([], |row| row.get(0))?.collect::<Result<_, _>>()?;
-    for session in sessions {
+    for session in miscounted(tx)? {
+        let id = session.as_str();
         tx.execute(
             "INSERT INTO chat_activity (session, workspace, updated_at, is_revision)
              SELECT id, workspace, created_at, origin = 'revision' FROM chat_sessions WHERE id = ?1 ON CONFLICT (session) DO NOTHING",
-            [&session],
+            [id],
         )?;
+        let (messages, turns) = counted(tx, &session)?;
         tx.execute(
-            "UPDATE chat_activity SET rewrites = rewrites + 1,
-                 messages = (SELECT count(DISTINCT ord) FROM chat_messages WHERE session = ?1),
-                 turns = (SELECT count(*) FROM chat_turns WHERE session = ?1) WHERE session = ?1",
-            [&session],
+            "UPDATE chat_activity SET rewrites = rewrites + 1, messages = ?2, turns = ?3 WHERE session = ?1",
+            params![id, messages, turns],
         )?;
-        write::sum_up(tx, &SessionId::new(&session))?;
+        write::sum_up(tx, &session)?;
     }
     Ok(())
 }

@@ -1,12 +1,11 @@
 //! Deletion of a session with all its rows, of its revisions, and of copies left by its rewinds. The store
 //! overwrites the bytes afterwards.
 
-use super::blobs::{drop_blob, drop_refs};
+use super::blobs::drop_blob;
 use super::columns::word;
-use super::write::{COMPACTION, count, truncate};
-use super::{Done, search, shared, waiting};
+use super::{Done, search, segments, shared, waiting};
 use crate::Deleted;
-use engine::id::{Ordinal, SessionId};
+use engine::id::SessionId;
 use rusqlite::{OptionalExtension, Row, Transaction, params};
 use session::stored::Origin;
 
@@ -49,11 +48,7 @@ pub(super) fn delete_all(
     let Some(mut all) = delete(tx, session)? else { return Ok(None) };
     for (id, is_revision) in left_behind {
         let Some(deleted) = delete(tx, &id)? else { continue };
-        all.messages += deleted.messages;
-        all.turns += deleted.turns;
-        all.compactions += deleted.compactions;
-        all.blobs += deleted.blobs;
-        all.blob_bytes += deleted.blob_bytes;
+        all.add(&deleted);
         let list = if is_revision { &mut all.revisions } else { &mut all.copies };
         list.push(id);
     }
@@ -81,15 +76,14 @@ fn delete(tx: &Transaction<'_>, session: &SessionId) -> Done<Option<Deleted>> {
         })
         .optional()?;
     let Some((prefix, workspace, work_scope)) = row else { return Ok(None) };
-    let mut deleted = truncate(tx, session, Ordinal(0), 0)?;
-    for rest in [drop_refs(tx, session, COMPACTION, 0..=u32::MAX)?, waiting::delete(tx, session)?] {
-        deleted.blobs += rest.blobs;
-        deleted.blob_bytes += rest.blob_bytes;
-    }
-    deleted.compactions = count(tx.execute("DELETE FROM compactions WHERE session = ?1", id)?);
+    let mut deleted = waiting::delete(tx, session)?;
     search::forget_all(tx, session)?;
+    let segments = segments::forget(tx, session)?;
     tx.execute("DELETE FROM chat_activity WHERE session = ?1", id)?;
     tx.execute("DELETE FROM chat_sessions WHERE id = ?1", id)?;
+    for segment in segments {
+        deleted.add(&segments::drop_unused(tx, &segment)?);
+    }
     shared::drop_scopes(tx, &workspace, [Some(session.as_str()), work_scope.as_deref()])?;
     if let Some(bytes) = drop_blob(tx, &prefix)? {
         deleted.blobs += 1;

@@ -3,6 +3,7 @@
 //! readable.
 
 use super::columns::{MESSAGE_COLUMNS, next};
+use super::segments::{self, Kind};
 use super::{Fault, read, streamed, waiting};
 use crate::MessagePage;
 use engine::compact::record::{Compaction, Status};
@@ -16,21 +17,16 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 
 pub(super) const NEWEST_COMPACTION: &str =
-    "SELECT n, status, block, record, check_sum FROM compactions WHERE session = ?1 ORDER BY n DESC LIMIT 1";
-pub(super) const LAST_ORD: &str = "SELECT max(ord) FROM chat_messages WHERE session = ?1";
+    "SELECT n, coalesce((SELECT status FROM compaction_statuses t WHERE t.session = ?4 AND t.n = c.n), status),
+         block, record, check_sum
+     FROM compactions c WHERE segment = ?1 AND n >= ?2 AND n < ?3 ORDER BY n DESC LIMIT 1";
 pub(super) const KEY: &str = "SELECT 1 FROM chat_keys WHERE session = ?1 AND key = ?2";
 pub(super) const REQUEST_BEFORE: &str = "SELECT 1 FROM chat_messages
-     WHERE external_id = ?2 AND role = 'user' AND session = ?1 AND ord < ?3";
+     WHERE external_id = ?4 AND role = 'user' AND segment = ?1 AND ord >= ?2 AND ord < ?3";
 
 pub(super) fn message_sql() -> String {
     format!(
-        "SELECT {MESSAGE_COLUMNS} FROM chat_messages WHERE session = ?1 AND ord = ?2 ORDER BY rev DESC LIMIT 1"
-    )
-}
-
-pub(super) fn before_sql() -> String {
-    format!(
-        "SELECT {MESSAGE_COLUMNS} FROM chat_messages WHERE session = ?1 AND ord < ?2 ORDER BY ord DESC, rev DESC"
+        "SELECT {MESSAGE_COLUMNS} FROM chat_messages WHERE segment = ?1 AND ord = ?2 ORDER BY rev DESC LIMIT 1"
     )
 }
 
@@ -42,8 +38,8 @@ pub(super) fn load(tx: &Transaction<'_>, session: &SessionId, newest: u32) -> Re
     }
     let mut unreadable = Vec::new();
     let Some(record) = in_force(tx, session, &mut unreadable)? else { return Ok(None) };
-    let last: Option<u32> = tx.prepare_cached(LAST_ORD)?.query_row([session.as_str()], |row| row.get(0))?;
-    let shown = last.map_or(0, |last| last.saturating_add(1).saturating_sub(newest));
+    let end = segments::end(tx, session, Kind::Messages)?;
+    let shown = end.saturating_sub(newest);
     let resume = record.resume_at();
     let Some(from) = round_before(tx, session, resume)?.map(|round| round.min(Ordinal(shown))) else {
         return Ok(None);
@@ -63,7 +59,7 @@ pub(super) fn load(tx: &Transaction<'_>, session: &SessionId, newest: u32) -> Re
     let turns = read::turns(tx, session, first, &mut unreadable)?;
     messages.extend(here.into_iter().map(|(turn, message)| (message.ord, (turn, message))));
     let is_pinned = |(ord, id): (&Ordinal, &MessageId)| messages.get(ord).is_some_and(|(_, m)| m.id == *id);
-    let is_found = pinned.iter().all(is_pinned) && record.is_within(last.map_or(0, |last| last as usize + 1));
+    let is_found = pinned.iter().all(is_pinned) && record.is_within(end as usize);
     let queue = waiting::queue(tx, session, &mut unreadable)?;
     let draft = waiting::draft(tx, session, &mut unreadable)?;
     let is_exact = is_found
@@ -82,11 +78,19 @@ fn in_force(
     session: &SessionId,
     unreadable: &mut Vec<String>,
 ) -> rusqlite::Result<Option<Compaction>> {
-    let mut statement = tx.prepare_cached(NEWEST_COMPACTION)?;
-    let mut rows = statement.query([session.as_str()])?;
-    let row = next(&mut rows, "compactions", unreadable)?;
-    let record = row.and_then(|row| read::compaction(tx, row).ok());
-    Ok(record.filter(|record| record.status == Status::InForce))
+    let mut lost = None;
+    let newest = segments::newest(tx, (session, Kind::Compactions, 0..u32::MAX), |span| {
+        let mut statement = tx.prepare_cached(NEWEST_COMPACTION)?;
+        let of = params![span.segment, span.range.start, span.range.end, session.as_str()];
+        let mut rows = statement.query(of)?;
+        let mut reasons = Vec::new();
+        let row = next(&mut rows, "compactions", &mut reasons)?;
+        let record = row.map(|row| read::compaction(tx, row, span.renaming.as_ref()).ok());
+        lost = lost.take().or(reasons.pop());
+        Ok(record)
+    })?;
+    unreadable.extend(lost);
+    Ok(newest.flatten().filter(|record| record.status == Status::InForce))
 }
 
 /// The beginning of the last round before this message; `None` if there is none, or it has too many results.
@@ -95,16 +99,8 @@ fn round_before(
     session: &SessionId,
     until: Ordinal,
 ) -> rusqlite::Result<Option<Ordinal>> {
-    let mut statement = tx.prepare_cached(&before_sql())?;
-    let mut rows = statement.query(params![session.as_str(), until.0])?;
-    let mut newest = None;
-    for _ in 0..WIDEST_ROUND {
-        let Some(row) = rows.next()? else { break };
-        let Ok((_, message)) = read::message(tx, row) else { break };
-        // An older version of the same message; the newest comes first.
-        if newest.replace(message.ord) == Some(message.ord) {
-            continue;
-        }
+    for ord in (0..until.0).rev().take(WIDEST_ROUND) {
+        let Some((_, message)) = message_at(tx, session, Ordinal(ord))? else { break };
         if opens_round(&message) {
             return Ok(Some(message.ord));
         }
@@ -122,9 +118,13 @@ fn message_at(
     session: &SessionId,
     ord: Ordinal,
 ) -> rusqlite::Result<Option<(u32, Arc<Message>)>> {
-    let mut statement = tx.prepare_cached(&message_sql())?;
-    let read = |row: &Row<'_>| Ok(read::message(tx, row).ok());
-    Ok(statement.query_row(params![session.as_str(), ord.0], read).optional()?.flatten())
+    let place = (session, Kind::Messages, ord.0..ord.0.saturating_add(1));
+    let found = segments::newest(tx, place, |span| {
+        let mut statement = tx.prepare_cached(&message_sql())?;
+        let read = |row: &Row<'_>| Ok(read::message(tx, row, span.renaming.as_ref()).ok());
+        statement.query_row(params![span.segment, ord.0], read).optional()
+    })?;
+    Ok(found.flatten())
 }
 
 /// Positions of pinned messages, parsed from their ids; `None` if an id was not assigned by this session.
@@ -161,8 +161,7 @@ pub(super) fn page(
     if !tx.prepare_cached("SELECT 1 FROM chat_sessions WHERE id = ?1")?.exists([session.as_str()])? {
         return Ok(None);
     }
-    let last: Option<u32> = tx.prepare_cached(LAST_ORD)?.query_row([session.as_str()], |row| row.get(0))?;
-    let end = last.map_or(Ordinal(0), |last| Ordinal(last).next());
+    let end = Ordinal(segments::end(tx, session, Kind::Messages)?);
     let end = before.map_or(end, |before| before.min(end));
     let range = Ordinal(end.0.saturating_sub(limit))..end;
     let mut page = MessagePage::default();
@@ -184,7 +183,14 @@ pub(super) fn is_known(
         None => false,
     };
     let request = match &claims.external_id {
-        Some(external_id) => tx.prepare_cached(REQUEST_BEFORE)?.exists(params![id, external_id, from.0])?,
+        Some(external_id) => {
+            let before = (session, Kind::Messages, 0..from.0);
+            let found = segments::newest(tx, before, |span| {
+                let of = params![span.segment, span.range.start, span.range.end, external_id];
+                Ok(tx.prepare_cached(REQUEST_BEFORE)?.exists(of)?.then_some(()))
+            })?;
+            found.is_some()
+        }
         None => false,
     };
     Ok(key || request)

@@ -3,22 +3,24 @@
 
 use super::blobs::content;
 use super::columns::{
-    CHANGED, MESSAGE_COLUMNS, MessageRow, compaction_sum, json, millis, next, number, place, text,
-    text_or_null, time, variant,
+    CHANGED, CompactionRow, MESSAGE_COLUMNS, MessageRow, compaction_sum, json, millis, next, number, place,
+    text, text_or_null, time, variant,
 };
 use super::leases::{self, Caller, Lease};
+use super::segments::{self, Kind};
 use super::{Fault, streamed, waiting};
 use crate::blob::join;
 use crate::list::{ListQuery, Page, PageMaker, SessionRow};
 use engine::compact::record::{Compaction, Status};
-use engine::id::{Generation, MessageId, Ordinal, SessionId, TurnId};
+use engine::id::{CompactionId, Generation, MessageId, Ordinal, SessionId, TurnId};
 use engine::message::Message;
 use engine::message::unreadable::unreadable;
 use engine::words::StateName;
 use rusqlite::{OptionalExtension, Row, Transaction, params};
+use session::renaming::Renaming;
 use session::stored::{Head, Prefix, Stored, TurnRow};
 use std::cmp::Reverse;
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::ops::Range;
 use std::sync::Arc;
 
@@ -129,7 +131,8 @@ impl Parts<'_> {
     }
 }
 
-pub(super) const TURNS: &str = "SELECT idx, id, status, started, decided, figures FROM chat_turns WHERE session = ?1 AND idx >= ?2 ORDER BY idx";
+pub(super) const TURNS: &str = "SELECT idx, id, status, started, decided, figures FROM chat_turns
+     WHERE segment = ?1 AND idx >= ?2 AND idx < ?3 ORDER BY idx";
 
 /// Turns from this index on.
 pub(super) fn turns(
@@ -138,27 +141,41 @@ pub(super) fn turns(
     from: u32,
     unreadable: &mut Vec<String>,
 ) -> rusqlite::Result<Vec<TurnRow>> {
-    let mut statement = tx.prepare_cached(TURNS)?;
-    let mut rows = statement.query(params![session.as_str(), from])?;
     let mut found = Vec::new();
-    while let Some(row) = next(&mut rows, "turns", unreadable)? {
-        let turn = || -> Result<TurnRow, String> {
-            Ok(TurnRow {
-                index: number(row, 0)?,
-                id: TurnId::new(text(row, 1)?),
-                status: variant(text(row, 2)?)?,
-                started: row.get::<_, Option<u32>>(3).map_err(|error| error.to_string())?.map(Ordinal),
-                decided: serde_json::from_str(text(row, 4)?).map_err(|error| error.to_string())?,
-                // Figures that cannot be read are not worth a turn.
-                figures: serde_json::from_str(text(row, 5)?).unwrap_or_default(),
-            })
-        };
-        match turn() {
-            Ok(turn) => found.push(turn),
-            Err(reason) => unreadable.push(format!("turn {}: {reason}", place(row))),
+    for span in segments::spans(tx, session, Kind::Turns, from..u32::MAX)? {
+        let mut statement = tx.prepare_cached(TURNS)?;
+        let mut rows = statement.query(params![span.segment, span.range.start, span.range.end])?;
+        while let Some(row) = next(&mut rows, "turns", unreadable)? {
+            match turn(row) {
+                Ok(turn) => found.push(span.renaming.iter().fold(turn, |turn, renaming| renaming.turn(turn))),
+                Err(reason) => unreadable.push(format!("turn {}: {reason}", place(row))),
+            }
         }
     }
     Ok(found)
+}
+
+fn turn(row: &Row<'_>) -> Result<TurnRow, String> {
+    Ok(TurnRow {
+        index: number(row, 0)?,
+        id: TurnId::new(text(row, 1)?),
+        status: variant(text(row, 2)?)?,
+        started: row.get::<_, Option<u32>>(3).map_err(|error| error.to_string())?.map(Ordinal),
+        decided: serde_json::from_str(text(row, 4)?).map_err(|error| error.to_string())?,
+        // Figures that cannot be read are not worth a turn.
+        figures: serde_json::from_str(text(row, 5)?).unwrap_or_default(),
+    })
+}
+
+pub(super) const LAST_STATUS: &str = "SELECT status FROM chat_turns
+     WHERE segment = ?1 AND idx >= ?2 AND idx < ?3 ORDER BY idx DESC LIMIT 1";
+
+/// The status of a session's last turn, as it is stored.
+pub(super) fn last_status(tx: &Transaction<'_>, session: &SessionId) -> rusqlite::Result<Option<String>> {
+    segments::newest(tx, (session, Kind::Turns, 0..u32::MAX), |span| {
+        let of = params![span.segment, span.range.start, span.range.end];
+        tx.prepare_cached(LAST_STATUS)?.query_row(of, |row| row.get(0)).optional()
+    })
 }
 
 /// A message with the index of its turn, or the reason why it is unreadable.
@@ -243,6 +260,13 @@ impl Lost {
         Self { reason, turn, stand_in }
     }
 
+    fn renamed(self, renaming: Option<&Renaming>) -> Self {
+        match renaming {
+            Some(renaming) => Self { stand_in: renaming.message(&self.stand_in), ..self },
+            None => self,
+        }
+    }
+
     /// The stand-in with the index of its turn, between what is `before` it and the turn of what is `behind` it; `None` if
     /// only the row itself vouches for its position: positions are filled up to a message.
     fn placed(
@@ -268,7 +292,7 @@ impl Lost {
 
 pub(super) fn messages_sql(order: &str) -> String {
     format!(
-        "SELECT {MESSAGE_COLUMNS} FROM chat_messages WHERE session = ?1 AND ord >= ?2 AND ord < ?3
+        "SELECT {MESSAGE_COLUMNS} FROM chat_messages WHERE segment = ?1 AND ord >= ?2 AND ord < ?3
          ORDER BY ord {order}, rev {order}"
     )
 }
@@ -280,20 +304,24 @@ fn collect(
     found: &mut BTreeMap<i64, (i64, FoundOrLost)>,
     unreadable: &mut Vec<String>,
 ) -> rusqlite::Result<()> {
-    let mut statement = tx.prepare_cached(&messages_sql(order))?;
-    let mut rows = statement.query(params![session.as_str(), range.start.0, range.end.0])?;
-    while let Some(row) = next(&mut rows, "messages", unreadable)? {
-        let (ord, rev) = (row.get(0)?, row.get(1)?);
-        if found.get(&ord).is_none_or(|(newest, _)| *newest < rev) {
-            let message = message(tx, row).map_err(|reason| Lost::of(session, (ord, rev), row, reason));
-            found.insert(ord, (rev, message));
+    for span in segments::spans(tx, session, Kind::Messages, range.start.0..range.end.0)? {
+        let mut statement = tx.prepare_cached(&messages_sql(order))?;
+        let mut rows = statement.query(params![span.segment, span.range.start, span.range.end])?;
+        while let Some(row) = next(&mut rows, "messages", unreadable)? {
+            let (ord, rev) = (row.get(0)?, row.get(1)?);
+            if found.get(&ord).is_none_or(|(newest, _)| *newest < rev) {
+                let renaming = span.renaming.as_ref();
+                let message = message(tx, row, renaming)
+                    .map_err(|reason| Lost::of(session, (ord, rev), row, reason).renamed(renaming));
+                found.insert(ord, (rev, message));
+            }
         }
     }
     Ok(())
 }
 
 /// Reads a message from a row with [`MESSAGE_COLUMNS`].
-pub(super) fn message(tx: &Transaction<'_>, row: &Row<'_>) -> Found {
+pub(super) fn message(tx: &Transaction<'_>, row: &Row<'_>, renaming: Option<&Renaming>) -> Found {
     let row = MessageRow::read(row)?;
     let body = join(row.body, &mut |hash| content(tx, hash))?;
     let message = Message {
@@ -310,40 +338,86 @@ pub(super) fn message(tx: &Transaction<'_>, row: &Row<'_>) -> Found {
         hash: row.hash.to_owned(),
         found: Default::default(),
     };
+    let message = renaming.map_or_else(|| message.clone(), |renaming| renaming.message(&message));
     Ok((row.turn, Arc::new(message)))
 }
+
+/// Selects the records of a segment in a range, as session `?4` has them.
+pub(super) const COMPACTIONS: &str =
+    "SELECT n, coalesce((SELECT status FROM compaction_statuses t WHERE t.session = ?4 AND t.n = c.n), status),
+         block, record, check_sum
+     FROM compactions c WHERE segment = ?1 AND n >= ?2 AND n < ?3 ORDER BY n";
 
 pub(super) fn compactions(
     tx: &Transaction<'_>,
     session: &SessionId,
     unreadable: &mut Vec<String>,
 ) -> rusqlite::Result<Vec<Compaction>> {
-    let mut statement = tx.prepare_cached(
-        "SELECT n, status, block, record, check_sum FROM compactions WHERE session = ?1 ORDER BY n",
-    )?;
-    let mut rows = statement.query([session.as_str()])?;
     let mut found = Vec::new();
-    while let Some(row) = next(&mut rows, "compactions", unreadable)? {
-        match compaction(tx, row) {
-            Ok(compaction) => found.push(compaction),
-            Err(reason) => unreadable.push(format!("compaction {}: {reason}", place(row))),
+    for span in segments::spans(tx, session, Kind::Compactions, 0..u32::MAX)? {
+        let mut statement = tx.prepare_cached(COMPACTIONS)?;
+        let of = params![span.segment, span.range.start, span.range.end, session.as_str()];
+        let mut rows = statement.query(of)?;
+        while let Some(row) = next(&mut rows, "compactions", unreadable)? {
+            match compaction(tx, row, span.renaming.as_ref()) {
+                Ok(compaction) => found.push(compaction),
+                Err(reason) => unreadable.push(format!("compaction {}: {reason}", place(row))),
+            }
         }
     }
     Ok(found)
 }
 
 /// Reads a compaction from a row with n, status, block, record and check sum.
-pub(super) fn compaction(tx: &Transaction<'_>, row: &Row<'_>) -> Result<Compaction, String> {
+pub(super) fn compaction(
+    tx: &Transaction<'_>,
+    row: &Row<'_>,
+    renaming: Option<&Renaming>,
+) -> Result<Compaction, String> {
     let (block, record) = (text(row, 2)?, text(row, 3)?);
     if compaction_sum(block, record) != number::<i64>(row, 4)? {
         return Err(CHANGED.to_owned());
     }
     let rest: Compaction = join(record, &mut |hash| content(tx, hash))?;
-    Ok(Compaction { block: block.into(), status: variant::<Status>(text(row, 1)?)?, ..rest })
+    let found = Compaction { block: block.into(), status: variant::<Status>(text(row, 1)?)?, ..rest };
+    Ok(renaming.into_iter().fold(found, |found, renaming| renaming.compaction(found)))
+}
+
+/// Where a record of a session is.
+pub(super) struct RecordRow {
+    pub n: u32,
+    /// The check sum that it has with the ids of the session.
+    pub check_sum: i64,
+}
+
+pub(super) const RECORD: &str = "SELECT n, status, block, record, check_sum FROM compactions
+     WHERE segment = ?1 AND id = ?4 AND n >= ?2 AND n < ?3";
+
+/// Finds a record by its id.
+pub(super) fn record(
+    tx: &Transaction<'_>,
+    session: &SessionId,
+    id: &CompactionId,
+) -> rusqlite::Result<Option<RecordRow>> {
+    segments::newest(tx, (session, Kind::Compactions, 0..u32::MAX), |span| {
+        let renaming = span.renaming.as_ref();
+        let id = renaming.map_or_else(|| id.as_str().to_owned(), |renaming| renaming.original(id.as_str()));
+        let found = |row: &Row<'_>| {
+            let renamed = renaming.and_then(|_| compaction(tx, row, renaming).ok());
+            let renamed = renamed.and_then(|record| CompactionRow::of(&record).ok());
+            let check_sum = renamed.map_or_else(|| row.get(4), |renamed| Ok(renamed.check_sum))?;
+            Ok(RecordRow { n: row.get(0)?, check_sum })
+        };
+        let of = params![span.segment, span.range.start, span.range.end, id];
+        tx.prepare_cached(RECORD)?.query_row(of, found).optional()
+    })
 }
 
 pub(super) const FIND: &str =
-    "SELECT DISTINCT session FROM chat_messages WHERE external_id = ?1 AND role = 'user'";
+    "SELECT s.id FROM chat_messages m JOIN chat_sessions s ON s.segment = m.segment
+     WHERE m.external_id = ?1 AND m.role = 'user'
+     UNION ALL SELECT h.session FROM chat_messages m JOIN shares h ON h.segment = m.segment
+     WHERE m.external_id = ?1 AND m.role = 'user' AND h.kind = 'messages' AND h.until > m.ord AND h.start <= m.ord";
 
 /// See [`crate::Store::find`].
 pub(super) fn find(
@@ -354,9 +428,11 @@ pub(super) fn find(
     let mut held: BTreeMap<String, u32> = BTreeMap::new();
     let mut statement = tx.prepare_cached(FIND)?;
     for external_id in external_ids {
-        let mut rows = statement.query([external_id])?;
-        while let Some(row) = rows.next()? {
-            *held.entry(row.get(0)?).or_default() += 1;
+        let sessions = statement.query_map([external_id], |row| row.get(0))?;
+        // One for each version of the message.
+        let sessions: BTreeSet<String> = sessions.collect::<Result<_, _>>()?;
+        for session in sessions {
+            *held.entry(session).or_default() += 1;
         }
     }
     let mut used = tx.prepare_cached(

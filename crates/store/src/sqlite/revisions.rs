@@ -1,70 +1,55 @@
-//! Revisions: copies of a session's rows, made before a rewind. Deleted with their session, in `delete`.
+//! Revisions: sessions as they were before a rewind, which share rows with them. Deleted with their session, in `delete`.
 
 use super::columns::{millis, number, text, text_or_null, time, variant, word};
 use super::write::is_there;
-use super::{Done, Fault, refused, shared, waiting};
+use super::{Done, Fault, refused, segments, shared};
 use crate::error::StoreError;
 use crate::list::{RevisionPage, RevisionRow};
 use engine::id::SessionId;
 use rusqlite::{OptionalExtension, Row, Transaction, params};
 use session::stored::{Origin, Revision};
 
-/// Tables of a session with their other columns, which a revision copies row by row.
-const HANGING: [(&str, &str); 4] = [
-    (
-        "chat_messages",
-        "ord, rev, turn, role, external_id, message_id, turn_id, visible, created_at, tokens, hash, check_sum, body, shown",
-    ),
-    ("chat_turns", "idx, id, status, started, decided, figures"),
-    ("compactions", "n, id, status, covered, created_at, check_sum, block, record"),
-    ("blob_refs", "owner, n, rev, hash"),
-];
-
-/// Copies a session as a revision.
+/// Keeps a session as it stands as a revision, with the rows that it has.
 pub(super) fn keep(tx: &Transaction<'_>, session: &SessionId, revision: &Revision) -> Done {
     let Revision { id, cause, at, words } = revision;
     if is_there(tx, id)? {
         return Err(refused(session, format!("session {id} exists already")));
     }
     let ids = [session.as_str(), id.as_str()];
+    // Nobody lists the summary of a revision.
     const ALIKE: &str = "workspace, title, title_from, driver, kind, work_scope, generation, cuts, settings, prefix, \
-                         created_at, first_request, first_request_ord, summary, summarized_count, summary_updated_at";
+                         created_at, first_request, first_request_ord";
     let head = format!(
-        "INSERT INTO chat_sessions (id, parent, origin, revision_cause, revised_at, revision_words, {ALIKE})
-         SELECT ?2, ?1, ?3, ?4, ?5, ?6, {ALIKE} FROM chat_sessions WHERE id = ?1"
+        "INSERT INTO chat_sessions (id, parent, origin, revision_cause, revised_at, revision_words, segment, {ALIKE})
+         SELECT ?2, ?1, ?3, ?4, ?5, ?6, ?7, {ALIKE} FROM chat_sessions WHERE id = ?1"
     );
-    let row = params![ids[0], ids[1], word(&Origin::Revision), word(cause), millis(*at), words];
+    let segment = segments::create(tx, id.as_str(), &segments::named(tx, session)?)?;
+    let row = params![ids[0], ids[1], word(&Origin::Revision), word(cause), millis(*at), words, segment];
     tx.prepare_cached(&head)?.execute(row)?;
     tx.prepare_cached(
         "INSERT INTO chat_activity (session, workspace, updated_at, messages, turns, accepted, is_revision)
          SELECT ?2, workspace, updated_at, messages, turns, accepted, 1 FROM chat_activity WHERE session = ?1",
     )?
     .execute(ids)?;
-    for (table, columns) in HANGING {
-        let copy = format!(
-            "INSERT INTO {table} (session, {columns}) SELECT ?2, {columns} FROM {table} WHERE session = ?1"
-        );
-        tx.prepare_cached(&copy)?.execute(ids)?;
-    }
-    // Queued commands stay with the session.
-    tx.prepare_cached("DELETE FROM blob_refs WHERE session = ?1 AND owner = ?2")?
-        .execute([id.as_str(), waiting::QUEUED])?;
+    segments::share(tx, session, id, segments::EVERYTHING)?;
     shared::copy_scope(tx, session.as_str(), id.as_str())
 }
 
 /// Fails with `IsRevision` for a revision.
 pub(super) fn is_own(tx: &Transaction<'_>, session: &SessionId) -> Result<(), Fault> {
+    match session_of(tx, session)? {
+        None => Ok(()),
+        Some(of) => Err(StoreError::IsRevision { session: session.clone(), of }.into()),
+    }
+}
+
+/// The session of a revision; `None` for a session.
+pub(super) fn session_of(tx: &Transaction<'_>, session: &SessionId) -> rusqlite::Result<Option<SessionId>> {
     let of: Option<Option<String>> = tx
         .prepare_cached("SELECT parent FROM chat_sessions WHERE id = ?1 AND origin = 'revision'")?
         .query_row([session.as_str()], |row| row.get(0))
         .optional()?;
-    match of {
-        None => Ok(()),
-        Some(of) => {
-            let of = of.map_or_else(|| session.clone(), SessionId::new);
-            Err(StoreError::IsRevision { session: session.clone(), of }.into())
-        }
-    }
+    Ok(of.map(|of| of.map_or_else(|| session.clone(), SessionId::new)))
 }
 
 pub(super) const REVISIONS: &str =

@@ -9,7 +9,8 @@
 //! commit must cost the same in long and short sessions; most sessions are never searched. What commits brought to one
 //! that was is indexed while the store is idle.
 
-use super::read::message;
+use super::read::{message, messages_sql};
+use super::segments::{self, Kind};
 use super::{Fault, columns};
 use crate::blob::{has_reference, keyed_hash};
 use columns::MESSAGE_COLUMNS;
@@ -96,11 +97,7 @@ pub(super) fn is_searched(tx: &Transaction<'_>, session: &SessionId) -> rusqlite
 
 /// `true` if some messages are not indexed yet.
 pub(super) fn lags(tx: &Transaction<'_>, session: &SessionId) -> rusqlite::Result<bool> {
-    tx.prepare_cached(
-        "SELECT 1 FROM chat_activity AS a WHERE session = ?1 AND EXISTS
-             (SELECT 1 FROM chat_messages AS m WHERE m.session = a.session AND m.ord >= a.indexed)",
-    )?
-    .exists([session.as_str()])
+    Ok(indexed(tx, session)?.0 < segments::end(tx, session, Kind::Messages)?)
 }
 
 /// Indexes the next messages, about so many bytes of them.
@@ -108,21 +105,24 @@ pub(super) fn catch_up(tx: &Transaction<'_>, session: &SessionId, most: usize) -
     let entry = entry(tx, session)?;
     let mut next = indexed(tx, session)?;
     let mut bytes = 0;
-    let mut statement = tx.prepare_cached(&format!(
-        "SELECT {MESSAGE_COLUMNS} FROM chat_messages AS m WHERE session = ?1 AND ord >= ?2 AND NOT EXISTS
-             (SELECT 1 FROM chat_messages AS newer
-              WHERE newer.session = m.session AND newer.ord = m.ord AND newer.rev > m.rev)
-         ORDER BY ord"
-    ))?;
-    let mut rows = statement.query(params![session.as_str(), next.0])?;
-    while let Some(row) = rows.next()?
-        && bytes < most
-    {
-        next = Ordinal(row.get::<_, u32>(0)?).next();
-        // An unreadable message cannot be found.
-        if let Ok((_, message)) = message(tx, row) {
-            // Terms are few in images, which take as long to read.
-            bytes += insert(tx, &entry, &message)?.max(message.body.bytes());
+    for span in segments::spans(tx, session, Kind::Messages, next.0..u32::MAX)? {
+        let mut statement = tx.prepare_cached(&format!(
+            "SELECT {MESSAGE_COLUMNS} FROM chat_messages AS m
+             WHERE segment = ?1 AND ord >= ?2 AND ord < ?3 AND NOT EXISTS
+                 (SELECT 1 FROM chat_messages AS newer
+                  WHERE newer.segment = m.segment AND newer.ord = m.ord AND newer.rev > m.rev)
+             ORDER BY ord"
+        ))?;
+        let mut rows = statement.query(params![span.segment, span.range.start, span.range.end])?;
+        while bytes < most
+            && let Some(row) = rows.next()?
+        {
+            next = Ordinal(row.get::<_, u32>(0)?).next();
+            // An unreadable message cannot be found.
+            if let Ok((_, message)) = message(tx, row, span.renaming.as_ref()) {
+                // Terms are few in images, which take as long to read.
+                bytes += insert(tx, &entry, &message)?.max(message.body.bytes());
+            }
         }
     }
     set_indexed(tx, session, next)?;
@@ -201,24 +201,24 @@ fn each(
     may: impl Fn(&str) -> bool,
     take: &mut dyn FnMut(&Message) -> bool,
 ) -> Result<ControlFlow<()>, Fault> {
-    let mut statement = tx.prepare_cached(&format!(
-        "SELECT {MESSAGE_COLUMNS} FROM chat_messages WHERE session = ?1 AND ord >= ?2 AND ord < ?3
-         ORDER BY ord DESC, rev DESC"
-    ))?;
-    let mut rows = statement.query(params![session.as_str(), range.start.0, range.end.0])?;
-    let (mut last, mut lost) = (None, Vec::new());
-    while let Some(row) = columns::next(&mut rows, "messages", &mut lost)? {
-        let ord: i64 = row.get(0)?;
-        if last.replace(ord) == Some(ord) {
-            continue;
-        }
-        if columns::body(row).is_ok_and(|body| !may(body)) {
-            continue;
-        }
-        if let Ok((_, message)) = message(tx, row)
-            && !take(&message)
-        {
-            return Ok(ControlFlow::Break(()));
+    let mut lost = Vec::new();
+    for span in segments::spans(tx, session, Kind::Messages, range.start.0..range.end.0)?.into_iter().rev() {
+        let mut statement = tx.prepare_cached(&messages_sql("DESC"))?;
+        let mut rows = statement.query(params![span.segment, span.range.start, span.range.end])?;
+        let mut last = None;
+        while let Some(row) = columns::next(&mut rows, "messages", &mut lost)? {
+            let ord: i64 = row.get(0)?;
+            if last.replace(ord) == Some(ord) {
+                continue;
+            }
+            if columns::body(row).is_ok_and(|body| !may(body)) {
+                continue;
+            }
+            if let Ok((_, message)) = message(tx, row, span.renaming.as_ref())
+                && !take(&message)
+            {
+                return Ok(ControlFlow::Break(()));
+            }
         }
     }
     Ok(ControlFlow::Continue(()))

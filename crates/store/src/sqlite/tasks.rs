@@ -2,6 +2,7 @@
 //! `write`.
 
 use super::columns::{json, number, text, text_or_null, time, variant};
+use super::read;
 use crate::task::{Task, TaskState, Waiting};
 use engine::id::SessionId;
 use rusqlite::{Row, Transaction};
@@ -26,7 +27,7 @@ pub(super) fn waiting(
 }
 
 pub(super) const TASKS: &str = "SELECT s.id, s.title, s.waits, s.created_at, l.holder,
-         (SELECT t.status FROM chat_turns t WHERE t.session = s.id ORDER BY t.idx DESC LIMIT 1), s.kind,
+         s.kind,
          CASE WHEN json_valid(a.carried) THEN json_extract(a.carried, '$.state') END,
          CASE WHEN json_valid(a.carried) THEN coalesce(json_extract(a.carried, '$.used'), 0) ELSE 0 END
      FROM chat_sessions s LEFT JOIN leases l ON l.session = s.id LEFT JOIN chat_activity a ON a.session = s.id
@@ -39,15 +40,17 @@ pub(super) fn tasks(
     lives: impl Fn(&str) -> bool,
 ) -> rusqlite::Result<Vec<Task>> {
     let read = |row: &Row<'_>| -> Result<Option<Task>, String> {
-        let last = text_or_null(row, 5)?.map(variant::<TurnStatus>).transpose()?;
+        let session = SessionId::new(text(row, 0)?);
+        let last = read::last_status(tx, &session).map_err(|error| error.to_string())?;
+        let last = last.as_deref().map(variant::<TurnStatus>).transpose()?;
         let is_held = || text_or_null(row, 4).is_ok_and(|holder| holder.is_some_and(&lives));
         let (waits, rest) =
-            (number::<u8>(row, 2)? != 0, text_or_null(row, 7)?.and_then(|word| variant(word).ok()));
+            (number::<u8>(row, 2)? != 0, text_or_null(row, 6)?.and_then(|word| variant(word).ok()));
         let Some(state) = TaskState::of(waits, last, rest, is_held) else { return Ok(None) };
         let (title, kind) =
-            (text_or_null(row, 1)?.map(str::to_owned), text_or_null(row, 6)?.map(str::to_owned));
-        let used = number(row, 8)?;
-        let (session, created_at) = (SessionId::new(text(row, 0)?), time(number(row, 3)?));
+            (text_or_null(row, 1)?.map(str::to_owned), text_or_null(row, 5)?.map(str::to_owned));
+        let used = number(row, 7)?;
+        let created_at = time(number(row, 3)?);
         Ok(Some(Task { session, title, kind, state, rest, used, created_at }))
     };
     collect(tx, TASKS, parent.as_str(), read)

@@ -107,11 +107,16 @@ fn hot_statements_search_by_an_index_and_sort_nothing() {
         read::TURNS,
         read::COUNTED,
         part::NEWEST_COMPACTION,
-        part::LAST_ORD,
         part::KEY,
         part::REQUEST_BEFORE,
         &part::message_sql(),
-        &part::before_sql(),
+        read::LAST_STATUS,
+        read::COMPACTIONS,
+        read::RECORD,
+        write::NEWEST_IN_FORCE,
+        segments::OWN,
+        segments::SHARES,
+        segments::PLACE,
         tasks::WAITING,
         tasks::TASKS,
         revisions::REVISIONS,
@@ -206,10 +211,16 @@ fn first_prompt_steps_do_not_grow_with_the_session() {
         store.commit(&session(), fence, &writes).unwrap();
         assert!(store.load_part(&session(), 0).unwrap().is_some());
         let connection = store.connection.as_ref().unwrap();
-        let (message, before, messages) =
-            (part::message_sql(), part::before_sql(), read::messages_sql("ASC"));
-        let statements =
-            [read::HEAD, read::TURNS, part::NEWEST_COMPACTION, part::LAST_ORD, &message, &before, &messages];
+        let (message, messages) = (part::message_sql(), read::messages_sql("ASC"));
+        let statements = [
+            read::HEAD,
+            read::TURNS,
+            part::NEWEST_COMPACTION,
+            segments::OWN,
+            segments::SHARES,
+            &message,
+            &messages,
+        ];
         let steps = statements.map(|sql| {
             let statement = connection.prepare_cached(sql).unwrap();
             let of = |status| statement.get_status(status);

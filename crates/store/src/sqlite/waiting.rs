@@ -3,7 +3,7 @@
 
 use super::blobs::{content, drop_refs, put_for};
 use super::columns::{CHANGED, json, next, number, place, text};
-use super::{Fault, refused};
+use super::{Fault, refused, segments};
 use crate::Deleted;
 use crate::blob::{check_sum, join, split};
 use engine::id::{ItemId, SessionId};
@@ -38,7 +38,7 @@ pub(super) fn enqueue(tx: &Transaction<'_>, session: &SessionId, item: &QueueIte
         "INSERT INTO chat_queue (session, n, id, check_sum, item) VALUES (?1, ?2, ?3, ?4, ?5)",
     )?
     .execute(params![id, n, name, check_sum, row])?;
-    Ok(put_for(tx, session, (QUEUED, n, 0), &blobs)?)
+    Ok(put_for(tx, &segments::own_segment(tx, session)?, (QUEUED, n, 0), &blobs)?)
 }
 
 /// Removes a command from the queue, if it is there.
@@ -48,7 +48,7 @@ pub(super) fn dequeue(tx: &Transaction<'_>, session: &SessionId, item: &ItemId) 
     let row =
         statement.query_row([session.as_str(), item.as_str()], |row| row.get::<_, u32>(0)).optional()?;
     if let Some(n) = row {
-        drop_refs(tx, session, QUEUED, n..=n)?;
+        drop_refs(tx, &segments::own_segment(tx, session)?, QUEUED, n..=n)?;
     }
     Ok(())
 }
@@ -103,7 +103,7 @@ pub(super) fn keep_draft(
 
 /// Deletes all of these rows; returns the deleted contents.
 pub(super) fn delete(tx: &Transaction<'_>, session: &SessionId) -> Result<Deleted, Fault> {
-    let deleted = drop_refs(tx, session, QUEUED, 0..=u32::MAX)?;
+    let deleted = drop_refs(tx, &segments::own_segment(tx, session)?, QUEUED, 0..=u32::MAX)?;
     for table in ["chat_queue", "chat_keys", "chat_drafts", "chat_streamed"] {
         tx.execute(&format!("DELETE FROM {table} WHERE session = ?1"), [session.as_str()])?;
     }

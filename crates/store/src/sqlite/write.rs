@@ -1,17 +1,22 @@
 //! Applies writes to rows, within the transaction of a step: an error rolls the step back.
 
-use super::blobs::{drop_blob, drop_refs, put, put_for};
-use super::columns::{CompactionRow, MESSAGE_COLUMNS, MessageRow, millis, word};
+mod let_go;
+mod messages;
+
+pub(super) use messages::{append, follow_requests, insert_message, later_requests, truncate};
+
+use super::blobs::{drop_blob, put, put_for};
+use super::columns::{CompactionRow, millis, word};
 use super::leases::{self, Caller};
-use super::{Done, SqliteStore, let_go, read, refused, revisions, search, shared, streamed, waiting};
-use crate::blob::{Blob, split};
+use super::segments::{self, Kind};
+use super::{Done, SqliteStore, read, refused, revisions, search, shared, streamed, waiting};
+use crate::blob::Blob;
 use crate::error::StoreError;
-use crate::{Commit, Deleted, Fence, one_by_one, request_of};
+use crate::{Commit, Fence, one_by_one};
 use engine::compact::record::{Compaction, Status};
-use engine::id::{CompactionId, Ordinal, SessionId};
-use engine::message::Message;
+use engine::id::{CompactionId, SessionId};
 use rusqlite::{OptionalExtension, Transaction, params};
-use session::stored::{Head, TurnRow, Write};
+use session::stored::{Head, Inherited, TurnRow, Write};
 
 /// Owners of blobs, as `blob_refs` names them.
 pub(super) const MESSAGE: &str = "message";
@@ -39,7 +44,7 @@ pub(super) fn apply(tx: &Transaction<'_>, session: &SessionId, write: &Write) ->
             messages.iter().try_for_each(|message| let_go::replace(tx, session, *turn, message))
         }
         Write::Truncate { from, turns } => truncate(tx, session, *from, *turns).map(drop),
-        Write::Branch { to, writes } => branch(tx, session, to, writes),
+        Write::Branch { to, inherited, writes } => branch(tx, session, (to, inherited), writes),
         Write::Enqueue(item) => waiting::enqueue(tx, session, item),
         Write::Dequeue(item) => waiting::dequeue(tx, session, item),
         Write::Key { key, accepted } => waiting::remember(tx, session, key, accepted),
@@ -166,11 +171,15 @@ fn write_head(tx: &Transaction<'_>, head: &Head) -> Done {
         .prepare_cached("SELECT prefix FROM chat_sessions WHERE id = ?1")?
         .query_row([session], |row| row.get(0))
         .optional()?;
+    let segment = match before {
+        Some(_) => None,
+        None => Some(segments::create(tx, session, session)?),
+    };
     let mut statement = tx.prepare_cached(
         "INSERT INTO chat_sessions
              (id, workspace, title, driver, kind, parent, work_scope, generation, cuts, settings, prefix, created_at,
-              title_from, origin, waits)
-         VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13, ?14, ?15)
+              title_from, origin, waits, segment)
+         VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13, ?14, ?15, ?16)
          ON CONFLICT (id) DO UPDATE SET
              workspace = excluded.workspace, title = excluded.title, driver = excluded.driver, kind = excluded.kind,
              parent = excluded.parent, work_scope = excluded.work_scope, generation = excluded.generation,
@@ -197,6 +206,7 @@ fn write_head(tx: &Transaction<'_>, head: &Head) -> Done {
         head.title_from.as_ref().map(word),
         word(&head.origin),
         head.waits,
+        segment,
     ])?;
     if let Some(before) = before.filter(|before| *before != prefix.hash) {
         drop_blob(tx, &before)?;
@@ -213,167 +223,48 @@ fn write_head(tx: &Transaction<'_>, head: &Head) -> Done {
     Ok(())
 }
 
-pub(super) fn append(tx: &Transaction<'_>, session: &SessionId, turn: u32, message: &Message) -> Done {
-    let id = session.as_str();
-    let (body, blobs) = split(&message.body).map_err(|error| refused(session, error.to_string()))?;
-    let row = MessageRow::of(turn, message, &body);
-    let mut statement = tx.prepare_cached(
-        "INSERT INTO chat_messages
-             (session, ord, rev, turn, role, external_id, message_id, turn_id, visible, created_at, tokens, hash,
-              check_sum, body, shown)
-         VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13, ?14, ?15) ON CONFLICT DO NOTHING",
-    )?;
-    let inserted = statement.execute(params![
-        id,
-        row.ord,
-        row.rev,
-        row.turn,
-        row.role,
-        row.external_id,
-        row.message_id,
-        row.turn_id,
-        row.visible,
-        row.created_at,
-        row.tokens,
-        row.hash,
-        row.check_sum(),
-        row.body,
-        row.shown.as_deref(),
-    ])?;
-    if inserted == 0 {
-        let there: i64 = tx
-            .prepare_cached(
-                "SELECT check_sum FROM chat_messages WHERE session = ?1 AND ord = ?2 AND rev = ?3",
-            )?
-            .query_row(params![id, row.ord, row.rev], |row| row.get(0))?;
-        let same = there == row.check_sum();
-        // The editor's id of a message may become known later.
-        if !same && row.external_id.is_some() {
-            let learned = tx
-                .prepare_cached(
-                    "UPDATE chat_messages SET external_id = ?4, check_sum = ?5 WHERE session = ?1 AND ord = ?2
-                     AND rev = ?3 AND external_id IS NULL AND hash = ?6",
-                )?
-                .execute(params![id, row.ord, row.rev, row.external_id, row.check_sum(), row.hash])?;
-            if learned == 1 {
-                return Ok(count_rewrite(tx, session)?);
-            }
-        }
-        let other = || {
-            refused(session, format!("message {} (revision {}) exists with other content", row.ord, row.rev))
-        };
-        return if same { Ok(()) } else { Err(other()) };
-    }
-    put_for(tx, session, (MESSAGE, row.ord, row.rev), &blobs)?;
-    let (versions, newest): (u32, u32) = tx
-        .prepare_cached("SELECT count(*), max(rev) FROM chat_messages WHERE session = ?1 AND ord = ?2")?
-        .query_row(params![id, row.ord], |row| Ok((row.get(0)?, row.get(1)?)))?;
-    if versions > 1 {
-        count_rewrite(tx, session)?;
-    } else {
-        tx.prepare_cached("UPDATE chat_activity SET messages = messages + 1 WHERE session = ?1")?
-            .execute([id])?;
-    }
-    if newest == row.rev {
-        search::replace(tx, session, message)?;
-        follow_requests(tx, session, message, versions > 1)?;
-    }
-    Ok(())
-}
-
-/// Updates the beginning of the first request, from its newest version.
-pub(super) fn follow_requests(
-    tx: &Transaction<'_>,
-    session: &SessionId,
-    message: &Message,
-    is_edit: bool,
-) -> Done {
-    let (id, ord) = (session.as_str(), message.ord.0);
-    if let Some(request) = request_of(message) {
-        tx.prepare_cached(
-            "UPDATE chat_sessions SET first_request = ?2, first_request_ord = ?3
-             WHERE id = ?1 AND (first_request_ord IS NULL OR first_request_ord >= ?3)",
-        )?
-        .execute(params![id, request, ord])?;
-        return Ok(());
-    }
-    let was_first = || -> rusqlite::Result<bool> {
-        tx.prepare_cached("SELECT 1 FROM chat_sessions WHERE id = ?1 AND first_request_ord = ?2")?
-            .exists(params![id, ord])
-    };
-    if !is_edit || !was_first()? {
-        return Ok(());
-    }
-    let mut statement = tx.prepare_cached(&later_requests())?;
-    let mut rows = statement.query(params![id, ord])?;
-    let mut first = None;
-    while let Some(row) = rows.next()?
-        && first.is_none()
-    {
-        // An unreadable message cannot be shown.
-        first = read::message(tx, row).ok().and_then(|(_, later)| Some((request_of(&later)?, later.ord.0)));
-    }
-    let (request, ord) = first.unzip();
-    tx.prepare_cached("UPDATE chat_sessions SET first_request = ?2, first_request_ord = ?3 WHERE id = ?1")?
-        .execute(params![id, request, ord])?;
-    Ok(())
-}
-
-/// Selects the newest versions of requests after a position.
-pub(super) fn later_requests() -> String {
-    format!(
-        "SELECT {MESSAGE_COLUMNS} FROM chat_messages AS m
-         WHERE session = ?1 AND ord > ?2 AND role = 'user' AND visible = 1 AND NOT EXISTS
-             (SELECT 1 FROM chat_messages AS newer
-              WHERE newer.session = m.session AND newer.ord = m.ord AND newer.rev > m.rev)
-         ORDER BY ord"
-    )
-}
-
 fn write_turn(tx: &Transaction<'_>, session: &SessionId, turn: &TurnRow) -> Done {
-    let (id, started) = (session.as_str(), turn.started.map(|ord| ord.0));
+    let started = turn.started.map(|ord| ord.0);
     let decided =
         serde_json::to_string(&turn.decided).map_err(|error| refused(session, error.to_string()))?;
     let figures =
         serde_json::to_string(&turn.figures).map_err(|error| refused(session, error.to_string()))?;
-    let values = params![id, turn.index, turn.id.as_str(), word(&turn.status), started, decided, figures];
+    let segment = segments::own(tx, session, Kind::Turns, turn.index)?;
+    let values =
+        params![segment, turn.index, turn.id.as_str(), word(&turn.status), started, decided, figures];
     let updated = tx
         .prepare_cached(
             "UPDATE chat_turns SET id = ?3, status = ?4, started = ?5, decided = ?6, figures = ?7
-             WHERE session = ?1 AND idx = ?2",
+             WHERE segment = ?1 AND idx = ?2",
         )?
         .execute(values)?;
     if updated == 0 {
         tx.prepare_cached(
-            "INSERT INTO chat_turns (session, idx, id, status, started, decided, figures)
+            "INSERT INTO chat_turns (segment, idx, id, status, started, decided, figures)
              VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7)",
         )?
         .execute(values)?;
-        tx.prepare_cached("UPDATE chat_activity SET turns = turns + 1 WHERE session = ?1")?.execute([id])?;
+        tx.prepare_cached("UPDATE chat_activity SET turns = turns + 1 WHERE session = ?1")?
+            .execute([session.as_str()])?;
     }
     Ok(())
 }
 
 fn record(tx: &Transaction<'_>, session: &SessionId, compaction: &Compaction) -> Done {
-    let (id, name) = (session.as_str(), compaction.id.as_str());
+    let name = compaction.id.as_str();
     let row = CompactionRow::of(compaction).map_err(|error| refused(session, error.to_string()))?;
-    let there: Option<i64> = tx
-        .prepare_cached("SELECT check_sum FROM compactions WHERE session = ?1 AND id = ?2")?
-        .query_row([id, name], |row| row.get(0))
-        .optional()?;
-    if let Some(there) = there {
+    if let Some(there) = read::record(tx, session, &compaction.id)? {
         let other = || refused(session, format!("compaction {name} exists with other content"));
-        return if there == row.check_sum { Ok(()) } else { Err(other()) };
+        return if there.check_sum == row.check_sum { Ok(()) } else { Err(other()) };
     }
-    let n: u32 = tx
-        .prepare_cached("SELECT coalesce(max(n) + 1, 0) FROM compactions WHERE session = ?1")?
-        .query_row([id], |row| row.get(0))?;
+    let n = segments::end(tx, session, Kind::Compactions)?;
+    let segment = segments::own_segment(tx, session)?;
     tx.prepare_cached(
-        "INSERT INTO compactions (session, n, id, status, covered, created_at, check_sum, block, record)
+        "INSERT INTO compactions (segment, n, id, status, covered, created_at, check_sum, block, record)
          VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9)",
     )?
     .execute(params![
-        id,
+        segment,
         n,
         name,
         word(&compaction.status),
@@ -383,79 +274,109 @@ fn record(tx: &Transaction<'_>, session: &SessionId, compaction: &Compaction) ->
         &*compaction.block,
         row.record,
     ])?;
-    put_for(tx, session, (COMPACTION, n, 0), &row.blobs)?;
+    put_for(tx, &segment, (COMPACTION, n, 0), &row.blobs)?;
     Ok(sum_up(tx, session)?)
 }
 
 fn set_status(tx: &Transaction<'_>, session: &SessionId, record: &CompactionId, status: Status) -> Done {
-    let updated = tx
-        .prepare_cached("UPDATE compactions SET status = ?3 WHERE session = ?1 AND id = ?2")?
-        .execute(params![session.as_str(), record.as_str(), word(&status)])?;
-    if updated == 0 {
+    let Some(there) = read::record(tx, session, record)? else {
         return Err(refused(session, format!("unknown compaction {record}")));
+    };
+    let (id, n, status) = (session.as_str(), there.n, word(&status));
+    if segments::is_its_alone(tx, session, Kind::Compactions, n)? {
+        tx.prepare_cached("UPDATE compactions SET status = ?3 WHERE segment = ?1 AND n = ?2")?
+            .execute(params![segments::own_segment(tx, session)?, n, status])?;
+        tx.prepare_cached("DELETE FROM compaction_statuses WHERE session = ?1 AND n = ?2")?
+            .execute(params![id, n])?;
+    } else {
+        tx.prepare_cached(
+            "INSERT INTO compaction_statuses (session, n, status) VALUES (?1, ?2, ?3)
+             ON CONFLICT (session, n) DO UPDATE SET status = excluded.status",
+        )?
+        .execute(params![id, n, status])?;
     }
     Ok(sum_up(tx, session)?)
 }
 
 /// Updates the session's summary and its count, from the newest compaction in force.
 pub(super) fn sum_up(tx: &Transaction<'_>, session: &SessionId) -> rusqlite::Result<()> {
+    let (segment, n) = newest_in_force(tx, session)?.unzip();
     tx.prepare_cached(
         "UPDATE chat_sessions SET
              summary = nullif(newest.block, ''), summarized_count = coalesce(newest.covered, 0),
              summary_updated_at = newest.created_at
          FROM (SELECT 1) LEFT JOIN
-             (SELECT block, covered, created_at FROM compactions
-              WHERE session = ?1 AND status = 'inForce' ORDER BY n DESC LIMIT 1) AS newest
+             (SELECT block, covered, created_at FROM compactions WHERE segment = ?2 AND n = ?3) AS newest
          WHERE id = ?1",
     )?
-    .execute([session.as_str()])
+    .execute(params![session.as_str(), segment, n])
     .map(drop)
 }
 
-fn branch(tx: &Transaction<'_>, session: &SessionId, to: &SessionId, writes: &[Write]) -> Done {
+pub(super) const NEWEST_IN_FORCE: &str = "SELECT n FROM compactions c
+     WHERE segment = ?1 AND n >= ?2 AND n < ?3 AND 'inForce' =
+         coalesce((SELECT status FROM compaction_statuses t WHERE t.session = ?4 AND t.n = c.n), status)
+     ORDER BY n DESC LIMIT 1";
+
+/// Where the newest compaction in force is: its segment and number. `None` for a revision, which is listed without its
+/// summary.
+fn newest_in_force(tx: &Transaction<'_>, session: &SessionId) -> rusqlite::Result<Option<(String, u32)>> {
+    if revisions::session_of(tx, session)?.is_some() {
+        return Ok(None);
+    }
+    segments::newest(tx, (session, Kind::Compactions, 0..u32::MAX), |span| {
+        let of = params![span.segment, span.range.start, span.range.end, session.as_str()];
+        let n = tx.prepare_cached(NEWEST_IN_FORCE)?.query_row(of, |row| row.get::<_, u32>(0)).optional()?;
+        Ok(n.map(|n| (span.segment.clone(), n)))
+    })
+}
+
+/// The summary of a session and its count, by its compactions.
+pub(super) fn summary(tx: &Transaction<'_>, session: &SessionId) -> rusqlite::Result<(Option<String>, u32)> {
+    let Some((segment, n)) = newest_in_force(tx, session)? else { return Ok((None, 0)) };
+    let sql = "SELECT nullif(block, ''), covered FROM compactions WHERE segment = ?1 AND n = ?2";
+    tx.prepare_cached(sql)?.query_row(params![segment, n], |row| Ok((row.get(0)?, row.get(1)?)))
+}
+
+fn branch(
+    tx: &Transaction<'_>,
+    session: &SessionId,
+    (to, inherited): (&SessionId, &Inherited),
+    writes: &[Write],
+) -> Done {
     if is_there(tx, to)? {
         return Err(refused(session, format!("session {to} exists already")));
     }
-    if !matches!(writes.first(), Some(Write::Head(_))) {
+    let Some((begin @ Write::Head(_), rest)) = writes.split_first() else {
         return Err(refused(session, format!("the branch {to} does not begin with its head")));
-    }
-    writes.iter().try_for_each(|write| apply(tx, to, write))?;
+    };
+    apply(tx, to, begin)?;
+    inherit(tx, session, to, inherited)?;
+    rest.iter().try_for_each(|write| apply(tx, to, write))?;
     shared::copy_scope(tx, session.as_str(), to.as_str())
 }
 
-/// Deletes messages from `from` on and turns from `turns` on; returns what was deleted.
-pub(super) fn truncate(
-    tx: &Transaction<'_>,
-    session: &SessionId,
-    from: Ordinal,
-    turns: u32,
-) -> Done<Deleted> {
-    let id = session.as_str();
-    let from = from.0;
-    let places: u32 = tx
-        .prepare_cached("SELECT count(DISTINCT ord) FROM chat_messages WHERE session = ?1 AND ord >= ?2")?
-        .query_row(params![id, from], |row| row.get(0))?;
-    let mut deleted = drop_refs(tx, session, MESSAGE, from..=u32::MAX)?;
-    deleted.messages = count(
-        tx.prepare_cached("DELETE FROM chat_messages WHERE session = ?1 AND ord >= ?2")?
-            .execute(params![id, from])?,
-    );
-    deleted.turns = count(
-        tx.prepare_cached("DELETE FROM chat_turns WHERE session = ?1 AND idx >= ?2")?
-            .execute(params![id, turns])?,
-    );
+/// Gives a new branch what it has of its session.
+fn inherit(tx: &Transaction<'_>, session: &SessionId, to: &SessionId, inherited: &Inherited) -> Done {
+    let records = match &inherited.compactions {
+        Some(last) => {
+            let there = read::record(tx, session, last)?;
+            there.ok_or_else(|| refused(session, format!("unknown compaction {last}")))?.n + 1
+        }
+        None => 0,
+    };
+    segments::share(tx, session, to, [inherited.messages.0, inherited.turns, records])?;
+    let messages = messages::number_before(tx, session, inherited.messages)?;
+    let turns = segments::number_of(tx, to, Kind::Turns, 0..u32::MAX)?;
+    tx.prepare_cached("UPDATE chat_activity SET messages = ?2, turns = ?3 WHERE session = ?1")?
+        .execute(params![to.as_str(), messages, turns])?;
     tx.prepare_cached(
-        "UPDATE chat_activity SET messages = messages - ?2, turns = turns - ?3 WHERE session = ?1",
+        "UPDATE chat_sessions SET (first_request, first_request_ord) =
+             (SELECT first_request, first_request_ord FROM chat_sessions WHERE id = ?2 AND first_request_ord < ?3)
+         WHERE id = ?1",
     )?
-    .execute(params![id, places, deleted.turns])?;
-    count_rewrite(tx, session)?;
-    search::forget(tx, session, Ordinal(from))?;
-    tx.prepare_cached(
-        "UPDATE chat_sessions SET first_request = NULL, first_request_ord = NULL
-         WHERE id = ?1 AND first_request_ord >= ?2",
-    )?
-    .execute(params![id, from])?;
-    Ok(deleted)
+    .execute(params![to.as_str(), session.as_str(), inherited.messages.0])?;
+    Ok(sum_up(tx, to)?)
 }
 
 pub(super) fn count(rows: usize) -> u32 {

@@ -41,7 +41,7 @@ fn a_newer_schema_is_refused_and_the_file_untouched() {
     let folder = filled(3);
     Connection::open(folder.file()).unwrap().pragma_update(None, "user_version", 99).unwrap();
     let error = refused(&folder);
-    assert_eq!(error, StoreError::NewerSchema { path: folder.file(), found: 99, known: 10 });
+    assert_eq!(error, StoreError::NewerSchema { path: folder.file(), found: 99, known: 11 });
     let text = error.to_string();
     assert!(text.contains("not touched") && text.contains("update this program"), "{text}");
 }
@@ -128,7 +128,7 @@ fn with_stand_in(whole: &[(u32, Arc<Message>)], at: usize) -> Vec<(u32, Arc<Mess
 
 /// Damages the row of a message.
 fn damage_row(folder: &Folder, ord: u32, change: &str) {
-    let sql = format!("UPDATE chat_messages SET {change} WHERE session = 's' AND ord = {ord}");
+    let sql = format!("UPDATE chat_messages SET {change} WHERE segment = 's' AND ord = {ord}");
     assert_eq!(Connection::open(folder.file()).unwrap().execute(&sql, []).unwrap(), 1, "{sql}");
 }
 

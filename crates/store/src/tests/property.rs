@@ -4,13 +4,15 @@ use crate::list::{ListQuery, SessionRow};
 use crate::task::{Task, Waiting};
 use crate::testing::{Backend, Bench, compaction, enqueue, head, keep, key, message, piece, session, user};
 use engine::compact::record::Status;
-use engine::id::{Generation, ItemId, Ordinal, SessionId, Time, TurnId};
+use engine::id::{Generation, ItemId, MessageId, Ordinal, SessionId, Time, TurnId};
 use engine::message::Body;
 use engine::scope::{Scope, ScopePatch};
 use engine::search::{Query, SearchPage, Words};
 use proptest::prelude::*;
 use proptest::sample::select;
-use session::stored::{Always, Origin, Stored, TitleFrom, TurnFigures, TurnRow, TurnStatus, Write};
+use session::stored::{
+    Always, Inherited, Origin, Stored, TitleFrom, TurnFigures, TurnRow, TurnStatus, Write,
+};
 use std::mem::discriminant;
 use std::sync::Arc;
 
@@ -59,8 +61,8 @@ fn write(own: &'static str) -> impl Strategy<Value = Write> {
             Write::Head(Box::new(head))
         },
     );
-    let said =
-        (0..6_u32, 0..3_u32, 0..5_u8, text(), any::<bool>()).prop_map(|(ord, rev, who, text, visible)| {
+    let said = (0..6_u32, 0..3_u32, 0..5_u8, text(), any::<bool>()).prop_map(
+        move |(ord, rev, who, text, visible)| {
             let body = match who {
                 0 | 1 => user(&text),
                 2 => Body::assistant(&text, Vec::new()),
@@ -68,24 +70,27 @@ fn write(own: &'static str) -> impl Strategy<Value = Write> {
                 _ => Body::result("c", &text),
             };
             let mut message = message(ord, body);
+            message.id = MessageId::new(format!("{own}/m{ord}"));
+            message.turn = TurnId::new(format!("{own}/t{}", ord / 2));
             message.rev = rev;
             message.visible_to_model = visible;
             message.external_id = (who > 0).then(|| format!("e{ord}"));
             Write::Message { turn: ord / 2, message: Arc::new(message) }
-        });
-    let turn = (0..4_u32, any::<bool>()).prop_map(|(index, runs)| {
+        },
+    );
+    let turn = (0..4_u32, any::<bool>()).prop_map(move |(index, runs)| {
         let status = if runs { TurnStatus::Running } else { TurnStatus::Completed };
         Write::Turn(TurnRow {
             index,
-            id: TurnId::new(format!("t{index}")),
+            id: TurnId::new(format!("{own}/t{index}")),
             status,
             started: (index % 2 == 1).then_some(Ordinal(index)),
             decided: Vec::new(),
             figures: TurnFigures { duration_ms: (!runs).then_some(7), ..TurnFigures::running(Time(3)) },
         })
     });
-    let record = (0..3_u32, 0..6_u32, proptest::option::of(text())).prop_map(|(id, to, narrative)| {
-        let mut record = compaction(&format!("c{id}"), to);
+    let record = (0..3_u32, 0..6_u32, proptest::option::of(text())).prop_map(move |(id, to, narrative)| {
+        let mut record = compaction(&format!("{own}/c{id}"), to);
         record.narrative = narrative.map(Into::into);
         if to == 5 {
             record.covers = None;
@@ -93,12 +98,14 @@ fn write(own: &'static str) -> impl Strategy<Value = Write> {
         }
         Write::Compaction(Box::new(record))
     });
-    let status = (0..3_u32, select(vec![Status::InForce, Status::Void, Status::Recorded]))
-        .prop_map(|(id, status)| Write::CompactionStatus { id: compaction(&format!("c{id}"), 0).id, status });
+    let status = (0..3_u32, select(vec![Status::InForce, Status::Void, Status::Recorded])).prop_map(
+        move |(id, status)| Write::CompactionStatus { id: compaction(&format!("{own}/c{id}"), 0).id, status },
+    );
     let fork = select(&SESSIONS[..]).prop_map(keep);
     let cut = (0..6_u32, 0..4_u32).prop_map(|(from, turns)| Write::Truncate { from: Ordinal(from), turns });
-    let gone = (0..6_u32, 0..3_u32, text()).prop_map(|(ord, rev, text)| {
+    let gone = (0..6_u32, 0..3_u32, text()).prop_map(move |(ord, rev, text)| {
         let mut message = message(ord, Body::Event { kind: "notKept".into(), text: text.into() });
+        message.id = MessageId::new(format!("{own}/m{ord}"));
         message.rev = rev;
         Write::LetGo { turn: ord / 2, messages: vec![Arc::new(message)] }
     });
@@ -109,7 +116,7 @@ fn write(own: &'static str) -> impl Strategy<Value = Write> {
     let draft = proptest::option::of(text()).prop_map(|draft| Write::Draft(draft.map(Into::into)));
     let streamed = prop_oneof![3 => text().prop_map(|text| piece(&text)), 1 => Just(Write::StreamEnded)];
     prop_oneof![
-        3 => head, 8 => said, 3 => turn, 2 => record, 2 => status, 1 => fork, 1 => cut, 1 => gone,
+        3 => head, 8 => said, 3 => turn, 2 => record, 2 => status, 2 => fork, 1 => cut, 1 => gone,
         3 => waits, 2 => goes, 2 => known, 1 => draft,
         1 => streamed,
     ]
@@ -117,14 +124,21 @@ fn write(own: &'static str) -> impl Strategy<Value = Write> {
 
 /// Writes, some of them in a branch.
 fn writes(own: &'static str) -> impl Strategy<Value = Vec<Write>> {
-    let branch = select(&SESSIONS[..]).prop_flat_map(|to| {
+    let branch = select(&SESSIONS[..]).prop_flat_map(move |to| {
         let begin = Write::Head(Box::new(head(to)));
-        (any::<u8>(), prop::collection::vec(write(to), 0..4)).prop_map(move |(begins, writes)| {
+        let record = prop_oneof![3 => Just(None), 1 => (0..3_u32).prop_map(Some)];
+        let inherited = (0..7_u32, 0..5_u32, record).prop_map(move |(messages, turns, record)| {
+            let compactions = record.map(|n| compaction(&format!("{own}/c{n}"), 0).id);
+            Inherited { messages: Ordinal(messages), turns, compactions }
+        });
+        let rest = prop::collection::vec(write(to), 0..4);
+        (any::<u8>(), inherited, rest).prop_map(move |(begins, inherited, writes)| {
             let begin = (begins > 25).then(|| begin.clone());
-            Write::Branch { to: session(to), writes: begin.into_iter().chain(writes).collect() }
+            let writes = begin.into_iter().chain(writes).collect();
+            Write::Branch { to: session(to), inherited, writes }
         })
     });
-    prop::collection::vec(prop_oneof![15 => write(own).boxed(), 1 => branch.boxed()], 1..4)
+    prop::collection::vec(prop_oneof![12 => write(own).boxed(), 2 => branch.boxed()], 1..4)
 }
 
 fn share() -> impl Strategy<Value = Act> {

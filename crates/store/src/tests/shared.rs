@@ -5,7 +5,7 @@ use crate::error::StoreError;
 use crate::testing::{Bench, head, keep, on_each, session};
 use engine::id::Time;
 use engine::scope::{Artifact, Pin, Scope, ScopePatch, Todo, TodoStatus};
-use session::stored::{Always, Write};
+use session::stored::{Always, Inherited, Write};
 
 fn todos(content: &str) -> ScopePatch {
     let todo = Todo { content: content.into(), status: TodoStatus::InProgress, ..Todo::default() };
@@ -166,7 +166,10 @@ fn copied_session_copies_its_own_scope() {
         let workspace = head("s").workspace;
         let kept = bench.store().put_scope(&workspace, "s", &todos("mend it"), None).unwrap();
         let branch = vec![Write::Head(Box::new(head("b")))];
-        bench.write("s", &[keep("f"), Write::Branch { to: session("b"), writes: branch }]);
+        bench.write(
+            "s",
+            &[keep("f"), Write::Branch { to: session("b"), inherited: Inherited::default(), writes: branch }],
+        );
         let emptied = ScopePatch { todos: Some(Vec::new()), ..ScopePatch::default() };
         bench.store().put_scope(&workspace, "s", &emptied, None).unwrap();
         bench.reopen();

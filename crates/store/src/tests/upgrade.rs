@@ -3,11 +3,12 @@
 use crate::Store;
 use crate::list::{ListQuery, RevisionPage};
 use crate::place::Options;
+use crate::schema;
 use crate::sqlite::SqliteStore;
-use crate::testing::{Folder, enqueue, head, key, piece, session, step};
-use engine::id::Time;
+use crate::testing::{Folder, enqueue, head, keep, key, piece, session, step};
+use engine::id::{Ordinal, Time};
 use rusqlite::{Connection, params};
-use session::stored::{Origin, TitleFrom, Write};
+use session::stored::{Inherited, Origin, TitleFrom, Write};
 use std::fs;
 use std::path::Path;
 use std::process::{Command, Stdio};
@@ -75,6 +76,98 @@ fn of_the_first_schema() -> Folder {
     folder
 }
 
+/// A file of this schema with the rows of a current one, as far as it has their columns.
+fn as_of(schema: usize, current: &Folder) -> Folder {
+    let folder = Folder::new();
+    fs::create_dir_all(&folder.0).unwrap();
+    let old = schema::open(&folder.options(), &schema::MIGRATIONS[..schema]).unwrap();
+    old.pragma_update(None, "foreign_keys", false).unwrap();
+    old.execute("ATTACH ?1 AS current", [current.file().to_str().unwrap()]).unwrap();
+    let names = |sql: &str| -> Vec<String> {
+        let mut statement = old.prepare(sql).unwrap();
+        statement.query_map([], |row| row.get(0)).unwrap().map(Result::unwrap).collect()
+    };
+    let tables = "SELECT name FROM main.sqlite_schema WHERE type = 'table' AND name NOT GLOB 'search_*'
+        AND name NOT GLOB 'sqlite_*'";
+    for table in names(tables) {
+        let columns = |of: &str| names(&format!("SELECT name FROM pragma_table_info('{table}', '{of}')"));
+        let current = columns("current");
+        let now = |column: &String| match column.as_str() {
+            "session" if !current.contains(column) => "segment".to_owned(),
+            _ => column.clone(),
+        };
+        let mut common: Vec<(String, String)> =
+            columns("main").into_iter().map(|column| (column.clone(), now(&column))).collect();
+        common.retain(|(_, now)| current.contains(now));
+        let (then, now): (Vec<_>, Vec<_>) = common.into_iter().unzip();
+        let (then, now) = (then.join(", "), now.join(", "));
+        old.execute(&format!("INSERT INTO main.{table} ({then}) SELECT {now} FROM current.{table}"), [])
+            .unwrap();
+    }
+    drop(old);
+    folder
+}
+
+/// Sessions, a revision and a branch that were copies of all rows keep them, and share what comes after.
+#[test]
+fn tenth_schema_keeps_its_copies_and_shares_from_then_on() {
+    let folder = Folder::new();
+    let mut store = folder.open();
+    let fence = store.acquire(&session("s"), Time(1)).unwrap();
+    store.commit(&session("s"), fence, &step("s", 0, 6)).unwrap();
+    let mut branch = head("b");
+    (branch.parent, branch.origin) = (Some(session("s")), Origin::Branch);
+    let rest = step("b", 0, 4).split_off(1);
+    let branch = [vec![Write::Head(Box::new(branch))], rest].concat();
+    store
+        .commit(
+            &session("s"),
+            fence,
+            &[Write::Branch { to: session("b"), inherited: Inherited::default(), writes: branch }],
+        )
+        .unwrap();
+    let [s, b] = ["s", "b"].map(|id| store.load(&session(id)).unwrap().unwrap());
+    store.close().unwrap();
+    let folder = as_of(10, &folder);
+    let old = Connection::open(folder.file()).unwrap();
+    old.execute_batch(
+        "INSERT INTO chat_sessions SELECT 'r', workspace, title, driver, kind, 's', work_scope, generation, cuts, settings, prefix,
+             created_at, first_request, first_request_ord, summary, summarized_count, summary_updated_at, title_from, 'revision',
+             0, 'edit', 5, NULL FROM chat_sessions WHERE id = 's';
+         INSERT INTO chat_activity (session, workspace, updated_at, messages, turns, is_revision)
+         SELECT 'r', workspace, updated_at, messages, turns, 1 FROM chat_activity WHERE session = 's';
+         INSERT INTO chat_messages SELECT 'r', ord, rev, turn, role, external_id, message_id, turn_id, visible, created_at,
+             tokens, hash, check_sum, body, shown FROM chat_messages WHERE session = 's';
+         INSERT INTO chat_turns SELECT 'r', idx, id, status, started, decided, figures FROM chat_turns WHERE session = 's'",
+    )
+    .unwrap();
+    drop(old);
+    let mut store = folder.open();
+    let load = |store: &mut SqliteStore, id| store.load(&session(id)).unwrap().unwrap();
+    assert_eq!([load(&mut store, "s"), load(&mut store, "b")], [s.clone(), b.clone()]);
+    assert_eq!(load(&mut store, "r").messages, s.messages);
+    let rows = |store: &SqliteStore| -> u32 {
+        let _ = store;
+        let other = Connection::open(folder.file()).unwrap();
+        let broken: u32 =
+            other.query_row("SELECT count(*) FROM pragma_foreign_key_check", [], |row| row.get(0)).unwrap();
+        assert_eq!(broken, 0);
+        other.query_row("SELECT count(*) FROM chat_messages", [], |row| row.get(0)).unwrap()
+    };
+    assert_eq!(rows(&store), 6 + 4 + 6);
+    let fence = store.acquire(&session("s"), Time(1)).unwrap();
+    let cut = Write::Truncate { from: Ordinal(3), turns: 2 };
+    store.commit(&session("s"), fence, &[keep("r2"), cut]).unwrap();
+    assert_eq!(rows(&store), 6 + 4 + 6);
+    assert_eq!(
+        (load(&mut store, "s").messages, load(&mut store, "r2").messages),
+        (s.messages[..3].to_vec(), s.messages)
+    );
+    let deleted = store.delete(&session("s")).unwrap().unwrap();
+    assert_eq!((deleted.revisions, rows(&store)), (vec![session("r"), session("r2")], 4));
+    assert_eq!(load(&mut store, "b"), b);
+}
+
 #[test]
 fn first_schema_is_upgraded_in_place() {
     let folder = of_the_first_schema();
@@ -123,27 +216,12 @@ fn seventh_schema_gets_a_new_index_and_keeps_its_forks_listed() {
     let fence = store.acquire(&session("fork"), Time(1)).unwrap();
     store.commit(&session("fork"), fence, &[Write::Head(Box::new(fork))]).unwrap();
     store.close().unwrap();
+    let folder = as_of(7, &folder);
     let old = Connection::open(folder.file()).unwrap();
     old.execute_batch(
-        "DROP TABLE chat_streamed;
-         DROP INDEX chat_sessions_revisions;
-         DROP INDEX chat_activity_recent;
-         CREATE INDEX chat_activity_recent ON chat_activity (workspace, updated_at DESC, session);
-         ALTER TABLE chat_activity DROP COLUMN is_revision;
-         ALTER TABLE chat_sessions DROP COLUMN revision_cause;
-         ALTER TABLE chat_sessions DROP COLUMN revised_at;
-         ALTER TABLE chat_sessions DROP COLUMN revision_words;
-         ALTER TABLE approvals DROP COLUMN rejected;
-         ALTER TABLE chat_turns DROP COLUMN figures;
-         DROP TABLE search_pieces;
-         ALTER TABLE search_sessions DROP COLUMN key;
-         CREATE VIRTUAL TABLE search_messages USING fts5 (
-             said, content = '', contentless_delete = 1, detail = none, tokenize = 'trigram case_sensitive 1'
-         );
-         INSERT INTO search_messages (rowid, said) VALUES (1 << 32, 'says');
+        "INSERT INTO search_messages (rowid, said) VALUES (1 << 32, 'says');
          INSERT INTO search_sessions (session) VALUES ('s');
-         UPDATE chat_activity SET indexed = 4;
-         PRAGMA user_version = 7;",
+         UPDATE chat_activity SET indexed = 4;",
     )
     .unwrap();
     drop(old);
@@ -169,15 +247,7 @@ fn eighth_schema_keeps_answers_in_progress_from_then_on() {
     let fence = store.acquire(&session("s"), Time(1)).unwrap();
     store.commit(&session("s"), fence, &step("s", 0, 4)).unwrap();
     store.close().unwrap();
-    let old = Connection::open(folder.file()).unwrap();
-    old.execute_batch(
-        "DROP TABLE chat_streamed;
-         ALTER TABLE approvals DROP COLUMN rejected;
-         ALTER TABLE chat_turns DROP COLUMN figures;
-         PRAGMA user_version = 8;",
-    )
-    .unwrap();
-    drop(old);
+    let folder = as_of(8, &folder);
     let mut store = folder.open();
     let before = store.load(&session("s")).unwrap().unwrap();
     assert_eq!((before.messages.len(), before.streamed.len(), before.unreadable.len()), (4, 0, 0));

@@ -8,7 +8,7 @@ use crate::testing::{
 use engine::id::{ItemId, MessageId, Ordinal, Time};
 use engine::message::{Body, Content};
 use session::queue::{QueueItem, Work};
-use session::stored::{KEPT_KEYS, Origin, TitleFrom, Write};
+use session::stored::{Inherited, KEPT_KEYS, Origin, TitleFrom, Write};
 use std::sync::Arc;
 
 fn dequeue(id: &str) -> Write {
@@ -168,7 +168,8 @@ fn revision_copies_no_queue_keys_or_draft() {
 fn branch_is_made_whole_or_not_at_all() {
     on_each(|bench| {
         bench.write("s", &step("s", 0, 2));
-        let branch = |writes: Vec<Write>| Write::Branch { to: session("b"), writes };
+        let branch =
+            |writes: Vec<Write>| Write::Branch { to: session("b"), inherited: Inherited::default(), writes };
         let mut first = head("b");
         first.parent = Some(session("s"));
         first.origin = Origin::Branch;
@@ -181,7 +182,14 @@ fn branch_is_made_whole_or_not_at_all() {
             vec![Write::Draft(None)],
             vec![Write::Head(Box::new(head("c")))],
             vec![begin.clone(), Write::CompactionStatus { id: compaction("nobody", 0).id, status }],
-            vec![begin.clone(), Write::Branch { to: session("b"), writes: vec![begin.clone()] }],
+            vec![
+                begin.clone(),
+                Write::Branch {
+                    to: session("b"),
+                    inherited: Inherited::default(),
+                    writes: vec![begin.clone()],
+                },
+            ],
             vec![begin.clone(), keep("s")],
         ];
         for wrong in wrong {

@@ -3,7 +3,7 @@
 use super::{Checked, OF_A_SESSION, Repair, change, check};
 use crate::error::StoreError;
 use crate::place::Options;
-use crate::sqlite::{Fault, delete};
+use crate::sqlite::{Fault, delete, segments};
 use engine::id::SessionId;
 use rusqlite::Transaction;
 use std::path::PathBuf;
@@ -38,10 +38,14 @@ fn delete_rows(tx: &Transaction<'_>, session: &SessionId) -> Result<(), Fault> {
         return Ok(());
     }
     // Its own row is lost, or cannot be read.
+    let segments = segments::forget(tx, session)?;
     for table in OF_A_SESSION {
         tx.execute(&format!("DELETE FROM {table} WHERE session = ?1"), [session.as_str()])?;
     }
     tx.execute("DELETE FROM leases WHERE session = ?1", [session.as_str()])?;
     tx.execute("DELETE FROM chat_sessions WHERE id = ?1", [session.as_str()])?;
+    for segment in segments {
+        segments::drop_unused(tx, &segment)?;
+    }
     Repair::DropContents.make(tx)
 }

@@ -1,9 +1,10 @@
 //! Replacement of messages by shortened ones: all versions and their contents are deleted in the same
 //! transaction. The session decides what is kept.
 
-use super::blobs::drop_refs;
-use super::write::{MESSAGE, append, count_rewrite, follow_requests};
-use super::{Fault, refused};
+use super::{MESSAGE, append, count_rewrite, follow_requests};
+use crate::sqlite::blobs::drop_refs;
+use crate::sqlite::segments::{self, Kind};
+use crate::sqlite::{Fault, refused};
 use engine::id::SessionId;
 use engine::message::Message;
 use rusqlite::{Transaction, params};
@@ -16,10 +17,11 @@ pub(super) fn replace(
     message: &Message,
 ) -> Result<(), Fault> {
     let ord = message.ord.0;
-    drop_refs(tx, session, MESSAGE, ord..=ord)?;
+    let segment = segments::own(tx, session, Kind::Messages, ord)?;
+    drop_refs(tx, &segment, MESSAGE, ord..=ord)?;
     let gone = tx
-        .prepare_cached("DELETE FROM chat_messages WHERE session = ?1 AND ord = ?2")?
-        .execute(params![session.as_str(), ord])?;
+        .prepare_cached("DELETE FROM chat_messages WHERE segment = ?1 AND ord = ?2")?
+        .execute(params![segment, ord])?;
     if gone == 0 {
         return Err(refused(session, format!("no message at position {ord}")));
     }
