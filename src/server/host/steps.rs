@@ -1,7 +1,6 @@
 //! Steps of a session on their way to the store: effects of a step are performed once it is stored. Failed
 //! writes go first with the next ones.
 
-use super::threads::spawn_or_run;
 use protocol::error::ProtocolError;
 use session::effect::Effect;
 use session::stored::Write;
@@ -76,11 +75,7 @@ impl Steps {
     /// Ends a write that succeeded. Returns the effects that follow.
     pub fn written(&mut self) -> Vec<Effect> {
         self.is_writing = false;
-        let written = std::mem::take(&mut self.writing);
-        if written.iter().any(|write| matches!(write, Write::Branch { .. })) {
-            // A copy of a whole session, which takes as long to drop.
-            spawn_or_run("drop", move || drop(written));
-        }
+        self.writing = Arc::default();
         self.waiting.pop_front().unwrap_or_default().effects
     }
 

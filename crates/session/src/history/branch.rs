@@ -136,10 +136,14 @@ fn turns_before(conversation: &Conversation, end: Ordinal) -> impl Iterator<Item
     turns.enumerate().map(move |(turn, row)| {
         let runs = row.status == TurnStatus::Running;
         let status = if runs { TurnStatus::Cancelled } else { row.status };
-        let (usage, cost) = conversation.spent_before(turn, end);
         let is_whole = !runs && conversation.transcript().last_of_turn(turn) < Some(end);
         let known = if is_whole { row.figures } else { TurnFigures::default() };
-        let figures = TurnFigures { usage, cost, ..known };
+        let figures = if known.usage.is_some() {
+            known
+        } else {
+            let (usage, cost) = conversation.spent_before(turn, end);
+            TurnFigures { usage, cost, ..known }
+        };
         TurnRow { status, decided: Vec::new(), figures, ..row.clone() }
     })
 }

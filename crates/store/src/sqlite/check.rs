@@ -4,8 +4,10 @@
 //! session leaves them out.
 
 mod dropped;
+mod repairs;
 
 pub use dropped::{Dropped, drop_session};
+pub use repairs::Repair;
 
 use super::columns::{MESSAGE_COLUMNS, next, number, place, text};
 use super::leases::is_free;
@@ -18,9 +20,7 @@ use crate::place::Options;
 use crate::schema;
 use engine::id::SessionId;
 use engine::text::sha256_hex;
-use rusqlite::{
-    Connection, ErrorCode, OpenFlags, OptionalExtension, Row, Transaction, TransactionBehavior, params,
-};
+use rusqlite::{Connection, ErrorCode, OpenFlags, OptionalExtension, Row, Transaction, TransactionBehavior};
 use std::path::{Path, PathBuf};
 use std::{fmt, fs};
 
@@ -54,23 +54,6 @@ pub struct Damage {
     pub repair: Option<Repair>,
     /// The session or revision that has it and can be dropped, if it is one's alone.
     pub session: Option<SessionId>,
-}
-
-/// A repair. None removes a message that could still be read.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
-pub enum Repair {
-    /// Writes into the file's header what it is: a store of this schema.
-    Identify(u32),
-    /// Rebuilds indexes from their tables.
-    Reindex,
-    /// Removes rows of missing sessions.
-    DropOrphans,
-    /// Removes contents that nothing refers to.
-    DropContents,
-    /// Recounts a session's counts and summary.
-    Recount,
-    /// Empties the search index; the next search fills it.
-    EmptySearch,
 }
 
 /// The most lines of SQLite's own check.
@@ -267,13 +250,15 @@ fn references(tx: &Transaction<'_>, faults: &mut Vec<Damage>) -> Result<(), Faul
     let lost: Vec<(String, u64)> = lost.collect::<Result<_, _>>()?;
     for (table, parent, count) in found {
         // Messages are kept even if their session's own row is lost.
-        let is_orphan = match parent.as_str() {
-            "chat_sessions" => OF_A_SESSION.contains(&table.as_str()),
-            "segments" => OF_A_SEGMENT.contains(&table.as_str()),
-            _ => false,
+        let repair = match (parent.as_str(), table.as_str()) {
+            ("segments", "chat_sessions" | "shares") => Some(Repair::NameSegments),
+            ("segments", of) if OF_A_SEGMENT.contains(&of) => Some(Repair::DropOrphans),
+            ("chat_sessions", of) if OF_A_SESSION.contains(&of) => Some(Repair::DropOrphans),
+            _ => None,
         };
-        let what = format!("{count} rows of {table} refer to missing rows of {parent}");
-        faults.push(Damage::new(what, (is_orphan && lost.is_empty()).then_some(Repair::DropOrphans)));
+        let repair = repair.filter(|repair| *repair != Repair::DropOrphans || lost.is_empty());
+        faults
+            .push(Damage::new(format!("{count} rows of {table} refer to missing rows of {parent}"), repair));
     }
     for (session, messages) in lost {
         let what = format!("its own row is missing; {messages} rows of messages are left");
@@ -436,65 +421,4 @@ fn miscounted(tx: &Transaction<'_>) -> Result<Vec<SessionId>, Fault> {
         }
     }
     Ok(found)
-}
-
-impl Repair {
-    /// The effect, in words.
-    pub fn name(self) -> &'static str {
-        match self {
-            Repair::Identify(_) => "write into the file that it is a store of this program",
-            Repair::Reindex => "rebuild the indexes",
-            Repair::DropOrphans => "delete rows of missing sessions",
-            Repair::DropContents => "delete unreferenced contents",
-            Repair::Recount => "recount messages and turns",
-            Repair::EmptySearch => "empty the search index; the next search fills it",
-        }
-    }
-
-    fn make(self, tx: &Transaction<'_>) -> Result<(), Fault> {
-        match self {
-            Repair::Identify(schema) => {
-                tx.pragma_update(None, "application_id", schema::APPLICATION_ID)?;
-                tx.pragma_update(None, "user_version", schema)?;
-            }
-            Repair::Reindex => tx.execute_batch("REINDEX")?,
-            Repair::DropOrphans => {
-                for (tables, owner, ids) in [
-                    (&OF_A_SESSION[..], "session", "SELECT id FROM chat_sessions"),
-                    (&OF_A_SEGMENT[..], "segment", "SELECT id FROM segments"),
-                ] {
-                    for table in tables {
-                        tx.execute(&format!("DELETE FROM {table} WHERE {owner} NOT IN ({ids})"), [])?;
-                    }
-                }
-                // Contents that only these rows referred to.
-                Repair::DropContents.make(tx)?;
-            }
-            Repair::DropContents => drop(tx.execute(&format!("DELETE FROM blobs WHERE {UNUSED}"), [])?),
-            Repair::Recount => recount(tx)?,
-            Repair::EmptySearch => tx.execute_batch(
-                "INSERT INTO search_pieces (search_pieces) VALUES ('delete-all');
-                 UPDATE chat_activity SET indexed = 0",
-            )?,
-        }
-        Ok(())
-    }
-}
-
-fn recount(tx: &Transaction<'_>) -> Result<(), Fault> {
-    for session in miscounted(tx)? {
-        let id = session.as_str();
-        tx.execute(
-            "INSERT INTO chat_activity (session, workspace, updated_at, is_revision)
-             SELECT id, workspace, created_at, origin = 'revision' FROM chat_sessions WHERE id = ?1 ON CONFLICT (session) DO NOTHING",
-            [id],
-        )?;
-        let (messages, turns) = counted(tx, &session)?;
-        tx.execute(
-            "UPDATE chat_activity SET rewrites = rewrites + 1, messages = ?2, turns = ?3 WHERE session = ?1",
-            params![id, messages, turns],
-        )?;
-        write::sum_up(tx, &session)?;
-    }
-    Ok(())
 }

@@ -1,21 +1,23 @@
 //! Reads sessions from rows. Unreadable rows are reported with position and reason, and the rest is still
 //! read.
 
+pub(super) mod list;
+pub(super) mod records;
+
+pub(super) use list::list;
+pub(super) use records::{compaction, compactions, record};
+
 use super::blobs::content;
 use super::columns::{
-    CHANGED, CompactionRow, MESSAGE_COLUMNS, MessageRow, compaction_sum, json, millis, next, number, place,
-    text, text_or_null, time, variant,
+    MESSAGE_COLUMNS, MessageRow, json, next, number, place, text, text_or_null, time, variant,
 };
-use super::leases::{self, Caller, Lease};
+use super::leases::Lease;
 use super::segments::{self, Kind};
 use super::{Fault, streamed, waiting};
 use crate::blob::join;
-use crate::list::{ListQuery, Page, PageMaker, SessionRow};
-use engine::compact::record::{Compaction, Status};
-use engine::id::{CompactionId, Generation, MessageId, Ordinal, SessionId, TurnId};
+use engine::id::{Generation, MessageId, Ordinal, SessionId, TurnId};
 use engine::message::Message;
 use engine::message::unreadable::unreadable;
-use engine::words::StateName;
 use rusqlite::{OptionalExtension, Row, Transaction, params};
 use session::renaming::Renaming;
 use session::stored::{Head, Prefix, Stored, TurnRow};
@@ -342,77 +344,6 @@ pub(super) fn message(tx: &Transaction<'_>, row: &Row<'_>, renaming: Option<&Ren
     Ok((row.turn, Arc::new(message)))
 }
 
-/// Selects the records of a segment in a range, as session `?4` has them.
-pub(super) const COMPACTIONS: &str =
-    "SELECT n, coalesce((SELECT status FROM compaction_statuses t WHERE t.session = ?4 AND t.n = c.n), status),
-         block, record, check_sum
-     FROM compactions c WHERE segment = ?1 AND n >= ?2 AND n < ?3 ORDER BY n";
-
-pub(super) fn compactions(
-    tx: &Transaction<'_>,
-    session: &SessionId,
-    unreadable: &mut Vec<String>,
-) -> rusqlite::Result<Vec<Compaction>> {
-    let mut found = Vec::new();
-    for span in segments::spans(tx, session, Kind::Compactions, 0..u32::MAX)? {
-        let mut statement = tx.prepare_cached(COMPACTIONS)?;
-        let of = params![span.segment, span.range.start, span.range.end, session.as_str()];
-        let mut rows = statement.query(of)?;
-        while let Some(row) = next(&mut rows, "compactions", unreadable)? {
-            match compaction(tx, row, span.renaming.as_ref()) {
-                Ok(compaction) => found.push(compaction),
-                Err(reason) => unreadable.push(format!("compaction {}: {reason}", place(row))),
-            }
-        }
-    }
-    Ok(found)
-}
-
-/// Reads a compaction from a row with n, status, block, record and check sum.
-pub(super) fn compaction(
-    tx: &Transaction<'_>,
-    row: &Row<'_>,
-    renaming: Option<&Renaming>,
-) -> Result<Compaction, String> {
-    let (block, record) = (text(row, 2)?, text(row, 3)?);
-    if compaction_sum(block, record) != number::<i64>(row, 4)? {
-        return Err(CHANGED.to_owned());
-    }
-    let rest: Compaction = join(record, &mut |hash| content(tx, hash))?;
-    let found = Compaction { block: block.into(), status: variant::<Status>(text(row, 1)?)?, ..rest };
-    Ok(renaming.into_iter().fold(found, |found, renaming| renaming.compaction(found)))
-}
-
-/// Where a record of a session is.
-pub(super) struct RecordRow {
-    pub n: u32,
-    /// The check sum that it has with the ids of the session.
-    pub check_sum: i64,
-}
-
-pub(super) const RECORD: &str = "SELECT n, status, block, record, check_sum FROM compactions
-     WHERE segment = ?1 AND id = ?4 AND n >= ?2 AND n < ?3";
-
-/// Finds a record by its id.
-pub(super) fn record(
-    tx: &Transaction<'_>,
-    session: &SessionId,
-    id: &CompactionId,
-) -> rusqlite::Result<Option<RecordRow>> {
-    segments::newest(tx, (session, Kind::Compactions, 0..u32::MAX), |span| {
-        let renaming = span.renaming.as_ref();
-        let id = renaming.map_or_else(|| id.as_str().to_owned(), |renaming| renaming.original(id.as_str()));
-        let found = |row: &Row<'_>| {
-            let renamed = renaming.and_then(|_| compaction(tx, row, renaming).ok());
-            let renamed = renamed.and_then(|record| CompactionRow::of(&record).ok());
-            let check_sum = renamed.map_or_else(|| row.get(4), |renamed| Ok(renamed.check_sum))?;
-            Ok(RecordRow { n: row.get(0)?, check_sum })
-        };
-        let of = params![span.segment, span.range.start, span.range.end, id];
-        tx.prepare_cached(RECORD)?.query_row(of, found).optional()
-    })
-}
-
 pub(super) const FIND: &str =
     "SELECT s.id FROM chat_messages m JOIN chat_sessions s ON s.segment = m.segment
      WHERE m.external_id = ?1 AND m.role = 'user'
@@ -453,94 +384,4 @@ pub(super) fn find(
 pub(super) fn workspace(tx: &Transaction<'_>, session: &SessionId) -> rusqlite::Result<Option<String>> {
     let mut statement = tx.prepare_cached("SELECT workspace FROM chat_sessions WHERE id = ?1")?;
     statement.query_row([session.as_str()], |row| row.get(0)).optional()
-}
-
-/// Selects a workspace's sessions after a cursor, in the order of a list, without revisions.
-pub(super) const LIST: &str =
-    "SELECT a.session, a.updated_at, a.messages, a.turns, s.title, s.driver, s.kind, s.parent, s.created_at,
-         s.first_request, s.summary, s.summarized_count, a.workspace, s.origin, s.work_scope,
-         CASE WHEN json_valid(a.carried) THEN json_extract(a.carried, '$.state') END,
-         CASE WHEN json_valid(a.carried) THEN coalesce(json_extract(a.carried, '$.works'), 0) ELSE 0 END
-     FROM chat_activity a CROSS JOIN chat_sessions s ON s.id = a.session
-     WHERE a.is_revision = 0 AND a.workspace = ?3 AND a.updated_at <= ?1 AND (a.updated_at < ?1 OR a.session > ?2)
-     ORDER BY a.updated_at DESC, a.session";
-
-/// Select workspaces in order, one at a time.
-pub(super) const FIRST_WORKSPACE: &str = "SELECT min(workspace) FROM chat_activity WHERE is_revision = 0";
-pub(super) const NEXT_WORKSPACE: &str =
-    "SELECT min(workspace) FROM chat_activity WHERE is_revision = 0 AND workspace > ?1";
-
-/// See [`crate::Store::list`].
-pub(super) fn list(tx: &Transaction<'_>, query: &ListQuery, me: &Caller) -> rusqlite::Result<Page> {
-    if let Some(workspace) = &query.workspace {
-        return list_of(tx, query, workspace, me);
-    }
-    // A file usually has one workspace. An order over several would need a sort per list, or an index that
-    // each commit maintains.
-    let mut all = Page::default();
-    let mut workspace: Option<String> =
-        tx.prepare_cached(FIRST_WORKSPACE)?.query_row([], |row| row.get(0))?;
-    while let Some(one) = workspace {
-        let page = list_of(tx, query, &one, me)?;
-        all.sessions.extend(page.sessions);
-        all.next = all.next.or(page.next);
-        workspace = tx.prepare_cached(NEXT_WORKSPACE)?.query_row([&one], |row| row.get(0))?;
-        all.sessions.sort_by(|a, b| (Reverse(a.updated_at), &a.id).cmp(&(Reverse(b.updated_at), &b.id)));
-        let limit = query.limit as usize;
-        if all.sessions.len() > limit || all.next.is_some() {
-            all.sessions.truncate(limit);
-            all.next = all.sessions.last().map(SessionRow::cursor);
-        }
-    }
-    Ok(all)
-}
-
-/// Lists the sessions of one workspace.
-fn list_of(tx: &Transaction<'_>, query: &ListQuery, workspace: &str, me: &Caller) -> rusqlite::Result<Page> {
-    let (time, id) = match &query.after {
-        Some(after) => (millis(after.updated_at), after.id.as_str()),
-        None => (i64::MAX, ""),
-    };
-    let mut statement = tx.prepare_cached(LIST)?;
-    let mut rows = statement.query(params![time, id, workspace])?;
-    let mut page = PageMaker::new(query);
-    while let Some(row) = rows.next()? {
-        let is_full = match session_row(row, |id| leases::is_held(tx, id, me)) {
-            Ok(row) => !page.take(row),
-            Err(reason) => {
-                tracing::warn!(reason, "a session is left out of a list");
-                false
-            }
-        };
-        if is_full {
-            break;
-        }
-    }
-    Ok(page.finish())
-}
-
-fn session_row(row: &Row<'_>, is_held: impl FnOnce(&SessionId) -> bool) -> Result<SessionRow, String> {
-    let id = SessionId::new(text(row, 0)?);
-    let state = text_or_null(row, 15)?.and_then(|word| variant(word).ok());
-    let works = number::<u32>(row, 16)? != 0 && is_held(&id);
-    let owned = |column| text_or_null(row, column).map(|text| text.map(str::to_owned));
-    Ok(SessionRow {
-        id,
-        updated_at: time(number(row, 1)?),
-        messages: number(row, 2)?,
-        turns: number(row, 3)?,
-        title: owned(4)?,
-        driver: variant(text(row, 5)?)?,
-        kind: owned(6)?,
-        parent: text_or_null(row, 7)?.map(SessionId::new),
-        created_at: time(number(row, 8)?),
-        first_request: owned(9)?,
-        summary: owned(10)?,
-        summarized_count: number(row, 11)?,
-        workspace: text(row, 12)?.to_owned(),
-        origin: variant(text(row, 13)?)?,
-        work_scope: owned(14)?,
-        // As `Carried::seen` says.
-        state: if works { Some(StateName::Generating) } else { state },
-    })
 }

@@ -73,7 +73,8 @@ struct Own {
 }
 
 pub(super) const OWN: &str =
-    "SELECT s.segment, g.named FROM chat_sessions s JOIN segments g ON g.id = s.segment WHERE s.id = ?1";
+    "SELECT s.segment, coalesce(g.named, s.id) FROM chat_sessions s LEFT JOIN segments g ON g.id = s.segment
+     WHERE s.id = ?1 AND s.segment IS NOT NULL";
 
 /// The own segment; of a session whose row is lost, the one with its id.
 fn own_of(tx: &Transaction<'_>, session: &SessionId) -> rusqlite::Result<Own> {
@@ -93,8 +94,8 @@ pub(super) fn named(tx: &Transaction<'_>, session: &SessionId) -> rusqlite::Resu
     Ok(own_of(tx, session)?.named)
 }
 
-pub(super) const SHARES: &str = "SELECT h.start, h.until, h.segment, g.named
-     FROM shares h JOIN segments g ON g.id = h.segment
+pub(super) const SHARES: &str = "SELECT h.start, h.until, h.segment, coalesce(g.named, h.segment)
+     FROM shares h LEFT JOIN segments g ON g.id = h.segment
      WHERE h.session = ?1 AND h.kind = ?2 AND h.start < ?4 AND h.until > ?3 ORDER BY h.start";
 
 /// Where the rows of a session are, in order and without gaps.
@@ -304,7 +305,7 @@ fn copy(tx: &Transaction<'_>, session: &SessionId, own: &str, kind: Kind, at: u3
     let (start, until) = share;
     insert_share(tx, session, kind, &span.segment, start..at)?;
     insert_share(tx, session, kind, &span.segment, at.saturating_add(1)..until)?;
-    Ok(drop_unused(tx, &span.segment).map(drop)?)
+    drop_unused(tx, &span.segment).map(drop)
 }
 
 /// Copies the versions of one row.

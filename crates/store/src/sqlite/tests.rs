@@ -95,15 +95,15 @@ fn hot_statements_search_by_an_index_and_sort_nothing() {
         read::FIND,
         blobs::PUT_BLOB,
         blobs::DROP_BLOB,
-        &write::later_requests(),
+        &write::messages::later_requests(),
         waiting::QUEUED_BY_ID,
         waiting::NEXT_QUEUED,
         waiting::SAME_KEY,
         waiting::OLD_KEYS,
         &read::messages_sql("ASC"),
         &read::messages_sql("DESC"),
-        read::LIST,
-        read::NEXT_WORKSPACE,
+        read::list::LIST,
+        read::list::NEXT_WORKSPACE,
         read::TURNS,
         read::COUNTED,
         part::NEWEST_COMPACTION,
@@ -111,8 +111,8 @@ fn hot_statements_search_by_an_index_and_sort_nothing() {
         part::REQUEST_BEFORE,
         &part::message_sql(),
         read::LAST_STATUS,
-        read::COMPACTIONS,
-        read::RECORD,
+        read::records::COMPACTIONS,
+        read::records::RECORD,
         write::NEWEST_IN_FORCE,
         segments::OWN,
         segments::SHARES,
@@ -161,7 +161,7 @@ fn list_cost_depends_on_the_page_alone() {
         store.connection.as_ref().unwrap().execute_batch(&others).unwrap();
         // Virtual machine steps since the last call.
         let steps = |store: &SqliteStore| {
-            [read::LIST, read::NEXT_WORKSPACE].map(|sql| {
+            [read::list::LIST, read::list::NEXT_WORKSPACE].map(|sql| {
                 let statement = store.connection.as_ref().unwrap().prepare_cached(sql).unwrap();
                 let of = |status| statement.reset_status(status);
                 assert_eq!(of(rusqlite::StatementStatus::FullscanStep), 0, "{sql}");

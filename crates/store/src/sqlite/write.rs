@@ -1,9 +1,9 @@
 //! Applies writes to rows, within the transaction of a step: an error rolls the step back.
 
 mod let_go;
-mod messages;
+pub(super) mod messages;
 
-pub(super) use messages::{append, follow_requests, insert_message, later_requests, truncate};
+pub(super) use messages::{append, follow_requests, insert_message, truncate};
 
 use super::blobs::{drop_blob, put, put_for};
 use super::columns::{CompactionRow, millis, word};
@@ -120,7 +120,13 @@ impl SqliteStore {
         if writes.iter().any(|write| matches!(write, Write::Message { .. })) {
             self.unindexed.insert(session.clone());
         }
-        if writes.iter().any(|write| matches!(write, Write::LetGo { .. } | Write::Truncate { .. })) {
+        // What a revision keeps is deleted with the revision.
+        let is_kept = writes.iter().any(|write| matches!(write, Write::Revision(_)));
+        if writes.iter().any(|write| match write {
+            Write::LetGo { .. } => true,
+            Write::Truncate { .. } => !is_kept,
+            _ => false,
+        }) {
             self.erase_later();
         }
     }

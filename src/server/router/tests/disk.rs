@@ -100,7 +100,11 @@ impl Store for Disk {
         if !fails.is_empty() {
             return Err(fails.remove(0));
         }
-        self.1.rows.fetch_add(writes.len(), Ordering::Relaxed);
+        let rows = writes.iter().map(|write| match write {
+            Write::Branch { writes, .. } => writes.len(),
+            _ => 1,
+        });
+        self.1.rows.fetch_add(rows.sum(), Ordering::Relaxed);
         self.0.commit(session, fence, writes)
     }
 

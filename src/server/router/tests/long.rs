@@ -151,8 +151,8 @@ fn settings_that_change_beside_a_step_hold_after_it() {
 }
 
 /// Bytes that are tokenized, rows that are written and messages that are loaded for an append with its prompt, a later
-/// compaction, and an open with its first prompt.
-fn costs(rig: &mut Rig, rounds: usize) -> [(usize, usize, usize); 3] {
+/// compaction, a branch, and an open with its first prompt.
+fn costs(rig: &mut Rig, rounds: usize) -> [(usize, usize, usize); 4] {
     let session = format!("of-{rounds}");
     let opened = json!({ "workspaceFolder": "", "sessionId": session, "driver": "editor" });
     rig.ask::<methods::SessionOpen>(opened).unwrap();
@@ -183,10 +183,13 @@ fn costs(rig: &mut Rig, rounds: usize) -> [(usize, usize, usize); 3] {
     prompt(rig, "force");
     let compaction = cost(rig);
     rig.ask::<methods::TurnEnd>(json!({ "sessionId": session })).unwrap();
+    cost(rig);
+    rig.ask::<methods::SessionFork>(json!({ "sessionId": session })).unwrap();
+    let branch = cost(rig);
     rig.ask::<methods::SessionClose>(json!({ "sessionId": session })).unwrap();
     cost(rig);
     prompt(rig, "auto");
-    [turn, compaction, cost(rig)]
+    [turn, compaction, branch, cost(rig)]
 }
 
 #[test]
