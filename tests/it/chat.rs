@@ -383,3 +383,17 @@ fn terminal_ctrl_c_stops_then_quits_and_ctrl_d_quits() {
     person.hears("saved as session");
     assert_eq!(person.ends().code, Some(0));
 }
+
+/// Output cannot be taken back, so the reader is told which part of it is void.
+#[test]
+fn answer_that_breaks_off_is_shown_again_from_its_beginning() {
+    let folder = Folder::new();
+    let cut = Reply::stream(vec![chunk(&json!({ "content": "Once upon" }), None), Act::Cut]);
+    let server = Server::replies(vec![cut, Reply::says(&["It ", "was."])]);
+    let mut person = Person::new(&folder, &with(&server));
+    person.types("Tell me a story.");
+    person.hears("It was.\n");
+    let said = person.leaves();
+    assert_eq!((said.out.as_str(), said.code), ("Once upon\nIt was.\n", Some(0)), "{}", said.err);
+    assert!(said.err.contains("(the answer broke off and begins again)"), "{}", said.err);
+}

@@ -41,6 +41,11 @@ pub enum Delta {
 }
 
 impl Delta {
+    /// `true` if it adds to what the answer says; `false` for data beside it.
+    pub fn is_content(&self) -> bool {
+        !matches!(self, Delta::SetUsage(_) | Delta::MergeExtra(_))
+    }
+
     /// Returns the approximate size on the wire in bytes, without the frame.
     pub fn bytes(&self) -> usize {
         let json = |value: &Value| value.to_string().len();

@@ -35,8 +35,8 @@ pub enum Progress {
     Delta(Delta),
     /// Data arrived that carries no delta: the call is alive.
     Alive,
-    /// The attempt failed and is repeated after a delay. Deltas of the failed attempt were not shown and are
-    /// not part of the answer.
+    /// The attempt failed and is repeated after a delay. Deltas of the failed attempt are not part of the answer; until
+    /// the next one has content, they are all that there is of it.
     Retrying(Retrying),
 }
 

@@ -6,7 +6,6 @@ use super::error::Refusal;
 use super::socket::Handshake;
 use super::wire::{Stream, Terms, named_back, post, stamped};
 use super::{AnswerFuture, Model, ModelError, OnProgress, Progress, Retrying, retry};
-use engine::delta::Delta;
 use engine::endpoint::options as extra;
 use engine::endpoint::{Endpoint, Wire};
 use engine::prompt::request::{Answer, Request};
@@ -36,8 +35,6 @@ pub struct Remote {
     silence: StreamDeadlines,
     /// `true` if failed calls are retried.
     retries: bool,
-    /// `true` if the answer is shown while it streams.
-    is_read: bool,
 }
 
 /// Deadlines for the next data from a provider.
@@ -125,7 +122,7 @@ impl Remote {
     ) -> Self {
         let silence = silence.into();
         let keyed = Vec::new();
-        Self { client, endpoint, key, keyed, terms, silence, retries: true, is_read: true }
+        Self { client, endpoint, key, keyed, terms, silence, retries: true }
     }
 
     /// Disables retries, for callers that want the first error.
@@ -140,18 +137,10 @@ impl Remote {
         Self { keyed, ..self }
     }
 
-    /// Marks the answer as not shown while it streams: a call that breaks in the middle is then retried too.
-    #[must_use]
-    pub fn unread(self) -> Self {
-        Self { is_read: false, ..self }
-    }
-
     async fn ask(&self, request: &Request, hear: OnProgress<'_>) -> Result<Answer, ModelError> {
         let mut attempt = 1;
         loop {
-            let mut is_heard = false;
             let mut note = |said: Progress| {
-                is_heard = is_heard || (self.is_read && is_shown(&said));
                 hear(stamped(named_back(said, &request.tools), self.endpoint.wire, &self.terms.model));
             };
             let FailedAttempt { error, should_retry } = match self.once(request, &mut note).await {
@@ -161,13 +150,8 @@ impl Remote {
             // Some providers repeat the rejected key.
             let keys = self.key.iter().chain(self.keyed.iter().map(|(_, key)| key));
             let error = keys.fold(error, |error, key| error.without(key.expose_secret()));
-            // Shown content must not be sent twice.
-            let delay = if is_heard || !self.retries {
-                None
-            } else {
-                retry::delay(&error, should_retry, attempt, chance())
-            };
-            let Some(delay_ms) = delay else { return Err(error) };
+            let delay = self.retries.then(|| retry::delay(&error, should_retry, attempt, chance()));
+            let Some(delay_ms) = delay.flatten() else { return Err(error) };
             attempt += 1;
             hear(Progress::Retrying(Retrying { attempt, delay_ms, reason: error.to_string() }));
             tokio::time::sleep(Duration::from_millis(delay_ms)).await;
@@ -313,7 +297,7 @@ pub async fn read<P: AsRef<[u8]>>(
                 }
                 hear(Progress::Alive);
                 let mut note = |said: Progress| {
-                    is_begun = is_begun || is_shown(&said);
+                    is_begun = is_begun || matches!(&said, Progress::Delta(delta) if delta.is_content());
                     hear(said);
                 };
                 if stream.push(piece, &mut note)? {
@@ -334,14 +318,6 @@ pub async fn read<P: AsRef<[u8]>>(
 /// Fails with `Silent` after the deadline.
 async fn in_time<T>(most: Duration, coming: impl Future<Output = T>) -> Result<T, ModelError> {
     tokio::time::timeout(most, coming).await.map_err(|_| ModelError::Silent { waited: most })
-}
-
-/// `true` if a user sees this event, so that it must not be repeated.
-fn is_shown(said: &Progress) -> bool {
-    match said {
-        Progress::Delta(delta) => !matches!(delta, Delta::SetUsage(_) | Delta::MergeExtra(_)),
-        Progress::Alive | Progress::Retrying(_) => false,
-    }
 }
 
 impl Model for Remote {

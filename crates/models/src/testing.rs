@@ -25,11 +25,11 @@ const DEADLINE: Duration = Duration::from_secs(60);
 /// Requests one answer and returns it as text.
 pub async fn complete(model: &mut dyn Model, request: &Request) -> Result<Completion, ModelError> {
     let mut draft = Draft::default();
-    let mut fold = |progress| {
-        if let Progress::Delta(delta) = progress {
-            // Arguments of an unknown call fail to fold; they are dropped.
-            drop(draft.fold(delta));
-        }
+    let mut fold = |progress| match progress {
+        // Arguments of an unknown call fail to fold; they are dropped.
+        Progress::Delta(delta) => drop(draft.fold(delta)),
+        Progress::Retrying(_) => draft = Draft::default(),
+        Progress::Alive => {}
     };
     let answer = model.answer(request, &mut fold).await?;
     Ok(answer.completion(&draft))
@@ -100,6 +100,13 @@ impl Reply {
     /// Adds a header.
     pub fn with(mut self, name: &str, value: &str) -> Self {
         self.headers.push((name.to_owned(), value.to_owned()));
+        self
+    }
+
+    /// Closes the connection after so many of its steps.
+    pub fn cut_after(mut self, steps: usize) -> Self {
+        self.acts.truncate(steps);
+        self.acts.push(Act::Cut);
         self
     }
 

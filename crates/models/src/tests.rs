@@ -23,6 +23,7 @@ mod openai_ends;
 mod options;
 mod requests;
 mod responses;
+mod resumed;
 mod socket;
 
 use crate::wire::Stream;

@@ -43,6 +43,7 @@ pub const EVENTS: &[&str] = &[
     "turnCompleted",
     "streamStarted",
     "streamDelta",
+    "streamReset",
     "streamFinished",
     "messageAdded",
     "messageUpdated",
@@ -114,6 +115,12 @@ pub enum Event {
         message_id: String,
         /// Changes, in order.
         ops: Vec<DeltaOp>,
+    },
+    /// An answer in progress broke off and begins anew: what was sent of it so far is void, and deltas of the same message
+    /// follow. Sent with the first of them, so that what was shown stays until there is something else.
+    StreamReset {
+        /// Id of the message that the answer becomes.
+        message_id: String,
     },
     /// An answer ended. Its message follows as `messageAdded`, with the same id.
     StreamFinished {
@@ -188,7 +195,8 @@ pub enum Event {
         /// At a turn's end, all of its metadata: persist it with the turn and hand it back unchanged.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         metadata: Option<TurnMetadata>,
-        /// Retry of a model request that failed before any part of its answer was sent.
+        /// Retry of a model request that failed. If a part of its answer was sent, `streamReset` follows once the retry has
+        /// another one.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         retrying: Option<Retrying>,
     },

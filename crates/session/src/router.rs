@@ -257,16 +257,15 @@ impl Step<'_> {
         }
     }
 
-    /// Extends the deadline of a model that is asked again, and emits that unless it is for a title or a
-    /// prepared summary. A summary or title begins anew; a turn has no output yet, since a request is not
-    /// repeated once some was shown.
+    /// Extends the deadline of a model that is asked again, and emits that unless it is for a title or a prepared
+    /// summary. What it said is void, in a turn once there is something else.
     fn model_retries(&mut self, from: ModelCallId, retry: Retry) {
         self.model_is_alive(from, retry.delay_ms);
         match (self.owner(from), &mut self.own.state) {
+            (Some(CallOwner::Turn), State::Streaming(running)) => running.begin_again(&mut self.core, &retry),
             (Some(CallOwner::Compaction), State::Compacting(running)) => running.begin_again(),
             (Some(CallOwner::Background), _) => return self.own.background.begin_again(),
             (Some(CallOwner::Title), _) => return self.own.titler.begin_again(),
-            (Some(CallOwner::Turn), _) => {}
             _ => return,
         }
         let (state, turn) = (self.own.state.name(), self.core.turn_id());

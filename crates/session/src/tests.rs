@@ -84,6 +84,8 @@ const SEEN: &[&str] = &[
     "TurnCompleted",
     "StreamStarted",
     "StreamDelta",
+    "Retrying",
+    "StreamReset",
     "StreamFinished",
     "MessageAdded",
     "MessageUpdated",

@@ -11,6 +11,7 @@ export const EVENTS = [
   "turnCompleted",
   "streamStarted",
   "streamDelta",
+  "streamReset",
   "streamFinished",
   "messageAdded",
   "messageUpdated",
@@ -3160,6 +3161,16 @@ export type SessionEvent = {
       /** Changes, in order. */
       ops: DeltaOp[];
     }
+  /**
+   * An answer in progress broke off and begins anew: what was sent of it so far is void, and deltas of the
+   * same message follow. Sent with the first of them, so that what was shown stays until there is something
+   * else.
+   */
+  | {
+      type: "streamReset";
+      /** Id of the message that the answer becomes. */
+      messageId: string;
+    }
   /** An answer ended. Its message follows as `messageAdded`, with the same id. */
   | {
       type: "streamFinished";
@@ -3231,7 +3242,10 @@ export type SessionEvent = {
       error?: EventError;
       /** At a turn's end, all of its metadata: persist it with the turn and hand it back unchanged. */
       metadata?: TurnMetadata;
-      /** Retry of a model request that failed before any part of its answer was sent. */
+      /**
+       * Retry of a model request that failed. If a part of its answer was sent, `streamReset` follows once
+       * the retry has another one.
+       */
       retrying?: Retrying;
     }
   /** Tool calls wait for the user's decision. */

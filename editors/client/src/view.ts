@@ -206,6 +206,9 @@ export class SessionView {
         return this.#tell("streaming");
       case "streamDelta":
         return this.#stream(event);
+      case "streamReset":
+        if (now.streaming?.messageId === event.messageId) now.streaming = { messageId: event.messageId, parts: [] };
+        return this.#tell("streaming");
       case "streamFinished":
         delete now.streaming;
         return this.#tell("streaming");
@@ -272,6 +275,14 @@ export class SessionView {
       }
     }
     this.#tell("streaming");
+    this.#answers();
+  }
+
+  /** The model answers: it is not asked again any more. */
+  #answers(): void {
+    if (this.retrying === undefined) return;
+    this.retrying = undefined;
+    this.#tell("retrying");
   }
 
   #completed({ turnId, outcome, interrupted, usage, cost, durationMs }: EventOf<"turnCompleted">): void {

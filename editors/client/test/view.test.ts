@@ -229,3 +229,20 @@ test("an error is told with the turn that ended with it", () => {
   equal(view.retrying, undefined);
   deepEqual(view.lastEnd, { turnId: "s/t0", status: "failed", error });
 });
+
+test("an answer that breaks off is replaced by the one that begins anew", () => {
+  const view = new SessionView(session(1), { schedule: () => {} });
+  const next = events();
+  const messageId = "s/m2";
+  const says = (text: string) => view.take(next({ type: "streamDelta", messageId, ops: [{ op: "appendContent", text }] }));
+  const said = () => view.snapshot.streaming?.parts;
+  view.take(next({ type: "streamStarted", messageId, turnId: "s/t0" }));
+  says("Once upon");
+  view.take(next({ type: "runtimeUpdated", state: "generating", turnId: "s/t0", retrying: { attempt: 2, delayMs: 5, reason: "gone" } }));
+  deepEqual([said(), view.retrying?.attempt], [[{ type: "text", text: "Once upon" }], 2], "it may be all that there will be");
+  view.take(next({ type: "streamReset", messageId }));
+  says("It was");
+  deepEqual([said(), view.retrying], [[{ type: "text", text: "It was" }], undefined]);
+  view.take(next({ type: "streamReset", messageId: "s/m9" }));
+  deepEqual(said(), [{ type: "text", text: "It was" }], "of another answer");
+});

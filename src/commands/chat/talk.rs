@@ -306,6 +306,11 @@ impl Talk {
                     }
                 }
             }
+            // Output cannot be taken back: the reader is told what is void.
+            Event::StreamReset { message_id } if message_id == self.answer.0 => {
+                self.screen.note("(the answer broke off and begins again)");
+                self.answer.1.clear();
+            }
             Event::MessageAdded { message } => self.added(&message),
             Event::RuntimeUpdated { state, status, error, retrying, .. } => {
                 self.runs(state, status, error.as_ref(), retrying.as_ref());

@@ -14,7 +14,6 @@ use models::remote::{Clients, Remote, StreamDeadlines};
 use models::scripted::Scripted;
 use models::wire::Terms;
 use models::{Model, ModelError, Progress, known};
-use protocol::model::ModelPurpose;
 use secrecy::SecretString;
 use session::Session;
 use session::input::{Input, ModelCallId, Retry};
@@ -80,13 +79,12 @@ impl Models {
         given.or_else(|| std::env::var(name).ok().filter(|key| !key.is_empty()).map(SecretString::from))
     }
 
-    /// The model for one call. `is_read` is `true` if its answer is shown while it streams.
+    /// The model for one call.
     fn model(
         &mut self,
         endpoint: &Endpoint,
         terms: Terms,
         silence: StreamDeadlines,
-        is_read: bool,
     ) -> Result<Box<dyn Model>, ModelError> {
         if endpoint.wire == Wire::Scripted {
             return Ok(Box::new(self.scripted(endpoint.base_url.as_deref())?));
@@ -108,8 +106,7 @@ impl Models {
             };
             keyed.push((header.clone(), self.key(key_env).ok_or_else(missing)?));
         }
-        let remote = Remote::new(client, endpoint.clone(), key, terms, silence).with_keys(keyed);
-        Ok(Box::new(if is_read { remote } else { remote.unread() }))
+        Ok(Box::new(Remote::new(client, endpoint.clone(), key, terms, silence).with_keys(keyed)))
     }
 
     fn scripted(&mut self, path: Option<&str>) -> Result<Scripted, ModelError> {
@@ -138,7 +135,7 @@ impl Models {
             images: model.images,
             cache_key: Some(format!("{}.{}", head.id, head.generation.0)),
         };
-        let made = self.model(endpoint, terms, silence, used.purpose == ModelPurpose::Turn);
+        let made = self.model(endpoint, terms, silence);
         let (endpoint, mailbox, id) = (endpoint.clone(), self.mailbox.clone(), head.id.clone());
         let task = tokio::spawn(async move {
             let tell = |what| mailbox.send(ModelEvent { session: id.clone(), call, what });

@@ -32,6 +32,7 @@ fn body(session: &Session, body: &EventBody) -> Event {
             message_id: message.as_str().to_owned(),
             ops: deltas.iter().map(convert::delta_op).collect(),
         },
+        EventBody::StreamReset { message } => Event::StreamReset { message_id: message.as_str().to_owned() },
         EventBody::StreamFinished { message, stop } => {
             Event::StreamFinished { message_id: message.as_str().to_owned(), stop_reason: Some(*stop) }
         }

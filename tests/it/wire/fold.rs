@@ -91,6 +91,7 @@ impl View {
                     append(&mut view["streaming"]["parts"], op["text"].as_str().expect("text"));
                 }
             }
+            "streamReset" => view["streaming"]["parts"] = json!([]),
             "streamFinished" => view["streaming"] = Value::Null,
             "messageAdded" => {
                 let messages = view["messages"].as_array_mut().expect("messages");

@@ -31,7 +31,7 @@ struct Asked {
 
 /// Sends these messages to the first client. `holds`: the server then waits for the client to disconnect.
 #[allow(clippy::result_large_err, reason = "the error of a handshake is the library's")]
-async fn play(listener: TcpListener, messages: Vec<Message>, holds: bool) -> Asked {
+async fn play(listener: &TcpListener, messages: Vec<Message>, holds: bool) -> Asked {
     let (tcp, _) = listener.accept().await.unwrap();
     let mut asked =
         Asked { line: String::new(), authorization: String::new(), message: Value::Null, is_gone: false };
@@ -59,8 +59,8 @@ fn asks(messages: Vec<Message>, holds: bool) -> (Heard, Asked) {
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();
     let talk = async {
         let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
-        let mut model = socket(&format!("http://{}/v1", listener.local_addr().unwrap()));
-        let server = tokio::spawn(play(listener, messages, holds));
+        let mut model = socket(&format!("http://{}/v1", listener.local_addr().unwrap())).without_retries();
+        let server = tokio::spawn(async move { play(&listener, messages, holds).await });
         let mut deltas = Vec::new();
         let request = everything();
         let end = model.answer(&request, &mut |said| join(&mut deltas, said)).await;
@@ -108,6 +108,28 @@ fn a_recorded_turn_gives_the_same_events_over_a_socket() {
     }
 }
 
+/// The next connection plays the turn from its beginning.
+#[tokio::test]
+async fn turn_whose_socket_breaks_is_asked_again_and_is_whole() {
+    let Some(turns) = responses::answers("openai-responses-encrypted-reasoning.events.jsonl") else { return };
+    let mut resumed = 0;
+    for events in turns {
+        for cut in [1, events.len() / 2, events.len() - 1] {
+            let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
+            let mut model = socket(&format!("http://{}/v1", listener.local_addr().unwrap()));
+            let server = async {
+                for sent in [cut, events.len()] {
+                    play(&listener, texts(&events[..sent]), false).await;
+                }
+            };
+            let ((heard, retrying), ()) = tokio::join!(super::faults::ask(&mut model), server);
+            assert_eq!((heard, retrying.len()), (over_a_post(&events), 1), "cut at {cut}");
+            resumed += 1;
+        }
+    }
+    assert!(resumed > 0);
+}
+
 #[test]
 fn socket_errors_have_the_class_of_posted_ones() {
     let class = |messages: Vec<Message>| {
@@ -142,7 +164,7 @@ fn cancelled_call_closes_its_socket() {
         let mut model = socket(&format!("http://{}/v1", listener.local_addr().unwrap()));
         let events =
             vec![json!({"type": "response.output_text.delta", "output_index": 0, "delta": "It"}).to_string()];
-        let server = tokio::spawn(play(listener, texts(&events), true));
+        let server = tokio::spawn(async move { play(&listener, texts(&events), true).await });
         let (told, mut heard) = tokio::sync::mpsc::unbounded_channel();
         let request = everything();
         let mut hear = |said| drop(told.send(said));

@@ -103,6 +103,7 @@ fn all() -> Vec<Value> {
             {"op": "addServerContentBlock", "block": {"type": "web_search_result", "content": []}},
             {"op": "setUsage", "usage": {"inputTokens": 60}}, {"op": "mergeExtra", "extra": {"ms": 12}},
         ]}),
+        json!({"type": "streamReset", "messageId": "s/m1"}),
         json!({"type": "streamFinished", "messageId": "s/m1", "stopReason": "toolUse"}),
         json!({"type": "messageAdded", "message": message()}),
         json!({"type": "messageUpdated", "message": message()}),

@@ -4,7 +4,7 @@ use super::rows::Rows;
 use crate::effect::{Answer, Effect, Purpose, Refusal};
 use crate::event::EventBody;
 use crate::input::{
-    Command, GivenPrefix, Input, ModelCallId, NotWritten, Open, ReplyTo, StartTurn, Timer, ToolOutcome,
+    Command, GivenPrefix, Input, ModelCallId, NotWritten, Open, ReplyTo, Retry, StartTurn, Timer, ToolOutcome,
 };
 use crate::settings::{Client, ModelFacts, Settings};
 use crate::stored::{Always, Driver, Head, Prefix, Stored, TurnStatus, Write};
@@ -372,6 +372,11 @@ pub const SUMMARY: &str =
 
 pub fn result(call: &str, text: &str) -> ToolResult {
     ToolResult { call: call.into(), content: vec![Content::Text(text.into())], ..ToolResult::default() }
+}
+
+/// The call of a model broke, and is made again.
+pub fn broken(call: ModelCallId) -> Input {
+    Input::ModelRetries(call, Retry { attempt: 2, delay_ms: 500, reason: "the connection broke".to_owned() })
 }
 
 pub fn text(size: u16) -> String {

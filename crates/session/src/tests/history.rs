@@ -9,6 +9,7 @@ pub mod merging;
 pub mod outside;
 pub mod prefix;
 pub mod refused;
+pub mod resumed;
 pub mod reverting;
 pub mod rewinding;
 pub mod streamed;

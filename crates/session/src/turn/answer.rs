@@ -57,9 +57,12 @@ type Said = (Vec<AssistantPart>, Vec<ToolCall>, Beside);
 /// Stores an answer, and returns what follows.
 pub(crate) fn take(
     core: &mut Core<'_>,
-    running: Streaming,
+    mut running: Streaming,
     outcome: Result<request::Answer, Broken>,
 ) -> AnswerOutcome {
+    if outcome.is_ok() {
+        running.replace(core);
+    }
     let Given { asked, message, draft } = running.end(core);
     let (stop, error, said, overflow) = match outcome {
         Ok(answer) => {

@@ -1,5 +1,5 @@
 //! A streaming answer: deltas are folded and emitted, gathered for a moment so that a fast model does not
-//! flood clients with events.
+//! flood clients with events. One that breaks and is asked for again begins anew.
 
 use crate::carried::limits::SentRequest;
 use crate::core::Core;
@@ -7,7 +7,7 @@ use crate::model::deadline::Deadline;
 use crate::model::quiet::silence;
 use crate::values::effect::Effect;
 use crate::values::event::EventBody;
-use crate::values::input::{ModelCallId, Timer};
+use crate::values::input::{ModelCallId, Retry, Timer};
 use crate::values::stored::{Streamed, Write};
 use engine::delta::{Delta, Draft};
 use engine::id::MessageId;
@@ -21,6 +21,9 @@ pub struct Streaming {
     message: MessageId,
     /// The answer so far.
     draft: Draft,
+    /// `Some` once the answer broke and is asked for again: what came of the next attempt beside its content. What the
+    /// broken one said stays until then, as it may be all that there will be.
+    again: Option<Vec<Delta>>,
     /// Deltas gathered until the interval ends.
     untold: Vec<Delta>,
     /// `true` if deltas were emitted a moment ago: further ones are gathered.
@@ -58,7 +61,7 @@ impl Streaming {
     pub(crate) fn new(core: &Core<'_>, call: ModelCallId, asked: SentRequest, message: MessageId) -> Self {
         let deadline = Deadline::with_signs(core.now(), core.settings().model_deadline_ms);
         let (draft, untold, journal) = Default::default();
-        Self { call, asked, message, draft, untold, is_told: false, journal, deadline }
+        Self { call, asked, message, draft, again: None, untold, is_told: false, journal, deadline }
     }
 
     pub(crate) fn call(&self) -> ModelCallId {
@@ -80,6 +83,53 @@ impl Streaming {
 
     /// Takes in a piece of the answer; returns `false` if it belongs to no known part of it.
     pub(crate) fn hear(&mut self, core: &mut Core<'_>, delta: Delta) -> bool {
+        match &mut self.again {
+            Some(held) if !delta.is_content() => {
+                held.push(delta);
+                core.start(Timer::Model(self.call), self.silence(core));
+                return true;
+            }
+            Some(_) => self.replace(core),
+            None => {}
+        }
+        self.fold(core, delta)
+    }
+
+    /// Notes that the answer broke and is asked for again. The next attempt may be silent for as long as the first.
+    pub(crate) fn begin_again(&mut self, core: &mut Core<'_>, retry: &Retry) {
+        if self.again.is_none() && self.draft.is_empty() {
+            return;
+        }
+        // Before the event that tells of the retry: what comes after it is the next attempt's.
+        self.tell(core);
+        self.again = Some(Vec::new());
+        if let Some(ms) = self.after_sign(core, retry.delay_ms) {
+            core.start(Timer::Model(self.call), ms);
+        }
+    }
+
+    /// Forgets what a broken attempt said, if there was one: the next one has content, or is whole.
+    pub(crate) fn replace(&mut self, core: &mut Core<'_>) {
+        let Some(held) = self.again.take() else { return };
+        self.draft = Draft::default();
+        // An answer that was just taken back is shown again at once.
+        if std::mem::take(&mut self.is_told) {
+            core.stop(Timer::Deltas(self.call));
+        }
+        if !std::mem::take(&mut self.journal.next).is_empty() {
+            core.stop(Timer::Journal(self.call));
+        }
+        // A process that finds pieces of both attempts would show them as one text.
+        if std::mem::take(&mut self.journal.is_begun) {
+            core.write(Write::StreamEnded);
+        }
+        core.emit(EventBody::StreamReset { message: self.message.clone() });
+        for delta in held {
+            self.fold(core, delta);
+        }
+    }
+
+    fn fold(&mut self, core: &mut Core<'_>, delta: Delta) -> bool {
         if self.draft.fold(delta.clone()).is_err() {
             return false;
         }
@@ -102,7 +152,9 @@ impl Streaming {
 
     /// Milliseconds that the model may be silent now.
     pub(crate) fn silence(&self, core: &Core<'_>) -> u64 {
-        silence(core, &core.settings().model, &self.draft)
+        let nothing = Draft::default();
+        let draft = if self.again.is_some() { &nothing } else { &self.draft };
+        silence(core, &core.settings().model, draft)
     }
 
     /// Emits the gathered deltas.

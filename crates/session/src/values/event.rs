@@ -63,6 +63,11 @@ pub enum EventBody {
         /// The additions, in order.
         deltas: Vec<Delta>,
     },
+    /// A model's answer broke and begins anew: what it said so far is void.
+    StreamReset {
+        /// The id of the answer's message.
+        message: MessageId,
+    },
     /// A model's answer ended.
     StreamFinished {
         /// The id of the answer's message.

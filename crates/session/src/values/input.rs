@@ -93,7 +93,7 @@ pub struct NotWritten {
     pub ended_turn: bool,
 }
 
-/// A model call that is repeated. In a turn, nothing of its answer had arrived.
+/// A model call that is repeated.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Retry {
     /// The number of the next attempt, counted from 1.

@@ -88,6 +88,27 @@ test("an answer that is being written is told without going through the session 
   assert.equal(read(), before, "the messages are not looked at");
 });
 
+test("an answer that broke off stays until the next attempt says something, and is replaced by it", () => {
+  const { snapshot, writes } = session();
+  const telling = new PanelUpdates();
+  telling.rows(snapshot, BESIDE);
+  const told = [
+    telling.grown(writes([{ type: "text", text: "Once upon" }])),
+    telling.grown(writes([{ type: "text", text: "Once upon" }])),
+    // The reset and the next words may be drawn together, or one by one; the words may begin alike.
+    telling.grown(writes([{ type: "text", text: "It" }])),
+    telling.grown(writes([])),
+    telling.grown(writes([{ type: "text", text: "It was" }])),
+  ];
+  assert.deepEqual(told.map(saidOf), [
+    [[1_000, 0, "Once upon"]],
+    [["goes on", ""]],
+    [[1_000, 1, "It"]],
+    [[1_000, 1]],
+    [[1_000, 0, "It was"]],
+  ]);
+});
+
 test("of arguments that are being written their end is told, and how many there are", () => {
   const { snapshot, writes } = session();
   const telling = new PanelUpdates();

@@ -1,7 +1,6 @@
 //! Applies random happenings to a session: numbers become messages, calls and turns that exist.
 
 use crate::effect::{Answer, Purpose};
-use crate::history_turn::HistoryTurn;
 use crate::input::{
     self, Command, Compact, Configure, Decision, GivenPrefix, Input, ModelCallId, Open, Render, ReplyTo,
     Restore, Review, StartTurn, Summarize, ToolOutcome,
@@ -12,13 +11,13 @@ use crate::recall::Recall;
 use crate::settings::ModelFacts;
 use crate::state::State;
 use crate::stored::{Driver, TurnStatus};
-use crate::tests::bench::{Bench, SUMMARY, result, text};
+use crate::tests::bench::{Bench, SUMMARY, broken, result, text};
 use crate::tests::history::outside::changed_copy;
 use crate::tests::machine::happening::{
     At, Beside, Decided, Happening, Key, Rewind, Said, Set, Stop, Tool as Does, Which,
 };
 use crate::tests::machine::model::Model;
-use crate::tests::machine::set::{always, base, editors_tools, set};
+use crate::tests::machine::set::{always, attachments, base, editors, editors_tools, set};
 use engine::delta::Delta;
 use engine::id::{CallId, CompactionId, ItemId, MessageId, PinId, SessionId, TurnId};
 use engine::message::attachment::Attachment;
@@ -100,6 +99,7 @@ impl Model {
                     self.done(call, Err("broke off".into()));
                 }
             }
+            Happening::Breaks(has_words) => self.breaks(has_words),
             Happening::Late(nth) => self.comes_late(nth),
             Happening::ToolDoes(nth, does, size) => self.tool_does(nth, does, &text(size)),
             Happening::Decides { nth, how, all, by_answer } => self.decides(nth, how, all, by_answer),
@@ -365,6 +365,15 @@ impl Model {
         self.input(Input::ModelDelta(call, delta));
     }
 
+    fn breaks(&mut self, has_words: bool) {
+        self.says(Said::Content, 12);
+        let Some((call, _)) = self.asked() else { return };
+        self.input(broken(call));
+        if has_words {
+            self.says(Said::Content, 9);
+        }
+    }
+
     fn answers_with(&mut self, calls: &[u8], stop: Stop) {
         let Some((call, purpose)) = self.asked() else { return };
         let is_turn = purpose == Purpose::Turn;
@@ -468,29 +477,6 @@ impl Model {
             false => drop(self.command(Command::Decide(decisions))),
         }
     }
-}
-
-/// Volatile context of an editor: often none, and not always the same.
-fn attachments(size: u16) -> Vec<Attachment> {
-    let named = |name: &str| Attachment::new(name, &format!("it is {}", size / 5));
-    ["openFiles", "date"].into_iter().take(usize::from(size % 4 % 3)).map(named).collect()
-}
-
-/// An editor's history: turns by number, so that the same number is the same turn.
-fn editors(turns: u8, resent: bool, rounds: u8, size: u16) -> Vec<HistoryTurn> {
-    let turn = |n: u8| {
-        let id = if resent && n + 1 == turns { format!("again{n}") } else { format!("t{n}") };
-        let mut messages =
-            vec![NewMessage { external_id: Some(id.clone()), ..NewMessage::user(&text(u16::from(n))) }];
-        for round in 0..rounds {
-            let call = format!("{id}-{round}");
-            let body = Body::assistant("", vec![ToolCall::new(&call, "read", "{}")]);
-            messages.push(NewMessage { external_id: Some(format!("r{call}")), ..NewMessage::new(body) });
-            messages.push(NewMessage::new(Body::Tool(result(&call, &text(size)))));
-        }
-        HistoryTurn { external_id: Some(id), detailed: rounds > 0, messages, metadata: Vec::new() }
-    };
-    (0..turns).map(turn).collect()
 }
 
 /// A query for a word that most requests hold.

@@ -81,6 +81,8 @@ pub enum Happening {
     Says(Said, u16),
     Answers(Vec<u8>, Stop),
     Fails,
+    /// An answer breaks after some words, and is asked for again; `true` if the next attempt has words too.
+    Breaks(bool),
     /// The provider finds the request too large.
     Overflows(Option<u16>),
     Reviews(u8),
@@ -361,6 +363,7 @@ pub fn happening() -> BoxedStrategy<Happening> {
         8 => (prop::collection::vec(0u8..8, 0..4), stop())
             .prop_map(|(calls, stop)| Happening::Answers(calls, stop)),
         1 => Just(Happening::Fails),
+        1 => prop::bool::weighted(0.7).prop_map(Happening::Breaks),
         1 => prop::option::of(1000u16..3000).prop_map(Happening::Overflows),
         2 => (0u8..5).prop_map(Happening::Reviews),
         1 => any::<u8>().prop_map(Happening::Late),

@@ -147,6 +147,11 @@ impl Mirror {
                 assert_eq!(message, streaming);
                 fold(draft, deltas);
             }
+            EventBody::StreamReset { message } => {
+                let (streaming, draft) = view.streaming.as_mut().expect("a stream was started");
+                assert_eq!(message, streaming);
+                *draft = Draft::default();
+            }
             EventBody::StreamFinished { message, .. } => {
                 self.finished = view.streaming.take();
                 assert_eq!(self.finished.as_ref().map(|(streaming, _)| streaming), Some(message));

@@ -1,10 +1,13 @@
-//! Settings of the random test, and the changes made to them.
+//! Settings of the random test with the changes made to them, and what its editor sends.
 
+use crate::history_turn::HistoryTurn;
 use crate::settings::{Client, ModelFacts, Settings, Titles};
 use crate::stored::Always;
-use crate::tests::bench::{settings, tool};
+use crate::tests::bench::{result, settings, text, tool};
 use crate::tests::machine::happening::Set;
 use engine::compact::policy::{Consent, Policy};
+use engine::message::attachment::Attachment;
+use engine::message::{Body, NewMessage, ToolCall};
 use engine::prompt::item::{Approval, EndsTurn, Tool, ToolKind};
 use engine::settings::PerMille;
 
@@ -62,4 +65,27 @@ pub fn set(what: Set) -> Settings {
 /// A standing approval or rejection.
 pub fn always(tool: &str, pattern: Option<&str>, rejected: bool) -> Always {
     Always { tool: tool.to_owned(), pattern: pattern.map(str::to_owned), rejected }
+}
+
+/// Volatile context of an editor: often none, and not always the same.
+pub fn attachments(size: u16) -> Vec<Attachment> {
+    let named = |name: &str| Attachment::new(name, &format!("it is {}", size / 5));
+    ["openFiles", "date"].into_iter().take(usize::from(size % 4 % 3)).map(named).collect()
+}
+
+/// An editor's history: turns by number, so that the same number is the same turn.
+pub fn editors(turns: u8, resent: bool, rounds: u8, size: u16) -> Vec<HistoryTurn> {
+    let turn = |n: u8| {
+        let id = if resent && n + 1 == turns { format!("again{n}") } else { format!("t{n}") };
+        let mut messages =
+            vec![NewMessage { external_id: Some(id.clone()), ..NewMessage::user(&text(u16::from(n))) }];
+        for round in 0..rounds {
+            let call = format!("{id}-{round}");
+            let body = Body::assistant("", vec![ToolCall::new(&call, "read", "{}")]);
+            messages.push(NewMessage { external_id: Some(format!("r{call}")), ..NewMessage::new(body) });
+            messages.push(NewMessage::new(Body::Tool(result(&call, &text(size)))));
+        }
+        HistoryTurn { external_id: Some(id), detailed: rounds > 0, messages, metadata: Vec::new() }
+    };
+    (0..turns).map(turn).collect()
 }
