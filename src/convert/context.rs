@@ -8,13 +8,15 @@ use engine::prompt::coverage::{self as ours, MessageStatus};
 use engine::prompt::pins::{self, Pinned};
 use engine::search::Hit;
 use engine::transcript::Transcript;
-use protocol::context::{self, CompactionPreview, CompactionView, Coverage, Fallback, Pin, TriggerState};
+use protocol::context::{
+    self, CompactionPreview, CompactionView, Coverage, Fallback, LearnedLimit, Pin, TriggerState,
+};
 use protocol::error::{ErrorData, WayOn};
 use protocol::recall::SearchHit;
 use protocol::restore::{SummaryMetadata, TurnMetadata};
 use session::Session;
 use session::effect::Preview;
-use session::snapshot::TriggerDistance;
+use session::snapshot::{PromptLimit, TriggerDistance};
 use session::undo::{Alternative, CannotUndo};
 use session::usage::Estimate;
 
@@ -126,6 +128,12 @@ pub fn trigger_state(state: &TriggerDistance) -> TriggerState {
         at: state.at,
         held_back_tokens: (state.held_back > 0).then_some(state.held_back),
     }
+}
+
+/// Converts a learned limit.
+pub fn learned_limit(learned: PromptLimit) -> LearnedLimit {
+    let PromptLimit { tokens, source, left } = learned;
+    LearnedLimit { tokens, source, prompts_left: left }
 }
 
 fn summary_metadata(metadata: &metadata::SummaryMetadata) -> SummaryMetadata {

@@ -178,6 +178,19 @@ pub enum Measure {
     Seconds,
 }
 
+/// The source of a limit that was learned from a provider's refusal.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+pub enum LimitSource {
+    /// The provider stated how large a prompt may be.
+    Stated,
+    /// The provider stated how large prompt and answer may be together; the room for the answer is taken off.
+    StatedWithAnswer,
+    /// The provider stated no number: a little less than the prompt that it did not take.
+    Guessed,
+}
+
 /// The reason why a prompt does not begin with the previous one.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]

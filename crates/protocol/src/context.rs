@@ -11,7 +11,7 @@ use crate::prompt::Cut;
 use crate::server::progress::ProgressToken;
 use crate::session::restore::TurnMetadata;
 use crate::settings::SettingInForce;
-pub use engine::words::Measure as TriggerMeasure;
+pub use engine::words::{LimitSource, Measure as TriggerMeasure};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
@@ -118,12 +118,28 @@ pub struct ContextInspectResult {
     /// Tokens that the model reported for its last answer.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub usage: Option<Usage>,
-    /// Largest prompt that the provider accepts, in tokens, learned when it rejected one as too large. It lowers
-    /// `limit` until the model, its window or the chat changes.
+    /// Limit of a prompt that was learned when the provider rejected one as too large; it lowers `limit`. Dropped once a
+    /// larger prompt was accepted, with another model, window or chat, and by `forgetLearnedLimits` of
+    /// `session/configure`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub learned_limit: Option<u32>,
+    pub learned_limit: Option<LearnedLimit>,
+    /// Largest answer to this prompt, in tokens, learned and dropped in the same ways.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub learned_answer_limit: Option<u32>,
     /// All settings, each with its value and source.
     pub settings: Vec<SettingInForce>,
+}
+
+/// A limit of prompts that was learned from a provider's rejection.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct LearnedLimit {
+    /// Largest prompt, in tokens.
+    pub tokens: u32,
+    /// Source of the figure.
+    pub source: LimitSource,
+    /// Prompts that must be accepted before the limit is dropped, if none of them is larger.
+    pub prompts_left: u32,
 }
 
 /// The accuracy of token counts, beside the provider's reports.

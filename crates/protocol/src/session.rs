@@ -239,6 +239,10 @@ pub struct SessionConfigureParams {
     /// New title. Default: unchanged.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub title: Option<String>,
+    /// `true` drops the limits that were learned from the provider's rejections, as `context/inspect` shows them. The next
+    /// rejection teaches anew. Default: `false`.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub forget_learned_limits: Option<bool>,
 }
 
 /// Result of `session/configure`.

@@ -410,6 +410,7 @@ impl Step<'_> {
         if let Err(error) = configure.settings.budget() {
             return self.core.reply(reply, Err(error.into()));
         }
+        size::forget(&mut self.core, configure.forget_limits);
         self.core.set_own_settings(configure.own);
         if configure.title.is_some() {
             self.core.set_title(configure.title, Some(TitleFrom::Client));

@@ -811,10 +811,13 @@ export interface ContextInspectResult {
   /** Tokens that the model reported for its last answer. */
   usage?: Usage;
   /**
-   * Largest prompt that the provider accepts, in tokens, learned when it rejected one as too large. It
-   * lowers `limit` until the model, its window or the chat changes.
+   * Limit of a prompt that was learned when the provider rejected one as too large; it lowers `limit`.
+   * Dropped once a larger prompt was accepted, with another model, window or chat, and by
+   * `forgetLearnedLimits` of `session/configure`.
    */
-  learnedLimit?: number;
+  learnedLimit?: LearnedLimit;
+  /** Largest answer to this prompt, in tokens, learned and dropped in the same ways. */
+  learnedAnswerLimit?: number;
   /** All settings, each with its value and source. */
   settings: SettingInForce[];
 }
@@ -1488,6 +1491,16 @@ export interface Input {
 /** A model's key. Never shown, logged or stored. */
 export type Key = string;
 
+/** A limit of prompts that was learned from a provider's rejection. */
+export interface LearnedLimit {
+  /** Largest prompt, in tokens. */
+  tokens: number;
+  /** Source of the figure. */
+  source: LimitSource;
+  /** Prompts that must be accepted before the limit is dropped, if none of them is larger. */
+  promptsLeft: number;
+}
+
 /** A notebook cell in the ledger. */
 export interface LedgerCell {
   /** Name of the cell. */
@@ -1676,6 +1689,17 @@ export type LimitHistory =
   | "shortenResults"
   /** Whole old rounds are dropped. */
   | "limitHistory";
+
+/** The source of a limit that was learned from a provider's refusal. */
+export type LimitSource =
+  /** The provider stated how large a prompt may be. */
+  | "stated"
+  /**
+   * The provider stated how large prompt and answer may be together; the room for the answer is taken off.
+   */
+  | "statedWithAnswer"
+  /** The provider stated no number: a little less than the prompt that it did not take. */
+  | "guessed";
 
 /** Parameters of `loop/start`. */
 export interface LoopStartParams {
@@ -3048,6 +3072,11 @@ export interface SessionConfigureParams {
   settings?: Settings;
   /** New title. Default: unchanged. */
   title?: string;
+  /**
+   * `true` drops the limits that were learned from the provider's rejections, as `context/inspect` shows
+   * them. The next rejection teaches anew. Default: `false`.
+   */
+  forgetLearnedLimits?: boolean;
 }
 
 /** Result of `session/configure`. */

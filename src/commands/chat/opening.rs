@@ -154,7 +154,8 @@ async fn model(client: &mut Client, opened: &Snapshot) -> Result<String, ClientE
     let settings = json!({ "threadhold": { "model": { "wire": "scripted" } } });
     client.notify::<DidChangeConfiguration>(DidChangeConfigurationParams { settings }).await;
     let session_id = opened.session_id.clone();
-    let params = SessionConfigureParams { session_id, settings: None, title: None };
+    let params =
+        SessionConfigureParams { session_id, settings: None, title: None, forget_learned_limits: None };
     let settings = client.call::<SessionConfigure>(&params).await?.settings;
     let ours = || {
         ClientError::No("the session's model belongs to the editor; choose another one with --model".into())

@@ -85,7 +85,12 @@ impl Router {
                     && let Ok(own) = to_value(&settings)
                     && let Ok(settings) = self.config.effective(&host.session().head().workspace, &settings)
                 {
-                    let configure = Command::Configure(Box::new(Configure { settings, own, title: None }));
+                    let configure = Command::Configure(Box::new(Configure {
+                        settings,
+                        own,
+                        title: None,
+                        forget_limits: false,
+                    }));
                     self.run_input(id, Input::Command(NOBODY, configure));
                 }
                 self.run_command(to, id, command);
@@ -136,7 +141,8 @@ impl Router {
         }
         let settings = self.config.effective(folder, &own_settings(&own))?;
         self.config.follow_policy(settings.policy_file.as_deref());
-        Ok(Configure { settings, own, title: params.title })
+        let forget_limits = params.forget_learned_limits.unwrap_or_default();
+        Ok(Configure { settings, own, title: params.title, forget_limits })
     }
 
     /// Runs an input, and performs its effects once its writes are stored.

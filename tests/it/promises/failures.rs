@@ -159,7 +159,12 @@ fn another_model_gets_a_plain_summary() {
     let model = ModelFacts { name: Some("another".into()), window: 8000, ..settings.model.clone() };
     let settings = Settings { model, ..settings };
     let own = json!({ "model": { "name": "another", "window": 8000 } });
-    chat.bench.command(Command::Configure(Box::new(Configure { settings, own, title: None })));
+    chat.bench.command(Command::Configure(Box::new(Configure {
+        settings,
+        own,
+        title: None,
+        forget_limits: false,
+    })));
     chat.asks("Who are you?");
     assert!(!chat.newest().iter().any(is_opaque));
     assert_eq!(chat.newest().iter().filter(|item| words(item) == *record.block).count(), 1);

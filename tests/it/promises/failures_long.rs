@@ -160,7 +160,12 @@ fn block_moves_once_when_its_placement_changes() {
                 let policy = Policy { placement: to, ..settings.policy.clone() };
                 let settings = Settings { policy, ..settings };
                 let own = serde_json::Value::Null;
-                chat.bench.command(Command::Configure(Box::new(Configure { settings, own, title: None })));
+                chat.bench.command(Command::Configure(Box::new(Configure {
+                    settings,
+                    own,
+                    title: None,
+                    forget_limits: false,
+                })));
             }
             chat.turn(&format!("request number {n};"), 1800);
             let made = chat.bench.session.transcript().compactions().len();

@@ -6,12 +6,14 @@
 //! hold less than the model's maker says. For a small prompt it is not: proxies, upload limits and other
 //! failures use the same words. If the room for the answer was too large, that is lowered and the prompt
 //! stays. A limit holds for its model and window; a guessed one never falls below a prompt that was just
-//! accepted, a stated one may. It is dropped once a larger prompt was accepted, or enough others: the
-//! provider may have changed, and another refusal costs one request.
+//! accepted, a stated one may. It is dropped once a larger prompt was accepted, or enough others, or a user
+//! wants it: the provider may have changed, and another refusal costs one request.
 
 use crate::values::settings::{ModelFacts, Settings};
+use crate::values::snapshot::PromptLimit;
 use engine::estimate::Scale;
 use engine::prompt::request::{Overflow, Part};
+use engine::words::LimitSource;
 use serde::{Deserialize, Serialize};
 
 /// Thousandths of the window from which on a refusal without numbers is believed.
@@ -219,20 +221,26 @@ impl Limits {
     }
 
     /// The learned limit of a prompt for this model, in raw tokens, unless it is ignored now.
-    pub(crate) fn limit(&self, trial: &Trial, terms: Terms<'_>) -> Option<u32> {
+    pub(crate) fn limit(&self, trial: &Trial, terms: Terms<'_>) -> Option<PromptLimit> {
         let model = terms.model;
-        let is_of_it = |learned: &&LearnedLimit| {
-            (&learned.model, learned.window) == (&model.name, model.window) && learned.origin.is_some()
+        let of_prompt = |learned: &LearnedLimit| {
+            let is_of_it = (&learned.model, learned.window) == (&model.name, model.window);
+            let source = match learned.origin.filter(|_| is_of_it)? {
+                LimitOrigin::Stated => LimitSource::Stated,
+                LimitOrigin::Guessed => LimitSource::Guessed,
+            };
+            Some(PromptLimit { tokens: learned.tokens, source, left: left(learned.kept) })
         };
-        let limit = self.limit.as_ref().filter(is_of_it).map(|learned| learned.tokens);
-        let limit = limit.filter(|_| trial.obeys(terms.heard));
+        let limit = self.limit.as_ref().and_then(of_prompt).filter(|_| trial.obeys(terms.heard));
         // A limit for both must leave room for the answer.
         let together = self.together(trial, terms).filter(|together| *together < model.window);
         let beside = together.map(|together| {
-            let reserve = terms.settings.budget.reserved_output.min(together / 4);
-            terms.scale.raw_limit(together - reserve)
+            let reserve = terms.settings.beside(together);
+            let kept = self.answer.as_ref().map_or(0, |learned| learned.kept);
+            let tokens = terms.scale.raw_limit(together - reserve);
+            PromptLimit { tokens, source: LimitSource::StatedWithAnswer, left: left(kept) }
         });
-        limit.into_iter().chain(beside).min()
+        limit.into_iter().chain(beside).min_by_key(|limit| limit.tokens)
     }
 
     /// Raw tokens of the last prompt that this model's provider accepted; 0 if there is none.
@@ -302,20 +310,41 @@ impl Limits {
         Some((tokens, origin))
     }
 
-    /// Records that a prompt of so many raw tokens was read whole and answered. Returns the limit that is
-    /// dropped because of it, in raw tokens.
-    pub(crate) fn went_through(&mut self, trial: &mut Trial, model: &ModelFacts, tokens: u32) -> Option<u32> {
+    /// Records that the prompt of a request was read whole and answered. Returns the limit that is dropped because of
+    /// it: in raw tokens, or in scaled ones if it was for prompt and answer together.
+    pub(crate) fn went_through(
+        &mut self,
+        trial: &mut Trial,
+        terms: Terms<'_>,
+        asked: SentRequest,
+    ) -> Option<u32> {
+        let Terms { model, settings, scale, .. } = terms;
+        let tokens = asked.tokens;
         trial.beyond = None;
         self.taken = Some(AcceptedPrompt { model: model.name.clone(), window: model.window, tokens });
         if let Some(limit) = &mut self.limit {
             limit.kept += 1;
         }
         let given_up = self.limit.take_if(|limit| tokens > limit.tokens || limit.kept >= MOST_KEPT);
+        let mut beside = None;
         if let Some(answer) = &mut self.answer {
             answer.kept += 1;
+            // A request that did not state its answer's limit asked for the usual room at least.
+            let room = |together| asked.most.unwrap_or_else(|| settings.beside(together));
+            let both = |together| scale.read(tokens).saturating_add(room(together));
+            beside = answer.together.take_if(|together| both(*together) > *together);
         }
-        self.answer.take_if(|answer| answer.kept >= MOST_KEPT);
-        given_up.map(|limit| limit.tokens)
+        let is_over = |answer: &mut LearnedAnswer| answer.kept >= MOST_KEPT || answer.is_empty();
+        self.answer.take_if(is_over);
+        given_up.map(|limit| limit.tokens).or(beside)
+    }
+
+    /// Drops what was learned from refusals, at the user's request; returns `true` if there was something. The last
+    /// accepted prompt is still one.
+    pub(crate) fn forget(&mut self, trial: &mut Trial) -> bool {
+        trial.beyond = None;
+        let (limit, answer) = (self.limit.take(), self.answer.take());
+        limit.is_some() || answer.is_some()
     }
 
     /// Drops what was learned of other models and windows; returns `true` if there was something.
@@ -344,6 +373,12 @@ impl Limits {
     }
 }
 
+impl LearnedAnswer {
+    fn is_empty(&self) -> bool {
+        self.most.is_none() && self.together.is_none()
+    }
+}
+
 impl Verdict {
     /// [`Verdict::Prompt`] if the figures can be of a prompt that we count as `own`, or it is near the window.
     fn of_prompt(model: &ModelFacts, own: u32, can_be: bool) -> Self {
@@ -354,6 +389,11 @@ impl Verdict {
         let (model, window) = (model.name.clone(), model.window);
         Self::Answer(LearnedAnswer { model, window, most, together, kept: 0 })
     }
+}
+
+/// Prompts to be accepted before a limit is dropped under which so many were.
+fn left(kept: u32) -> u32 {
+    MOST_KEPT.saturating_sub(kept)
 }
 
 fn is_near(model: &ModelFacts, own: u32) -> bool {

@@ -3,7 +3,7 @@
 use super::figures::read_prompt;
 use crate::core::Conversation;
 use crate::values::refusal::Refusal;
-use crate::values::snapshot::{Inspection, TriggerDistance};
+use crate::values::snapshot::{Inspection, PromptLimit, TriggerDistance};
 use engine::compact::record::Trigger;
 use engine::compact::trigger;
 use engine::id::Time;
@@ -23,6 +23,7 @@ pub(crate) fn inspect(
 ) -> Result<Inspection, Refusal> {
     let scale = conversation.scale_now();
     let budget = conversation.budget()?;
+    let model = &conversation.settings().model;
     let source = conversation.source(budget);
     let in_force = conversation.transcript().in_force();
     let drafted = prompt::draft(source, in_force);
@@ -38,7 +39,7 @@ pub(crate) fn inspect(
         limit: drafted.limit,
         until_compaction: scale.read_part(until_compaction),
         window: budget.window,
-        estimator: scale.named(counter, conversation.settings().model.key()),
+        estimator: scale.named(counter, model.key()),
         estimate: conversation.estimate(),
         sections: sections.map(|s| (s.channel, s.name.clone(), s.tokens)).collect(),
         coverage,
@@ -46,8 +47,9 @@ pub(crate) fn inspect(
         earlier_compactions: earlier,
         triggers: nearness(conversation, source, raw, &drafted, now),
         learned_limit: conversation
-            .learned_limit(&conversation.settings().model)
-            .map(|limit| scale.read(limit)),
+            .learned_limit(model)
+            .map(|limit| PromptLimit { tokens: scale.read(limit.tokens), ..limit }),
+        learned_answer: conversation.most_answer(model, drafted.tokens),
         cuts: drafted.cuts,
         usage: newest_usage(conversation.transcript()),
     })

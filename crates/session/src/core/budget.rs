@@ -4,7 +4,7 @@
 use super::conversation::Conversation;
 use crate::carried::limits::{SentRequest, Terms, Verdict};
 use crate::values::settings::ModelFacts;
-use crate::values::snapshot::Estimate;
+use crate::values::snapshot::{Estimate, PromptLimit};
 use engine::compact::trigger::{self, Next};
 use engine::estimate::{Report, Scale};
 use engine::id::Ordinal;
@@ -43,7 +43,7 @@ impl Conversation {
         let settings = &self.settings.budget;
         let margin = self.head.carried.usage.margin(model.key(), settings.margin);
         let budget = BudgetSettings { margin, ..settings.clone() }.budget(model.window)?;
-        let learned = self.learned_limit(model).unwrap_or(u32::MAX);
+        let learned = self.learned_limit(model).map_or(u32::MAX, |learned| learned.tokens);
         // Some models accept smaller prompts than their window.
         let input =
             model.input.map_or(u32::MAX, |input| input.saturating_sub(margin.of(model.window)).max(1));
@@ -108,7 +108,7 @@ impl Conversation {
     }
 
     /// The learned limit of a prompt for this model, in raw tokens, unless it is ignored now.
-    pub fn learned_limit(&self, model: &ModelFacts) -> Option<u32> {
+    pub fn learned_limit(&self, model: &ModelFacts) -> Option<PromptLimit> {
         self.head.carried.limits.limit(&self.trial, self.terms(model))
     }
 

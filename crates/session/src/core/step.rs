@@ -155,6 +155,14 @@ impl<'a> Core<'a> {
         head.carried.limits.lower(trial, terms, learned, asked)
     }
 
+    /// Records that the prompt of this request was answered; see [`Limits::went_through`].
+    pub fn went_through(&mut self, asked: SentRequest) -> Option<u32> {
+        let (scale, heard) = (self.scale_now(), self.heard());
+        let Conversation { head, settings, trial, .. } = &mut *self.kept;
+        let terms = Terms { model: &settings.model, settings, scale, heard };
+        head.carried.limits.went_through(trial, terms, asked)
+    }
+
     /// Learns a limit for the model in force; see [`Limits::learn`].
     pub fn learn_limit(&mut self, overflow: Overflow, tokens: u32) -> Option<(u32, LimitOrigin)> {
         let (scale, heard) = (self.scale_now(), self.heard());

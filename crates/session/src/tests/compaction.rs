@@ -5,6 +5,7 @@ pub mod asked_for;
 pub mod breaks;
 pub mod by_hand;
 pub mod estimates;
+pub mod healing;
 pub mod held;
 pub mod learned;
 pub mod metered;

@@ -193,7 +193,7 @@ fn judge(core: &mut Core<'_>, stop: StopReason, said: &Said, asked: SentRequest)
     let is_said =
         !is_empty && !matches!(stop, StopReason::Refused | StopReason::Cancelled | StopReason::Failed);
     if is_said && is_whole {
-        size::went_through(core, tokens);
+        size::went_through(core, asked);
     }
     overflow
 }

@@ -128,16 +128,26 @@ fn learn(core: &mut Core<'_>, overflow: Overflow, tokens: u32) {
     core.write_head_as_it_was_used();
 }
 
-/// Records that a prompt of so many raw tokens was read whole and answered.
-pub(crate) fn went_through(core: &mut Core<'_>, tokens: u32) {
-    let model = core.settings().model.clone();
-    let (limits, trial) = core.limits_mut();
-    if let Some(limit) = limits.went_through(trial, &model, tokens) {
+/// Records that the prompt of this request was read whole and answered.
+pub(crate) fn went_through(core: &mut Core<'_>, asked: SentRequest) {
+    if let Some(limit) = core.went_through(asked) {
         core.trace(format!(
-            "the learned limit of {limit} tokens is given up: a prompt of {tokens} went through"
+            "the learned limit of {limit} tokens is given up: a prompt of {} went through",
+            asked.tokens
         ));
     }
     core.write_head_as_it_was_used();
+}
+
+/// Drops the learned limits of this session if the user wants that. Its row is written by the caller.
+pub(crate) fn forget(core: &mut Core<'_>, is_wanted: bool) {
+    if !is_wanted {
+        return;
+    }
+    let (limits, trial) = core.limits_mut();
+    if limits.forget(trial) {
+        core.trace("the learned limits are given up: the user dropped them");
+    }
 }
 
 /// Puts a learned limit to the test if nothing brings the prompt under it. Returns `true` if the prompt is

@@ -411,6 +411,8 @@ pub struct Configure {
     pub own: Value,
     /// A new title.
     pub title: Option<String>,
+    /// `true` if limits that were learned from the provider's refusals are dropped.
+    pub forget_limits: bool,
 }
 
 /// The outcome of a tool call.

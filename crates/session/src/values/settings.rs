@@ -173,6 +173,11 @@ impl Settings {
         self.model_deadline_ms.saturating_mul(times)
     }
 
+    /// Returns the room kept free for an answer under a limit for prompt and answer together, in tokens.
+    pub(crate) fn beside(&self, together: u32) -> u32 {
+        self.budget.reserved_output.min(together / 4)
+    }
+
     /// Returns the tokens left for the answer to a prompt of this size, less the margin; at least 1.
     pub fn room(&self, model: &ModelFacts, tokens: u32) -> u32 {
         let kept_back = tokens.saturating_add(self.budget.margin.of(model.window));

@@ -17,7 +17,7 @@ use engine::prompt::coverage::Coverage;
 use engine::prompt::item::Channel;
 use engine::transcript::Round;
 pub use engine::words::Measure;
-use engine::words::{StateName, TurnStatus};
+use engine::words::{LimitSource, StateName, TurnStatus};
 use std::sync::Arc;
 
 /// A session at one point of its event stream.
@@ -106,8 +106,21 @@ pub struct Inspection {
     pub triggers: Vec<TriggerDistance>,
     /// The usage reported for the last answer.
     pub usage: Option<Usage>,
-    /// The prompt limit learned from a provider's refusals, in tokens.
-    pub learned_limit: Option<u32>,
+    /// The prompt limit learned from a provider's refusals.
+    pub learned_limit: Option<PromptLimit>,
+    /// The largest answer to this prompt, in tokens, learned from a provider's refusals.
+    pub learned_answer: Option<u32>,
+}
+
+/// The learned limit of a prompt that holds now.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct PromptLimit {
+    /// The largest prompt, in tokens.
+    pub tokens: u32,
+    /// The source of the figure.
+    pub source: LimitSource,
+    /// Prompts to be accepted before it is dropped, if none is larger.
+    pub left: u32,
 }
 
 /// The distance to a compaction trigger.

@@ -192,6 +192,9 @@ async function carryOut(app: App, action: Action): Promise<void> {
       return app.rewind.showDiff(action.path);
     case "putBack":
       return app.rewind.putBack((notice) => sayOf(app, session.id, notice));
+    case "forgetLimits":
+      await session.request("session/configure", { forgetLearnedLimits: true });
+      return chat.inspect(true);
     case "removeWaiting":
       await session.request("queue/remove", { itemId: action.itemId });
       return;

@@ -73,6 +73,7 @@ export function meterOf(size: ContextSize, snapshot: Snapshot, inspected: Contex
   const at = (tokens + tokensUntilCompaction) / limit;
   const inForce = snapshot.compactions.findLast(({ status }) => status === "inForce");
   const usage = inspected?.usage?.inputTokens;
+  const learned = inspected === undefined ? undefined : learnedOf(inspected);
   return {
     tokens,
     limit,
@@ -92,8 +93,31 @@ export function meterOf(size: ContextSize, snapshot: Snapshot, inspected: Contex
     ...(tokensUntilCompaction > 0 && at > 0 && at <= 1 && { thresholdAt: at }),
     ...(inspected !== undefined && { window: inspected.window }),
     ...(usage !== undefined && { usage: `The provider last reported ${inTokens(usage)}.` }),
+    ...(learned !== undefined && { learned }),
   };
 }
+
+/** What was learned from the provider's rejections, with its source. */
+function learnedOf({ learnedLimit, learnedAnswerLimit }: ContextInspectResult): string | undefined {
+  const said: string[] = [];
+  if (learnedLimit !== undefined) {
+    const { tokens, source, promptsLeft } = learnedLimit;
+    const requests = promptsLeft === 1 ? "1 more request" : `${promptsLeft} more requests`;
+    said.push(
+      `${LEARNED[source] ?? LEARNED.stated} Prompts have at most ${inTokens(tokens)}, for ${requests} or until a larger one is accepted.`,
+    );
+  }
+  if (learnedAnswerLimit !== undefined) {
+    said.push(`The provider rejected the length of an answer. Answers have at most ${inTokens(learnedAnswerLimit)}.`);
+  }
+  return said.length === 0 ? undefined : said.join(" ");
+}
+
+const LEARNED = {
+  stated: "The provider rejected a prompt and stated its limit.",
+  statedWithAnswer: "The provider rejected a prompt and stated a limit for prompt and answer together.",
+  guessed: "The provider rejected a prompt without stating a limit, so this one is a guess.",
+};
 
 const SECTIONS: Record<string, string> = {
   toolGuidelines: "tool guidelines",

@@ -76,6 +76,7 @@ const MEANS_SESSION = {
   pin: true,
   unpin: true,
   exclude: true,
+  forgetLimits: true,
   dismissWarning: true,
   diff: true,
 } as const satisfies Record<Action["type"], boolean>;

@@ -209,6 +209,8 @@ export interface Meter {
   detailed: boolean;
   window?: number;
   usage?: string;
+  /** What was learned from the provider's rejections; missing where nothing was. */
+  learned?: string;
   triggers: { name: string; now: string; at: string }[];
 }
 
@@ -323,6 +325,7 @@ export type Action =
   | { type: "unpin"; pinId: string }
   | { type: "exclude"; messageIds: string[] }
   | { type: "inspect"; open: boolean }
+  | { type: "forgetLimits" }
   | { type: "dismissWarning" }
   | { type: "dismissNotice" }
   | { type: "attach" }

@@ -3,7 +3,7 @@
 
 import type { Frame, Meter } from "../shared/view.ts";
 import type { PanelContext } from "./context.ts";
-import { el, icon, iconButton, tokens } from "./dom.ts";
+import { button, el, icon, iconButton, tokens } from "./dom.ts";
 import { drawPart } from "./part.ts";
 
 /** A colour for each channel, as a class of style.css; the words beside it say the same. */
@@ -67,6 +67,16 @@ export class MeterView {
     if (meter.window !== undefined) {
       nodes.push(
         el("p", { class: "note" }, `The model's context window is ${tokens(meter.window)} tokens, with space reserved for the answer.`),
+      );
+    }
+    if (meter.learned !== undefined) {
+      nodes.push(
+        el("p", { class: "note" }, meter.learned),
+        el(
+          "div",
+          { class: "buttons" },
+          button("Forget Learned Limits", () => this.#panel.post({ type: "forgetLimits" })),
+        ),
       );
     }
     if (meter.pins.length > 0) {

@@ -1,7 +1,7 @@
 //! Errors about size: which are believed, the limits learned from them, and when these are dropped. The built
 //! binary with a provider on loopback.
 
-use super::{accepted, answer, is_summary, settings, turn};
+use super::{accepted, answer, in_turn, is_summary, settings, turn};
 use crate::wire::script::{Editor, Folder, prose};
 use models::testing::{Asked, Reply, Server};
 use serde_json::{Value, json};
@@ -181,4 +181,37 @@ fn answer_limit_is_lowered_and_the_request_repeated() {
         assert_eq!(turn(&mut editor, "Again.")["status"], "completed");
         assert!(server.asked()[3].body["max_tokens"].as_u64() <= Some(lowered), "{wire}");
     }
+}
+
+/// A learned limit says who stated it, and holds until the user drops it: in this process and in the next one.
+#[test]
+fn learned_limit_is_shown_with_its_source_and_can_be_dropped() {
+    let refusal = "{\"error\": {\"code\": 400, \"message\": \"request (7000 tokens) exceeds the available context size (6000 tokens)\"}}";
+    let server = in_turn("openai-chat", move |number, _| match number {
+        3 => Reply::body(400, refusal),
+        _ => answer("openai-chat", "Well.", &[]),
+    });
+    let folder = Folder::new("asked-limits-dropped");
+    let mut editor = start(&folder, "openai-chat", &server, 32_000);
+    for name in ["one", "two"] {
+        turn(&mut editor, &prose(name, 150));
+    }
+    let before = inspected(&mut editor);
+    assert_eq!(before.get("learnedLimit"), None, "{before}");
+    let ended = turn(&mut editor, "And now?");
+    assert_eq!(ended["status"], "completed", "{ended}");
+    let now = inspected(&mut editor);
+    let learned = json!({ "tokens": now["limit"], "source": "stated", "promptsLeft": 31 });
+    assert_eq!(now["learnedLimit"], learned, "{}", now["learnedLimit"]);
+    assert!(now["limit"].as_u64() < Some(6000), "{}", now["limit"]);
+    editor.kill();
+    let mut editor = start(&folder, "openai-chat", &server, 32_000);
+    assert_eq!(inspected(&mut editor)["learnedLimit"], learned);
+    let configure = json!({ "sessionId": "s", "forgetLearnedLimits": true });
+    editor.call("session/configure", configure);
+    let after = inspected(&mut editor);
+    assert_eq!((after.get("learnedLimit"), &after["limit"]), (None, &before["limit"]));
+    editor.kill();
+    let mut editor = start(&folder, "openai-chat", &server, 32_000);
+    assert_eq!(inspected(&mut editor).get("learnedLimit"), None);
 }

@@ -232,7 +232,10 @@ pub fn params(method: &str, session: &str, folder: &str, seen: &Seen, mut choice
                 json!({ "compaction": "ask" }),
                 json!({ "compaction": "auto" }),
             ]);
-            json!({ "settings": settings, "title": choice.of(&[Value::Null, json!("A title")]) })
+            json!({
+                "settings": settings, "title": choice.of(&[Value::Null, json!("A title")]),
+                "forgetLearnedLimits": choice.of(&[json!(false), json!(true)]),
+            })
         }
         "model/key" => json!({ "name": "some", "value": choice.of(&[Value::Null, json!("k")]) }),
         "turn/regenerate" | "context/inspect" | "context/ledger" | "draft/clear" | "scope/get"

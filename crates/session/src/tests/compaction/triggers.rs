@@ -266,7 +266,12 @@ fn old_model_summarizes_before_a_smaller_window_answers() {
     let small = ModelFacts { name: Some("small".into()), window: 2500, ..settings().model };
     let settings = Settings { model: small, ..bench.session.settings().clone() };
     let own = serde_json::Value::Null;
-    bench.command(Command::Configure(Box::new(Configure { settings, own, title: None })));
+    bench.command(Command::Configure(Box::new(Configure {
+        settings,
+        own,
+        title: None,
+        forget_limits: false,
+    })));
     bench.asks("and you?");
     let asked_of = bench.effects.iter().find_map(|effect| match effect {
         Effect::AskModel(ask) if ask.purpose == Purpose::Summary => Some(ask.model.name.clone()),

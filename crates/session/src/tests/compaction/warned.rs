@@ -188,7 +188,7 @@ fn learned_limit_is_shown_and_dropped_with_window_or_chat() {
         }
         done(&mut bench, Purpose::Turn, Ok(said("so", &[], None)));
         let (limit, most) = learned(&mut bench);
-        assert!(limit.is_some_and(|limit| limit == most && limit < 2000), "{limit:?}");
+        assert!(limit.is_some_and(|limit| limit.tokens == most && limit.tokens < 2000), "{limit:?}");
         bench
     };
     let with = |bench: &Bench, model: ModelFacts| Settings { model, ..bench.session.settings().clone() };

@@ -244,7 +244,12 @@ impl Model {
             Happening::Configures(what) => {
                 let own = serde_json::json!({ "set": format!("{what:?}") });
                 let title = matches!(what, Set::Titles).then(|| "named".to_owned());
-                Command::Configure(Box::new(Configure { settings: set(what), own, title }))
+                Command::Configure(Box::new(Configure {
+                    settings: set(what),
+                    own,
+                    forget_limits: title.is_some(),
+                    title,
+                }))
             }
             Happening::Opens { titled } => {
                 Command::Open(Box::new(Open { title: titled.then(|| "t".into()), ..Open::default() }))

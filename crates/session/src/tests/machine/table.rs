@@ -218,7 +218,12 @@ fn command(model: &mut Model, name: CommandName) -> Command {
         CommandName::SetParams => {
             let settings = model.bench.session.settings().clone();
             let own = serde_json::Value::Null;
-            Command::Configure(Box::new(Configure { settings, own, title: Some("a name".into()) }))
+            Command::Configure(Box::new(Configure {
+                settings,
+                own,
+                title: Some("a name".into()),
+                forget_limits: true,
+            }))
         }
         CommandName::SetDraft => Command::SetDraft(Some("not sent".into())),
         CommandName::ClearDraft => Command::SetDraft(None),
