@@ -185,9 +185,11 @@ impl Kept {
             }
             None => 0,
         };
-        for (place, (turn, message)) in from.messages.iter().filter(|((ord, _), _)| *ord < inherited.messages)
-        {
-            self.messages.insert(*place, (*turn, Arc::new(renaming.message(message))));
+        let newest: BTreeMap<Ordinal, _> =
+            from.messages.iter().map(|((ord, _), there)| (*ord, there)).collect();
+        for (ord, (turn, message)) in newest.into_iter().filter(|(ord, _)| *ord < inherited.messages) {
+            let message = Arc::new(renaming.message((**message).clone()));
+            self.messages.insert((ord, message.rev), (*turn, message));
         }
         for (index, row) in from.turns.iter().filter(|(index, _)| **index < inherited.turns) {
             self.turns.insert(*index, renaming.turn(row.clone()));

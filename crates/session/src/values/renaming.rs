@@ -31,11 +31,11 @@ impl Renaming {
     }
 
     /// The message in the other session.
-    pub fn message(&self, message: &Message) -> Message {
+    pub fn message(&self, message: Message) -> Message {
         Message {
             id: MessageId::new(self.id(message.id.as_str())),
             turn: TurnId::new(self.id(message.turn.as_str())),
-            ..message.clone()
+            ..message
         }
     }
 

@@ -43,10 +43,10 @@ pub enum Write {
         /// The new status.
         status: Status,
     },
-    /// Copies the whole session as a revision before later writes change it. The copy's origin is
-    /// [`Origin::Revision`]. Queue, keys and draft are not copied. It can be read, but not written or opened.
+    /// Keeps the whole session as a revision before later writes change it. Its origin is
+    /// [`Origin::Revision`]. It has no queue, keys or draft. It can be read, but not written or opened.
     Revision(Revision),
-    /// Creates another session, which begins with rows of this one.
+    /// Creates another session, which begins with rows of this one: after its head, before its other writes.
     Branch {
         /// The id of the new session.
         to: SessionId,
@@ -95,7 +95,7 @@ pub enum Write {
 /// [`Renaming`]: crate::renaming::Renaming
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Inherited {
-    /// The first message that it does not have; it has those before, in all versions.
+    /// The first message that it does not have; it has the newest version of those before.
     pub messages: Ordinal,
     /// The number of turns that it has.
     pub turns: u32,

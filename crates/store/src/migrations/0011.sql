@@ -52,3 +52,6 @@ CREATE TABLE compaction_statuses (
 
 -- A revision is listed without its summary.
 UPDATE chat_sessions SET summary = NULL, summarized_count = 0, summary_updated_at = NULL WHERE origin = 'revision';
+
+-- Versions of changed messages, which a branch does not have.
+CREATE INDEX chat_messages_changed ON chat_messages (segment, ord) WHERE rev > 0;

@@ -155,27 +155,24 @@ impl StoredSession {
     }
 
     /// Takes over what a branch of `from` has of it.
-    fn inherit(&mut self, from: &Self, inherited: &Inherited) -> Result<(), String> {
-        let Some(renaming) = Renaming::between(from.head.id.as_str(), self.head.id.as_str()) else {
-            return Ok(());
-        };
-        let records = match &inherited.compactions {
-            Some(last) => {
-                let at = from.compactions.iter().position(|record| record.id == *last);
-                at.ok_or_else(|| format!("unknown compaction {last}"))? + 1
+    fn inherit(&mut self, from: &Self, inherited: &Inherited) {
+        let Some(renaming) = Renaming::between(from.head.id.as_str(), self.head.id.as_str()) else { return };
+        let records = inherited.compactions.as_ref().and_then(|last| {
+            let at = from.compactions.iter().position(|record| record.id == *last);
+            at.map(|at| at + 1)
+        });
+        let records = records.unwrap_or_default();
+        for (ord, (turn, message)) in from.newest() {
+            if ord < inherited.messages {
+                self.messages
+                    .insert((ord, message.rev), (*turn, Arc::new(renaming.message((**message).clone()))));
             }
-            None => 0,
-        };
-        for (place, (turn, message)) in from.messages.iter().filter(|((ord, _), _)| *ord < inherited.messages)
-        {
-            self.messages.insert(*place, (*turn, Arc::new(renaming.message(message))));
         }
         for (index, row) in from.turns.iter().filter(|(index, _)| **index < inherited.turns) {
             self.turns.insert(*index, renaming.turn(row.clone()));
         }
         let records = from.compactions.iter().take(records).cloned();
         self.compactions.extend(records.map(|record| renaming.compaction(record)));
-        Ok(())
     }
 
     /// The newest version of each message.
@@ -299,7 +296,7 @@ impl<'a> PendingStep<'a> {
                     return Err(refused(session, format!("the branch {to} does not begin with its head")));
                 };
                 self.apply(to, begin)?;
-                self.kept(to)?.inherit(&from, inherited).map_err(|reason| refused(session, reason))?;
+                self.kept(to)?.inherit(&from, inherited);
                 rest.iter().try_for_each(|write| self.apply(to, write))
             }
             write => self.kept(session)?.apply(write).map_err(|reason| refused(session, reason)),

@@ -69,7 +69,18 @@ pub(super) fn drop_refs(
     )?;
     let of = params![segment, owner, places.start(), places.end()];
     let rows = statement.query_map(of, |row| row.get(0))?;
-    let mut hashes: Vec<String> = rows.collect::<Result<_, _>>()?;
+    drop_blobs(tx, rows.collect::<Result<_, _>>()?)
+}
+
+/// Removes all references of a segment, and contents that nothing else refers to.
+pub(super) fn drop_all_refs(tx: &Transaction<'_>, segment: &str) -> Done<Deleted> {
+    let mut statement = tx.prepare_cached("DELETE FROM blob_refs WHERE segment = ?1 RETURNING hash")?;
+    let rows = statement.query_map([segment], |row| row.get(0))?;
+    drop_blobs(tx, rows.collect::<Result<_, _>>()?)
+}
+
+/// Removes those of these contents that nothing refers to.
+fn drop_blobs(tx: &Transaction<'_>, mut hashes: Vec<String>) -> Done<Deleted> {
     hashes.sort();
     hashes.dedup();
     let mut deleted = Deleted::default();

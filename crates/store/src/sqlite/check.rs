@@ -52,7 +52,7 @@ pub struct Damage {
     pub what: String,
     /// The repair, if there is one.
     pub repair: Option<Repair>,
-    /// The session or revision that has it and can be dropped, if it is one's alone.
+    /// A session or revision that has it and can be dropped. A branch may have the same row, and is named then.
     pub session: Option<SessionId>,
 }
 
@@ -260,6 +260,12 @@ fn references(tx: &Transaction<'_>, faults: &mut Vec<Damage>) -> Result<(), Faul
         faults
             .push(Damage::new(format!("{count} rows of {table} refer to missing rows of {parent}"), repair));
     }
+    let left_over: u64 =
+        tx.query_row(&format!("SELECT count(*) FROM ({LEFT_OVER})"), [], |row| row.get(0))?;
+    if left_over > 0 && lost.is_empty() {
+        let what = format!("{left_over} segments that no session has");
+        faults.push(Damage::new(what, Repair::DropOrphans));
+    }
     for (session, messages) in lost {
         let what = format!("its own row is missing; {messages} rows of messages are left");
         faults.push(Damage::of(&session, what));
@@ -267,12 +273,19 @@ fn references(tx: &Transaction<'_>, faults: &mut Vec<Damage>) -> Result<(), Faul
     Ok(())
 }
 
-/// Selects segments with messages that no session has.
-const LOST: &str = "SELECT m.segment, count(*) FROM chat_messages m
+/// Selects sessions without a row of their own of which there are messages that no other session has.
+const LOST: &str = "SELECT coalesce(g.named, m.segment), count(*) FROM chat_messages m
+     LEFT JOIN segments g ON g.id = m.segment
      WHERE NOT EXISTS (SELECT 1 FROM chat_sessions s WHERE s.segment = m.segment)
-         AND NOT EXISTS (SELECT 1 FROM shares h WHERE h.segment = m.segment AND h.kind = 'messages'
-             AND h.until > m.ord AND h.start <= m.ord)
-     GROUP BY m.segment ORDER BY m.segment";
+         AND NOT EXISTS (SELECT 1 FROM shares h JOIN chat_sessions o ON o.id = h.session
+             WHERE h.segment = m.segment AND h.kind = 'messages' AND h.until > m.ord AND h.start <= m.ord)
+     GROUP BY 1 ORDER BY 1";
+
+/// Selects segments that no session writes or has rows in, and that have no messages.
+const LEFT_OVER: &str = "SELECT id FROM segments g
+     WHERE NOT EXISTS (SELECT 1 FROM chat_sessions s WHERE s.segment = g.id)
+         AND NOT EXISTS (SELECT 1 FROM shares h JOIN chat_sessions o ON o.id = h.session WHERE h.segment = g.id)
+         AND NOT EXISTS (SELECT 1 FROM chat_messages m WHERE m.segment = g.id)";
 
 /// The workspaces of all sessions.
 fn workspaces(tx: &Transaction<'_>, _: &mut Vec<Damage>) -> Result<Vec<String>, Fault> {

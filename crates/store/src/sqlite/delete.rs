@@ -8,6 +8,7 @@ use crate::Deleted;
 use engine::id::SessionId;
 use rusqlite::{OptionalExtension, Row, Transaction, params};
 use session::stored::Origin;
+use std::collections::BTreeSet;
 
 /// The revisions of a session and the copies left by its rewinds, and those of these: each with `true` for a
 /// revision. A copy that was continued is none.
@@ -45,12 +46,17 @@ pub(super) fn delete_all(
     let gone = serde_json::json!(gone).to_string();
     let is_related: bool = related.query_row([&gone], |row| row.get(0))?;
     let branches = branches(tx, &gone)?;
-    let Some(mut all) = delete(tx, session)? else { return Ok(None) };
+    let mut segments = BTreeSet::new();
+    let Some(mut all) = delete(tx, session, &mut segments)? else { return Ok(None) };
     for (id, is_revision) in left_behind {
-        let Some(deleted) = delete(tx, &id)? else { continue };
+        let Some(deleted) = delete(tx, &id, &mut segments)? else { continue };
         all.add(&deleted);
         let list = if is_revision { &mut all.revisions } else { &mut all.copies };
         list.push(id);
+    }
+    // Once for all of them: they share most.
+    for segment in segments {
+        all.add(&segments::drop_unused(tx, &segment)?);
     }
     all.scrubbed = !is_related;
     Ok(Some(Deleted { branches, ..all }))
@@ -67,8 +73,12 @@ fn branches(tx: &Transaction<'_>, gone: &str) -> Done<Vec<SessionId>> {
     Ok(rows.collect::<Result<_, _>>()?)
 }
 
-/// Deletes a session with all its rows and its lease.
-fn delete(tx: &Transaction<'_>, session: &SessionId) -> Done<Option<Deleted>> {
+/// Deletes a session with its own rows and its lease; `segments` gets those that it had rows in.
+fn delete(
+    tx: &Transaction<'_>,
+    session: &SessionId,
+    segments: &mut BTreeSet<String>,
+) -> Done<Option<Deleted>> {
     let id = [session.as_str()];
     let row: Option<(String, String, Option<String>)> = tx
         .query_row("SELECT prefix, workspace, work_scope FROM chat_sessions WHERE id = ?1", id, |row| {
@@ -78,12 +88,9 @@ fn delete(tx: &Transaction<'_>, session: &SessionId) -> Done<Option<Deleted>> {
     let Some((prefix, workspace, work_scope)) = row else { return Ok(None) };
     let mut deleted = waiting::delete(tx, session)?;
     search::forget_all(tx, session)?;
-    let segments = segments::forget(tx, session)?;
+    segments.extend(segments::forget(tx, session)?);
     tx.execute("DELETE FROM chat_activity WHERE session = ?1", id)?;
     tx.execute("DELETE FROM chat_sessions WHERE id = ?1", id)?;
-    for segment in segments {
-        deleted.add(&segments::drop_unused(tx, &segment)?);
-    }
     shared::drop_scopes(tx, &workspace, [Some(session.as_str()), work_scope.as_deref()])?;
     if let Some(bytes) = drop_blob(tx, &prefix)? {
         deleted.blobs += 1;

@@ -264,7 +264,7 @@ impl Lost {
 
     fn renamed(self, renaming: Option<&Renaming>) -> Self {
         match renaming {
-            Some(renaming) => Self { stand_in: renaming.message(&self.stand_in), ..self },
+            Some(renaming) => Self { stand_in: renaming.message(self.stand_in), ..self },
             None => self,
         }
     }
@@ -340,7 +340,10 @@ pub(super) fn message(tx: &Transaction<'_>, row: &Row<'_>, renaming: Option<&Ren
         hash: row.hash.to_owned(),
         found: Default::default(),
     };
-    let message = renaming.map_or_else(|| message.clone(), |renaming| renaming.message(&message));
+    let message = match renaming {
+        Some(renaming) => renaming.message(message),
+        None => message,
+    };
     Ok((row.turn, Arc::new(message)))
 }
 

@@ -5,9 +5,9 @@
 //! segment ([`own`]); if its own segment is what others have rows in, it goes on in a new one. A segment that nobody
 //! writes any more goes away with the last session that has rows in it ([`drop_unused`]).
 
-use super::blobs::drop_refs;
+use super::blobs::{drop_all_refs, drop_refs};
 use super::columns::{MESSAGE_COLUMNS, MessageRow};
-use super::write::{COMPACTION, MESSAGE, count, insert_message};
+use super::write::{COMPACTION, MESSAGE, count, is_there};
 use super::{Done, waiting};
 use crate::Deleted;
 use engine::id::SessionId;
@@ -96,7 +96,9 @@ pub(super) fn named(tx: &Transaction<'_>, session: &SessionId) -> rusqlite::Resu
 
 pub(super) const SHARES: &str = "SELECT h.start, h.until, h.segment, coalesce(g.named, h.segment)
      FROM shares h LEFT JOIN segments g ON g.id = h.segment
-     WHERE h.session = ?1 AND h.kind = ?2 AND h.start < ?4 AND h.until > ?3 ORDER BY h.start";
+     WHERE h.session = ?1 AND h.kind = ?2 AND h.start < ?4 AND h.until > ?3 AND h.start >= coalesce(
+         (SELECT max(start) FROM shares WHERE session = ?1 AND kind = ?2 AND start <= ?3), 0)
+     ORDER BY h.start";
 
 /// Where the rows of a session are, in order and without gaps.
 pub(super) fn spans(
@@ -183,18 +185,18 @@ pub(super) fn create(tx: &Transaction<'_>, wish: &str, named: &str) -> rusqlite:
     let mut insert =
         tx.prepare_cached("INSERT INTO segments (id, named) VALUES (?1, ?2) ON CONFLICT (id) DO NOTHING")?;
     let mut name = wish.to_owned();
-    for n in 1_u64.. {
-        if insert.execute([&name, named])? == 1 {
-            break;
-        }
-        name = format!("{wish}#{n}");
+    while insert.execute([&name, named])? == 0 {
+        let random = tx.prepare_cached("SELECT lower(hex(randomblob(8)))")?;
+        let random: String = { random }.query_row([], |row| row.get(0))?;
+        name = format!("{wish}#{random}");
     }
     Ok(name)
 }
 
 pub(super) const PLACE: &str = "SELECT s.segment,
          EXISTS (SELECT 1 FROM shares h WHERE h.segment = s.segment AND h.kind = ?2 AND h.until > ?3 AND h.start <= ?3),
-         EXISTS (SELECT 1 FROM shares h WHERE h.session = s.id AND h.kind = ?2 AND h.start <= ?3 AND h.until > ?3)
+         coalesce((SELECT h.until > ?3 FROM shares h WHERE h.session = s.id AND h.kind = ?2 AND h.start <= ?3
+                   ORDER BY h.start DESC LIMIT 1), 0)
      FROM chat_sessions s WHERE s.id = ?1";
 
 /// The segment in which a session may write the row at this position. All versions of the row are there from now on,
@@ -207,7 +209,7 @@ pub(super) fn own(tx: &Transaction<'_>, session: &SessionId, kind: Kind, at: u32
     let segment = segment.unwrap_or_else(|| session.as_str().to_owned());
     let segment = if others_have_it { go_on(tx, session)? } else { segment };
     if others_have_it || is_elsewhere {
-        copy(tx, session, &segment, kind, at)?;
+        copy(tx, session, &segment, (kind, at), Versions::All)?;
     }
     Ok(segment)
 }
@@ -283,18 +285,29 @@ pub(super) fn share(tx: &Transaction<'_>, from: &SessionId, to: &SessionId, limi
     Ok(())
 }
 
-/// Copies a row with its versions and the references to its contents into the own segment, under the session's ids. From
-/// now on it is the session's own.
-fn copy(tx: &Transaction<'_>, session: &SessionId, own: &str, kind: Kind, at: u32) -> Done {
+/// Which versions of a message are copied.
+#[derive(Clone, Copy)]
+enum Versions {
+    All,
+    Newest,
+}
+
+/// Copies a row and the references to its contents into the own segment, under the session's ids. From now on it is the
+/// session's own.
+fn copy(
+    tx: &Transaction<'_>,
+    session: &SessionId,
+    own: &str,
+    (kind, at): (Kind, u32),
+    versions: Versions,
+) -> Done {
     let here = spans(tx, session, kind, at..at.saturating_add(1))?;
     let Some(span) = here.first().filter(|span| !span.is_own) else { return Ok(()) };
-    copy_rows(tx, own, kind, at, span)?;
-    if let Some(owner) = kind.owner() {
-        tx.prepare_cached(
-            "INSERT INTO blob_refs (segment, owner, n, rev, hash)
-             SELECT ?2, owner, n, rev, hash FROM blob_refs WHERE segment = ?1 AND owner = ?3 AND n = ?4",
-        )?
-        .execute(params![span.segment, own, owner, at])?;
+    match kind {
+        Kind::Messages => copy_message(tx, own, at, span, versions)?,
+        Kind::Turns => copy_turn(tx, own, at, span)?,
+        // A record never changes; its status is beside it.
+        Kind::Compactions => {}
     }
     let share: (u32, u32) = tx
         .prepare_cached(
@@ -308,51 +321,76 @@ fn copy(tx: &Transaction<'_>, session: &SessionId, own: &str, kind: Kind, at: u3
     drop_unused(tx, &span.segment).map(drop)
 }
 
-/// Copies the versions of one row.
-fn copy_rows(tx: &Transaction<'_>, own: &str, kind: Kind, at: u32, span: &Span) -> Done {
-    let of = params![span.segment, at];
-    match (kind, &span.renaming) {
-        (Kind::Messages, Some(renaming)) => {
-            let sql = format!("SELECT {MESSAGE_COLUMNS} FROM chat_messages WHERE segment = ?1 AND ord = ?2");
-            let mut statement = tx.prepare_cached(&sql)?;
-            let mut rows = statement.query(of)?;
-            while let Some(row) = rows.next()? {
-                // What is unreadable is lost for the other session alone.
-                let Ok(row) = MessageRow::read(row) else { continue };
-                let (id, turn) = (renaming.id(row.message_id), renaming.id(row.turn_id));
-                insert_message(tx, own, &MessageRow { message_id: &id, turn_id: &turn, ..row })?;
-            }
+fn copy_message(tx: &Transaction<'_>, own: &str, at: u32, span: &Span, versions: Versions) -> Done {
+    let newest = "SELECT coalesce(max(rev), 0) FROM chat_messages WHERE segment = ?1 AND ord = ?2";
+    let from: u32 = match versions {
+        Versions::All => 0,
+        Versions::Newest => {
+            tx.prepare_cached(newest)?.query_row(params![span.segment, at], |row| row.get(0))?
         }
-        (Kind::Messages, None) => {
-            tx.prepare_cached(
-                "INSERT INTO chat_messages
-                     (segment, ord, rev, turn, role, external_id, message_id, turn_id, visible, created_at, tokens, hash,
-                      check_sum, body, shown)
-                 SELECT ?3, ord, rev, turn, role, external_id, message_id, turn_id, visible, created_at, tokens, hash,
-                      check_sum, body, shown FROM chat_messages WHERE segment = ?1 AND ord = ?2",
-            )?
-            .execute(params![span.segment, at, own])?;
-        }
-        (Kind::Turns, renaming) => {
-            tx.prepare_cached(
-                "INSERT INTO chat_turns (segment, idx, id, status, started, decided, figures)
-                 SELECT ?3, idx, id, status, started, decided, figures FROM chat_turns WHERE segment = ?1 AND idx = ?2",
-            )?
-            .execute(params![span.segment, at, own])?;
-            if let Some(renaming) = renaming {
-                let read = "SELECT id FROM chat_turns WHERE segment = ?1 AND idx = ?2";
-                let known: Option<String> =
-                    tx.prepare_cached(read)?.query_row(of, |row| row.get(0)).optional()?;
-                let put = "UPDATE chat_turns SET id = ?3, decided = '[]' WHERE segment = ?1 AND idx = ?2";
-                let id = known.map(|known| renaming.id(&known));
-                tx.prepare_cached(put)?.execute(params![own, at, id.unwrap_or_default()])?;
-            }
-        }
-        // A record never changes; its status is beside it.
-        (Kind::Compactions, _) => {}
+    };
+    // Raw, so that what is unreadable there is so here.
+    tx.prepare_cached(
+        "INSERT INTO chat_messages
+             (segment, ord, rev, turn, role, external_id, message_id, turn_id, visible, created_at, tokens, hash, check_sum,
+              body, shown)
+         SELECT ?3, ord, rev, turn, role, external_id, message_id, turn_id, visible, created_at, tokens, hash, check_sum,
+              body, shown FROM chat_messages WHERE segment = ?1 AND ord = ?2 AND rev >= ?4",
+    )?
+    .execute(params![span.segment, at, own, from])?;
+    tx.prepare_cached(
+        "INSERT INTO blob_refs (segment, owner, n, rev, hash)
+         SELECT ?2, owner, n, rev, hash FROM blob_refs WHERE segment = ?1 AND owner = ?3 AND n = ?4 AND rev >= ?5",
+    )?
+    .execute(params![span.segment, own, MESSAGE, at, from])?;
+    let Some(renaming) = &span.renaming else { return Ok(()) };
+    let sql = format!("SELECT {MESSAGE_COLUMNS} FROM chat_messages WHERE segment = ?1 AND ord = ?2");
+    let mut statement = tx.prepare_cached(&sql)?;
+    let mut rows = statement.query(params![span.segment, at])?;
+    while let Some(row) = rows.next()? {
+        let Ok(row) = MessageRow::read(row) else { continue };
+        let (id, turn) = (renaming.id(row.message_id), renaming.id(row.turn_id));
+        let renamed = MessageRow { message_id: &id, turn_id: &turn, ..row };
+        tx.prepare_cached(
+            "UPDATE chat_messages SET message_id = ?4, turn_id = ?5, check_sum = ?6
+             WHERE segment = ?1 AND ord = ?2 AND rev = ?3",
+        )?
+        .execute(params![own, at, renamed.rev, id, turn, renamed.check_sum()])?;
     }
     Ok(())
 }
+
+fn copy_turn(tx: &Transaction<'_>, own: &str, at: u32, span: &Span) -> Done {
+    let sql = "SELECT id FROM chat_turns WHERE segment = ?1 AND idx = ?2";
+    let known: Option<String> =
+        tx.prepare_cached(sql)?.query_row(params![span.segment, at], |row| row.get(0)).optional()?;
+    let id = known.map(|known| span.renaming.as_ref().map_or(known.clone(), |renaming| renaming.id(&known)));
+    // A session does not take over what another one decided.
+    tx.prepare_cached(
+        "INSERT INTO chat_turns (segment, idx, id, status, started, decided, figures)
+         SELECT ?3, idx, ?4, status, started, iif(?5, '[]', decided), figures FROM chat_turns
+         WHERE segment = ?1 AND idx = ?2",
+    )?
+    .execute(params![span.segment, at, own, id, span.renaming.is_some()])?;
+    Ok(())
+}
+
+/// Gives a session only the newest version of what it shares: what its session changed was never the branch's.
+pub(super) fn forget_versions(tx: &Transaction<'_>, session: &SessionId) -> Done {
+    let own = own_segment(tx, session)?;
+    for span in spans(tx, session, Kind::Messages, 0..u32::MAX)? {
+        let mut statement = tx.prepare_cached(CHANGED_BETWEEN)?;
+        let of = params![span.segment, span.range.start, span.range.end];
+        let changed = statement.query_map(of, |row| row.get(0))?;
+        for ord in changed.collect::<Result<Vec<u32>, _>>()? {
+            copy(tx, session, &own, (Kind::Messages, ord), Versions::Newest)?;
+        }
+    }
+    Ok(())
+}
+
+pub(super) const CHANGED_BETWEEN: &str =
+    "SELECT DISTINCT ord FROM chat_messages WHERE segment = ?1 AND ord >= ?2 AND ord < ?3 AND rev > 0";
 
 /// `true` if a session alone has the row at this position, which it may change in place.
 pub(super) fn is_its_alone(
@@ -400,6 +438,17 @@ pub(super) fn forget(tx: &Transaction<'_>, session: &SessionId) -> rusqlite::Res
     tx.prepare_cached("DELETE FROM compaction_statuses WHERE session = ?1")?.execute([session.as_str()])?;
     let mut segments: BTreeSet<String> = shared.collect::<Result<_, _>>()?;
     segments.insert(own_of(tx, session)?.segment);
+    if !is_there(tx, session)? {
+        // Nothing says any more which segment it wrote; its revisions may be lost with it.
+        tx.prepare_cached(
+            "DELETE FROM shares WHERE session NOT IN (SELECT id FROM chat_sessions)
+                 AND segment IN (SELECT id FROM segments WHERE named = ?1)",
+        )?
+        .execute([session.as_str()])?;
+        let mut statement = tx.prepare_cached("SELECT id FROM segments WHERE named = ?1")?;
+        let named = statement.query_map([session.as_str()], |row| row.get(0))?;
+        segments.extend(named.collect::<Result<Vec<_>, _>>()?);
+    }
     Ok(segments)
 }
 
@@ -427,6 +476,12 @@ pub(super) fn drop_unused(tx: &Transaction<'_>, segment: &str) -> Done<Deleted> 
         deleted.add(&delete_rows(tx, segment, kind, at..u32::MAX)?);
     }
     if !is_used {
+        // Rows with a damaged position, too.
+        for kind in Kind::ALL {
+            let (table, _) = kind.table();
+            tx.prepare_cached(&format!("DELETE FROM {table} WHERE segment = ?1"))?.execute([segment])?;
+        }
+        deleted.add(&drop_all_refs(tx, segment)?);
         tx.prepare_cached("DELETE FROM segments WHERE id = ?1")?.execute([segment])?;
     }
     Ok(deleted)

@@ -3,7 +3,7 @@
 mod let_go;
 pub(super) mod messages;
 
-pub(super) use messages::{append, follow_requests, insert_message, truncate};
+pub(super) use messages::{append, follow_requests, truncate};
 
 use super::blobs::{drop_blob, put, put_for};
 use super::columns::{CompactionRow, millis, word};
@@ -365,13 +365,18 @@ fn branch(
 /// Gives a new branch what it has of its session.
 fn inherit(tx: &Transaction<'_>, session: &SessionId, to: &SessionId, inherited: &Inherited) -> Done {
     let records = match &inherited.compactions {
-        Some(last) => {
-            let there = read::record(tx, session, last)?;
-            there.ok_or_else(|| refused(session, format!("unknown compaction {last}")))?.n + 1
-        }
+        Some(last) => match read::record(tx, session, last)? {
+            Some(record) => record.n + 1,
+            None => {
+                // A damaged row: the branch can be summarized anew.
+                tracing::warn!(%session, %to, record = %last, "a branch does without the records of its session");
+                0
+            }
+        },
         None => 0,
     };
     segments::share(tx, session, to, [inherited.messages.0, inherited.turns, records])?;
+    segments::forget_versions(tx, to)?;
     let messages = messages::number_before(tx, session, inherited.messages)?;
     let turns = segments::number_of(tx, to, Kind::Turns, 0..u32::MAX)?;
     tx.prepare_cached("UPDATE chat_activity SET messages = ?2, turns = ?3 WHERE session = ?1")?

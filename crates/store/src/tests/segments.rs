@@ -2,7 +2,7 @@
 //! of them concerns no other.
 
 use crate::Store;
-use crate::sqlite::SqliteStore;
+use crate::sqlite::{SqliteStore, check};
 use crate::testing::{Folder, compaction, head, keep, message, on_each, session, step, user};
 use engine::compact::record::Status;
 use engine::id::{CompactionId, Ordinal, Time};
@@ -42,7 +42,11 @@ fn long(messages: u32) -> Vec<Write> {
 /// The messages of a session, with the ids of another one.
 fn renamed(stored: &Stored, to: &str) -> Vec<(u32, Arc<engine::message::Message>)> {
     let renaming = Renaming::between("s", to).unwrap();
-    stored.messages.iter().map(|(turn, message)| (*turn, Arc::new(renaming.message(message)))).collect()
+    stored
+        .messages
+        .iter()
+        .map(|(turn, message)| (*turn, Arc::new(renaming.message((**message).clone()))))
+        .collect()
 }
 
 /// The bytes that these writes add to the log.
@@ -154,4 +158,70 @@ fn the_last_one_takes_the_rows_along() {
             assert_eq!(left, 0, "{table} after {order:?}");
         }
     }
+}
+
+/// A branch has what its session shows, not what was edited before: with the session it is gone.
+#[test]
+fn a_branch_has_no_older_version_of_a_message() {
+    let folder = Folder::new();
+    let mut store = folder.open();
+    let fence = store.acquire(&session("s"), Time(1)).unwrap();
+    store.commit(&session("s"), fence, &step("s", 0, 4)).unwrap();
+    let mut edited = message(2, user("without it"));
+    edited.rev = 1;
+    store
+        .commit(&session("s"), fence, &[keep("r"), Write::Message { turn: 1, message: Arc::new(edited) }])
+        .unwrap();
+    store.commit(&session("s"), fence, &[branch("b", 4, 2, None)]).unwrap();
+    let whole = store.load(&session("s")).unwrap().unwrap();
+    assert_eq!(store.load(&session("b")).unwrap().unwrap().messages, renamed(&whole, "b"));
+    store.delete(&session("s")).unwrap().unwrap();
+    assert_eq!(store.load(&session("b")).unwrap().unwrap().messages, renamed(&whole, "b"));
+    let other = Connection::open(folder.file()).unwrap();
+    let rows: u32 = other.query_row("SELECT count(*) FROM chat_messages", [], |row| row.get(0)).unwrap();
+    assert_eq!(rows, 4);
+}
+
+/// A row whose position is damaged goes with its session all the same.
+#[test]
+fn a_damaged_position_keeps_no_session_from_being_deleted() {
+    let folder = Folder::new();
+    let mut store = folder.open();
+    let fence = store.acquire(&session("s"), Time(1)).unwrap();
+    let record = Write::Compaction(Box::new(compaction("s/c0", 1)));
+    store.commit(&session("s"), fence, &[step("s", 0, 4), vec![record]].concat()).unwrap();
+    let other = Connection::open(folder.file()).unwrap();
+    other
+        .execute_batch("UPDATE chat_messages SET ord = -1 WHERE ord = 2; UPDATE compactions SET n = -5")
+        .unwrap();
+    store.delete(&session("s")).unwrap().unwrap();
+    for table in ["chat_messages", "compactions", "segments"] {
+        let left: u32 =
+            other.query_row(&format!("SELECT count(*) FROM {table}"), [], |row| row.get(0)).unwrap();
+        assert_eq!(left, 0, "{table}");
+    }
+}
+
+/// Messages of a session without its own row stay in a repair, are reported under its id, and can be dropped by it.
+#[test]
+fn a_lost_session_is_found_in_all_its_segments() {
+    let folder = Folder::new();
+    let mut store = folder.open();
+    let fence = store.acquire(&session("s"), Time(1)).unwrap();
+    store.commit(&session("s"), fence, &step("s", 0, 4)).unwrap();
+    store.commit(&session("s"), fence, &[keep("r"), Write::Truncate { from: Ordinal(2), turns: 1 }]).unwrap();
+    store.commit(&session("s"), fence, &step("s", 2, 2)).unwrap();
+    store.close().unwrap();
+    let other = Connection::open(folder.file()).unwrap();
+    other.pragma_update(None, "foreign_keys", false).unwrap();
+    other.execute_batch("DELETE FROM chat_sessions").unwrap();
+    let rows =
+        || -> u32 { other.query_row("SELECT count(*) FROM chat_messages", [], |row| row.get(0)).unwrap() };
+    let (left, _) = check::repair(&folder.options()).unwrap();
+    assert_eq!(rows(), 6);
+    let lost = left.faults.iter().filter(|damage| damage.session == Some(session("s")));
+    let lost: Vec<&str> = lost.map(|damage| damage.what.as_str()).collect();
+    assert_eq!(lost, ["session s: its own row is missing; 6 rows of messages are left"]);
+    assert!(matches!(check::drop_session(&folder.options(), &session("s")), Ok(check::Dropped::Done(..))));
+    assert_eq!(rows(), 0);
 }

@@ -1,8 +1,8 @@
 //! Repairs of a file: each removes what nothing refers to, or computes anew what follows from the rest.
 
-use super::{OF_A_SEGMENT, OF_A_SESSION, UNUSED, counted, miscounted};
+use super::{LEFT_OVER, OF_A_SEGMENT, OF_A_SESSION, UNUSED, counted, miscounted};
 use crate::schema;
-use crate::sqlite::{Fault, write};
+use crate::sqlite::{Fault, segments, write};
 use rusqlite::{Transaction, params};
 
 /// A repair. None removes a message that could still be read.
@@ -31,7 +31,7 @@ impl Repair {
             Repair::Identify(_) => "write into the file that it is a store of this program",
             Repair::Reindex => "rebuild the indexes",
             Repair::NameSegments => "write the missing rows of segments",
-            Repair::DropOrphans => "delete rows of missing sessions",
+            Repair::DropOrphans => "delete what missing sessions left",
             Repair::DropContents => "delete unreferenced contents",
             Repair::Recount => "recount messages and turns",
             Repair::EmptySearch => "empty the search index; the next search fills it",
@@ -46,12 +46,16 @@ impl Repair {
             }
             Repair::Reindex => tx.execute_batch("REINDEX")?,
             Repair::NameSegments => {
-                // Those that only others have any more are named by the session that they were made for.
+                // The ids in their messages tell whom they are named by.
                 tx.execute_batch(
-                    "INSERT OR IGNORE INTO segments SELECT segment, CASE WHEN origin = 'revision' THEN coalesce(parent, id) ELSE id END
+                    "INSERT OR IGNORE INTO segments
+                     SELECT segment, CASE WHEN origin = 'revision' THEN coalesce(parent, id) ELSE id END
                      FROM chat_sessions WHERE segment IS NOT NULL;
-                     INSERT OR IGNORE INTO segments SELECT segment, CASE WHEN instr(segment, '#') > 1
-                         THEN substr(segment, 1, instr(segment, '#') - 1) ELSE segment END FROM shares",
+                     INSERT OR IGNORE INTO segments SELECT segment, coalesce(
+                         (SELECT substr(id, 1, length(id) - 2) FROM
+                             (SELECT rtrim(message_id, '0123456789') AS id FROM chat_messages m WHERE m.segment = shares.segment)
+                          WHERE id LIKE '%/m' LIMIT 1), segment)
+                     FROM shares",
                 )?;
             }
             Repair::DropOrphans => {
@@ -62,6 +66,11 @@ impl Repair {
                     for table in tables {
                         tx.execute(&format!("DELETE FROM {table} WHERE {owner} NOT IN ({ids})"), [])?;
                     }
+                }
+                let mut statement = tx.prepare(LEFT_OVER)?;
+                let left_over = statement.query_map([], |row| row.get(0))?;
+                for segment in left_over.collect::<Result<Vec<String>, _>>()? {
+                    segments::drop_unused(tx, &segment)?;
                 }
                 // Contents that only these rows referred to.
                 Repair::DropContents.make(tx)?;
