@@ -388,24 +388,18 @@ impl Store for ModelStore {
         gone.extend(state.copies(session));
         gone.iter().try_for_each(|id| state.free_for(id, self.holder))?;
         let Some(head) = state.sessions.get(session).map(|kept| kept.head.clone()) else { return Ok(None) };
-        let count = |n: usize| u32::try_from(n).unwrap_or(u32::MAX);
         let (scrubbed, branches) = (!state.has_related(&gone), state.branches(&gone));
         let mut deleted = Deleted { workspace: head.workspace, scrubbed, branches, ..Deleted::default() };
-        let (mut messages, mut turns, mut compactions) = (BTreeSet::new(), BTreeSet::new(), BTreeSet::new());
+        let mut all = Vec::new();
         for id in &gone {
             let Some(kept) = state.sessions.remove(id) else { continue };
             let list = if kept.revision.is_some() { &mut deleted.revisions } else { &mut deleted.copies };
             list.extend((id != session).then(|| id.clone()));
             state.leases.remove(id);
             state.drop_scopes(&kept.head);
-            messages
-                .extend(kept.messages.into_values().map(|(_, message)| (message.id.clone(), message.rev)));
-            turns.extend(kept.turns.into_values().map(|turn| turn.id));
-            compactions.extend(kept.compactions.into_iter().map(|record| record.id));
+            all.push(kept);
         }
-        deleted.messages = count(messages.len());
-        deleted.turns = count(turns.len());
-        deleted.compactions = count(compactions.len());
+        related::count(&mut deleted, all);
         state.changes += 1;
         drop(state);
         self.own_changes += 1;

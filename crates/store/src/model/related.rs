@@ -1,6 +1,8 @@
 //! What hangs together with a session: its scopes, parents and children, revisions and copies left by rewinds.
 
 use super::State;
+use super::step::StoredSession;
+use crate::Deleted;
 use engine::id::SessionId;
 use engine::scope::Scope;
 use session::stored::{Head, Origin, Revision, Write};
@@ -68,4 +70,18 @@ impl State {
             }
         }
     }
+}
+
+/// Counts what deleted sessions had; what several of them had counts once.
+pub(super) fn count(deleted: &mut Deleted, all: Vec<StoredSession>) {
+    let (mut messages, mut turns, mut compactions) = (BTreeSet::new(), BTreeSet::new(), BTreeSet::new());
+    for kept in all {
+        messages.extend(kept.messages.into_values().map(|(_, message)| (message.id.clone(), message.rev)));
+        turns.extend(kept.turns.into_values().map(|turn| turn.id));
+        compactions.extend(kept.compactions.into_iter().map(|record| record.id));
+    }
+    let count = |n: usize| u32::try_from(n).unwrap_or(u32::MAX);
+    deleted.messages = count(messages.len());
+    deleted.turns = count(turns.len());
+    deleted.compactions = count(compactions.len());
 }

@@ -7,6 +7,12 @@ use engine::text::sha256_hex;
 use rusqlite::{OptionalExtension, Transaction, params};
 use std::ops::RangeInclusive;
 
+/// Owners of contents, as `blob_refs` names them; `n` is the position of a message or record, or the number of a queued
+/// command.
+pub(super) const MESSAGE: &str = "message";
+pub(super) const COMPACTION: &str = "compaction";
+pub(super) const QUEUED: &str = "queued";
+
 pub(super) const BLOB: &str = "SELECT bytes FROM blobs WHERE hash = ?1";
 
 /// Reads a content and checks its hash.

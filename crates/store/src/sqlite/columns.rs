@@ -22,6 +22,11 @@ pub(super) fn time(millis: i64) -> Time {
     Time(u64::try_from(millis).unwrap_or_default())
 }
 
+/// A number of rows.
+pub(super) fn count(rows: usize) -> u32 {
+    u32::try_from(rows).unwrap_or(u32::MAX)
+}
+
 /// The serialized name of a variant without fields.
 pub(super) fn word(variant: &impl Serialize) -> String {
     match serde_json::to_value(variant) {
@@ -34,7 +39,7 @@ pub(super) fn variant<T: DeserializeOwned>(word: &str) -> Result<T, String> {
     serde_json::from_value(Value::String(word.to_owned())).map_err(|error| error.to_string())
 }
 
-/// A row of `chat_messages`, without its session and check sum.
+/// A row of `chat_messages`, without its segment and check sum.
 pub(super) struct MessageRow<'a> {
     pub ord: u32,
     pub rev: u32,

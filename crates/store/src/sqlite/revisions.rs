@@ -1,8 +1,8 @@
 //! Revisions: sessions as they were before a rewind, which share rows with them. Deleted with their session, in `delete`.
 
 use super::columns::{millis, number, text, text_or_null, time, variant, word};
-use super::write::is_there;
-use super::{Done, Fault, refused, segments, shared};
+use super::segments::{self, is_there};
+use super::{Done, Fault, refused, shared};
 use crate::error::StoreError;
 use crate::list::{RevisionPage, RevisionRow};
 use engine::id::SessionId;

@@ -1,7 +1,7 @@
 //! Rows of a session beside its transcript: queued commands, keys of accepted commands, the draft. The
 //! session decides what a command does, and how many may wait.
 
-use super::blobs::{content, drop_refs, put_for};
+use super::blobs::{QUEUED, content, drop_refs, put_for};
 use super::columns::{CHANGED, json, next, number, place, text};
 use super::{Fault, refused, segments};
 use crate::Deleted;
@@ -11,9 +11,6 @@ use engine::message::Text;
 use rusqlite::{OptionalExtension, Row, Transaction, params};
 use session::queue::{Accepted, QueueItem};
 use session::stored::KEPT_KEYS;
-
-/// The `blob_refs` owner of a queued command's contents; `n` is the command's.
-pub(super) const QUEUED: &str = "queued";
 
 fn sum(name: &str, value: &str) -> i64 {
     check_sum(&[name.as_bytes(), value.as_bytes()])

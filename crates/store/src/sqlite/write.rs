@@ -5,10 +5,10 @@ pub(super) mod messages;
 
 pub(super) use messages::{append, follow_requests, truncate};
 
-use super::blobs::{drop_blob, put, put_for};
+use super::blobs::{COMPACTION, drop_blob, put, put_for};
 use super::columns::{CompactionRow, millis, word};
 use super::leases::{self, Caller};
-use super::segments::{self, Kind};
+use super::segments::{self, Kind, is_there};
 use super::{Done, SqliteStore, read, refused, revisions, search, shared, streamed, waiting};
 use crate::blob::Blob;
 use crate::error::StoreError;
@@ -17,10 +17,6 @@ use engine::compact::record::{Compaction, Status};
 use engine::id::{CompactionId, SessionId};
 use rusqlite::{OptionalExtension, Transaction, params};
 use session::stored::{Head, Inherited, TurnRow, Write};
-
-/// Owners of blobs, as `blob_refs` names them.
-pub(super) const MESSAGE: &str = "message";
-pub(super) const COMPACTION: &str = "compaction";
 
 pub(super) fn apply(tx: &Transaction<'_>, session: &SessionId, write: &Write) -> Done {
     if let Write::Head(head) = write {
@@ -160,10 +156,6 @@ pub(super) fn count_rewrite(tx: &Transaction<'_>, session: &SessionId) -> rusqli
     tx.prepare_cached("UPDATE chat_activity SET rewrites = rewrites + 1 WHERE session = ?1")?
         .execute([session.as_str()])
         .map(drop)
-}
-
-pub(super) fn is_there(tx: &Transaction<'_>, session: &SessionId) -> rusqlite::Result<bool> {
-    tx.prepare_cached("SELECT 1 FROM chat_sessions WHERE id = ?1")?.exists([session.as_str()])
 }
 
 fn write_head(tx: &Transaction<'_>, head: &Head) -> Done {
@@ -388,8 +380,4 @@ fn inherit(tx: &Transaction<'_>, session: &SessionId, to: &SessionId, inherited:
     )?
     .execute(params![to.as_str(), session.as_str(), inherited.messages.0])?;
     Ok(sum_up(tx, to)?)
-}
-
-pub(super) fn count(rows: usize) -> u32 {
-    u32::try_from(rows).unwrap_or(u32::MAX)
 }

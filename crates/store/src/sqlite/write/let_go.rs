@@ -1,8 +1,8 @@
 //! Replacement of messages by shortened ones: all versions and their contents are deleted in the same
 //! transaction. The session decides what is kept.
 
-use super::{MESSAGE, append, count_rewrite, follow_requests};
-use crate::sqlite::blobs::drop_refs;
+use super::{append, count_rewrite, follow_requests};
+use crate::sqlite::blobs::{MESSAGE, drop_refs};
 use crate::sqlite::segments::{self, Kind};
 use crate::sqlite::{Fault, refused};
 use engine::id::SessionId;

@@ -1,8 +1,8 @@
 //! Writes messages, and what their session says of them: counts, its first request.
 
-use super::{MESSAGE, count_rewrite};
+use super::count_rewrite;
 use crate::blob::split;
-use crate::sqlite::blobs::put_for;
+use crate::sqlite::blobs::{MESSAGE, put_for};
 use crate::sqlite::columns::{MESSAGE_COLUMNS, MessageRow};
 use crate::sqlite::segments::{self, Kind};
 use crate::sqlite::{Done, read, refused, search};
