@@ -15,6 +15,7 @@ use std::collections::{BTreeMap, BTreeSet};
 /// its entry invalid.
 const CANNOT_OCCUR: &[(&str, &str)] = &[
     ("model/countTokens", "the sidecar counts by itself in this version"),
+    ("streamReset", "only a provider is asked again, and here the client asks the models"),
     ("sessionTakenOver", "two processes take part in it, and a conversation here has one at a time"),
 ];
 
