@@ -12,7 +12,7 @@ pub use repairs::Repair;
 use super::columns::{MESSAGE_COLUMNS, next, number, place, text};
 use super::leases::is_free;
 use super::read::{self, message};
-use super::segments::{self, Kind};
+use super::segments::{self, RowKind};
 use super::{Fault, identity, streamed, waiting, write};
 use crate::error::{StoreError, from_io, from_sqlite};
 use crate::lease::{self, Holders};
@@ -301,10 +301,10 @@ fn workspaces(tx: &Transaction<'_>, _: &mut Vec<Damage>) -> Result<Vec<String>, 
 /// Finds gaps between messages.
 fn gaps(tx: &Transaction<'_>, faults: &mut Vec<Damage>) -> Result<(), Fault> {
     for session in all_sessions(tx)? {
-        let missing = segments::end(tx, &session, Kind::Messages)?.saturating_sub(segments::number_of(
+        let missing = segments::end(tx, &session, RowKind::Messages)?.saturating_sub(segments::number_of(
             tx,
             &session,
-            Kind::Messages,
+            RowKind::Messages,
             0..u32::MAX,
         )?);
         if missing > 0 {
@@ -370,7 +370,7 @@ fn rows(tx: &Transaction<'_>, faults: &mut Vec<Damage>) -> Result<u64, Fault> {
         if let Err(reason) = message(tx, row, None) {
             let segment = text(row, 14).unwrap_or("of an unknown id");
             let at = number(row, 0).unwrap_or_default();
-            let session = segments::a_session_with(tx, segment, Kind::Messages, at)?;
+            let session = segments::a_session_with(tx, segment, RowKind::Messages, at)?;
             let session = session.unwrap_or_else(|| segment.to_owned());
             faults.push(Damage::of(&session, format!("message {}: {reason}", place(row))));
         }
@@ -415,7 +415,7 @@ fn figures(tx: &Transaction<'_>, faults: &mut Vec<Damage>) -> Result<(), Fault> 
 /// The numbers of a session's messages and turns.
 fn counted(tx: &Transaction<'_>, session: &SessionId) -> rusqlite::Result<(u32, u32)> {
     let number = |kind| segments::number_of(tx, session, kind, 0..u32::MAX);
-    Ok((number(Kind::Messages)?, number(Kind::Turns)?))
+    Ok((number(RowKind::Messages)?, number(RowKind::Turns)?))
 }
 
 /// Sessions whose counts or summary differ from their rows.

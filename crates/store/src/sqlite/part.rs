@@ -3,7 +3,8 @@
 //! readable.
 
 use super::columns::{MESSAGE_COLUMNS, next};
-use super::segments::{self, Kind};
+use super::read::records::compactions_sql;
+use super::segments::{self, RowKind, Span};
 use super::{Fault, read, streamed, waiting};
 use crate::MessagePage;
 use engine::compact::record::{Compaction, Status};
@@ -16,10 +17,6 @@ use session::stored::{Part, Rest, Stored};
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
-pub(super) const NEWEST_COMPACTION: &str =
-    "SELECT n, coalesce((SELECT status FROM compaction_statuses t WHERE t.session = ?4 AND t.n = c.n), status),
-         block, record, check_sum
-     FROM compactions c WHERE segment = ?1 AND n >= ?2 AND n < ?3 ORDER BY n DESC LIMIT 1";
 pub(super) const KEY: &str = "SELECT 1 FROM chat_keys WHERE session = ?1 AND key = ?2";
 pub(super) const REQUEST_BEFORE: &str = "SELECT 1 FROM chat_messages
      WHERE external_id = ?4 AND role = 'user' AND segment = ?1 AND ord >= ?2 AND ord < ?3";
@@ -38,10 +35,11 @@ pub(super) fn load(tx: &Transaction<'_>, session: &SessionId, newest: u32) -> Re
     }
     let mut unreadable = Vec::new();
     let Some(record) = in_force(tx, session, &mut unreadable)? else { return Ok(None) };
-    let end = segments::end(tx, session, Kind::Messages)?;
+    let end = segments::end(tx, session, RowKind::Messages)?;
     let shown = end.saturating_sub(newest);
     let resume = record.resume_at();
-    let Some(from) = round_before(tx, session, resume)?.map(|round| round.min(Ordinal(shown))) else {
+    let places = segments::spans(tx, session, RowKind::Messages, 0..u32::MAX)?;
+    let Some(from) = round_before(tx, &places, resume)?.map(|round| round.min(Ordinal(shown))) else {
         return Ok(None);
     };
     let Some(head) = read::head_of(tx, session, &mut unreadable)? else { return Ok(None) };
@@ -50,7 +48,7 @@ pub(super) fn load(tx: &Transaction<'_>, session: &SessionId, newest: u32) -> Re
     let named = users.chain(&record.excluded).chain(pinned.keys());
     let mut messages = BTreeMap::new();
     for ord in named.filter(|ord| **ord < from) {
-        let Some(found) = message_at(tx, session, *ord)? else { return Ok(None) };
+        let Some(found) = message_at(tx, &places, *ord)? else { return Ok(None) };
         messages.insert(*ord, found);
     }
     let here = read::messages(tx, session, from, &mut unreadable)?;
@@ -79,8 +77,8 @@ fn in_force(
     unreadable: &mut Vec<String>,
 ) -> rusqlite::Result<Option<Compaction>> {
     let mut lost = None;
-    let newest = segments::newest(tx, (session, Kind::Compactions, 0..u32::MAX), |span| {
-        let mut statement = tx.prepare_cached(NEWEST_COMPACTION)?;
+    let newest = segments::newest(tx, (session, RowKind::Compactions, 0..u32::MAX), |span| {
+        let mut statement = tx.prepare_cached(&compactions_sql("DESC"))?;
         let of = params![span.segment, span.range.start, span.range.end, session.as_str()];
         let mut rows = statement.query(of)?;
         let mut reasons = Vec::new();
@@ -94,13 +92,9 @@ fn in_force(
 }
 
 /// The beginning of the last round before this message; `None` if there is none, or it has too many results.
-fn round_before(
-    tx: &Transaction<'_>,
-    session: &SessionId,
-    until: Ordinal,
-) -> rusqlite::Result<Option<Ordinal>> {
+fn round_before(tx: &Transaction<'_>, places: &[Span], until: Ordinal) -> rusqlite::Result<Option<Ordinal>> {
     for ord in (0..until.0).rev().take(WIDEST_ROUND) {
-        let Some((_, message)) = message_at(tx, session, Ordinal(ord))? else { break };
+        let Some((_, message)) = message_at(tx, places, Ordinal(ord))? else { break };
         if opens_round(&message) {
             return Ok(Some(message.ord));
         }
@@ -115,16 +109,14 @@ fn opens_round(message: &Message) -> bool {
 /// The newest version of a message, with the index of its turn; `None` if missing or unreadable.
 fn message_at(
     tx: &Transaction<'_>,
-    session: &SessionId,
+    places: &[Span],
     ord: Ordinal,
 ) -> rusqlite::Result<Option<(u32, Arc<Message>)>> {
-    let place = (session, Kind::Messages, ord.0..ord.0.saturating_add(1));
-    let found = segments::newest(tx, place, |span| {
-        let mut statement = tx.prepare_cached(&message_sql())?;
-        let read = |row: &Row<'_>| Ok(read::message(tx, row, span.renaming.as_ref()).ok());
-        statement.query_row(params![span.segment, ord.0], read).optional()
-    })?;
-    Ok(found.flatten())
+    let behind = places.partition_point(|span| span.range.start <= ord.0);
+    let Some(span) = behind.checked_sub(1).and_then(|at| places.get(at)) else { return Ok(None) };
+    let mut statement = tx.prepare_cached(&message_sql())?;
+    let read = |row: &Row<'_>| Ok(read::message(tx, row, span.renaming.as_ref()).ok());
+    Ok(statement.query_row(params![span.segment, ord.0], read).optional()?.flatten())
 }
 
 /// Positions of pinned messages, parsed from their ids; `None` if an id was not assigned by this session.
@@ -161,7 +153,7 @@ pub(super) fn page(
     if !tx.prepare_cached("SELECT 1 FROM chat_sessions WHERE id = ?1")?.exists([session.as_str()])? {
         return Ok(None);
     }
-    let end = Ordinal(segments::end(tx, session, Kind::Messages)?);
+    let end = Ordinal(segments::end(tx, session, RowKind::Messages)?);
     let end = before.map_or(end, |before| before.min(end));
     let range = Ordinal(end.0.saturating_sub(limit))..end;
     let mut page = MessagePage::default();
@@ -184,7 +176,7 @@ pub(super) fn is_known(
     };
     let request = match &claims.external_id {
         Some(external_id) => {
-            let before = (session, Kind::Messages, 0..from.0);
+            let before = (session, RowKind::Messages, 0..from.0);
             let found = segments::newest(tx, before, |span| {
                 let of = params![span.segment, span.range.start, span.range.end, external_id];
                 Ok(tx.prepare_cached(REQUEST_BEFORE)?.exists(of)?.then_some(()))

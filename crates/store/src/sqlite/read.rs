@@ -12,13 +12,13 @@ use super::columns::{
     MESSAGE_COLUMNS, MessageRow, json, next, number, place, text, text_or_null, time, variant,
 };
 use super::leases::Lease;
-use super::segments::{self, Kind};
+use super::segments::{self, RowKind};
 use super::{Fault, streamed, waiting};
 use crate::blob::join;
 use engine::id::{Generation, MessageId, Ordinal, SessionId, TurnId};
 use engine::message::Message;
 use engine::message::unreadable::unreadable;
-use rusqlite::{OptionalExtension, Row, Transaction, params};
+use rusqlite::{OptionalExtension, Row, Transaction};
 use session::renaming::Renaming;
 use session::stored::{Head, Prefix, Stored, TurnRow};
 use std::cmp::Reverse;
@@ -144,9 +144,9 @@ pub(super) fn turns(
     unreadable: &mut Vec<String>,
 ) -> rusqlite::Result<Vec<TurnRow>> {
     let mut found = Vec::new();
-    for span in segments::spans(tx, session, Kind::Turns, from..u32::MAX)? {
+    for span in segments::spans(tx, session, RowKind::Turns, from..u32::MAX)? {
         let mut statement = tx.prepare_cached(TURNS)?;
-        let mut rows = statement.query(params![span.segment, span.range.start, span.range.end])?;
+        let mut rows = statement.query(span.bounds())?;
         while let Some(row) = next(&mut rows, "turns", unreadable)? {
             match turn(row) {
                 Ok(turn) => found.push(span.renaming.iter().fold(turn, |turn, renaming| renaming.turn(turn))),
@@ -174,8 +174,8 @@ pub(super) const LAST_STATUS: &str = "SELECT status FROM chat_turns
 
 /// The status of a session's last turn, as it is stored.
 pub(super) fn last_status(tx: &Transaction<'_>, session: &SessionId) -> rusqlite::Result<Option<String>> {
-    segments::newest(tx, (session, Kind::Turns, 0..u32::MAX), |span| {
-        let of = params![span.segment, span.range.start, span.range.end];
+    segments::newest(tx, (session, RowKind::Turns, 0..u32::MAX), |span| {
+        let of = span.bounds();
         tx.prepare_cached(LAST_STATUS)?.query_row(of, |row| row.get(0)).optional()
     })
 }
@@ -306,9 +306,9 @@ fn collect(
     found: &mut BTreeMap<i64, (i64, FoundOrLost)>,
     unreadable: &mut Vec<String>,
 ) -> rusqlite::Result<()> {
-    for span in segments::spans(tx, session, Kind::Messages, range.start.0..range.end.0)? {
+    for span in segments::spans(tx, session, RowKind::Messages, range.start.0..range.end.0)? {
         let mut statement = tx.prepare_cached(&messages_sql(order))?;
-        let mut rows = statement.query(params![span.segment, span.range.start, span.range.end])?;
+        let mut rows = statement.query(span.bounds())?;
         while let Some(row) = next(&mut rows, "messages", unreadable)? {
             let (ord, rev) = (row.get(0)?, row.get(1)?);
             if found.get(&ord).is_none_or(|(newest, _)| *newest < rev) {

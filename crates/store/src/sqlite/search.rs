@@ -10,7 +10,7 @@
 //! that was is indexed while the store is idle.
 
 use super::read::{message, messages_sql};
-use super::segments::{self, Kind};
+use super::segments::{self, RowKind};
 use super::{Fault, columns};
 use crate::blob::{has_reference, keyed_hash};
 use columns::MESSAGE_COLUMNS;
@@ -97,7 +97,7 @@ pub(super) fn is_searched(tx: &Transaction<'_>, session: &SessionId) -> rusqlite
 
 /// `true` if some messages are not indexed yet.
 pub(super) fn lags(tx: &Transaction<'_>, session: &SessionId) -> rusqlite::Result<bool> {
-    Ok(indexed(tx, session)?.0 < segments::end(tx, session, Kind::Messages)?)
+    Ok(indexed(tx, session)?.0 < segments::end(tx, session, RowKind::Messages)?)
 }
 
 /// Indexes the next messages, about so many bytes of them.
@@ -105,7 +105,7 @@ pub(super) fn catch_up(tx: &Transaction<'_>, session: &SessionId, most: usize) -
     let entry = entry(tx, session)?;
     let mut next = indexed(tx, session)?;
     let mut bytes = 0;
-    for span in segments::spans(tx, session, Kind::Messages, next.0..u32::MAX)? {
+    for span in segments::spans(tx, session, RowKind::Messages, next.0..u32::MAX)? {
         let mut statement = tx.prepare_cached(&format!(
             "SELECT {MESSAGE_COLUMNS} FROM chat_messages AS m
              WHERE segment = ?1 AND ord >= ?2 AND ord < ?3 AND NOT EXISTS
@@ -113,7 +113,7 @@ pub(super) fn catch_up(tx: &Transaction<'_>, session: &SessionId, most: usize) -
                   WHERE newer.segment = m.segment AND newer.ord = m.ord AND newer.rev > m.rev)
              ORDER BY ord"
         ))?;
-        let mut rows = statement.query(params![span.segment, span.range.start, span.range.end])?;
+        let mut rows = statement.query(span.bounds())?;
         while bytes < most
             && let Some(row) = rows.next()?
         {
@@ -202,9 +202,10 @@ fn each(
     take: &mut dyn FnMut(&Message) -> bool,
 ) -> Result<ControlFlow<()>, Fault> {
     let mut lost = Vec::new();
-    for span in segments::spans(tx, session, Kind::Messages, range.start.0..range.end.0)?.into_iter().rev() {
+    for span in segments::spans(tx, session, RowKind::Messages, range.start.0..range.end.0)?.into_iter().rev()
+    {
         let mut statement = tx.prepare_cached(&messages_sql("DESC"))?;
-        let mut rows = statement.query(params![span.segment, span.range.start, span.range.end])?;
+        let mut rows = statement.query(span.bounds())?;
         let mut last = None;
         while let Some(row) = columns::next(&mut rows, "messages", &mut lost)? {
             let ord: i64 = row.get(0)?;

@@ -22,13 +22,13 @@ use std::ops::Range;
 
 /// What sessions share.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Kind {
+pub(super) enum RowKind {
     Messages,
     Turns,
     Compactions,
 }
 
-impl Kind {
+impl RowKind {
     const ALL: [Self; 3] = [Self::Messages, Self::Turns, Self::Compactions];
 
     /// Its name in `shares`.
@@ -47,6 +47,15 @@ impl Kind {
             Self::Turns => ("chat_turns", "idx"),
             Self::Compactions => ("compactions", "n"),
         }
+    }
+
+    /// Counts rows that were deleted.
+    fn count(self, deleted: &mut Deleted, rows: usize) {
+        *match self {
+            Self::Messages => &mut deleted.messages,
+            Self::Turns => &mut deleted.turns,
+            Self::Compactions => &mut deleted.compactions,
+        } += count(rows);
     }
 
     /// The owner of its contents in `blob_refs`.
@@ -68,6 +77,13 @@ pub(super) struct Span {
     pub renaming: Option<Renaming>,
     /// `true` for the session's own segment.
     is_own: bool,
+}
+
+impl Span {
+    /// The segment and the ends of the range, as the parameters `?1` to `?3` of a statement.
+    pub fn bounds(&self) -> (&str, u32, u32) {
+        (&self.segment, self.range.start, self.range.end)
+    }
 }
 
 /// The segment that a session writes, and the session whose id its ids begin with.
@@ -113,7 +129,7 @@ pub(super) const SHARES: &str = "SELECT h.start, h.until, h.segment, coalesce(g.
 pub(super) fn spans(
     tx: &Transaction<'_>,
     session: &SessionId,
-    kind: Kind,
+    kind: RowKind,
     range: Range<u32>,
 ) -> rusqlite::Result<Vec<Span>> {
     let own = own_of(tx, session)?;
@@ -141,7 +157,7 @@ pub(super) fn spans(
 /// Returns what `look` finds in the newest of these spans in which it finds something.
 pub(super) fn newest<T>(
     tx: &Transaction<'_>,
-    (session, kind, range): (&SessionId, Kind, Range<u32>),
+    (session, kind, range): (&SessionId, RowKind, Range<u32>),
     mut look: impl FnMut(&Span) -> rusqlite::Result<Option<T>>,
 ) -> rusqlite::Result<Option<T>> {
     for span in spans(tx, session, kind, range)?.iter().rev() {
@@ -154,26 +170,25 @@ pub(super) fn newest<T>(
 }
 
 /// The position behind the last row of a session; 0 if there is none.
-pub(super) fn end(tx: &Transaction<'_>, session: &SessionId, kind: Kind) -> rusqlite::Result<u32> {
+pub(super) fn end(tx: &Transaction<'_>, session: &SessionId, kind: RowKind) -> rusqlite::Result<u32> {
     let last = newest(tx, (session, kind, 0..u32::MAX), |span| last_in(tx, kind, span))?;
     Ok(last.map_or(0, |last| last.saturating_add(1)))
 }
 
 /// The position of a segment's last row in a span.
-fn last_in(tx: &Transaction<'_>, kind: Kind, span: &Span) -> rusqlite::Result<Option<u32>> {
+fn last_in(tx: &Transaction<'_>, kind: RowKind, span: &Span) -> rusqlite::Result<Option<u32>> {
     let (table, position) = kind.table();
     let sql = format!(
         "SELECT max({position}) FROM {table} WHERE segment = ?1 AND {position} >= ?2 AND {position} < ?3"
     );
-    tx.prepare_cached(&sql)?
-        .query_row(params![span.segment, span.range.start, span.range.end], |row| row.get(0))
+    tx.prepare_cached(&sql)?.query_row(span.bounds(), |row| row.get(0))
 }
 
 /// The number of a session's rows in a range, the versions of a message counted once.
 pub(super) fn number_of(
     tx: &Transaction<'_>,
     session: &SessionId,
-    kind: Kind,
+    kind: RowKind,
     range: Range<u32>,
 ) -> rusqlite::Result<u32> {
     let (table, position) = kind.table();
@@ -182,7 +197,7 @@ pub(super) fn number_of(
     );
     let mut rows = 0;
     for span in spans(tx, session, kind, range)? {
-        let of = params![span.segment, span.range.start, span.range.end];
+        let of = span.bounds();
         rows += tx.prepare_cached(&sql)?.query_row(of, |row| row.get::<_, u32>(0))?;
     }
     Ok(rows)
@@ -210,7 +225,7 @@ pub(super) const PLACE: &str = "SELECT s.segment,
 
 /// The segment in which a session may write the row at this position. All versions of the row are there from now on,
 /// if there are any.
-pub(super) fn own(tx: &Transaction<'_>, session: &SessionId, kind: Kind, at: u32) -> Done<String> {
+pub(super) fn own(tx: &Transaction<'_>, session: &SessionId, kind: RowKind, at: u32) -> Done<String> {
     let place = |row: &Row<'_>| Ok((row.get(0)?, row.get(1)?, row.get(2)?));
     let found: (Option<String>, bool, bool) =
         tx.prepare_cached(PLACE)?.query_row(params![session.as_str(), kind.word(), at], place)?;
@@ -227,7 +242,7 @@ pub(super) fn own(tx: &Transaction<'_>, session: &SessionId, kind: Kind, at: u32
 fn go_on(tx: &Transaction<'_>, session: &SessionId) -> Done<String> {
     let own = own_of(tx, session)?;
     let new = create(tx, session.as_str(), &own.named)?;
-    for kind in Kind::ALL {
+    for kind in RowKind::ALL {
         for span in spans(tx, session, kind, 0..u32::MAX)?.into_iter().filter(|span| span.is_own) {
             share_span(tx, session, kind, &span)?;
         }
@@ -243,7 +258,7 @@ fn go_on(tx: &Transaction<'_>, session: &SessionId) -> Done<String> {
 }
 
 /// Gives a session the rows that a span has so far.
-fn share_span(tx: &Transaction<'_>, to: &SessionId, kind: Kind, span: &Span) -> rusqlite::Result<()> {
+fn share_span(tx: &Transaction<'_>, to: &SessionId, kind: RowKind, span: &Span) -> rusqlite::Result<()> {
     let until = match span.is_own {
         // More rows may follow there.
         true => last_in(tx, kind, span)?.map_or(0, |last| last.saturating_add(1)),
@@ -258,7 +273,7 @@ fn share_span(tx: &Transaction<'_>, to: &SessionId, kind: Kind, span: &Span) -> 
 fn insert_share(
     tx: &Transaction<'_>,
     session: &SessionId,
-    kind: Kind,
+    kind: RowKind,
     segment: &str,
     range: Range<u32>,
 ) -> rusqlite::Result<()> {
@@ -280,7 +295,7 @@ pub(super) const EVERYTHING: Limits = [u32::MAX; 3];
 
 /// Gives a new session the rows of another one before these limits.
 pub(super) fn share(tx: &Transaction<'_>, from: &SessionId, to: &SessionId, limits: Limits) -> Done {
-    for (kind, limit) in Kind::ALL.into_iter().zip(limits) {
+    for (kind, limit) in RowKind::ALL.into_iter().zip(limits) {
         for span in spans(tx, from, kind, 0..limit)? {
             share_span(tx, to, kind, &span)?;
         }
@@ -298,7 +313,7 @@ pub(super) fn share(tx: &Transaction<'_>, from: &SessionId, to: &SessionId, limi
 pub(super) fn is_its_alone(
     tx: &Transaction<'_>,
     session: &SessionId,
-    kind: Kind,
+    kind: RowKind,
     at: u32,
 ) -> rusqlite::Result<bool> {
     let is_alone = |row: &Row<'_>| Ok(!row.get::<_, bool>(1)? && !row.get::<_, bool>(2)?);
@@ -306,31 +321,25 @@ pub(super) fn is_its_alone(
 }
 
 /// Removes a session's rows of a kind from a position on; those that others have stay with them.
-pub(super) fn cut(tx: &Transaction<'_>, session: &SessionId, kind: Kind, from: u32) -> Done<Deleted> {
+pub(super) fn cut(tx: &Transaction<'_>, session: &SessionId, kind: RowKind, from: u32) -> Done {
     let own = own_of(tx, session)?.segment;
     let is_shared = "SELECT 1 FROM shares WHERE segment = ?1 AND kind = ?2 AND until > ?3";
     let own = match tx.prepare_cached(is_shared)?.exists(params![own, kind.word(), from])? {
         true => go_on(tx, session)?,
         false => own,
     };
-    let mut deleted = delete_rows(tx, &own, kind, from..u32::MAX)?;
+    delete_rows(tx, &own, kind, from..u32::MAX)?;
     let behind = params![session.as_str(), kind.word(), from];
     let mut statement = tx.prepare_cached(
         "SELECT DISTINCT segment FROM shares WHERE session = ?1 AND kind = ?2 AND until > ?3",
     )?;
     let segments = statement.query_map(behind, |row| row.get(0))?;
     let segments: BTreeSet<String> = segments.collect::<Result<_, _>>()?;
-    if segments.is_empty() {
-        return Ok(deleted);
-    }
     tx.prepare_cached("DELETE FROM shares WHERE session = ?1 AND kind = ?2 AND start >= ?3")?
         .execute(behind)?;
     tx.prepare_cached("UPDATE shares SET until = ?3 WHERE session = ?1 AND kind = ?2 AND until > ?3")?
         .execute(behind)?;
-    for segment in segments {
-        deleted.add(&drop_unused(tx, &segment)?);
-    }
-    Ok(deleted)
+    segments.iter().try_for_each(|segment| drop_unused(tx, segment).map(drop))
 }
 
 /// Forgets where a session has its rows, before its own row is deleted. Returns the segments that it had some in.
@@ -356,20 +365,20 @@ pub(super) fn forget(tx: &Transaction<'_>, session: &SessionId) -> rusqlite::Res
 
 /// Deletes the rows of a segment that no session has, unless one still writes it.
 pub(super) fn drop_unused(tx: &Transaction<'_>, segment: &str) -> Done<Deleted> {
-    let mut deleted = Deleted::default();
     if tx.prepare_cached("SELECT 1 FROM chat_sessions WHERE segment = ?1")?.exists([segment])? {
-        return Ok(deleted);
+        return Ok(Deleted::default());
     }
-    let mut is_used = false;
-    for kind in Kind::ALL {
+    if !tx.prepare_cached("SELECT 1 FROM shares WHERE segment = ?1")?.exists([segment])? {
+        return drop_whole(tx, segment);
+    }
+    let mut deleted = Deleted::default();
+    for kind in RowKind::ALL {
         let mut statement = tx.prepare_cached(
             "SELECT DISTINCT start, until FROM shares WHERE segment = ?1 AND kind = ?2 ORDER BY start",
         )?;
         let ranges = statement.query_map([segment, kind.word()], |row| Ok((row.get(0)?, row.get(1)?)))?;
-        let ranges: Vec<(u32, u32)> = ranges.collect::<Result<_, _>>()?;
-        is_used |= !ranges.is_empty();
         let mut at = 0;
-        for (start, until) in ranges {
+        for (start, until) in ranges.collect::<Result<Vec<(u32, u32)>, _>>()? {
             if at < start {
                 deleted.add(&delete_rows(tx, segment, kind, at..start)?);
             }
@@ -377,32 +386,31 @@ pub(super) fn drop_unused(tx: &Transaction<'_>, segment: &str) -> Done<Deleted> 
         }
         deleted.add(&delete_rows(tx, segment, kind, at..u32::MAX)?);
     }
-    if !is_used {
-        // Rows with a damaged position, too.
-        for kind in Kind::ALL {
-            let (table, _) = kind.table();
-            tx.prepare_cached(&format!("DELETE FROM {table} WHERE segment = ?1"))?.execute([segment])?;
-        }
-        deleted.add(&drop_all_refs(tx, segment)?);
-        tx.prepare_cached("DELETE FROM segments WHERE id = ?1")?.execute([segment])?;
+    Ok(deleted)
+}
+
+/// Deletes a segment with all its rows, those with a damaged position, too.
+fn drop_whole(tx: &Transaction<'_>, segment: &str) -> Done<Deleted> {
+    let mut deleted = Deleted::default();
+    for kind in RowKind::ALL {
+        let (table, _) = kind.table();
+        let sql = format!("DELETE FROM {table} WHERE segment = ?1");
+        kind.count(&mut deleted, tx.prepare_cached(&sql)?.execute([segment])?);
     }
+    deleted.add(&drop_all_refs(tx, segment)?);
+    tx.prepare_cached("DELETE FROM segments WHERE id = ?1")?.execute([segment])?;
     Ok(deleted)
 }
 
 /// Deletes rows of a segment with what they refer to.
-fn delete_rows(tx: &Transaction<'_>, segment: &str, kind: Kind, range: Range<u32>) -> Done<Deleted> {
+fn delete_rows(tx: &Transaction<'_>, segment: &str, kind: RowKind, range: Range<u32>) -> Done<Deleted> {
     let mut deleted = match kind.owner() {
         Some(owner) => drop_refs(tx, segment, owner, range.start..=range.end.saturating_sub(1))?,
         None => Deleted::default(),
     };
     let (table, position) = kind.table();
     let sql = format!("DELETE FROM {table} WHERE segment = ?1 AND {position} >= ?2 AND {position} < ?3");
-    let gone = count(tx.prepare_cached(&sql)?.execute(params![segment, range.start, range.end])?);
-    match kind {
-        Kind::Messages => deleted.messages += gone,
-        Kind::Turns => deleted.turns += gone,
-        Kind::Compactions => deleted.compactions += gone,
-    }
+    kind.count(&mut deleted, tx.prepare_cached(&sql)?.execute(params![segment, range.start, range.end])?);
     Ok(deleted)
 }
 
@@ -410,7 +418,7 @@ fn delete_rows(tx: &Transaction<'_>, segment: &str, kind: Kind, range: Range<u32
 pub(super) fn a_session_with(
     tx: &Transaction<'_>,
     segment: &str,
-    kind: Kind,
+    kind: RowKind,
     at: u32,
 ) -> rusqlite::Result<Option<String>> {
     tx.prepare_cached(

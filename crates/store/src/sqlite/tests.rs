@@ -106,14 +106,14 @@ fn hot_statements_search_by_an_index_and_sort_nothing() {
         read::list::NEXT_WORKSPACE,
         read::TURNS,
         read::COUNTED,
-        part::NEWEST_COMPACTION,
+        &read::records::compactions_sql("DESC"),
         part::KEY,
         part::REQUEST_BEFORE,
         &part::message_sql(),
         read::LAST_STATUS,
-        read::records::COMPACTIONS,
+        &read::records::compactions_sql("ASC"),
         read::records::RECORD,
-        write::NEWEST_IN_FORCE,
+        &write::newest_in_force_sql(),
         segments::OWN,
         segments::SHARES,
         segments::PLACE,
@@ -212,15 +212,9 @@ fn first_prompt_steps_do_not_grow_with_the_session() {
         assert!(store.load_part(&session(), 0).unwrap().is_some());
         let connection = store.connection.as_ref().unwrap();
         let (message, messages) = (part::message_sql(), read::messages_sql("ASC"));
-        let statements = [
-            read::HEAD,
-            read::TURNS,
-            part::NEWEST_COMPACTION,
-            segments::OWN,
-            segments::SHARES,
-            &message,
-            &messages,
-        ];
+        let record = read::records::compactions_sql("DESC");
+        let statements =
+            [read::HEAD, read::TURNS, &record, segments::OWN, segments::SHARES, &message, &messages];
         let steps = statements.map(|sql| {
             let statement = connection.prepare_cached(sql).unwrap();
             let of = |status| statement.get_status(status);

@@ -8,7 +8,8 @@ pub(super) use messages::{append, follow_requests, truncate};
 use super::blobs::{COMPACTION, drop_blob, put, put_for};
 use super::columns::{CompactionRow, millis, word};
 use super::leases::{self, Caller};
-use super::segments::{self, Kind, is_there};
+use super::read::records::STATUS;
+use super::segments::{self, RowKind, is_there};
 use super::{Done, SqliteStore, read, refused, revisions, search, shared, streamed, waiting};
 use crate::blob::Blob;
 use crate::error::StoreError;
@@ -39,7 +40,7 @@ pub(super) fn apply(tx: &Transaction<'_>, session: &SessionId, write: &Write) ->
         Write::LetGo { turn, messages } => {
             messages.iter().try_for_each(|message| let_go::replace(tx, session, *turn, message))
         }
-        Write::Truncate { from, turns } => truncate(tx, session, *from, *turns).map(drop),
+        Write::Truncate { from, turns } => truncate(tx, session, *from, *turns),
         Write::Branch { to, inherited, writes } => branch(tx, session, (to, inherited), writes),
         Write::Enqueue(item) => waiting::enqueue(tx, session, item),
         Write::Dequeue(item) => waiting::dequeue(tx, session, item),
@@ -227,7 +228,7 @@ fn write_turn(tx: &Transaction<'_>, session: &SessionId, turn: &TurnRow) -> Done
         serde_json::to_string(&turn.decided).map_err(|error| refused(session, error.to_string()))?;
     let figures =
         serde_json::to_string(&turn.figures).map_err(|error| refused(session, error.to_string()))?;
-    let segment = segments::own(tx, session, Kind::Turns, turn.index)?;
+    let segment = segments::own(tx, session, RowKind::Turns, turn.index)?;
     let values =
         params![segment, turn.index, turn.id.as_str(), word(&turn.status), started, decided, figures];
     let updated = tx
@@ -255,7 +256,7 @@ fn record(tx: &Transaction<'_>, session: &SessionId, compaction: &Compaction) ->
         let other = || refused(session, format!("compaction {name} exists with other content"));
         return if there.check_sum == row.check_sum { Ok(()) } else { Err(other()) };
     }
-    let n = segments::end(tx, session, Kind::Compactions)?;
+    let n = segments::end(tx, session, RowKind::Compactions)?;
     let segment = segments::own_segment(tx, session)?;
     tx.prepare_cached(
         "INSERT INTO compactions (segment, n, id, status, covered, created_at, check_sum, block, record)
@@ -281,7 +282,7 @@ fn set_status(tx: &Transaction<'_>, session: &SessionId, record: &CompactionId, 
         return Err(refused(session, format!("unknown compaction {record}")));
     };
     let (id, n, status) = (session.as_str(), there.n, word(&status));
-    if segments::is_its_alone(tx, session, Kind::Compactions, n)? {
+    if segments::is_its_alone(tx, session, RowKind::Compactions, n)? {
         tx.prepare_cached("UPDATE compactions SET status = ?3 WHERE segment = ?1 AND n = ?2")?
             .execute(params![segments::own_segment(tx, session)?, n, status])?;
         tx.prepare_cached("DELETE FROM compaction_statuses WHERE session = ?1 AND n = ?2")?
@@ -311,10 +312,12 @@ pub(super) fn sum_up(tx: &Transaction<'_>, session: &SessionId) -> rusqlite::Res
     .map(drop)
 }
 
-pub(super) const NEWEST_IN_FORCE: &str = "SELECT n FROM compactions c
-     WHERE segment = ?1 AND n >= ?2 AND n < ?3 AND 'inForce' =
-         coalesce((SELECT status FROM compaction_statuses t WHERE t.session = ?4 AND t.n = c.n), status)
-     ORDER BY n DESC LIMIT 1";
+pub(super) fn newest_in_force_sql() -> String {
+    format!(
+        "SELECT n FROM compactions c WHERE segment = ?1 AND n >= ?2 AND n < ?3 AND {STATUS} = 'inForce'
+         ORDER BY n DESC LIMIT 1"
+    )
+}
 
 /// Where the newest compaction in force is: its segment and number. `None` for a revision, which is listed without its
 /// summary.
@@ -322,9 +325,12 @@ fn newest_in_force(tx: &Transaction<'_>, session: &SessionId) -> rusqlite::Resul
     if revisions::session_of(tx, session)?.is_some() {
         return Ok(None);
     }
-    segments::newest(tx, (session, Kind::Compactions, 0..u32::MAX), |span| {
+    segments::newest(tx, (session, RowKind::Compactions, 0..u32::MAX), |span| {
         let of = params![span.segment, span.range.start, span.range.end, session.as_str()];
-        let n = tx.prepare_cached(NEWEST_IN_FORCE)?.query_row(of, |row| row.get::<_, u32>(0)).optional()?;
+        let n = tx
+            .prepare_cached(&newest_in_force_sql())?
+            .query_row(of, |row| row.get::<_, u32>(0))
+            .optional()?;
         Ok(n.map(|n| (span.segment.clone(), n)))
     })
 }
@@ -369,8 +375,8 @@ fn inherit(tx: &Transaction<'_>, session: &SessionId, to: &SessionId, inherited:
     };
     segments::share(tx, session, to, [inherited.messages.0, inherited.turns, records])?;
     segments::forget_versions(tx, to)?;
-    let messages = messages::number_before(tx, session, inherited.messages)?;
-    let turns = segments::number_of(tx, to, Kind::Turns, 0..u32::MAX)?;
+    let messages = messages::number_in(tx, session, 0..inherited.messages.0)?;
+    let turns = segments::number_of(tx, to, RowKind::Turns, 0..u32::MAX)?;
     tx.prepare_cached("UPDATE chat_activity SET messages = ?2, turns = ?3 WHERE session = ?1")?
         .execute(params![to.as_str(), messages, turns])?;
     tx.prepare_cached(

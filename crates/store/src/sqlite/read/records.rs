@@ -3,17 +3,23 @@
 use crate::blob::join;
 use crate::sqlite::blobs::content;
 use crate::sqlite::columns::{CHANGED, CompactionRow, compaction_sum, next, number, place, text, variant};
-use crate::sqlite::segments::{self, Kind};
+use crate::sqlite::segments::{self, RowKind};
 use engine::compact::record::{Compaction, Status};
 use engine::id::{CompactionId, SessionId};
 use rusqlite::{OptionalExtension, Row, Transaction, params};
 use session::renaming::Renaming;
 
+/// The status of record `c` as session `?4` has it.
+pub(in crate::sqlite) const STATUS: &str =
+    "coalesce((SELECT status FROM compaction_statuses t WHERE t.session = ?4 AND t.n = c.n), status)";
+
 /// Selects the records of a segment in a range, as session `?4` has them.
-pub(in crate::sqlite) const COMPACTIONS: &str =
-    "SELECT n, coalesce((SELECT status FROM compaction_statuses t WHERE t.session = ?4 AND t.n = c.n), status),
-         block, record, check_sum
-     FROM compactions c WHERE segment = ?1 AND n >= ?2 AND n < ?3 ORDER BY n";
+pub(in crate::sqlite) fn compactions_sql(order: &str) -> String {
+    format!(
+        "SELECT n, {STATUS}, block, record, check_sum FROM compactions c
+         WHERE segment = ?1 AND n >= ?2 AND n < ?3 ORDER BY n {order}"
+    )
+}
 
 pub(in crate::sqlite) fn compactions(
     tx: &Transaction<'_>,
@@ -21,8 +27,8 @@ pub(in crate::sqlite) fn compactions(
     unreadable: &mut Vec<String>,
 ) -> rusqlite::Result<Vec<Compaction>> {
     let mut found = Vec::new();
-    for span in segments::spans(tx, session, Kind::Compactions, 0..u32::MAX)? {
-        let mut statement = tx.prepare_cached(COMPACTIONS)?;
+    for span in segments::spans(tx, session, RowKind::Compactions, 0..u32::MAX)? {
+        let mut statement = tx.prepare_cached(&compactions_sql("ASC"))?;
         let of = params![span.segment, span.range.start, span.range.end, session.as_str()];
         let mut rows = statement.query(of)?;
         while let Some(row) = next(&mut rows, "compactions", unreadable)? {
@@ -66,7 +72,7 @@ pub(in crate::sqlite) fn record(
     session: &SessionId,
     id: &CompactionId,
 ) -> rusqlite::Result<Option<RecordRow>> {
-    segments::newest(tx, (session, Kind::Compactions, 0..u32::MAX), |span| {
+    segments::newest(tx, (session, RowKind::Compactions, 0..u32::MAX), |span| {
         let renaming = span.renaming.as_ref();
         let id = renaming.map_or_else(|| id.as_str().to_owned(), |renaming| renaming.original(id.as_str()));
         let found = |row: &Row<'_>| {

@@ -1,6 +1,6 @@
 //! Copies of rows that a session changes while others have them, too.
 
-use super::{Kind, Span, drop_unused, insert_share, own_segment, spans};
+use super::{RowKind, Span, drop_unused, insert_share, own_segment, spans};
 use crate::sqlite::Done;
 use crate::sqlite::blobs::MESSAGE;
 use crate::sqlite::columns::{MESSAGE_COLUMNS, MessageRow};
@@ -20,16 +20,16 @@ pub(super) fn copy(
     tx: &Transaction<'_>,
     session: &SessionId,
     own: &str,
-    (kind, at): (Kind, u32),
+    (kind, at): (RowKind, u32),
     versions: Versions,
 ) -> Done {
     let here = spans(tx, session, kind, at..at.saturating_add(1))?;
     let Some(span) = here.first().filter(|span| !span.is_own) else { return Ok(()) };
     match kind {
-        Kind::Messages => copy_message(tx, own, at, span, versions)?,
-        Kind::Turns => copy_turn(tx, own, at, span)?,
+        RowKind::Messages => copy_message(tx, own, at, span, versions)?,
+        RowKind::Turns => copy_turn(tx, own, at, span)?,
         // A record never changes; its status is beside it.
-        Kind::Compactions => {}
+        RowKind::Compactions => {}
     }
     let share: (u32, u32) = tx
         .prepare_cached(
@@ -100,12 +100,12 @@ fn copy_turn(tx: &Transaction<'_>, own: &str, at: u32, span: &Span) -> Done {
 /// Gives a session only the newest version of what it shares: what its session changed was never the branch's.
 pub(in crate::sqlite) fn forget_versions(tx: &Transaction<'_>, session: &SessionId) -> Done {
     let own = own_segment(tx, session)?;
-    for span in spans(tx, session, Kind::Messages, 0..u32::MAX)? {
+    for span in spans(tx, session, RowKind::Messages, 0..u32::MAX)? {
         let mut statement = tx.prepare_cached(CHANGED_BETWEEN)?;
-        let of = params![span.segment, span.range.start, span.range.end];
+        let of = span.bounds();
         let changed = statement.query_map(of, |row| row.get(0))?;
         for ord in changed.collect::<Result<Vec<u32>, _>>()? {
-            copy(tx, session, &own, (Kind::Messages, ord), Versions::Newest)?;
+            copy(tx, session, &own, (RowKind::Messages, ord), Versions::Newest)?;
         }
     }
     Ok(())

@@ -3,7 +3,7 @@
 
 use super::{append, count_rewrite, follow_requests};
 use crate::sqlite::blobs::{MESSAGE, drop_refs};
-use crate::sqlite::segments::{self, Kind};
+use crate::sqlite::segments::{self, RowKind};
 use crate::sqlite::{Fault, refused};
 use engine::id::SessionId;
 use engine::message::Message;
@@ -17,7 +17,7 @@ pub(super) fn replace(
     message: &Message,
 ) -> Result<(), Fault> {
     let ord = message.ord.0;
-    let segment = segments::own(tx, session, Kind::Messages, ord)?;
+    let segment = segments::own(tx, session, RowKind::Messages, ord)?;
     drop_refs(tx, &segment, MESSAGE, ord..=ord)?;
     let gone = tx
         .prepare_cached("DELETE FROM chat_messages WHERE segment = ?1 AND ord = ?2")?

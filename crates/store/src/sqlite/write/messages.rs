@@ -2,14 +2,15 @@
 
 use super::count_rewrite;
 use crate::blob::split;
+use crate::request_of;
 use crate::sqlite::blobs::{MESSAGE, put_for};
 use crate::sqlite::columns::{MESSAGE_COLUMNS, MessageRow};
-use crate::sqlite::segments::{self, Kind};
+use crate::sqlite::segments::{self, RowKind};
 use crate::sqlite::{Done, read, refused, search};
-use crate::{Deleted, request_of};
 use engine::id::{Ordinal, SessionId};
 use engine::message::Message;
 use rusqlite::{OptionalExtension, Transaction, params};
+use std::ops::Range;
 
 pub(in crate::sqlite) fn append(
     tx: &Transaction<'_>,
@@ -19,7 +20,7 @@ pub(in crate::sqlite) fn append(
 ) -> Done {
     let (body, blobs) = split(&message.body).map_err(|error| refused(session, error.to_string()))?;
     let row = MessageRow::of(turn, message, &body);
-    let segment = segments::own(tx, session, Kind::Messages, row.ord)?;
+    let segment = segments::own(tx, session, RowKind::Messages, row.ord)?;
     let inserted = insert_message(tx, &segment, &row)?;
     if inserted == 0 {
         let there: i64 = tx
@@ -86,15 +87,18 @@ pub(in crate::sqlite) fn follow_requests(
         return Ok(());
     }
     let mut first = None;
-    for span in segments::spans(tx, session, Kind::Messages, ord.saturating_add(1)..u32::MAX)? {
+    for span in segments::spans(tx, session, RowKind::Messages, ord.saturating_add(1)..u32::MAX)? {
         let mut statement = tx.prepare_cached(&later_requests())?;
-        let mut rows = statement.query(params![span.segment, span.range.start, span.range.end])?;
-        while let Some(row) = rows.next()?
-            && first.is_none()
+        let mut rows = statement.query(span.bounds())?;
+        while first.is_none()
+            && let Some(row) = rows.next()?
         {
             // An unreadable message cannot be shown.
             let message = read::message(tx, row, None).ok();
             first = message.and_then(|(_, later)| Some((request_of(&later)?, later.ord.0)));
+        }
+        if first.is_some() {
+            break;
         }
     }
     let (request, ord) = first.unzip();
@@ -115,11 +119,7 @@ pub(in crate::sqlite) fn later_requests() -> String {
 }
 
 /// Inserts a row into a segment, unless it has one of this position and version. Returns the number of inserted rows.
-pub(in crate::sqlite) fn insert_message(
-    tx: &Transaction<'_>,
-    segment: &str,
-    row: &MessageRow<'_>,
-) -> rusqlite::Result<usize> {
+fn insert_message(tx: &Transaction<'_>, segment: &str, row: &MessageRow<'_>) -> rusqlite::Result<usize> {
     let mut statement = tx.prepare_cached(
         "INSERT INTO chat_messages
              (segment, ord, rev, turn, role, external_id, message_id, turn_id, visible, created_at, tokens, hash,
@@ -151,12 +151,12 @@ pub(in crate::sqlite) fn truncate(
     session: &SessionId,
     from: Ordinal,
     turns: u32,
-) -> Done<Deleted> {
+) -> Done {
     let id = session.as_str();
-    let gone = number_from(tx, session, from)?;
-    let turns_gone = segments::number_of(tx, session, Kind::Turns, turns..u32::MAX)?;
-    let mut deleted = segments::cut(tx, session, Kind::Messages, from.0)?;
-    deleted.add(&segments::cut(tx, session, Kind::Turns, turns)?);
+    let gone = number_in(tx, session, from.0..u32::MAX)?;
+    let turns_gone = segments::number_of(tx, session, RowKind::Turns, turns..u32::MAX)?;
+    segments::cut(tx, session, RowKind::Messages, from.0)?;
+    segments::cut(tx, session, RowKind::Turns, turns)?;
     tx.prepare_cached(
         "UPDATE chat_activity SET messages = messages - ?2, turns = turns - ?3 WHERE session = ?1",
     )?
@@ -168,31 +168,20 @@ pub(in crate::sqlite) fn truncate(
          WHERE id = ?1 AND first_request_ord >= ?2",
     )?
     .execute(params![id, from.0])?;
-    Ok(deleted)
+    Ok(())
 }
 
-/// The number of a session's messages from a position on. They are counted only if some are missing.
-fn number_from(tx: &Transaction<'_>, session: &SessionId, from: Ordinal) -> rusqlite::Result<u32> {
-    let counted: Option<u32> =
-        tx.prepare_cached(read::COUNTED)?.query_row([session.as_str()], |row| row.get(0)).optional()?;
-    let end = segments::end(tx, session, Kind::Messages)?;
-    match counted {
-        Some(counted) if counted == end => Ok(end.saturating_sub(from.0)),
-        _ => segments::number_of(tx, session, Kind::Messages, from.0..u32::MAX),
-    }
-}
-
-/// The number of a session's messages before a position.
-pub(super) fn number_before(
+/// The number of a session's messages in a range. They are counted only if some are missing.
+pub(super) fn number_in(
     tx: &Transaction<'_>,
     session: &SessionId,
-    until: Ordinal,
+    range: Range<u32>,
 ) -> rusqlite::Result<u32> {
     let counted: Option<u32> =
         tx.prepare_cached(read::COUNTED)?.query_row([session.as_str()], |row| row.get(0)).optional()?;
-    let end = segments::end(tx, session, Kind::Messages)?;
+    let end = segments::end(tx, session, RowKind::Messages)?;
     match counted {
-        Some(counted) if counted == end => Ok(end.min(until.0)),
-        _ => segments::number_of(tx, session, Kind::Messages, 0..until.0),
+        Some(counted) if counted == end => Ok(range.end.min(end).saturating_sub(range.start)),
+        _ => segments::number_of(tx, session, RowKind::Messages, range),
     }
 }
