@@ -11,6 +11,7 @@ mod replay;
 mod schema;
 mod serve;
 mod serving;
+mod tools;
 
 use clap::{CommandFactory, Parser, Subcommand};
 use std::ffi::OsString;

@@ -1,26 +1,37 @@
 //! `threadhold chat`: a session in a terminal. It is one more client of the sidecar, in the same process and
 //! over the same protocol, so a model is sent the same whoever the client is. `talk` holds the states of a
-//! chat; `client` and `opening` speak the protocol, `terminal` and `question` face the user, and `tools` are
-//! the tools that a model can call here.
+//! chat; `client` and `opening` speak the protocol; `input` reads what the user enters, of which `command` and
+//! `question` know the meaning; `display` shows events on the `screen`, as `markdown`, `report` and `asked` put them.
 
+mod asked;
+mod calls;
 mod client;
 mod command;
+mod display;
+mod highlight;
+mod input;
+mod markdown;
 mod opening;
+mod paint;
 mod question;
+mod report;
+mod screen;
 mod talk;
-mod terminal;
-mod tools;
+mod tty;
 mod visible;
+mod wrap;
 
 use super::Failure;
 use super::model::Named;
 use super::serving::Serving;
-use crate::server::serve_within;
+use crate::server::{Options, serve_within};
 use clap::Args;
 use opening::{Begin, Which};
 use protocol::settings::GivenSettings;
+use screen::Form;
 use serde_json::{Map, Value};
 use std::path::{Path, PathBuf};
+use talk::Ended;
 
 #[derive(Debug, Args)]
 pub(super) struct Chat {
@@ -40,43 +51,61 @@ pub(super) struct Chat {
     /// Resume the newest session of the folder
     #[arg(long)]
     r#continue: bool,
-    /// The workspace folder of the session; tools cannot read outside of it
+    /// The workspace folder of the session; tools read and change files of it only, commands can do more
     #[arg(long, value_name = "DIR", default_value = ".")]
     folder: PathBuf,
     /// Keep sessions in DIR, as `storage.path` of an editor does, instead of the platform's data folder
     #[arg(long, value_name = "DIR")]
     storage: Option<PathBuf>,
+    /// Write each event of the session to standard output as a line of JSON, for scripts
+    #[arg(long)]
+    json: bool,
     #[command(flatten)]
     serving: Serving,
 }
 
 impl Chat {
     pub(super) fn run(&self) -> Result<u8, Failure> {
-        let model = match &self.model {
-            Some(model) => Named::read(model, self.base_url.as_deref(), self.key_env.as_deref())?.setting(),
-            None => Map::new(),
-        };
-        let said = |value: &Value| value.as_str().unwrap_or_default().to_owned();
-        let set: Vec<String> =
-            model.iter().map(|(part, value)| format!("model.{part}={}", said(value))).collect();
+        let named = |model: &String| Named::read(model, self.base_url.as_deref(), self.key_env.as_deref());
+        let mut model = self.model.as_ref().map(named).transpose()?;
         let folder = absolute(&self.folder)?;
         if !folder.is_dir() {
             let error = std::io::Error::from(std::io::ErrorKind::NotADirectory);
             return Err(Failure::Read { file: folder.display().to_string(), error });
         }
-        let options = self.serving.options(&set)?;
-        let which = match &self.session {
+        let mut which = match &self.session {
             Some(id) => Which::Named(id.clone()),
             None if self.r#continue => Which::Newest,
             None => Which::New,
         };
         let storage = self.storage.as_deref().map(absolute).transpose()?;
-        // The process that runs a task may have other flags.
+        let mut input = None;
+        loop {
+            let (options, task) = self.served(model.as_ref())?;
+            let form = Form::fitting(self.json);
+            let (folder, storage, model_now) = (folder.clone(), storage.clone(), model.clone());
+            let begin = Begin { folder, which, storage, task, form, model: model_now };
+            let kept = input.take();
+            let talked = serve_within(&options, async |stream| talk::talk(stream, begin, kept).await);
+            match talked.map_err(Failure::Runtime)?.map_err(|refused| Failure::Chat(refused.to_string()))? {
+                Ended::Left(code) => return Ok(code),
+                Ended::Again { model: other, session, input: kept } => {
+                    (model, which, input) = (Some(*other), Which::Named(session), Some(kept));
+                }
+            }
+        }
+    }
+
+    /// Options of a sidecar with this model, and the settings of its tasks: the process that runs a task may have other
+    /// flags.
+    fn served(&self, model: Option<&Named>) -> Result<(Options, Option<GivenSettings>), Failure> {
+        let model = model.map(Named::setting).unwrap_or_default();
+        let said = |value: &Value| value.as_str().unwrap_or_default().to_owned();
+        let set: Vec<String> =
+            model.iter().map(|(part, value)| format!("model.{part}={}", said(value))).collect();
         let task = (!model.is_empty())
             .then(|| GivenSettings(Map::from_iter([("model".to_owned(), Value::Object(model))])));
-        let begin = Begin { folder, which, storage, task };
-        let talked = serve_within(&options, async |stream| talk::talk(stream, begin).await);
-        talked.map_err(Failure::Runtime)?.map_err(|refused| Failure::Chat(refused.to_string()))
+        Ok((self.serving.options(&set)?, task))
     }
 }
 

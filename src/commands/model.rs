@@ -52,6 +52,16 @@ impl Named {
         }
     }
 
+    /// This model at the address and with the key of another one over the same wire, unless it has its own.
+    pub fn beside(mut self, other: Option<&Self>) -> Self {
+        if let Some(other) = other.filter(|other| other.endpoint.wire == self.endpoint.wire) {
+            let Endpoint { base_url, key_env, .. } = &other.endpoint;
+            self.endpoint.base_url = self.endpoint.base_url.or_else(|| base_url.clone());
+            self.endpoint.key_env = self.endpoint.key_env.or_else(|| key_env.clone());
+        }
+        self
+    }
+
     /// The flags as the setting `model`.
     pub fn setting(&self) -> Map<String, Value> {
         let Endpoint { wire, base_url, key_env, .. } = &self.endpoint;

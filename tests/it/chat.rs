@@ -2,7 +2,10 @@
 //! terminal. Tools are tested in their module, sessions elsewhere.
 
 mod person;
+mod sessions;
 mod tasks;
+mod terminal;
+mod tools;
 
 use crate::wire::client::{Client, Start, Wire};
 use models::testing::{Act, Reply, Server, chunk};
@@ -76,7 +79,7 @@ fn stopped_answer_keeps_its_streamed_text() {
 fn each_call_needs_approval_until_always() {
     let folder = Folder::new();
     folder.write("a.txt", "hello");
-    let call = || Reply::calls("c", "read_file", r#"{"path":"a.txt"}"#);
+    let call = || Reply::calls("c", "run_command", r#"{"command":"cat a.txt"}"#);
     let done = || Reply::says(&["Done."]);
     let server = Server::replies(vec![call(), done(), call(), done(), call(), done(), call(), done()]);
     let mut person = Person::new(&folder, &with(&server));
@@ -111,17 +114,17 @@ fn each_call_needs_approval_until_always() {
 fn a_call_is_asked_about_with_unseen_characters_named() {
     let folder = Folder::new();
     let path = "a\u{202e}txt.b\u{202c}\u{200b}\u{a0}c\u{e0041}";
-    let arguments = format!("{{\"path\":\"{path}\",\r\"offset\":0}}");
+    let arguments = format!("{{\"path\":\"{path}\",\r\"old\":\"a\",\"new\":\"b\"}}");
     let server =
-        Server::replies(vec![Reply::calls("c", "read_file", &arguments), Reply::says(&["As you wish."])]);
+        Server::replies(vec![Reply::calls("c", "edit_file", &arguments), Reply::says(&["As you wish."])]);
     let mut person = Person::new(&folder, &with(&server));
-    person.types("Read it.");
+    person.types("Change it.");
     person.sees("allow?");
     person.types("n");
     person.hears("As you wish.\n");
-    let named = r#"{"path":"a[U+202E]txt.b[U+202C][U+200B][U+00A0]c[U+E0041]",[U+000D]"offset":0}"#;
+    let named = r#"{"path":"a[U+202E]txt.b[U+202C][U+200B][U+00A0]c[U+E0041]",[U+000D]"old":"a","new":"b"}"#;
     let said = person.leaves();
-    assert!(said.err.contains(&format!("read_file {named} (")), "{}", said.err);
+    assert!(said.err.contains(&format!("edit_file {named} (")), "{}", said.err);
     assert!(!said.err.chars().any(|c| path.contains(c) && !c.is_ascii()), "{}", said.err);
 }
 
@@ -130,7 +133,7 @@ fn a_question_that_was_left_open_is_asked_again() {
     let folder = Folder::new();
     folder.write("a.txt", "hello");
     let server = Server::replies(vec![
-        Reply::calls("c", "read_file", r#"{"path":"a.txt"}"#),
+        Reply::calls("c", "run_command", r#"{"command":"cat a.txt"}"#),
         Reply::says(&["It says hello."]),
     ]);
     let mut person = Person::new(&folder, &with(&server));
@@ -245,10 +248,10 @@ fn terminal_and_editor_send_the_same_bytes() {
         json!({ "answers": [{ "say": "Let me look.", "call": { "name": "read_file", "arguments": { "path": "a.txt" } } },
                             { "call": { "name": "grep", "arguments": { "pattern": "hel+o" } } },
                             { "say": "It says hello." }] }),
-        json!({ "answers": [{ "call": { "name": "read_file", "arguments": "{broken" } }, { "say": "Well." }] }),
+        json!({ "answers": [{ "call": { "name": "run_command", "arguments": "{broken" } }, { "say": "Well." }] }),
         json!({ "answers": [{ "call": { "name": "unknown" } }], "then": "empty" }),
     ];
-    for (at, (calls, fixture)) in [0, 2, 1, 0].into_iter().zip(&fixtures).enumerate() {
+    for (at, (calls, fixture)) in [0, 0, 1, 0].into_iter().zip(&fixtures).enumerate() {
         let place = |name: &str| folder.beside(&format!("{name}-{at}"));
         let (model, recording) = (place("model"), place("recording"));
         std::fs::write(&model, fixture.to_string()).expect("a file");
@@ -353,35 +356,6 @@ fn what_cannot_be_meant_is_said_and_nothing_begins() {
         assert!(ended.err.contains(said), "{}", ended.err);
         assert_eq!((ended.out.as_str(), ended.code), ("", Some(2)));
     }
-}
-
-#[test]
-fn terminal_ctrl_c_stops_then_quits_and_ctrl_d_quits() {
-    let folder = Folder::new();
-    let server = Server::replies(vec![holds("Once\u{1b}[31m upon"), Reply::says(&["Well."])]);
-    let Some(mut person) = Person::at_a_terminal(&folder, &with(&server)) else { return };
-    person.hears("> ");
-    person.types("Tell me a story.");
-    // Control characters that would affect the terminal are left out.
-    person.hears("Once[31m upon");
-    person.presses("\u{3}");
-    person.hears("the partial answer is kept");
-    person.hears("> ");
-    person.presses("\u{3}");
-    person.hears("saved as session");
-    assert_eq!(person.ends().code, Some(0));
-
-    let flags = [&with(&server)[..], &["--continue".into()]].concat();
-    let Some(mut person) = Person::at_a_terminal(&folder, &flags) else { return };
-    person.hears("> ");
-    person.presses("\u{3}");
-    person.hears("press Ctrl-C again");
-    person.types("Go on.");
-    person.hears("Well.");
-    person.hears("> ");
-    person.presses("\u{4}");
-    person.hears("saved as session");
-    assert_eq!(person.ends().code, Some(0));
 }
 
 /// Output cannot be taken back, so the reader is told which part of it is void.

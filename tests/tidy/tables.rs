@@ -70,6 +70,7 @@ pub const LAYERS: &[(&str, &[&str])] = &[
             "rpc",
             "server",
             "session",
+            "shell",
             "store",
             "tokenizer",
             "tool",

@@ -1,34 +1,95 @@
 //! Slash commands: their requests, and the text shown for their results.
 
-use super::client::Client;
-use protocol::context::{CompactionView, ContextCompactParams, ContextUndoParams};
+use super::client::{Client, ClientError};
+use super::report;
+use crate::commands::model::Named;
+use protocol::context::{CompactionView, ContextCompactParams, ContextInspectParams, ContextUndoParams};
 use protocol::message::Content;
-use protocol::methods::{ContextCompact, ContextUndo, Method, TaskList, TaskStart, read_result};
+use protocol::methods::{
+    ContextCompact, ContextInspect, ContextUndo, Method, SessionConfigure, SessionList, TaskList, TaskStart,
+    read_result,
+};
+use protocol::session::{SessionConfigureParams, SessionListParams};
 use protocol::settings::GivenSettings;
 use protocol::task::{Task, TaskListParams, TaskStartParams, TaskState};
 use serde_json::Value;
 
+/// Commands, their arguments, and what they do.
+const COMMANDS: &[(&str, &str, &str)] = &[
+    ("/compact", "[FOCUS]", "summarize the conversation so far; FOCUS says what the summary must keep"),
+    ("/context", "", "show what the prompt holds, and when it is compacted next"),
+    ("/exit", "", ""),
+    ("/help", "", "show this help"),
+    ("/model", "[WIRE:NAME]", "show the model, or go on with another one"),
+    ("/new", "", "begin a new session"),
+    ("/quit", "", "save the session and leave, as Ctrl-D does"),
+    ("/redo", "", "make the last compaction again"),
+    ("/resume", "ID|NUMBER", "go on with a session, by its id or its number in /sessions"),
+    ("/sessions", "", "list the sessions of this folder, newest first"),
+    ("/task", "DESCRIPTION", "queue a background task for a `threadhold serve` on this folder"),
+    ("/tasks", "", "list the background tasks of this chat and their states"),
+    ("/undo", "", "revert the last compaction"),
+];
+
+/// Keys that are no commands.
+const KEYS: &str = "Alt-Enter begins another line of a message; what is pasted is one message.
+The arrow keys bring back earlier messages, and Tab completes commands.
+Ctrl-C stops an answer and keeps the part that arrived. At the prompt it clears the line, and twice it leaves.";
+
+/// Sessions that one list shows.
+const MOST_SESSIONS: u32 = 20;
+
 /// The text of `/help`.
-pub(super) const HELP: &str =
-    "/compact [FOCUS]   summarize the conversation so far; FOCUS says what the summary must keep
-/undo              revert the last compaction
-/task DESCRIPTION  queue a background task for a `threadhold serve` on this folder
-/tasks             list the background tasks of this chat and their states
-/help              show this help
-/quit              save the session and leave, as Ctrl-D does
-Ctrl-C stops an answer and keeps the part that arrived; at the prompt, press it twice to leave.";
+pub(super) fn help() -> String {
+    let lines = COMMANDS.iter().filter(|(.., does)| !does.is_empty()).map(|(name, arguments, does)| {
+        let command = format!("{name} {arguments}");
+        format!("{command:<20} {does}\n")
+    });
+    lines.chain([KEYS.to_owned()]).collect()
+}
+
+/// The commands that begin so, each with a space if arguments may follow.
+pub(super) fn completions(begun: &str) -> Vec<String> {
+    let commands = COMMANDS.iter().filter(|(name, ..)| begun.starts_with('/') && name.starts_with(begun));
+    commands
+        .map(|(name, arguments, _)| format!("{name}{}", if arguments.is_empty() { "" } else { " " }))
+        .collect()
+}
+
+/// A line that is a command.
+#[derive(Debug)]
+pub(super) enum Typed {
+    /// Waits for a response.
+    Command(Command),
+    /// Goes on with another session, by its id or its number in the last list; `None`: with a new one.
+    Switch(Option<String>),
+    /// Goes on with another model.
+    Model(Named),
+    Help,
+    Leave,
+    /// A command that cannot be meant, and the reason.
+    Wrong(String),
+}
 
 /// A command that waits for a response.
 #[derive(Debug)]
 pub(super) enum Command {
     /// Compacts; the focus of the summary.
     Compact(Option<String>),
-    /// Reverts the newest compaction.
-    Undo,
+    /// Shows the prompt.
+    Context,
+    /// Shows the model.
+    Model,
+    /// Makes the newest compaction again.
+    Redo,
+    /// Lists sessions.
+    Sessions,
     /// Queues a task; its description.
     Task(String),
     /// Lists tasks.
     Tasks,
+    /// Reverts the newest compaction.
+    Undo,
 }
 
 /// The session that commands apply to.
@@ -40,39 +101,87 @@ pub(super) struct Context {
     pub folder: String,
     /// Settings of tasks created in it.
     pub task: Option<GivenSettings>,
+    /// Ids of the sessions that were listed last.
+    pub listed: Vec<String>,
+}
+
+impl Typed {
+    /// Parses a line; `None` if it is a message. A path is no command.
+    pub fn read(line: &str) -> Option<Self> {
+        let (name, words) = line.split_once(char::is_whitespace).unwrap_or((line, ""));
+        if !name.starts_with('/') || name.get(1..).is_some_and(|rest| rest.contains('/')) {
+            return None;
+        }
+        let words = Some(words.trim().to_owned()).filter(|words| !words.is_empty());
+        Some(match (name, words) {
+            ("/compact", focus) => Self::Command(Command::Compact(focus)),
+            ("/context", _) => Self::Command(Command::Context),
+            ("/help", _) => Self::Help,
+            ("/model", None) => Self::Command(Command::Model),
+            ("/model", Some(model)) => match Named::read(&model, None, None) {
+                Ok(named) => Self::Model(named),
+                Err(error) => Self::Wrong(error.to_string()),
+            },
+            ("/new", _) => Self::Switch(None),
+            ("/quit" | "/exit", _) => Self::Leave,
+            ("/redo", _) => Self::Command(Command::Redo),
+            ("/resume", Some(which)) => Self::Switch(Some(which)),
+            ("/resume", None) => {
+                Self::Wrong("/resume needs a session id, or a number of /sessions".to_owned())
+            }
+            ("/sessions", _) => Self::Command(Command::Sessions),
+            ("/task", Some(words)) => Self::Command(Command::Task(words)),
+            ("/task", None) => {
+                Self::Wrong("/task needs a description of the task; /tasks lists tasks".to_owned())
+            }
+            ("/tasks", _) => Self::Command(Command::Tasks),
+            ("/undo", _) => Self::Command(Command::Undo),
+            _ => Self::Wrong(format!("unknown command {name}; /help lists all commands")),
+        })
+    }
 }
 
 impl Command {
-    /// Parses a command; `Err` is its usage. `None` if there is no command of this name.
-    pub fn read(name: &str, words: &str) -> Option<Result<Self, &'static str>> {
-        let words = Some(words.trim().to_owned()).filter(|words| !words.is_empty());
-        Some(match (name, words) {
-            ("/compact", focus) => Ok(Self::Compact(focus)),
-            ("/undo", _) => Ok(Self::Undo),
-            ("/task", Some(words)) => Ok(Self::Task(words)),
-            ("/task", None) => Err("/task needs a description of the task; /tasks lists tasks"),
-            ("/tasks", _) => Ok(Self::Tasks),
-            _ => return None,
-        })
-    }
-
-    /// Sends the request. Returns its number.
-    pub async fn ask(&self, client: &mut Client, context: &Context) -> i64 {
+    /// Sends the request. Returns its number; the error is one of the command's own.
+    pub async fn ask(&self, client: &mut Client, context: &Context) -> Result<i64, ClientError> {
         let (session_id, workspace_folder) = (context.session.clone(), context.folder.clone());
-        match self {
-            Self::Compact(focus) => {
-                let params = ContextCompactParams {
-                    session_id,
-                    focus: focus.clone(),
-                    redo: None,
-                    keep: Vec::new(),
-                    preview: false,
-                    work_done_token: None,
-                };
-                client.ask::<ContextCompact>(&params).await
+        let compact = |focus: Option<String>, redo: Option<String>| ContextCompactParams {
+            session_id: session_id.clone(),
+            focus,
+            redo,
+            keep: Vec::new(),
+            preview: false,
+            work_done_token: None,
+        };
+        Ok(match self {
+            Self::Compact(focus) => client.ask::<ContextCompact>(&compact(focus.clone(), None)).await,
+            Self::Context => {
+                let params = ContextInspectParams { session_id, compactions: Some(1) };
+                client.ask::<ContextInspect>(&params).await
             }
-            Self::Undo => {
-                client.ask::<ContextUndo>(&ContextUndoParams { session_id, compaction_id: None }).await
+            Self::Model => {
+                let params = SessionConfigureParams {
+                    session_id,
+                    settings: None,
+                    title: None,
+                    forget_learned_limits: None,
+                };
+                client.ask::<SessionConfigure>(&params).await
+            }
+            Self::Redo => {
+                let params = ContextInspectParams { session_id: session_id.clone(), compactions: Some(1) };
+                let newest = client.call::<ContextInspect>(&params).await?.compactions.pop();
+                let nothing = || ClientError::No("there is no compaction to make again".to_owned());
+                let id = newest.map(|compaction| compaction.id).ok_or_else(nothing)?;
+                client.ask::<ContextCompact>(&compact(None, Some(id))).await
+            }
+            Self::Sessions => {
+                let params = SessionListParams {
+                    workspace_folder: Some(workspace_folder),
+                    limit: Some(MOST_SESSIONS),
+                    ..SessionListParams::default()
+                };
+                client.ask::<SessionList>(&params).await
             }
             Self::Task(words) => {
                 let (content, settings) = (Content::text(words), context.task.clone());
@@ -80,23 +189,32 @@ impl Command {
                 client.ask::<TaskStart>(&params).await
             }
             Self::Tasks => client.ask::<TaskList>(&TaskListParams { workspace_folder, session_id }).await,
-        }
+            Self::Undo => {
+                client.ask::<ContextUndo>(&ContextUndoParams { session_id, compaction_id: None }).await
+            }
+        })
     }
 
-    /// The text shown for a result.
-    pub fn describe(&self, value: Value) -> Result<String, String> {
+    /// The text shown for a result. A list of sessions is kept in the context.
+    pub fn describe(&self, value: Value, context: &mut Context) -> Result<String, String> {
         fn result<M: Method>(value: Value) -> Result<M::Result, String> {
             read_result::<M>(value).map_err(|error| error.message)
         }
         Ok(match self {
             // An accepted compaction is shown by its event.
-            Self::Compact(_) => match result::<ContextCompact>(value)?.reason {
+            Self::Compact(_) | Self::Redo => match result::<ContextCompact>(value)?.reason {
                 Some(reason) => format!("(not compacted: {reason})"),
                 None => "(done; /undo reverts it)".into(),
             },
-            Self::Undo => {
-                result::<ContextUndo>(value)?;
-                "(reverted: the prompt shows the original messages again)".into()
+            Self::Context => report::context(&result::<ContextInspect>(value)?),
+            Self::Model => {
+                let settings = result::<SessionConfigure>(value)?.settings;
+                report::model(&settings).unwrap_or_else(|| "the editor's model".to_owned())
+            }
+            Self::Sessions => {
+                let sessions = result::<SessionList>(value)?.sessions;
+                context.listed = sessions.iter().map(|session| session.session_id.clone()).collect();
+                report::sessions(&sessions, &context.session)
             }
             Self::Task(_) => {
                 let id = result::<TaskStart>(value)?.session_id;
@@ -108,6 +226,10 @@ impl Command {
                 let tasks = result::<TaskList>(value)?.tasks;
                 let lines: Vec<String> = tasks.iter().map(line).collect();
                 if lines.is_empty() { "(no tasks)".into() } else { lines.join("\n") }
+            }
+            Self::Undo => {
+                result::<ContextUndo>(value)?;
+                "(reverted: the prompt shows the original messages again)".into()
             }
         })
     }
@@ -151,6 +273,30 @@ pub(super) fn failed_summaries(compaction: &CompactionView) -> String {
         1 => format!("; one request for a summary failed: {}", reasons.join("; ")),
         count => {
             format!("; {count} requests for a summary failed: {}", reasons.join("; "))
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn commands_complete_and_paths_are_messages() {
+        assert_eq!(completions("/co"), ["/compact ", "/context"]);
+        assert_eq!(completions("/quit"), ["/quit"]);
+        assert!(completions("co").is_empty() && completions("/compact x").is_empty());
+        for message in ["hello /quit", "/usr/bin is full", "a", ""] {
+            assert!(Typed::read(message).is_none(), "{message}");
+        }
+        assert!(
+            matches!(Typed::read("/compact the  plan"), Some(Typed::Command(Command::Compact(Some(focus)))) if focus == "the  plan")
+        );
+        assert!(matches!(Typed::read("/summon"), Some(Typed::Wrong(_))));
+        for (name, arguments, _) in COMMANDS {
+            let line =
+                if *name == "/model" { "/model ollama:llama3" } else { &format!("{name} {arguments}") };
+            assert!(!matches!(Typed::read(line), Some(Typed::Wrong(_))), "{line}");
         }
     }
 }

@@ -1,19 +1,26 @@
 //! Start of a chat: the handshake, the choice of a session and of a model.
 
 use super::client::{Client, ClientError};
-use super::terminal::Screen;
-use super::tools;
+use super::command::Context;
+use super::report;
+use super::screen::{Form, Screen};
+use crate::commands::model::Named;
+use crate::commands::tools;
 use lsp_types::notification::{DidChangeConfiguration, Initialized};
 use lsp_types::request::{Initialize, Request};
 use lsp_types::{DidChangeConfigurationParams, InitializedParams};
 use protocol::VERSION;
-use protocol::methods::{SessionConfigure, SessionList, SessionOpen, TaskList};
-use protocol::session::{Driver, Origin, SessionConfigureParams, SessionListParams, SessionOpenParams};
-use protocol::settings::{GivenSettings, Settings};
+use protocol::event::{Event, SessionEvent};
+use protocol::methods::{SessionClose, SessionConfigure, SessionList, SessionOpen, TaskList};
+use protocol::session::{
+    Driver, Origin, SessionCloseParams, SessionConfigureParams, SessionListParams, SessionOpenParams,
+    SessionSummary,
+};
+use protocol::settings::GivenSettings;
 use protocol::snapshot::Snapshot;
 use protocol::task::TaskListParams;
 use serde_json::json;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::time::Duration;
 use tokio::time::Instant;
 
@@ -33,6 +40,10 @@ pub(super) struct Begin {
     pub storage: Option<PathBuf>,
     /// Settings of tasks created in the session.
     pub task: Option<GivenSettings>,
+    /// Form of the output.
+    pub form: Form,
+    /// The model that the user chose; `None` for that of the settings.
+    pub model: Option<Named>,
 }
 
 /// The session that a chat opens.
@@ -44,14 +55,9 @@ pub(super) enum Which {
     Newest,
 }
 
-/// Opens the session. Returns it with the name of its model, for display.
-pub(super) async fn open(
-    mut client: Client,
-    begin: Begin,
-    screen: &mut Screen,
-) -> Result<(Client, Snapshot, String), ClientError> {
-    let folder = begin.folder.display().to_string();
-    let storage = begin.storage.map(|path| json!({ "path": path }));
+/// Greets the sidecar.
+pub(super) async fn greet(client: &mut Client, storage: Option<&Path>) -> Result<(), ClientError> {
+    let storage = storage.map(|path| json!({ "path": path }));
     let ours = json!({
         "protocolVersion": VERSION,
         "client": { "name": "threadhold chat", "version": env!("CARGO_PKG_VERSION") },
@@ -61,14 +67,24 @@ pub(super) async fn open(
     let hello = json!({ "capabilities": {}, "initializationOptions": { "threadhold": ours } });
     client.call_named(Initialize::METHOD, &hello).await?;
     client.notify::<Initialized>(InitializedParams {}).await;
-    let session_id = match begin.which {
+    Ok(())
+}
+
+/// Opens a session of a folder. Returns it with the name of its model, for display.
+pub(super) async fn open(
+    client: &mut Client,
+    folder: &str,
+    which: Which,
+    screen: &mut Screen,
+) -> Result<(Snapshot, String), ClientError> {
+    let session_id = match which {
         Which::New => None,
         Which::Named(id) => Some(id),
-        Which::Newest => newest(&mut client, &folder).await?,
+        Which::Newest => newest(client, folder).await?,
     };
     let params = SessionOpenParams {
         snapshot_messages: None,
-        workspace_folder: folder.clone(),
+        workspace_folder: folder.to_owned(),
         session_id,
         driver: Some(Driver::Sidecar),
         title: None,
@@ -82,23 +98,59 @@ pub(super) async fn open(
         // A session of another process is returned with `held_by`, not as an error.
         follow: Some(true),
     };
-    let opened = opened(&mut client, &params, screen).await?;
-    if opened.driver == Driver::Editor {
-        let said = format!("session {} is run by an editor; continue it there", opened.session_id);
-        return Err(ClientError::No(said));
-    }
-    if opened.waits == Some(true) {
-        let id = &opened.session_id;
-        let said = format!(
-            "session {id} is a task that waits for a `threadhold serve` on this folder; continue it here once it has run"
-        );
-        return Err(ClientError::No(said));
-    }
-    let model = model(&mut client, &opened).await?;
+    let opened = opened(client, &params, screen).await?;
+    let model = match usable(client, &opened).await {
+        Ok(model) => model,
+        Err(error) => {
+            // Its own client must be able to open it.
+            let params = SessionCloseParams { session_id: opened.session_id };
+            client.call::<SessionClose>(&params).await?;
+            return Err(error);
+        }
+    };
     // The session is notified of tasks started earlier from now on, and at once of those that it missed.
     let session_id = opened.session_id.clone();
-    client.ask::<TaskList>(&TaskListParams { workspace_folder: folder, session_id }).await;
-    Ok((client, opened, model))
+    let params = TaskListParams { workspace_folder: folder.to_owned(), session_id };
+    client.ask::<TaskList>(&params).await;
+    Ok((opened, model))
+}
+
+/// The model of a session that a chat can go on with, for display.
+async fn usable(client: &mut Client, opened: &Snapshot) -> Result<String, ClientError> {
+    let id = &opened.session_id;
+    if opened.driver == Driver::Editor {
+        return Err(ClientError::No(format!("session {id} is run by an editor; continue it there")));
+    }
+    if opened.waits == Some(true) {
+        return Err(ClientError::No(format!(
+            "session {id} is a task that waits for a `threadhold serve` on this folder; continue it here once it has run"
+        )));
+    }
+    model(client, opened).await
+}
+
+/// The id of a session of the folder: by itself, or by its number in the last list.
+pub(super) async fn meant(client: &mut Client, about: &Context, which: &str) -> Result<String, ClientError> {
+    let number = which.parse::<usize>().ok().and_then(|number| number.checked_sub(1));
+    if let Some(id) = number.and_then(|at| about.listed.get(at)) {
+        return Ok(id.clone());
+    }
+    match found(client, &about.folder, |session| session.session_id == which).await? {
+        Some(id) => Ok(id),
+        None => Err(ClientError::No(format!("there is no session {which} in this folder; see /sessions"))),
+    }
+}
+
+/// A session as the event that shows it whole, as JSON.
+pub(super) fn as_event(opened: Snapshot) -> String {
+    let event = SessionEvent {
+        session_id: opened.session_id.clone(),
+        stream: opened.stream.clone(),
+        seq: opened.seq,
+        event: Event::Snapshot { snapshot: Box::new(opened) },
+    };
+    // An event is data, so it can be written.
+    serde_json::to_string(&event).unwrap_or_default()
 }
 
 /// Opens a session. Waits for one that another process writes: that may be about to close it.
@@ -111,9 +163,15 @@ async fn opened(
     let mut is_told = false;
     loop {
         let opened = client.call::<SessionOpen>(params).await?.snapshot;
-        let Some(held) = &opened.held_by else { return Ok(opened) };
+        let Some(held) = &opened.held_by else {
+            // The snapshot has the events that came before it.
+            client.drop_events();
+            return Ok(opened);
+        };
         let said = format!("session {} is open in another process (pid {})", opened.session_id, held.pid);
         if Instant::now() >= deadline {
+            let session_id = opened.session_id.clone();
+            client.call::<SessionClose>(&SessionCloseParams { session_id }).await?;
             return Err(ClientError::No(format!(
                 "{said}; nothing was changed; close it there, then try again"
             )));
@@ -129,14 +187,23 @@ async fn opened(
 
 /// The newest session of the folder that a user chats in.
 async fn newest(client: &mut Client, folder: &str) -> Result<Option<String>, ClientError> {
+    found(client, folder, |session| {
+        session.driver == Driver::Sidecar && matches!(session.origin, Origin::New | Origin::Branch)
+    })
+    .await
+}
+
+/// The newest session of the folder for which this is `true`.
+async fn found(
+    client: &mut Client,
+    folder: &str,
+    is_meant: impl Fn(&SessionSummary) -> bool,
+) -> Result<Option<String>, ClientError> {
     let mut params =
         SessionListParams { workspace_folder: Some(folder.to_owned()), ..SessionListParams::default() };
     loop {
         let page = client.call::<SessionList>(&params).await?;
-        let mut sessions = page.sessions.into_iter();
-        let found = sessions.find(|session| {
-            session.driver == Driver::Sidecar && matches!(session.origin, Origin::New | Origin::Branch)
-        });
+        let found = page.sessions.into_iter().find(&is_meant);
         match (found, page.next_cursor) {
             (Some(found), _) => return Ok(Some(found.session_id)),
             (None, None) => return Ok(None),
@@ -148,7 +215,7 @@ async fn newest(client: &mut Client, folder: &str) -> Result<Option<String>, Cli
 /// Name of the session's model, for display. Without one, a scripted model answers; that is not stored, so
 /// the session is unchanged when it is opened again.
 async fn model(client: &mut Client, opened: &Snapshot) -> Result<String, ClientError> {
-    if let Some(named) = named(&opened.settings) {
+    if let Some(named) = report::model(&opened.settings) {
         return Ok(named);
     }
     let settings = json!({ "threadhold": { "model": { "wire": "scripted" } } });
@@ -160,13 +227,5 @@ async fn model(client: &mut Client, opened: &Snapshot) -> Result<String, ClientE
     let ours = || {
         ClientError::No("the session's model belongs to the editor; choose another one with --model".into())
     };
-    named(&settings).map(|named| format!("{named} (no model is set; see --model)")).ok_or_else(ours)
-}
-
-fn named(settings: &Settings) -> Option<String> {
-    let model = settings.model.as_ref()?;
-    let wire = serde_json::to_value(model.wire?).ok()?;
-    let wire = wire.as_str().filter(|wire| *wire != "editor")?;
-    let name = model.name.as_deref().or(model.base_url.as_deref());
-    Some(name.map_or_else(|| wire.to_owned(), |name| format!("{wire}:{name}")))
+    report::model(&settings).map(|named| format!("{named} (no model is set; see --model)")).ok_or_else(ours)
 }

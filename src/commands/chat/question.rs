@@ -1,5 +1,6 @@
 //! Calls that wait for the user's decision, and the parsing of typed decisions.
 
+use crate::commands::tools;
 use protocol::tool::{Decision, PauseReason, Verdict};
 use std::collections::VecDeque;
 use tower_lsp::jsonrpc::Id;
@@ -18,25 +19,61 @@ impl Question {
         Self { request, left: reasons.into(), decisions: Vec::new() }
     }
 
+    /// The possible decisions on the next call, for the user.
+    pub fn choices(&self) -> &'static str {
+        if self.is_command() {
+            "allow? y / n [REASON] / always / never (this command) / always BEGINNING *"
+        } else {
+            "allow? y / n [REASON] / always / never (this tool in this folder)"
+        }
+    }
+
+    fn is_command(&self) -> bool {
+        self.left.front().is_some_and(|call| tools::command(&call.name, &call.arguments.0).is_some())
+    }
+
     /// Applies a line to the next call, if it is a decision. Returns `true` once all are decided. An approval
-    /// must be the whole line: a sentence that begins with such a word means something else.
+    /// must be the whole line: a sentence that begins with such a word means something else. `always git status *` allows the
+    /// commands that match.
     pub fn decide(&mut self, line: &str) -> bool {
         let line = line.trim();
         let (word, why) = line.split_once(' ').unwrap_or((line, ""));
-        let (decision, note) = match (line.to_lowercase().as_str(), word.to_lowercase().as_str()) {
-            ("y" | "yes", _) => (Verdict::AllowOnce, None),
-            ("always", _) => (Verdict::AllowAlways, None),
-            ("never", _) => (Verdict::RejectAlways, None),
+        let is_command = self.is_command();
+        let (decision, note, pattern) = match (line.to_lowercase().as_str(), word.to_lowercase().as_str()) {
+            ("y" | "yes", _) => (Verdict::AllowOnce, None, None),
+            ("always", _) => (Verdict::AllowAlways, None, None),
+            ("never", _) => (Verdict::RejectAlways, None, None),
+            (_, "always") if is_command && is_beginning(why.trim_start()) => {
+                (Verdict::AllowAlways, None, Some(format!("command={}", why.trim_start())))
+            }
             (_, "n" | "no") => {
-                (Verdict::RejectOnce, Some(why.trim().to_owned()).filter(|why| !why.is_empty()))
+                (Verdict::RejectOnce, Some(why.trim().to_owned()).filter(|why| !why.is_empty()), None)
             }
             _ => return false,
         };
         if let Some(PauseReason { tool_call_id, .. }) = self.left.pop_front() {
-            self.decisions.push(Decision { tool_call_id, decision, note, pattern: None });
+            self.decisions.push(Decision { tool_call_id, decision, note, pattern });
         }
         self.left.is_empty()
     }
+}
+
+/// Programs whose arguments are commands of any kind.
+const LAUNCHERS: [&str; 18] = [
+    "bash", "command", "env", "eval", "exec", "find", "nohup", "node", "perl", "python", "python3", "ruby",
+    "sh", "sudo", "time", "timeout", "xargs", "zsh",
+];
+
+/// `true` for a pattern of commands that begin with these words: `git status *`. A program alone would often be allowed
+/// anything, so those that run other programs need more words, and git needs its command.
+fn is_beginning(pattern: &str) -> bool {
+    let Some(beginning) = pattern.strip_suffix(" *") else { return false };
+    let mut words = beginning.split_whitespace();
+    let program = words.next().unwrap_or_default();
+    let second = words.next();
+    let is_any = LAUNCHERS.contains(&program.rsplit('/').next().unwrap_or_default());
+    let has_command = second.is_some_and(|word| !word.starts_with('-'));
+    !program.is_empty() && !beginning.contains('*') && !is_any && (program != "git" || has_command)
 }
 
 #[cfg(test)]
@@ -70,5 +107,34 @@ mod tests {
             ("d", Verdict::RejectAlways, None),
         ];
         assert_eq!(decided, expected);
+    }
+
+    #[test]
+    fn commands_are_allowed_by_their_beginning() {
+        let command = |id: &str| {
+            let arguments = protocol::message::Arguments(r#"{"command":"git status"}"#.into());
+            PauseReason { name: "run_command".into(), arguments, ..waits(id) }
+        };
+        let mut question = Question::new(None, vec![command("a"), command("b"), waits("c")]);
+        for other in [
+            "always *",
+            "always git",
+            "always: git status *",
+            "always git *",
+            "always git -c *",
+            "always * *",
+            "always find *",
+            "always /bin/sh *",
+        ] {
+            assert!(!question.decide(other), "{other}");
+        }
+        assert!(!question.decide("always git status *"));
+        assert!(!question.decide("y"));
+        assert!(!question.decide("always git status *"), "not a command");
+        let decided: Vec<_> = question.decisions.iter().map(|d| (d.decision, d.pattern.as_deref())).collect();
+        assert_eq!(
+            decided,
+            [(Verdict::AllowAlways, Some("command=git status *")), (Verdict::AllowOnce, None)]
+        );
     }
 }

@@ -1,33 +1,30 @@
-//! A chat in a terminal: typed lines become commands, events become text. Each state carries what it waits for.
+//! A chat in a terminal: typed lines become commands, events change the state. Each state carries what it waits for.
 
+use super::asked;
+use super::calls::{Calls, EndedCall, Recipient};
 use super::client::{Client, ClientError, Incoming};
-use super::command::{Command, Context, HELP, failed_summaries, task_ended};
-use super::opening::{self, Begin};
+use super::command::{Command, Context, Typed, help};
+use super::display::{Display, texts};
+use super::input::{Entry, Input, interrupts};
+use super::opening::{self, Begin, Which};
 use super::question::Question;
-use super::terminal::{Lines, Screen, interrupts};
-use super::tools;
-use super::visible::visible;
-use crate::commands::{SUCCESS, UNFIT};
-use engine::message::PROCESS_COMPLETED;
+use super::screen::{Form, Screen};
+use crate::commands::model::Named;
+use crate::commands::{SUCCESS, UNFIT, tools};
 use lsp_types::notification::Exit;
 use lsp_types::request::{Request, Shutdown};
-use protocol::context::CompactionView;
-use protocol::event::{CompactionPhase, Event, EventError, Retrying};
-use protocol::message::{Content, Message, Part, Role};
-use protocol::methods::{ToolDecide, ToolResult, TurnCancel, TurnStart};
-use protocol::model::DeltaOp;
-use protocol::session::State;
-use protocol::settings::GivenSettings;
+use protocol::event::{Event, SessionEvent};
+use protocol::message::{Content, Role};
+use protocol::methods::{SessionClose, ToolDecide, ToolResult, TurnCancel, TurnStart};
+use protocol::session::{SessionCloseParams, State};
 use protocol::snapshot::Snapshot;
-use protocol::tool::{
-    PauseReason, RequestPermissionResult, ToolDecideParams, ToolInvokeResult, ToolResultParams,
-};
+use protocol::tool::{RequestPermissionResult, ToolDecideParams, ToolInvokeResult, ToolResultParams};
 use protocol::turn::{TurnCancelParams, TurnStartParams, TurnStatus};
 use serde_json::Value;
-use std::path::PathBuf;
+use std::time::Duration;
 use tokio::io::DuplexStream;
-use tokio::task::JoinSet;
-use tower_lsp::jsonrpc::Id;
+use tokio::sync::mpsc;
+use tokio::time::{MissedTickBehavior, interval};
 
 /// Phase of a chat.
 #[derive(Debug)]
@@ -44,30 +41,34 @@ enum Phase {
     Commanding(i64, Command),
 }
 
-/// Recipient of a tool's result.
 #[derive(Debug)]
-enum Recipient {
-    /// A request of the sidecar.
-    Request(Id),
-    /// A call that was pending when the session was opened.
-    Call(String),
-}
-
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Next {
     GoOn,
     Leave,
+    /// Goes on with another model.
+    Again(Box<Named>),
+}
+
+/// How a chat ended.
+#[derive(Debug)]
+pub(super) enum Ended {
+    /// The user left; the process's exit code.
+    Left(u8),
+    /// The user chose another model for a session. The sidecar is another one with it, the input stays.
+    Again { model: Box<Named>, session: String, input: Input },
 }
 
 struct Talk {
     client: Client,
-    screen: Screen,
-    folder: PathBuf,
+    display: Display,
     about: Context,
     phase: Phase,
-    running: JoinSet<(Recipient, ToolInvokeResult)>,
-    /// The answer on screen: the id of its message, and the text shown so far.
-    answer: (String, String),
+    /// `true` if the user sees what the phase waits for.
+    is_prompted: bool,
+    calls: Calls,
+    interrupts: mpsc::UnboundedReceiver<()>,
+    /// The model that the user chose; `None` for that of the settings.
+    model: Option<Named>,
     /// `true` if Ctrl-C was the last input.
     is_interrupted: bool,
     /// `true` if the last turn failed.
@@ -76,112 +77,175 @@ struct Talk {
     is_begun: bool,
 }
 
-/// Runs the chat until the user leaves. Returns the process's exit code.
-pub(super) async fn talk(stream: DuplexStream, begin: Begin) -> Result<u8, ClientError> {
+/// Interval at which the time that the work takes is shown.
+const TICK: Duration = Duration::from_secs(1);
+
+/// Runs the chat until the user leaves or chooses another model.
+pub(super) async fn talk(
+    stream: DuplexStream,
+    begin: Begin,
+    input: Option<Input>,
+) -> Result<Ended, ClientError> {
     let mut interrupts = interrupts();
-    let (folder, task) = (begin.folder.clone(), begin.task.clone());
-    let mut screen = Screen::open();
-    let (client, opened, model) = tokio::select! {
-        opened = opening::open(Client::new(stream), begin, &mut screen) => opened?,
-        Some(()) = interrupts.recv() => return Ok(SUCCESS),
+    let Begin { folder, which, storage, task, form, model: chosen } = begin;
+    let is_again = input.is_some();
+    let (mut client, mut screen) = (Client::new(stream), Screen::new(form));
+    let named = folder.display().to_string();
+    let opening = async {
+        opening::greet(&mut client, storage.as_deref()).await?;
+        opening::open(&mut client, &named, which, &mut screen).await
     };
-    let mut talk = Talk::new(client, screen, folder, task, &opened, &model);
-    let mut lines = Lines::open();
-    talk.rest_or_ask();
+    let (opened, model) = tokio::select! {
+        opened = opening => opened?,
+        Some(()) = interrupts.recv() => return Ok(Ended::Left(SUCCESS)),
+    };
+    let asked = opened.messages.iter().filter(|message| message.role == Role::User);
+    let asked = || asked.map(|message| texts(&message.parts)).collect();
+    let mut input = input.unwrap_or_else(|| Input::open(form, asked()));
+    let about = Context { session: String::new(), folder: named, task, listed: Vec::new() };
+    let mut talk = Talk {
+        client,
+        display: Display::new(screen),
+        about,
+        phase: Phase::Resting,
+        is_prompted: false,
+        calls: Calls::new(folder),
+        interrupts,
+        model: chosen,
+        is_interrupted: false,
+        has_failed: false,
+        is_begun: false,
+    };
+    talk.take_up(opened, &model, is_again).await;
+    let mut ticks = interval(TICK);
+    ticks.set_missed_tick_behavior(MissedTickBehavior::Delay);
     loop {
-        let was_asking = matches!(talk.phase, Phase::Asking(_));
+        talk.prompt(&mut input);
         let next = tokio::select! {
             heard = talk.client.hear() => match heard {
                 Some(heard) => talk.heard(heard).await,
                 // The sidecar stopped.
-                None => return Ok(SUCCESS),
+                None => return Ok(Ended::Left(SUCCESS)),
             },
-            Some(Ok((whom, result))) = talk.running.join_next() => talk.ran(whom, result).await,
-            Some(()) = interrupts.recv() => talk.interrupted().await,
-            line = lines.next(), if talk.reads() => talk.typed(line).await,
+            ended = talk.calls.next() => talk.ended(ended).await,
+            Some(()) = talk.interrupts.recv() => talk.interrupted().await,
+            entry = input.next(), if talk.reads() => talk.entered(entry).await,
+            _ = ticks.tick(), if !talk.reads() => {
+                talk.display.tick();
+                Next::GoOn
+            }
         };
-        if !was_asking && matches!(talk.phase, Phase::Asking(_)) {
-            lines.forget();
-        }
-        if next == Next::Leave || talk.screen.is_gone() {
-            return talk.leave().await;
+        match next {
+            Next::GoOn if !talk.display.screen.is_gone() => {}
+            Next::GoOn | Next::Leave => return talk.leave().await.map(Ended::Left),
+            Next::Again(model) => {
+                let session = talk.about.session.clone();
+                talk.stop().await?;
+                return Ok(Ended::Again { model, session, input });
+            }
         }
     }
 }
 
 impl Talk {
-    fn new(
-        client: Client,
-        mut screen: Screen,
-        folder: PathBuf,
-        task: Option<GivenSettings>,
-        opened: &Snapshot,
-        model: &str,
-    ) -> Self {
-        let title = opened.title.as_deref().map(|title| format!(" ({title})")).unwrap_or_default();
-        let known = if opened.messages.is_empty() { "new " } else { "" };
-        let (id, place) = (&opened.session_id, folder.display());
-        screen.note(&format!("{known}session {id}{title} in {place}, with {model}; /help lists commands"));
-        let mut talk = Self {
-            client,
-            screen,
-            about: Context { session: opened.session_id.clone(), folder: folder.display().to_string(), task },
-            folder,
-            phase: Phase::Resting,
-            running: JoinSet::new(),
-            answer: Default::default(),
-            is_interrupted: false,
-            has_failed: false,
-            is_begun: !opened.messages.is_empty(),
-        };
-        talk.take_up(opened);
-        talk
+    fn note(&mut self, text: &str) {
+        self.display.screen.note(text);
     }
 
-    /// Resumes the decision or the calls that were pending when the session was left.
-    fn take_up(&mut self, opened: &Snapshot) {
+    /// Goes on with a session: with the decision or the calls that were pending when it was left.
+    async fn take_up(&mut self, opened: Snapshot, model: &str, is_again: bool) {
+        self.about.session.clone_from(&opened.session_id);
+        self.is_begun = !opened.messages.is_empty();
+        self.rest();
+        if is_again {
+            self.note(&format!("(from now on with {model})"));
+        } else {
+            self.display.introduce(&opened, &self.about.folder, model);
+        }
         if let Some(pause) = &opened.pause {
             self.phase = Phase::Asking(Question::new(None, pause.reasons.clone()));
-            return;
+        } else {
+            for call in &opened.pending_calls {
+                self.phase = Phase::Running;
+                match self.calls.resume(call) {
+                    Some(brief) => self.note(&brief),
+                    None => {
+                        let brief = asked::brief(&call.name, &call.arguments.0);
+                        self.note(&format!("{brief} was interrupted and is not run again"));
+                        let recipient = Recipient::Call(call.tool_call_id.clone());
+                        self.send(recipient, tools::interrupted()).await;
+                    }
+                }
+            }
         }
-        for call in &opened.pending_calls {
-            self.run(Recipient::Call(call.tool_call_id.clone()), &call.name, &call.arguments.0);
-            self.phase = Phase::Running;
+        if self.display.screen.form() == Form::Json {
+            self.display.screen.event(&opening::as_event(opened));
         }
     }
 
-    /// `true` if a line can be typed now.
+    /// `true` if a line can be entered now.
     const fn reads(&self) -> bool {
         matches!(self.phase, Phase::Resting | Phase::Asking(_))
     }
 
     fn rest(&mut self) {
         self.phase = Phase::Resting;
-        self.rest_or_ask();
+        self.is_prompted = false;
     }
 
-    /// Prompts for the input that the state waits for.
-    fn rest_or_ask(&mut self) {
-        match &self.phase {
-            Phase::Resting => self.screen.prompt("> "),
+    /// Prompts for the input that the phase waits for, unless that was done.
+    fn prompt(&mut self, input: &mut Input) {
+        if !self.reads() {
+            return;
+        }
+        if std::mem::replace(&mut self.is_prompted, true) {
+            return;
+        }
+        self.display.rests();
+        let (prompt, is_message) = match &self.phase {
             Phase::Asking(question) => {
-                if let Some(reason) = question.left.front() {
-                    let PauseReason { name, arguments, reason, .. } = reason;
-                    self.screen.note(&visible(&format!("{name} {} ({reason})", arguments.0)));
-                    self.screen.prompt("allow? y / n [REASON] / always / never (this tool in this folder): ");
+                let choices = question.choices();
+                if let Some(call) = question.left.front() {
+                    let (lines, change) = asked::described(call, self.calls.folder());
+                    self.display.screen.show_exactly(lines);
+                    change.into_iter().for_each(|change| self.calls.show(&call.tool_call_id, change));
                 }
+                // The prompt of a message stands there already.
+                if input.is_editing() {
+                    self.note(choices);
+                }
+                (format!("{choices}: "), false)
             }
-            Phase::Starting(_) | Phase::Running | Phase::Commanding(..) => {}
+            _ => {
+                self.display.screen.part();
+                ("> ".to_owned(), true)
+            }
+        };
+        // An answer whose end is unknown would stand below the line.
+        self.display.screen.end_answer();
+        match input.edit(&prompt, is_message) {
+            Some(above) => self.display.screen.edits(Some(above)),
+            None => self.display.screen.prompt(&prompt),
         }
     }
 
-    /// Handles a typed line; `None` at the end of input.
-    async fn typed(&mut self, line: Option<String>) -> Next {
-        let Some(line) = line else {
-            if let Phase::Asking(_) = self.phase {
-                self.screen.note("(calls that need approval stay pending; --continue asks again)");
+    /// Handles what the user entered.
+    async fn entered(&mut self, entry: Entry) -> Next {
+        self.display.screen.edits(None);
+        self.is_prompted = false;
+        let line = match entry {
+            Entry::Interrupt => return self.interrupted().await,
+            Entry::End => {
+                if let Phase::Asking(_) = self.phase {
+                    self.note("(calls that need approval stay pending; --continue asks again)");
+                }
+                return Next::Leave;
             }
-            return Next::Leave;
+            Entry::Message(_) if matches!(self.phase, Phase::Asking(_)) => {
+                self.note("(this was no decision: it was begun before a call asked for one)");
+                return Next::GoOn;
+            }
+            Entry::Message(line) | Entry::Line(line) => line,
         };
         self.is_interrupted = false;
         match &mut self.phase {
@@ -189,7 +253,6 @@ impl Talk {
                 if question.decide(&line) {
                     self.decided().await;
                 }
-                self.rest_or_ask();
                 Next::GoOn
             }
             _ => self.commanded(line.trim()).await,
@@ -197,41 +260,59 @@ impl Talk {
     }
 
     async fn commanded(&mut self, line: &str) -> Next {
-        let session_id = self.about.session.clone();
-        let (command, words) = line.split_once(' ').unwrap_or((line, ""));
-        if let Some(read) = Command::read(command, words) {
-            match read {
-                Ok(command) => {
-                    self.is_begun |= matches!(command, Command::Task(_));
-                    let number = command.ask(&mut self.client, &self.about).await;
-                    self.phase = Phase::Commanding(number, command);
-                }
-                Err(usage) => {
-                    self.screen.note(usage);
-                    self.rest();
-                }
-            }
-            return Next::GoOn;
-        }
-        match command {
-            "" => self.rest(),
-            "/quit" | "/exit" => return Next::Leave,
-            "/help" => {
-                self.screen.note(HELP);
-                self.rest();
-            }
-            _ if command.starts_with('/') && !command.get(1..).is_some_and(|rest| rest.contains('/')) => {
-                self.screen.note(&format!("unknown command {command}; /help lists all commands"));
-                self.rest();
-            }
-            _ => {
-                let params = TurnStartParams::new(session_id, Content::text(line));
+        match Typed::read(line) {
+            None if line.is_empty() => self.rest(),
+            None => {
+                let params = TurnStartParams::new(self.about.session.clone(), Content::text(line));
                 self.is_begun = true;
                 let number = self.client.ask::<TurnStart>(&params).await;
                 self.phase = Phase::Starting(number);
+                self.display.works(None);
             }
+            Some(Typed::Command(command)) => match command.ask(&mut self.client, &self.about).await {
+                Ok(number) => {
+                    self.is_begun |= matches!(command, Command::Task(_));
+                    self.phase = Phase::Commanding(number, command);
+                    self.display.works(None);
+                }
+                Err(error) => self.note(&error.to_string()),
+            },
+            Some(Typed::Switch(which)) => self.switched(which).await,
+            Some(Typed::Model(model)) => return Next::Again(Box::new(model.beside(self.model.as_ref()))),
+            Some(Typed::Help) => self.note(&help()),
+            Some(Typed::Wrong(why)) => self.note(&why),
+            Some(Typed::Leave) => return Next::Leave,
         }
         Next::GoOn
+    }
+
+    /// Goes on with another session. The one before is left once the other is open.
+    async fn switched(&mut self, which: Option<String>) {
+        let opening = async {
+            let which = match which {
+                None => Which::New,
+                Some(which) => Which::Named(opening::meant(&mut self.client, &self.about, &which).await?),
+            };
+            opening::open(&mut self.client, &self.about.folder, which, &mut self.display.screen).await
+        };
+        let opened = tokio::select! {
+            opened = opening => opened,
+            Some(()) = self.interrupts.recv() => Err(ClientError::No("(this session stays open)".to_owned())),
+        };
+        match opened {
+            Ok((opened, _)) if opened.session_id == self.about.session => {
+                self.note("(this session is open already)");
+            }
+            Ok((opened, model)) => {
+                let session_id = self.about.session.clone();
+                if let Err(error) = self.client.call::<SessionClose>(&SessionCloseParams { session_id }).await
+                {
+                    self.note(&error.to_string());
+                }
+                self.take_up(opened, &model, false).await;
+            }
+            Err(error) => self.note(&error.to_string()),
+        }
     }
 
     /// Handles Ctrl-C.
@@ -240,11 +321,15 @@ impl Talk {
         match &self.phase {
             Phase::Resting if again => return Next::Leave,
             Phase::Resting => {
-                self.screen.note("\n(press Ctrl-C again, or Ctrl-D, to leave)");
+                self.note("\n(press Ctrl-C again, or Ctrl-D, to leave)");
                 self.rest();
             }
             Phase::Commanding(number, _) => self.client.cancel(*number).await,
             Phase::Starting(_) | Phase::Running | Phase::Asking(_) => {
+                if let Phase::Asking(_) = self.phase {
+                    self.phase = Phase::Running;
+                }
+                self.calls.stop_resumed();
                 let session_id = self.about.session.clone();
                 let params = TurnCancelParams { session_id, turn_id: None, cancel_queued: None };
                 self.client.ask::<TurnCancel>(&params).await;
@@ -256,24 +341,27 @@ impl Talk {
     async fn heard(&mut self, heard: Incoming) -> Next {
         match heard {
             Incoming::Event(event) if event.session_id == self.about.session => {
-                return self.happened(event.event);
+                return self.happened(&event);
             }
             Incoming::Event(_) => {}
             Incoming::Invoke(id, call) => {
-                self.screen.note(&visible(&format!("[{} {}]", call.name, call.arguments.0)));
-                self.run(Recipient::Request(id), &call.name, &call.arguments.0);
+                let whom = Recipient::Request(id);
+                let brief = self.calls.begin(whom, &call.tool_call_id, &call.name, &call.arguments.0);
+                self.display.works(Some(&call.name));
+                self.note(&brief);
             }
             Incoming::Permission(id, wanted) => {
                 self.phase = Phase::Asking(Question::new(Some(id), wanted.reasons));
-                self.rest_or_ask();
+                self.is_prompted = false;
             }
             Incoming::Withdrawn(id) => {
+                self.calls.stop(&id);
                 if matches!(&self.phase, Phase::Asking(question) if question.request.as_ref() == Some(&id)) {
                     self.phase = Phase::Running;
                 }
             }
             Incoming::Answer(number, outcome) => self.answered(number, outcome),
-            Incoming::Told(text) => self.screen.note(&format!("({text})")),
+            Incoming::Told(text) => self.note(&format!("({text})")),
         }
         Next::GoOn
     }
@@ -283,12 +371,12 @@ impl Talk {
             (Phase::Starting(asked), Ok(_)) if *asked == number => self.phase = Phase::Running,
             (Phase::Starting(asked), Err(error)) if *asked == number => {
                 self.has_failed = true;
-                self.screen.note(&error);
+                self.note(&error);
                 self.rest();
             }
             (Phase::Commanding(asked, command), outcome) if *asked == number => {
-                let said = outcome.and_then(|value| command.describe(value));
-                self.screen.note(&said.unwrap_or_else(|error| error));
+                let said = outcome.and_then(|value| command.describe(value, &mut self.about));
+                self.note(&said.unwrap_or_else(|error| error));
                 self.rest();
             }
             // A decision or a result that came too late: an event shows why.
@@ -296,71 +384,32 @@ impl Talk {
         }
     }
 
-    fn happened(&mut self, event: Event) -> Next {
-        match event {
-            Event::StreamStarted { message_id, .. } => self.answer = (message_id, String::new()),
-            Event::StreamDelta { message_id, ops } => {
-                for op in ops {
-                    if let DeltaOp::AppendContent { text } = op {
-                        self.go_on(&message_id, &text);
-                    }
-                }
+    fn happened(&mut self, event: &SessionEvent) -> Next {
+        if self.display.screen.form() == Form::Json {
+            // An event is data, so it can be written.
+            self.display.screen.event(&serde_json::to_string(event).unwrap_or_default());
+        }
+        self.display.event(&event.event, matches!(self.phase, Phase::Commanding(..)));
+        match &event.event {
+            Event::RuntimeUpdated { state, status, .. } => self.runs(*state, *status),
+            Event::Snapshot { snapshot } => self.runs(snapshot.state, None),
+            // A note may stand below the prompt.
+            Event::MessageAdded { message } if message.role == Role::Event => {
+                self.is_prompted &= self.display.screen.form() == Form::Rich;
             }
-            // Output cannot be taken back: the reader is told what is void.
-            Event::StreamReset { message_id } if message_id == self.answer.0 => {
-                self.screen.note("(the answer broke off and begins again)");
-                self.answer.1.clear();
-            }
-            Event::MessageAdded { message } => self.added(&message),
-            Event::RuntimeUpdated { state, status, error, retrying, .. } => {
-                self.runs(state, status, error.as_ref(), retrying.as_ref());
-            }
-            Event::CompactionUpdated { phase, tokens_before, tokens_after, compaction, .. } => {
-                self.compacts(phase, tokens_before.zip(tokens_after), compaction.as_deref());
-            }
-            Event::QueueUpdated { failed: Some(failed), .. } => self.screen.note(&failed.error.message),
-            Event::Snapshot { snapshot } => {
-                if let Some(streaming) = &snapshot.streaming {
-                    self.catch_up(&streaming.message_id, &texts(&streaming.parts));
-                }
-                for message in &snapshot.messages {
-                    if message.id == self.answer.0 {
-                        self.added(message);
-                    }
-                }
-                self.runs(snapshot.state, None, None, None);
-            }
-            Event::SessionTakenOver {} => {
-                self.screen.note("another process took over this session; continue it there");
-                return Next::Leave;
-            }
+            Event::SessionTakenOver {} => return Next::Leave,
             _ => {}
         }
         Next::GoOn
     }
 
     /// Handles a change of the session's state.
-    fn runs(
-        &mut self,
-        state: State,
-        status: Option<TurnStatus>,
-        error: Option<&EventError>,
-        retrying: Option<&Retrying>,
-    ) {
-        if let Some(Retrying { attempt, delay_ms, reason }) = retrying {
-            self.screen.note(&format!("({reason}; attempt {attempt} in {delay_ms} ms)"));
-        }
+    fn runs(&mut self, state: State, status: Option<TurnStatus>) {
         self.has_failed = match status {
             Some(TurnStatus::Failed) => true,
             Some(TurnStatus::Completed | TurnStatus::Cancelled) => false,
             Some(TurnStatus::Running) | None => self.has_failed,
         };
-        if let Some(error) = error {
-            self.screen.note(&error.message);
-        }
-        if status == Some(TurnStatus::Cancelled) {
-            self.screen.note("(stopped; the partial answer is kept)");
-        }
         let is_at_rest =
             matches!(state, State::Idle | State::WaitingUserInput | State::Completed | State::Error);
         match &self.phase {
@@ -374,67 +423,12 @@ impl Talk {
         }
     }
 
-    fn compacts(&mut self, at: CompactionPhase, tokens: Option<(u32, u32)>, made: Option<&CompactionView>) {
-        let by_hand = matches!(self.phase, Phase::Commanding(..));
-        match (at, tokens) {
-            (CompactionPhase::Started, _) if !by_hand => {
-                self.screen.note("(compacting: the conversation is too long)");
-            }
-            (CompactionPhase::Accepted, Some((before, after))) => {
-                let failed = made.map(failed_summaries).unwrap_or_default();
-                self.screen.note(&format!("(compacted from {before} to {after} tokens{failed})"));
-            }
-            (CompactionPhase::Voided, _) => {
-                self.screen.note("(a compaction is no longer in effect: messages that it covers changed)");
-            }
-            _ => {}
-        }
-    }
-
-    /// Shows a piece of an answer.
-    fn go_on(&mut self, message: &str, text: &str) {
-        if self.answer.0 != message {
-            self.answer = (message.to_owned(), String::new());
-        }
-        self.answer.1.push_str(text);
-        self.screen.say(text);
-    }
-
-    /// Shows the rest of an answer, given its whole text so far.
-    fn catch_up(&mut self, message: &str, text: &str) {
-        let shown = if self.answer.0 == message { self.answer.1.as_str() } else { "" };
-        match text.strip_prefix(shown) {
-            Some(rest) => self.go_on(message, rest),
-            // Not what was streamed: the session holds this text.
-            None => {
-                self.screen.end_line();
-                self.answer.1.clear();
-                self.go_on(message, text);
-            }
-        }
-    }
-
-    /// Shows a message that was added to the session.
-    fn added(&mut self, message: &Message) {
-        let kind = message.kind.as_deref().filter(|_| message.role == Role::Event);
-        let is_question = kind == Some("question");
-        match message.role {
-            Role::Event if kind == Some(PROCESS_COMPLETED) => {
-                self.screen.note(&task_ended(&texts(&message.parts)));
-                return self.rest_or_ask();
-            }
-            Role::Assistant => self.catch_up(&message.id, &texts(&message.parts)),
-            Role::Event if is_question => self.screen.say(&texts(&message.parts)),
-            Role::User | Role::Tool | Role::Event => return,
-        }
-        self.screen.end_line();
-    }
-
     /// Sends the decisions on all calls of a question.
     async fn decided(&mut self) {
         let Phase::Asking(question) = std::mem::replace(&mut self.phase, Phase::Running) else {
             return;
         };
+        self.display.works(None);
         let Question { request, decisions, .. } = question;
         match request {
             Some(id) => self.client.answer(&id, &RequestPermissionResult { decisions }).await,
@@ -445,51 +439,57 @@ impl Talk {
         }
     }
 
-    /// Runs a tool in the background.
-    fn run(&mut self, whom: Recipient, name: &str, arguments: &str) {
-        let (folder, name, arguments) = (self.folder.clone(), name.to_owned(), arguments.to_owned());
-        self.running.spawn_blocking(move || (whom, tools::run(&folder, &name, &arguments)));
+    /// Shows how a call ended, and sends its result.
+    async fn ended(&mut self, ended: EndedCall) -> Next {
+        let EndedCall { recipient, name, brief, result, is_one_of_several } = ended;
+        if self.calls.is_empty() {
+            self.display.works(None);
+        }
+        let lines = asked::ended(&name, &result);
+        if is_one_of_several && !lines.is_empty() {
+            self.note(&brief);
+        }
+        self.display.screen.show(lines);
+        self.send(recipient, result).await;
+        Next::GoOn
     }
 
-    /// Sends the result of a tool.
-    async fn ran(&mut self, whom: Recipient, result: ToolInvokeResult) -> Next {
-        match whom {
+    async fn send(&mut self, recipient: Recipient, result: ToolInvokeResult) {
+        match recipient {
             Recipient::Request(id) => self.client.answer(&id, &result).await,
             Recipient::Call(tool_call_id) => {
-                let ToolInvokeResult { content, is_error, .. } = result;
+                let ToolInvokeResult { content, is_error, exit_code, effects, .. } = result;
                 let params = ToolResultParams {
                     session_id: self.about.session.clone(),
                     tool_call_id,
                     content: content.unwrap_or_else(|| Content::text("")),
                     is_error,
-                    exit_code: None,
-                    effects: None,
+                    exit_code,
+                    effects,
                     meta: None,
                 };
                 self.client.ask::<ToolResult>(&params).await;
             }
         }
-        Next::GoOn
+    }
+
+    /// Says where the session is, and shuts the sidecar down.
+    async fn leave(mut self) -> Result<u8, ClientError> {
+        self.display.rests();
+        if self.is_begun {
+            let id = &self.about.session;
+            self.note(&format!("\nsaved as session {id}; resume with --session or --continue"));
+        }
+        // A script must not take an open question for an answer.
+        let has_failed = self.has_failed || matches!(self.phase, Phase::Asking(_));
+        self.stop().await?;
+        Ok(if has_failed { UNFIT } else { SUCCESS })
     }
 
     /// Shuts the sidecar down; the session stays stored.
-    async fn leave(mut self) -> Result<u8, ClientError> {
-        if self.is_begun {
-            self.screen.note(&format!(
-                "\nsaved as session {}; resume with --session or --continue",
-                self.about.session
-            ));
-        }
+    async fn stop(mut self) -> Result<(), ClientError> {
         self.client.call_named(Shutdown::METHOD, &Value::Null).await?;
         self.client.notify::<Exit>(()).await;
-        Ok(if self.has_failed { UNFIT } else { SUCCESS })
+        Ok(())
     }
-}
-
-fn texts(parts: &[Part]) -> String {
-    let text = |part: &Part| match part {
-        Part::Text { text, .. } => Some(text.clone()),
-        _ => None,
-    };
-    parts.iter().filter_map(text).collect()
 }

@@ -45,6 +45,11 @@ impl Folder {
     pub(super) fn write(&self, name: &str, text: &str) {
         std::fs::write(self.path().join(name), text).expect("a file");
     }
+
+    /// The text of a file of the workspace.
+    pub(super) fn read(&self, name: &str) -> String {
+        std::fs::read_to_string(self.path().join(name)).expect("a file")
+    }
 }
 
 impl Drop for Folder {
@@ -142,7 +147,7 @@ impl Person {
     /// have.
     pub(super) fn at_a_terminal(folder: &Folder, flags: &[String]) -> Option<Self> {
         let mut command = Command::new("python3");
-        command.args(["-c", TERMINAL, env!("CARGO_BIN_EXE_threadhold")]);
+        command.args(["-c", TERMINAL, env!("CARGO_BIN_EXE_threadhold")]).env("TERM", "xterm-256color");
         match Self::begin(command, folder, flags) {
             Err(error) if error.kind() == ErrorKind::NotFound => {
                 assert!(std::env::var_os("CI").is_none(), "python3 is not there, and on CI it must be");
@@ -206,6 +211,16 @@ impl Person {
         let pid = self.child.id().to_string();
         let done = Command::new("kill").args(["-s", "INT", &pid]).status().expect("there is a kill command");
         assert!(done.success(), "kill -s INT {pid}");
+    }
+
+    /// Sends a signal to the chat in the terminal.
+    #[cfg(target_os = "linux")]
+    pub(super) fn signals(&self, signal: &str) {
+        let pid = self.child.id();
+        let children = std::fs::read_to_string(format!("/proc/{pid}/task/{pid}/children")).expect("it runs");
+        let chat = children.split_whitespace().next().expect("the chat runs");
+        let done = Command::new("kill").args(["-s", signal, chat]).status().expect("there is a kill command");
+        assert!(done.success(), "kill -s {signal} {chat}");
     }
 
     /// Kills the process.

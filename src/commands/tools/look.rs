@@ -1,16 +1,17 @@
-//! Tools of the terminal: they read one folder only, change nothing, and bound their output. Approval is not
-//! handled here.
+//! Tools that read: a file, a folder, the lines that match a pattern. They change nothing and bound their output.
 
-use engine::text::json;
-use protocol::message::Content;
-use protocol::tool::{Tool, ToolInvokeResult, ToolKind, ToolPolicy};
+use super::{given, inside, tool, whole};
+use protocol::tool::{Tool, ToolKind, ToolPolicy, ToolRule};
 use regex::RegexBuilder;
 use serde::Deserialize;
-use serde::de::DeserializeOwned;
-use serde_json::{Value, json};
+use serde_json::json;
 use std::fs::{self, File};
 use std::io::{Read, Seek, SeekFrom};
 use std::path::{Path, PathBuf};
+
+pub(super) const READ_FILE: &str = "read_file";
+pub(super) const LIST: &str = "list";
+pub(super) const GREP: &str = "grep";
 
 /// Bytes of a file that one call shows.
 const MOST_READ: u64 = 32 << 10;
@@ -26,47 +27,51 @@ const MOST_FILES: usize = 20_000;
 const MOST_SEARCHED: u64 = 1 << 20;
 /// The largest pattern, as it is compiled. Bytes.
 const PATTERN_SIZE: usize = 1 << 20;
+/// Paths of files that usually hold secrets, as patterns.
+const SECRETS: [&str; 9] =
+    ["*.env", "*.env.*", "*.ssh/*", "*.aws/*", "*.gnupg/*", "*.netrc", "*.pem", "*id_*", "*credentials*"];
 /// Folders that searches skip, because they are generated and large. Hidden ones are skipped, too.
 const LEFT_OUT: [&str; 2] = ["node_modules", "target"];
 
-/// The tools' definitions. Each call needs approval.
+/// `true` for a tool that reads and changes nothing.
+pub(in super::super) fn only_reads(name: &str) -> bool {
+    [READ_FILE, LIST, GREP].contains(&name)
+}
+
+/// The tools' definitions. A file that usually holds secrets is read with the user's approval.
 pub(super) fn tools() -> Vec<Tool> {
-    let tool = |name: &str, kind, description: &str, properties: Value, required: &[&str]| Tool {
-        name: name.to_owned(),
-        description: Some(description.to_owned()),
-        input_schema: Some(json!({ "type": "object", "properties": properties, "required": required })),
-        kind: Some(kind),
-        guidelines: None,
-        policy: Some(ToolPolicy::Ask),
-        rules: None,
-        ends_turn: None,
-    };
     let path = json!({ "type": "string", "description": "Path relative to the workspace folder." });
     let offset = json!({ "type": "integer", "description": "Byte offset to start at. Default: 0." });
     let pattern = json!({ "type": "string", "description": "Regular expression." });
+    let mut read = tool(
+        READ_FILE,
+        (ToolKind::Read, ToolPolicy::Allow),
+        "Reads a text file of the workspace, 32 KiB at a time.",
+        &json!({ "path": path, "offset": offset }),
+        &["path"],
+    );
+    read.rules = Some(SECRETS.iter().map(|pattern| asks(pattern)).collect());
     vec![
+        read,
         tool(
-            "read_file",
-            ToolKind::Read,
-            "Reads a text file of the workspace, 32 KiB at a time.",
-            json!({ "path": path, "offset": offset }),
-            &["path"],
-        ),
-        tool(
-            "list",
-            ToolKind::Search,
+            LIST,
+            (ToolKind::Search, ToolPolicy::Allow),
             "Lists a folder of the workspace. Folders end with a slash.",
-            json!({ "path": path }),
+            &json!({ "path": path }),
             &[],
         ),
         tool(
-            "grep",
-            ToolKind::Search,
+            GREP,
+            (ToolKind::Search, ToolPolicy::Allow),
             "Searches the lines of workspace files. Hidden files and build output are skipped.",
-            json!({ "pattern": pattern, "path": path }),
+            &json!({ "pattern": pattern, "path": path }),
             &["pattern"],
         ),
     ]
+}
+
+fn asks(path: &str) -> ToolRule {
+    ToolRule { argument: Some("path".to_owned()), pattern: path.to_owned(), policy: ToolPolicy::Ask }
 }
 
 #[derive(Deserialize)]
@@ -89,42 +94,13 @@ struct Grep {
     path: Option<String>,
 }
 
-/// Runs a call in this folder. Errors are returned to the model.
-pub(super) fn run(folder: &Path, name: &str, arguments: &str) -> ToolInvokeResult {
-    let said = match name {
-        "read_file" => given(arguments).and_then(|given| read_file(folder, &given)),
-        "list" => given(arguments).and_then(|given| list(folder, &given)),
-        "grep" => given(arguments).and_then(|given| grep(folder, &given)),
-        _ => Err(format!("unknown tool {name}")),
-    };
-    let is_error = said.is_err().then_some(true);
-    let text = said.unwrap_or_else(|error| error);
-    ToolInvokeResult { content: Some(Content::text(text)), is_error, ..ToolInvokeResult::default() }
-}
-
-fn given<T: DeserializeOwned>(arguments: &str) -> Result<T, String> {
-    let arguments = if arguments.trim().is_empty() { "{}" } else { arguments };
-    json::read(arguments).map_err(|error| format!("invalid arguments: {error}"))
-}
-
-/// Resolves a path and its links. Fails if it leads out of the folder.
-fn inside(folder: &Path, path: &str) -> Result<PathBuf, String> {
-    let folder =
-        folder.canonicalize().map_err(|error| format!("cannot open the workspace folder: {error}"))?;
-    let real = folder.join(path).canonicalize();
-    match real {
-        Ok(real) if real.starts_with(&folder) => Ok(real),
-        // The existence of files outside is not revealed.
-        Ok(_) => Err(format!("{path} is outside of the workspace folder")),
-        Err(_) if has_way_out(path) => Err(format!("{path} is outside of the workspace folder")),
-        Err(error) => Err(format!("{path}: {error}")),
+/// Runs a call of one of them in this folder.
+pub(super) fn run(folder: &Path, name: &str, arguments: &str) -> Result<String, String> {
+    match name {
+        READ_FILE => read_file(folder, &given(arguments)?),
+        LIST => list(folder, &given(arguments)?),
+        _ => grep(folder, &given(arguments)?),
     }
-}
-
-/// `true` if a path may lead outside by its form.
-fn has_way_out(path: &str) -> bool {
-    let path = Path::new(path);
-    path.has_root() || path.components().any(|part| matches!(part, std::path::Component::ParentDir))
 }
 
 fn read_file(folder: &Path, given: &ReadFile) -> Result<String, String> {
@@ -193,7 +169,7 @@ fn grep(folder: &Path, given: &Grep) -> Result<String, String> {
     let pattern = RegexBuilder::new(&given.pattern).size_limit(PATTERN_SIZE).build();
     let pattern = pattern.map_err(|error| format!("invalid pattern: {error}"))?;
     let start = inside(folder, given.path.as_deref().unwrap_or("."))?;
-    let root = folder.canonicalize().map_err(|error| format!("cannot open the workspace folder: {error}"))?;
+    let root = whole(folder)?;
     let (mut found, mut files, mut unread, mut left) = (Vec::new(), 0, 0, vec![start]);
     while let Some(path) = left.pop() {
         if path.is_dir() {
@@ -252,35 +228,8 @@ fn text(file: &Path) -> Option<String> {
 
 #[cfg(test)]
 mod tests {
+    use super::super::tests::Workspace;
     use super::*;
-
-    /// A workspace with a secret file beside it.
-    struct Workspace(PathBuf);
-
-    impl Workspace {
-        fn new() -> Self {
-            let ground = std::env::temp_dir().join(format!("threadhold-tools-{}", uuid::Uuid::now_v7()));
-            fs::create_dir_all(ground.join("w/src")).unwrap();
-            fs::create_dir_all(ground.join("w/.hidden")).unwrap();
-            fs::write(ground.join("secret"), "planted").unwrap();
-            fs::write(ground.join("w/src/a.rs"), "fn one() {}\nfn two() {}\n").unwrap();
-            fs::write(ground.join("w/.hidden/b"), "fn three() {}\n").unwrap();
-            Self(ground)
-        }
-
-        fn call(&self, name: &str, arguments: &Value) -> Result<String, String> {
-            let said = run(&self.0.join("w"), name, &arguments.to_string());
-            let content = serde_json::to_value(said.content).unwrap();
-            let text = content[0]["text"].as_str().unwrap().to_owned();
-            if said.is_error == Some(true) { Err(text) } else { Ok(text) }
-        }
-    }
-
-    impl Drop for Workspace {
-        fn drop(&mut self) {
-            drop(fs::remove_dir_all(&self.0));
-        }
-    }
 
     #[test]
     fn files_of_the_workspace_are_shown() {
@@ -301,27 +250,6 @@ mod tests {
         );
     }
 
-    #[cfg(unix)]
-    #[test]
-    fn paths_outside_the_workspace_are_rejected() {
-        let ground = Workspace::new();
-        std::os::unix::fs::symlink(ground.0.join("secret"), ground.0.join("w/link")).unwrap();
-        std::os::unix::fs::symlink(&ground.0, ground.0.join("w/up")).unwrap();
-        let absolute = ground.0.join("secret").display().to_string();
-        for path in ["../secret", "link", "up/secret", "src/../../secret", "../nowhere", &absolute, "/"] {
-            for (name, arguments) in [
-                ("read_file", json!({ "path": path })),
-                ("list", json!({ "path": path })),
-                ("grep", json!({ "pattern": "planted", "path": path })),
-            ] {
-                let error = ground.call(name, &arguments).unwrap_err();
-                assert!(error.ends_with("outside of the workspace folder"), "{name} {path}: {error}");
-            }
-        }
-        assert_eq!(ground.call("grep", &json!({ "pattern": "planted" })), Ok("(no matches)".into()));
-        assert_eq!(ground.call("list", &json!({})), Ok(".hidden/\nlink@\nsrc/\nup@".into()));
-    }
-
     #[test]
     fn large_file_is_paged_between_characters() {
         let ground = Workspace::new();
@@ -332,14 +260,5 @@ mod tests {
         assert_eq!(rest, "(7234 more bytes; continue with offset 32767)");
         let second = ground.call("read_file", &json!({ "path": "large", "offset": 32767 })).unwrap();
         assert_eq!(format!("{text}{second}"), whole);
-    }
-
-    #[test]
-    fn invalid_calls_return_errors() {
-        let ground = Workspace::new();
-        assert!(ground.call("read_file", &json!({ "path": "src" })).unwrap_err().contains("is not a file"));
-        assert!(ground.call("read_file", &json!({})).unwrap_err().contains("missing field `path`"));
-        assert!(ground.call("grep", &json!({ "pattern": "(" })).unwrap_err().contains("invalid pattern"));
-        assert!(ground.call("write", &json!({})).unwrap_err().contains("unknown tool write"));
     }
 }
