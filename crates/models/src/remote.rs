@@ -15,10 +15,20 @@ use reqwest::header::{HeaderMap, HeaderName, HeaderValue};
 use reqwest::{Client, ClientBuilder, Response, StatusCode, redirect};
 use secrecy::{ExposeSecret, SecretString};
 use serde_json::Value;
+use std::collections::BTreeSet;
+use std::sync::{Arc, Mutex, PoisonError};
 use std::time::{Duration, SystemTime};
 
 /// The deadline for opening a connection.
 const CONNECT: Duration = Duration::from_secs(15);
+/// Statuses of servers and proxies that do not know WebSockets. Others say what a POST would be told, too.
+const NO_SOCKET: [StatusCode; 5] = [
+    StatusCode::BAD_REQUEST,
+    StatusCode::NOT_FOUND,
+    StatusCode::METHOD_NOT_ALLOWED,
+    StatusCode::UPGRADE_REQUIRED,
+    StatusCode::NOT_IMPLEMENTED,
+];
 /// The most of an error's body that is read, in bytes.
 const MOST_ERROR: usize = 64 << 10;
 /// The largest answer, in bytes; more is not a model's answer.
@@ -35,6 +45,7 @@ pub struct Remote {
     silence: StreamDeadlines,
     /// `true` if failed calls are retried.
     retries: bool,
+    without_sockets: WithoutSockets,
 }
 
 /// Deadlines for the next data from a provider.
@@ -58,11 +69,27 @@ struct FailedAttempt {
     error: ModelError,
     /// The provider's `x-should-retry`.
     should_retry: Option<bool>,
+    /// `true` if the endpoint, or something on the way to it, does not take a WebSocket.
+    is_sockets: bool,
 }
 
 impl From<ModelError> for FailedAttempt {
     fn from(error: ModelError) -> Self {
-        Self { error, should_retry: None }
+        Self { error, should_retry: None, is_sockets: false }
+    }
+}
+
+/// Endpoints that did not take a WebSocket, shared by all calls: they are asked by POST for as long as the process runs.
+#[derive(Debug, Clone, Default)]
+pub struct WithoutSockets(Arc<Mutex<BTreeSet<String>>>);
+
+impl WithoutSockets {
+    fn has(&self, endpoint: &Endpoint) -> bool {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner).contains(endpoint.url())
+    }
+
+    fn add(&self, endpoint: &Endpoint) {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner).insert(endpoint.url().to_owned());
     }
 }
 
@@ -73,9 +100,15 @@ pub struct Clients {
     near: Option<Client>,
     /// For all other endpoints.
     far: Option<Client>,
+    without_sockets: WithoutSockets,
 }
 
 impl Clients {
+    /// Returns the endpoints that did not take a WebSocket.
+    pub fn without_sockets(&self) -> WithoutSockets {
+        self.without_sockets.clone()
+    }
+
     /// Returns the client for an endpoint.
     ///
     /// # Errors
@@ -121,8 +154,8 @@ impl Remote {
         silence: impl Into<StreamDeadlines>,
     ) -> Self {
         let silence = silence.into();
-        let keyed = Vec::new();
-        Self { client, endpoint, key, keyed, terms, silence, retries: true }
+        let (keyed, without_sockets) = (Vec::new(), WithoutSockets::default());
+        Self { client, endpoint, key, keyed, terms, silence, retries: true, without_sockets }
     }
 
     /// Disables retries, for callers that want the first error.
@@ -137,23 +170,36 @@ impl Remote {
         Self { keyed, ..self }
     }
 
+    /// Shares the endpoints that did not take a WebSocket with other models.
+    #[must_use]
+    pub fn with_sockets(self, without_sockets: WithoutSockets) -> Self {
+        Self { without_sockets, ..self }
+    }
+
     async fn ask(&self, request: &Request, hear: OnProgress<'_>) -> Result<Answer, ModelError> {
         let mut attempt = 1;
         loop {
             let mut note = |said: Progress| {
                 hear(stamped(named_back(said, &request.tools), self.endpoint.wire, &self.terms.model));
             };
-            let FailedAttempt { error, should_retry } = match self.once(request, &mut note).await {
+            let FailedAttempt { error, should_retry, is_sockets } = match self.once(request, &mut note).await
+            {
                 Ok(answer) => return Ok(answer),
                 Err(failed) => failed,
             };
             // Some providers repeat the rejected key.
             let keys = self.key.iter().chain(self.keyed.iter().map(|(_, key)| key));
             let error = keys.fold(error, |error, key| error.without(key.expose_secret()));
-            let delay = self.retries.then(|| retry::delay(&error, should_retry, attempt, chance()));
-            let Some(delay_ms) = delay.flatten() else { return Err(error) };
+            let (delay, reason) = if self.retries && is_sockets {
+                self.without_sockets.add(&self.endpoint);
+                (Some(0), format!("{error}; asking without it"))
+            } else {
+                let delay = self.retries.then(|| retry::delay(&error, should_retry, attempt, chance()));
+                (delay.flatten(), error.to_string())
+            };
+            let Some(delay_ms) = delay else { return Err(error) };
             attempt += 1;
-            hear(Progress::Retrying(Retrying { attempt, delay_ms, reason: error.to_string() }));
+            hear(Progress::Retrying(Retrying { attempt, delay_ms, reason }));
             tokio::time::sleep(Duration::from_millis(delay_ms)).await;
         }
     }
@@ -168,17 +214,9 @@ impl Remote {
         let stream = Stream::new(wire).ok_or_else(unknown)?;
         let url = format!("{}{}", self.endpoint.url(), post.path);
         let headers = self.headers(&post.headers)?;
-        if wire == Wire::OpenaiResponses && self.endpoint.socket {
-            let handshake = Handshake::new();
-            // HTTP/1.1 on its own connection: an HTTP/2 connection cannot become a socket.
-            let client = builder(&self.endpoint).http1_only().build().map_err(network)?;
-            let sent = client.get(url).headers(headers).headers(handshake.headers()?);
-            let response = in_time(self.silence.first, sent.send()).await?;
-            let response = response.map_err(|error| self.unreached(error))?;
-            if response.status() != StatusCode::SWITCHING_PROTOCOLS {
-                return Err(self.refused(response).await);
-            }
-            let pieces = in_time(self.silence.first, handshake.ask(response, &post.body)).await??;
+        if wire == Wire::OpenaiResponses && self.endpoint.socket && !self.without_sockets.has(&self.endpoint)
+        {
+            let pieces = self.open_socket(url, headers, &post.body).await?;
             return Ok(read(stream, pieces, self.silence, hear).await?);
         }
         let sent = self.client.post(url).headers(headers).body(post.body.to_string());
@@ -188,6 +226,32 @@ impl Remote {
             return Err(self.refused(response).await);
         }
         Ok(read(stream, response.bytes_stream().map_err(network).boxed(), self.silence, hear).await?)
+    }
+
+    /// Opens a WebSocket and sends the request over it.
+    async fn open_socket(
+        &self,
+        url: String,
+        headers: HeaderMap,
+        body: &Value,
+    ) -> Result<impl futures_util::Stream<Item = Result<String, ModelError>> + Unpin + use<>, FailedAttempt>
+    {
+        let sockets = |error: ModelError| FailedAttempt { is_sockets: true, ..error.into() };
+        let handshake = Handshake::new();
+        // HTTP/1.1 on its own connection: an HTTP/2 connection cannot become a socket.
+        let client = builder(&self.endpoint).http1_only().build().map_err(network)?;
+        let sent = client.get(url).headers(headers).headers(handshake.headers()?);
+        let response = in_time(self.silence.first, sent.send()).await?.map_err(|error| {
+            // Without a connection, a POST would fail in the same way.
+            let is_sockets = !error.is_connect();
+            FailedAttempt { is_sockets, ..self.unreached(error).into() }
+        })?;
+        let status = response.status();
+        if status != StatusCode::SWITCHING_PROTOCOLS {
+            let is_sockets = status.is_success() || NO_SOCKET.contains(&status);
+            return Err(FailedAttempt { is_sockets, ..self.refused(response).await });
+        }
+        in_time(self.silence.first, handshake.ask(response, body)).await?.map_err(sockets)
     }
 
     /// The error of a failed connection. Names the proxy variable that applies: a proxy is often the cause,
@@ -266,7 +330,7 @@ impl Remote {
         let text = String::from_utf8_lossy(&body).into_owned();
         let body = json::read(&text).unwrap_or(Value::String(text));
         let refusal = Refusal { status, retry_after_ms: ms.or(after), body };
-        FailedAttempt { error: refusal.class(), should_retry }
+        FailedAttempt { should_retry, ..refusal.class().into() }
     }
 }
 

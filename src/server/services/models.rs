@@ -106,7 +106,8 @@ impl Models {
             };
             keyed.push((header.clone(), self.key(key_env).ok_or_else(missing)?));
         }
-        Ok(Box::new(Remote::new(client, endpoint.clone(), key, terms, silence).with_keys(keyed)))
+        let model = Remote::new(client, endpoint.clone(), key, terms, silence);
+        Ok(Box::new(model.with_keys(keyed).with_sockets(self.clients.without_sockets())))
     }
 
     fn scripted(&mut self, path: Option<&str>) -> Result<Scripted, ModelError> {

@@ -4,6 +4,7 @@
 use super::answers::{everything, posted, terms, value};
 use super::{Heard, join, read, responses};
 use crate::remote::{Clients, Remote};
+use crate::testing::{Act, Reply, Server};
 use crate::wire::stamped;
 use crate::{Model, Progress};
 use engine::endpoint::{Endpoint, Wire};
@@ -128,6 +129,49 @@ async fn turn_whose_socket_breaks_is_asked_again_and_is_whole() {
         }
     }
     assert!(resumed > 0);
+}
+
+/// A server or a proxy that does not know WebSockets is asked by POST, from then on at once.
+#[tokio::test]
+async fn refused_socket_becomes_a_post() {
+    let answer = || {
+        let events = [
+            json!({"type": "response.output_text.delta", "output_index": 0, "delta": "It is."}),
+            json!({"type": "response.completed", "response": {"status": "completed", "output": []}}),
+        ];
+        Reply::stream(
+            events.iter().map(|event| Act::Send(format!("data: {event}\n\n").into_bytes())).collect(),
+        )
+    };
+    let refusals: [fn() -> Reply; 4] = [
+        || Reply::body(404, "no such page"),
+        || Reply::body(405, ""),
+        || Reply::body(426, ""),
+        || Reply::body(200, "<html></html>"),
+    ];
+    for refusal in refusals {
+        let server = Server::replies(vec![refusal(), answer(), answer()]);
+        let mut model = socket(&server.url());
+        let (heard, retrying) = super::faults::ask(&mut model).await;
+        assert!(heard.end.is_ok(), "{:?}", heard.end);
+        let [retry] = &retrying[..] else { panic!("{retrying:?}") };
+        assert_eq!((retry.attempt, retry.delay_ms), (2, 0));
+        assert!(retry.reason.ends_with("; asking without it"), "{}", retry.reason);
+        let (heard, retrying) = super::faults::ask(&mut model).await;
+        assert!(heard.end.is_ok() && retrying.is_empty());
+        let asked = server.asked();
+        let methods: Vec<&str> =
+            asked.iter().filter_map(|asked| asked.line.split_whitespace().next()).collect();
+        assert_eq!(methods, ["GET", "POST", "POST"]);
+    }
+    // Of a key that is not accepted, a POST would be told the same.
+    let server = Server::replies(vec![Reply::body(401, r#"{"error":{"message":"no such key"}}"#)]);
+    let (heard, retrying) = super::faults::ask(&mut socket(&server.url())).await;
+    assert_eq!((heard.end.unwrap_err().class(), retrying.len(), server.asked().len()), ("auth", 0, 1));
+    // Who wants the first error gets it.
+    let server = Server::replies(vec![Reply::body(404, "no such page")]);
+    let (heard, _) = super::faults::ask(&mut socket(&server.url()).without_retries()).await;
+    assert!(heard.end.is_err());
 }
 
 #[test]
