@@ -65,6 +65,8 @@ struct Table {
     thinking: Vec<Thinking>,
     off: Off,
     temperature: Temperature,
+    amount: Amount,
+    between: Between,
 }
 
 /// A provider's token count relative to our own.
@@ -102,6 +104,34 @@ struct Off {
     takes: Vec<Name>,
     refuses: Vec<Name>,
     between_tools: Vec<Name>,
+}
+
+/// Models by the ways of telling them how much to think.
+#[derive(Default, Deserialize)]
+#[serde(deny_unknown_fields)]
+struct Amount {
+    budget: Vec<Name>,
+    both: Vec<Name>,
+    adaptive: Vec<Name>,
+}
+
+/// The ways of telling a model how much to think.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum ThinkingAmount {
+    /// A budget in tokens.
+    Budget,
+    /// Adaptive thinking, whose amount is the model's affair.
+    Adaptive,
+    /// Either.
+    Both,
+}
+
+/// Models whose text between tool calls comes as thinking, and models of which that is not so.
+#[derive(Default, Deserialize)]
+#[serde(deny_unknown_fields)]
+struct Between {
+    thought: Vec<Name>,
+    said: Vec<Name>,
 }
 
 /// The least thinking that a model accepts.
@@ -171,6 +201,22 @@ pub(crate) fn least_thinking(name: &str) -> LeastThinking {
     let refuses = refuses.iter().map(|name| (name, &LeastThinking::Always));
     let between_tools = between_tools.iter().map(|name| (name, &LeastThinking::BetweenTools));
     find(takes.chain(refuses).chain(between_tools), name).copied().unwrap_or(LeastThinking::Off)
+}
+
+/// Returns the ways of telling a model how much to think. An unknown model takes either.
+pub(crate) fn thinking_amount(name: &str) -> ThinkingAmount {
+    let Amount { budget, both, adaptive } = &KNOWN.amount;
+    let budget = budget.iter().map(|name| (name, &ThinkingAmount::Budget));
+    let both = both.iter().map(|name| (name, &ThinkingAmount::Both));
+    let adaptive = adaptive.iter().map(|name| (name, &ThinkingAmount::Adaptive));
+    find(budget.chain(both).chain(adaptive), name).copied().unwrap_or(ThinkingAmount::Both)
+}
+
+/// `true` if the model's text between tool calls comes as thinking, which is empty unless a summary is asked for.
+pub(crate) fn thinks_between_calls(name: &str) -> bool {
+    let Between { thought, said } = &KNOWN.between;
+    let thought = thought.iter().map(|name| (name, &true));
+    find(thought.chain(said.iter().map(|name| (name, &false))), name).copied().unwrap_or(false)
 }
 
 #[cfg(test)]

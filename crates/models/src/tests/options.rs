@@ -111,8 +111,8 @@ fn thinking_models_are_not_told_to_stop() {
         claude-opus-4-8: thinking {"type":"disabled"}
         claude-haiku-5-5: thinking {"type":"disabled"}
         claude-opus-5: thinking {"type":"disabled"}
-        claude-opus-5-5: 
-        claude-opus-6: 
+        claude-opus-5-5: thinking {"type":"adaptive","display":"summarized"}
+        claude-opus-6: thinking {"type":"adaptive","display":"summarized"}
         claude-fable-5-2: 
         claude-sonnet-5-5: thinking {"type":"between_tools"}
         gpt-5.6-sol: reasoning {"effort":"none"}
@@ -334,6 +334,35 @@ fn budget_of_thinking_leaves_room_for_the_answer() {
     assert_eq!(limits(Some(4000), None), json!([4000, 3999]));
     assert_eq!(limits(Some(1024), None), json!([1024, null]), "too little for any budget");
     assert_eq!(limits(None, Some(600)), json!([600, null]));
+}
+
+#[test]
+fn claude_is_told_to_think_in_the_way_that_it_takes() {
+    let thinking = |model: &str, options: Value| {
+        let request = Request { max_output: Some(20_000), ..requests()[0].clone() };
+        post(&at(Wire::Anthropic, None, options).unwrap(), &request, &terms(model)).unwrap().body["thinking"]
+            .clone()
+    };
+    let budget = |tokens: u32| json!({ "type": "enabled", "budget_tokens": tokens });
+    let adaptive = json!({ "type": "adaptive" });
+    let summarized = json!({ "type": "adaptive", "display": "summarized" });
+    let (asks_adaptive, asks_budget) = (json!({ "thinking": "adaptive" }), json!({ "thinking": 2000 }));
+    for (model, told_adaptive, told_budget) in [
+        ("claude-opus-4-5", budget(8192), budget(2000)),
+        ("claude-sonnet-4-20250514", budget(8192), budget(2000)),
+        ("claude-sonnet-4-6", adaptive.clone(), budget(2000)),
+        ("claude-opus-4-8", summarized.clone(), summarized.clone()),
+        ("claude-sonnet-5-5", summarized.clone(), summarized.clone()),
+        ("some-other-model", adaptive.clone(), budget(2000)),
+    ] {
+        assert_eq!(thinking(model, asks_adaptive.clone()), told_adaptive, "{model}");
+        assert_eq!(thinking(model, asks_budget.clone()), told_budget, "{model}");
+        assert_eq!(thinking(model, json!({})), Value::Null, "{model}");
+    }
+    // The text between its calls comes as thinking, and thinking cannot be switched off.
+    for options in [json!({}), json!({ "thinking": "off" }), asks_adaptive] {
+        assert_eq!(thinking("claude-opus-5-5", options), summarized);
+    }
 }
 
 #[test]

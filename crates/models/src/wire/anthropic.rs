@@ -6,11 +6,10 @@ pub(super) use stream::Messages;
 
 use super::blocks::own;
 use super::content::{
-    AFTER, BEFORE, Picture, Piece, arguments, budget, call_id, effort, is_off, most_output, piece, schema,
-    tool_name,
+    AFTER, BEFORE, Picture, Piece, arguments, call_id, effort, is_off, most_output, piece, schema, tool_name,
 };
 use super::{Post, Terms, cached_places, is_long_enough, text_of, weight_of_tools};
-use crate::known::{self, LeastThinking, takes_temperature};
+use crate::known::{self, LeastThinking, ThinkingAmount, takes_temperature};
 use crate::options::LEAST_BUDGET;
 use engine::endpoint::Wire;
 use engine::endpoint::options::{CacheTtl, RequestOptions, Thinking, ThinkingWord};
@@ -23,6 +22,8 @@ const MOST_MARKS: usize = 4;
 
 /// The answer limit where none is set, in tokens: this wire requires one. Every served model accepts it.
 const USUAL_OUTPUT: u32 = 8192;
+/// The budget of thinking of a model that takes no adaptive thinking, in tokens.
+const USUAL_BUDGET: u32 = 8_192;
 
 /// Types of blocks that the provider makes on its own.
 const SERVER_BLOCKS: &[&str] = &["compaction", "container_upload", "mcp_tool_use", "server_tool_use"];
@@ -52,7 +53,7 @@ pub(super) fn post(request: &Request, terms: &Terms, options: &RequestOptions) -
     let RequestBody { system, messages, .. } = body;
 
     let usual = || {
-        let thought = budget(options).unwrap_or_default();
+        let thought = budget_of(terms, options).unwrap_or_default();
         USUAL_OUTPUT.min(terms.window / 4).saturating_add(thought).min(request.room.unwrap_or(u32::MAX))
     };
     let max_tokens = most_output(request, terms, options).unwrap_or_else(usual).max(1);
@@ -95,21 +96,36 @@ pub(super) fn post(request: &Request, terms: &Terms, options: &RequestOptions) -
     }
 }
 
+/// The budget of thinking, in tokens, if this model is to be told one.
+fn budget_of(terms: &Terms, options: &RequestOptions) -> Option<u32> {
+    match (known::thinking_amount(&terms.model), options.thinking?) {
+        (ThinkingAmount::Budget, Thinking::Word(ThinkingWord::Adaptive)) => Some(USUAL_BUDGET),
+        (ThinkingAmount::Budget | ThinkingAmount::Both, Thinking::Budget(tokens)) => Some(tokens),
+        _ => None,
+    }
+}
+
 /// The thinking to ask for; `None` for the model's own, also where it cannot be switched off, or where the answer's
-/// limit leaves no room for a budget.
+/// limit leaves no room for a budget. What a model does not take is asked for in the way that it takes.
 fn thought_of(terms: &Terms, options: &RequestOptions, max_tokens: u32) -> Option<Value> {
-    let least = known::least_thinking(&terms.model);
-    match options.thinking? {
-        Thinking::Word(ThinkingWord::Off) => match least {
+    // The newest models leave their thinking empty otherwise.
+    let summarized = || json!({ "type": "adaptive", "display": "summarized" });
+    let Some(thinking) = options.thinking else {
+        return known::thinks_between_calls(&terms.model).then(summarized);
+    };
+    if let Some(tokens) = budget_of(terms, options) {
+        let tokens = tokens.min(max_tokens.saturating_sub(1));
+        return (tokens >= LEAST_BUDGET).then(|| json!({ "type": "enabled", "budget_tokens": tokens }));
+    }
+    match thinking {
+        Thinking::Word(ThinkingWord::Off) => match known::least_thinking(&terms.model) {
             LeastThinking::Off => Some(json!({ "type": "disabled" })),
             LeastThinking::BetweenTools => Some(json!({ "type": "between_tools" })),
-            LeastThinking::Always => None,
+            LeastThinking::Always => known::thinks_between_calls(&terms.model).then(summarized),
         },
-        Thinking::Word(ThinkingWord::Adaptive) => Some(json!({ "type": "adaptive" })),
-        Thinking::Budget(tokens) => {
-            let tokens = tokens.min(max_tokens.saturating_sub(1));
-            let is_taken = tokens >= LEAST_BUDGET;
-            is_taken.then(|| json!({ "type": "enabled", "budget_tokens": tokens }))
+        Thinking::Word(ThinkingWord::Adaptive) | Thinking::Budget(_) => {
+            let is_new = known::thinking_amount(&terms.model) == ThinkingAmount::Adaptive;
+            Some(if is_new { summarized() } else { json!({ "type": "adaptive" }) })
         }
     }
 }
