@@ -105,14 +105,15 @@ pub const LAYERS: &[(&str, &[&str])] = &[
 /// stores it, and prompts are rendered from it.
 pub const ENGINE: &[(&str, &[&str])] = &[
     ("id", &[]),
+    ("cost", &[]),
     ("endpoint", &[]),
     ("words", &[]),
     ("settings", &["id"]),
     ("estimate", &["settings"]),
     ("text", &[]),
     ("tokens", &[]),
-    ("message", &["id", "text", "tokens"]),
-    ("compact::record", &["id", "message"]),
+    ("message", &["cost", "id", "text", "tokens"]),
+    ("compact::record", &["cost", "id", "message"]),
     ("delta", &["message"]),
     ("approval", &["message", "text"]),
     ("scope", &["message", "text"]),

@@ -10,6 +10,7 @@
 
 pub mod approval;
 pub mod compact;
+pub mod cost;
 pub mod delta;
 pub mod endpoint;
 pub mod estimate;

@@ -19,6 +19,7 @@ pub mod source;
 pub mod unreadable;
 mod usage;
 
+use super::cost::Cost;
 use super::id::{MessageId, Ordinal, TurnId};
 use super::text::sha256_hex;
 use super::tokens::{PER_CALL, PER_IMAGE, PER_MESSAGE, TokenCount};
@@ -39,7 +40,7 @@ pub use opaque::Thought;
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 use std::sync::Arc;
-pub use usage::Usage;
+pub use usage::{RUNS, Usage};
 
 /// Precedes the user's words about a refused call where a prompt shows them without the call.
 const USER_SAID: &str = "the user said: ";
@@ -223,6 +224,9 @@ pub struct Beside {
     /// The tokens that the provider reported for the answer.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub usage: Option<Usage>,
+    /// The cost of the requests for the answer, at the prices of their time; `None` if nobody asked a model for it here.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub cost: Option<Box<Cost>>,
     /// Further keys that a client stores with the answer.
     #[serde(default, skip_serializing_if = "Map::is_empty")]
     pub extra: Map<String, Value>,
@@ -327,8 +331,9 @@ fn json(value: &impl Serialize) -> String {
 impl Beside {
     /// `true` if no field is set.
     pub fn is_empty(&self) -> bool {
-        let Self { citations, usage, extra, thought, meta } = self;
-        citations.is_empty() && usage.is_none() && extra.is_empty() && thought.is_none() && meta.is_none()
+        let Self { citations, usage, cost, extra, thought, meta } = self;
+        let is_plain = citations.is_empty() && usage.is_none() && cost.is_none() && extra.is_empty();
+        is_plain && thought.is_none() && meta.is_none()
     }
 
     /// Returns the length of its JSON in bytes; 0 if empty.

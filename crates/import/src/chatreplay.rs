@@ -75,7 +75,7 @@ impl ChatreplayReader {
         each_item(messages, &format!("{place}.requestMessages"), import, |import, place, message| {
             match row(import, place, message)? {
                 Row::System(words) => systems.push(words),
-                Row::Message(body) => rows.push(body),
+                Row::Message(body) => rows.push(*body),
             }
             Ok(())
         });
@@ -200,7 +200,7 @@ impl ChatreplayReader {
 
 enum Row {
     System(String),
-    Message(Body),
+    Message(Box<Body>),
 }
 
 fn row(import: &mut Import, place: &str, message: &Object) -> Result<Row, String> {
@@ -209,17 +209,17 @@ fn row(import: &mut Import, place: &str, message: &Object) -> Result<Row, String
     let role = role.as_u64().map_or_else(|| role.as_str().unwrap_or_default().to_owned(), |n| n.to_string());
     Ok(match role.as_str() {
         "0" | "system" => Row::System(joined(&contents(content, place, import)?)),
-        "1" | "user" => Row::Message(Body::User(contents(content, place, import)?)),
+        "1" | "user" => Row::Message(Body::User(contents(content, place, import)?).into()),
         "2" | "assistant" => {
             let Said { parts, .. } = said(content, place, import)?;
             let calls = function_calls(list(message, "toolCalls"), &format!("{place}.toolCalls"), import);
             let calls = calls.into_iter().map(bare).collect();
-            Row::Message(Body::Assistant { parts, calls, beside: Beside::default() })
+            Row::Message(Body::Assistant { parts, calls, beside: Beside::default() }.into())
         }
         "3" | "tool" => {
             let call = bare_id(needed(message, "toolCallId")?).to_owned();
             let content = contents(content, place, import)?;
-            Row::Message(Body::Tool(ToolResult { call, content, ..ToolResult::default() }))
+            Row::Message(Body::Tool(ToolResult { call, content, ..ToolResult::default() }).into())
         }
         unknown => return Err(format!("is a message of an unknown role, `{unknown}`")),
     })

@@ -212,6 +212,7 @@ fn compaction(
         unreviewed: false,
         model: None,
         asked_again: 0,
+        cost: None,
         input_truncated: false,
         num_rounds: to.map_or(0, |to| as_count(transcript.first_round_from(to.next()))),
         previous: None,

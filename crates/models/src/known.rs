@@ -2,6 +2,7 @@
 //! parsed in `name`.
 
 mod name;
+pub mod price;
 
 use engine::endpoint::Wire;
 use name::{Name, find};

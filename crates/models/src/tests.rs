@@ -13,6 +13,7 @@
 mod answers;
 mod anthropic;
 mod cached;
+mod costs;
 mod errors;
 mod faults;
 mod gemini;

@@ -18,6 +18,7 @@ use crate::{Deleted, Store};
 use engine::compact::record::{
     Anchor, Compaction, Fallback, Mode, ModeRequested, Placement, Span, Status, Strength, Trigger,
 };
+use engine::cost::Cost;
 use engine::delta::Delta;
 use engine::id::{CompactionId, Generation, ItemId, MessageId, Ordinal, RoundId, SessionId, Time, TurnId};
 use engine::message::cut::Cut;
@@ -328,6 +329,7 @@ pub fn compaction(id: &str, to: u32) -> Compaction {
         fallbacks: vec![Fallback { mode: Mode::Full, reason: "empty".into(), asked: Some(1) }],
         model: Some("m".into()),
         asked_again: 0,
+        cost: None,
         input_truncated: false,
         num_rounds: 2,
         previous: None,
@@ -394,6 +396,7 @@ pub fn bodies() -> Vec<Body> {
             beside: Beside {
                 citations: vec![json!(text), json!(null)],
                 usage: Some(Usage { input_tokens: Some(u32::MAX), ..Usage::default() }),
+                cost: Some(Cost::UNKNOWN.into()),
                 extra: Map::from_iter([(text.clone(), json!({ "a": [text] }))]),
                 thought: Some(Thought { tokens: 7, follows: Some(text.clone()) }),
                 meta: AnswerMeta::of(

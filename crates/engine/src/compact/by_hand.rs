@@ -52,6 +52,7 @@ pub fn edited(inputs: &Inputs<'_>, of: &Compaction, narrative: &str) -> Option<C
         unreviewed: false,
         model: None,
         asked_again: 0,
+        cost: None,
         input_truncated: false,
         replaces: Some(of.id.clone()),
         created_at: None,

@@ -137,6 +137,7 @@ impl Inputs<'_> {
             unreviewed: false,
             model: None,
             asked_again: 0,
+            cost: None,
             input_truncated: false,
             num_rounds: previous.map_or(0, |p| p.num_rounds),
             previous: previous.map(|p| p.id.clone()),

@@ -204,6 +204,7 @@ pub fn edited(inputs: Inputs<'_>, record: &Compaction, text: &str) -> Result<Com
         fallbacks: record.fallbacks.clone(),
         model: record.model.clone(),
         asked_again: record.asked_again,
+        cost: None,
         input_truncated: record.input_truncated,
         ..made
     })

@@ -24,6 +24,7 @@ pub fn replaced(source: Source<'_>, to: Placement, counter: &dyn TokenCount) -> 
         trigger: Trigger::Manual,
         fallbacks: Vec::new(),
         asked_again: 0,
+        cost: None,
         turn: transcript.turns().last().map(|turn| turn.id.clone()),
         created_at: None,
         duration_ms: None,

@@ -1,6 +1,7 @@
 //! The compaction record: which messages it replaces by what, and how it was made. Append only; a record is never
 //! rewritten, and one out of force stays readable. `plan` and `ladder` make records, `prompt::history` renders them.
 
+use crate::cost::Cost;
 use crate::id::{CompactionId, Generation, Ordinal, RoundId, Time, TurnId};
 use crate::message::Text;
 use serde::{Deserialize, Serialize};
@@ -73,6 +74,9 @@ pub struct Compaction {
     /// Further requests to that model: for another piece, for a shorter summary, or in place of another model.
     #[serde(default, skip_serializing_if = "is_zero")]
     pub asked_again: u32,
+    /// The cost of all requests for it, at failed rungs and ahead of time too, if any is known.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub cost: Option<Cost>,
     /// `true` if the summarizer saw less than the whole span.
     pub input_truncated: bool,
     /// Rounds in the covered range.

@@ -271,6 +271,7 @@ fn of_others(
         unreviewed: false,
         model: None,
         asked_again: 0,
+        cost: None,
         input_truncated: false,
         num_rounds: u32::try_from(rounds).unwrap_or(u32::MAX),
         previous: transcript.in_force().map(|previous| previous.id.clone()),

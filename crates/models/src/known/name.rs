@@ -34,6 +34,18 @@ pub fn find<'t, T>(lines: impl Iterator<Item = (&'t Name, &'t T)> + Clone, name:
     dated.or(newest).map(|(_, known)| known)
 }
 
+/// Returns the values of the lines for exactly the version and the words of a model's name, in order. A date, and the
+/// revision that Bedrock appends to a name, make no difference.
+pub fn find_exact<'t, T>(lines: impl Iterator<Item = (&'t Name, &'t T)>, name: &str) -> Vec<&'t T> {
+    let name = Name::from(name.to_owned());
+    let words = |line: &Name| {
+        let revised = name.words.split_last().filter(|(last, _)| *last == "v");
+        line.words == name.words || revised.is_some_and(|(_, words)| line.words == words)
+    };
+    let is_it = |line: &Name| !name.is_latest && words(line) && line.version == name.version;
+    lines.filter(|(line, _)| is_it(line)).map(|(_, known)| known).collect()
+}
+
 impl Name {
     /// `true` if this name is of the line's family and not older.
     fn has_come_to(&self, line: &Self) -> bool {

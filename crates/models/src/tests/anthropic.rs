@@ -170,6 +170,7 @@ fn provider_compaction_goes_back_beside_its_summary() {
             block {"type":"compaction","content":"\"## Summary o\"…\" the series.\" 2192 bytes 7264dae352fe"}
             extra {"serverCompaction":{"summary":"\"## Summary o\"…\" the series.\" 2192 bytes 7264dae352fe"}}
             text "Based on the"…"her section?" 8581 bytes 684d36d33414
+            extra {"modelRuns":2}
             usage {"inputTokens":60385,"outputTokens":3341,"cachedInputTokens":0,"cacheWriteInputTokens":0}
             stop End
         "###]],

@@ -5,7 +5,7 @@ use crate::wire::calls::Calls;
 use crate::wire::{Reader, append, cannot_be_read, ended_early, extra, json_of, number_of, text_of};
 use crate::{ModelError, OnProgress, Progress};
 use engine::delta::Delta;
-use engine::message::Usage;
+use engine::message::{RUNS, Usage};
 use engine::prompt::request::{Answer, StopReason};
 use engine::text::json;
 use serde_json::{Map, Value, json};
@@ -97,6 +97,9 @@ impl Reader for Messages {
 impl Messages {
     fn used(&mut self, usage: &Value, hear: OnProgress<'_>) {
         self.used.take(usage);
+        if self.used.runs > 1 {
+            extra(RUNS, json!(self.used.runs), hear);
+        }
         if let Some(usage) = self.used.usage() {
             hear(Progress::Delta(Delta::SetUsage(usage)));
         }
@@ -217,6 +220,8 @@ struct Used {
     cached: Option<u32>,
     output: Option<u32>,
     thought: Option<u32>,
+    /// Times that the model ran, if the report states them.
+    runs: usize,
 }
 
 impl Used {
@@ -230,6 +235,7 @@ impl Used {
             cached: later.cached.or(self.cached),
             output: later.output.or(self.output),
             thought: later.thought.or(self.thought),
+            runs: self.runs,
         };
         let each: Vec<Self> =
             usage.get("iterations").and_then(Value::as_array).into_iter().flatten().map(Self::of).collect();
@@ -237,7 +243,7 @@ impl Used {
             let output = each.iter().filter_map(|used| used.output).reduce(u32::saturating_add);
             let thought = each.iter().filter_map(|used| used.thought).reduce(u32::saturating_add);
             let (output, thought) = (output.or(self.output), thought.or(self.thought));
-            *self = Self { output, thought, ..*largest };
+            *self = Self { output, thought, runs: each.len(), ..*largest };
         }
     }
 
@@ -250,6 +256,7 @@ impl Used {
             thought: usage
                 .get("output_tokens_details")
                 .and_then(|details| number_of(details, "thinking_tokens")),
+            runs: 0,
         }
     }
 
