@@ -9,7 +9,7 @@ use engine::prompt::pins::{self, Pinned};
 use engine::search::Hit;
 use engine::transcript::Transcript;
 use protocol::context::{
-    self, CompactionPreview, CompactionView, Coverage, Fallback, LearnedLimit, Pin, TriggerState,
+    self, CompactionPreview, CompactionView, Coverage, Fallback, LearnedLimit, Pin, Spending, TriggerState,
 };
 use protocol::error::{ErrorData, WayOn};
 use protocol::recall::SearchHit;
@@ -17,6 +17,7 @@ use protocol::restore::{SummaryMetadata, TurnMetadata};
 use session::Session;
 use session::effect::Preview;
 use session::snapshot::{PromptLimit, TriggerDistance};
+use session::spent::Spent;
 use session::undo::{Alternative, CannotUndo};
 use session::usage::Estimate;
 
@@ -45,6 +46,7 @@ pub fn compaction_view(transcript: &Transcript, record: &Compaction) -> Compacti
         unreviewed: record.unreviewed,
         model: record.model.clone(),
         asked_again: (record.asked_again > 0).then_some(record.asked_again),
+        spent: record.cost,
         input_truncated: record.input_truncated,
         excluded_ids: ids(transcript, record.excluded.iter()),
         replaces: record.replaces.as_ref().map(|replaced| replaced.as_str().to_owned()),
@@ -128,6 +130,12 @@ pub fn trigger_state(state: &TriggerDistance) -> TriggerState {
         at: state.at,
         held_back_tokens: (state.held_back > 0).then_some(state.held_back),
     }
+}
+
+/// Converts what a session spent.
+pub fn spending(spent: Spent) -> Spending {
+    let Spent { answers, summaries, titles, began_late } = spent;
+    Spending { total: spent.total(), answers, summaries, titles, began_late }
 }
 
 /// Converts a learned limit.

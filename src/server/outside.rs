@@ -251,6 +251,7 @@ mod tests {
             "instructionFiles" => json!(["CLAUDE.md"]),
             "model.name" | "model.keyEnv" | "summaryModel" | "summaryKeyEnv" => json!("m"),
             "model.wire" => json!("openai-chat"),
+            "model.price" | "summaryPrice" => json!({ "input": 1.5, "output": 2.5, "cacheRead": 0.5 }),
             "model.webSocket" => json!(true),
             "model.effort" => json!("high"),
             "model.thinking" => json!("adaptive"),
@@ -278,7 +279,8 @@ mod tests {
 
     #[test]
     fn every_setting_means_the_same_from_each_source() {
-        for name in names() {
+        // The parts of a price hold together only.
+        for name in names().filter(|name| !name.starts_with("summaryPrice.")) {
             let value = other(&name);
             // Cache marks have a lifetime over one wire alone.
             let wire = if name == "model.cacheTtl" { "anthropic" } else { "openai-responses" };
@@ -293,6 +295,19 @@ mod tests {
                 Some((group, part)) => [(group.to_owned(), json!({ part: value }))].into_iter().collect(),
                 None => [(name.clone(), value)].into_iter().collect(),
             };
+            // What must be set beside it.
+            let beside: &[(&str, &str)] = match &*name {
+                "summaryPrice" => &[("summaryModel", "n")],
+                name if name.starts_with("model.") => {
+                    &[("model.window", "9000"), ("model.wire", wire), ("model.name", "n")]
+                }
+                _ => &[],
+            };
+            let plain = beside.iter().filter(|(beside, _)| !beside.contains('.'));
+            let raw: Map<String, Value> = raw
+                .into_iter()
+                .chain(plain.map(|(name, value)| ((*name).to_owned(), json!(value))))
+                .collect();
             let given: Settings = serde_json::from_value(Value::Object(raw.clone())).unwrap();
             let given = in_force(&Layers { initialize: Layer::of(&given).unwrap(), ..Layers::default() });
             assert_ne!(given, in_force(&Layers::default()), "{name}");
@@ -304,14 +319,9 @@ mod tests {
 
             let mut variables = vec![(variable(&name), text.clone())];
             let mut set = vec![format!("{name}={text}")];
-            if name.starts_with("model.") {
-                for (part, of) in [("window", "9000"), ("wire", wire), ("name", "n")] {
-                    let beside = format!("model.{part}");
-                    if beside != name {
-                        variables.push((variable(&beside), of.to_owned()));
-                        set.insert(0, format!("{beside}={of}"));
-                    }
-                }
+            for (beside, of) in beside.iter().filter(|(beside, _)| *beside != name) {
+                variables.push((variable(beside), (*of).to_owned()));
+                set.insert(0, format!("{beside}={of}"));
             }
             let (environment, faults) = environment(variables.into_iter());
             assert_eq!(faults, Vec::<String>::new(), "{name}");

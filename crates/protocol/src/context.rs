@@ -1,6 +1,7 @@
 //! The context of a session: the parts of its prompt, the distance to a compaction, and compactions by hand.
 
 pub mod compaction;
+pub mod cost;
 pub mod ledger;
 pub mod memory;
 pub mod recall;
@@ -19,6 +20,7 @@ pub use crate::prompt::section::SectionTokens;
 pub use compaction::{
     CompactionMode, CompactionStatus, CompactionTrigger, CompactionView, Fallback, Placement, Strength,
 };
+pub use cost::{Cost, Spending};
 
 /// Numbers of messages by how the prompt shows them. Their sum is the number of messages of the session.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
@@ -118,6 +120,9 @@ pub struct ContextInspectResult {
     /// Tokens that the model reported for its last answer.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub usage: Option<Usage>,
+    /// Cost of the session's requests to models; absent if none is known.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub spent: Option<Spending>,
     /// Limit of a prompt that was learned when the provider rejected one as too large; it lowers `limit`. Dropped once a
     /// larger prompt was accepted, with another model, window or chat, and by `forgetLearnedLimits` of
     /// `session/configure`.

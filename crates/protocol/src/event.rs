@@ -1,7 +1,7 @@
 //! Events of a session and changes of the session list.
 
-use crate::context::Pin;
 use crate::context::compaction::{CompactionMode, CompactionTrigger, CompactionView};
+use crate::context::{Cost, Pin};
 use crate::error::ErrorData;
 use crate::message::{Message, Usage};
 use crate::model::{DeltaOp, StopReason};
@@ -93,9 +93,12 @@ pub enum Event {
         /// Tokens that the model used for the turn's answers, added up; absent if no answer reports them.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         usage: Option<Usage>,
-        /// Cost of the turn's answers as their provider reports it, in its currency; absent if it reports none.
+        /// Cost of the turn's answers in US dollars: `dollars` of `spent`.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         cost: Option<f64>,
+        /// Cost of the turn's answers, failed attempts included, and where the figure is from; absent if none is known.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        spent: Option<Cost>,
         /// Ids of the compactions made while the turn ran, oldest first.
         compactions: Vec<String>,
         /// Time from the start of the turn, or of its newest run after a retry, to its end, in milliseconds; absent if it did not run here.

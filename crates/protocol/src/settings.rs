@@ -55,6 +55,22 @@ pub enum ModelWire {
     Scripted,
 }
 
+/// Prices of a model, in US dollars for a million tokens.
+#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase", deny_unknown_fields)]
+pub struct ModelPrice {
+    /// Input that the cache does not concern.
+    pub input: f64,
+    /// Output, thinking included.
+    pub output: f64,
+    /// Input read from the cache. Default: `input`.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub cache_read: Option<f64>,
+    /// Input written to the cache. Default: `input`.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub cache_write: Option<f64>,
+}
+
 settings! {
     /// A model: where it is asked, and its properties that prompts depend on.
     Model {
@@ -87,6 +103,9 @@ settings! {
         count_tokens: bool;
         /// `true` if the model accepts pictures. Default: as known for the model of this name, otherwise true.
         images: bool;
+        /// Prices of the model. They go before those that are known for its name; what a provider reports goes before both.
+        /// Ignored in a workspace's file. Default: as known for a model of this name at this address.
+        price: ModelPrice;
         /// Effort of the answers of turns. `anthropic` takes `low` to `max`, `gemini` `minimal` to `xhigh`, `ollama`
         /// `none`, `low`, `medium` and `high`; over the other wires each word is sent, and the model decides. Summaries
         /// and titles keep their low effort. Needs `wire`. Default: the model's own.
@@ -325,6 +344,10 @@ settings! {
         /// Name of that model's key, as in `model.keyEnv`. Default: the main model's if both have the same provider, so
         /// that no key is sent elsewhere unasked.
         summary_key_env: String;
+        /// Prices of that model, as in `model.price`. No effect without `summaryModel`, `summaryBaseUrl` or
+        /// `summaryKeyEnv`. Default: the main model's if it is the same model at the same provider, otherwise as known for its
+        /// name.
+        summary_price: ModelPrice;
         /// Another name of `triggers.messages`; 0 is off.
         summary_threshold: u32;
         /// Another name of `retention` with this many messages.

@@ -5,6 +5,7 @@ pub(crate) mod attachments;
 pub(crate) mod continuity;
 pub(crate) mod limits;
 pub(crate) mod restraint;
+pub mod spent;
 pub(crate) mod told;
 
 use attachments::WaitingAttachments;
@@ -14,6 +15,7 @@ use engine::words::StateName;
 use limits::Limits;
 use restraint::Restraint;
 use serde::{Deserialize, Serialize};
+use spent::Spent;
 use told::ScopeTold;
 
 /// State kept from one request to the next. Written with most commits, so its size must not grow with the session.
@@ -36,6 +38,9 @@ pub struct Carried {
     /// Tokens that an agent used; not counted for other sessions.
     #[serde(skip_serializing_if = "is_zero")]
     pub(crate) used: u64,
+    /// The cost of its requests to models; `None` before the first, and in a row from before it was kept.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub spent: Option<Spent>,
     /// The scope as a request last showed it.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(crate) told: Option<ScopeTold>,
@@ -78,6 +83,8 @@ impl Carried {
         let mut usage = self.usage.clone();
         usage.forget_baseline();
         let (limits, continuity) = (self.limits.branched(), self.continuity.branched());
-        Self { usage, limits, continuity, state: Some(StateName::Idle), ..Self::default() }
+        // What its parent paid for is not counted again.
+        let spent = Some(Spent::default());
+        Self { usage, limits, continuity, spent, state: Some(StateName::Idle), ..Self::default() }
     }
 }

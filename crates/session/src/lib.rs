@@ -7,9 +7,9 @@
 //! | folder or file | contents |
 //! |---|---|
 //! | `values` | inputs, effects, events, settings and stored rows; which command is accepted in which state |
-//! | `carried` | state kept from one request to the next: learned limits, the last prompt sent and what breaks its continuity, what holds compactions back, waiting attachments |
+//! | `carried` | state kept from one request to the next: learned limits, the last prompt sent and what breaks its continuity, what holds compactions back, waiting attachments, what was spent |
 //! | `core` | the stored conversation with its budget, and one step on it: appending, writing, emitting |
-//! | `model` | model calls: deadlines, answers that are not streamed to clients |
+//! | `model` | model calls: deadlines, costs, answers that are not streamed to clients |
 //! | `title` | the session's title, and the model call for a better one |
 //! | `context` | the prompt before the messages, pins, compaction records and manual changes to them, figures, recall |
 //! | `tools` | tool calls of a round: approvals, pauses, execution, results |
@@ -57,6 +57,10 @@ pub mod breaks {
 /// Settings for memories.
 pub mod memories {
     pub use crate::values::settings::MemorySettings;
+}
+/// The cost of a session's requests to models.
+pub mod spent {
+    pub use crate::carried::spent::Spent;
 }
 /// The report on a history that an editor brought.
 pub mod reconcile {

@@ -232,7 +232,7 @@ impl Step<'_> {
         match self.owner(from) {
             Some(CallOwner::Compaction) => self.summary_ended(Ended::Endless),
             Some(CallOwner::Background) => self.own.background.resume(&mut self.core, Ended::Endless),
-            Some(CallOwner::Turn | CallOwner::Title) | None => self.own.titler.forget(),
+            Some(CallOwner::Turn | CallOwner::Title) | None => self.own.titler.forget(&mut self.core),
         }
     }
 
@@ -263,9 +263,9 @@ impl Step<'_> {
         self.model_is_alive(from, retry.delay_ms);
         match (self.owner(from), &mut self.own.state) {
             (Some(CallOwner::Turn), State::Streaming(running)) => running.begin_again(&mut self.core, &retry),
-            (Some(CallOwner::Compaction), State::Compacting(running)) => running.begin_again(),
-            (Some(CallOwner::Background), _) => return self.own.background.begin_again(),
-            (Some(CallOwner::Title), _) => return self.own.titler.begin_again(),
+            (Some(CallOwner::Compaction), State::Compacting(running)) => running.begin_again(&mut self.core),
+            (Some(CallOwner::Background), _) => return self.own.background.begin_again(&mut self.core),
+            (Some(CallOwner::Title), _) => return self.own.titler.begin_again(&mut self.core),
             _ => return,
         }
         let (state, turn) = (self.own.state.name(), self.core.turn_id());
@@ -299,7 +299,7 @@ impl Step<'_> {
             (CallOwner::Turn, _) => {}
             (CallOwner::Compaction, _) => self.summary_ended(Ended::Expired),
             (CallOwner::Background, _) => self.own.background.resume(&mut self.core, Ended::Expired),
-            (CallOwner::Title, _) => self.own.titler.forget(),
+            (CallOwner::Title, _) => self.own.titler.forget(&mut self.core),
         }
     }
 

@@ -29,6 +29,7 @@ use crate::testing::{
     Backend, Bench, bodies, compaction, expected, head, keep, message, on_each, session, step, user,
 };
 use engine::compact::record::Status;
+use engine::cost::Cost;
 use engine::id::{Generation, Ordinal, SessionId, Time, TurnId};
 use engine::message::{Body, Usage};
 use engine::prompt::item::{Approval, Tool};
@@ -91,7 +92,7 @@ fn whole_session_comes_back_in_a_new_process() {
                 decided: Vec::new(),
                 figures: TurnFigures {
                     usage: Some(Usage { input_tokens: Some(9), ..Usage::default() }),
-                    cost: Some(0.25),
+                    spent: Some(Cost { incomplete: 1, ..Cost::reported(0.25.into()) }),
                     interrupted: status == TurnStatus::Cancelled,
                     ..TurnFigures::default()
                 },

@@ -655,6 +655,11 @@ export interface CompactionView {
    */
   askedAgain?: number;
   /**
+   * Cost of all requests for it, those at failed modes too; absent if none is known or none was made. Each
+   * later prompt is smaller by `tokensBefore` less `tokensAfter`.
+   */
+  spent?: Cost;
+  /**
    * `true` if the model that wrote the summary saw parts of the covered messages cut, such as long results.
    * Default: false.
    */
@@ -810,6 +815,8 @@ export interface ContextInspectResult {
   triggers: TriggerState[];
   /** Tokens that the model reported for its last answer. */
   usage?: Usage;
+  /** Cost of the session's requests to models; absent if none is known. */
+  spent?: Spending;
   /**
    * Limit of a prompt that was learned when the provider rejected one as too large; it lowers `limit`.
    * Dropped once a larger prompt was accepted, with another model, window or chat, and by
@@ -993,6 +1000,26 @@ export interface ContextUnpinParams {
   sessionId: string;
   /** Id of the pin. Fails with `StaleReference` if there is no such pin. */
   pinId: string;
+}
+
+/** The cost of requests to models, and where the figure is from. */
+export interface Cost {
+  /** US dollars, as far as they are known; absent if nothing is. */
+  dollars?: number;
+  /** `true` if all or some of it is what providers reported. Default: false. */
+  reported?: boolean;
+  /** `true` if all or some of it is computed from the price in the settings. Default: false. */
+  settings?: boolean;
+  /**
+   * Date of the price table from which all or some of it is computed, such as `2026-11-22`; of several
+   * tables, the oldest. Absent if none is.
+   */
+  table?: string;
+  /**
+   * Number of requests whose cost is unknown, or known only in part because they broke off: `dollars` is
+   * too low by that. Default: 0.
+   */
+  incomplete?: number;
 }
 
 /** A number, or `auto`. */
@@ -2061,6 +2088,11 @@ export interface Model {
   /** `true` if the model accepts pictures. Default: as known for the model of this name, otherwise true. */
   images?: boolean;
   /**
+   * Prices of the model. They go before those that are known for its name; what a provider reports goes
+   * before both. Ignored in a workspace's file. Default: as known for a model of this name at this address.
+   */
+  price?: ModelPrice;
+  /**
    * Effort of the answers of turns. `anthropic` takes `low` to `max`, `gemini` `minimal` to `xhigh`,
    * `ollama` `none`, `low`, `medium` and `high`; over the other wires each word is sent, and the model
    * decides. Summaries and titles keep their low effort. Needs `wire`. Default: the model's own.
@@ -2174,6 +2206,18 @@ export interface ModelOptions {
   temperature?: number;
   /** Longest answer, in tokens. Default: the model's own limit. */
   maxOutputTokens?: number;
+}
+
+/** Prices of a model, in US dollars for a million tokens. */
+export interface ModelPrice {
+  /** Input that the cache does not concern. */
+  input: number;
+  /** Output, thinking included. */
+  output: number;
+  /** Input read from the cache. Default: `input`. */
+  cacheRead?: number;
+  /** Input written to the cache. Default: `input`. */
+  cacheWrite?: number;
 }
 
 /** The purpose of a request to a model. */
@@ -3161,11 +3205,13 @@ export type SessionEvent = {
       interrupted?: boolean;
       /** Tokens that the model used for the turn's answers, added up; absent if no answer reports them. */
       usage?: Usage;
-      /**
-       * Cost of the turn's answers as their provider reports it, in its currency; absent if it reports
-       * none.
-       */
+      /** Cost of the turn's answers in US dollars: `dollars` of `spent`. */
       cost?: number;
+      /**
+       * Cost of the turn's answers, failed attempts included, and where the figure is from; absent if none
+       * is known.
+       */
+      spent?: Cost;
       /** Ids of the compactions made while the turn ran, oldest first. */
       compactions: string[];
       /**
@@ -3841,6 +3887,12 @@ export interface Settings {
    * provider, so that no key is sent elsewhere unasked.
    */
   summaryKeyEnv?: string;
+  /**
+   * Prices of that model, as in `model.price`. No effect without `summaryModel`, `summaryBaseUrl` or
+   * `summaryKeyEnv`. Default: the main model's if it is the same model at the same provider, otherwise as
+   * known for its name.
+   */
+  summaryPrice?: ModelPrice;
   /** Another name of `triggers.messages`; 0 is off. */
   summaryThreshold?: number;
   /** Another name of `retention` with this many messages. */
@@ -4044,6 +4096,27 @@ export interface Snapshot {
    * then it continues here, in a new stream.
    */
   heldBy?: HeldBy;
+}
+
+/**
+ * The cost of a session's requests to models. Money that was spent stays spent, whatever is removed from
+ * the session; a fork begins at nothing, and agents have their own. Requests without a word of answer and
+ * without reported usage are taken to be free.
+ */
+export interface Spending {
+  /** All requests. */
+  total: Cost;
+  /** Requests for answers. */
+  answers: Cost;
+  /** Requests for summaries, used or not. */
+  summaries: Cost;
+  /** Requests for titles. */
+  titles: Cost;
+  /**
+   * `true` if the session had answers before its costs were counted, which the sums do not have: imported
+   * ones, or those of an older version. Default: false.
+   */
+  beganLate?: boolean;
 }
 
 /** A stage of a loop. */
@@ -4873,6 +4946,8 @@ export interface TurnView {
   usage?: Usage;
   /** Cost of the turn's answers, as `turnCompleted` has it. */
   cost?: number;
+  /** Cost of the turn's answers, and where the figure is from, as `turnCompleted` has it. */
+  spent?: Cost;
   /**
    * Time from the start of the turn, or of its newest run after a retry, to its end, in milliseconds;
    * absent while it runs, and if it did not run here.
@@ -4882,7 +4957,7 @@ export interface TurnView {
 
 /** Token usage of a model request, as its provider reported it. */
 export interface Usage {
-  /** Input tokens, those read from a cache included. */
+  /** Input tokens, those read from and written to a cache included. */
   inputTokens?: number;
   /** Output tokens, thinking included. */
   outputTokens?: number;

@@ -33,7 +33,7 @@ export class Rounds {
     const known = this.of.turns.at(-1);
     if (known?.id === id) {
       known.status = "running";
-      for (const field of ["interrupted", "usage", "cost", "durationMs"] as const) delete known[field];
+      for (const field of ["interrupted", "usage", "cost", "spent", "durationMs"] as const) delete known[field];
       return;
     }
     const turn: TurnView = { id, status: "running", rounds: [] };

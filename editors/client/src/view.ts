@@ -285,13 +285,14 @@ export class SessionView {
     this.#tell("retrying");
   }
 
-  #completed({ turnId, outcome, interrupted, usage, cost, durationMs }: EventOf<"turnCompleted">): void {
+  #completed({ turnId, outcome, interrupted, usage, cost, spent, durationMs }: EventOf<"turnCompleted">): void {
     const turn = this.#rounds.find(turnId);
     if (turn === undefined) return;
     turn.status = outcome;
     set(turn, "interrupted", interrupted);
     set(turn, "usage", usage);
     set(turn, "cost", cost);
+    set(turn, "spent", spent);
     set(turn, "durationMs", durationMs);
     this.#tell("turns");
   }

@@ -196,7 +196,9 @@ test("turns follow from events alone", () => {
   const view = new SessionView(session(1), { schedule: () => {} });
   const next = events();
   const turns = () => view.snapshot.turns.map(({ id, status, durationMs }) => [id, status, durationMs]);
-  const end: Body = { type: "turnCompleted", turnId: "s/t1", outcome: "failed", compactions: [], durationMs: 7 };
+  const costs = () => view.snapshot.turns.map(({ cost, spent }) => [cost, spent]);
+  const spent = { dollars: 0.25, reported: true, incomplete: 1 };
+  const end: Body = { type: "turnCompleted", turnId: "s/t1", outcome: "failed", cost: 0.25, spent, compactions: [], durationMs: 7 };
   view.take(next({ type: "turnStarted", turnId: "s/t1", externalId: "mine" }));
   view.take(next({ type: "messageAdded", message: message(2, "user", 1) }));
   view.take(next({ type: "messageAdded", message: message(3, "assistant", 1) }));
@@ -205,9 +207,11 @@ test("turns follow from events alone", () => {
     ["s/t0", "completed", undefined],
     ["s/t1", "failed", 7],
   ]);
+  deepEqual(costs()[1], [0.25, spent]);
   equal(view.snapshot.turns[1]?.externalId, "mine");
   view.take(next({ type: "turnStarted", turnId: "s/t1" }));
   deepEqual(turns()[1], ["s/t1", "running", undefined], "it runs again");
+  deepEqual(costs()[1], [undefined, undefined]);
   view.take(next({ type: "messageUpdated", message: { ...message(3, "assistant", 1), rev: 1, roundId: "s/r1.1" } }));
   deepEqual(view.snapshot.turns[1]?.rounds, [{ id: "s/r1.1", assistant: "s/m3", results: [] }]);
   view.take(next({ type: "messagesTruncated", fromOrd: 2, revision: "s~1" }));

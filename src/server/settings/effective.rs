@@ -293,6 +293,7 @@ pub(in crate::server) fn shown(effective: &Effective) -> Settings {
         summary_model: summaries.and_then(|model| model.name.clone()),
         summary_base_url: summary_endpoint.and_then(|endpoint| endpoint.base_url.clone()),
         summary_key_env: summary_endpoint.and_then(|endpoint| endpoint.key_env.clone()),
+        summary_price: summaries.and_then(models::price_shown),
         own_tools: Some(effective.own_tools.iter().map(|tool| tool.name.clone()).collect()),
         core_memories: Some(memory.core.is_some()),
         core_memory_tokens: memory.core,

@@ -2,12 +2,14 @@
 //! endpoints. Makes no requests.
 
 use super::effective::Read;
+use engine::cost::{Dollars, Price, PriceSource};
 use engine::endpoint::DEFAULT_WINDOW;
 use engine::endpoint::options::RequestOptions;
 use engine::endpoint::{Endpoint, Wire};
-use models::{address, known};
+use models::address;
+use models::known::{self, price};
 use protocol::error::ProtocolError;
-use protocol::settings::{Model, ModelWire, Settings};
+use protocol::settings::{Model, ModelPrice, ModelWire, Settings};
 use session::settings::ModelFacts;
 
 /// Parses a model. Missing facts are those known for its name.
@@ -34,8 +36,41 @@ pub(in crate::server) fn facts(model: &Model) -> Read<ModelFacts> {
         images: model.images.or(known.map(|known| known.images)).unwrap_or(usual.images),
         binds_thinking: known::binds_thinking(wire, model.name.as_deref().unwrap_or_default()),
         counts_tokens: model.count_tokens == Some(true) && model.usage != Some(true),
+        prices: prices("settings.model.price", model.price, endpoint.as_ref(), model.name.as_deref())?,
         endpoint,
     })
+}
+
+/// The highest price that anybody can mean, in dollars for a million tokens.
+const MOST_PRICE: f64 = 100_000.0;
+
+/// The prices of a model: those of the settings, otherwise those known for its name at this endpoint.
+fn prices(
+    field: &str,
+    given: Option<ModelPrice>,
+    endpoint: Option<&Endpoint>,
+    name: Option<&str>,
+) -> Read<Vec<Price>> {
+    let Some(ModelPrice { input, output, cache_read, cache_write }) = given else {
+        let known = endpoint.zip(name).map(|(endpoint, name)| price::prices(endpoint, name));
+        return Ok(known.unwrap_or_default());
+    };
+    let dollars = |part: &str, price: f64| match price {
+        price if (0.0..=MOST_PRICE).contains(&price) => Ok(Dollars::from(price)),
+        _ => {
+            let reason = format!("must be from 0 to {MOST_PRICE} dollars for a million tokens");
+            Err(ProtocolError::invalid(format!("{field}.{part}"), reason))
+        }
+    };
+    Ok(vec![Price {
+        source: PriceSource::Settings,
+        input: dollars("input", input)?,
+        output: dollars("output", output)?,
+        cache_read: Some(dollars("cacheRead", cache_read.unwrap_or(input))?),
+        cache_write: Some(dollars("cacheWrite", cache_write.unwrap_or(input))?),
+        long: None,
+        until: None,
+    }])
 }
 
 /// The endpoint; `None` for a model of the editor, which must not have any part of one.
@@ -89,7 +124,8 @@ fn invalid(part: &str, reason: &str) -> ProtocolError {
 pub(super) fn summary(settings: &Settings, main: &ModelFacts) -> Read<Option<ModelFacts>> {
     let Settings { summary_model: name, summary_base_url: url, summary_key_env: key, .. } = settings;
     if name.is_none() && url.is_none() && key.is_none() {
-        return Ok(None);
+        // Only the check: without a model of their own, summaries cost what the main model does.
+        return prices("settings.summaryPrice", settings.summary_price, None, None).map(|_| None);
     }
     if name.as_deref() == Some("") {
         return Err(ProtocolError::invalid("settings.summaryModel", "must not be empty"));
@@ -119,14 +155,20 @@ pub(super) fn summary(settings: &Settings, main: &ModelFacts) -> Read<Option<Mod
     if let Some(main) = main.filter(|_| own.key_env.is_none() && is_at_main) {
         own.key_env = main.key_env.clone();
     }
+    let is_main = is_at_main && facts.name == name_of_main;
     own.options = match is_at_main {
-        true if facts.name == name_of_main => own.options,
+        true if is_main => own.options,
         true => own.options.of_address(),
         false => RequestOptions::default(),
     };
     // Without an address, requests still go to the editor or the fixture.
     if url.is_some() || main.is_some() {
         facts.endpoint = Some(own);
+    }
+    let is_main = is_main || (facts.endpoint.is_none() && facts.name == name_of_main);
+    if !is_main || settings.summary_price.is_some() {
+        let (endpoint, name) = (facts.endpoint.as_ref(), facts.name.as_deref());
+        facts.prices = prices("settings.summaryPrice", settings.summary_price, endpoint, name)?;
     }
     Ok(Some(facts))
 }
@@ -158,6 +200,7 @@ pub(super) fn shown(model: &ModelFacts) -> Model {
         window: Some(model.window),
         max_output: model.max_output,
         tool_choice_none: Some(model.tool_choice_none),
+        price: price_shown(model),
         effort,
         thinking,
         cache_ttl,
@@ -166,6 +209,17 @@ pub(super) fn shown(model: &ModelFacts) -> Model {
         query: Some(query).filter(|parameters| !parameters.is_empty()),
         ..Model::default()
     }
+}
+
+/// The prices of a model, if the settings state them.
+pub(super) fn price_shown(model: &ModelFacts) -> Option<ModelPrice> {
+    let price = model.prices.first().filter(|price| price.source == PriceSource::Settings)?;
+    Some(ModelPrice {
+        input: price.input.into(),
+        output: price.output.into(),
+        cache_read: price.cache_read.map(f64::from),
+        cache_write: price.cache_write.map(f64::from),
+    })
 }
 
 fn wire_shown(wire: Wire) -> ModelWire {
@@ -231,6 +285,84 @@ mod tests {
         ] {
             let facts = read(model.clone()).unwrap();
             assert!(facts.max_output.is_none_or(|most| most <= facts.window), "{model}");
+        }
+    }
+
+    #[test]
+    fn price_of_the_settings_goes_before_the_known_one() {
+        let claude = |more: serde_json::Value| {
+            let mut model = json!({ "wire": "anthropic", "name": "claude-sonnet-5-5" });
+            model.as_object_mut().unwrap().extend(more.as_object().unwrap().clone());
+            read(model)
+        };
+        let figures = |facts: &ModelFacts| {
+            let of = |price: &Price| {
+                json!([price.source, price.input, price.output, price.cache_read, price.cache_write])
+            };
+            facts.prices.iter().map(of).collect::<Vec<_>>()
+        };
+        let known = claude(json!({})).unwrap();
+        assert_eq!(figures(&known), [json!([{ "table": "2026-11-22" }, 2.0, 10.0, 0.1, 2.5])]);
+        assert_eq!(shown(&known).price, None);
+        let set = claude(json!({ "price": { "input": 1, "output": 4.5, "cacheRead": 0 } })).unwrap();
+        assert_eq!(figures(&set), [json!(["settings", 1.0, 4.5, 0.0, 1.0])]);
+        let back = serde_json::to_value(shown(&set)).unwrap();
+        assert_eq!(
+            back["price"],
+            json!({ "input": 1.0, "output": 4.5, "cacheRead": 0.0, "cacheWrite": 1.0 })
+        );
+        assert_eq!(read(back).unwrap().prices, set.prices);
+        let editors =
+            read(json!({ "name": "claude-sonnet-5-5", "price": { "input": 1, "output": 2 } })).unwrap();
+        assert_eq!(figures(&editors), [json!(["settings", 1.0, 2.0, 1.0, 1.0])]);
+        assert_eq!(read(json!({ "name": "claude-sonnet-5-5" })).unwrap().prices, []);
+        for (price, part) in [
+            (json!({ "input": -1, "output": 2 }), "input"),
+            (json!({ "input": 1, "output": 100_001 }), "output"),
+            (json!({ "input": 1, "output": 2, "cacheRead": -0.1 }), "cacheRead"),
+            (json!({ "input": 1, "output": 2, "cacheWrite": 1e300 }), "cacheWrite"),
+        ] {
+            let error = claude(json!({ "price": price })).unwrap_err();
+            assert_eq!(
+                serde_json::to_value(&error.data).unwrap()["field"],
+                json!(format!("settings.model.price.{part}"))
+            );
+        }
+    }
+
+    #[test]
+    fn summary_model_has_its_own_price() {
+        let main = json!({
+            "wire": "anthropic", "name": "claude-opus-5-5", "price": { "input": 1, "output": 2 },
+        });
+        let main = read(main).unwrap();
+        let input = |settings: serde_json::Value| {
+            let facts = summary(&serde_json::from_value(settings).unwrap(), &main).unwrap().unwrap();
+            facts.prices.first().map(|price| f64::from(price.input))
+        };
+        for (settings, expected) in [
+            (json!({ "summaryKeyEnv": "OTHER" }), Some(1.0)),
+            (json!({ "summaryModel": "claude-opus-5-5" }), Some(1.0)),
+            (json!({ "summaryModel": "claude-haiku-5-5" }), Some(0.1)),
+            (json!({ "summaryModel": "claude-haiku-6" }), None),
+            (
+                json!({ "summaryModel": "claude-haiku-6", "summaryPrice": { "input": 3, "output": 4 } }),
+                Some(3.0),
+            ),
+            // At another address the prices of the settings need not hold.
+            (json!({ "summaryBaseUrl": "https://b.example/v1" }), Some(4.0)),
+        ] {
+            assert_eq!(input(settings.clone()), expected, "{settings}");
+        }
+        let alone = json!({ "summaryPrice": { "input": 3, "output": 4 } });
+        assert_eq!(summary(&serde_json::from_value(alone).unwrap(), &main).unwrap(), None);
+        let wrong = json!({ "input": 3, "output": -4 });
+        for settings in
+            [json!({ "summaryPrice": wrong }), json!({ "summaryModel": "m", "summaryPrice": wrong })]
+        {
+            let error = summary(&serde_json::from_value(settings).unwrap(), &main).unwrap_err();
+            let field = serde_json::to_value(&error.data).unwrap()["field"].clone();
+            assert_eq!(field, json!("settings.summaryPrice.output"));
         }
     }
 

@@ -422,6 +422,7 @@ fn inspected(session: &Session, layers: &Layers, inspection: Inspection) -> Cont
         pins: pins(session, session.pins()),
         triggers: inspection.triggers.iter().map(convert::trigger_state).collect(),
         usage: inspection.usage,
+        spent: inspection.spent.map(convert::spending),
         learned_limit: inspection.learned_limit.map(convert::learned_limit),
         learned_answer_limit: inspection.learned_answer,
         settings: layers.sources(&session.head().workspace, &own, settings),

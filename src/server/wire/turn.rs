@@ -23,7 +23,8 @@ pub(super) fn view(transcript: &Transcript, turn: &TurnSnapshot) -> TurnView {
         metadata: (!turn.summaries.is_empty()).then(|| convert::turn_metadata(&turn.summaries)),
         interrupted: turn.figures.interrupted,
         usage: turn.figures.usage,
-        cost: turn.figures.cost,
+        cost: turn.figures.spent.and_then(|spent| spent.dollars).map(f64::from),
+        spent: turn.figures.spent,
         duration_ms: turn.figures.duration_ms,
     }
 }

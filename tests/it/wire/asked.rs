@@ -3,6 +3,7 @@
 
 mod binding;
 mod causes;
+mod costs;
 mod doctor;
 mod faults;
 mod keys;

@@ -78,7 +78,7 @@ impl View {
             "turnCompleted" => {
                 let turn = turn_of(&mut view["turns"], &event["turnId"]).expect("a turn that was told");
                 turn["status"] = event["outcome"].clone();
-                for field in ["interrupted", "usage", "cost", "durationMs"] {
+                for field in ["interrupted", "usage", "cost", "spent", "durationMs"] {
                     if event.get(field).is_some() {
                         turn[field] = event[field].clone();
                     }

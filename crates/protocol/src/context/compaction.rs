@@ -1,5 +1,6 @@
 //! Compactions as clients see them.
 
+use super::cost::Cost;
 use crate::session::restore::SummaryMetadata;
 pub use engine::compact::record::{
     Mode as CompactionMode, ModeRequested as SummaryMode, Placement, Status as CompactionStatus, Strength,
@@ -68,6 +69,10 @@ pub struct CompactionView {
     /// summary, or by another model. Default: 0.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub asked_again: Option<u32>,
+    /// Cost of all requests for it, those at failed modes too; absent if none is known or none was made. Each later prompt
+    /// is smaller by `tokensBefore` less `tokensAfter`.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub spent: Option<Cost>,
     /// `true` if the model that wrote the summary saw parts of the covered messages cut, such as long results. Default:
     /// false.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]

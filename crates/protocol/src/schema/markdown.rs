@@ -116,7 +116,7 @@ fn own(fields: &[Field<'_>]) -> String {
     names.join(", ")
 }
 
-/// Writes the table of settings; a group has a row for each of its parts.
+/// Writes the table of settings; a group has a row for each of its parts, if each can be set by itself.
 fn settings(types: &[Named<'_>], out: &mut String) {
     let fields = |name: &str| match types.iter().find(|named| named.name == name).map(|named| &named.shape) {
         Some(Shape::Object { fields, .. }) => fields.as_slice(),
@@ -129,6 +129,7 @@ fn settings(types: &[Named<'_>], out: &mut String) {
     };
     for field in fields("Settings") {
         match fields(&field.expression) {
+            parts if parts.iter().any(|part| !part.is_optional) => row(field.name, field),
             [] => row(field.name, field),
             parts => parts.iter().for_each(|part| row(&format!("{}.{}", field.name, part.name), part)),
         }

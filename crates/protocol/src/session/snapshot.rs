@@ -1,6 +1,7 @@
 //! The snapshot of a session, which a client displays when it opens one. Changes from there on follow as events.
 
 use crate::context::compaction::CompactionView;
+use crate::context::cost::Cost;
 use crate::message::{Message, Part, Usage};
 use crate::session::agent::Agent;
 pub use crate::session::queue::QueueItem;
@@ -126,6 +127,9 @@ pub struct TurnView {
     /// Cost of the turn's answers, as `turnCompleted` has it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub cost: Option<f64>,
+    /// Cost of the turn's answers, and where the figure is from, as `turnCompleted` has it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub spent: Option<Cost>,
     /// Time from the start of the turn, or of its newest run after a retry, to its end, in milliseconds; absent while it runs, and if it did not run here.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub duration_ms: Option<u64>,

@@ -61,6 +61,10 @@ fn waiting() -> Value {
     })
 }
 
+fn spent() -> Value {
+    json!({"dollars": 0.25, "reported": true, "table": "2026-11-22", "incomplete": 1})
+}
+
 fn snapshot() -> Value {
     let call = json!({"toolCallId": "c", "turnId": "s/t0", "name": "read", "arguments": "{}"});
     let reason = json!({"toolCallId": "c", "name": "read", "arguments": "{}", "reason": "ask"});
@@ -71,7 +75,8 @@ fn snapshot() -> Value {
         "turns": [{
             "id": "s/t0", "externalId": "q", "status": "running",
             "rounds": [{"id": "s/r0", "externalId": "r", "assistant": "s/m1", "results": ["s/m2"], "summary": "block"}],
-            "metadata": metadata(), "usage": {"inputTokens": 60}, "cost": 0.25, "durationMs": 1500
+            "metadata": metadata(), "usage": {"inputTokens": 60}, "cost": 0.25, "spent": spent(),
+            "durationMs": 1500
         }],
         "queue": [waiting()],
         "compression": {"running": true, "phase": "summarizing", "mode": "full"},
@@ -92,7 +97,7 @@ fn all() -> Vec<Value> {
         json!({"type": "snapshot", "snapshot": snapshot()}),
         json!({"type": "turnStarted", "turnId": "s/t0", "externalId": "q"}),
         json!({"type": "turnCompleted", "turnId": "s/t0", "outcome": "cancelled", "interrupted": true,
-            "usage": {"inputTokens": 60}, "cost": 0.25, "compactions": ["s/c0"], "durationMs": 1500}),
+            "usage": {"inputTokens": 60}, "cost": 0.25, "spent": spent(), "compactions": ["s/c0"], "durationMs": 1500}),
         json!({"type": "streamStarted", "messageId": "s/m1", "turnId": "s/t0"}),
         json!({"type": "streamDelta", "messageId": "s/m1", "ops": [
             {"op": "appendReasoning", "text": "Look."}, {"op": "appendContent", "text": "Let me look."},

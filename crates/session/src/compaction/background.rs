@@ -16,6 +16,7 @@ use engine::compact::plan::Aim;
 use engine::compact::policy::Consent;
 use engine::compact::record::Trigger;
 use engine::compact::trigger;
+use engine::cost::Cost;
 use engine::delta::Delta;
 
 /// A summary that is being prepared, or ready until it is needed.
@@ -26,8 +27,8 @@ pub(crate) struct Background(Option<Summary>);
 enum Summary {
     /// A model is writing it.
     Asking(Box<Summarizing>),
-    /// Ready to be applied.
-    Ready(Box<Prepared>),
+    /// Ready to be applied, with what its requests cost.
+    Ready(Box<Prepared>, Cost),
 }
 
 impl Background {
@@ -41,14 +42,14 @@ impl Background {
     pub fn call(&self) -> Option<ModelCallId> {
         match &self.0 {
             Some(Summary::Asking(running)) => Some(running.call()),
-            Some(Summary::Ready(_)) | None => None,
+            Some(Summary::Ready(..)) | None => None,
         }
     }
 
     fn asking_mut(&mut self) -> Option<&mut Summarizing> {
         match &mut self.0 {
             Some(Summary::Asking(running)) => Some(running),
-            Some(Summary::Ready(_)) | None => None,
+            Some(Summary::Ready(..)) | None => None,
         }
     }
 
@@ -79,7 +80,7 @@ impl Background {
     fn drop_stale(&mut self, core: &mut Core<'_>, job: &Job) {
         let is_fresh = on_ladder(core, job, |inputs| match &self.0 {
             Some(Summary::Asking(running)) => running.waiting().is_fresh(inputs),
-            Some(Summary::Ready(prepared)) => prepared.is_fresh(inputs),
+            Some(Summary::Ready(prepared, _)) => prepared.is_fresh(inputs),
             None => true,
         });
         if is_fresh != Ok(true) {
@@ -99,18 +100,19 @@ impl Background {
         self.drop_stale(core, &job);
         match self.0.take() {
             None => Err(Box::new(job)),
-            Some(Summary::Ready(prepared)) => {
+            Some(Summary::Ready(prepared, cost)) => {
                 let record = on_ladder(core, &job, |inputs| prepared.applied(inputs));
                 let Ok(Some(record)) = record else {
                     core.trace("a summary that was made ahead of time makes too little room; it was dropped");
                     return Err(Box::new(job));
                 };
                 job.trigger = Trigger::Background;
+                job.spent.add(cost);
                 tell(core, Phase::Started, &job, None, Some(job.reason()));
                 Ok(accept(core, record, job))
             }
             // Nobody waits for a model if the ladder can do without one.
-            Some(Summary::Asking(running)) if on_ladder(core, &job, ladder::asks_nobody) == Ok(true) => {
+            Some(Summary::Asking(mut running)) if on_ladder(core, &job, ladder::asks_nobody) == Ok(true) => {
                 running.cancel(core);
                 Err(Box::new(job))
             }
@@ -132,9 +134,9 @@ impl Background {
         self.asking_mut()?.after_sign(core, more_ms)
     }
 
-    pub fn begin_again(&mut self) {
+    pub fn begin_again(&mut self, core: &mut Core<'_>) {
         if let Some(running) = self.asking_mut() {
-            running.begin_again();
+            running.begin_again(core);
         }
     }
 
@@ -152,7 +154,7 @@ impl Background {
             Ok(ladder::Step::Prepared(prepared)) => {
                 attempt_ended(core, false);
                 core.trace("a summary was made ahead of time");
-                self.0 = Some(Summary::Ready(prepared));
+                self.0 = Some(Summary::Ready(prepared, job.spent));
             }
             Ok(ladder::Step::Stale) => {
                 core.trace("a summary's source changed while it was made ahead of time; it was dropped");
@@ -166,7 +168,7 @@ impl Background {
 
     /// Stops the model call, and drops what was prepared.
     pub fn cancel(&mut self, core: &mut Core<'_>) {
-        if let Some(Summary::Asking(running)) = self.0.take() {
+        if let Some(Summary::Asking(mut running)) = self.0.take() {
             running.cancel(core);
         }
     }

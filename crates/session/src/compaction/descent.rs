@@ -119,6 +119,7 @@ pub(crate) fn accept(core: &mut Core<'_>, mut record: Compaction, job: Job) -> S
 pub(crate) fn apply(core: &mut Core<'_>, mut record: Compaction, mut job: Job) -> Stage {
     record.duration_ms = Some(core.now().0.saturating_sub(job.since.0));
     record.replaces.clone_from(&job.again.replaces);
+    record.cost = job.spent.known();
     let pins = with_pins(core, &job.again.keep);
     if pins.len() > core.pins().len() {
         core.announce(BreakCause::Pin);

@@ -9,6 +9,7 @@ use crate::values::settings::ModelFacts;
 use engine::compact::ladder::CannotFit;
 use engine::compact::plan::Aim;
 use engine::compact::record::{Compaction, Mode, Trigger};
+use engine::cost::Cost;
 use engine::id::{SessionId, Time};
 use engine::prompt::BudgetExceeded;
 
@@ -52,6 +53,8 @@ pub(crate) struct Job {
     pub was_asked: bool,
     /// `true` once the user has refused the result.
     pub was_refused: bool,
+    /// The cost of its requests for a summary so far.
+    pub spent: Cost,
 }
 
 impl Job {
@@ -61,8 +64,8 @@ impl Job {
         let old_model = core.head().carried.continuity.model().cloned();
         let old_model = old_model.filter(|_| trigger == Trigger::ModelChanged);
         let since = core.now();
-        let (was_asked, was_refused) = (false, false);
-        Self { trigger, focus, again, since, exceeded, then, rest, old_model, was_asked, was_refused }
+        let (was_asked, was_refused, spent) = (false, false, Cost::default());
+        Self { trigger, focus, again, since, exceeded, then, rest, old_model, was_asked, was_refused, spent }
     }
 
     /// A job that prepares a summary ahead of time.

@@ -52,9 +52,9 @@ impl Summarizing {
     /// Sends a summary request.
     pub(crate) fn ask(core: &mut Core<'_>, ask: Ask, job: Job) -> Self {
         let Ask { request, mode, waiting } = ask;
-        let call = BufferedCall::new(core);
         let (model, spare) = summarizer(core, &job);
         let (model, spare) = (model.clone(), spare.cloned());
+        let call = BufferedCall::new(core, Purpose::Summary, &model);
         let running = Self { call, mode, model, spare, request, waiting, job };
         running.send(core);
         running
@@ -97,7 +97,8 @@ impl Summarizing {
     }
 
     /// Hands the call over to another job, which needs the summary now.
-    pub(crate) fn needed_for(self, job: Job) -> Self {
+    pub(crate) fn needed_for(self, mut job: Job) -> Self {
+        job.spent.add(self.job.spent);
         Self { waiting: self.waiting.needed(job.must_end()), job, ..self }
     }
 
@@ -109,12 +110,12 @@ impl Summarizing {
         self.call.after_sign(core, &self.model, more_ms)
     }
 
-    pub(crate) fn begin_again(&mut self) {
-        self.call.begin_again();
+    pub(crate) fn begin_again(&mut self, core: &mut Core<'_>) {
+        self.call.begin_again(core);
     }
 
     /// Cancels the model call.
-    pub(crate) fn cancel(&self, core: &mut Core<'_>) {
+    pub(crate) fn cancel(&mut self, core: &mut Core<'_>) {
         self.call.cancel(core);
     }
 
@@ -126,9 +127,14 @@ impl Summarizing {
             Ended::Expired => Some("it did not answer in time".to_owned()),
             Ended::Endless => Some(ENDLESS.to_owned()),
         };
+        match &ended {
+            Ended::Done(Ok(answer)) => self.call.answered(core, answer.usage),
+            Ended::Done(Err(_)) | Ended::Expired | Ended::Endless => self.call.broke(core),
+        }
+        self.job.spent.add(self.call.spent());
         if let Some((why, spare)) = failed.zip(self.spare.take()) {
             core.trace(format!("the model for summaries failed, the main one is asked: {why}"));
-            self.call = BufferedCall::new(core);
+            self.call = BufferedCall::new(core, Purpose::Summary, &spare);
             self.model = spare;
             self.waiting.asked_again();
             self.send(core);

@@ -52,6 +52,7 @@ pub(crate) fn inspect(
         learned_answer: conversation.most_answer(model, drafted.tokens),
         cuts: drafted.cuts,
         usage: newest_usage(conversation.transcript()),
+        spent: conversation.head().carried.spent.filter(|spent| spent.total().known().is_some()),
     })
 }
 

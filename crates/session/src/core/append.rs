@@ -119,8 +119,8 @@ impl Core<'_> {
     }
 
     fn figures_of(&self, at: usize, known: TurnFigures) -> TurnFigures {
-        let (usage, cost) = self.spent_in(at);
-        TurnFigures { usage, cost, ..known }
+        let (usage, spent) = self.spent_in(at);
+        TurnFigures { usage, spent, ..known }
     }
 
     fn figures_at_end(&self, at: usize, began: Option<Time>) -> TurnFigures {

@@ -7,11 +7,11 @@ use engine::compact::known_tools::Kinds;
 use engine::compact::ledger;
 use engine::compact::metadata::{Persisted, metadata};
 use engine::compact::record::{Compaction, Status};
+use engine::cost::Cost;
 use engine::id::{CallId, CompactionId, MessageId, Ordinal, RoundId, TurnId};
 use engine::message::{Body, Message, ToolCall, Usage};
 use engine::prompt::item::{EndsTurn, Tool};
 use engine::words::{Driver, TurnStatus};
-use serde_json::Value;
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
@@ -62,27 +62,27 @@ impl Conversation {
         self.transcript.round_of(ord).map(|round| round.id.clone())
     }
 
-    /// The sum of usage and of costs that were reported for the answers of the turn at this index.
-    pub fn spent_in(&self, at: usize) -> (Option<Usage>, Option<f64>) {
+    /// The sums of usage and cost of the answers of the turn at this index.
+    pub fn spent_in(&self, at: usize) -> (Option<Usage>, Option<Cost>) {
         self.spent_before(at, Ordinal(u32::MAX))
     }
 
     /// As [`Self::spent_in`], of the answers before a position.
-    pub fn spent_before(&self, at: usize, end: Ordinal) -> (Option<Usage>, Option<f64>) {
+    pub fn spent_before(&self, at: usize, end: Ordinal) -> (Option<Usage>, Option<Cost>) {
         let first = self.transcript.turns().get(at).map(|turn| turn.first);
         let said = first.zip(self.transcript.last_of_turn(at));
         let said = said.map_or(&[][..], |(first, last)| self.transcript.range(first, last));
-        let (mut usage, mut cost): (Option<Usage>, Option<f64>) = (None, None);
+        let (mut usage, mut cost): (Option<Usage>, Cost) = Default::default();
         for message in said.iter().filter(|message| message.ord < end) {
             let Body::Assistant { beside, .. } = &message.body else { continue };
             if let Some(reported) = beside.usage {
                 usage.get_or_insert_default().add(reported);
             }
-            if let Some(reported) = beside.extra.get("cost").and_then(Value::as_f64) {
-                cost = Some(cost.unwrap_or(0.0) + reported);
-            }
+            // An answer of an older version, or of the editor's own loop, has only what its provider reported.
+            let reported = || beside.reported_cost().map(Cost::reported);
+            cost.add(beside.cost.as_deref().copied().or_else(reported).unwrap_or(Cost::UNKNOWN));
         }
-        (usage, cost)
+        (usage, cost.known())
     }
 
     /// Index of the newest turn's row; 0 if there is none.

@@ -4,6 +4,7 @@ use super::conversation::Conversation;
 use crate::carried::attachments::WaitingAttachments;
 use crate::carried::limits::{LearnedAnswer, LimitOrigin, Limits, SentRequest, Terms, Trial};
 use crate::carried::restraint::Restraint;
+use crate::carried::spent::Spent;
 use crate::carried::told::ScopeTold;
 use crate::values::agents::Agent;
 use crate::values::effect::{Answer, Effect};
@@ -179,6 +180,10 @@ impl<'a> Core<'a> {
 
     pub fn restraint_mut(&mut self) -> &mut Restraint {
         &mut self.kept.head.carried.restraint
+    }
+
+    pub fn spent_mut(&mut self) -> &mut Option<Spent> {
+        &mut self.kept.head.carried.spent
     }
 
     pub fn waiting_mut(&mut self) -> &mut WaitingAttachments {

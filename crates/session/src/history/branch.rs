@@ -141,8 +141,8 @@ fn turns_before(conversation: &Conversation, end: Ordinal) -> impl Iterator<Item
         let figures = if known.usage.is_some() {
             known
         } else {
-            let (usage, cost) = conversation.spent_before(turn, end);
-            TurnFigures { usage, cost, ..known }
+            let (usage, spent) = conversation.spent_before(turn, end);
+            TurnFigures { usage, spent, ..known }
         };
         TurnRow { status, decided: Vec::new(), figures, ..row.clone() }
     })

@@ -1,11 +1,15 @@
 //! A model call whose answer is not streamed to clients: a summary, a title.
 
+use super::cost::{Ended, spend};
 use super::deadline::Deadline;
 use crate::core::Core;
 use crate::values::effect::Effect;
 use crate::values::input::{ModelCallId, Timer};
 use crate::values::settings::ModelFacts;
+use engine::cost::{Cost, Price};
 use engine::delta::{Delta, Draft};
+use engine::message::Usage;
+use engine::words::Purpose;
 
 /// The call, with the answer so far.
 #[derive(Debug, Clone, PartialEq)]
@@ -13,6 +17,10 @@ pub(crate) struct BufferedCall {
     id: ModelCallId,
     draft: Draft,
     deadline: Deadline,
+    purpose: Purpose,
+    prices: Vec<Price>,
+    /// The cost of its attempts so far, without the one that runs.
+    spent: Cost,
 }
 
 /// Outcome of a piece of an answer.
@@ -24,9 +32,10 @@ pub(crate) struct Folded {
 }
 
 impl BufferedCall {
-    pub fn new(core: &mut Core<'_>) -> Self {
+    pub fn new(core: &mut Core<'_>, purpose: Purpose, model: &ModelFacts) -> Self {
         let deadline = Deadline::new(core.now(), core.settings().model_deadline_ms);
-        Self { id: core.next_call(), draft: Draft::default(), deadline }
+        let (draft, prices, spent) = (Draft::default(), model.prices.clone(), Cost::default());
+        Self { id: core.next_call(), draft, deadline, purpose, prices, spent }
     }
 
     pub fn id(&self) -> ModelCallId {
@@ -46,8 +55,30 @@ impl BufferedCall {
     }
 
     /// Drops the answer so far: another one follows.
-    pub fn begin_again(&mut self) {
+    pub fn begin_again(&mut self, core: &mut Core<'_>) {
+        self.broke(core);
         self.draft = Draft::default();
+    }
+
+    /// Counts the cost of an attempt with a whole answer.
+    pub fn answered(&mut self, core: &mut Core<'_>, usage: Option<Usage>) {
+        self.draft.beside.merge_usage(usage);
+        self.count(core, Ended::Whole);
+    }
+
+    /// Counts the cost of an attempt without a whole answer.
+    pub fn broke(&mut self, core: &mut Core<'_>) {
+        self.count(core, Ended::without_end(&self.draft));
+    }
+
+    fn count(&mut self, core: &mut Core<'_>, ended: Ended) {
+        let cost = spend(core, self.purpose, &self.prices, &self.draft.beside, ended);
+        self.spent.add(cost);
+    }
+
+    /// Returns the cost of all attempts that are over.
+    pub fn spent(&self) -> Cost {
+        self.spent
     }
 
     pub fn into_draft(self) -> Draft {
@@ -55,7 +86,8 @@ impl BufferedCall {
     }
 
     /// Cancels the model call.
-    pub fn cancel(&self, core: &mut Core<'_>) {
+    pub fn cancel(&mut self, core: &mut Core<'_>) {
+        self.broke(core);
         core.push(Effect::CancelModel(self.id));
         core.stop(Timer::Model(self.id));
     }

@@ -301,7 +301,7 @@ impl Step<'_> {
     pub(super) fn ending(&mut self) {
         self.own.renders.refuse(&mut self.core);
         self.own.queue.hold();
-        self.own.titler.forget();
+        self.own.titler.forget(&mut self.core);
         self.own.background.cancel(&mut self.core);
         match &self.own.state {
             State::Resting(_) | State::Paused(_) | State::Calling(_) => {}

@@ -371,7 +371,7 @@ impl Step<'_> {
         match std::mem::replace(&mut self.own.state, State::Resting(Rest::Idle)) {
             State::Resting(rest) => self.own.state = State::Resting(rest),
             State::Streaming(running) => answer::break_off(core, *running),
-            State::Compacting(running) => {
+            State::Compacting(mut running) => {
                 running.cancel(core);
                 let mode = running.mode();
                 self.stopped(running.into_job(), mode);

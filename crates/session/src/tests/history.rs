@@ -3,6 +3,7 @@
 pub mod agents;
 pub mod attached;
 pub mod continued;
+pub mod costs;
 pub mod final_only;
 pub mod large_results;
 pub mod merging;

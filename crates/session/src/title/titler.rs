@@ -56,7 +56,7 @@ impl Titler {
             room: Some(core.settings().room(&model, tokens)),
             cache_breakpoints: Vec::new(),
         };
-        let quiet = BufferedCall::new(core);
+        let quiet = BufferedCall::new(core, Purpose::Title, &model);
         let call = quiet.id();
         self.0 = Some(quiet);
         let ask = AskModel { call, turn: None, purpose: Purpose::Title, model, tokens, request };
@@ -77,16 +77,20 @@ impl Titler {
         self.0.as_ref()?.after_sign(core, &core.settings().model, more_ms)
     }
 
-    pub fn begin_again(&mut self) {
+    pub fn begin_again(&mut self, core: &mut Core<'_>) {
         if let Some(quiet) = &mut self.0 {
-            quiet.begin_again();
+            quiet.begin_again(core);
         }
     }
 
     /// Takes over the model's title; without one the session keeps its own.
     pub fn done(&mut self, core: &mut Core<'_>, outcome: Result<Answer, Failure>) {
-        let Some(quiet) = self.0.take() else { return };
-        let Ok(answer) = outcome else { return core.trace("no model named the session") };
+        let Some(mut quiet) = self.0.take() else { return };
+        let Ok(answer) = outcome else {
+            quiet.broke(core);
+            return core.trace("no model named the session");
+        };
+        quiet.answered(core, answer.usage);
         let said = title(&answer.completion(&quiet.into_draft()).text);
         match said.filter(|_| core.head().title_from == Some(TitleFrom::Request)) {
             Some(title) => take_title(core, title, TitleFrom::Model),
@@ -95,13 +99,15 @@ impl Titler {
     }
 
     /// Stops waiting for a title; the model may go on.
-    pub fn forget(&mut self) {
-        self.0 = None;
+    pub fn forget(&mut self, core: &mut Core<'_>) {
+        if let Some(mut quiet) = self.0.take() {
+            quiet.broke(core);
+        }
     }
 
     /// Cancels the model call.
     pub fn cancel(&mut self, core: &mut Core<'_>) {
-        if let Some(quiet) = self.0.take() {
+        if let Some(mut quiet) = self.0.take() {
             quiet.cancel(core);
         }
     }

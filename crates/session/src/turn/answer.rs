@@ -4,14 +4,17 @@ use super::size::{self, Nothing, silent};
 use super::streaming::{Given, Streaming};
 use crate::carried::limits::{SentRequest, Verdict};
 use crate::core::Core;
+use crate::model::cost::{Ended, spend};
 use crate::values::effect::Effect;
 use crate::values::event::EventBody;
 use crate::values::refusal::Refusal;
 use crate::values::stored::{Driver, Streamed, Write};
+use engine::cost::{Cost, Price};
 use engine::delta::Draft;
 use engine::id::MessageId;
 use engine::message::{AssistantPart, Beside, Body, CONTINUED, NewMessage, PAUSED, ToolCall, joins_answers};
 use engine::prompt::request::{self, Failure, Overflow, StopReason};
+use engine::words::Purpose;
 
 /// Failure of a turn's answer.
 pub(crate) struct Broken {
@@ -63,7 +66,8 @@ pub(crate) fn take(
     if outcome.is_ok() {
         running.replace(core);
     }
-    let Given { asked, message, draft } = running.end(core);
+    let Given { asked, message, draft, prices, spent } = running.end(core);
+    let ended = if outcome.is_ok() { Ended::Whole } else { Ended::without_end(&draft) };
     let (stop, error, said, overflow) = match outcome {
         Ok(answer) => {
             let stop = answer.stop;
@@ -81,6 +85,7 @@ pub(crate) fn take(
         }
     };
     let (parts, calls, beside) = said;
+    let beside = with_cost(core, beside, &prices, spent, ended);
     let declined = declined(&beside);
     let cut = Cut::of(stop, &parts, !calls.is_empty());
     let calls = keep(core, message, parts, calls, beside, stop);
@@ -201,8 +206,16 @@ fn judge(core: &mut Core<'_>, stop: StopReason, said: &Said, asked: SentRequest)
 /// Breaks off an answer; what there is of it stays.
 pub(crate) fn break_off(core: &mut Core<'_>, running: Streaming) {
     core.push(Effect::CancelModel(running.call()));
-    let Given { message, draft, .. } = running.end(core);
-    keep(core, message, draft.said(), Vec::new(), draft.beside, StopReason::Cancelled);
+    let Given { message, draft, prices, spent, .. } = running.end(core);
+    let (said, ended) = (draft.said(), Ended::without_end(&draft));
+    let beside = with_cost(core, draft.beside, &prices, spent, ended);
+    keep(core, message, said, Vec::new(), beside, StopReason::Cancelled);
+}
+
+/// Counts the last attempt at an answer, and notes its cost with that of the earlier ones.
+fn with_cost(core: &mut Core<'_>, beside: Beside, prices: &[Price], mut spent: Cost, ended: Ended) -> Beside {
+    spent.add(spend(core, Purpose::Turn, prices, &beside, ended));
+    Beside { cost: spent.known().map(Box::new), ..beside }
 }
 
 /// Stores what an earlier process kept of an answer that it did not end: the user saw it. Pieces of any other message
@@ -220,7 +233,10 @@ pub(crate) fn recover(core: &mut Core<'_>, pieces: Vec<Streamed>, rests: bool) -
         // A piece that could not be kept leaves a gap, and no delta without its part.
         drop(draft.fold(delta));
     }
-    let body = Body::Assistant { parts: draft.said(), calls: Vec::new(), beside: draft.beside };
+    let (parts, ended) = (draft.said(), Ended::without_end(&draft));
+    let prices = core.settings().model.prices.clone();
+    let beside = with_cost(core, draft.beside, &prices, Cost::default(), ended);
+    let body = Body::Assistant { parts, calls: Vec::new(), beside };
     if is_cut && !body.is_empty() {
         let new = core.stamped(body);
         core.append(new);

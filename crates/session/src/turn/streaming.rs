@@ -3,14 +3,18 @@
 
 use crate::carried::limits::SentRequest;
 use crate::core::Core;
+use crate::model::cost::{Ended, spend};
 use crate::model::deadline::Deadline;
 use crate::model::quiet::silence;
 use crate::values::effect::Effect;
 use crate::values::event::EventBody;
 use crate::values::input::{ModelCallId, Retry, Timer};
 use crate::values::stored::{Streamed, Write};
+use engine::cost::{Cost, Price};
 use engine::delta::{Delta, Draft};
 use engine::id::MessageId;
+use engine::message::Beside;
+use engine::words::Purpose;
 
 /// State while a model answers.
 #[derive(Debug, Clone, PartialEq)]
@@ -30,6 +34,10 @@ pub struct Streaming {
     is_told: bool,
     journal: Journal,
     deadline: Deadline,
+    /// The prices of the model that answers.
+    prices: Vec<Price>,
+    /// The cost of the attempts that are over.
+    spent: Cost,
 }
 
 /// Milliseconds between two pieces of an answer that are kept in case the process ends: at most so much is lost, and the
@@ -50,6 +58,10 @@ pub(crate) struct Given {
     pub asked: SentRequest,
     pub message: MessageId,
     pub draft: Draft,
+    /// The prices of the model that was asked.
+    pub prices: Vec<Price>,
+    /// The cost of its earlier attempts.
+    pub spent: Cost,
 }
 
 impl Streaming {
@@ -60,8 +72,21 @@ impl Streaming {
 
     pub(crate) fn new(core: &Core<'_>, call: ModelCallId, asked: SentRequest, message: MessageId) -> Self {
         let deadline = Deadline::with_signs(core.now(), core.settings().model_deadline_ms);
-        let (draft, untold, journal) = Default::default();
-        Self { call, asked, message, draft, again: None, untold, is_told: false, journal, deadline }
+        let (draft, untold, journal, spent) = Default::default();
+        let prices = core.settings().model.prices.clone();
+        Self {
+            call,
+            asked,
+            message,
+            draft,
+            again: None,
+            untold,
+            is_told: false,
+            journal,
+            deadline,
+            prices,
+            spent,
+        }
     }
 
     pub(crate) fn call(&self) -> ModelCallId {
@@ -102,6 +127,7 @@ impl Streaming {
         }
         // Before the event that tells of the retry: what comes after it is the next attempt's.
         self.tell(core);
+        self.drop_held(core);
         self.again = Some(Vec::new());
         if let Some(ms) = self.after_sign(core, retry.delay_ms) {
             core.start(Timer::Model(self.call), ms);
@@ -111,7 +137,8 @@ impl Streaming {
     /// Forgets what a broken attempt said, if there was one: the next one has content, or is whole.
     pub(crate) fn replace(&mut self, core: &mut Core<'_>) {
         let Some(held) = self.again.take() else { return };
-        self.draft = Draft::default();
+        let broken = std::mem::take(&mut self.draft);
+        self.count(core, &broken.beside, Ended::without_end(&broken));
         // An answer that was just taken back is shown again at once.
         if std::mem::take(&mut self.is_told) {
             core.stop(Timer::Deltas(self.call));
@@ -127,6 +154,20 @@ impl Streaming {
         for delta in held {
             self.fold(core, delta);
         }
+    }
+
+    /// Drops what came of an attempt beside its content, which never came.
+    fn drop_held(&mut self, core: &mut Core<'_>) {
+        let mut held = Draft::default();
+        for delta in self.again.take().into_iter().flatten() {
+            drop(held.fold(delta));
+        }
+        self.count(core, &held.beside, Ended::Nothing);
+    }
+
+    fn count(&mut self, core: &mut Core<'_>, beside: &Beside, ended: Ended) {
+        let cost = spend(core, Purpose::Turn, &self.prices, beside, ended);
+        self.spent.add(cost);
     }
 
     fn fold(&mut self, core: &mut Core<'_>, delta: Delta) -> bool {
@@ -219,7 +260,9 @@ impl Streaming {
             core.stop(Timer::Deltas(self.call));
         }
         self.tell(core);
-        Given { asked: self.asked, message: self.message, draft: self.draft }
+        self.drop_held(core);
+        let Self { asked, message, draft, prices, spent, .. } = self;
+        Given { asked, message, draft, prices, spent }
     }
 }
 

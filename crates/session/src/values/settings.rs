@@ -2,6 +2,7 @@
 
 use crate::values::agents::AgentLimits;
 use engine::compact::policy::{self, Policy};
+use engine::cost::Price;
 use engine::endpoint::{DEFAULT_WINDOW, Endpoint};
 use engine::message::cut::ThinkingInPrompt;
 use engine::prompt::item::Tool;
@@ -90,6 +91,9 @@ pub struct ModelFacts {
     /// `true` if the model accepts earlier thinking only after an unchanged prefix.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub binds_thinking: bool,
+    /// The known prices, in the order in which they hold.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub prices: Vec<Price>,
     /// The endpoint to call; `None` if the client calls the model.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub endpoint: Option<Endpoint>,
@@ -122,6 +126,7 @@ impl Default for ModelFacts {
             images: true,
             counts_tokens: false,
             binds_thinking: false,
+            prices: Vec::new(),
             endpoint: None,
         }
     }

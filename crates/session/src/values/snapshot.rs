@@ -1,5 +1,6 @@
 //! A session as a whole, for a new subscriber or one that missed events, and its context as figures.
 
+use crate::carried::spent::Spent;
 use crate::values::agents::Agent;
 use crate::values::event::Thread;
 use crate::values::queue::QueueItem;
@@ -106,6 +107,8 @@ pub struct Inspection {
     pub triggers: Vec<TriggerDistance>,
     /// The usage reported for the last answer.
     pub usage: Option<Usage>,
+    /// The cost of the session's requests to models, if any is known.
+    pub spent: Option<Spent>,
     /// The prompt limit learned from a provider's refusals.
     pub learned_limit: Option<PromptLimit>,
     /// The largest answer to this prompt, in tokens, learned from a provider's refusals.

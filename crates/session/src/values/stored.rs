@@ -6,6 +6,7 @@ use crate::values::agents::AGENT;
 pub use crate::values::decision::{Always, Decision};
 use crate::values::queue::{Accepted, QueueItem};
 use engine::compact::record::{Compaction, Status};
+use engine::cost::{Cost, Dollars};
 use engine::delta::Delta;
 use engine::id::{CompactionId, Generation, ItemId, MessageId, Ordinal, SessionId, Time, TurnId};
 use engine::memory::Remembered;
@@ -15,7 +16,7 @@ use engine::prompt::pins::Pin;
 use engine::prompt::system::CallerSection;
 use engine::words::BreakCause;
 pub use engine::words::{Driver, Origin, RevisionCause, TurnStatus};
-use serde::{Deserialize, Serialize};
+use serde::{Deserialize, Deserializer, Serialize};
 use serde_json::Value;
 use std::collections::BTreeSet;
 use std::sync::Arc;
@@ -283,12 +284,26 @@ pub struct TurnFigures {
     /// The sum of the usage that providers reported for its answers.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub usage: Option<Usage>,
-    /// The sum of the costs that providers reported for its answers, in their currency.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub cost: Option<f64>,
+    /// The sum of the costs of its answers, if any is known. Rows of an older version have a number of dollars as `cost`.
+    #[serde(skip_serializing_if = "Option::is_none", alias = "cost", deserialize_with = "cost_or_number")]
+    pub spent: Option<Cost>,
     /// `true` if the turn was open when its process ended or its session was opened again.
     #[serde(skip_serializing_if = "std::ops::Not::not")]
     pub interrupted: bool,
+}
+
+/// Reads a cost, or a number of dollars that providers reported.
+fn cost_or_number<'de, D: Deserializer<'de>>(from: D) -> Result<Option<Cost>, D::Error> {
+    #[derive(Deserialize)]
+    #[serde(untagged)]
+    enum Written {
+        Number(Dollars),
+        Cost(Cost),
+    }
+    Ok(Option::deserialize(from)?.map(|written| match written {
+        Written::Number(dollars) => Cost::reported(dollars),
+        Written::Cost(cost) => cost,
+    }))
 }
 
 impl TurnFigures {
