@@ -2,6 +2,7 @@
 
 import type { CompactionMode, CompactionTrigger, CompactionView, Message, Snapshot } from "@threadhold/client";
 import type { CompactionRow, Unnumbered } from "../shared/view.ts";
+import { costOf } from "./cost.ts";
 
 /** Why, for people. */
 export const WHY: Record<CompactionTrigger, string> = {
@@ -134,6 +135,7 @@ function countedIn(view: CompactionView, { messages, earlierMessages = 0 }: Snap
 
 function detailsOf(view: CompactionView): Omit<Unnumbered<CompactionRow>, "phase" | "newest"> {
   const { narrative, ledger } = split(view.block);
+  const cost = view.spent === undefined ? undefined : costOf(view.spent);
   return {
     kind: "compaction",
     id: `compaction ${view.id}`,
@@ -154,6 +156,7 @@ function detailsOf(view: CompactionView): Omit<Unnumbered<CompactionRow>, "phase
     ...(view.focus !== undefined && { focus: view.focus }),
     ...(view.model !== undefined && { model: view.model }),
     ...(view.durationMs !== undefined && { durationMs: view.durationMs }),
+    ...(cost !== undefined && { cost }),
   };
 }
 

@@ -32,6 +32,7 @@ import type {
 } from "../shared/view.ts";
 import { visibleLine } from "../shared/visible.ts";
 import { compactionRow } from "./compaction-row.ts";
+import { costsOf } from "./cost.ts";
 
 /** State beside the session's snapshot that rows depend on. */
 export interface RowContext {
@@ -185,6 +186,8 @@ interface Facts {
   cuts: Map<number, Shown>;
   /** Answers with which a turn ended that was stopped. */
   stopped: Map<string, NonNullable<AnswerRow["stopped"]>>;
+  /** Costs of turns, by their last answers. */
+  costs: ReturnType<typeof costsOf>;
   beside: RowContext;
 }
 
@@ -206,6 +209,7 @@ function factsOf(snapshot: Snapshot, beside: RowContext): Facts {
     covered,
     cuts: new Map(beside.cuts.flatMap(({ ord, reason }) => (ord === undefined || CUT[reason] === undefined ? [] : [[ord, CUT[reason]]]))),
     stopped: stoppedIn(snapshot, beside.lastEnd),
+    costs: costsOf(snapshot),
     beside,
   };
 }
@@ -290,6 +294,7 @@ function answerRow(message: Message, facts: Facts): Unnumbered<AnswerRow> | unde
     shown: shownOf(message, facts),
     ...pinOf(message, facts),
     ...(stopped !== undefined && { stopped }),
+    ...facts.costs.get(message.id),
   };
 }
 

@@ -4,6 +4,7 @@ import type { ContextInspectResult, ContextSize, SessionView, Snapshot } from "@
 import { sentence } from "../shared/text.ts";
 import type { Button, Frame, Meter, NoticeRow, Waiting } from "../shared/view.ts";
 import { textIn } from "./conversation.ts";
+import { spendingOf } from "./cost.ts";
 
 /** Current activity in a word or two; empty when idle. */
 export function activityOf(view: SessionView): string {
@@ -74,6 +75,7 @@ export function meterOf(size: ContextSize, snapshot: Snapshot, inspected: Contex
   const inForce = snapshot.compactions.findLast(({ status }) => status === "inForce");
   const usage = inspected?.usage?.inputTokens;
   const learned = inspected === undefined ? undefined : learnedOf(inspected);
+  const spent = inspected?.spent === undefined ? undefined : spendingOf(inspected.spent);
   return {
     tokens,
     limit,
@@ -93,6 +95,7 @@ export function meterOf(size: ContextSize, snapshot: Snapshot, inspected: Contex
     ...(tokensUntilCompaction > 0 && at > 0 && at <= 1 && { thresholdAt: at }),
     ...(inspected !== undefined && { window: inspected.window }),
     ...(usage !== undefined && { usage: `The provider last reported ${inTokens(usage)}.` }),
+    ...(spent !== undefined && { spent }),
     ...(learned !== undefined && { learned }),
   };
 }

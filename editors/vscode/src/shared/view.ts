@@ -41,6 +41,9 @@ export interface AnswerRow extends Drawn {
   reasoning: string;
   streaming: boolean;
   stopped?: "cancelled" | "failed" | "length" | "refused";
+  /** What its turn cost, such as `$0.0123`, and where that is from; on the last answer of a turn that is over. */
+  cost?: string;
+  costFrom?: string;
   pinId?: string;
   shown: Shown;
 }
@@ -113,6 +116,8 @@ export interface CompactionRow extends Drawn {
   /** It can be undone, redone or edited: it is the newest one in force. */
   newest: boolean;
   durationMs?: number;
+  /** What its requests cost, such as `$0.0123`. */
+  cost?: string;
   /** Messages that would no longer be seen, while it is reviewed. */
   dropped?: number;
 }
@@ -209,6 +214,8 @@ export interface Meter {
   detailed: boolean;
   window?: number;
   usage?: string;
+  /** What the session cost so far; missing where that is not known. */
+  spent?: string;
   /** What was learned from the provider's rejections; missing where nothing was. */
   learned?: string;
   triggers: { name: string; now: string; at: string }[];

@@ -69,6 +69,7 @@ export class MeterView {
         el("p", { class: "note" }, `The model's context window is ${tokens(meter.window)} tokens, with space reserved for the answer.`),
       );
     }
+    if (meter.spent !== undefined) nodes.push(el("p", { class: "note" }, meter.spent));
     if (meter.learned !== undefined) {
       nodes.push(
         el("p", { class: "note" }, meter.learned),

@@ -3,7 +3,7 @@
 
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import type { CompactionView, Message, Session, SessionView, Snapshot } from "@threadhold/client";
+import type { CompactionView, Cost, Message, Session, SessionView, Snapshot } from "@threadhold/client";
 import { Conversation, type RowContext } from "../../src/panel/conversation.ts";
 import { endNoticesOf, Warning } from "../../src/panel/frame.ts";
 import type { Chat } from "../../src/session/chat.ts";
@@ -172,6 +172,29 @@ const CARD: CompactionView = {
   createdAt: new Date(2500).toISOString(),
   metadata: {},
 };
+
+test("the last answer of a turn says what the turn cost", () => {
+  const said = (ord: number, turnId: string) => message(ord, { turnId, parts: [{ type: "text", text: "So." }] });
+  const messages = [said(0, "t0"), call(1, "c1"), said(2, "t0"), call(3, "c3"), said(4, "t1"), said(5, "t2")];
+  const turn = (id: string, spent?: Cost) => ({ id, status: "completed" as const, rounds: [], ...(spent !== undefined && { spent }) });
+  const turns = [
+    turn("t0", { dollars: 0.0123, table: "2026-11-22", incomplete: 2 }),
+    turn("t1"),
+    turn("t2", { dollars: 0.5, reported: true }),
+  ];
+  const rows = new Conversation().rows(snapshot({ messages, turns }), BESIDE);
+  const costs = rows.flatMap((row) => (row.kind === "answer" ? [[row.messageId, row.cost, row.costFrom]] : []));
+  const missing = "The cost of 2 requests is not known in full.";
+  assert.deepEqual(costs, [
+    ["m0", undefined, undefined],
+    ["m2", "at least $0.0123", `Computed from the price list of 2026-11-22. ${missing}`],
+    ["m4", undefined, undefined],
+    ["m5", "$0.5000", "Reported by the provider."],
+  ]);
+  const card = { ...CARD, spent: { dollars: 0.00001, settings: true } };
+  const [made] = new Conversation().rows(snapshot({ compactions: [card] }), BESIDE);
+  assert.equal(made?.kind === "compaction" && made.cost, "< $0.0001");
+});
 
 test("a compaction stands where it happened, and marks what it covers", () => {
   const messages = [

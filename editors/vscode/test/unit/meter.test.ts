@@ -1,8 +1,9 @@
-// The context meter: what is said of learned limits. No editor is needed.
+// The context meter: what is said of learned limits and costs. No editor is needed.
 
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import type { ContextInspectResult, ContextSize, Snapshot } from "@threadhold/client";
+import type { ContextInspectResult, ContextSize, Snapshot, Spending } from "@threadhold/client";
+import { dollars } from "../../src/panel/cost.ts";
 import { meterOf } from "../../src/panel/frame.ts";
 
 const SIZE: ContextSize = { tokens: 10, limit: 100, tokensUntilCompaction: 50, sections: [], estimator: "o200k" };
@@ -27,4 +28,36 @@ test("a learned limit says where it is from, and how long it holds", () => {
     ],
   );
   assert.equal(learned({ learnedAnswerLimit: 300 }), "The provider rejected the length of an answer. Answers have at most 300 tokens.");
+});
+
+test("the context view says what the session cost, and where the figure is from", () => {
+  const spent = (spending: Partial<Spending>): string | undefined => {
+    const snapshot = { compactions: [], messages: [] } as unknown as Snapshot;
+    const none = { total: {}, answers: {}, summaries: {}, titles: {} };
+    return meterOf(SIZE, snapshot, { window: 200, spent: { ...none, ...spending } } as ContextInspectResult).spent;
+  };
+  const table = "2026-11-22";
+  assert.deepEqual(
+    [
+      spent({ total: { incomplete: 3 }, answers: { incomplete: 3 } }),
+      spent({ total: { dollars: 0.0123, table }, answers: { dollars: 0.0123, table } }),
+      spent({
+        total: { dollars: 1.5, reported: true, table, settings: true, incomplete: 1 },
+        answers: { dollars: 1.2, reported: true, incomplete: 1 },
+        summaries: { dollars: 0.3, table },
+        titles: { dollars: 0.00001, settings: true },
+        beganLate: true,
+      }),
+    ],
+    [
+      undefined,
+      "This session cost $0.0123. Computed from the price list of 2026-11-22.",
+      "This session cost at least $1.50: answers at least $1.20, summaries $0.3000, titles < $0.0001. Reported by the provider, computed from the prices in your settings, computed from the price list of 2026-11-22. The cost of 1 request is not known in full. Earlier answers are not included.",
+    ],
+  );
+});
+
+test("amounts have hundredths of cents below a dollar", () => {
+  const amounts = [0, 0.00009999, 0.0001, 0.0123, 0.99994, 1, 1234.567];
+  assert.deepEqual(amounts.map(dollars), ["$0.00", "< $0.0001", "$0.0001", "$0.0123", "$0.9999", "$1.00", "$1,234.57"]);
 });

@@ -31,7 +31,8 @@ export function drawCompaction(panel: PanelContext, row: CompactionRow): HTMLEle
   element.append(card);
   card.append(el("div", { class: "head" }, icon("fold"), el("strong", {}, title), el("span", { class: "size" }, size)));
   const took = row.durationMs === undefined || row.durationMs < 100 ? "" : ` Took ${duration(row.durationMs)}.`;
-  card.append(el("div", { class: "why" }, `${row.why}${row.how === "" ? "" : ` ${row.how}`}${took}`));
+  const cost = row.cost === undefined ? "" : ` Cost ${row.cost}.`;
+  card.append(el("div", { class: "why" }, `${row.why}${row.how === "" ? "" : ` ${row.how}`}${took}${cost}`));
   if (!isTold && STANDS[phase] !== "") card.append(el("div", { class: "note" }, STANDS[phase]));
   if (row.focus !== undefined) card.append(el("div", { class: "note" }, `Focus: ${row.focus}`));
   if (row.unreviewed)

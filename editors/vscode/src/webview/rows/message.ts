@@ -147,6 +147,8 @@ export function drawAnswer(panel: PanelContext, row: AnswerRow): DrawnAnswer {
           { class: "foot" },
           row.pinId !== undefined && el("span", { class: "shown pinned" }, icon("pin"), "Pinned"),
           shownMark(row.shown),
+          row.cost !== undefined &&
+            el("span", { class: "cost", title: row.costFrom ?? "", aria: { label: `This turn cost ${row.cost}` } }, row.cost),
           tools(
             panel,
             row,
