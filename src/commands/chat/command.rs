@@ -18,6 +18,7 @@ use serde_json::Value;
 const COMMANDS: &[(&str, &str, &str)] = &[
     ("/compact", "[FOCUS]", "summarize the conversation so far; FOCUS says what the summary must keep"),
     ("/context", "", "show what the prompt holds, and when it is compacted next"),
+    ("/cost", "", "show what the session's requests to models cost"),
     ("/exit", "", ""),
     ("/help", "", "show this help"),
     ("/model", "[WIRE:NAME]", "show the model, or go on with another one"),
@@ -78,6 +79,8 @@ pub(super) enum Command {
     Compact(Option<String>),
     /// Shows the prompt.
     Context,
+    /// Shows costs.
+    Cost,
     /// Shows the model.
     Model,
     /// Makes the newest compaction again.
@@ -116,6 +119,7 @@ impl Typed {
         Some(match (name, words) {
             ("/compact", focus) => Self::Command(Command::Compact(focus)),
             ("/context", _) => Self::Command(Command::Context),
+            ("/cost", _) => Self::Command(Command::Cost),
             ("/help", _) => Self::Help,
             ("/model", None) => Self::Command(Command::Model),
             ("/model", Some(model)) => match Named::read(&model, None, None) {
@@ -155,7 +159,7 @@ impl Command {
         };
         Ok(match self {
             Self::Compact(focus) => client.ask::<ContextCompact>(&compact(focus.clone(), None)).await,
-            Self::Context => {
+            Self::Context | Self::Cost => {
                 let params = ContextInspectParams { session_id, compactions: Some(1) };
                 client.ask::<ContextInspect>(&params).await
             }
@@ -207,6 +211,7 @@ impl Command {
                 None => "(done; /undo reverts it)".into(),
             },
             Self::Context => report::context(&result::<ContextInspect>(value)?),
+            Self::Cost => report::spending(result::<ContextInspect>(value)?.spent.as_ref()),
             Self::Model => {
                 let settings = result::<SessionConfigure>(value)?.settings;
                 report::model(&settings).unwrap_or_else(|| "the editor's model".to_owned())
@@ -283,7 +288,7 @@ mod tests {
 
     #[test]
     fn commands_complete_and_paths_are_messages() {
-        assert_eq!(completions("/co"), ["/compact ", "/context"]);
+        assert_eq!(completions("/co"), ["/compact ", "/context", "/cost"]);
         assert_eq!(completions("/quit"), ["/quit"]);
         assert!(completions("co").is_empty() && completions("/compact x").is_empty());
         for message in ["hello /quit", "/usr/bin is full", "a", ""] {

@@ -67,8 +67,8 @@ impl Display {
                     self.screen.note("(stopped; the partial answer is kept)");
                 }
             }
-            Event::TurnCompleted { usage, duration_ms, .. } if self.screen.form() == Form::Rich => {
-                if let Some(said) = report::turn(*duration_ms, usage.as_ref()) {
+            Event::TurnCompleted { usage, duration_ms, spent, .. } if self.screen.form() == Form::Rich => {
+                if let Some(said) = report::turn(*duration_ms, usage.as_ref(), spent.as_ref()) {
                     self.screen.note(&said);
                 }
             }

@@ -1,7 +1,7 @@
 //! Figures of a session as text: its prompt, its model, the sessions beside it, the turn that ended.
 
 use super::visible::visible;
-use protocol::context::{ContextInspectResult, LimitSource};
+use protocol::context::{ContextInspectResult, Cost, LimitSource, Spending};
 use protocol::message::Usage;
 use protocol::prompt::section::SectionTokens;
 use protocol::session::SessionSummary;
@@ -73,8 +73,8 @@ pub(super) fn sessions(sessions: &[SessionSummary], open: &str) -> String {
     lines.join("\n")
 }
 
-/// How long a turn took and what it used.
-pub(super) fn turn(duration_ms: Option<u64>, usage: Option<&Usage>) -> Option<String> {
+/// How long a turn took, what it used and what it cost.
+pub(super) fn turn(duration_ms: Option<u64>, usage: Option<&Usage>, spent: Option<&Cost>) -> Option<String> {
     let time = duration_ms.map(|ms| seconds(ms / 1_000));
     let count = |tokens: Option<u32>, what: &str| tokens.map(|tokens| format!("{} {what}", grouped(tokens)));
     let tokens = usage.map(|usage| {
@@ -83,8 +83,51 @@ pub(super) fn turn(duration_ms: Option<u64>, usage: Option<&Usage>) -> Option<St
         let read = read.map(|read| read + &cached.map(|cached| format!(" ({cached})")).unwrap_or_default());
         [read, count(usage.output_tokens, "written")].into_iter().flatten().collect::<Vec<_>>().join(", ")
     });
-    let parts: Vec<String> = [time, tokens].into_iter().flatten().filter(|part| !part.is_empty()).collect();
+    let parts: Vec<String> = [time, tokens, spent.and_then(amount)]
+        .into_iter()
+        .flatten()
+        .filter(|part| !part.is_empty())
+        .collect();
     if parts.is_empty() { None } else { Some(format!("({})", parts.join(", "))) }
+}
+
+/// What a session cost.
+pub(super) fn spending(spent: Option<&Spending>) -> String {
+    let nothing =
+        || "(no cost is known: the model's price is not known, and its provider reports none)".to_owned();
+    let Some(spent) = spent else { return nothing() };
+    let Some(total) = amount(&spent.total) else { return nothing() };
+    let parts = [("answers", &spent.answers), ("summaries", &spent.summaries), ("titles", &spent.titles)];
+    let parts = parts.iter().filter_map(|(what, cost)| Some(format!("\n  {what:<10} {}", amount(cost)?)));
+    let Cost { reported, settings, table, incomplete, .. } = &spent.total;
+    let sources = [
+        reported.then(|| "reported by the provider".to_owned()),
+        settings.then(|| "computed from the prices in the settings".to_owned()),
+        table.as_ref().map(|date| format!("computed from the price list of {date}")),
+    ];
+    let sources: Vec<String> = sources.into_iter().flatten().collect();
+    let missing =
+        (*incomplete > 0).then(|| format!("\nnot known in full: the cost of {incomplete} requests"));
+    let late = spent.began_late.then_some("\nearlier answers of the session are not counted");
+    let parts: String = parts.collect();
+    format!(
+        "{total}, {}{parts}{}{}",
+        sources.join(" or "),
+        missing.unwrap_or_default(),
+        late.unwrap_or_default()
+    )
+}
+
+/// A cost in dollars; `None` if it is not known.
+fn amount(cost: &Cost) -> Option<String> {
+    let dollars = f64::from(cost.dollars?);
+    let text = match dollars {
+        0.0 => "$0.00".to_owned(),
+        dollars if dollars < 0.0001 => "< $0.0001".to_owned(),
+        dollars if dollars < 1.0 => format!("${dollars:.4}"),
+        dollars => format!("${dollars:.2}"),
+    };
+    Some(if cost.incomplete > 0 { format!("at least {text}") } else { text })
 }
 
 /// A time in seconds.
@@ -112,6 +155,7 @@ pub(super) fn grouped(number: u32) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use serde_json::json;
 
     #[test]
     fn numbers_and_times_are_readable() {
@@ -130,9 +174,31 @@ mod tests {
             output_tokens: Some(7),
             ..Usage::default()
         };
-        let said = turn(Some(61_500), Some(&usage));
-        assert_eq!(said.as_deref(), Some("(1 min 1 s, 12,345 tokens read (10,000 cached), 7 written)"));
-        assert_eq!(turn(Some(900), Some(&Usage::default())).as_deref(), Some("(0 s)"));
-        assert_eq!(turn(None, None), None);
+        let cost = |dollars: f64| serde_json::from_value::<Cost>(json!({ "dollars": dollars })).unwrap();
+        let said = turn(Some(61_500), Some(&usage), Some(&cost(0.0123)));
+        assert_eq!(
+            said.as_deref(),
+            Some("(1 min 1 s, 12,345 tokens read (10,000 cached), 7 written, $0.0123)")
+        );
+        assert_eq!(turn(Some(900), Some(&Usage::default()), None).as_deref(), Some("(0 s)"));
+        assert_eq!(turn(None, None, Some(&Cost::default())), None);
+        let amounts = [0.0, 0.00001, 0.5, 12.345].map(|dollars| amount(&cost(dollars)).unwrap());
+        assert_eq!(amounts, ["$0.00", "< $0.0001", "$0.5000", "$12.35"]);
+    }
+
+    #[test]
+    fn a_session_says_what_it_cost_and_from_where_that_is_known() {
+        let spent = json!({
+            "total": { "dollars": 0.25, "table": "2026-11-22", "incomplete": 2 },
+            "answers": { "dollars": 0.25, "table": "2026-11-22", "incomplete": 2 },
+            "summaries": {},
+            "titles": {},
+            "beganLate": true,
+        });
+        let spent: Spending = serde_json::from_value(spent).unwrap();
+        let expected = "at least $0.2500, computed from the price list of 2026-11-22\n  answers    at least $0.2500\n\
+                        not known in full: the cost of 2 requests\nearlier answers of the session are not counted";
+        assert_eq!(spending(Some(&spent)), expected);
+        assert!(spending(None).starts_with("(no cost is known"));
     }
 }
