@@ -1,9 +1,9 @@
 //! `threadhold chat`: a session in a terminal. It is one more client of the sidecar, in the same process and
 //! over the same protocol, so a model is sent the same whoever the client is. `talk` holds the states of a
 //! chat; `client` and `opening` speak the protocol; `input` reads what the user enters, of which `command` and
-//! `question` know the meaning; `display` shows events on the `screen`, as `markdown`, `report` and `asked` put them.
+//! `question` know the meaning; `display` shows events on the `screen`, as `markdown`, `report` and `call_text` put them.
 
-mod asked;
+mod call_text;
 mod calls;
 mod client;
 mod command;
@@ -24,12 +24,10 @@ mod wrap;
 use super::Failure;
 use super::model::Named;
 use super::serving::Serving;
-use crate::server::{Options, serve_within};
+use crate::server::serve_within;
 use clap::Args;
 use opening::{Begin, Which};
-use protocol::settings::GivenSettings;
 use screen::Form;
-use serde_json::{Map, Value};
 use std::path::{Path, PathBuf};
 use talk::Ended;
 
@@ -81,10 +79,10 @@ impl Chat {
         let storage = self.storage.as_deref().map(absolute).transpose()?;
         let mut input = None;
         loop {
-            let (options, task) = self.served(model.as_ref())?;
+            let options = self.serving.options(&model.as_ref().map(Named::flags).unwrap_or_default())?;
             let form = Form::fitting(self.json);
-            let (folder, storage, model_now) = (folder.clone(), storage.clone(), model.clone());
-            let begin = Begin { folder, which, storage, task, form, model: model_now };
+            let (folder, storage) = (folder.clone(), storage.clone());
+            let begin = Begin { folder, which, storage, form, model: model.clone() };
             let kept = input.take();
             let talked = serve_within(&options, async |stream| talk::talk(stream, begin, kept).await);
             match talked.map_err(Failure::Runtime)?.map_err(|refused| Failure::Chat(refused.to_string()))? {
@@ -94,18 +92,6 @@ impl Chat {
                 }
             }
         }
-    }
-
-    /// Options of a sidecar with this model, and the settings of its tasks: the process that runs a task may have other
-    /// flags.
-    fn served(&self, model: Option<&Named>) -> Result<(Options, Option<GivenSettings>), Failure> {
-        let model = model.map(Named::setting).unwrap_or_default();
-        let said = |value: &Value| value.as_str().unwrap_or_default().to_owned();
-        let set: Vec<String> =
-            model.iter().map(|(part, value)| format!("model.{part}={}", said(value))).collect();
-        let task = (!model.is_empty())
-            .then(|| GivenSettings(Map::from_iter([("model".to_owned(), Value::Object(model))])));
-        Ok((self.serving.options(&set)?, task))
     }
 }
 

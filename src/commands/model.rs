@@ -4,6 +4,7 @@ use super::Failure;
 use engine::endpoint::{Endpoint, Wire};
 use engine::text::distance;
 use models::address;
+use protocol::settings::GivenSettings;
 use serde_json::{Map, Value};
 use std::path::PathBuf;
 
@@ -60,6 +61,17 @@ impl Named {
             self.endpoint.key_env = self.endpoint.key_env.or_else(|| key_env.clone());
         }
         self
+    }
+
+    /// The setting `model` as the values of `--set`.
+    pub fn flags(&self) -> Vec<String> {
+        let said = |value: &Value| value.as_str().unwrap_or_default().to_owned();
+        self.setting().iter().map(|(part, value)| format!("model.{part}={}", said(value))).collect()
+    }
+
+    /// Settings that have nothing but the setting `model`.
+    pub fn settings(&self) -> GivenSettings {
+        GivenSettings(Map::from_iter([("model".to_owned(), Value::Object(self.setting()))]))
     }
 
     /// The flags as the setting `model`.

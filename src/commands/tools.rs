@@ -6,7 +6,6 @@ mod look;
 mod run;
 
 pub(super) use change::{Change, changed, planned};
-pub(super) use look::only_reads;
 pub(super) use run::{Command, command};
 
 use engine::text::json;
@@ -21,6 +20,17 @@ pub(super) fn tools() -> Vec<Tool> {
     [look::tools(), change::tools(), vec![run::tool()]].concat()
 }
 
+/// The kind of one of these tools.
+pub(super) fn kind(name: &str) -> Option<ToolKind> {
+    Some(match name {
+        look::READ_FILE => ToolKind::Read,
+        look::LIST | look::GREP => ToolKind::Search,
+        change::EDIT_FILE | change::WRITE_FILE => ToolKind::Edit,
+        run::NAME => ToolKind::Execute,
+        _ => return None,
+    })
+}
+
 /// Runs a call in this folder. A command ends when this is dropped. No other change is made than the one that was shown,
 /// if one was. Errors are returned to the model.
 pub(super) async fn run(
@@ -29,13 +39,14 @@ pub(super) async fn run(
     arguments: String,
     shown: Option<Change>,
 ) -> ToolInvokeResult {
-    if name == run::NAME {
+    let kind = kind(&name);
+    if kind == Some(ToolKind::Execute) {
         return run::run(&folder, &arguments).await;
     }
-    let work = tokio::task::spawn_blocking(move || match name.as_str() {
-        look::READ_FILE | look::LIST | look::GREP => said(look::run(&folder, &name, &arguments)),
-        change::EDIT_FILE | change::WRITE_FILE => change::run(&folder, &name, &arguments, shown.as_ref()),
-        _ => said(Err(format!("unknown tool {name}"))),
+    let work = tokio::task::spawn_blocking(move || match kind {
+        Some(ToolKind::Edit) => change::run(&folder, &name, &arguments, shown.as_ref()),
+        Some(_) => said(look::run(&folder, &name, &arguments)),
+        None => said(Err(format!("unknown tool {name}"))),
     });
     work.await.unwrap_or_else(|error| said(Err(format!("the tool failed: {error}"))))
 }
@@ -55,18 +66,12 @@ fn said(text: Result<String, String>) -> ToolInvokeResult {
     ToolInvokeResult { content: Some(Content::text(text)), is_error, ..ToolInvokeResult::default() }
 }
 
-fn tool(
-    name: &str,
-    (kind, policy): (ToolKind, ToolPolicy),
-    description: &str,
-    properties: &Value,
-    required: &[&str],
-) -> Tool {
+fn tool(name: &str, policy: ToolPolicy, description: &str, properties: &Value, required: &[&str]) -> Tool {
     Tool {
         name: name.to_owned(),
         description: Some(description.to_owned()),
         input_schema: Some(json!({ "type": "object", "properties": properties, "required": required })),
-        kind: Some(kind),
+        kind: kind(name),
         guidelines: None,
         policy: Some(policy),
         rules: None,

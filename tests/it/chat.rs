@@ -148,21 +148,34 @@ fn a_question_that_was_left_open_is_asked_again() {
     person.leaves();
 }
 
-#[test]
-fn a_compaction_by_hand_is_made_and_taken_back() {
-    let folder = Folder::new();
+/// A server that does steps at length, and sums them up; the goal of a summary by the number of its request.
+fn sums_up(goal: impl Fn(usize) -> String + Send + Sync + 'static) -> Server {
     let long = format!("I did it.{}", " And so on.".repeat(500));
-    let server = Server::start(move |_, asked| {
+    Server::start(move |at, asked| {
         let (_, last) = messages(&asked.body).pop().expect("a message");
-        let summary = "<summary>\n## Goal\nSUMMED UP\n## Decisions\nNone.\n## State\nGood.\n## Next steps\nMore.\n\
-                       ## Open questions\nNone.\n</summary>";
-        if last.starts_with("Do") { Reply::says(&[&long]) } else { Reply::says(&[summary]) }
-    });
-    let mut person = Person::new(&folder, &with(&server));
+        let summary = format!(
+            "<summary>\n## Goal\n{}\n## Decisions\nNone.\n## State\nGood.\n## Next steps\nMore.\n\
+             ## Open questions\nNone.\n</summary>",
+            goal(at)
+        );
+        if last.starts_with("Do") { Reply::says(&[&long]) } else { Reply::says(&[&summary]) }
+    })
+}
+
+/// Has four steps done, enough for a compaction.
+fn has_steps_done(person: &mut Person) {
     for step in 1..5 {
         person.types(&format!("Do step {step}."));
         person.hears("And so on.\n");
     }
+}
+
+#[test]
+fn a_compaction_by_hand_is_made_and_taken_back() {
+    let folder = Folder::new();
+    let server = sums_up(|_| "SUMMED UP".to_owned());
+    let mut person = Person::new(&folder, &with(&server));
+    has_steps_done(&mut person);
     person.types("/compact the first step");
     person.sees("(done; /undo reverts it)");
     person.types("Do step 5.");

@@ -191,33 +191,41 @@ pub fn binds_thinking(wire: Option<Wire>, name: &str) -> bool {
 /// their thinking. Unknown models accept one.
 pub(crate) fn takes_temperature(name: &str) -> bool {
     let Temperature { takes, refuses } = &KNOWN.temperature;
-    let takes = takes.iter().map(|name| (name, &true));
-    find(takes.chain(refuses.iter().map(|name| (name, &false))), name).copied().unwrap_or(true)
+    find_in(&[(takes, true), (refuses, false)], name).unwrap_or(true)
 }
 
 /// Returns the least thinking that a model accepts. An unknown model can be told not to think.
 pub(crate) fn least_thinking(name: &str) -> LeastThinking {
     let Off { takes, refuses, between_tools } = &KNOWN.off;
-    let takes = takes.iter().map(|name| (name, &LeastThinking::Off));
-    let refuses = refuses.iter().map(|name| (name, &LeastThinking::Always));
-    let between_tools = between_tools.iter().map(|name| (name, &LeastThinking::BetweenTools));
-    find(takes.chain(refuses).chain(between_tools), name).copied().unwrap_or(LeastThinking::Off)
+    let lists = [
+        (takes, LeastThinking::Off),
+        (refuses, LeastThinking::Always),
+        (between_tools, LeastThinking::BetweenTools),
+    ];
+    find_in(&lists, name).unwrap_or(LeastThinking::Off)
 }
 
 /// Returns the ways of telling a model how much to think. An unknown model takes either.
 pub(crate) fn thinking_amount(name: &str) -> ThinkingAmount {
     let Amount { budget, both, adaptive } = &KNOWN.amount;
-    let budget = budget.iter().map(|name| (name, &ThinkingAmount::Budget));
-    let both = both.iter().map(|name| (name, &ThinkingAmount::Both));
-    let adaptive = adaptive.iter().map(|name| (name, &ThinkingAmount::Adaptive));
-    find(budget.chain(both).chain(adaptive), name).copied().unwrap_or(ThinkingAmount::Both)
+    let lists = [
+        (budget, ThinkingAmount::Budget),
+        (both, ThinkingAmount::Both),
+        (adaptive, ThinkingAmount::Adaptive),
+    ];
+    find_in(&lists, name).unwrap_or(ThinkingAmount::Both)
 }
 
 /// `true` if the model's text between tool calls comes as thinking, which is empty unless a summary is asked for.
 pub(crate) fn thinks_between_calls(name: &str) -> bool {
     let Between { thought, said } = &KNOWN.between;
-    let thought = thought.iter().map(|name| (name, &true));
-    find(thought.chain(said.iter().map(|name| (name, &false))), name).copied().unwrap_or(false)
+    find_in(&[(thought, true), (said, false)], name).unwrap_or(false)
+}
+
+/// The value of the list with the line for a model's name, as [`find`] chooses it.
+fn find_in<T: Copy>(lists: &[(&'static Vec<Name>, T)], name: &str) -> Option<T> {
+    let lines = lists.iter().flat_map(|(names, value)| names.iter().map(move |name| (name, value)));
+    find(lines, name).copied()
 }
 
 #[cfg(test)]

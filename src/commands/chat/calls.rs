@@ -1,8 +1,8 @@
 //! Tool calls of a chat: they run beside it, until they end or are stopped.
 
-use super::asked;
+use super::call_text;
 use crate::commands::tools::{self, Change};
-use protocol::tool::{PendingCall, ToolInvokeResult};
+use protocol::tool::{PendingCall, ToolInvokeResult, ToolKind};
 use std::collections::HashMap;
 use std::path::{Path, PathBuf};
 use tokio::task::{AbortHandle, JoinSet};
@@ -33,7 +33,7 @@ pub(super) struct EndedCall {
 #[derive(Debug)]
 pub(super) struct Calls {
     folder: PathBuf,
-    running: JoinSet<(Recipient, String, String, ToolInvokeResult)>,
+    running: JoinSet<EndedCall>,
     handles: Vec<(Recipient, AbortHandle)>,
     /// Changes that the user was shown, by the ids of their calls.
     shown: HashMap<String, Change>,
@@ -67,14 +67,15 @@ impl Calls {
 
     /// Runs a call. Returns it on one line.
     pub fn begin(&mut self, recipient: Recipient, call: &str, name: &str, arguments: &str) -> String {
-        let brief = asked::brief(name, arguments);
+        let brief = call_text::brief(name, arguments);
         let shown = self.shown.remove(call);
         self.are_several = !self.running.is_empty();
         let (folder, name, arguments) = (self.folder.clone(), name.to_owned(), arguments.to_owned());
-        let (whom, line) = (recipient.clone(), brief.clone());
+        let call = (recipient.clone(), brief.clone());
         let handle = self.running.spawn(async move {
             let result = tools::run(folder, name.clone(), arguments, shown).await;
-            (whom, name, line, result)
+            let (recipient, brief) = call;
+            EndedCall { recipient, name, brief, result, is_one_of_several: false }
         });
         self.handles.push((recipient, handle));
         brief
@@ -84,7 +85,7 @@ impl Calls {
     /// read: it may have done its work already.
     pub fn resume(&mut self, call: &PendingCall) -> Option<String> {
         let recipient = Recipient::Call(call.tool_call_id.clone());
-        tools::only_reads(&call.name)
+        matches!(tools::kind(&call.name), Some(ToolKind::Read | ToolKind::Search))
             .then(|| self.begin(recipient, &call.tool_call_id, &call.name, &call.arguments.0))
     }
 
@@ -92,11 +93,11 @@ impl Calls {
     pub async fn next(&mut self) -> EndedCall {
         loop {
             match self.running.join_next().await {
-                Some(Ok((recipient, name, brief, result))) => {
-                    self.handles.retain(|(other, _)| *other != recipient);
+                Some(Ok(ended)) => {
+                    self.handles.retain(|(recipient, _)| *recipient != ended.recipient);
                     let is_one_of_several = self.are_several;
                     self.are_several &= !self.running.is_empty();
-                    return EndedCall { recipient, name, brief, result, is_one_of_several };
+                    return EndedCall { is_one_of_several, ..ended };
                 }
                 // It was stopped.
                 Some(Err(_)) => {}
@@ -116,11 +117,7 @@ impl Calls {
     }
 
     fn stop_if(&mut self, is_meant: impl Fn(&Recipient) -> bool) {
-        self.handles.retain(|(recipient, handle)| {
-            if is_meant(recipient) {
-                handle.abort();
-            }
-            !is_meant(recipient)
-        });
+        let meant = self.handles.extract_if(.., |(recipient, _)| is_meant(recipient));
+        meant.for_each(|(_, handle)| handle.abort());
     }
 }

@@ -2,6 +2,7 @@
 //! background.
 
 use super::paint::Paint;
+use super::wrap::Painted;
 use std::ops::Range;
 use std::sync::LazyLock;
 use syntect::parsing::{ParseState, Scope, ScopeStack, ScopeStackOp, SyntaxSet};
@@ -62,22 +63,23 @@ impl Highlighter {
     }
 
     /// The pieces of a line, which has no line feed, and their colours.
-    pub fn line(&mut self, line: &str) -> Vec<(Paint, String)> {
+    pub fn line(&mut self, line: &str) -> Painted {
         self.lines += 1;
         if line.len() > MOST_LINE || self.lines > MOST_LINES {
             self.state = None;
         }
-        let Some((state, stack)) = &mut self.state else { return vec![(Paint::Plain, line.to_owned())] };
-        let Ok(operations) = state.parse_line(&format!("{line}\n"), &SYNTAXES) else {
-            self.state = None;
-            return vec![(Paint::Plain, line.to_owned())];
-        };
-        pieces(line, &operations, stack)
+        if let Some((state, stack)) = &mut self.state {
+            match state.parse_line(&format!("{line}\n"), &SYNTAXES) {
+                Ok(operations) => return pieces(line, &operations, stack),
+                Err(_) => self.state = None,
+            }
+        }
+        if line.is_empty() { Painted::new() } else { vec![(Paint::Plain, line.to_owned())] }
     }
 }
 
-fn pieces(line: &str, operations: &[(usize, ScopeStackOp)], stack: &mut ScopeStack) -> Vec<(Paint, String)> {
-    let mut pieces: Vec<(Paint, String)> = Vec::new();
+fn pieces(line: &str, operations: &[(usize, ScopeStackOp)], stack: &mut ScopeStack) -> Painted {
+    let mut pieces = Painted::new();
     let mut add = |range: Range<usize>, stack: &ScopeStack| {
         let text = line.get(range).unwrap_or_default();
         let paint = paint(stack);
@@ -112,7 +114,7 @@ fn paint(stack: &ScopeStack) -> Paint {
 mod tests {
     use super::*;
 
-    fn shown(language: &str, line: &str) -> Vec<(Paint, String)> {
+    fn shown(language: &str, line: &str) -> Painted {
         Highlighter::new(language).line(line)
     }
 

@@ -53,8 +53,8 @@ struct LineEditor {
     above: Printer,
     /// Prints above a decision that is edited.
     above_decision: Printer,
-    /// `true` while a message is edited, `false` while a decision is; `None` if no line is.
-    is_editing: Option<bool>,
+    /// Prints above the line that is edited; `None` if no line is. A message may still be when a decision is asked for.
+    editing: Option<Printer>,
     /// The terminal is silent while no line is edited.
     silence: Option<tty::Silence>,
     /// The editor may be within a line when the chat ends.
@@ -96,27 +96,27 @@ impl Input {
     pub fn edit(&mut self, prompt: &str, is_message: bool) -> Option<Printer> {
         let editor = self.editor.as_mut()?;
         editor.silence = None;
-        if editor.is_editing.is_none() {
-            editor.is_editing = Some(is_message);
+        if editor.editing.is_none() {
+            let above = if is_message { &editor.above } else { &editor.above_decision };
+            editor.editing = Some(above.clone());
             if !is_message {
                 tty::forget_keys();
             }
             drop(editor.asks.send(Ask { prompt: prompt.to_owned(), is_message }));
         }
-        let above = if editor.is_editing == Some(true) { &editor.above } else { &editor.above_decision };
-        Some(above.clone())
+        editor.editing.clone()
     }
 
     /// `true` while a person edits a line.
     pub fn is_editing(&self) -> bool {
-        self.editor.as_ref().is_some_and(|editor| editor.is_editing.is_some())
+        self.editor.as_ref().is_some_and(|editor| editor.editing.is_some())
     }
 
     /// The next entry. Cancel safe.
     pub async fn next(&mut self) -> Entry {
         let entry = self.entries.recv().await.unwrap_or(Entry::End);
         if let Some(editor) = &mut self.editor {
-            editor.is_editing = None;
+            editor.editing = None;
             editor.silence = tty::Silence::begin();
         }
         entry
@@ -157,14 +157,14 @@ impl LineEditor {
         });
         let before = tty::Modes::now();
         let silence = tty::Silence::begin();
-        Some(Self { asks, above, above_decision, is_editing: None, silence, before })
+        Some(Self { asks, above, above_decision, editing: None, silence, before })
     }
 }
 
 impl Drop for LineEditor {
     fn drop(&mut self) {
         self.silence = None;
-        if let Some(before) = self.before.take().filter(|_| self.is_editing.is_some()) {
+        if let Some(before) = self.before.take().filter(|_| self.editing.is_some()) {
             before.restore();
             // Pasted text is not marked any more. The terminal may be gone.
             let mut output = io::stdout();

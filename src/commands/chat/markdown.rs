@@ -4,7 +4,8 @@
 mod block;
 
 use super::highlight::Highlighter;
-use super::wrap::{Painted, printed};
+use super::paint::Paint;
+use super::wrap::Painted;
 
 /// An answer of which the beginning is shown.
 #[derive(Debug)]
@@ -60,7 +61,7 @@ impl Markdown {
     }
 
     /// Adds text, which must be free of control characters. Returns the lines that are complete now.
-    pub fn push(&mut self, text: &str) -> Vec<String> {
+    pub fn push(&mut self, text: &str) -> Vec<Painted> {
         self.pending.push_str(text);
         let mut lines = Vec::new();
         while self.take(&mut lines) {}
@@ -73,7 +74,7 @@ impl Markdown {
     }
 
     /// The rest of the lines. The next text begins a new answer.
-    pub fn finish(&mut self) -> Vec<String> {
+    pub fn finish(&mut self) -> Vec<Painted> {
         let mut lines = Vec::new();
         if !self.pending.is_empty() && !self.pending.ends_with('\n') {
             lines.extend(self.push("\n"));
@@ -85,7 +86,7 @@ impl Markdown {
     }
 
     /// Shows one line of code or one block; `false` if none is complete.
-    fn take(&mut self, lines: &mut Vec<String>) -> bool {
+    fn take(&mut self, lines: &mut Vec<Painted>) -> bool {
         if self.code.is_some() {
             let Some(line) = self.take_line() else { return false };
             self.code_line(&line, lines);
@@ -102,7 +103,7 @@ impl Markdown {
                         self.code = Some(Code { fence, highlighter });
                     }
                     // A blank line.
-                    None => self.has_gap |= !lines.is_empty() || self.has_gap,
+                    None => self.has_gap |= !lines.is_empty(),
                 }
                 true
             }
@@ -123,7 +124,7 @@ impl Markdown {
         Some(line)
     }
 
-    fn code_line(&mut self, line: &str, lines: &mut Vec<String>) {
+    fn code_line(&mut self, line: &str, lines: &mut Vec<Painted>) {
         let Some(Code { fence, highlighter }) = &mut self.code else { return };
         if fence.is_closed_by(line) {
             self.code = None;
@@ -132,22 +133,25 @@ impl Markdown {
         }
         let indent = line.len() - line.trim_start_matches(' ').len();
         let code = line.get(indent.min(fence.indent)..).unwrap_or(line);
-        let code = printed(&highlighter.line(code));
-        lines.push(if code.is_empty() { code } else { format!("{CODE_INDENT}{code}") });
+        let mut shown = highlighter.line(code);
+        if !shown.is_empty() {
+            shown.insert(0, (Paint::Plain, CODE_INDENT.to_owned()));
+        }
+        lines.push(shown);
     }
 
-    fn block(&mut self, text: &str, lines: &mut Vec<String>) {
-        let shown: Vec<Painted> = block::lines(text, self.columns);
+    fn block(&mut self, text: &str, lines: &mut Vec<Painted>) {
+        let shown = block::lines(text, self.columns);
         if !shown.is_empty() {
             self.gap(lines);
-            lines.extend(shown.iter().map(|line| printed(line)));
+            lines.extend(shown);
             self.has_gap = true;
         }
     }
 
-    fn gap(&mut self, lines: &mut Vec<String>) {
+    fn gap(&mut self, lines: &mut Vec<Painted>) {
         if std::mem::take(&mut self.has_gap) {
-            lines.push(String::new());
+            lines.push(Painted::new());
         }
     }
 }
@@ -190,20 +194,14 @@ mod tests {
     fn shown(text: &str, piece: usize) -> Vec<String> {
         let mut markdown = Markdown::new(40);
         let chars: Vec<char> = text.chars().collect();
-        let mut lines: Vec<String> =
+        let mut lines: Vec<Painted> =
             chars.chunks(piece).flat_map(|piece| markdown.push(&piece.iter().collect::<String>())).collect();
         lines.extend(markdown.finish());
-        lines.iter().map(|line| plain(line)).collect()
+        plain(&lines)
     }
 
-    fn plain(line: &str) -> String {
-        let mut text = String::new();
-        let mut rest = line;
-        while let Some((before, after)) = rest.split_once('\u{1b}') {
-            text.push_str(before);
-            rest = after.split_once('m').map_or("", |(_, rest)| rest);
-        }
-        text + rest
+    fn plain(lines: &[Painted]) -> Vec<String> {
+        lines.iter().map(|line| line.iter().map(|(_, text)| text.as_str()).collect()).collect()
     }
 
     const ANSWER: &str = "# Plan
@@ -283,15 +281,15 @@ end";
         let mut markdown = Markdown::new(40);
         assert!(markdown.push("So:\n").is_empty());
         assert_eq!(markdown.pending(), "So:\n");
-        assert_eq!(markdown.push("```\na\n"), ["So:", "", "  a"]);
+        assert_eq!(plain(&markdown.push("```\na\n")), ["So:", "", "  a"]);
         assert!(markdown.push("b").is_empty());
         assert_eq!(markdown.pending(), "b");
-        assert_eq!(markdown.push("\n```\n"), ["  b"]);
+        assert_eq!(plain(&markdown.push("\n```\n")), ["  b"]);
         assert!(markdown.finish().is_empty());
         // What an answer leaves open does not reach into the next one.
         assert!(markdown.push("```\n").is_empty());
         assert!(markdown.finish().is_empty());
         assert!(markdown.push("c\n").is_empty());
-        assert_eq!(markdown.finish(), ["c"]);
+        assert_eq!(plain(&markdown.finish()), ["c"]);
     }
 }

@@ -16,7 +16,6 @@ use protocol::session::{
     Driver, Origin, SessionCloseParams, SessionConfigureParams, SessionListParams, SessionOpenParams,
     SessionSummary,
 };
-use protocol::settings::GivenSettings;
 use protocol::snapshot::Snapshot;
 use protocol::task::TaskListParams;
 use serde_json::json;
@@ -38,8 +37,6 @@ pub(super) struct Begin {
     pub which: Which,
     /// The storage folder; `None` for the platform's.
     pub storage: Option<PathBuf>,
-    /// Settings of tasks created in the session.
-    pub task: Option<GivenSettings>,
     /// Form of the output.
     pub form: Form,
     /// The model that the user chose; `None` for that of the settings.
@@ -141,16 +138,14 @@ pub(super) async fn meant(client: &mut Client, about: &Context, which: &str) -> 
     }
 }
 
-/// A session as the event that shows it whole, as JSON.
-pub(super) fn as_event(opened: Snapshot) -> String {
-    let event = SessionEvent {
+/// A session as the event that shows it whole.
+pub(super) fn as_event(opened: Snapshot) -> SessionEvent {
+    SessionEvent {
         session_id: opened.session_id.clone(),
         stream: opened.stream.clone(),
         seq: opened.seq,
         event: Event::Snapshot { snapshot: Box::new(opened) },
-    };
-    // An event is data, so it can be written.
-    serde_json::to_string(&event).unwrap_or_default()
+    }
 }
 
 /// Opens a session. Waits for one that another process writes: that may be about to close it.

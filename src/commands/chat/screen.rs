@@ -7,6 +7,7 @@ use super::markdown::Markdown;
 use super::paint::Paint;
 use super::tty;
 use super::wrap::{Painted, cut, printed, wrap};
+use protocol::event::SessionEvent;
 use std::io::{self, IsTerminal, Write};
 
 /// Lines wider than this are hard to read, however wide the terminal is.
@@ -143,13 +144,12 @@ impl Screen {
             Form::Rich => {
                 let columns = tty::size().columns;
                 let broken = |line: &Painted| if is_exact { cut(line, columns) } else { wrap(line, columns) };
-                let lines = lines.iter().flat_map(broken).map(|line| printed(&line));
-                self.print(lines.collect());
+                self.print(lines.iter().flat_map(broken).collect());
             }
             Form::Plain | Form::Json => {
                 let mut output = io::stderr().lock();
                 for line in lines {
-                    let text: String = line.iter().map(|(_, text)| text.as_str()).collect();
+                    let text = printed(line, false);
                     // Nothing can be reported if standard error is closed.
                     drop(writeln!(output, "{text}"));
                 }
@@ -163,9 +163,8 @@ impl Screen {
             return;
         }
         let columns = self.columns();
-        let lines: Vec<String> = if is_users {
-            let text = vec![(Paint::Bold, format!("> {}", harmless(text)))];
-            wrap(&text, columns).iter().map(|line| printed(line)).collect()
+        let lines = if is_users {
+            wrap(&[(Paint::Bold, format!("> {}", harmless(text)))], columns)
         } else {
             let mut answer = Markdown::new(columns);
             let mut lines = answer.push(&harmless(text));
@@ -183,7 +182,7 @@ impl Screen {
     pub fn part(&mut self) {
         self.end_answer();
         if self.form == Form::Rich && self.above.is_none() {
-            self.print(vec![String::new()]);
+            self.print(vec![Painted::new()]);
         }
     }
 
@@ -194,9 +193,13 @@ impl Screen {
         drop(write!(output, "{}", harmless(text)).and_then(|()| output.flush()));
     }
 
-    /// Writes a line of JSON.
-    pub fn event(&mut self, line: &str) {
-        self.write(&format!("{line}\n"));
+    /// Writes an event as a line of JSON, for programs.
+    pub fn event(&mut self, event: &SessionEvent) {
+        if self.form == Form::Json {
+            // An event is data, so it can be written.
+            let line = serde_json::to_string(event).unwrap_or_default();
+            self.write(&format!("{line}\n"));
+        }
     }
 
     /// Shows what the chat is busy with below the output; `None`: with nothing.
@@ -207,21 +210,19 @@ impl Screen {
         }
     }
 
-    /// Prints lines with escape sequences, and what is not final below them.
-    fn print(&mut self, lines: Vec<String>) {
-        let lines: Vec<String> =
-            if self.has_colours { lines } else { lines.iter().map(|line| bare(line)).collect() };
+    /// Prints lines, and what is not final below them.
+    fn print(&mut self, lines: Vec<Painted>) {
+        let printed = |line: &Painted| printed(line, self.has_colours);
+        let lines: String = lines.iter().map(|line| printed(line) + "\n").collect();
         if let Some(above) = &self.above {
             if !lines.is_empty() {
-                above.print(lines.join("\n") + "\n");
+                above.print(lines);
             }
             return;
         }
-        let mut text = erased(self.live_rows);
-        lines.iter().for_each(|line| text.push_str(&format!("{line}\n")));
-        let live = self.live();
+        let live: Vec<String> = self.live().iter().map(printed).collect();
+        let text = [erased(self.live_rows), lines, live.join("\n")].concat();
         self.live_rows = live.len();
-        text.push_str(&live.join("\n"));
         self.write(&text);
     }
 
@@ -233,7 +234,7 @@ impl Screen {
     }
 
     /// The output that is not final: the end of it that fits on the screen.
-    fn live(&self) -> Vec<String> {
+    fn live(&self) -> Vec<Painted> {
         let (size, columns) = (tty::size(), self.columns());
         let mut lines = Vec::new();
         let pending = self.answer.as_ref().map(Markdown::pending).unwrap_or_default().trim_end();
@@ -242,12 +243,11 @@ impl Screen {
             // A character takes four bytes at most: no more than this can be seen.
             let from = pending.ceil_char_boundary(pending.len().saturating_sub(rows * columns * 4));
             let text = [(Paint::Plain, pending.get(from..).unwrap_or_default().replace('\t', "    "))];
-            let wrapped = wrap(&text, columns);
-            lines.extend(wrapped.iter().skip(wrapped.len().saturating_sub(rows)).map(|line| printed(line)));
+            lines = wrap(&text, columns);
+            lines.drain(..lines.len().saturating_sub(rows));
         }
         if let Some(busy) = &self.busy {
-            let text = [(if self.has_colours { Paint::Dim } else { Paint::Plain }, busy.clone())];
-            lines.extend(wrap(&text, columns).first().map(|line| printed(line)));
+            lines.extend(wrap(&[(Paint::Dim, busy.clone())], columns).into_iter().next());
         }
         lines
     }
@@ -273,13 +273,6 @@ fn erased(rows: usize) -> String {
     }
 }
 
-/// Without escape sequences of ours.
-fn bare(line: &str) -> String {
-    let mut pieces = line.split('\u{1b}');
-    let first = pieces.next().unwrap_or_default().to_owned();
-    pieces.fold(first, |text, piece| text + piece.split_once('m').map_or("", |(_, rest)| rest))
-}
-
 /// Removes characters that control a terminal: models and files can contain any.
 pub(super) fn harmless(text: &str) -> String {
     text.chars().filter(|c| matches!(c, '\n' | '\t') || !c.is_control()).collect()
@@ -292,12 +285,5 @@ mod tests {
     #[test]
     fn control_characters_are_removed_from_output() {
         assert_eq!(harmless("a\u{1b}[2Jb\tc\r\n\u{9b}1mé\u{7}"), "a[2Jb\tc\n1mé");
-    }
-
-    #[test]
-    fn looks_are_removed_without_colours() {
-        let line =
-            printed(&[(Paint::Bold, "a".into()), (Paint::Plain, "m".into()), (Paint::Red, "b".into())]);
-        assert_eq!(bare(&line), "amb");
     }
 }

@@ -1,6 +1,6 @@
 //! A chat in a terminal: typed lines become commands, events change the state. Each state carries what it waits for.
 
-use super::asked;
+use super::call_text;
 use super::calls::{Calls, EndedCall, Recipient};
 use super::client::{Client, ClientError, Incoming};
 use super::command::{Command, Context, Typed, help};
@@ -87,7 +87,7 @@ pub(super) async fn talk(
     input: Option<Input>,
 ) -> Result<Ended, ClientError> {
     let mut interrupts = interrupts();
-    let Begin { folder, which, storage, task, form, model: chosen } = begin;
+    let Begin { folder, which, storage, form, model: chosen } = begin;
     let is_again = input.is_some();
     let (mut client, mut screen) = (Client::new(stream), Screen::new(form));
     let named = folder.display().to_string();
@@ -102,6 +102,8 @@ pub(super) async fn talk(
     let asked = opened.messages.iter().filter(|message| message.role == Role::User);
     let asked = || asked.map(|message| texts(&message.parts)).collect();
     let mut input = input.unwrap_or_else(|| Input::open(form, asked()));
+    // The process that runs a task may have other flags.
+    let task = chosen.as_ref().map(Named::settings);
     let about = Context { session: String::new(), folder: named, task, listed: Vec::new() };
     let mut talk = Talk {
         client,
@@ -170,7 +172,7 @@ impl Talk {
                 match self.calls.resume(call) {
                     Some(brief) => self.note(&brief),
                     None => {
-                        let brief = asked::brief(&call.name, &call.arguments.0);
+                        let brief = call_text::brief(&call.name, &call.arguments.0);
                         self.note(&format!("{brief} was interrupted and is not run again"));
                         let recipient = Recipient::Call(call.tool_call_id.clone());
                         self.send(recipient, tools::interrupted()).await;
@@ -178,9 +180,7 @@ impl Talk {
                 }
             }
         }
-        if self.display.screen.form() == Form::Json {
-            self.display.screen.event(&opening::as_event(opened));
-        }
+        self.display.screen.event(&opening::as_event(opened));
     }
 
     /// `true` if a line can be entered now.
@@ -195,10 +195,7 @@ impl Talk {
 
     /// Prompts for the input that the phase waits for, unless that was done.
     fn prompt(&mut self, input: &mut Input) {
-        if !self.reads() {
-            return;
-        }
-        if std::mem::replace(&mut self.is_prompted, true) {
+        if !self.reads() || std::mem::replace(&mut self.is_prompted, true) {
             return;
         }
         self.display.rests();
@@ -206,7 +203,7 @@ impl Talk {
             Phase::Asking(question) => {
                 let choices = question.choices();
                 if let Some(call) = question.left.front() {
-                    let (lines, change) = asked::described(call, self.calls.folder());
+                    let (lines, change) = call_text::described(call, self.calls.folder());
                     self.display.screen.show_exactly(lines);
                     change.into_iter().for_each(|change| self.calls.show(&call.tool_call_id, change));
                 }
@@ -385,10 +382,7 @@ impl Talk {
     }
 
     fn happened(&mut self, event: &SessionEvent) -> Next {
-        if self.display.screen.form() == Form::Json {
-            // An event is data, so it can be written.
-            self.display.screen.event(&serde_json::to_string(event).unwrap_or_default());
-        }
+        self.display.screen.event(event);
         self.display.event(&event.event, matches!(self.phase, Phase::Commanding(..)));
         match &event.event {
             Event::RuntimeUpdated { state, status, .. } => self.runs(*state, *status),
@@ -445,7 +439,7 @@ impl Talk {
         if self.calls.is_empty() {
             self.display.works(None);
         }
-        let lines = asked::ended(&name, &result);
+        let lines = call_text::ended(&name, &result);
         if is_one_of_several && !lines.is_empty() {
             self.note(&brief);
         }

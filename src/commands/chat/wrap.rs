@@ -11,9 +11,10 @@ pub(super) fn width(pieces: &[(Paint, String)]) -> usize {
     pieces.iter().map(|(_, text)| text.width()).sum()
 }
 
-/// The pieces as text with escape sequences.
-pub(super) fn printed(pieces: &[(Paint, String)]) -> String {
-    pieces.iter().map(|(paint, text)| paint.on(text)).collect()
+/// The pieces as text, with their looks as escape sequences or without them.
+pub(super) fn printed(pieces: &[(Paint, String)], has_looks: bool) -> String {
+    let paint = |paint: Paint| if has_looks { paint } else { Paint::Plain };
+    pieces.iter().map(|(look, text)| paint(*look).on(text)).collect()
 }
 
 /// Breaks text at spaces into lines of at most this width. A longer word is broken within.
@@ -144,6 +145,7 @@ mod tests {
             vec![(Paint::Plain, "three".into())],
         ];
         assert_eq!(wrap(&pieces, 5), expected);
-        assert_eq!(printed(&expected[1]), "\u{1b}[1mtwo\u{1b}[0mx");
+        assert_eq!(printed(&expected[1], true), "\u{1b}[1mtwo\u{1b}[0mx");
+        assert_eq!(printed(&expected[1], false), "twox");
     }
 }

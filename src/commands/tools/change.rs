@@ -3,7 +3,7 @@
 use super::{given, has_way_out, inside, outside, said, tool, whole};
 use engine::text::sha256_hex;
 use protocol::message::{Content, Effect};
-use protocol::tool::{Tool, ToolInvokeResult, ToolKind, ToolPolicy};
+use protocol::tool::{Tool, ToolInvokeResult, ToolPolicy};
 use serde::Deserialize;
 use serde_json::json;
 use std::collections::BTreeMap;
@@ -45,7 +45,7 @@ pub(super) fn tools() -> Vec<Tool> {
     let text = json!({ "type": "string", "description": "Complete contents of the file." });
     let edit = tool(
         EDIT_FILE,
-        (ToolKind::Edit, ToolPolicy::Ask),
+        ToolPolicy::Ask,
         "Replaces text in a workspace file, which must be read first. `old` must match exactly once, unless `all` is true; \
          include enough surrounding text.",
         &json!({ "path": path, "old": old, "new": new, "all": all }),
@@ -53,7 +53,7 @@ pub(super) fn tools() -> Vec<Tool> {
     );
     let write = tool(
         WRITE_FILE,
-        (ToolKind::Edit, ToolPolicy::Ask),
+        ToolPolicy::Ask,
         "Writes a complete workspace file. Creates the file or replaces all of its contents.",
         &json!({ "path": path, "text": text }),
         &["path", "text"],

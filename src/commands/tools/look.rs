@@ -1,7 +1,7 @@
 //! Tools that read: a file, a folder, the lines that match a pattern. They change nothing and bound their output.
 
 use super::{given, inside, tool, whole};
-use protocol::tool::{Tool, ToolKind, ToolPolicy, ToolRule};
+use protocol::tool::{Tool, ToolPolicy, ToolRule};
 use regex::RegexBuilder;
 use serde::Deserialize;
 use serde_json::json;
@@ -33,11 +33,6 @@ const SECRETS: [&str; 9] =
 /// Folders that searches skip, because they are generated and large. Hidden ones are skipped, too.
 const LEFT_OUT: [&str; 2] = ["node_modules", "target"];
 
-/// `true` for a tool that reads and changes nothing.
-pub(in super::super) fn only_reads(name: &str) -> bool {
-    [READ_FILE, LIST, GREP].contains(&name)
-}
-
 /// The tools' definitions. A file that usually holds secrets is read with the user's approval.
 pub(super) fn tools() -> Vec<Tool> {
     let path = json!({ "type": "string", "description": "Path relative to the workspace folder." });
@@ -45,7 +40,7 @@ pub(super) fn tools() -> Vec<Tool> {
     let pattern = json!({ "type": "string", "description": "Regular expression." });
     let mut read = tool(
         READ_FILE,
-        (ToolKind::Read, ToolPolicy::Allow),
+        ToolPolicy::Allow,
         "Reads a text file of the workspace, 32 KiB at a time.",
         &json!({ "path": path, "offset": offset }),
         &["path"],
@@ -55,14 +50,14 @@ pub(super) fn tools() -> Vec<Tool> {
         read,
         tool(
             LIST,
-            (ToolKind::Search, ToolPolicy::Allow),
+            ToolPolicy::Allow,
             "Lists a folder of the workspace. Folders end with a slash.",
             &json!({ "path": path }),
             &[],
         ),
         tool(
             GREP,
-            (ToolKind::Search, ToolPolicy::Allow),
+            ToolPolicy::Allow,
             "Searches the lines of workspace files. Hidden files and build output are skipped.",
             &json!({ "pattern": pattern, "path": path }),
             &["pattern"],

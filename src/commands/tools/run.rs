@@ -2,7 +2,7 @@
 
 use super::{given, inside, said};
 use protocol::message::Content;
-use protocol::tool::{Tool, ToolInvokeResult, ToolKind, ToolPolicy};
+use protocol::tool::{Tool, ToolInvokeResult, ToolPolicy};
 use serde::Deserialize;
 use serde_json::json;
 use std::io::{self, PipeReader, Read};
@@ -39,7 +39,7 @@ pub(super) fn tool() -> Tool {
     });
     super::tool(
         NAME,
-        (ToolKind::Execute, ToolPolicy::Ask),
+        ToolPolicy::Ask,
         "Runs a shell command in the workspace folder. Returns its output and exit code. The command cannot read input, \
          nor ask the user; processes that it leaves running are ended with it.",
         &json!({ "command": command, "folder": folder, "seconds": seconds }),
@@ -240,13 +240,12 @@ impl Output {
 
     fn text(&mut self) -> String {
         self.cut();
-        let head = String::from_utf8_lossy(&self.head);
-        let tail = String::from_utf8_lossy(&self.tail);
-        let text = match self.left_out {
-            0 => String::from_utf8_lossy(&[&self.head[..], &self.tail[..]].concat()).into_owned(),
-            left_out => format!("{head}\n({left_out} bytes left out)\n{tail}"),
+        let between = match self.left_out {
+            0 => String::new(),
+            left_out => format!("\n({left_out} bytes left out)\n"),
         };
-        text.trim_end().to_owned()
+        let bytes = [&self.head, between.as_bytes(), &self.tail].concat();
+        String::from_utf8_lossy(&bytes).trim_end().to_owned()
     }
 }
 

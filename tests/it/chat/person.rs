@@ -46,6 +46,15 @@ impl Folder {
         std::fs::write(self.path().join(name), text).expect("a file");
     }
 
+    /// Waits for a file of the workspace.
+    pub(super) fn has(&self, name: &str) {
+        let deadline = Instant::now() + DEADLINE;
+        while !self.path().join(name).exists() {
+            assert!(Instant::now() < deadline, "waited in vain for the file {name}");
+            sleep(Duration::from_millis(5));
+        }
+    }
+
     /// The text of a file of the workspace.
     pub(super) fn read(&self, name: &str) -> String {
         std::fs::read_to_string(self.path().join(name)).expect("a file")

@@ -1,7 +1,7 @@
 //! Commands of a chat about sessions, models and prompts.
 
 use super::person::{Folder, Person};
-use super::{messages, pair, with};
+use super::{has_steps_done, messages, pair, sums_up, with};
 use models::testing::{Reply, Server};
 use serde_json::json;
 
@@ -69,24 +69,11 @@ fn model_is_shown_and_changed() {
 #[test]
 fn prompt_is_shown_and_a_compaction_is_made_again() {
     let folder = Folder::new();
-    let long = format!("I did it.{}", " And so on.".repeat(500));
-    let summary = |at: usize| {
-        format!(
-            "<summary>\n## Goal\nSUMMARY {at}\n## Decisions\nNone.\n## State\nGood.\n## Next steps\nMore.\n\
-             ## Open questions\nNone.\n</summary>"
-        )
-    };
-    let server = Server::start(move |at, asked| {
-        let (_, last) = messages(&asked.body).pop().expect("a message");
-        if last.starts_with("Do") { Reply::says(&[&long]) } else { Reply::says(&[&summary(at)]) }
-    });
+    let server = sums_up(|at| format!("SUMMARY {at}"));
     let mut person = Person::new(&folder, &with(&server));
     person.types("/redo");
     person.sees("there is no compaction to make again");
-    for step in 1..5 {
-        person.types(&format!("Do step {step}."));
-        person.hears("And so on.\n");
-    }
+    has_steps_done(&mut person);
     person.types("/compact");
     person.sees("(done; /undo reverts it)");
     person.types("/redo");

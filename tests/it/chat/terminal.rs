@@ -4,6 +4,14 @@ use super::person::{Folder, Person};
 use super::{holds, messages, pair, with};
 use models::testing::{Reply, Server};
 
+/// Waits for the prompt and leaves by Ctrl-D.
+fn leaves(mut person: Person) {
+    person.hears("> ");
+    person.presses("\u{4}");
+    person.hears("saved as session");
+    assert_eq!(person.ends().code, Some(0));
+}
+
 #[test]
 fn terminal_ctrl_c_stops_then_quits_and_ctrl_d_quits() {
     let folder = Folder::new();
@@ -27,10 +35,7 @@ fn terminal_ctrl_c_stops_then_quits_and_ctrl_d_quits() {
     person.hears("press Ctrl-C again");
     person.types("Go on.");
     person.hears("Well.");
-    person.hears("> ");
-    person.presses("\u{4}");
-    person.hears("saved as session");
-    assert_eq!(person.ends().code, Some(0));
+    leaves(person);
 }
 
 #[test]
@@ -78,9 +83,7 @@ fn answer_is_shown_as_markdown() {
     person.hears("  \u{1b}[35mlet\u{1b}[0m a = \u{1b}[33m1\u{1b}[0m;\r\n");
     person.hears("• one\r\n");
     person.hears("• two[2J\r\n");
-    person.hears("> ");
-    person.presses("\u{4}");
-    assert_eq!(person.ends().code, Some(0));
+    leaves(person);
 }
 
 /// Keys that were pressed before a question appeared are not its answer.
@@ -107,10 +110,7 @@ fn keys_pressed_ahead_do_not_allow_a_call() {
     person.hears("allow?");
     person.presses("n not so\r");
     person.hears("Done.");
-    person.hears("> ");
-    person.presses("\u{4}");
-    person.hears("saved as session");
-    person.ends();
+    leaves(person);
     assert_eq!(folder.read("a.txt"), "one\ntwo\n");
     assert!(super::told(&server).contains("not so"), "{}", super::told(&server));
 }
@@ -126,12 +126,10 @@ fn killed_chat_is_resumed_with_what_was_said() {
     person.hears("Half of");
     person.kill();
     let flags = [&with(&server)[..], &["--continue".into()]].concat();
-    let Some(mut person) = Person::at_a_terminal(&folder, &flags) else { return };
+    let Some(person) = Person::at_a_terminal(&folder, &flags) else { return };
     person.hears("> Really?");
     person.hears("(the answer was interrupted)");
-    person.hears("> ");
-    person.presses("\u{4}");
-    assert_eq!(person.ends().code, Some(0));
+    leaves(person);
 }
 
 /// The editor of lines is within a line, with modes of its own, when the process is told to end.

@@ -64,9 +64,7 @@ fn interrupted_command_is_not_run_again() {
     person.types("Run it.");
     person.sees("allow?");
     person.types("y");
-    while !folder.path().join("log").exists() {
-        std::thread::sleep(std::time::Duration::from_millis(5));
-    }
+    folder.has("log");
     person.kill();
     let person = Person::new(&folder, &[&with(&server)[..], &["--continue".into()]].concat());
     person.sees("was interrupted and is not run again");
@@ -86,9 +84,7 @@ fn ctrl_c_ends_a_command() {
     person.sees("allow?");
     person.types("y");
     person.sees("[run_command ");
-    while !folder.path().join("begun").exists() {
-        std::thread::sleep(std::time::Duration::from_millis(5));
-    }
+    folder.has("begun");
     person.presses_ctrl_c();
     person.sees("(stopped; the partial answer is kept)");
     person.types("Go on.");

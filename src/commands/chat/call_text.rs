@@ -1,5 +1,5 @@
-//! The effects of a call, shown before the user decides about it: the difference that it makes to a file, or the whole
-//! command with its effects as far as its text tells them.
+//! Tool calls in words: what one would do, shown before the user decides about it (the difference that it makes to a
+//! file, or the whole command with its effects as far as its text tells them); one that runs, and how it ended.
 
 use super::display::texts;
 use super::paint::Paint;
@@ -7,7 +7,7 @@ use super::screen::harmless;
 use super::visible::visible;
 use super::wrap::Painted;
 use crate::commands::tools::{self, Change, Command};
-use protocol::tool::{PauseReason, ToolInvokeResult};
+use protocol::tool::{PauseReason, ToolInvokeResult, ToolKind};
 use shell::{Effect, Effects, Kind, Reason};
 use similar::{ChangeTag, TextDiff};
 use std::path::Path;
@@ -71,7 +71,7 @@ pub(super) fn brief(name: &str, arguments: &str) -> String {
 /// How a call ended, where that is worth a look: the end of a command's output, or the error.
 pub(super) fn ended(name: &str, result: &ToolInvokeResult) -> Vec<Painted> {
     let is_error = result.is_error == Some(true);
-    if !is_error && tools::command(name, r#"{"command":""}"#).is_none() {
+    if !is_error && tools::kind(name) != Some(ToolKind::Execute) {
         return Vec::new();
     }
     let text = result.content.as_ref().map(|content| texts(&content.0)).unwrap_or_default();
