@@ -256,6 +256,8 @@ mod tests {
             "model.effort" => json!("high"),
             "model.thinking" => json!("adaptive"),
             "model.cacheTtl" => json!("1h"),
+            "model.fallbacks" => json!("default"),
+            "model.providerCompaction" => json!(60_000),
             "model.extraBody" => json!({ "service_tier": "flex" }),
             "model.extraHeaders" => json!({ "x-title": "m" }),
             "model.query" => json!({ "api-version": "2026-01-01" }),
@@ -282,8 +284,9 @@ mod tests {
         // The parts of a price hold together only.
         for name in names().filter(|name| !name.starts_with("summaryPrice.")) {
             let value = other(&name);
-            // Cache marks have a lifetime over one wire alone.
-            let wire = if name == "model.cacheTtl" { "anthropic" } else { "openai-responses" };
+            // One wire alone has lifetimes of cache marks, and fallbacks.
+            let is_of_anthropic = ["model.cacheTtl", "model.fallbacks"].contains(&&*name);
+            let wire = if is_of_anthropic { "anthropic" } else { "openai-responses" };
             let text = value.as_str().map_or_else(|| value.to_string(), str::to_owned);
             let raw: Map<String, Value> = match name.split_once('.') {
                 Some(("model", part)) => {

@@ -4,6 +4,7 @@
 pub mod about;
 pub(crate) mod arguments;
 pub mod attachment;
+mod block;
 pub mod call;
 pub mod cut;
 mod derived;
@@ -25,6 +26,7 @@ use super::text::sha256_hex;
 use super::tokens::{PER_CALL, PER_IMAGE, PER_MESSAGE, TokenCount};
 use about::About;
 use attachment::Attachment;
+pub use block::{is_note_of_text, is_provider_compaction};
 pub use call::{Effect, ToolCall, ToolResult, Verdict, argument_values};
 use cut::Cut;
 pub use derived::Derived;
@@ -382,7 +384,7 @@ impl Body {
                     && parts.iter().all(|part| match part {
                         AssistantPart::Text(text) => text.trim().is_empty(),
                         AssistantPart::Reasoning { .. } => true,
-                        AssistantPart::Raw(_) => false,
+                        AssistantPart::Raw(wire) => is_note_of_text(wire),
                     })
             }
             Body::Tool(_) | Body::Event { .. } => false,
@@ -452,7 +454,9 @@ impl Body {
         }
         self.texts().into_iter().for_each(|text| field(text));
         if let Body::Assistant { parts, .. } = self {
-            for (at, part) in parts.iter().enumerate() {
+            let is_note =
+                |part: &&AssistantPart| matches!(part, AssistantPart::Raw(wire) if is_note_of_text(wire));
+            for (at, part) in parts.iter().filter(|part| !is_note(part)).enumerate() {
                 if let AssistantPart::Raw(wire) = part {
                     // Marked by a length that no text has; with its index, because it is not among the texts above.
                     bytes.extend_from_slice(&u64::MAX.to_le_bytes());
@@ -474,6 +478,7 @@ impl Body {
                     .map(|part| match part {
                         AssistantPart::Text(text) => counter.count(text),
                         AssistantPart::Reasoning { .. } => 0,
+                        AssistantPart::Raw(wire) if is_note_of_text(wire) => 0,
                         AssistantPart::Raw(wire) => opaque::raw_block(wire, counter),
                     })
                     .sum();

@@ -1,7 +1,7 @@
 //! A session as Markdown, for people: messages in order, calls and results in fences, thinking as a
 //! quotation. Not meant to be read back.
 
-use engine::message::{AssistantPart, Body, Content, Message};
+use engine::message::{AssistantPart, Body, Content, Message, is_note_of_text};
 use std::fmt::Write as _;
 use std::sync::Arc;
 
@@ -26,6 +26,7 @@ fn one(message: &Message, out: &mut String) {
                 match part {
                     AssistantPart::Text(text) => paragraph(text, out),
                     AssistantPart::Reasoning { text, .. } => quotation(text, out),
+                    AssistantPart::Raw(wire) if is_note_of_text(wire) => {}
                     AssistantPart::Raw(wire) => fenced("json", &wire.to_string(), out),
                 }
             }

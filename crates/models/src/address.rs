@@ -98,6 +98,7 @@ fn base_url(wire: Wire, text: &str) -> Option<String> {
     let origin = url.origin().ascii_serialization();
     let more = match wire {
         // Clients of this wire append `/v1` themselves, and providers document addresses without it.
+        Wire::Anthropic if url.host_str().is_some_and(is_vertex_host) => "",
         Wire::Anthropic if path.is_empty() || path.ends_with("/anthropic") => "/v1",
         Wire::OpenaiChat | Wire::OpenaiResponses | Wire::Gemini if path.is_empty() => {
             wire.usual_url().strip_prefix(&*origin).unwrap_or_default()
@@ -121,9 +122,34 @@ pub(crate) fn is_local(endpoint: &Endpoint) -> bool {
 /// `true` if the endpoint is at Google's Vertex AI.
 pub(crate) fn is_vertex(endpoint: &Endpoint) -> bool {
     let url = Url::parse(endpoint.url()).ok();
+    url.as_ref().and_then(Url::host_str).is_some_and(is_vertex_host)
+}
+
+fn is_vertex_host(host: &str) -> bool {
+    const HOST: &str = "aiplatform.googleapis.com";
+    // Of a region, and of several, such as `aiplatform.eu.rep.googleapis.com`.
+    let is_regional = host.strip_suffix(HOST).is_some_and(|region| region.ends_with('-'));
+    let is_of_several = host.starts_with("aiplatform.") && host.ends_with(".rep.googleapis.com");
+    host == HOST || is_regional || is_of_several
+}
+
+/// Returns the header that carries the key of an endpoint, with its value. The clouds that serve models of others take a
+/// bearer token over every wire.
+pub(crate) fn key_header(endpoint: &Endpoint, key: &str) -> (&'static str, String) {
+    let is_cloud = is_vertex(endpoint) || is_bedrock(endpoint);
+    match endpoint.wire {
+        Wire::Anthropic if !is_cloud => ("x-api-key", key.to_owned()),
+        Wire::Gemini if !is_cloud => ("x-goog-api-key", key.to_owned()),
+        _ => ("authorization", format!("Bearer {key}")),
+    }
+}
+
+/// `true` if the endpoint is at Amazon Bedrock.
+fn is_bedrock(endpoint: &Endpoint) -> bool {
+    let url = Url::parse(endpoint.url()).ok();
     let host = url.as_ref().and_then(Url::host_str).unwrap_or_default();
-    host == "aiplatform.googleapis.com"
-        || host.ends_with("aiplatform.googleapis.com") && host.contains("-aiplatform.")
+    let is_amazon = [".amazonaws.com", ".amazonaws.com.cn", ".api.aws"].iter().any(|end| host.ends_with(end));
+    host.starts_with("bedrock") && is_amazon
 }
 
 /// Advice for a provider's 404.
@@ -189,6 +215,16 @@ mod tests {
             (Anthropic, "https://api.anthropic.com/v1/messages", "https://api.anthropic.com/v1"),
             (Anthropic, "https://models.example/anthropic/", "https://models.example/anthropic/v1"),
             (Anthropic, "https://models.example/gate", "https://models.example/gate"),
+            (
+                Anthropic,
+                "https://bedrock-runtime.us-east-1.amazonaws.com/anthropic",
+                "https://bedrock-runtime.us-east-1.amazonaws.com/anthropic/v1",
+            ),
+            (
+                Anthropic,
+                "https://eu-aiplatform.googleapis.com/v1/projects/p/locations/eu/publishers/anthropic/",
+                "https://eu-aiplatform.googleapis.com/v1/projects/p/locations/eu/publishers/anthropic",
+            ),
             (
                 Gemini,
                 "https://generativelanguage.googleapis.com",
@@ -261,6 +297,42 @@ mod tests {
         for (_, wire) in Wire::ALL {
             let is_taken = endpoint(Endpoint { socket: true, ..Endpoint::of(wire) }).is_ok();
             assert_eq!(is_taken, wire == Wire::OpenaiResponses, "{}", wire.name());
+        }
+    }
+
+    #[test]
+    fn clouds_take_the_key_as_a_bearer_token() {
+        use Wire::{Anthropic, Gemini, OpenaiChat, OpenaiResponses};
+        for (wire, url, header) in [
+            (Anthropic, "https://api.anthropic.com/v1", "x-api-key: k"),
+            (Anthropic, "https://models.example/bedrock", "x-api-key: k"),
+            (Anthropic, "https://bedrock.example.org/anthropic/v1", "x-api-key: k"),
+            (
+                Anthropic,
+                "https://bedrock-runtime.eu-west-1.amazonaws.com/anthropic/v1",
+                "authorization: Bearer k",
+            ),
+            (
+                Anthropic,
+                "https://bedrock-runtime.cn-north-1.amazonaws.com.cn/anthropic",
+                "authorization: Bearer k",
+            ),
+            (Anthropic, "https://bedrock-mantle.eu-west-1.api.aws/anthropic/v1", "authorization: Bearer k"),
+            (Anthropic, "https://us-east5-aiplatform.googleapis.com/v1/p", "authorization: Bearer k"),
+            (Anthropic, "https://aiplatform.eu.rep.googleapis.com/v1/p", "authorization: Bearer k"),
+            (Anthropic, "https://aiplatform.googleapis.com.example/v1", "x-api-key: k"),
+            (Gemini, "https://generativelanguage.googleapis.com/v1beta", "x-goog-api-key: k"),
+            (Gemini, "https://aiplatform.googleapis.com/v1/p", "authorization: Bearer k"),
+            (OpenaiChat, "https://models.example/v1", "authorization: Bearer k"),
+            (
+                OpenaiResponses,
+                "https://bedrock-runtime.us-east-1.amazonaws.com/openai/v1",
+                "authorization: Bearer k",
+            ),
+        ] {
+            let endpoint = Endpoint { base_url: Some(url.to_owned()), ..Endpoint::of(wire) };
+            let (name, value) = key_header(&endpoint, "k");
+            assert_eq!(format!("{name}: {value}"), header, "{url}");
         }
     }
 

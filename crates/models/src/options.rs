@@ -4,7 +4,7 @@
 use crate::address::{InvalidEndpoint, is_key_name};
 use crate::wire::{Post, ThinkingSwitch, thinking_switch};
 use engine::compact::secrets::looks_secret;
-use engine::endpoint::options::{Effort, HeaderValue, RequestOptions, Thinking};
+use engine::endpoint::options::{Effort, Fallbacks, HeaderValue, RequestOptions, Thinking};
 use engine::endpoint::{Endpoint, Wire};
 use reqwest::Url;
 use reqwest::header::HeaderName;
@@ -61,6 +61,8 @@ const SECRET_WORDS: &[&str] = &[
     "token",
 ];
 
+/// The smallest prompt that Anthropic compacts, in tokens.
+const LEAST_COMPACTED: u32 = 50_000;
 /// The smallest budget of thinking that Anthropic accepts, in tokens.
 pub(crate) const LEAST_BUDGET: u32 = 1024;
 
@@ -89,6 +91,12 @@ pub(crate) fn validated(endpoint: &Endpoint) -> Result<RequestOptions, InvalidEn
     }
     if options.cache_ttl.is_some() && !matches!(endpoint.wire, Wire::Anthropic | Wire::Scripted) {
         return invalid("cacheTtl", "needs the wire anthropic, whose cache marks have a lifetime".to_owned());
+    }
+    if let Some(reason) = unfit_fallbacks(endpoint) {
+        return invalid("fallbacks", reason);
+    }
+    if let Some(reason) = unfit_compaction(endpoint) {
+        return invalid("providerCompaction", reason);
     }
     if let Some(field) = options.extra_body.keys().find(|field| OWN_FIELDS.contains(&field.as_str())) {
         return invalid("extraBody", format!("must not contain {field}, which carries the conversation"));
@@ -149,6 +157,30 @@ fn unfit_thinking(endpoint: &Endpoint, thinking: Thinking) -> Option<String> {
         },
         _ => None,
     }
+}
+
+/// The reason that an endpoint does not take its fallbacks.
+fn unfit_fallbacks(endpoint: &Endpoint) -> Option<String> {
+    let fallbacks = endpoint.options.fallbacks.as_ref()?;
+    if !matches!(endpoint.wire, Wire::Anthropic | Wire::Scripted) {
+        return Some("needs the wire anthropic".to_owned());
+    }
+    let Fallbacks::Models(names) = fallbacks else { return None };
+    let is_unfit = names.is_empty() || names.iter().any(String::is_empty);
+    is_unfit.then(|| "must be default, or a list of names of models, none of them empty".to_owned())
+}
+
+/// The reason that an endpoint does not compact prompts at the given size.
+fn unfit_compaction(endpoint: &Endpoint) -> Option<String> {
+    let tokens = endpoint.options.provider_compaction?;
+    let least = match endpoint.wire {
+        Wire::Anthropic => LEAST_COMPACTED,
+        Wire::OpenaiResponses | Wire::Scripted => 1,
+        Wire::OpenaiChat | Wire::Gemini | Wire::Ollama => {
+            return Some("needs the wire anthropic or openai-responses".to_owned());
+        }
+    };
+    (tokens < least).then(|| format!("must be at least {least} tokens over {}", endpoint.wire.name()))
 }
 
 /// Validates a header. Returns its name in lower case, or the reason that it cannot be sent.

@@ -1,9 +1,10 @@
 //! A model behind an HTTP endpoint: sends requests, reads streams as they arrive, and retries. Formats are in
 //! `wire`, error classes in `error`.
 
-use super::address::{is_local, is_vertex};
+use super::address::{is_local, key_header};
 use super::error::Refusal;
 use super::socket::Handshake;
+use super::wire::anthropic::BETA;
 use super::wire::{Stream, Terms, named_back, post, stamped};
 use super::{AnswerFuture, Model, ModelError, OnProgress, Progress, Retrying, retry};
 use engine::endpoint::options as extra;
@@ -272,29 +273,31 @@ impl Remote {
     fn headers(&self, more: &[(&'static str, &'static str)]) -> Result<HeaderMap, ModelError> {
         let mut headers = HeaderMap::new();
         headers.insert("content-type", HeaderValue::from_static("application/json"));
-        for (name, value) in more {
-            headers.insert(*name, HeaderValue::from_static(value));
-        }
         for (name, value) in &self.endpoint.options.extra_headers {
             // Keys follow below, the endpoint's own last.
             if let extra::HeaderValue::Text(text) = value {
                 Self::put(&mut headers, name, text)?;
             }
         }
+        for (name, value) in more {
+            if *name != BETA {
+                headers.entry(*name).or_insert(HeaderValue::from_static(value));
+            }
+        }
+        // Features that the user named and those of the request go together.
+        let named = headers.get(BETA).and_then(|named| named.to_str().ok()).unwrap_or_default().to_owned();
+        let ours =
+            more.iter().filter(|(name, beta)| *name == BETA && !named.split(',').any(|b| b.trim() == *beta));
+        let betas: Vec<&str> = ours.map(|(_, beta)| *beta).collect();
+        if !betas.is_empty() {
+            let named = Some(&*named).filter(|named| !named.is_empty());
+            Self::put(&mut headers, BETA, &named.into_iter().chain(betas).collect::<Vec<_>>().join(","))?;
+        }
         for (name, key) in &self.keyed {
             Self::put(&mut headers, name, key.expose_secret())?;
         }
         if let Some(key) = &self.key {
-            let (name, value) = match self.endpoint.wire {
-                Wire::Anthropic => ("x-api-key", key.expose_secret().to_owned()),
-                // Vertex AI takes the token of an account, as the other wires do.
-                Wire::Gemini if !is_vertex(&self.endpoint) => {
-                    ("x-goog-api-key", key.expose_secret().to_owned())
-                }
-                Wire::OpenaiChat | Wire::OpenaiResponses | Wire::Gemini | Wire::Ollama | Wire::Scripted => {
-                    ("authorization", format!("Bearer {}", key.expose_secret()))
-                }
-            };
+            let (name, value) = key_header(&self.endpoint, key.expose_secret());
             Self::put(&mut headers, name, &value)?;
         }
         Ok(headers)
@@ -304,12 +307,12 @@ impl Remote {
     fn put(headers: &mut HeaderMap, name: &str, value: &str) -> Result<(), ModelError> {
         let unfit = || ModelError::Auth {
             status: None,
-            reason: "the key has characters that an HTTP header must not have".to_owned(),
+            reason: format!("the value of {name} has characters that an HTTP header must not have"),
         };
-        let name = HeaderName::try_from(name).map_err(|_| unfit())?;
+        let key = HeaderName::try_from(name).map_err(|_| unfit())?;
         let mut value = HeaderValue::from_str(value).map_err(|_| unfit())?;
         value.set_sensitive(true);
-        headers.insert(name, value);
+        headers.insert(key, value);
         Ok(())
     }
 

@@ -22,6 +22,7 @@ mod ollama;
 mod openai_chat;
 mod openai_ends;
 mod options;
+mod own_items;
 mod requests;
 mod responses;
 mod resumed;

@@ -1,7 +1,7 @@
 //! Wire formats: a request in a provider's format, and the parser of its stream. Pure: nothing is sent here,
 //! so recorded streams are parsed like live ones.
 
-mod anthropic;
+pub(crate) mod anthropic;
 mod blocks;
 mod calls;
 mod content;
@@ -92,7 +92,11 @@ pub fn post(endpoint: &Endpoint, request: &Request, terms: &Terms) -> Option<Pos
         Wire::Ollama => ollama::post(request, terms, options),
         Wire::Scripted => return None,
     };
-    Some(extended(post, options))
+    let post = extended(post, options);
+    Some(match endpoint.wire {
+        Wire::Anthropic => anthropic::addressed(post, endpoint, &terms.model),
+        _ => post,
+    })
 }
 
 /// Returns the stream parser of a wire, or `None` if the wire has no streams.
@@ -193,6 +197,12 @@ fn text_of<'a>(value: &'a Value, key: &str) -> Option<&'a str> {
 /// The list under a key; empty if there is none.
 fn list_of<'a>(value: &'a Value, key: &str) -> &'a [Value] {
     value.get(key).and_then(Value::as_array).map_or(&[], Vec::as_slice)
+}
+
+/// `true` for a list or an object that is not empty.
+fn has_any(value: &Value) -> bool {
+    value.as_array().is_some_and(|list| !list.is_empty())
+        || value.as_object().is_some_and(|of| !of.is_empty())
 }
 
 fn count_of(value: &Value, key: &str) -> Option<u64> {

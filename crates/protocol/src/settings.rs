@@ -5,7 +5,7 @@ mod in_force;
 use crate::context::compaction::Placement;
 pub use crate::context::compaction::SummaryMode;
 pub use engine::compact::policy::{Consent, Stage as LimitHistory};
-pub use engine::endpoint::options::{CacheTtl, Effort, HeaderValue, Thinking};
+pub use engine::endpoint::options::{CacheTtl, Effort, Fallbacks, HeaderValue, Thinking};
 pub use engine::message::cut::ThinkingInPrompt;
 pub use engine::prompt::order::SystemPrompt;
 pub use engine::words::{Titles, Trajectory, TranscriptKept};
@@ -118,6 +118,13 @@ settings! {
         thinking: Thinking;
         /// Time for which `anthropic` keeps cached prefixes; writes for an hour cost more. Default: `5m`.
         cache_ttl: CacheTtl;
+        /// Models that `anthropic` asks instead where the model refuses to answer: `default`, or their names in order. The
+        /// answer tells which of them gave it. Default: none.
+        fallbacks: Fallbacks;
+        /// Size of a prompt, in the provider's tokens, from which `anthropic` (at least 50,000) or `openai-responses`
+        /// compacts it. The compaction is stored with the answer and shown as the provider's; the budget of the session
+        /// holds all the same. Default: never.
+        provider_compaction: u32;
         /// Fields merged into the body of each request: objects deeply, `null` removes a field, any other value
         /// replaces it. Fields that carry the conversation cannot be set: `messages`, `input`, `contents`, `system`,
         /// `instructions`, `systemInstruction`, `tools`, `model` and `stream`. Needs `wire`. Ignored in a workspace's

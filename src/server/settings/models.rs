@@ -83,6 +83,8 @@ fn endpoint(model: &Model) -> Read<Option<Endpoint>> {
             ("effort", model.effort.is_some()),
             ("thinking", model.thinking.is_some()),
             ("cacheTtl", model.cache_ttl.is_some()),
+            ("fallbacks", model.fallbacks.is_some()),
+            ("providerCompaction", model.provider_compaction.is_some()),
             ("extraBody", model.extra_body.is_some()),
             ("extraHeaders", model.extra_headers.is_some()),
             ("query", model.query.is_some()),
@@ -106,6 +108,8 @@ fn endpoint(model: &Model) -> Read<Option<Endpoint>> {
             effort: model.effort,
             thinking: model.thinking,
             cache_ttl: model.cache_ttl,
+            fallbacks: model.fallbacks.clone(),
+            provider_compaction: model.provider_compaction,
             extra_body: model.extra_body.clone().unwrap_or_default(),
             extra_headers: model.extra_headers.clone().unwrap_or_default(),
             query: model.query.clone().unwrap_or_default(),
@@ -189,8 +193,17 @@ fn wire(wire: ModelWire) -> Option<Wire> {
 /// A model in force, as a client reads it.
 pub(super) fn shown(model: &ModelFacts) -> Model {
     let endpoint = model.endpoint.as_ref();
-    let RequestOptions { effort, thinking, cache_ttl, extra_body, extra_headers, query } =
-        endpoint.map(|endpoint| endpoint.options.clone()).unwrap_or_default();
+    let options = endpoint.map(|endpoint| endpoint.options.clone()).unwrap_or_default();
+    let RequestOptions {
+        effort,
+        thinking,
+        cache_ttl,
+        fallbacks,
+        provider_compaction,
+        extra_body,
+        extra_headers,
+        query,
+    } = options;
     Model {
         name: model.name.clone(),
         wire: endpoint.map(|endpoint| wire_shown(endpoint.wire)),
@@ -204,6 +217,8 @@ pub(super) fn shown(model: &ModelFacts) -> Model {
         effort,
         thinking,
         cache_ttl,
+        fallbacks,
+        provider_compaction,
         extra_body: Some(extra_body).filter(|fields| !fields.is_empty()),
         extra_headers: Some(extra_headers).filter(|headers| !headers.is_empty()),
         query: Some(query).filter(|parameters| !parameters.is_empty()),
@@ -255,6 +270,8 @@ mod tests {
             (json!({ "effort": "low" }), "effort"),
             (json!({ "thinking": "off" }), "thinking"),
             (json!({ "cacheTtl": "1h" }), "cacheTtl"),
+            (json!({ "fallbacks": "default" }), "fallbacks"),
+            (json!({ "providerCompaction": 60_000 }), "providerCompaction"),
             (json!({ "extraBody": {} }), "extraBody"),
             (json!({ "wire": "editor", "extraHeaders": {} }), "extraHeaders"),
             (json!({ "query": {} }), "query"),
@@ -409,16 +426,26 @@ mod tests {
     fn options_hold_for_their_model_headers_for_their_address() {
         let main = json!({
             "wire": "anthropic", "name": "m", "baseUrl": "https://a.example/v1", "effort": "max", "thinking": 2000,
-            "cacheTtl": "1h", "extraBody": { "a": 1 }, "extraHeaders": { "X-A": "b" }, "query": { "c": "d" },
+            "cacheTtl": "1h", "fallbacks": ["n"], "providerCompaction": 60_000, "extraBody": { "a": 1 },
+            "extraHeaders": { "X-A": "b" }, "query": { "c": "d" },
         });
         let main = read(main).unwrap();
         let shown = |facts: &ModelFacts| {
             let model = serde_json::to_value(shown(facts)).unwrap();
-            let parts = ["effort", "thinking", "cacheTtl", "extraBody", "extraHeaders", "query"];
+            let parts = [
+                "effort",
+                "thinking",
+                "cacheTtl",
+                "fallbacks",
+                "providerCompaction",
+                "extraBody",
+                "extraHeaders",
+                "query",
+            ];
             json!(parts.map(|part| model.get(part).cloned()))
         };
-        let all = json!(["max", 2000, "1h", { "a": 1 }, { "x-a": "b" }, { "c": "d" }]);
-        let of_address = json!([null, null, null, null, { "x-a": "b" }, { "c": "d" }]);
+        let all = json!(["max", 2000, "1h", ["n"], 60_000, { "a": 1 }, { "x-a": "b" }, { "c": "d" }]);
+        let of_address = json!([null, null, null, null, null, null, { "x-a": "b" }, { "c": "d" }]);
         assert_eq!(shown(&main), all);
         for (settings, expected) in [
             (json!({ "summaryKeyEnv": "OTHER" }), &all),
@@ -427,7 +454,7 @@ mod tests {
             (json!({ "summaryBaseUrl": "https://a.example/v2" }), &all),
             (
                 json!({ "summaryBaseUrl": "https://b.example/v1" }),
-                &json!([null, null, null, null, null, null]),
+                &json!([null, null, null, null, null, null, null, null]),
             ),
         ] {
             let given: Settings = serde_json::from_value(settings.clone()).unwrap();

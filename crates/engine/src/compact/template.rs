@@ -6,7 +6,7 @@ use super::ledger::lines::{List, ListName};
 use super::record::Placement;
 use crate::message::cut::joined;
 use crate::message::edits::{Edit, edits};
-use crate::message::{AssistantPart, Body, Message, ToolCall};
+use crate::message::{AssistantPart, Body, Message, ToolCall, is_note_of_text};
 use crate::text::{head, one_line, tail};
 use std::collections::BTreeMap;
 
@@ -272,6 +272,7 @@ pub(crate) fn transcript_entry(message: &Message, answered: Option<(&Message, us
                 match part {
                     AssistantPart::Text(said) if said.is_empty() => {}
                     AssistantPart::Text(said) => text.push_str(&format!("\n{}", shortened(said, SAID))),
+                    AssistantPart::Raw(wire) if is_note_of_text(wire) => {}
                     AssistantPart::Raw(wire) => {
                         text.push_str(&format!("\n[block {}]", one_line(&wire.to_string(), BLOCK)));
                     }

@@ -19,6 +19,12 @@ pub struct RequestOptions {
     /// The time for which the provider keeps a cached prefix; `None` for its own.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub cache_ttl: Option<CacheTtl>,
+    /// The models that the provider asks instead where one refuses to answer; `None` for none.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub fallbacks: Option<Fallbacks>,
+    /// The size of a prompt, in the provider's tokens, from which the provider compacts it; `None` for never.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub provider_compaction: Option<u32>,
     /// Fields merged into the body of each request.
     #[serde(skip_serializing_if = "Map::is_empty")]
     pub extra_body: Map<String, Value>,
@@ -107,6 +113,26 @@ pub enum ThinkingWord {
     Off,
     /// As much as the model decides.
     Adaptive,
+}
+
+/// The models that a provider asks instead where one refuses to answer: `default`, or their names in order.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(untagged)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+pub enum Fallbacks {
+    /// A word.
+    Word(FallbackWord),
+    /// Names of models, as their provider spells them.
+    Models(Vec<String>),
+}
+
+/// The words of [`Fallbacks`].
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+pub enum FallbackWord {
+    /// The provider chooses the models.
+    Default,
 }
 
 /// The time for which a provider keeps a cached prefix.

@@ -1,7 +1,7 @@
 //! A message's full text, as searched, recalled and hashed. A prompt may show less of it.
 
 use super::cut::joined;
-use super::{AssistantPart, Body, Message, ToolCall};
+use super::{AssistantPart, Body, Message, ToolCall, is_note_of_text};
 use crate::text::sha256_hex;
 
 impl Body {
@@ -21,12 +21,13 @@ impl Body {
             Body::Tool(result) => vec![plain(joined(&result.content))],
             Body::Event { text, .. } => vec![plain(text.to_string())],
             Body::Assistant { parts, calls, .. } => {
-                let parts = parts.iter().map(|part| match part {
+                let parts = parts.iter().filter_map(|part| match part {
                     AssistantPart::Text(text) | AssistantPart::Reasoning { text, .. } => {
-                        plain(text.to_string())
+                        Some(plain(text.to_string()))
                     }
+                    AssistantPart::Raw(block) if is_note_of_text(block) => None,
                     AssistantPart::Raw(block) => {
-                        SaidPart { text: block.to_string(), call: None, is_opaque: true }
+                        Some(SaidPart { text: block.to_string(), call: None, is_opaque: true })
                     }
                 });
                 let calls = calls.iter().map(|call| SaidPart {

@@ -4,7 +4,7 @@
 pub use crate::approval::Approval;
 use crate::approval::Rule;
 use crate::id::{CallId, Ordinal};
-use crate::message::{AssistantPart, Content, Text, meta};
+use crate::message::{AssistantPart, Content, Text, is_provider_compaction, meta};
 use crate::tokens::{PER_TOOL, TokenCount};
 use serde::de::Error;
 use serde::de::value::{self, StrDeserializer};
@@ -282,6 +282,11 @@ impl Item {
     /// `true` if the item contains thinking.
     pub fn thinks(&self) -> bool {
         self.parts.iter().any(|part| matches!(part, ItemPart::Reasoning { .. }))
+    }
+
+    /// `true` if the item contains a compaction that the provider made on its own.
+    pub fn is_compacted_by_provider(&self) -> bool {
+        self.parts.iter().any(|part| matches!(part, ItemPart::Raw(wire) if is_provider_compaction(wire)))
     }
 
     /// Returns the bytes of all texts.

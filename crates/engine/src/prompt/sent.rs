@@ -33,6 +33,10 @@ pub struct Sent {
     /// contains there.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     ends_with_answer: bool,
+    /// `true` if a compaction of the provider was in it: the provider then reads less than the prompt holds, and what it
+    /// reports tells nothing about our count.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub compacted_by_provider: bool,
     #[serde(serialize_with = "thinned")]
     marks: Arc<[Mark]>,
 }
@@ -112,6 +116,7 @@ impl Sent {
             tokens: prompt.tokens,
             messages: u32::try_from(messages).unwrap_or(u32::MAX),
             thought: thinks.and_then(|item| item.sources.first()).map(|source| source.ord),
+            compacted_by_provider: prompt.items.iter().any(Item::is_compacted_by_provider),
             ends_with_answer: prompt.items.last().is_some_and(|item| item.role == Role::Assistant),
             marks: marks.into(),
         }

@@ -183,9 +183,10 @@ fn provider_compaction_goes_back_beside_its_summary() {
         .map(|delta| delta["content"].as_str().unwrap().to_owned())
         .collect();
     assert!(summary.len() > 1000);
-    let body =
-        asks(WIRE, "claude-opus-4-6", vec![user("a"), answer(&stored(&heard, WIRE, MODEL)), user("b")]);
+    let body = asks(WIRE, MODEL, vec![user("a"), answer(&stored(&heard, WIRE, MODEL)), user("b")]);
     assert_eq!(back(&body)[0], json!({"type": "compaction", "content": summary}));
+    let other = asks(WIRE, "claude-opus-4-6", vec![user("a"), answer(&stored(&heard, WIRE, MODEL))]);
+    assert_eq!(back(&other)[0]["type"], "text", "to another model what was said goes");
     let beside = draft(&heard.deltas).beside;
     assert_eq!(beside.extra["serverCompaction"]["summary"], summary.as_str());
     let used = Usage { input_tokens: Some(60_385), output_tokens: Some(522 + 2819), ..Usage::default() };
@@ -342,7 +343,8 @@ fn stream_errors_and_garbage_have_their_class() {
 #[test]
 fn a_prompt_with_everything_in_it() {
     let post = posted(WIRE, &everything(), &terms(MODEL));
-    assert_eq!((&*post.path, &*post.headers), ("/messages", &[("anthropic-version", "2023-06-01")][..]));
+    let headers = [("anthropic-version", "2023-06-01"), ("anthropic-beta", "compact-2026-01-12")];
+    assert_eq!((&*post.path, &*post.headers), ("/messages", &headers[..]));
     expect_file!["../../../../fixtures/models/anthropic-body.json"].assert_eq(&format!("{:#}\n", post.body));
     let blind = posted(WIRE, &everything(), &Terms { images: false, ..terms(MODEL) });
     assert!(!blind.body.to_string().contains("\"image\""));

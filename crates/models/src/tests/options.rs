@@ -111,9 +111,9 @@ fn thinking_models_are_not_told_to_stop() {
         claude-opus-4-8: thinking {"type":"disabled"}
         claude-haiku-5-5: thinking {"type":"disabled"}
         claude-opus-5: thinking {"type":"disabled"}
-        claude-opus-5-5: thinking {"type":"adaptive","display":"summarized"}
-        claude-opus-6: thinking {"type":"adaptive","display":"summarized"}
-        claude-fable-5-2: 
+        claude-opus-5-5: thinking {"type":"adaptive","display":"summarized","block_binding":{"prefix_mismatch_behavior":"drop_block"}}
+        claude-opus-6: thinking {"type":"adaptive","display":"summarized","block_binding":{"prefix_mismatch_behavior":"drop_block"}}
+        claude-fable-5-2: thinking {"type":"adaptive","block_binding":{"prefix_mismatch_behavior":"drop_block"}}
         claude-sonnet-5-5: thinking {"type":"between_tools"}
         gpt-5.6-sol: reasoning {"effort":"none"}
         gpt-6-luna: reasoning {"effort":"none"}
@@ -346,13 +346,15 @@ fn claude_is_told_to_think_in_the_way_that_it_takes() {
     let budget = |tokens: u32| json!({ "type": "enabled", "budget_tokens": tokens });
     let adaptive = json!({ "type": "adaptive" });
     let summarized = json!({ "type": "adaptive", "display": "summarized" });
+    let mut bound = summarized.clone();
+    bound["block_binding"] = json!({ "prefix_mismatch_behavior": "drop_block" });
     let (asks_adaptive, asks_budget) = (json!({ "thinking": "adaptive" }), json!({ "thinking": 2000 }));
     for (model, told_adaptive, told_budget) in [
         ("claude-opus-4-5", budget(8192), budget(2000)),
         ("claude-sonnet-4-20250514", budget(8192), budget(2000)),
         ("claude-sonnet-4-6", adaptive.clone(), budget(2000)),
         ("claude-opus-4-8", summarized.clone(), summarized.clone()),
-        ("claude-sonnet-5-5", summarized.clone(), summarized.clone()),
+        ("claude-sonnet-5-5", bound.clone(), bound.clone()),
         ("some-other-model", adaptive.clone(), budget(2000)),
     ] {
         assert_eq!(thinking(model, asks_adaptive.clone()), told_adaptive, "{model}");
@@ -361,7 +363,7 @@ fn claude_is_told_to_think_in_the_way_that_it_takes() {
     }
     // The text between its calls comes as thinking, and thinking cannot be switched off.
     for options in [json!({}), json!({ "thinking": "off" }), asks_adaptive] {
-        assert_eq!(thinking("claude-opus-5-5", options), summarized);
+        assert_eq!(thinking("claude-opus-5-5", options), bound);
     }
 }
 
@@ -398,6 +400,12 @@ fn unfit_options_are_rejected_by_name() {
         (gemini, json!({ "thinking": 2000, "effort": "low" }), "thinking", "beside effort"),
         (chat, json!({ "thinking": "off", "effort": "low" }), "thinking", "beside effort"),
         (chat, json!({ "cacheTtl": "1h" }), "cacheTtl", "anthropic"),
+        (chat, json!({ "fallbacks": "default" }), "fallbacks", "anthropic"),
+        (anthropic, json!({ "fallbacks": [] }), "fallbacks", "names of models"),
+        (anthropic, json!({ "fallbacks": ["n", ""] }), "fallbacks", "names of models"),
+        (gemini, json!({ "providerCompaction": 60_000 }), "providerCompaction", "openai-responses"),
+        (anthropic, json!({ "providerCompaction": 49_999 }), "providerCompaction", "at least 50000"),
+        (Wire::OpenaiResponses, json!({ "providerCompaction": 0 }), "providerCompaction", "at least 1"),
         (anthropic, json!({ "extraBody": { "messages": [] } }), "extraBody", "must not contain messages"),
         (anthropic, json!({ "extraBody": { "system": null } }), "extraBody", "must not contain system"),
         (chat, json!({ "extraBody": { "tools": [] } }), "extraBody", "must not contain tools"),
@@ -490,4 +498,23 @@ async fn extra_headers_are_sent_and_their_keys_in_no_error() {
     assert_eq!(sent, ["agent", "sk-planted0123456789", "mine"]);
     let told = format!("{error} {error:?}");
     assert!(told.contains("api-key") && !told.contains("planted"), "{told}");
+}
+
+#[tokio::test]
+async fn features_named_by_the_user_and_by_the_request_share_a_header() {
+    let server = Server::start(|_, _: &Asked| Reply::body(400, "{}"));
+    for (named, sent) in [
+        (json!({}), "server-side-fallback-2026-07-01"),
+        (json!({ "anthropic-beta": "mine, more" }), "mine, more,server-side-fallback-2026-07-01"),
+        (json!({ "anthropic-beta": "server-side-fallback-2026-07-01" }), "server-side-fallback-2026-07-01"),
+    ] {
+        let options = json!({ "extraHeaders": named, "fallbacks": "default" });
+        let endpoint = at(Wire::Anthropic, Some(&server.url()), options).unwrap();
+        let client = Clients::default().of(&endpoint).unwrap();
+        let mut model = Remote::new(client, endpoint, None, terms("m"), Duration::from_secs(60));
+        model.answer(&requests()[0], &mut drop).await.unwrap_err();
+        let asked = server.asked().pop().unwrap();
+        assert_eq!(asked.header("anthropic-beta"), Some(sent));
+        assert_eq!(asked.header("anthropic-version"), Some("2023-06-01"));
+    }
 }

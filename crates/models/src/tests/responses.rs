@@ -323,7 +323,7 @@ fn calls_go_back_where_they_stood_among_the_thinking() {
     let last = thought(6, "rs_3");
     assert_eq!(
         back(&[&events[..], std::slice::from_ref(&said), std::slice::from_ref(&last)].concat()),
-        "rs_1 fc_1 rs_2 message fc_2 fc_3"
+        "rs_1 fc_1 rs_2 fc_2 fc_3 message"
     );
     assert_eq!(back(&[said, last.clone()]), "message");
     assert_eq!(back(&[last]), "");

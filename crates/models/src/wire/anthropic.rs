@@ -1,18 +1,20 @@
 //! Anthropic's Messages: the request body. The stream is parsed in `stream`.
 
 mod stream;
+mod thinking;
 
 pub(super) use stream::Messages;
 
-use super::blocks::own;
+use super::blocks::{is_of, own};
 use super::content::{
-    AFTER, BEFORE, Picture, Piece, arguments, call_id, effort, is_off, most_output, piece, schema, tool_name,
+    AFTER, BEFORE, Picture, Piece, arguments, call_id, effort, is_off, most_output, piece, schema, segment,
+    tool_name,
 };
 use super::{Post, Terms, cached_places, is_long_enough, text_of, weight_of_tools};
-use crate::known::{self, LeastThinking, ThinkingAmount, takes_temperature};
-use crate::options::LEAST_BUDGET;
-use engine::endpoint::Wire;
-use engine::endpoint::options::{CacheTtl, RequestOptions, Thinking, ThinkingWord};
+use crate::address::is_vertex;
+use crate::known::takes_temperature;
+use engine::endpoint::options::{CacheTtl, Fallbacks, RequestOptions};
+use engine::endpoint::{Endpoint, Wire};
 use engine::prompt::item::{Item, ItemPart, Role};
 use engine::prompt::request::{Request, ToolChoice};
 use serde_json::{Map, Value, json};
@@ -22,11 +24,26 @@ const MOST_MARKS: usize = 4;
 
 /// The answer limit where none is set, in tokens: this wire requires one. Every served model accepts it.
 const USUAL_OUTPUT: u32 = 8192;
-/// The budget of thinking of a model that takes no adaptive thinking, in tokens.
-const USUAL_BUDGET: u32 = 8_192;
 
-/// Types of blocks that the provider makes on its own.
-const SERVER_BLOCKS: &[&str] = &["compaction", "container_upload", "mcp_tool_use", "server_tool_use"];
+/// Types of blocks that the provider makes on its own and that any of its models reads.
+const SERVER_BLOCKS: &[&str] = &["container_upload", "mcp_tool_use", "server_tool_use"];
+
+/// The block that stands for everything before it, after the provider compacted that.
+const COMPACTION: &str = "compaction";
+/// The block at which another model took over a refused answer.
+const FALLBACK: &str = "fallback";
+
+/// The header that names features which are not in general use yet, one by one.
+pub(crate) const BETA: &str = "anthropic-beta";
+/// The feature behind `compaction` blocks, without which a request with one is refused.
+const COMPACTS: &str = "compact-2026-01-12";
+/// The feature behind `fallbacks` and its blocks.
+const FALLS_BACK: &str = "server-side-fallback-2026-07-01";
+/// The feature behind `thinking.block_binding`.
+const BINDS: &str = "thinking-binding-controls-2026-08-01";
+
+/// The version of the format at Vertex AI, which takes it as a field of the body.
+const VERSION_AT_VERTEX: &str = "vertex-2023-10-16";
 
 /// Builds the request for this wire.
 pub(super) fn post(request: &Request, terms: &Terms, options: &RequestOptions) -> Post {
@@ -53,11 +70,11 @@ pub(super) fn post(request: &Request, terms: &Terms, options: &RequestOptions) -
     let RequestBody { system, messages, .. } = body;
 
     let usual = || {
-        let thought = budget_of(terms, options).unwrap_or_default();
+        let thought = thinking::budget(terms, options).unwrap_or_default();
         USUAL_OUTPUT.min(terms.window / 4).saturating_add(thought).min(request.room.unwrap_or(u32::MAX))
     };
     let max_tokens = most_output(request, terms, options).unwrap_or_else(usual).max(1);
-    let thinking = thought_of(terms, options, max_tokens);
+    let thinking = thinking::parameter(terms, options, max_tokens);
     let mut fields = Map::new();
     let mut put = |key: &str, value: Value| drop(fields.insert(key.to_owned(), value));
     put("model", json!(terms.model));
@@ -74,6 +91,19 @@ pub(super) fn post(request: &Request, terms: &Terms, options: &RequestOptions) -
     if let Some(effort) = effort(request, options) {
         put("output_config", json!({ "effort": effort }));
     }
+    match &options.fallbacks {
+        None => {}
+        Some(Fallbacks::Word(_)) => put("fallbacks", json!("default")),
+        Some(Fallbacks::Models(names)) => {
+            put("fallbacks", names.iter().map(|name| json!({ "model": name })).collect());
+        }
+    }
+    // A summary or a title needs the prompt as it is.
+    let compacts_at = options.provider_compaction.filter(|_| !request.temperature_zero);
+    if let Some(tokens) = compacts_at {
+        let trigger = json!({ "type": "input_tokens", "value": tokens });
+        put("context_management", json!({ "edits": [{ "type": "compact_20260112", "trigger": trigger }] }));
+    }
     if with_tools {
         // Tools come first in the prompt, so a spare breakpoint behind them is of use.
         let is_kept = is_long_enough(weight_of_tools(request), terms);
@@ -86,48 +116,40 @@ pub(super) fn post(request: &Request, terms: &Terms, options: &RequestOptions) -
     if !system.is_empty() {
         put("system", Value::Array(system));
     }
+    let has = |kind: &str| {
+        let mut blocks = messages.iter().flat_map(|message| &message.content);
+        blocks.any(|block| text_of(block, "type") == Some(kind))
+    };
+    let (compacted, fell_back) = (has(COMPACTION), has(FALLBACK));
     let messages =
         messages.into_iter().map(|Message { role, content }| json!({ "role": role, "content": content }));
     put("messages", messages.collect());
-    Post {
-        path: "/messages".into(),
-        headers: vec![("anthropic-version", "2023-06-01")],
-        body: Value::Object(fields),
+    let mut headers = vec![("anthropic-version", "2023-06-01")];
+    if options.fallbacks.is_some() || fell_back {
+        headers.push((BETA, FALLS_BACK));
     }
+    if compacts_at.is_some() || compacted {
+        headers.push((BETA, COMPACTS));
+    }
+    Post { path: "/messages".into(), headers, body: Value::Object(fields) }
 }
 
-/// The budget of thinking, in tokens, if this model is to be told one.
-fn budget_of(terms: &Terms, options: &RequestOptions) -> Option<u32> {
-    match (known::thinking_amount(&terms.model), options.thinking?) {
-        (ThinkingAmount::Budget, Thinking::Word(ThinkingWord::Adaptive)) => Some(USUAL_BUDGET),
-        (ThinkingAmount::Budget | ThinkingAmount::Both, Thinking::Budget(tokens)) => Some(tokens),
-        _ => None,
+/// Fits a complete request to its address: Vertex AI has the model in the path and the format's version in the body. Adds
+/// the header for the binding of thinking, if extra fields did not take that out.
+pub(super) fn addressed(mut post: Post, endpoint: &Endpoint, model: &str) -> Post {
+    if post.body.pointer("/thinking/block_binding").is_some() {
+        post.headers.push((BETA, BINDS));
     }
-}
-
-/// The thinking to ask for; `None` for the model's own, also where it cannot be switched off, or where the answer's
-/// limit leaves no room for a budget. What a model does not take is asked for in the way that it takes.
-fn thought_of(terms: &Terms, options: &RequestOptions, max_tokens: u32) -> Option<Value> {
-    // The newest models leave their thinking empty otherwise.
-    let summarized = || json!({ "type": "adaptive", "display": "summarized" });
-    let Some(thinking) = options.thinking else {
-        return known::thinks_between_calls(&terms.model).then(summarized);
-    };
-    if let Some(tokens) = budget_of(terms, options) {
-        let tokens = tokens.min(max_tokens.saturating_sub(1));
-        return (tokens >= LEAST_BUDGET).then(|| json!({ "type": "enabled", "budget_tokens": tokens }));
+    if is_vertex(endpoint)
+        && let Value::Object(fields) = &mut post.body
+    {
+        fields.shift_remove("model");
+        fields.insert("anthropic_version".to_owned(), json!(VERSION_AT_VERTEX));
+        post.headers.retain(|(name, _)| *name == BETA);
+        let query = post.path.strip_prefix("/messages").unwrap_or_default();
+        post.path = format!("/models/{}:streamRawPredict{query}", segment(model)).into();
     }
-    match thinking {
-        Thinking::Word(ThinkingWord::Off) => match known::least_thinking(&terms.model) {
-            LeastThinking::Off => Some(json!({ "type": "disabled" })),
-            LeastThinking::BetweenTools => Some(json!({ "type": "between_tools" })),
-            LeastThinking::Always => known::thinks_between_calls(&terms.model).then(summarized),
-        },
-        Thinking::Word(ThinkingWord::Adaptive) | Thinking::Budget(_) => {
-            let is_new = known::thinking_amount(&terms.model) == ThinkingAmount::Adaptive;
-            Some(if is_new { summarized() } else { json!({ "type": "adaptive" }) })
-        }
-    }
+    post
 }
 
 /// The tools, the last one marked with this lifetime if a breakpoint is spare.
@@ -231,7 +253,7 @@ impl RequestBody<'_> {
                     }
                 }
                 ItemPart::Raw(wire) => {
-                    if let Some(block) = servers(wire) {
+                    if let Some(block) = servers(wire, &self.terms.model) {
                         self.push("assistant", block, false);
                     }
                 }
@@ -336,12 +358,18 @@ fn said(text: &str) -> Value {
     json!({ "type": "text", "text": text })
 }
 
-/// Returns the provider's own block as it came, or `None` for one of another wire.
-fn servers(wire: &Value) -> Option<Value> {
-    let block = own(wire.as_object()?, Wire::Anthropic, None)?;
+/// Returns the provider's own block as it came, or `None` for one of another wire or that only another model can read.
+fn servers(wire: &Value, model: &str) -> Option<Value> {
+    let made = wire.as_object()?;
     let kind = text_of(wire, "type")?;
-    // OpenAI has a block of this type too; its encrypted content is useless here.
-    let is_foreign = kind == "compaction" && block.contains_key("encrypted_content");
-    let is_own = SERVER_BLOCKS.contains(&kind) || kind.ends_with("_tool_result");
-    (is_own && !is_foreign).then_some(Value::Object(block))
+    let is_ours = is_of(made, Wire::Anthropic, model);
+    if matches!(kind, COMPACTION | FALLBACK) {
+        let block = own(made, Wire::Anthropic, Some(model))?;
+        // OpenAI has a compaction too, whose encrypted content is useless here.
+        let is_foreign = !is_ours && block.contains_key("encrypted_content");
+        return (!is_foreign).then_some(Value::Object(block));
+    }
+    let block = own(made, Wire::Anthropic, None)?;
+    let is_known = SERVER_BLOCKS.contains(&kind) || kind.ends_with("_tool_result");
+    (is_known || is_ours).then_some(Value::Object(block))
 }

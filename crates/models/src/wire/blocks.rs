@@ -51,6 +51,12 @@ pub(super) fn own(block: &Map<String, Value>, wire: Wire, model: Option<&str>) -
     })
 }
 
+/// `true` if a provider block is stamped as made by this model on this wire. Such a block can go back even if its form
+/// is not known here.
+pub(super) fn is_of(block: &Map<String, Value>, wire: Wire, model: &str) -> bool {
+    block.get(MADE_BY).and_then(Value::as_str) == Some(&*maker(wire, model))
+}
+
 fn maker(wire: Wire, model: &str) -> String {
     format!("{}/{model}", wire.name())
 }

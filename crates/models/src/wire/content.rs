@@ -272,6 +272,16 @@ pub(crate) fn short_call_id(id: &str) -> Cow<'_, str> {
     head(&sha256_hex(id.as_bytes()), SHORT_ID).to_owned().into()
 }
 
+/// A model's name as a segment of the path. Names are also written as `models/NAME` or `google/NAME`.
+pub(super) fn segment(model: &str) -> String {
+    let name = model.rsplit('/').next().unwrap_or_default();
+    let is_plain =
+        |byte: u8| byte.is_ascii_alphanumeric() || matches!(byte, b'-' | b'.' | b'_' | b'~' | b'@');
+    name.bytes()
+        .map(|byte| if is_plain(byte) { char::from(byte).to_string() } else { format!("%{byte:02X}") })
+        .collect()
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

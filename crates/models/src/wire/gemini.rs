@@ -7,7 +7,7 @@ pub(super) use stream::Candidate;
 use super::blocks::own;
 use super::content::{
     AFTER, BEFORE, NO_PICTURE, Picture, Piece, arguments, budget, call_id, effort, is_off, most_output,
-    piece, schema, thinks, thinks_little, tool_name,
+    piece, schema, segment, thinks, thinks_little, tool_name,
 };
 use super::{Post, Terms, count_of, text_of};
 use crate::known;
@@ -108,16 +108,6 @@ fn generation(request: &Request, terms: &Terms, options: &RequestOptions) -> Map
         put("thinkingConfig", Value::Object(thinking));
     }
     generation
-}
-
-/// A model's name as a segment of the path. Names are also written as `models/NAME` or `google/NAME`.
-fn segment(model: &str) -> String {
-    let name = model.rsplit('/').next().unwrap_or_default();
-    let is_plain =
-        |byte: u8| byte.is_ascii_alphanumeric() || matches!(byte, b'-' | b'.' | b'_' | b'~' | b'@');
-    name.bytes()
-        .map(|byte| if is_plain(byte) { char::from(byte).to_string() } else { format!("%{byte:02X}") })
-        .collect()
 }
 
 /// A body being built.

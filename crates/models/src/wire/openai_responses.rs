@@ -5,7 +5,7 @@ mod stream;
 
 pub(super) use stream::Responses;
 
-use super::blocks::own;
+use super::blocks::{is_of, own};
 use super::content::{
     Piece, arguments_text, cache_key, call_id, effort, is_off, is_told_to_think, most_output, piece, pieces,
     schema, thinks_little, tool_name,
@@ -14,6 +14,7 @@ use super::{Post, Terms, text_of};
 use crate::known::takes_temperature;
 use engine::endpoint::Wire;
 use engine::endpoint::options::RequestOptions;
+use engine::message::is_note_of_text;
 use engine::prompt::item::{Item, ItemCall, ItemPart, Role};
 use engine::prompt::request::{Request, ToolChoice};
 use serde_json::{Map, Value, json};
@@ -21,9 +22,11 @@ use serde_json::{Map, Value, json};
 /// The smallest answer limit that this wire accepts, in tokens.
 const LEAST_OUTPUT: u32 = 16;
 
-/// Field of a thinking block: the number of calls of its answer before it, if any. Calls are not parts of an
-/// answer, so nothing else records their position.
+/// Field of a thinking block and of the note of a text: the number of calls of its answer before it, if any. Calls are
+/// not parts of an answer, so nothing else records their position.
 const CALLS_BEFORE: &str = "callsBefore";
+/// Field of a message of the model: the part that its text has in the turn, such as `commentary`.
+const PHASE: &str = "phase";
 
 /// Blocks of remote MCP tools that the provider makes, other than their calls.
 const OWN_MCP: &[&str] = &["mcp_approval_request", "mcp_list_tools"];
@@ -53,6 +56,10 @@ pub(super) fn post(request: &Request, terms: &Terms, options: &RequestOptions) -
     let off = is_off(terms, options).then_some("none");
     if let Some(effort) = off.or(low).or(effort(request, options)) {
         put("reasoning", json!({ "effort": effort }));
+    }
+    // A summary or a title needs the prompt as it is.
+    if let Some(tokens) = options.provider_compaction.filter(|_| !request.temperature_zero) {
+        put("context_management", json!([{ "type": "compaction", "compact_threshold": tokens }]));
     }
     if let Some(most) = most_output(request, terms, options) {
         put("max_output_tokens", json!(most.max(LEAST_OUTPUT)));
@@ -119,14 +126,20 @@ fn output(mut content: Vec<Value>) -> Value {
 fn put_answer(item: &Item, terms: &Terms, input: &mut Vec<Value>) {
     let before = input.len();
     let mut calls = item.calls.iter().enumerate().peekable();
-    for part in &item.parts {
-        if let ItemPart::Reasoning { block: Some(block), .. } = part {
-            let earlier = block.get(CALLS_BEFORE).and_then(Value::as_u64).unwrap_or(0);
-            while let Some((_, earlier)) =
-                calls.next_if(|(at, _)| u64::try_from(*at).is_ok_and(|at| at < earlier))
-            {
-                input.push(call(earlier));
-            }
+    let mut parts = item.parts.iter().peekable();
+    while let Some(part) = parts.next() {
+        let note =
+            parts.peek().and_then(|next| note_of(next)).filter(|_| matches!(part, ItemPart::Content(_)));
+        let own_block = match part {
+            ItemPart::Reasoning { block, .. } => block.as_deref(),
+            ItemPart::Content(_) => note,
+            ItemPart::Raw(_) => None,
+        };
+        let earlier = own_block.and_then(|block| block.get(CALLS_BEFORE)?.as_u64()).unwrap_or(0);
+        while let Some((_, earlier)) =
+            calls.next_if(|(at, _)| u64::try_from(*at).is_ok_and(|at| at < earlier))
+        {
+            input.push(call(earlier));
         }
         match part {
             ItemPart::Content(content) => {
@@ -134,13 +147,18 @@ fn put_answer(item: &Item, terms: &Terms, input: &mut Vec<Value>) {
                     && !text.is_empty()
                 {
                     let content = json!([{ "type": "output_text", "text": text }]);
-                    input.push(json!({ "type": "message", "role": "assistant", "content": content }));
+                    let mut message = json!({ "type": "message", "role": "assistant", "content": content });
+                    let phase = note.filter(|note| is_of(note, Wire::OpenaiResponses, &terms.model));
+                    if let Some(phase) = phase.and_then(|note| note.get(PHASE)) {
+                        message[PHASE] = phase.clone();
+                    }
+                    input.push(message);
                 }
             }
             ItemPart::Reasoning { block, .. } => {
                 input.extend(block.as_deref().and_then(|block| thought(block, terms)));
             }
-            ItemPart::Raw(wire) => input.extend(servers(wire)),
+            ItemPart::Raw(wire) => input.extend(servers(wire, terms)),
         }
     }
     input.extend(calls.map(|(_, one)| call(one)));
@@ -175,12 +193,25 @@ fn thought(block: &Map<String, Value>, terms: &Terms) -> Option<Value> {
     is_whole.then_some(Value::Object(block))
 }
 
-/// Returns the provider's own block as it came, or `None` for one of another wire.
-fn servers(wire: &Value) -> Option<Value> {
-    let block = own(wire.as_object()?, Wire::OpenaiResponses, None)?;
-    let is_own = match text_of(wire, "type")? {
-        "compaction" => block.contains_key("encrypted_content"),
-        kind => kind.ends_with("_call") || OWN_MCP.contains(&kind),
-    };
-    is_own.then_some(Value::Object(block))
+/// Returns the note of the text before it.
+fn note_of(part: &ItemPart) -> Option<&Map<String, Value>> {
+    let ItemPart::Raw(wire) = part else { return None };
+    wire.as_object().filter(|_| is_note_of_text(wire))
+}
+
+/// Returns the provider's own block as it came; `None` for a note, for one of another wire, and for one that only the
+/// model that made it can read.
+fn servers(wire: &Value, terms: &Terms) -> Option<Value> {
+    let (made, model) = (wire.as_object()?, &*terms.model);
+    let kind = text_of(wire, "type")?;
+    if is_note_of_text(wire) {
+        return None;
+    }
+    if kind == "compaction" {
+        let block = own(made, Wire::OpenaiResponses, Some(model))?;
+        return block.contains_key("encrypted_content").then_some(Value::Object(block));
+    }
+    let is_known = kind.ends_with("_call") || OWN_MCP.contains(&kind);
+    let block = own(made, Wire::OpenaiResponses, None)?;
+    (is_known || is_of(made, Wire::OpenaiResponses, model)).then_some(Value::Object(block))
 }

@@ -9,7 +9,7 @@ use crate::values::stored::{Decision, TitleFrom, TurnFigures, TurnRow, TurnStatu
 use engine::compact::record::Compaction;
 use engine::estimate::Report;
 use engine::id::{Generation, MessageId, Ordinal, RoundId, Time, TurnId};
-use engine::message::{AssistantPart, Body, Message, NewMessage};
+use engine::message::{AssistantPart, Body, Message, NewMessage, is_provider_compaction};
 use engine::prompt::Prompt;
 use engine::prompt::sent::Sent;
 use engine::words::BreakCause;
@@ -380,12 +380,17 @@ impl Core<'_> {
         }
     }
 
-    /// Binds the thinking of an answer at this position to the last prompt, if it follows that.
+    /// Binds the thinking of an answer at this position, and a compaction that the provider made for it, to the last
+    /// prompt, if it follows that.
     pub fn bind_thinking(&self, ord: Ordinal, new: &mut NewMessage) {
         let Body::Assistant { parts, beside, .. } = &mut new.body else { return };
-        let thinks = parts.iter().any(|part| matches!(part, AssistantPart::Reasoning { .. }));
+        let is_bound = parts.iter().any(|part| match part {
+            AssistantPart::Reasoning { .. } => true,
+            AssistantPart::Raw(wire) => is_provider_compaction(wire),
+            AssistantPart::Text(_) => false,
+        });
         let followed = self.head().carried.continuity.followed_at(ord);
-        if let Some(prompt) = followed.filter(|_| thinks) {
+        if let Some(prompt) = followed.filter(|_| is_bound) {
             beside.thought.get_or_insert_default().follows = Some(prompt.to_owned());
         }
     }
@@ -435,7 +440,7 @@ impl Core<'_> {
         let answer = self.transcript().message(ord).map(|message| &message.body);
         let Some(Body::Assistant { beside, .. }) = answer else { return };
         let Some(reported) = beside.usage.and_then(|usage| usage.input_tokens) else { return };
-        if sent.messages != ord.0 {
+        if sent.messages != ord.0 || sent.compacted_by_provider {
             return;
         }
         let model = sent.model.clone().unwrap_or_else(|| "unnamed".to_owned());

@@ -9,6 +9,7 @@ pub mod large_results;
 pub mod merging;
 pub mod outside;
 pub mod prefix;
+pub mod provider_blocks;
 pub mod refused;
 pub mod resumed;
 pub mod reverting;

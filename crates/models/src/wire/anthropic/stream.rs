@@ -2,7 +2,7 @@
 
 use crate::error::Refusal;
 use crate::wire::calls::Calls;
-use crate::wire::{Reader, append, cannot_be_read, ended_early, extra, json_of, number_of, text_of};
+use crate::wire::{Reader, append, cannot_be_read, ended_early, extra, has_any, json_of, number_of, text_of};
 use crate::{ModelError, OnProgress, Progress};
 use engine::delta::Delta;
 use engine::message::{RUNS, Usage};
@@ -42,9 +42,11 @@ impl Reader for Messages {
         let Some(event) = json_of(event)? else { return Ok(()) };
         match text_of(&event, "type").unwrap_or_default() {
             "message_start" => {
-                if let Some(usage) = event.get("message").and_then(|message| message.get("usage")) {
+                let Some(message) = event.get("message") else { return Ok(()) };
+                if let Some(usage) = message.get("usage") {
                     self.used(usage, hear);
                 }
+                transformed(message, hear);
             }
             "content_block_start" => {
                 let block = event.get("content_block").and_then(Value::as_object);
@@ -168,11 +170,10 @@ impl Messages {
                 if let Ok(input) = json::read::<Value>(&input) {
                     block.insert("input".to_owned(), input);
                 }
-                let is_compaction = block.get("type").is_some_and(|kind| kind == "compaction");
-                let summary = block.get("content").and_then(Value::as_str).map(str::to_owned);
+                let told = told(&block);
                 hear(Progress::Delta(Delta::AddServerContentBlock(Value::Object(block))));
-                if let Some(summary) = summary.filter(|_| is_compaction) {
-                    extra("serverCompaction", json!({ "summary": summary }), hear);
+                if let Some((key, value)) = told {
+                    extra(key, value, hear);
                 }
             }
             Some(Block::Words) | None => {}
@@ -184,6 +185,7 @@ impl Messages {
             self.used(usage, hear);
         }
         let Some(delta) = event.get("delta") else { return };
+        transformed(delta, hear);
         if let Some(stop) = text_of(delta, "stop_reason") {
             self.stop = Some(stop.to_owned());
             if !matches!(stop, "end_turn" | "tool_use" | "max_tokens" | "refusal") {
@@ -193,6 +195,32 @@ impl Messages {
         if let Some(details) = delta.get("stop_details").filter(|details| !details.is_null()) {
             extra("stopDetails", details.clone(), hear);
         }
+    }
+}
+
+/// Returns what a client tells of a provider's block, with its key: a compaction with its summary if that can be read,
+/// unless it failed, and the models between which an answer passed.
+fn told(block: &Map<String, Value>) -> Option<(&'static str, Value)> {
+    match block.get("type").and_then(Value::as_str)? {
+        "compaction" => {
+            let summary = block.get("content").and_then(Value::as_str);
+            let is_made = summary.is_some() || block.get("encrypted_content").is_some_and(Value::is_string);
+            let summary = summary.map(|summary| ("summary".to_owned(), json!(summary)));
+            is_made.then(|| ("serverCompaction", Value::Object(Map::from_iter(summary))))
+        }
+        "fallback" => {
+            let models = ["from", "to", "trigger"].into_iter();
+            let models = models.filter_map(|key| Some((key.to_owned(), block.get(key)?.clone())));
+            Some(("fallback", Value::Object(models.collect())))
+        }
+        _ => None,
+    }
+}
+
+/// Hands on what the provider changed in the prompt, such as thinking that it left out.
+fn transformed(of: &Value, hear: OnProgress<'_>) {
+    if let Some(changes) = of.get("input_transformations").filter(|changes| has_any(changes)) {
+        extra("inputTransformations", changes.clone(), hear);
     }
 }
 

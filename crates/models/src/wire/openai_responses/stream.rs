@@ -1,9 +1,11 @@
 //! Parser of the Responses stream. The request body is in the parent module.
 
-use super::CALLS_BEFORE;
+use super::{CALLS_BEFORE, PHASE};
 use crate::error::Refusal;
 use crate::wire::calls::Calls;
-use crate::wire::{Reader, append, cannot_be_read, count_of, ended_early, json_of, number_of, text_of};
+use crate::wire::{
+    Reader, append, cannot_be_read, count_of, ended_early, extra, has_any, json_of, number_of, text_of,
+};
 use crate::{ModelError, OnProgress, Progress};
 use engine::delta::Delta;
 use engine::message::Usage;
@@ -29,6 +31,8 @@ enum Item {
     Message {
         /// `true` if some of it was streamed.
         is_heard: bool,
+        /// Calls of the answer before it.
+        calls: usize,
     },
     /// Thinking.
     Thought {
@@ -117,7 +121,7 @@ impl Responses {
     fn begin(&mut self, at: u64, item: &Map<String, Value>, hear: OnProgress<'_>) {
         let text = |name: &str| item.get(name).and_then(Value::as_str).unwrap_or_default();
         let begun = match text("type") {
-            "message" => Item::Message { is_heard: false },
+            "message" => Item::Message { is_heard: false, calls: self.calls.len() },
             "reasoning" => {
                 // The encrypted content is complete only in the final event.
                 let known = item.iter().filter(|(key, _)| matches!(key.as_str(), "type" | "id"));
@@ -147,11 +151,16 @@ impl Responses {
             self.begin(at, item, hear);
         }
         match self.items.get(&at) {
-            Some(Item::Message { is_heard: false }) => {
-                for part in list(item, "content") {
+            Some(&Item::Message { is_heard, calls }) => {
+                let mut has_words = is_heard;
+                for part in list(item, "content").filter(|_| !is_heard) {
                     self.is_refusal |= part.get("refusal").is_some();
-                    let text = text_of(part, "text").or_else(|| text_of(part, "refusal"));
-                    append(Delta::AppendContent, text.unwrap_or_default(), hear);
+                    let text = text_of(part, "text").or_else(|| text_of(part, "refusal")).unwrap_or_default();
+                    has_words |= !text.is_empty();
+                    append(Delta::AppendContent, text, hear);
+                }
+                if has_words {
+                    note(item, calls, hear);
                 }
             }
             Some(Item::Thought { is_heard }) => {
@@ -169,13 +178,21 @@ impl Responses {
             }
             Some(Item::Servers) => {
                 hear(Progress::Delta(Delta::AddServerContentBlock(Value::Object(item.clone()))));
+                if item.get("type").is_some_and(|kind| kind == "compaction") {
+                    // Its summary is encrypted.
+                    extra("serverCompaction", json!({}), hear);
+                }
             }
-            Some(Item::Message { is_heard: true }) | None => {}
+            None => {}
         }
     }
 
     fn words(&mut self, at: u64, text: &str, hear: OnProgress<'_>) {
-        self.items.insert(at, Item::Message { is_heard: true });
+        let (was_heard, calls) = match self.items.get(&at) {
+            Some(Item::Message { is_heard, calls }) => (*is_heard, *calls),
+            _ => (false, self.calls.len()),
+        };
+        self.items.insert(at, Item::Message { is_heard: was_heard || !text.is_empty(), calls });
         append(Delta::AppendContent, text, hear);
     }
 
@@ -186,6 +203,10 @@ impl Responses {
 
     fn over(&mut self, event: &Value, ended: Ended, hear: OnProgress<'_>) {
         self.ended = Some(ended);
+        let changes = event.pointer("/response/input_transformations").filter(|changes| has_any(changes));
+        if let Some(changes) = changes {
+            extra("inputTransformations", changes.clone(), hear);
+        }
         let Some(used) = event.pointer("/response/usage").filter(|usage| usage.is_object()) else { return };
         let within = |of: &str, name: &str| used.get(of).and_then(|details| number_of(details, name));
         let usage = Usage {
@@ -197,6 +218,19 @@ impl Responses {
         };
         self.usage = Some(usage);
         hear(Progress::Delta(Delta::SetUsage(usage)));
+    }
+}
+
+/// Notes what belongs to a text beside its words: its phase, without which the next answer gets worse, and the calls
+/// before it.
+fn note(item: &Map<String, Value>, calls: usize, hear: OnProgress<'_>) {
+    let mut note = Map::from_iter([("type".to_owned(), json!("message"))]);
+    note.extend(
+        item.get(PHASE).filter(|phase| phase.is_string()).map(|phase| (PHASE.to_owned(), phase.clone())),
+    );
+    note.extend((calls > 0).then(|| (CALLS_BEFORE.to_owned(), json!(calls))));
+    if note.len() > 1 {
+        hear(Progress::Delta(Delta::AddServerContentBlock(Value::Object(note))));
     }
 }
 
