@@ -1480,6 +1480,16 @@ export interface Fallback {
   asked?: number;
 }
 
+/** The words of `Fallbacks`. */
+export type FallbackWord =
+  /** The provider chooses the models. */
+  | "default";
+
+/**
+ * The models that a provider asks instead where one refuses to answer: `default`, or their names in order.
+ */
+export type Fallbacks = FallbackWord | string[];
+
 /** The value of an extra header: a text that is no secret, or the name of a key. */
 export type HeaderValue = string | { keyEnv: string };
 
@@ -2108,6 +2118,17 @@ export interface Model {
   thinking?: Thinking;
   /** Time for which `anthropic` keeps cached prefixes; writes for an hour cost more. Default: `5m`. */
   cacheTtl?: CacheTtl;
+  /**
+   * Models that `anthropic` asks instead where the model refuses to answer: `default`, or their names in
+   * order. The answer tells which of them gave it. Default: none.
+   */
+  fallbacks?: Fallbacks;
+  /**
+   * Size of a prompt, in the provider's tokens, from which `anthropic` (at least 50,000) or
+   * `openai-responses` compacts it. The compaction is stored with the answer and shown as the provider's;
+   * the budget of the session holds all the same. Default: never.
+   */
+  providerCompaction?: number;
   /**
    * Fields merged into the body of each request: objects deeply, `null` removes a field, any other value
    * replaces it. Fields that carry the conversation cannot be set: `messages`, `input`, `contents`,

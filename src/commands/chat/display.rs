@@ -209,6 +209,9 @@ impl Display {
             (Role::Assistant, _) => {
                 self.catch_up(&message.id, &texts(&message.parts));
                 self.screen.end_answer();
+                for note in report::provider_notes(message.extra.as_ref()) {
+                    self.screen.note(&note);
+                }
             }
             (Role::Event, Some("question")) => {
                 self.screen.say(&texts(&message.parts));

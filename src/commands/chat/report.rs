@@ -6,6 +6,7 @@ use protocol::message::Usage;
 use protocol::prompt::section::SectionTokens;
 use protocol::session::SessionSummary;
 use protocol::settings::Settings;
+use serde_json::{Map, Value};
 
 /// Characters of a title in a list.
 const MOST_TITLE: usize = 52;
@@ -89,6 +90,30 @@ pub(super) fn turn(duration_ms: Option<u64>, usage: Option<&Usage>, spent: Optio
         .filter(|part| !part.is_empty())
         .collect();
     if parts.is_empty() { None } else { Some(format!("({})", parts.join(", "))) }
+}
+
+/// What the provider did on its own beside an answer, in order; mostly nothing.
+pub(super) fn provider_notes(extra: Option<&Map<String, Value>>) -> Vec<String> {
+    let Some(extra) = extra else { return Vec::new() };
+    let name = |fallback: &Value, key: &str, unnamed: &str| {
+        let given = fallback.get(key).and_then(|model| model.get("model").unwrap_or(model).as_str());
+        visible(given.filter(|name| !name.is_empty()).unwrap_or(unnamed))
+    };
+    let compacted = extra.get("serverCompaction").filter(|told| told.is_object());
+    let fallback = extra.get("fallback").filter(|told| told.is_object());
+    let changed = extra.get("inputTransformations").and_then(Value::as_array);
+    let notes = [
+        compacted.map(|_| "(the provider compacted the conversation on its side for this answer)".to_owned()),
+        fallback.map(|told| {
+            let (from, to) = (name(told, "from", "the model"), name(told, "to", "another model"));
+            format!("({from} declined to answer, and {to} answered instead)")
+        }),
+        changed.filter(|changes| !changes.is_empty()).map(|_| {
+            "(the provider left out parts of earlier answers, such as thinking that no longer fits)"
+                .to_owned()
+        }),
+    ];
+    notes.into_iter().flatten().collect()
 }
 
 /// What a session cost.
@@ -184,6 +209,24 @@ mod tests {
         assert_eq!(turn(None, None, Some(&Cost::default())), None);
         let amounts = [0.0, 0.00001, 0.5, 12.345].map(|dollars| amount(&cost(dollars)).unwrap());
         assert_eq!(amounts, ["$0.00", "< $0.0001", "$0.5000", "$12.35"]);
+    }
+
+    #[test]
+    fn acts_of_the_provider_are_told_behind_its_answer() {
+        let notes = |extra: Value| provider_notes(extra.as_object());
+        assert_eq!(provider_notes(None), Vec::<String>::new());
+        assert_eq!(
+            notes(
+                json!({ "serverCompaction": {}, "fallback": { "from": { "model": "a" }, "to": "b\u{1b}" } })
+            ),
+            [
+                "(the provider compacted the conversation on its side for this answer)",
+                &format!("(a declined to answer, and {} answered instead)", visible("b\u{1b}")),
+            ]
+        );
+        assert_eq!(notes(json!({ "inputTransformations": [1] })).len(), 1);
+        let strange = json!({ "serverCompaction": null, "fallback": "x", "inputTransformations": {} });
+        assert_eq!(notes(strange), Vec::<String>::new());
     }
 
     #[test]

@@ -423,6 +423,19 @@ mod tests {
     }
 
     #[test]
+    fn documented_models_are_valid() {
+        let page = include_str!("../../../docs/models.md");
+        let blocks: Vec<&str> =
+            page.split("```json\n").skip(1).filter_map(|rest| rest.split("```").next()).collect();
+        assert!(blocks.len() > 10);
+        for block in blocks {
+            let model = serde_json::from_str(block).unwrap_or_else(|error| panic!("{error}: {block}"));
+            let facts = read(model).unwrap_or_else(|error| panic!("{error:?}: {block}"));
+            assert!(facts.endpoint.is_some(), "{block}");
+        }
+    }
+
+    #[test]
     fn options_hold_for_their_model_headers_for_their_address() {
         let main = json!({
             "wire": "anthropic", "name": "m", "baseUrl": "https://a.example/v1", "effort": "max", "thinking": 2000,

@@ -33,6 +33,7 @@ import type {
 import { visibleLine } from "../shared/visible.ts";
 import { compactionRow } from "./compaction-row.ts";
 import { costsOf } from "./cost.ts";
+import { providerNotes } from "./provider-notes.ts";
 
 /** State beside the session's snapshot that rows depend on. */
 export interface RowContext {
@@ -122,6 +123,9 @@ export class Conversation {
     else if (message.role === "assistant") {
       const answer = answerRow(message, facts);
       if (answer !== undefined) rows.push(answer);
+      for (const [at, text] of providerNotes(message).entries()) {
+        rows.push({ kind: "notice", id: `notice ${message.id} ${at}`, level: "info", text, actions: [] });
+      }
       for (const part of message.parts) if (part.type === "toolCall") rows.push(callRow(part, message.id, facts, false));
     } else if (message.role === "event" && SAID_TO_PEOPLE.has(message.kind ?? "")) {
       rows.push({ kind: "notice", id: `notice ${message.id}`, level: "info", text: textIn(message.parts).text, actions: [] });

@@ -62,6 +62,25 @@ function snapshot(of: Partial<Snapshot>): Snapshot {
 
 const calls = (rows: Row[]) => rows.filter((row): row is CallRow => row.kind === "call");
 
+test("what a provider did on its own stands behind its answer", () => {
+  const said: Partial<Message> = { parts: [{ type: "text", text: "So." }] };
+  const notes = (extra: { [key: string]: unknown }) => {
+    const rows = new Conversation().rows(snapshot({ messages: [message(0, { ...said, extra })] }), BESIDE);
+    return rows.flatMap((row) => (row.kind === "notice" ? [row.text] : []));
+  };
+  assert.deepEqual(notes({ ms: 12 }), []);
+  assert.deepEqual(notes({ serverCompaction: {}, fallback: { from: { model: "a" }, to: { model: "b" } } }), [
+    "The provider compacted the conversation on its side for this answer. Nothing changes in this session.",
+    "a declined to answer, and b answered instead.",
+  ]);
+  assert.deepEqual(notes({ fallback: { from: 1 } }), ["The model declined to answer, and another model answered instead."]);
+  const left = ["The provider left out parts of earlier answers, such as thinking that no longer fits the conversation."];
+  assert.deepEqual(notes({ inputTransformations: [{ type: "x" }] }), left);
+  for (const strange of [{ serverCompaction: null }, { fallback: "x" }, { inputTransformations: [] }, { inputTransformations: {} }]) {
+    assert.deepEqual(notes(strange), []);
+  }
+});
+
 test("a row that says the same is the same object", () => {
   const conversation = new Conversation();
   const messages = [message(0, { role: "user", parts: [{ type: "text", text: "Read it." }] }), call(1, "c1"), result(2, "c1", "fn a() {}")];
