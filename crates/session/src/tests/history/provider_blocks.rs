@@ -57,9 +57,9 @@ fn usage_behind_a_provider_compaction_teaches_nothing_about_token_counts() {
     let mut bench = Bench::new(Driver::Sidecar);
     let reports = |bench: &Bench| bench.session.head().carried.usage.clone();
     bench.asks(&"a question ".repeat(200));
-    compacts(&mut bench, "done", 700);
+    compacts(&mut bench, "done", 600);
     let learned = reports(&bench);
     bench.asks("and on");
-    answers(&mut bench, "done", 90);
+    answers(&mut bench, "done", 400);
     assert_eq!(reports(&bench), learned);
 }
