@@ -65,7 +65,7 @@ pub(super) enum Typed {
     /// Goes on with another session, by its id or its number in the last list; `None`: with a new one.
     Switch(Option<String>),
     /// Goes on with another model.
-    Model(Named),
+    Model(Box<Named>),
     Help,
     Leave,
     /// A command that cannot be meant, and the reason.
@@ -123,7 +123,7 @@ impl Typed {
             ("/help", _) => Self::Help,
             ("/model", None) => Self::Command(Command::Model),
             ("/model", Some(model)) => match Named::read(&model, None, None) {
-                Ok(named) => Self::Model(named),
+                Ok(named) => Self::Model(Box::new(named)),
                 Err(error) => Self::Wrong(error.to_string()),
             },
             ("/new", _) => Self::Switch(None),
