@@ -226,7 +226,8 @@ pub struct Beside {
     /// The tokens that the provider reported for the answer.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub usage: Option<Usage>,
-    /// The cost of the requests for the answer, at the prices of their time; `None` if nobody asked a model for it here.
+    /// The cost of the requests for the answer, at the prices of their time; `None` if it is unknown, as in
+    /// most imports.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub cost: Option<Box<Cost>>,
     /// Further keys that a client stores with the answer.

@@ -4,6 +4,7 @@
 use super::json::{Object, code, each_item, each_record, flag, list, needed, number, object, owned, text};
 use super::parts::{contents, joined, said_exactly};
 use super::{Entry, Format, Import, ImportError, RecordedCompaction, Standing};
+use engine::cost::Cost;
 use engine::message::attachment::Attachment;
 use engine::message::cut::Cut;
 use engine::message::meta::{AnswerMeta, Meta};
@@ -140,6 +141,7 @@ fn beside(record: &Object) -> Beside {
     Beside {
         citations: list(record, "citations").to_vec(),
         usage: record.get("usage").and_then(|usage| Usage::deserialize(usage).ok()),
+        cost: record.get("cost").and_then(|cost| Cost::deserialize(cost).ok()).map(Box::new),
         extra: object(record, "extra").cloned().unwrap_or_default(),
         meta: AnswerMeta::of(object(record, "_meta").cloned(), BTreeMap::new()),
         ..Beside::default()
@@ -310,6 +312,7 @@ fn result_part(result: &ToolResult) -> Value {
 mod tests {
     use super::*;
     use crate::import;
+    use engine::cost::Dollars;
     use engine::message::{Image, ResourceLink, ToolCall};
     use engine::testing::{answer_with_data, content_with_data};
     use proptest::prelude::*;
@@ -392,6 +395,10 @@ mod tests {
         let beside = any::<(Option<String>, Option<u32>)>().prop_map(|(said, tokens)| Beside {
             citations: said.iter().map(|said| json!({"of": said})).collect(),
             usage: tokens.map(|tokens| Usage { input_tokens: Some(tokens), ..Usage::default() }),
+            cost: tokens.map(|tokens| {
+                let dollars = Some(Dollars::of_billionths(tokens.into()));
+                Box::new(Cost { dollars, reported: tokens % 2 == 0, incomplete: tokens % 3, ..Cost::default() })
+            }),
             extra: said.iter().map(|said| (said.clone(), json!([1.5, null]))).collect(),
             ..Beside::default()
         });
