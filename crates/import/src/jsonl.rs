@@ -397,7 +397,12 @@ mod tests {
             usage: tokens.map(|tokens| Usage { input_tokens: Some(tokens), ..Usage::default() }),
             cost: tokens.map(|tokens| {
                 let dollars = Some(Dollars::of_billionths(tokens.into()));
-                Box::new(Cost { dollars, reported: tokens % 2 == 0, incomplete: tokens % 3, ..Cost::default() })
+                Box::new(Cost {
+                    dollars,
+                    reported: tokens % 2 == 0,
+                    incomplete: tokens % 3,
+                    ..Cost::default()
+                })
             }),
             extra: said.iter().map(|said| (said.clone(), json!([1.5, null]))).collect(),
             ..Beside::default()

@@ -260,6 +260,9 @@ const CODES: &[(&str, Class)] = &[
     ("service unavailable", Class::Overloaded),
 ];
 
+/// Codes that end a WebSocket: it is too old, or its server no longer has the response before. Another one helps.
+const OF_SOCKET: [&str; 2] = ["previous_response_not_found", "websocket_connection_limit_reached"];
+
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Class {
     Quota,
@@ -281,6 +284,9 @@ impl Refusal {
     pub fn class(&self) -> ModelError {
         let words = self.error().to_string();
         let reason = self.reason();
+        if OF_SOCKET.iter().any(|code| self.error()["code"] == **code) {
+            return ModelError::Network { reason };
+        }
         if let Some((limit, needed)) = too_large_for_rate(&reason) {
             return ModelError::TooLargeForRate { limit, needed };
         }

@@ -12,6 +12,7 @@ pub mod remote;
 pub mod retry;
 pub mod scripted;
 pub(crate) mod socket;
+mod sockets;
 #[cfg(any(test, feature = "testing"))]
 pub mod testing;
 pub mod wire;

@@ -1,9 +1,11 @@
 //! A model behind an HTTP endpoint: sends requests, reads streams as they arrive, and retries. Formats are in
 //! `wire`, error classes in `error`.
 
+mod over_socket;
+
 use super::address::{is_local, key_header};
 use super::error::Refusal;
-use super::socket::Handshake;
+use super::sockets::Sockets;
 use super::wire::anthropic::BETA;
 use super::wire::{Stream, Terms, named_back, post, stamped};
 use super::{AnswerFuture, Model, ModelError, OnProgress, Progress, Retrying, retry};
@@ -12,12 +14,11 @@ use engine::endpoint::{Endpoint, Wire};
 use engine::prompt::request::{Answer, Request};
 use engine::text::json;
 use futures_util::{StreamExt, TryStreamExt};
+use over_socket::Call;
 use reqwest::header::{HeaderMap, HeaderName, HeaderValue};
 use reqwest::{Client, ClientBuilder, Response, StatusCode, redirect};
 use secrecy::{ExposeSecret, SecretString};
 use serde_json::Value;
-use std::collections::BTreeSet;
-use std::sync::{Arc, Mutex, PoisonError};
 use std::time::{Duration, SystemTime};
 
 /// The deadline for opening a connection.
@@ -46,7 +47,7 @@ pub struct Remote {
     silence: StreamDeadlines,
     /// `true` if failed calls are retried.
     retries: bool,
-    without_sockets: WithoutSockets,
+    sockets: Sockets,
 }
 
 /// Deadlines for the next data from a provider.
@@ -80,20 +81,6 @@ impl From<ModelError> for FailedAttempt {
     }
 }
 
-/// Endpoints that did not take a WebSocket, shared by all calls: they are asked by POST for as long as the process runs.
-#[derive(Debug, Clone, Default)]
-pub struct WithoutSockets(Arc<Mutex<BTreeSet<String>>>);
-
-impl WithoutSockets {
-    fn has(&self, endpoint: &Endpoint) -> bool {
-        self.0.lock().unwrap_or_else(PoisonError::into_inner).contains(endpoint.url())
-    }
-
-    fn add(&self, endpoint: &Endpoint) {
-        self.0.lock().unwrap_or_else(PoisonError::into_inner).insert(endpoint.url().to_owned());
-    }
-}
-
 /// HTTP clients shared by all calls, so that connections are reused.
 #[derive(Debug, Default)]
 pub struct Clients {
@@ -101,13 +88,13 @@ pub struct Clients {
     near: Option<Client>,
     /// For all other endpoints.
     far: Option<Client>,
-    without_sockets: WithoutSockets,
+    sockets: Sockets,
 }
 
 impl Clients {
-    /// Returns the endpoints that did not take a WebSocket.
-    pub fn without_sockets(&self) -> WithoutSockets {
-        self.without_sockets.clone()
+    /// Returns the WebSockets between calls.
+    pub fn sockets(&self) -> Sockets {
+        self.sockets.clone()
     }
 
     /// Returns the client for an endpoint.
@@ -155,8 +142,8 @@ impl Remote {
         silence: impl Into<StreamDeadlines>,
     ) -> Self {
         let silence = silence.into();
-        let (keyed, without_sockets) = (Vec::new(), WithoutSockets::default());
-        Self { client, endpoint, key, keyed, terms, silence, retries: true, without_sockets }
+        let (keyed, sockets) = (Vec::new(), Sockets::default());
+        Self { client, endpoint, key, keyed, terms, silence, retries: true, sockets }
     }
 
     /// Disables retries, for callers that want the first error.
@@ -171,10 +158,10 @@ impl Remote {
         Self { keyed, ..self }
     }
 
-    /// Shares the endpoints that did not take a WebSocket with other models.
+    /// Shares the WebSockets between calls with other models.
     #[must_use]
-    pub fn with_sockets(self, without_sockets: WithoutSockets) -> Self {
-        Self { without_sockets, ..self }
+    pub fn with_sockets(self, sockets: Sockets) -> Self {
+        Self { sockets, ..self }
     }
 
     async fn ask(&self, request: &Request, hear: OnProgress<'_>) -> Result<Answer, ModelError> {
@@ -192,7 +179,7 @@ impl Remote {
             let keys = self.key.iter().chain(self.keyed.iter().map(|(_, key)| key));
             let error = keys.fold(error, |error, key| error.without(key.expose_secret()));
             let (delay, reason) = if self.retries && is_sockets {
-                self.without_sockets.add(&self.endpoint);
+                self.sockets.refused_by(&self.endpoint);
                 (Some(0), format!("{error}; asking without it"))
             } else {
                 let delay = self.retries.then(|| retry::delay(&error, should_retry, attempt, chance()));
@@ -212,14 +199,15 @@ impl Remote {
             reason: format!("the wire {} has no HTTP requests", wire.name()),
         };
         let post = post(&self.endpoint, request, &self.terms).ok_or_else(unknown)?;
-        let stream = Stream::new(wire).ok_or_else(unknown)?;
         let url = format!("{}{}", self.endpoint.url(), post.path);
         let headers = self.headers(&post.headers)?;
-        if wire == Wire::OpenaiResponses && self.endpoint.socket && !self.without_sockets.has(&self.endpoint)
+        if wire == Wire::OpenaiResponses
+            && self.endpoint.socket
+            && !self.sockets.are_refused_by(&self.endpoint)
         {
-            let pieces = self.open_socket(url, headers, &post.body).await?;
-            return Ok(read(stream, pieces, self.silence, hear).await?);
+            return self.over_socket(Call { url, headers, body: &post.body, request }, hear).await;
         }
+        let stream = Stream::new(wire).ok_or_else(unknown)?;
         let sent = self.client.post(url).headers(headers).body(post.body.to_string());
         let response = in_time(self.silence.first, sent.send()).await?;
         let response = response.map_err(|error| self.unreached(error))?;
@@ -227,32 +215,6 @@ impl Remote {
             return Err(self.refused(response).await);
         }
         Ok(read(stream, response.bytes_stream().map_err(network).boxed(), self.silence, hear).await?)
-    }
-
-    /// Opens a WebSocket and sends the request over it.
-    async fn open_socket(
-        &self,
-        url: String,
-        headers: HeaderMap,
-        body: &Value,
-    ) -> Result<impl futures_util::Stream<Item = Result<String, ModelError>> + Unpin + use<>, FailedAttempt>
-    {
-        let sockets = |error: ModelError| FailedAttempt { is_sockets: true, ..error.into() };
-        let handshake = Handshake::new();
-        // HTTP/1.1 on its own connection: an HTTP/2 connection cannot become a socket.
-        let client = builder(&self.endpoint).http1_only().build().map_err(network)?;
-        let sent = client.get(url).headers(headers).headers(handshake.headers()?);
-        let response = in_time(self.silence.first, sent.send()).await?.map_err(|error| {
-            // Without a connection, a POST would fail in the same way.
-            let is_sockets = !error.is_connect();
-            FailedAttempt { is_sockets, ..self.unreached(error).into() }
-        })?;
-        let status = response.status();
-        if status != StatusCode::SWITCHING_PROTOCOLS {
-            let is_sockets = status.is_success() || NO_SOCKET.contains(&status);
-            return Err(FailedAttempt { is_sockets, ..self.refused(response).await });
-        }
-        in_time(self.silence.first, handshake.ask(response, body)).await?.map_err(sockets)
     }
 
     /// The error of a failed connection. Names the proxy variable that applies: a proxy is often the cause,

@@ -27,6 +27,7 @@ mod requests;
 mod responses;
 mod resumed;
 mod socket;
+mod sockets;
 
 use crate::wire::Stream;
 use crate::{ModelError, Progress};

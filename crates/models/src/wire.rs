@@ -9,7 +9,7 @@ mod gemini;
 mod joined;
 mod ollama;
 mod openai_chat;
-mod openai_responses;
+pub(crate) mod openai_responses;
 
 use super::excerpt::excerpt;
 use super::frames::{Frames, Framing};

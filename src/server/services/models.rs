@@ -107,7 +107,7 @@ impl Models {
             keyed.push((header.clone(), self.key(key_env).ok_or_else(missing)?));
         }
         let model = Remote::new(client, endpoint.clone(), key, terms, silence);
-        Ok(Box::new(model.with_keys(keyed).with_sockets(self.clients.without_sockets())))
+        Ok(Box::new(model.with_keys(keyed).with_sockets(self.clients.sockets())))
     }
 
     fn scripted(&mut self, path: Option<&str>) -> Result<Scripted, ModelError> {

@@ -1,8 +1,10 @@
 //! OpenAI's Responses: the request body. The stream is parsed in `stream`; `crate::socket` carries the same
 //! format.
 
+mod previous;
 mod stream;
 
+pub(crate) use previous::Previous;
 pub(super) use stream::Responses;
 
 use super::blocks::{is_of, own};
@@ -14,7 +16,7 @@ use super::{Post, Terms, text_of};
 use crate::known::takes_temperature;
 use engine::endpoint::Wire;
 use engine::endpoint::options::RequestOptions;
-use engine::message::is_note_of_text;
+use engine::message::{Body, ToolCall, is_note_of_text};
 use engine::prompt::item::{Item, ItemCall, ItemPart, Role};
 use engine::prompt::request::{Request, ToolChoice};
 use serde_json::{Map, Value, json};
@@ -85,6 +87,24 @@ pub(super) fn post(request: &Request, terms: &Terms, options: &RequestOptions) -
     }
     put("input", Value::Array(input));
     Post { path: "/responses".into(), headers: Vec::new(), body: Value::Object(fields) }
+}
+
+/// Returns the items of an answer as the next request to its model states them.
+pub(crate) fn rendered(answer: &Body, terms: &Terms) -> Vec<Value> {
+    let Body::Assistant { parts, calls, .. } = answer else { return Vec::new() };
+    let call = |call: &ToolCall| ItemCall {
+        id: call.id.clone(),
+        name: call.name.clone(),
+        arguments: call.arguments.clone(),
+    };
+    let item = Item {
+        parts: parts.iter().map(ItemPart::from).collect(),
+        calls: calls.iter().map(call).collect(),
+        ..Item::made(Role::Assistant, "", 0)
+    };
+    let mut items = Vec::new();
+    put_item(&item, terms, &mut items);
+    items
 }
 
 fn put_item(item: &Item, terms: &Terms, input: &mut Vec<Value>) {
