@@ -85,7 +85,8 @@ settings! {
         /// environment variable. Ignored in a workspace's file. Default: the wire's usual variable, such as
         /// `OPENAI_API_KEY`, for the wire's own provider; none for any other.
         key_env: String;
-        /// `true` if answers come over a WebSocket, which only `openai-responses` has. Default: false.
+        /// `true` if answers come over a WebSocket, which only `openai-responses` has. It stays open between requests, which
+        /// then send only what is new. Default: false.
         web_socket: bool;
         /// Size of the window, in tokens. Default: that of the known model of this name, otherwise 128,000. With
         /// `ollama` 16,384 for any name, because the window takes memory of the machine that serves it.
