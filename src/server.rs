@@ -26,6 +26,7 @@ mod follow;
 mod given;
 mod host;
 mod inbox;
+mod listed;
 mod log;
 mod mailbox;
 pub mod outside;

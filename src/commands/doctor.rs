@@ -11,6 +11,7 @@ use clap::Args;
 use engine::endpoint::{Endpoint, Wire};
 use engine::prompt::item::{Item, Role};
 use engine::prompt::request::{Answer, Request};
+use models::listed::{self, ListedLimits};
 use models::remote::{Clients, Remote};
 use models::scripted::Scripted;
 use models::wire::Terms;
@@ -78,11 +79,13 @@ impl Doctor {
             };
         }
         print(&report)?;
+        let looks_up = listed::is_usual(&endpoint).then(|| endpoint.clone());
         let window = known.unwrap_or(wire.usual_window());
         let asked =
             Asked { wire, is_own: endpoint.base_url.is_none(), key: key_name, has_key: key.is_some() };
         let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build();
         let runtime = runtime.map_err(Failure::Runtime)?;
+        let listing_key = key.clone().map(SecretString::from);
         let answered = runtime.block_on(ask(endpoint, name, window, key.map(SecretString::from)));
         let (code, verdict) = match answered {
             Ok(answer) => (SUCCESS, well(&answer)),
@@ -91,7 +94,42 @@ impl Doctor {
             }
         };
         print(&verdict)?;
+        if let Some(endpoint) = looks_up.filter(|_| code == SUCCESS) {
+            let limits = runtime.block_on(limits(endpoint, name, listing_key));
+            print(&listed_line(&limits))?;
+        }
         Ok(code)
+    }
+}
+
+fn terms(name: &str, window: u32) -> Terms {
+    Terms {
+        model: name.to_owned(),
+        window,
+        max_output: None,
+        tool_choice_none: true,
+        images: false,
+        cache_key: None,
+    }
+}
+
+/// Looks up the model in the provider's list.
+async fn limits(
+    endpoint: Endpoint,
+    name: &str,
+    key: Option<SecretString>,
+) -> Result<ListedLimits, ModelError> {
+    let client = Clients::default().of(&endpoint)?;
+    Remote::new(client, endpoint, key, terms(name, 0), IDLE).listed_limits().await
+}
+
+fn listed_line(limits: &Result<ListedLimits, ModelError>) -> String {
+    match limits {
+        Ok(ListedLimits { window: Some(window), .. }) => {
+            format!("listed   {window} tokens, in the provider's list of models\n")
+        }
+        Ok(_) => "listed   no window in the provider's list of models\n".to_owned(),
+        Err(error) => format!("listed   unknown: the list of models could not be read: {error}\n"),
     }
 }
 
@@ -101,14 +139,7 @@ async fn ask(
     window: u32,
     key: Option<SecretString>,
 ) -> Result<Answer, ModelError> {
-    let terms = Terms {
-        model: name.to_owned(),
-        window,
-        max_output: None,
-        tool_choice_none: true,
-        images: false,
-        cache_key: None,
-    };
+    let terms = terms(name, window);
     let request = Request {
         items: vec![Item::made(Role::User, "Say the word: ready", 8)],
         max_output: Some(MOST_ANSWER),
@@ -215,5 +246,26 @@ impl Asked {
             }
             ModelError::Cancelled => "The request was cancelled. Try again.".to_owned(),
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn list_of_the_provider_is_reported_in_a_line() {
+        let listed = |limits: Result<ListedLimits, ModelError>| listed_line(&limits);
+        let window = Some(300_000);
+        assert_eq!(
+            listed(Ok(ListedLimits { window, input: None })),
+            "listed   300000 tokens, in the provider's list of models\n"
+        );
+        assert_eq!(
+            listed(Ok(ListedLimits::default())),
+            "listed   no window in the provider's list of models\n"
+        );
+        let error = ModelError::Network { reason: "no route".to_owned() };
+        assert!(listed(Err(error)).starts_with("listed   unknown: the list of models could not be read: "));
     }
 }

@@ -10,6 +10,7 @@ use engine::search::Hit;
 use engine::transcript::Transcript;
 use protocol::context::{
     self, CompactionPreview, CompactionView, Coverage, Fallback, LearnedLimit, Pin, Spending, TriggerState,
+    WindowSource,
 };
 use protocol::error::{ErrorData, WayOn};
 use protocol::recall::SearchHit;
@@ -136,6 +137,15 @@ pub fn trigger_state(state: &TriggerDistance) -> TriggerState {
 pub fn spending(spent: Spent) -> Spending {
     let Spent { answers, summaries, titles, began_late } = spent;
     Spending { total: spent.total(), answers, summaries, titles, began_late }
+}
+
+/// Converts a learned limit.
+pub fn window_source(source: session::settings::WindowSource) -> Option<WindowSource> {
+    match source {
+        session::settings::WindowSource::Given => None,
+        session::settings::WindowSource::Known => Some(WindowSource::Table),
+        session::settings::WindowSource::Listed => Some(WindowSource::Provider),
+    }
 }
 
 /// Converts a learned limit.

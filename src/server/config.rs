@@ -10,6 +10,7 @@ pub(super) use files::Which;
 use super::client::Client;
 use super::given::own_settings;
 use super::host::sessions::Sessions;
+use super::listed::Listed;
 use super::mailbox::Mailbox;
 use super::outside::{self, Flags};
 use super::settings::{Fault, Layer, Layers, policy_file_rules, policy_of};
@@ -100,7 +101,8 @@ impl Config {
         let text =
             variables.filter_map(|(name, value)| Some((name.into_string().ok()?, value.into_string().ok()?)));
         let (environment, faults) = outside::environment(text);
-        self.layers = Layers { environment, flags: flags.0.clone(), ..Layers::default() };
+        let listed = self.user.as_deref().map(Listed::beside).unwrap_or_default();
+        self.layers = Layers { environment, flags: flags.0.clone(), listed, ..Layers::default() };
         self.faults = faults;
     }
 
@@ -254,6 +256,11 @@ impl Config {
             self.follow_policy(settings.policy_file.as_deref());
         }
         Ok(changes)
+    }
+
+    /// Takes limits of models that a provider listed since.
+    pub fn limits_listed(&mut self, sessions: &Sessions) -> Changes {
+        self.adopt(sessions, self.layers.clone()).unwrap_or_default()
     }
 
     /// Reads the user's settings, and watches the file.

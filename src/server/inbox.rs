@@ -52,6 +52,8 @@ pub(super) enum Event {
     Drained,
     /// An event of a model that is called from this process.
     Model(Box<ModelEvent>),
+    /// A provider listed other limits of a model than before.
+    Listed,
     /// An event for one session.
     Host(HostEvent),
     /// A deadline passed.

@@ -258,6 +258,7 @@ mod tests {
             "model.cacheTtl" => json!("1h"),
             "model.fallbacks" => json!("default"),
             "model.providerCompaction" => json!(60_000),
+            "model.lookUpLimits" => json!(true),
             "model.extraBody" => json!({ "service_tier": "flex" }),
             "model.extraHeaders" => json!({ "x-title": "m" }),
             "model.query" => json!({ "api-version": "2026-01-01" }),

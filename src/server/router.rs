@@ -109,7 +109,10 @@ impl Router {
             config: Config::new(mailbox(&inbox, |file| Event::File(Box::new(file)))),
             stores: Stores::default(),
             shared: SharedState::new(mailbox(&inbox, |event| Event::Shared(Box::new(event)))),
-            models: Models::new(mailbox(&inbox, |event| Event::Model(Box::new(event)))),
+            models: Models::new(
+                mailbox(&inbox, |event| Event::Model(Box::new(event))),
+                mailbox(&inbox, |()| Event::Listed),
+            ),
             trajectories: Trajectories::new(mailbox(&inbox, |event| Event::Trajectory(Box::new(event)))),
             loops: Loops::default(),
             tasks: Tasks::new(mailbox(&inbox, Event::Tasks)),
@@ -130,6 +133,7 @@ impl Router {
     /// Takes the settings from outside: the environment and the command line.
     pub fn take_outside(&mut self, flags: &Flags, runs_tasks: bool, dump: Option<PathBuf>) {
         self.config.take_outside(flags);
+        self.models.use_listed(self.config.layers().listed.clone());
         self.tasks.set_serves(runs_tasks);
         self.dump = Dump::into_folder(dump);
     }
@@ -254,6 +258,10 @@ impl Router {
                 for ((id, fence), error) in self.leases.looked(looked) {
                     self.lost_while_idle(&id, fence, &error);
                 }
+            }
+            Event::Listed => {
+                let changes = self.config.limits_listed(&self.sessions);
+                self.settings_changed(changes);
             }
             Event::Found(found) => self.requests().history_found(*found),
             Event::Ending(done) => arriving::ending(self, done),

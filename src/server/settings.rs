@@ -12,6 +12,7 @@ pub(super) use layer::{Fault, Layer};
 pub(super) use models::facts as model_facts;
 pub(super) use names::{names, nearest, other_names};
 
+use super::listed::Listed;
 use engine::compact::policy::Policy;
 use protocol::error::ProtocolError;
 use protocol::methods::read;
@@ -40,6 +41,8 @@ pub(super) struct Layers {
     pub policies: BTreeMap<String, Policy>,
     /// The client's capabilities.
     pub client: ClientCapabilities,
+    /// The limits that providers list.
+    pub listed: Listed,
 }
 
 static NOTHING: Layer = Layer { values: BTreeMap::new() };
@@ -57,7 +60,9 @@ impl Layers {
             permits: self.client.request_permission,
             reviews: self.client.compaction_review,
         };
-        effective::validated(merged, client, &self.policies)
+        let mut effective = effective::validated(merged, client, &self.policies)?;
+        self.listed.fit(&mut effective, merged.model.as_ref().is_some_and(|model| model.window.is_some()));
+        Ok(effective)
     }
 
     /// The merged settings of a session of this folder.

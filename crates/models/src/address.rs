@@ -145,7 +145,7 @@ pub(crate) fn key_header(endpoint: &Endpoint, key: &str) -> (&'static str, Strin
 }
 
 /// `true` if the endpoint is at Amazon Bedrock.
-fn is_bedrock(endpoint: &Endpoint) -> bool {
+pub(crate) fn is_bedrock(endpoint: &Endpoint) -> bool {
     let url = Url::parse(endpoint.url()).ok();
     let host = url.as_ref().and_then(Url::host_str).unwrap_or_default();
     let is_amazon = [".amazonaws.com", ".amazonaws.com.cn", ".api.aws"].iter().any(|end| host.ends_with(end));

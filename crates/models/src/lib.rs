@@ -6,6 +6,7 @@ pub mod error;
 mod excerpt;
 pub(crate) mod frames;
 pub mod known;
+pub mod listed;
 mod options;
 pub mod overflow;
 pub mod remote;

@@ -272,13 +272,21 @@ pub(crate) fn extended(mut post: Post, options: &RequestOptions) -> Post {
         merge(body, &options.extra_body);
     }
     if !options.query.is_empty() {
-        // Only the query is of use: any address will do.
-        let url = Url::parse_with_params("http://localhost/", &options.query).ok();
-        let query = url.as_ref().and_then(Url::query).unwrap_or_default();
-        let joint = if post.path.contains('?') { '&' } else { '?' };
-        post.path = Cow::Owned(format!("{}{joint}{query}", post.path));
+        post.path = Cow::Owned(with_query(&post.path, options));
     }
     post
+}
+
+/// Adds the parameters to a path.
+pub(crate) fn with_query(path: &str, options: &RequestOptions) -> String {
+    if options.query.is_empty() {
+        return path.to_owned();
+    }
+    // Only the query is of use: any address will do.
+    let url = Url::parse_with_params("http://localhost/", &options.query).ok();
+    let query = url.as_ref().and_then(Url::query).unwrap_or_default();
+    let joint = if path.contains('?') { '&' } else { '?' };
+    format!("{path}{joint}{query}")
 }
 
 /// Merges objects deeply; other values replace, and null removes a field.

@@ -1,6 +1,7 @@
 //! A model behind an HTTP endpoint: sends requests, reads streams as they arrive, and retries. Formats are in
 //! `wire`, error classes in `error`.
 
+mod limits;
 mod over_socket;
 
 use super::address::{is_local, key_header};

@@ -18,6 +18,7 @@ use super::options::extended;
 use super::{ModelError, OnProgress, Progress};
 pub(crate) use blocks::named_back;
 pub use blocks::stamped;
+pub(crate) use content::segment;
 use engine::delta::Delta;
 use engine::endpoint::{Endpoint, Wire};
 use engine::prompt::item::Role;

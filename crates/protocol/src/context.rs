@@ -85,6 +85,16 @@ pub struct ContextInspectParams {
     pub compactions: Option<u32>,
 }
 
+/// Source of a model's window, where no setting states it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub enum WindowSource {
+    /// The table of known models in the program.
+    Table,
+    /// The provider's list of models.
+    Provider,
+}
+
 /// Result of `context/inspect`.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
@@ -95,6 +105,9 @@ pub struct ContextInspectResult {
     pub limit: u32,
     /// Window of the model, in tokens.
     pub window: u32,
+    /// Source of the window. Absent if the settings state it, or if nothing is known of the model.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub window_source: Option<WindowSource>,
     /// Token counter: the vocabulary (`o200k`), then a factor learned for the model, if any (`o200k×1.20 name`), all
     /// behind `reported+` if the count builds on the provider's last report.
     pub estimator: String,

@@ -126,6 +126,10 @@ settings! {
         /// compacts it. The compaction is stored with the answer and shown as the provider's; the budget of the session
         /// holds all the same. Default: never.
         provider_compaction: u32;
+        /// `true` if the provider's list of models is asked for the window of the model, at most once a day and beside its
+        /// calls; it is then used where no `window` is set. Needs `wire`. Default: true at the own addresses of `anthropic`
+        /// and `gemini` and at OpenRouter, otherwise false.
+        look_up_limits: bool;
         /// Fields merged into the body of each request: objects deeply, `null` removes a field, any other value
         /// replaces it. Fields that carry the conversation cannot be set: `messages`, `input`, `contents`, `system`,
         /// `instructions`, `systemInstruction`, `tools`, `model` and `stream`. Needs `wire`. Ignored in a workspace's

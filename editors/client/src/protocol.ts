@@ -790,6 +790,8 @@ export interface ContextInspectResult {
   limit: number;
   /** Window of the model, in tokens. */
   window: number;
+  /** Source of the window. Absent if the settings state it, or if nothing is known of the model. */
+  windowSource?: WindowSource;
   /**
    * Token counter: the vocabulary (`o200k`), then a factor learned for the model, if any (`o200k×1.20
    * name`), all behind `reported+` if the count builds on the provider's last report.
@@ -2073,7 +2075,10 @@ export interface Model {
    * `OPENAI_API_KEY`, for the wire's own provider; none for any other.
    */
   keyEnv?: string;
-  /** `true` if answers come over a WebSocket, which only `openai-responses` has. Default: false. */
+  /**
+   * `true` if answers come over a WebSocket, which only `openai-responses` has. It stays open between
+   * requests, which then send only what is new. Default: false.
+   */
   webSocket?: boolean;
   /**
    * Size of the window, in tokens. Default: that of the known model of this name, otherwise 128,000. With
@@ -2129,6 +2134,12 @@ export interface Model {
    * the budget of the session holds all the same. Default: never.
    */
   providerCompaction?: number;
+  /**
+   * `true` if the provider's list of models is asked for the window of the model, at most once a day and
+   * beside its calls; it is then used where no `window` is set. Needs `wire`. Default: true at the own
+   * addresses of `anthropic` and `gemini` and at OpenRouter, otherwise false.
+   */
+  lookUpLimits?: boolean;
   /**
    * Fields merged into the body of each request: objects deeply, `null` removes a field, any other value
    * replaces it. Fields that carry the conversation cannot be set: `messages`, `input`, `contents`,
@@ -5061,3 +5072,10 @@ export type WayOn =
       /** Smallest sufficient window, in tokens. */
       tokens: number;
     };
+
+/** Source of a model's window, where no setting states it. */
+export type WindowSource =
+  /** The table of known models in the program. */
+  | "table"
+  /** The provider's list of models. */
+  | "provider";

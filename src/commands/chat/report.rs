@@ -1,7 +1,7 @@
 //! Figures of a session as text: its prompt, its model, the sessions beside it, the turn that ended.
 
 use super::visible::visible;
-use protocol::context::{ContextInspectResult, Cost, LimitSource, Spending};
+use protocol::context::{ContextInspectResult, Cost, LimitSource, Spending, WindowSource};
 use protocol::message::Usage;
 use protocol::prompt::section::SectionTokens;
 use protocol::session::SessionSummary;
@@ -15,9 +15,14 @@ const MOST_TITLE: usize = 52;
 pub(super) fn context(inspected: &ContextInspectResult) -> String {
     let ContextInspectResult { tokens, limit, window, tokens_until_compaction: left, .. } = inspected;
     let share = u64::from(*tokens) * 100 / u64::from((*limit).max(1));
+    let source = match inspected.window_source {
+        Some(WindowSource::Provider) => ", as its provider lists it",
+        Some(WindowSource::Table) => ", known for a model of this name",
+        None => "",
+    };
     let mut lines = vec![
         format!(
-            "{} of {} tokens ({share} %), in a window of {}",
+            "{} of {} tokens ({share} %), in a window of {}{source}",
             grouped(*tokens),
             grouped(*limit),
             grouped(*window)

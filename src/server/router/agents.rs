@@ -349,10 +349,29 @@ fn other_model(known: Model, name: &str) -> Model {
         return known;
     }
     let Model {
-        wire, base_url, key_env, web_socket, roles, usage, count_tokens, extra_headers, query, ..
+        wire,
+        base_url,
+        key_env,
+        web_socket,
+        roles,
+        usage,
+        count_tokens,
+        look_up_limits,
+        extra_headers,
+        query,
+        ..
     } = known;
     let name = Some(name.to_owned());
-    let at = Model { wire, base_url, key_env, web_socket, extra_headers, query, ..Model::default() };
+    let at = Model {
+        wire,
+        base_url,
+        key_env,
+        web_socket,
+        look_up_limits,
+        extra_headers,
+        query,
+        ..Model::default()
+    };
     Model { name, roles, usage, count_tokens, ..at }
 }
 

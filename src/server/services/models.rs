@@ -2,6 +2,7 @@
 //! sessions. Sessions decide what to ask and what follows from an answer.
 
 use crate::server::client::Used;
+use crate::server::listed::Listed;
 use crate::server::mailbox::Mailbox;
 use engine::delta::{Delta, Draft};
 use engine::endpoint::options::HeaderValue;
@@ -22,9 +23,15 @@ use std::collections::BTreeMap;
 use std::time::Duration;
 use tokio::task::AbortHandle;
 
+/// The deadline for a provider's list of models.
+const LIST_DEADLINE: Duration = Duration::from_secs(30);
+
 /// Connections, keys and fixtures, which are kept between calls.
 pub(in crate::server) struct Models {
     mailbox: Mailbox<ModelEvent>,
+    /// Told when a provider listed other limits than before.
+    changed: Mailbox<()>,
+    listed: Listed,
     clients: Clients,
     /// Keys that the client gave, by name. They are kept nowhere else.
     keys: BTreeMap<String, SecretString>,
@@ -61,8 +68,14 @@ pub(in crate::server) struct Replied {
 }
 
 impl Models {
-    pub fn new(mailbox: Mailbox<ModelEvent>) -> Self {
-        Self { mailbox, clients: Clients::default(), keys: BTreeMap::new(), scripted: BTreeMap::new() }
+    pub fn new(mailbox: Mailbox<ModelEvent>, changed: Mailbox<()>) -> Self {
+        let (listed, clients) = (Listed::default(), Clients::default());
+        Self { mailbox, changed, listed, clients, keys: BTreeMap::new(), scripted: BTreeMap::new() }
+    }
+
+    /// Takes the listed limits that the settings use.
+    pub fn use_listed(&mut self, listed: Listed) {
+        self.listed = listed;
     }
 
     /// Sets a key, or removes it.
@@ -89,6 +102,30 @@ impl Models {
         if endpoint.wire == Wire::Scripted {
             return Ok(Box::new(self.scripted(endpoint.base_url.as_deref())?));
         }
+        let remote = self.remote(endpoint, terms.clone(), silence)?;
+        if let Some(question) = self.listed.due(endpoint, &terms.model) {
+            // A model of its own, because the call takes the other one.
+            let asking = self.remote(endpoint, terms, LIST_DEADLINE.into())?;
+            let (listed, changed) = (self.listed.clone(), self.changed.clone());
+            tokio::spawn(async move {
+                let limits = asking.listed_limits().await;
+                if let Err(error) = &limits {
+                    tracing::info!(%error, "the limits of a model could not be looked up");
+                }
+                if listed.tell(question, limits.ok()) {
+                    changed.send(());
+                }
+            });
+        }
+        Ok(Box::new(remote))
+    }
+
+    fn remote(
+        &mut self,
+        endpoint: &Endpoint,
+        terms: Terms,
+        silence: StreamDeadlines,
+    ) -> Result<Remote, ModelError> {
         let client = self.clients.of(endpoint)?;
         let key = endpoint.key_name().and_then(|name| self.key(name));
         if let Some(name) = endpoint.key_name().filter(|_| key.is_none() && endpoint.is_usual()) {
@@ -107,7 +144,7 @@ impl Models {
             keyed.push((header.clone(), self.key(key_env).ok_or_else(missing)?));
         }
         let model = Remote::new(client, endpoint.clone(), key, terms, silence);
-        Ok(Box::new(model.with_keys(keyed).with_sockets(self.clients.sockets())))
+        Ok(model.with_keys(keyed).with_sockets(self.clients.sockets()))
     }
 
     fn scripted(&mut self, path: Option<&str>) -> Result<Scripted, ModelError> {

@@ -10,7 +10,7 @@ use models::address;
 use models::known::{self, price};
 use protocol::error::ProtocolError;
 use protocol::settings::{Model, ModelPrice, ModelWire, Settings};
-use session::settings::ModelFacts;
+use session::settings::{ModelFacts, WindowSource};
 
 /// Parses a model. Missing facts are those known for its name.
 pub(in crate::server) fn facts(model: &Model) -> Read<ModelFacts> {
@@ -26,6 +26,10 @@ pub(in crate::server) fn facts(model: &Model) -> Read<ModelFacts> {
     Ok(ModelFacts {
         name: model.name.clone(),
         window,
+        window_source: match model.window.is_none() && known.is_some() {
+            true => WindowSource::Known,
+            false => WindowSource::Given,
+        },
         // An explicit window also states what fits into it.
         input: known.and_then(|known| known.input).filter(|_| model.window.is_none()),
         per_thousand: model.name.as_deref().and_then(known::tokens_per_thousand),
@@ -85,6 +89,7 @@ fn endpoint(model: &Model) -> Read<Option<Endpoint>> {
             ("cacheTtl", model.cache_ttl.is_some()),
             ("fallbacks", model.fallbacks.is_some()),
             ("providerCompaction", model.provider_compaction.is_some()),
+            ("lookUpLimits", model.look_up_limits == Some(true)),
             ("extraBody", model.extra_body.is_some()),
             ("extraHeaders", model.extra_headers.is_some()),
             ("query", model.query.is_some()),
@@ -110,6 +115,7 @@ fn endpoint(model: &Model) -> Read<Option<Endpoint>> {
             cache_ttl: model.cache_ttl,
             fallbacks: model.fallbacks.clone(),
             provider_compaction: model.provider_compaction,
+            look_up_limits: model.look_up_limits,
             extra_body: model.extra_body.clone().unwrap_or_default(),
             extra_headers: model.extra_headers.clone().unwrap_or_default(),
             query: model.query.clone().unwrap_or_default(),
@@ -141,6 +147,7 @@ pub(super) fn summary(settings: &Settings, main: &ModelFacts) -> Read<Option<Mod
         facts.name = Some(name.clone());
         // An unknown model counts as like the main one.
         facts.window = known.map_or(main.window, |known| known.window);
+        facts.window_source = known.map_or(main.window_source, |_| WindowSource::Known);
         facts.input = known.map_or(main.input, |known| known.input);
         facts.per_thousand = known::tokens_per_thousand(name);
         facts.max_output = None;
@@ -200,6 +207,7 @@ pub(super) fn shown(model: &ModelFacts) -> Model {
         cache_ttl,
         fallbacks,
         provider_compaction,
+        look_up_limits,
         extra_body,
         extra_headers,
         query,
@@ -219,6 +227,7 @@ pub(super) fn shown(model: &ModelFacts) -> Model {
         cache_ttl,
         fallbacks,
         provider_compaction,
+        look_up_limits,
         extra_body: Some(extra_body).filter(|fields| !fields.is_empty()),
         extra_headers: Some(extra_headers).filter(|headers| !headers.is_empty()),
         query: Some(query).filter(|parameters| !parameters.is_empty()),

@@ -409,6 +409,7 @@ fn inspected(session: &Session, layers: &Layers, inspection: Inspection) -> Cont
         tokens: inspection.tokens,
         limit: inspection.limit,
         window: inspection.window,
+        window_source: convert::window_source(settings.model.window_source),
         estimator: inspection.estimator,
         estimate: convert::estimate(inspection.estimate),
         sections: sections.map(|(channel, name, tokens)| SectionTokens { channel, name, tokens }).collect(),

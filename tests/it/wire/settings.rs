@@ -2,6 +2,7 @@
 //! files.
 
 mod given;
+mod listed;
 mod workspace;
 
 use super::client::{Client, Start, Wire};

@@ -25,6 +25,9 @@ pub struct RequestOptions {
     /// The size of a prompt, in the provider's tokens, from which the provider compacts it; `None` for never.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub provider_compaction: Option<u32>,
+    /// `true` if the provider is asked for the model's limits, `false` if not; `None` if only where it is known to list them.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub look_up_limits: Option<bool>,
     /// Fields merged into the body of each request.
     #[serde(skip_serializing_if = "Map::is_empty")]
     pub extra_body: Map<String, Value>,
@@ -46,7 +49,7 @@ impl RequestOptions {
     #[must_use]
     pub fn of_address(&self) -> Self {
         let (extra_headers, query) = (self.extra_headers.clone(), self.query.clone());
-        Self { extra_headers, query, ..Self::default() }
+        Self { look_up_limits: self.look_up_limits, extra_headers, query, ..Self::default() }
     }
 }
 

@@ -518,3 +518,28 @@ async fn features_named_by_the_user_and_by_the_request_share_a_header() {
         assert_eq!(asked.header("anthropic-version"), Some("2023-06-01"));
     }
 }
+
+#[tokio::test]
+async fn limits_are_asked_for_with_headers_and_query_of_calls() {
+    let listed = json!({ "id": "m", "max_input_tokens": 300_000 });
+    let replies = vec![
+        Reply::body(200, &listed.to_string()),
+        Reply::body(401, "no sk-planted0123"),
+        Reply::body(200, "<html>"),
+    ];
+    let server = Server::replies(replies);
+    let options = json!({ "query": { "a": "b" }, "extraHeaders": { "x-gate": "g" } });
+    let endpoint = at(Wire::Anthropic, Some(&server.url()), options).unwrap();
+    let client = Clients::default().of(&endpoint).unwrap();
+    let key = Some(SecretString::from("sk-planted0123"));
+    let model = Remote::new(client, endpoint, key, terms("m"), Duration::from_secs(60));
+    let limits = model.listed_limits().await.unwrap();
+    assert_eq!((limits.window, limits.input), (Some(300_000), None));
+    let asked = &server.asked()[0];
+    assert_eq!(asked.line, "GET /v1/models/m?a=b");
+    let sent = ["x-gate", "x-api-key", "anthropic-version"].map(|name| asked.header(name).unwrap());
+    assert_eq!(sent, ["g", "sk-planted0123", "2023-06-01"]);
+    let refused = model.listed_limits().await.unwrap_err().to_string();
+    assert!(refused.contains("401") && !refused.contains("planted"), "{refused}");
+    assert_eq!(model.listed_limits().await.unwrap_err().class(), "corruptStream");
+}

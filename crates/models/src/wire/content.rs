@@ -273,7 +273,7 @@ pub(crate) fn short_call_id(id: &str) -> Cow<'_, str> {
 }
 
 /// A model's name as a segment of the path. Names are also written as `models/NAME` or `google/NAME`.
-pub(super) fn segment(model: &str) -> String {
+pub(crate) fn segment(model: &str) -> String {
     let name = model.rsplit('/').next().unwrap_or_default();
     let is_plain =
         |byte: u8| byte.is_ascii_alphanumeric() || matches!(byte, b'-' | b'.' | b'_' | b'~' | b'@');

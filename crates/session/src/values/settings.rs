@@ -70,6 +70,9 @@ pub struct ModelFacts {
     pub name: Option<String>,
     /// The context window, in tokens.
     pub window: u32,
+    /// The source of the window.
+    #[serde(default, skip_serializing_if = "WindowSource::is_given")]
+    pub window_source: WindowSource,
     /// The largest prompt, in tokens, if smaller than the window.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub input: Option<u32>,
@@ -99,6 +102,26 @@ pub struct ModelFacts {
     pub endpoint: Option<Endpoint>,
 }
 
+/// The source of a model's window.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub enum WindowSource {
+    /// The settings, or an assumption where nothing is known of the model.
+    #[default]
+    Given,
+    /// The table of known models.
+    Known,
+    /// The provider's list of models.
+    Listed,
+}
+
+impl WindowSource {
+    #[expect(clippy::trivially_copy_pass_by_ref, reason = "serde passes a reference")]
+    fn is_given(&self) -> bool {
+        *self == Self::Given
+    }
+}
+
 /// Capabilities announced by the client. The session sends no other requests.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct Client {
@@ -117,6 +140,7 @@ impl Default for ModelFacts {
         Self {
             name: None,
             window: DEFAULT_WINDOW,
+            window_source: WindowSource::Given,
             input: None,
             per_thousand: None,
             max_output: None,

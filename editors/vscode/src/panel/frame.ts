@@ -94,6 +94,7 @@ export function meterOf(size: ContextSize, snapshot: Snapshot, inspected: Contex
     ),
     ...(tokensUntilCompaction > 0 && at > 0 && at <= 1 && { thresholdAt: at }),
     ...(inspected !== undefined && { window: inspected.window }),
+    ...(inspected?.windowSource !== undefined && { windowFrom: WINDOW_FROM[inspected.windowSource] }),
     ...(usage !== undefined && { usage: `The provider last reported ${inTokens(usage)}.` }),
     ...(spent !== undefined && { spent }),
     ...(learned !== undefined && { learned }),
@@ -115,6 +116,11 @@ function learnedOf({ learnedLimit, learnedAnswerLimit }: ContextInspectResult): 
   }
   return said.length === 0 ? undefined : said.join(" ");
 }
+
+const WINDOW_FROM = {
+  table: "This is known for a model of this name.",
+  provider: "The provider's list of models states this.",
+};
 
 const LEARNED = {
   stated: "The provider rejected a prompt and stated its limit.",

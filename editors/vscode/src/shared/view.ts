@@ -213,6 +213,8 @@ export interface Meter {
   /** True if the details below were asked for and are there. */
   detailed: boolean;
   window?: number;
+  /** Where the window's size is from, in a sentence; missing where the settings state it. */
+  windowFrom?: string;
   usage?: string;
   /** What the session cost so far; missing where that is not known. */
   spent?: string;

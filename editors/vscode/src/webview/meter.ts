@@ -65,8 +65,13 @@ export class MeterView {
         : "The next request may start a compaction.";
     nodes.push(el("p", { class: "note" }, `${until} Counted by ${meter.estimator}.${meter.usage === undefined ? "" : ` ${meter.usage}`}`));
     if (meter.window !== undefined) {
+      const from = meter.windowFrom === undefined ? "" : ` ${meter.windowFrom}`;
       nodes.push(
-        el("p", { class: "note" }, `The model's context window is ${tokens(meter.window)} tokens, with space reserved for the answer.`),
+        el(
+          "p",
+          { class: "note" },
+          `The model's context window is ${tokens(meter.window)} tokens, with space reserved for the answer.${from}`,
+        ),
       );
     }
     if (meter.spent !== undefined) nodes.push(el("p", { class: "note" }, meter.spent));

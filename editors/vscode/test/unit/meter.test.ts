@@ -57,6 +57,14 @@ test("the context view says what the session cost, and where the figure is from"
   );
 });
 
+test("the window says where its size is from", () => {
+  const from = (fields: Partial<ContextInspectResult>) =>
+    meterOf(SIZE, snapshot, { window: 200, ...fields } as ContextInspectResult).windowFrom;
+  assert.equal(from({}), undefined);
+  assert.equal(from({ windowSource: "table" }), "This is known for a model of this name.");
+  assert.equal(from({ windowSource: "provider" }), "The provider's list of models states this.");
+});
+
 test("amounts have hundredths of cents below a dollar", () => {
   const amounts = [0, 0.00009999, 0.0001, 0.0123, 0.99994, 1, 1234.567];
   assert.deepEqual(amounts.map(dollars), ["$0.00", "< $0.0001", "$0.0001", "$0.0123", "$0.9999", "$1.00", "$1,234.57"]);
