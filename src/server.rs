@@ -26,7 +26,6 @@ mod follow;
 mod given;
 mod host;
 mod inbox;
-mod listed;
 mod log;
 mod mailbox;
 pub mod outside;

@@ -10,10 +10,9 @@ pub(super) use files::Which;
 use super::client::Client;
 use super::given::own_settings;
 use super::host::sessions::Sessions;
-use super::listed::Listed;
 use super::mailbox::Mailbox;
 use super::outside::{self, Flags};
-use super::settings::{Fault, Layer, Layers, policy_file_rules, policy_of};
+use super::settings::{Fault, Layer, Layers, Listed, policy_file_rules, policy_of};
 use super::watch::{Found, Look, Watch};
 use engine::id::SessionId;
 use engine::message::Text;
@@ -104,6 +103,11 @@ impl Config {
         let listed = self.user.as_deref().map(Listed::beside).unwrap_or_default();
         self.layers = Layers { environment, flags: flags.0.clone(), listed, ..Layers::default() };
         self.faults = faults;
+    }
+
+    /// Returns what providers list of models.
+    pub fn listed(&self) -> Listed {
+        self.layers.listed.clone()
     }
 
     pub fn layers(&self) -> &Layers {

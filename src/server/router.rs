@@ -109,10 +109,7 @@ impl Router {
             config: Config::new(mailbox(&inbox, |file| Event::File(Box::new(file)))),
             stores: Stores::default(),
             shared: SharedState::new(mailbox(&inbox, |event| Event::Shared(Box::new(event)))),
-            models: Models::new(
-                mailbox(&inbox, |event| Event::Model(Box::new(event))),
-                mailbox(&inbox, |()| Event::Listed),
-            ),
+            models: Models::new(mailbox(&inbox, |event| Event::Model(Box::new(event)))),
             trajectories: Trajectories::new(mailbox(&inbox, |event| Event::Trajectory(Box::new(event)))),
             loops: Loops::default(),
             tasks: Tasks::new(mailbox(&inbox, Event::Tasks)),
@@ -133,7 +130,7 @@ impl Router {
     /// Takes the settings from outside: the environment and the command line.
     pub fn take_outside(&mut self, flags: &Flags, runs_tasks: bool, dump: Option<PathBuf>) {
         self.config.take_outside(flags);
-        self.models.use_listed(self.config.layers().listed.clone());
+        self.models.list_into(self.config.listed(), mailbox(&self.inbox, |()| Event::Listed));
         self.tasks.set_serves(runs_tasks);
         self.dump = Dump::into_folder(dump);
     }
@@ -376,8 +373,7 @@ impl Router {
             tracing::warn!(session = %id, class = failure.cause.word, "a model did not answer: {}", failure.why);
         }
         if let Some(usage) = replied.usage {
-            let estimator = self.counter.name();
-            self.client.usage(&id, replied.used, usage, UsageSource::Provider, estimator);
+            self.client.usage(&id, replied.used, usage, UsageSource::Provider, self.counter.name());
         }
         self.run_input(&id, Input::ModelDone(call, replied.answer));
     }
@@ -389,11 +385,8 @@ impl Router {
                 Step::Notify(params) => self.client.notify(methods::LoopUpdated::NAME, &params),
                 Step::Hand(id, item) => self.hand(&id, item),
                 Step::CloseAtRest(id) => {
-                    if self
-                        .sessions
-                        .host(&id)
-                        .is_some_and(|host| !host.is_offloaded() && host.session().is_at_rest())
-                    {
+                    let host = self.sessions.host(&id);
+                    if host.is_some_and(|host| !host.is_offloaded() && host.session().is_at_rest()) {
                         self.hand(&id, Queued::Close(NOBODY));
                     }
                 }

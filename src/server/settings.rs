@@ -1,18 +1,19 @@
 //! Layers of settings, each from one source; later ones win. `layer` parses a layer, `effective` validates
-//! the result; files and the environment are read elsewhere.
+//! the result; files and the environment are read elsewhere. `listed` has what providers list of models.
 
 mod effective;
 mod layer;
+mod listed;
 mod models;
 mod names;
 mod workspace;
 
 pub(super) use effective::{is_policy_file, policy_file_rules, policy_of, result_tokens, shown};
 pub(super) use layer::{Fault, Layer};
+pub(super) use listed::Listed;
 pub(super) use models::facts as model_facts;
 pub(super) use names::{names, nearest, other_names};
 
-use super::listed::Listed;
 use engine::compact::policy::Policy;
 use protocol::error::ProtocolError;
 use protocol::methods::read;

@@ -2,8 +2,8 @@
 //! sessions. Sessions decide what to ask and what follows from an answer.
 
 use crate::server::client::Used;
-use crate::server::listed::Listed;
 use crate::server::mailbox::Mailbox;
+use crate::server::settings::Listed;
 use engine::delta::{Delta, Draft};
 use engine::endpoint::options::HeaderValue;
 use engine::endpoint::{Endpoint, Wire};
@@ -29,9 +29,8 @@ const LIST_DEADLINE: Duration = Duration::from_secs(30);
 /// Connections, keys and fixtures, which are kept between calls.
 pub(in crate::server) struct Models {
     mailbox: Mailbox<ModelEvent>,
-    /// Told when a provider listed other limits than before.
-    changed: Mailbox<()>,
-    listed: Listed,
+    /// What providers list of models, with the receiver of changes.
+    listed: Option<(Listed, Mailbox<()>)>,
     clients: Clients,
     /// Keys that the client gave, by name. They are kept nowhere else.
     keys: BTreeMap<String, SecretString>,
@@ -68,14 +67,14 @@ pub(in crate::server) struct Replied {
 }
 
 impl Models {
-    pub fn new(mailbox: Mailbox<ModelEvent>, changed: Mailbox<()>) -> Self {
-        let (listed, clients) = (Listed::default(), Clients::default());
-        Self { mailbox, changed, listed, clients, keys: BTreeMap::new(), scripted: BTreeMap::new() }
+    pub fn new(mailbox: Mailbox<ModelEvent>) -> Self {
+        let (keys, scripted) = (BTreeMap::new(), BTreeMap::new());
+        Self { mailbox, listed: None, clients: Clients::default(), keys, scripted }
     }
 
-    /// Takes the listed limits that the settings use.
-    pub fn use_listed(&mut self, listed: Listed) {
-        self.listed = listed;
+    /// Keeps what providers list of models in `listed`, and sends a message when that changes.
+    pub fn list_into(&mut self, listed: Listed, changed: Mailbox<()>) {
+        self.listed = Some((listed, changed));
     }
 
     /// Sets a key, or removes it.
@@ -103,10 +102,11 @@ impl Models {
             return Ok(Box::new(self.scripted(endpoint.base_url.as_deref())?));
         }
         let remote = self.remote(endpoint, terms.clone(), silence)?;
-        if let Some(question) = self.listed.due(endpoint, &terms.model) {
+        if let Some((listed, changed)) = self.listed.clone()
+            && let Some(question) = listed.due(endpoint, &terms.model)
+        {
             // A model of its own, because the call takes the other one.
             let asking = self.remote(endpoint, terms, LIST_DEADLINE.into())?;
-            let (listed, changed) = (self.listed.clone(), self.changed.clone());
             tokio::spawn(async move {
                 let limits = asking.listed_limits().await;
                 if let Err(error) = &limits {

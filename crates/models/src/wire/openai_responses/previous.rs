@@ -96,7 +96,7 @@ mod tests {
             body(&[asked.clone(), message("assistant", "x"), output.clone()]),
             body(&[message("user", "x"), said.clone(), output.clone()]),
             body(&[asked.clone(), said.clone(), said.clone(), output.clone()]),
-            body(&[asked.clone()]),
+            body(std::slice::from_ref(&asked)),
             body(&[]),
             other_tools,
         ] {

@@ -23,7 +23,7 @@ const MOST_FILE: u64 = 4 << 20;
 
 /// The listed limits, shared by settings and models.
 #[derive(Debug, Clone, Default)]
-pub(super) struct Listed(Arc<Mutex<State>>);
+pub(in crate::server) struct Listed(Arc<Mutex<State>>);
 
 #[derive(Debug, Default)]
 struct State {
@@ -53,7 +53,7 @@ struct File {
 
 /// A question about a model. It counts as asked until its answer is told.
 #[derive(Debug, PartialEq, Eq)]
-pub(super) struct Question(String);
+pub(in crate::server) struct Question(String);
 
 impl Listed {
     /// Reads the limits that are kept beside the user's settings. A file that cannot be read is written anew.
