@@ -10,6 +10,7 @@ import type { Models } from "../models/models.ts";
 import { keyedSettings } from "../models/routes.ts";
 import { errorText } from "../shared/text.ts";
 import type { Button, Standing } from "../shared/view.ts";
+import { startWithCurrent } from "./restart.ts";
 
 /** Methods that the panel cannot do without: a program that lacks one is too old. */
 const NEEDS = [
@@ -121,11 +122,17 @@ export class Backend implements vscode.Disposable {
   }
 
   async #startAgain(): Promise<void> {
-    const client = await this.#client?.catch(() => undefined);
-    // What is set may be another program now, so it is looked for anew.
-    await client?.dispose();
-    this.#client = undefined;
-    await this.client();
+    const start = async () => {
+      const client = await this.#client?.catch(() => undefined);
+      // What is set may be another program now, so it is looked for anew.
+      await client?.dispose();
+      this.#client = undefined;
+      return this.client();
+    };
+    await startWithCurrent(start, () => {
+      const { binary, storage, log } = configuration();
+      return JSON.stringify([binary, storage, log]);
+    });
     this.#replaced.fire();
   }
 

@@ -5,14 +5,17 @@ import { test } from "node:test";
 import type { ContextInspectResult, ContextSize, Snapshot, Spending } from "@threadhold/client";
 import { dollars } from "../../src/panel/cost.ts";
 import { meterOf } from "../../src/panel/frame.ts";
+import type { Meter } from "../../src/shared/view.ts";
 
 const SIZE: ContextSize = { tokens: 10, limit: 100, tokensUntilCompaction: 50, sections: [], estimator: "o200k" };
 
-/** What the meter says of an inspection with these fields. */
-function learned(fields: Partial<ContextInspectResult>): string | undefined {
+/** The meter of an inspection with these fields. */
+function inspected(fields: Partial<ContextInspectResult>): Meter {
   const snapshot = { compactions: [], messages: [] } as unknown as Snapshot;
-  return meterOf(SIZE, snapshot, { window: 200, ...fields } as ContextInspectResult).learned;
+  return meterOf(SIZE, snapshot, { window: 200, ...fields } as ContextInspectResult);
 }
+
+const learned = (fields: Partial<ContextInspectResult>) => inspected(fields).learned;
 
 test("a learned limit says where it is from, and how long it holds", () => {
   assert.equal(learned({}), undefined);
@@ -32,9 +35,8 @@ test("a learned limit says where it is from, and how long it holds", () => {
 
 test("the context view says what the session cost, and where the figure is from", () => {
   const spent = (spending: Partial<Spending>): string | undefined => {
-    const snapshot = { compactions: [], messages: [] } as unknown as Snapshot;
     const none = { total: {}, answers: {}, summaries: {}, titles: {} };
-    return meterOf(SIZE, snapshot, { window: 200, spent: { ...none, ...spending } } as ContextInspectResult).spent;
+    return inspected({ spent: { ...none, ...spending } }).spent;
   };
   const table = "2026-11-22";
   assert.deepEqual(
@@ -58,8 +60,7 @@ test("the context view says what the session cost, and where the figure is from"
 });
 
 test("the window says where its size is from", () => {
-  const from = (fields: Partial<ContextInspectResult>) =>
-    meterOf(SIZE, snapshot, { window: 200, ...fields } as ContextInspectResult).windowFrom;
+  const from = (fields: Partial<ContextInspectResult>) => inspected(fields).windowFrom;
   assert.equal(from({}), undefined);
   assert.equal(from({ windowSource: "table" }), "This is known for a model of this name.");
   assert.equal(from({ windowSource: "provider" }), "The provider's list of models states this.");
