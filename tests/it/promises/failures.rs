@@ -6,12 +6,13 @@ use super::chat::{Chat, numbered, summary, words};
 use crate::bench::text;
 use engine::compact::policy::presets::DEFAULT;
 use engine::compact::policy::{Policy, Stage, Triggers};
-use engine::message::{AssistantPart, Beside, Body, Content, NewMessage, ToolCall};
+use engine::delta::Delta;
+use engine::message::{Body, Content, NewMessage, ToolCall};
 use engine::prompt::item::{Item, ItemPart, Role};
 use engine::tokens::{QuarterOfChars, TokenCount};
 use serde_json::json;
 use session::effect::Refusal;
-use session::input::{Command, Configure, Restore};
+use session::input::{Command, Configure, Input, Restore};
 use session::settings::{ModelFacts, Settings};
 use session::stored::TurnStatus;
 use threadhold::tokenizer::O200k;
@@ -139,13 +140,10 @@ fn no_clock_changes_what_is_sent() {
 fn another_model_gets_a_plain_summary() {
     let mut chat = Chat::new(4000, BY_MODEL, numbered);
     let block = json!({ "type": "compaction", "encrypted_content": "b3BhcXVl" });
-    let opaque = Body::Assistant {
-        parts: vec![AssistantPart::Raw(block.into()), AssistantPart::Text("It is done.".into())],
-        calls: Vec::new(),
-        beside: Beside::default(),
-    };
-    let messages = vec![NewMessage::user("Make it work."), NewMessage::new(opaque)];
-    chat.bench.command(Command::Restore(Box::new(Restore::of(messages))));
+    chat.asks("Make it work.");
+    let call = chat.answering().expect("the model is asked");
+    chat.bench.step(Input::ModelDelta(call, Delta::AddServerContentBlock(block)));
+    chat.says("It is done.");
     chat.talk("And then?", "More.");
     let is_opaque = |item: &Item| item.parts.iter().any(|part| matches!(part, ItemPart::Raw(_)));
     assert!(chat.newest().iter().any(is_opaque), "it goes back to who made it");
