@@ -3,6 +3,7 @@
 //! as a value.
 
 mod calls;
+mod client_model;
 pub(super) mod delete;
 mod event;
 pub(super) mod filed;
@@ -138,7 +139,7 @@ impl SessionHost {
             counter,
             store,
             steps: Steps::default(),
-            calls: Calls::default(),
+            calls: Calls::new(mailbox.clone()),
             timers: Timers::default(),
             file: FileState::default(),
             leaving: Leaving::default(),

@@ -181,6 +181,11 @@ impl Learned {
         self.models.get(model).or_else(alike)
     }
 
+    /// `true` if there was a report of this model, or of its family.
+    pub fn is_known(&self, model: &str) -> bool {
+        self.known(model).is_some()
+    }
+
     /// `true` if reports of this model, or of its family, taught a factor.
     pub fn is_taught(&self, model: &str) -> bool {
         self.known(model).is_some_and(|known| known.is_taught())

@@ -207,7 +207,8 @@ impl From<ModelError> for Failure {
         };
         let is_refused = matches!(error, ModelError::BadRequest { .. });
         let refuses_thinking = is_refused && said.as_deref().is_some_and(refuses_thinking);
-        Self { why, overflow, refuses_thinking, cause: Cause { word, status, retry_after_ms, said } }
+        let cause = Cause { word, status, retry_after_ms, said };
+        Self { why, overflow, refuses_thinking, counted: None, cause }
     }
 }
 

@@ -2,6 +2,7 @@
 //! formats are in `wire`, HTTP in `remote`; answers are not judged here.
 
 pub mod address;
+pub mod counted;
 pub mod error;
 mod excerpt;
 pub(crate) mod frames;
@@ -26,6 +27,9 @@ use std::pin::Pin;
 
 /// The pending answer. Dropping it cancels the call and closes its connection.
 pub type AnswerFuture<'a> = Pin<Box<dyn Future<Output = Result<Answer, ModelError>> + Send + 'a>>;
+
+/// The pending count of a request.
+pub type CountFuture<'a> = Pin<Box<dyn Future<Output = Result<Option<u32>, ModelError>> + Send + 'a>>;
 
 /// Callback that receives the events of an answer as they arrive.
 pub type OnProgress<'a> = &'a mut (dyn FnMut(Progress) + Send);
@@ -64,6 +68,11 @@ pub trait Model: Send {
     /// handed to `hear` stand even if the call then fails. The answer's own `parts` and `calls` hold only
     /// what was not handed to `hear`.
     fn answer<'a>(&'a mut self, request: &'a Request, hear: OnProgress<'a>) -> AnswerFuture<'a>;
+
+    /// Requests the provider's own count of a request, in tokens; `None` from a model whose provider counts none.
+    fn count_tokens<'a>(&'a mut self, _request: &'a Request) -> CountFuture<'a> {
+        Box::pin(async { Ok(None) })
+    }
 }
 
 #[cfg(test)]

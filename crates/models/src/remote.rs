@@ -1,7 +1,7 @@
 //! A model behind an HTTP endpoint: sends requests, reads streams as they arrive, and retries. Formats are in
 //! `wire`, error classes in `error`.
 
-mod limits;
+mod beside;
 mod over_socket;
 
 use super::address::{is_local, key_header};
@@ -9,7 +9,7 @@ use super::error::Refusal;
 use super::sockets::Sockets;
 use super::wire::anthropic::BETA;
 use super::wire::{Stream, Terms, named_back, post, stamped};
-use super::{AnswerFuture, Model, ModelError, OnProgress, Progress, Retrying, retry};
+use super::{AnswerFuture, CountFuture, Model, ModelError, OnProgress, Progress, Retrying, retry};
 use engine::endpoint::options as extra;
 use engine::endpoint::{Endpoint, Wire};
 use engine::prompt::request::{Answer, Request};
@@ -183,7 +183,8 @@ impl Remote {
                 self.sockets.refused_by(&self.endpoint);
                 (Some(0), format!("{error}; asking without it"))
             } else {
-                let delay = self.retries.then(|| retry::delay(&error, should_retry, attempt, chance()));
+                let delay =
+                    self.retries.then(|| retry::delay(&error, should_retry, attempt, retry::chance()));
                 (delay.flatten(), error.to_string())
             };
             let Some(delay_ms) = delay else { return Err(error) };
@@ -358,6 +359,10 @@ impl Model for Remote {
     fn answer<'a>(&'a mut self, request: &'a Request, hear: OnProgress<'a>) -> AnswerFuture<'a> {
         Box::pin(self.ask(request, hear))
     }
+
+    fn count_tokens<'a>(&'a mut self, request: &'a Request) -> CountFuture<'a> {
+        Box::pin(self.count(request))
+    }
 }
 
 /// Parses `retry-after`, seconds or a date, as milliseconds from `now`.
@@ -381,10 +386,4 @@ fn network(error: reqwest::Error) -> ModelError {
     }
     // A request that cannot be built is no network failure, and a retry does not help.
     if is_asked { ModelError::Network { reason } } else { ModelError::BadRequest { status: None, reason } }
-}
-
-/// Jitter from 0 to 1, from the clock's microseconds.
-fn chance() -> f64 {
-    let now = SystemTime::now().duration_since(SystemTime::UNIX_EPOCH).unwrap_or_default();
-    f64::from(now.subsec_micros() % 1000) / 1000.0
 }

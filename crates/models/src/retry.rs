@@ -1,7 +1,8 @@
-//! Delays before retries: the provider's requested delay, or exponential backoff. The caller supplies time
-//! and chance.
+//! Delays before retries: the provider's requested delay, or exponential backoff. The caller supplies time and chance.
 
 use super::ModelError;
+use engine::prompt::request::Cause;
+use std::time::SystemTime;
 
 /// The most attempts, the first included.
 pub(crate) const MOST_ATTEMPTS: u32 = 5;
@@ -9,6 +10,8 @@ pub(crate) const MOST_ATTEMPTS: u32 = 5;
 const FIRST_DELAY: u64 = 500;
 /// The longest delay of our own, in milliseconds.
 const MOST_DELAY: u64 = 8_000;
+/// The classes of errors after which a retry may help.
+pub const PASSING: [&str; 3] = ["rateLimited", "overloaded", "network"];
 /// The longest delay that a provider may request, in milliseconds; a longer one ends the retries.
 const MOST_WANTED: u64 = 60_000;
 
@@ -21,16 +24,32 @@ pub(crate) fn delay(
     attempt: u32,
     chance: f64,
 ) -> Option<u64> {
-    if !should_retry.unwrap_or(error.is_passing()) || attempt >= MOST_ATTEMPTS {
+    after(should_retry.unwrap_or(error.is_passing()), error.retry_after_ms(), attempt, chance)
+}
+
+/// Returns the delay before a client's model is asked again, in milliseconds, or `None` if it is not. The client names the
+/// class of the failure as this crate does.
+pub fn delay_after(cause: &Cause, attempt: u32, chance: f64) -> Option<u64> {
+    after(PASSING.contains(&cause.word), cause.retry_after_ms, attempt, chance)
+}
+
+fn after(passes: bool, wanted: Option<u64>, attempt: u32, chance: f64) -> Option<u64> {
+    if !passes || attempt >= MOST_ATTEMPTS {
         return None;
     }
-    match error.retry_after_ms().filter(|wanted| *wanted > 0) {
+    match wanted.filter(|wanted| *wanted > 0) {
         Some(wanted) => (wanted <= MOST_WANTED).then(|| wanted + up_to(wanted / 10, chance)),
         None => {
             let doubled = FIRST_DELAY.saturating_mul(1 << attempt.saturating_sub(1).min(16)).min(MOST_DELAY);
             Some(doubled * 3 / 4 + up_to(doubled / 4, chance))
         }
     }
+}
+
+/// Returns the jitter of a delay, from 0 to 1, from the clock's microseconds.
+pub fn chance() -> f64 {
+    let now = SystemTime::now().duration_since(SystemTime::UNIX_EPOCH).unwrap_or_default();
+    f64::from(now.subsec_micros() % 1000) / 1000.0
 }
 
 fn up_to(most: u64, chance: f64) -> u64 {
@@ -63,6 +82,19 @@ mod tests {
     fn requested_delay_of_zero_is_ignored() {
         let delays: Vec<_> = (1..=4).map(|attempt| delay(&overloaded(Some(0)), None, attempt, 1.0)).collect();
         assert_eq!(delays, [Some(500), Some(1000), Some(2000), Some(4000)]);
+    }
+
+    #[test]
+    fn failures_of_a_client_are_retried_by_their_class() {
+        let cause = |word| Cause { retry_after_ms: Some(900), ..Cause::of(word) };
+        for word in PASSING {
+            assert_eq!(delay_after(&cause(word), 4, 0.0), Some(900));
+            assert_eq!(delay_after(&cause(word), 5, 0.0), None);
+        }
+        for word in ["client", "quota", "auth", "corruptStream", "contextOverflow"] {
+            assert_eq!(delay_after(&cause(word), 1, 0.0), None, "{word}");
+        }
+        assert!(overloaded(None).is_passing() && PASSING.contains(&overloaded(None).class()));
     }
 
     #[test]

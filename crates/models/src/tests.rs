@@ -14,6 +14,7 @@ mod answers;
 mod anthropic;
 mod cached;
 mod costs;
+mod counted;
 mod errors;
 mod faults;
 mod gemini;

@@ -133,7 +133,7 @@ errors! {
         status: Option<u16>,
         /// Cause for programs: the class of a provider's error (`rateLimited`, `quota`, `overloaded`, `auth`,
         /// `network`, `refused`, `corruptStream`, `badRequest`, `contextOverflow`), `timeout`, `length`, or `client` if
-        /// the client's model failed.
+        /// the client's model failed and its error states no class as `kind`.
         cause: String,
         /// Milliseconds after which a retry is worthwhile, if the provider stated them.
         #[serde(default, skip_serializing_if = "Option::is_none")]

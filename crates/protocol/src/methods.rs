@@ -350,7 +350,9 @@ methods! {
     ModelComplete = "model/complete", ToClient, Core,
         "Calls the client's model. The client streams with `model/delta` and then answers. A request that the provider \
          rejects as too large is an error with the data `{kind: \"contextOverflow\", limit?, needed?}`, in the provider's \
-         tokens; the provider's own message is recognized too.",
+         tokens; the provider's own message is recognized too. After an error with the data `{kind, retryAfterMs?}`, whose \
+         kind is `network`, `overloaded` or `rateLimited`, the client is asked again under another `requestId`, up to four \
+         times, as for models that the sidecar calls itself.",
         ModelCompleteParams => ModelCompleteResult;
     ToolInvoke = "tool/invoke", ToClient, Core,
         "Runs a tool in the client.",

@@ -100,7 +100,9 @@ settings! {
         tool_choice_none: bool;
         /// `true` if answers come with their usage. Default: false.
         usage: bool;
-        /// `true` if the client counts requests (`model/countTokens`). Ignored if `usage` is true. Default: false.
+        /// With a wire: `true` if the provider is to count the first prompt before it is sent, if that may be too large.
+        /// For the wires `anthropic`, `openai-responses` and `gemini`. Of a model of the client: `true` if the client
+        /// counts requests (`model/countTokens`); ignored if `usage` is true. Default: false.
         count_tokens: bool;
         /// `true` if the model accepts pictures. Default: as known for the model of this name, otherwise true.
         images: bool;

@@ -11,7 +11,7 @@ import {
   type MessageWriter,
   ResponseError,
 } from "vscode-jsonrpc";
-import { ContextOverflow, type ErrorKind, ProtocolError } from "./errors.js";
+import { ContextOverflow, type ErrorKind, ModelUnavailable, ProtocolError } from "./errors.js";
 import type { ClientNotifications, ErrorData, SidecarNotifications, SidecarRequests } from "./protocol.js";
 import { ERROR_CODES } from "./protocol.js";
 import { wellFormedWriter } from "./well-formed.js";
@@ -182,10 +182,15 @@ function dataOf(data: unknown): Extract<ErrorData, { kind: ErrorKind }> | undefi
   return has ? (data as ErrorData) : undefined;
 }
 
+/** What a model's error tells programs. */
+function detailsOf(error: unknown): object | undefined {
+  if (error instanceof ContextOverflow) return { kind: "contextOverflow", limit: error.limit, needed: error.needed };
+  if (error instanceof ModelUnavailable) return { kind: error.kind, retryAfterMs: error.retryAfterMs };
+  return undefined;
+}
+
 /** The error of a handler as a JSON-RPC error. */
 function refusal(error: unknown): ResponseError<unknown> {
   const message = error instanceof Error ? error.message : String(error);
-  if (!(error instanceof ContextOverflow)) return new ResponseError(ErrorCodes.InternalError, message);
-  const { limit, needed } = error;
-  return new ResponseError(ErrorCodes.InternalError, message, { kind: "contextOverflow", limit, needed });
+  return new ResponseError(ErrorCodes.InternalError, message, detailsOf(error));
 }

@@ -149,3 +149,17 @@ export class ContextOverflow extends Error {
     this.name = "ContextOverflow";
   }
 }
+
+/** Thrown by a model whose failure passes, such as a connection that broke: the sidecar asks again after a delay. */
+export class ModelUnavailable extends Error {
+  constructor(
+    message: string,
+    /** Class of the failure. */
+    readonly kind: "network" | "overloaded" | "rateLimited" = "network",
+    /** Delay that the provider wants, in milliseconds. Default: the sidecar's own, which doubles. */
+    readonly retryAfterMs?: number,
+  ) {
+    super(message);
+    this.name = "ModelUnavailable";
+  }
+}

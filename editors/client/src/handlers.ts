@@ -21,7 +21,7 @@ import type {
 /**
  * Requests of the sidecar that an editor can answer, by the protocol's capability. One without a handler is never sent.
  * Whatever is thrown is told to the sidecar in the words of the error; a model throws `ContextOverflow` where its prompt
- * is too large.
+ * is too large, and `ModelUnavailable` where asking again may help.
  */
 export interface Handlers {
   /**

@@ -214,7 +214,10 @@ export interface SidecarRequests {
   /**
    * Calls the client's model. The client streams with `model/delta` and then answers. A request that the
    * provider rejects as too large is an error with the data `{kind: "contextOverflow", limit?, needed?}`,
-   * in the provider's tokens; the provider's own message is recognized too. Level: core.
+   * in the provider's tokens; the provider's own message is recognized too. After an error with the data
+   * `{kind, retryAfterMs?}`, whose kind is `network`, `overloaded` or `rateLimited`, the client is asked
+   * again under another `requestId`, up to four times, as for models that the sidecar calls itself. Level:
+   * core.
    */
   "model/complete": { params: ModelCompleteParams; result: ModelCompleteResult };
   /** Runs a tool in the client. Level: core. */
@@ -1369,7 +1372,7 @@ export type ErrorData =
       /**
        * Cause for programs: the class of a provider's error (`rateLimited`, `quota`, `overloaded`, `auth`,
        * `network`, `refused`, `corruptStream`, `badRequest`, `contextOverflow`), `timeout`, `length`, or
-       * `client` if the client's model failed.
+       * `client` if the client's model failed and its error states no class as `kind`.
        */
       cause: string;
       /** Milliseconds after which a retry is worthwhile, if the provider stated them. */
@@ -2097,7 +2100,9 @@ export interface Model {
   /** `true` if answers come with their usage. Default: false. */
   usage?: boolean;
   /**
-   * `true` if the client counts requests (`model/countTokens`). Ignored if `usage` is true. Default: false.
+   * With a wire: `true` if the provider is to count the first prompt before it is sent, if that may be too
+   * large. For the wires `anthropic`, `openai-responses` and `gemini`. Of a model of the client: `true` if
+   * the client counts requests (`model/countTokens`); ignored if `usage` is true. Default: false.
    */
   countTokens?: boolean;
   /** `true` if the model accepts pictures. Default: as known for the model of this name, otherwise true. */

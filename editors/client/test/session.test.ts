@@ -11,6 +11,7 @@ import {
   isProtocolError,
   type Message,
   type ModelCompleteParams,
+  ModelUnavailable,
   ProtocolError,
   type Session,
   sidecar,
@@ -222,6 +223,30 @@ test("a model that finds its prompt too large has it compacted, and tokens are c
   ok(refused > 0 && counted > 0, `${refused} ${counted}`);
   ok(session.view.snapshot.compactions.length > 0);
   ok(session.view.snapshot.turns.some(({ metadata }) => (metadata?.summaries?.length ?? 0) > 0));
+  await isTrue(session);
+});
+
+test("a model that breaks off is asked again, and its first words are taken back", async () => {
+  let asked = 0;
+  const client = await startClient({
+    handlers: {
+      modelComplete: async ({ purpose }, stream) => {
+        if (purpose !== "turn") return "A title";
+        asked += 1;
+        if (asked > 1) return "The whole answer.";
+        stream.say("The wh");
+        await stream.flushed();
+        throw new ModelUnavailable("the connection broke", "network", 1);
+      },
+    },
+  });
+  const session = await client.openSession({ workspaceFolder: WORKSPACE });
+  await session.ask("Speak.");
+  await settled(session);
+  equal(session.view.lastEnd?.status, "completed", session.view.lastEnd?.error?.message);
+  equal(asked, 2);
+  const said = JSON.stringify(session.view.snapshot.messages);
+  ok(said.includes("The whole answer.") && !said.includes('"The wh"'), said);
   await isTrue(session);
 });
 

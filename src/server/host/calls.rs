@@ -1,8 +1,11 @@
 //! Pending requests of a session to models, to the client's tools and to its user, and how their responses
 //! become inputs.
 
+use super::client_model::ClientModelCall;
+use super::event::HostEvent;
 use crate::convert::{self, Reading};
 use crate::server::client::{Client, RequestKind, Used};
+use crate::server::mailbox::Mailbox;
 use crate::server::wire::{agent, answer as wire_answer, failure, review};
 use engine::id::CallId;
 use engine::prompt::request::Failure;
@@ -19,10 +22,10 @@ use tokio::task::AbortHandle;
 use tower_lsp::jsonrpc::Error;
 
 /// The pending calls of one session, which end with it.
-#[derive(Default)]
 pub(super) struct Calls {
-    /// Request numbers of calls to the client's model.
-    models: BTreeMap<ModelCallId, i64>,
+    mailbox: Mailbox<HostEvent>,
+    /// Calls to the client's model.
+    models: BTreeMap<ModelCallId, ClientModelCall>,
     /// Tasks of calls to models from this process.
     remotes: BTreeMap<ModelCallId, AbortHandle>,
     /// Request numbers of tool calls.
@@ -42,6 +45,11 @@ pub(super) struct Asked {
 }
 
 impl Calls {
+    pub fn new(mailbox: Mailbox<HostEvent>) -> Self {
+        let (models, remotes, tools) = Default::default();
+        Self { mailbox, models, remotes, tools, permission: None, review: None }
+    }
+
     /// Asks the client's model.
     pub fn ask_model(&mut self, client: &mut Client, session: &Session, ask: AskModel, asked: Asked) {
         let AskModel { call, turn, model, request, .. } = ask;
@@ -52,16 +60,20 @@ impl Calls {
             let number = client.register(session.id(), RequestKind::Count(used.clone()));
             client.request(number, methods::ModelCountTokens::NAME, &params);
         }
-        let number = client.register(session.id(), RequestKind::Model(call, used));
-        self.models.insert(call, number);
         let params = ModelCompleteParams {
-            request_id: number.to_string(),
             session_id: session.id().as_str().to_owned(),
             turn_id: turn.map(|turn| turn.as_str().to_owned()),
             ..convert::complete_params(&request, purpose, model.name.as_deref())
         };
         let params = ModelCompleteParams { messages: convert::fit(params.messages, &model), ..params };
-        client.request(number, methods::ModelComplete::NAME, &params);
+        self.models.insert(call, ClientModelCall::begin(client, session.id(), call, used, params));
+    }
+
+    /// Asks it again, if the answer is still wanted.
+    pub fn ask_again(&mut self, client: &mut Client, session: &Session, call: ModelCallId) {
+        if let Some(asked) = self.models.get_mut(&call) {
+            asked.send(client, session.id());
+        }
     }
 
     /// Notes a call to a model from this process.
@@ -79,7 +91,7 @@ impl Calls {
         if let Some(task) = self.remotes.remove(&call) {
             task.abort();
         }
-        if let Some(number) = self.models.remove(&call) {
+        if let Some(number) = self.models.remove(&call).and_then(|asked| asked.number()) {
             client.cancel(number);
         }
     }
@@ -142,9 +154,10 @@ impl Calls {
 
     /// Cancels all requests to the client, when the session ends.
     pub fn cancel_all(&self, client: &mut Client) {
-        let all = self.models.values().chain(self.tools.values()).chain(&self.permission);
-        for number in all.chain(&self.review) {
-            client.cancel(*number);
+        let models = self.models.values().filter_map(ClientModelCall::number);
+        let others = self.tools.values().chain(&self.permission).chain(&self.review);
+        for number in models.chain(others.copied()) {
+            client.cancel(number);
         }
     }
 
@@ -169,7 +182,6 @@ impl Calls {
                 None
             }
             RequestKind::Model(call, used) => {
-                self.models.remove(&call);
                 let unread = |error: String| format!("the answer to model/complete cannot be read: {error}");
                 let outcome = outcome.map_err(|error| failure::of(&error)).and_then(|value| {
                     let read = read_result::<methods::ModelComplete>(value);
@@ -178,6 +190,13 @@ impl Calls {
                 if let Ok(Some(usage)) = outcome.as_ref().map(|result| result.usage) {
                     client.usage(session.id(), used, usage, UsageSource::Provider, estimator);
                 }
+                if let Err(failure) = &outcome
+                    && let Some(asked) = self.models.get_mut(&call)
+                    && let Some(retry) = asked.failed(session.id(), failure, &self.mailbox)
+                {
+                    return Some(Input::ModelRetries(call, retry));
+                }
+                self.models.remove(&call);
                 let said = outcome.and_then(|result| {
                     let said = convert::answer(&result);
                     said.map_err(|error| Failure::from(unread(error.to_string())))

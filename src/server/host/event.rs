@@ -7,7 +7,7 @@ use crate::server::services::loops::Start;
 use engine::id::{CallId, SessionId};
 use engine::search::SearchPage;
 use session::effect::InvokeTool;
-use session::input::{Command, ReplyTo, ToolOutcome};
+use session::input::{Command, ModelCallId, ReplyTo, ToolOutcome};
 use std::collections::VecDeque;
 use store::error::StoreError;
 use store::{Deleted, Fence};
@@ -42,6 +42,8 @@ pub(in crate::server) enum HostEventKind {
     SearchedForTool(InvokeTool, Result<SearchPage, StoreError>),
     /// A tool of ours ran.
     Ran(CallId, ToolOutcome),
+    /// The delay before the next attempt of a call to the client's model is over.
+    AskAgain(ModelCallId),
     /// The store checked whether we still hold the lease, before a takeover.
     Confirmed(Box<Confirmed>),
 }

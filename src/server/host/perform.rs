@@ -172,6 +172,11 @@ impl SessionHost {
         self.calls.ask_model(client, &self.session, ask, asked);
     }
 
+    /// Sends the next attempt of a call to the client's model, if its answer is still wanted.
+    pub fn ask_again(&mut self, client: &mut Client, call: ModelCallId) {
+        self.calls.ask_again(client, &self.session, call);
+    }
+
     /// Notes a call to a model from this process.
     pub fn model_asked(&mut self, call: ModelCallId, task: AbortHandle) {
         self.calls.insert_remote(call, task);

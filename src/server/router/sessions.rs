@@ -271,8 +271,9 @@ impl Router {
         let used = Used { turn: ask.turn.clone(), purpose, tokens: ask.tokens };
         match ask.model.endpoint.clone() {
             Some(endpoint) => {
-                let AskModel { call, model, request, .. } = ask;
-                let made = self.models.ask(host.session(), &endpoint, Call { call, model, used, request });
+                let AskModel { call, model, count_up_to, request, .. } = ask;
+                let call_of = Call { call, model, used, count_up_to, request };
+                let made = self.models.ask(host.session(), &endpoint, call_of);
                 host.model_asked(call, made);
             }
             None => {
@@ -363,6 +364,11 @@ impl Router {
             HostEventKind::RevisionLoaded(to, command) => self.hand(&id, Queued::Command(to, command)),
             HostEventKind::ParentFound(to, start) => self.requests().begin_loop(to, *start),
             HostEventKind::Confirmed(confirmed) => self.confirmed(&id, *confirmed),
+            HostEventKind::AskAgain(call) => {
+                if let Some(host) = self.sessions.host_mut(&id) {
+                    host.ask_again(&mut self.client, call);
+                }
+            }
             HostEventKind::Ran(call, outcome) => self.run_input(&id, Input::ToolDone(call, outcome)),
             HostEventKind::SearchedForTool(call, Ok(found)) => self.run_tool(&id, &call, Some(&found)),
             HostEventKind::SearchedForTool(call, Err(error)) => {

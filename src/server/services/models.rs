@@ -26,6 +26,9 @@ use tokio::task::AbortHandle;
 /// The deadline for a provider's list of models.
 const LIST_DEADLINE: Duration = Duration::from_secs(30);
 
+/// The deadline for a provider's count of a prompt: its user waits.
+const COUNT_DEADLINE: Duration = Duration::from_secs(10);
+
 /// Connections, keys and fixtures, which are kept between calls.
 pub(in crate::server) struct Models {
     mailbox: Mailbox<ModelEvent>,
@@ -158,7 +161,7 @@ impl Models {
 
     /// Starts a call over the model's own wire. Aborting the handle ends it.
     pub fn ask(&mut self, session: &Session, endpoint: &Endpoint, asked: Call) -> AbortHandle {
-        let Call { call, model, used, request } = asked;
+        let Call { call, model, used, count_up_to, request } = asked;
         let (settings, head) = (session.settings(), session.head());
         // A little earlier than the session's own deadline, and with a reason.
         let before = |ms: u64| Duration::from_millis(ms.saturating_sub(100).max(1));
@@ -186,10 +189,13 @@ impl Models {
                 tell(ModelEventKind::Progress(said));
             };
             let answer = match made {
-                Ok(mut model) => {
-                    let answer = model.answer(&request, &mut hear).await;
-                    answer.map_err(|error| address::advised(error, &endpoint))
-                }
+                Ok(mut model) => match too_many(&mut *model, &request, count_up_to).await {
+                    Some(counted) => Err(Failure { counted: Some(counted), ..Failure::default() }),
+                    None => {
+                        let answer = model.answer(&request, &mut hear).await;
+                        answer.map_err(|error| address::advised(error, &endpoint))
+                    }
+                },
                 Err(error) => Err(Failure::from(error)),
             };
             let mut beside = used_so_far.beside;
@@ -197,6 +203,22 @@ impl Models {
             tell(ModelEventKind::Replied(Box::new(Replied { used, usage: beside.usage, answer })));
         });
         task.abort_handle()
+    }
+}
+
+/// The provider's count of a request, if it is larger than `most`. A request that cannot be counted is sent.
+async fn too_many(model: &mut dyn Model, request: &Request, most: Option<u32>) -> Option<u32> {
+    let most = most?;
+    match tokio::time::timeout(COUNT_DEADLINE, model.count_tokens(request)).await {
+        Ok(Ok(counted)) => counted.filter(|counted| *counted > most),
+        Ok(Err(error)) => {
+            tracing::info!(%error, "a prompt could not be counted by its provider");
+            None
+        }
+        Err(_) => {
+            tracing::info!("a prompt was not counted by its provider in {COUNT_DEADLINE:?}");
+            None
+        }
     }
 }
 
@@ -208,6 +230,8 @@ pub(in crate::server) struct Call {
     pub model: ModelFacts,
     /// The request, for `model/usage`.
     pub used: Used,
+    /// See [`session::effect::AskModel::count_up_to`].
+    pub count_up_to: Option<u32>,
     /// The request to the model.
     pub request: Request,
 }

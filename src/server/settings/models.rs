@@ -7,6 +7,7 @@ use engine::endpoint::DEFAULT_WINDOW;
 use engine::endpoint::options::RequestOptions;
 use engine::endpoint::{Endpoint, Wire};
 use models::address;
+use models::counted::is_counted;
 use models::known::{self, price};
 use protocol::error::ProtocolError;
 use protocol::settings::{Model, ModelPrice, ModelWire, Settings};
@@ -22,6 +23,10 @@ pub(in crate::server) fn facts(model: &Model) -> Read<ModelFacts> {
     let window = model.window.or(known.map(|known| known.window)).unwrap_or(usual_window);
     if model.max_output.is_some_and(|most| !(1..=window).contains(&most)) {
         return Err(invalid("maxOutput", "must be at least 1 and at most the window"));
+    }
+    let counts = model.count_tokens == Some(true);
+    if counts && endpoint.as_ref().is_some_and(|endpoint| !is_counted(endpoint)) {
+        return Err(invalid("countTokens", "the provider of this wire and address counts no requests"));
     }
     Ok(ModelFacts {
         name: model.name.clone(),
@@ -39,7 +44,7 @@ pub(in crate::server) fn facts(model: &Model) -> Read<ModelFacts> {
         tool_role: has_role(model, "tool"),
         images: model.images.or(known.map(|known| known.images)).unwrap_or(usual.images),
         binds_thinking: known::binds_thinking(wire, model.name.as_deref().unwrap_or_default()),
-        counts_tokens: model.count_tokens == Some(true) && model.usage != Some(true),
+        counts_tokens: counts && (endpoint.is_some() || model.usage != Some(true)),
         prices: prices("settings.model.price", model.price, endpoint.as_ref(), model.name.as_deref())?,
         endpoint,
     })
@@ -221,6 +226,7 @@ pub(super) fn shown(model: &ModelFacts) -> Model {
         window: Some(model.window),
         max_output: model.max_output,
         tool_choice_none: Some(model.tool_choice_none),
+        count_tokens: endpoint.filter(|_| model.counts_tokens).map(|_| true),
         price: price_shown(model),
         effort,
         thinking,
@@ -290,6 +296,7 @@ mod tests {
                 "extraHeaders",
             ),
             (json!({ "wire": "openai-chat", "name": "m", "webSocket": true }), "webSocket"),
+            (json!({ "wire": "ollama", "name": "m", "countTokens": true }), "countTokens"),
             (json!({ "wire": "ollama" }), "name"),
             (json!({ "wire": "ollama", "name": "" }), "name"),
             (json!({ "wire": "ollama", "name": "m", "baseUrl": "http://[bad" }), "baseUrl"),

@@ -4,6 +4,7 @@
 mod binding;
 mod causes;
 mod costs;
+mod counted;
 mod doctor;
 mod faults;
 mod keys;

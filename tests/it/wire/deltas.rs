@@ -1,8 +1,8 @@
 //! A streamed answer in a whole session: the snapshot while it streams, the stored message, the state after a
 //! crash, and the next request. `src/convert/tests/delta.rs` tests how deltas are merged.
 
-use super::client::{Start, Wire};
-use super::ground::{Folder, is_event};
+use super::client::{Client, Start, Wire};
+use super::ground::{Folder, is_event, stream, wait_state};
 use serde_json::{Value, json};
 
 /// The case of `fixtures/delta` with all operations.
@@ -56,4 +56,55 @@ fn streamed_answer_is_stored_whole_and_survives_a_crash() {
     let answer = messages.iter().find(|message| message["role"] == "assistant").expect("the answer");
     assert_eq!(answer["parts"], folded["parts"], "the provider gets its blocks back where they stood");
     client.respond(&asked["id"], json!({ "content": "Done." }));
+}
+
+/// Its error says that it may be asked again: what it said until then is void once there is another answer.
+#[test]
+fn client_model_whose_failure_passes_is_asked_again() {
+    let folder = Folder::new();
+    let mut client = Client::new(Wire::Pipes);
+    let mut hello = folder.hello();
+    hello["initializationOptions"]["threadhold"]["settings"]["titles"] = json!("request");
+    client.initialize(hello);
+    let open = json!({ "workspaceFolder": "/code/parser", "sessionId": "s" });
+    client.call("session/open", open).expect("it opens");
+    let fails = |client: &mut Client, asked: &Value, data: Value| {
+        let error = json!({ "code": -32603, "message": "the line is down", "data": data });
+        client.send(&json!({ "jsonrpc": "2.0", "id": asked["id"], "error": error }));
+    };
+    client.call("turn/start", json!({ "sessionId": "s", "content": "Please." })).expect("it starts");
+    let first = client.wait_request("model/complete");
+    stream(&mut client, &first, "Half of the");
+    fails(&mut client, &first, json!({ "kind": "network", "retryAfterMs": 1 }));
+    let told =
+        client.wait_notification("the retry", |frame| frame["params"]["retrying"]["attempt"].is_number());
+    assert_eq!(told["params"]["retrying"]["reason"], "the line is down");
+    let second = client.wait_request("model/complete");
+    assert_ne!(second["params"]["requestId"], first["params"]["requestId"]);
+    let prompt = |asked: &Value| asked["params"]["messages"].clone();
+    assert_eq!(prompt(&second), prompt(&first));
+    stream(&mut client, &first, "of an attempt that is over");
+    stream(&mut client, &second, "The whole");
+    client.wait_notification("the reset", |frame| is_event(frame, "streamReset"));
+    client.respond(&second["id"], json!({}));
+    wait_state(&mut client, "s", "idle");
+    let kept = client.call("session/subscribe", json!({ "sessionId": "s" })).expect("a snapshot");
+    let said = &kept["snapshot"]["messages"][1]["parts"];
+    assert_eq!(said, &json!([{ "type": "text", "text": "The whole" }]));
+
+    // A cancelled turn asks no more, and a fifth failure ends it.
+    client.call("turn/start", json!({ "sessionId": "s", "content": "Again." })).expect("it starts");
+    let asked = client.wait_request("model/complete");
+    fails(&mut client, &asked, json!({ "kind": "overloaded", "retryAfterMs": 59_000 }));
+    let asked = client.call("turn/cancel", json!({ "sessionId": "s" }));
+    asked.expect("it is cancelled");
+    client.call("turn/start", json!({ "sessionId": "s", "content": "Once more." })).expect("it starts");
+    for _ in 0..5 {
+        let asked = client.wait_request("model/complete");
+        fails(&mut client, &asked, json!({ "kind": "rateLimited", "retryAfterMs": 1 }));
+    }
+    let ended = client.wait_notification("the turn's end", |frame| frame["params"]["status"] == "failed");
+    assert_eq!(ended["params"]["error"]["data"]["cause"], "rateLimited");
+    let asked = client.frames().iter().filter(|frame| frame["method"] == "model/complete").count();
+    assert_eq!(asked, 2 + 1 + 5);
 }

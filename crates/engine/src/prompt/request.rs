@@ -86,6 +86,8 @@ pub struct Failure {
     pub overflow: Option<Overflow>,
     /// `true` if thinking of earlier answers was rejected because the prompt before it has changed.
     pub refuses_thinking: bool,
+    /// Set if the request was not sent because its provider counted more tokens than it may have: that count.
+    pub counted: Option<u32>,
     /// The reason for programs.
     pub cause: Cause,
 }

@@ -53,7 +53,7 @@ fn thinking(text: &str, signature: Option<&str>, block: Option<Value>) -> ItemPa
 }
 
 /// A prompt in the middle of a turn, with every kind of item.
-fn conversation() -> Request {
+pub(super) fn conversation() -> Request {
     let file = Content::ContextFile { path: "/code/a.rs".to_owned(), text: "fn a() {}".into() };
     let asked = Item {
         parts: vec![ItemPart::text("What is in it?"), ItemPart::Content(file), picture("aGk=")],

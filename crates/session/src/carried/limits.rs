@@ -119,6 +119,8 @@ pub(crate) struct Trial {
     beyond: Option<usize>,
     /// Input tokens of the running turn's newest request, as its provider reported them.
     reported: Option<u32>,
+    /// When a prompt was last not sent because of its provider's count.
+    counted: Option<usize>,
 }
 
 /// The model whose limits are asked for, and what they depend on.
@@ -160,6 +162,15 @@ impl Trial {
     /// was heard.
     pub(crate) fn overflowed(&mut self, heard: usize) -> bool {
         self.overflowed.replace(heard) == Some(heard)
+    }
+
+    /// `true` if a prompt was not sent because of its provider's count, and nothing was heard since.
+    pub(crate) fn was_counted(&self, heard: usize) -> bool {
+        self.counted == Some(heard)
+    }
+
+    pub(crate) fn counted(&mut self, heard: usize) {
+        self.counted = Some(heard);
     }
 
     /// Ignores what was learned for the next prompt.

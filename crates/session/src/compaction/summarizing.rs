@@ -70,7 +70,8 @@ impl Summarizing {
         let tokens = core.unanchored(&model).read(tokens);
         request.room = Some(core.room(&model, tokens));
         let (turn, deadline) = (core.turn_id(), core.settings().first_word_ms(&model));
-        let ask = AskModel { call, turn, purpose: Purpose::Summary, model, tokens, request };
+        let ask =
+            AskModel { call, turn, purpose: Purpose::Summary, model, tokens, count_up_to: None, request };
         core.push(Effect::AskModel(Box::new(ask)));
         core.start(Timer::Model(call), deadline);
     }

@@ -444,7 +444,16 @@ impl Core<'_> {
             return;
         }
         let model = sent.model.clone().unwrap_or_else(|| "unnamed".to_owned());
-        let report = Report { model, reported, raw: sent.tokens };
+        self.take_report(Report { model, reported, raw: sent.tokens });
+    }
+
+    /// Learns from a provider's count of a prompt of so many raw tokens for the model in force.
+    pub fn learn_count(&mut self, counted: u32, raw: u32) {
+        let model = self.settings().model.key().to_owned();
+        self.take_report(Report { model, reported: counted, raw });
+    }
+
+    fn take_report(&mut self, report: Report) {
         match self.kept.head.carried.usage.take(report, true) {
             Ok(_) => self.write_head_as_it_was_used(),
             Err(implausible) => self.trace(implausible.to_string()),

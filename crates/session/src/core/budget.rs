@@ -12,6 +12,9 @@ use engine::prompt::Source;
 use engine::prompt::request::Overflow;
 use engine::settings::{Budget, BudgetSettings, SettingsError};
 
+/// How many times larger than by our own count a prompt is at most, as a provider counts it.
+const MOST_UNDERCOUNTED: u64 = 2;
+
 impl Conversation {
     /// Scale for this model's next prompt.
     pub fn scale(&self, model: &ModelFacts) -> Scale {
@@ -122,6 +125,22 @@ impl Conversation {
     /// New tokens that fit into a prompt of this many raw tokens before its size sets off a compaction.
     pub fn tokens_until(&self, source: Source<'_>, tokens: u32) -> u32 {
         trigger::tokens_until(source, &self.settings.policy, tokens, self.held_back(source))
+    }
+
+    /// The tokens up to which a prompt of this many raw tokens is sent after its provider counted it: those that set off no
+    /// compaction. `None` if it is sent without a count: the setting is off, the provider's counts are known from its
+    /// reports, it counted this prompt before, or the prompt is far smaller.
+    pub fn count_up_to(&self, raw: u32) -> Option<u32> {
+        let model = &self.settings.model;
+        let is_asked = model.counts_tokens && model.endpoint.is_some();
+        if !is_asked || self.head.carried.usage.is_known(model.key()) || self.trial.was_counted(self.heard())
+        {
+            return None;
+        }
+        let budget = self.budget().ok()?;
+        let scale = self.scale_now();
+        let most = scale.read(raw.saturating_add(self.tokens_until(self.source(budget), raw)));
+        (u64::from(scale.read(raw)) * MOST_UNDERCOUNTED >= u64::from(most)).then_some(most)
     }
 
     /// Decides what this model's next prompt needs before it is sent. An optional compaction that was undone,

@@ -4,6 +4,7 @@ pub mod ahead;
 pub mod asked_for;
 pub mod breaks;
 pub mod by_hand;
+mod counted;
 pub mod estimates;
 pub mod healing;
 pub mod held;

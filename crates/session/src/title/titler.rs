@@ -59,7 +59,8 @@ impl Titler {
         let quiet = BufferedCall::new(core, Purpose::Title, &model);
         let call = quiet.id();
         self.0 = Some(quiet);
-        let ask = AskModel { call, turn: None, purpose: Purpose::Title, model, tokens, request };
+        let ask =
+            AskModel { call, turn: None, purpose: Purpose::Title, model, tokens, count_up_to: None, request };
         core.push(Effect::AskModel(Box::new(ask)));
         core.start(Timer::Model(call), deadline);
     }

@@ -21,6 +21,7 @@ pub(crate) struct Broken {
     why: Refusal,
     overflow: Option<Overflow>,
     refuses_thinking: bool,
+    counted: Option<u32>,
 }
 
 /// Next action after an answer.
@@ -41,8 +42,8 @@ pub(crate) enum AnswerOutcome {
 
 impl From<Failure> for Broken {
     fn from(failure: Failure) -> Self {
-        let Failure { overflow, refuses_thinking, .. } = failure;
-        Self { overflow, refuses_thinking, why: failure.into() }
+        let Failure { overflow, refuses_thinking, counted, .. } = failure;
+        Self { overflow, refuses_thinking, counted, why: failure.into() }
     }
 }
 
@@ -50,7 +51,12 @@ impl Broken {
     /// The model was silent for so many milliseconds.
     pub fn expired(ms: u64) -> Self {
         let why = format!("the model sent nothing for {ms} ms; modelDeadlineMs sets this deadline");
-        Self { why: Refusal::of_model("timeout", why), overflow: None, refuses_thinking: false }
+        Self {
+            why: Refusal::of_model("timeout", why),
+            overflow: None,
+            refuses_thinking: false,
+            counted: None,
+        }
     }
 }
 
@@ -78,10 +84,10 @@ pub(crate) fn take(
             let why = || Refusal::of_model("contextOverflow", why());
             (stop, None, said, overflow.map(|overflow| (overflow, why())))
         }
-        Err(Broken { why, overflow, refuses_thinking }) => {
+        Err(broken) => {
             let said = (draft.said(), Vec::new(), draft.beside);
-            let overflow = overflow.map(|overflow| (overflow, why.clone()));
-            (StopReason::Failed, Some((why, refuses_thinking)), said, overflow)
+            let overflow = broken.overflow.map(|overflow| (overflow, broken.why.clone()));
+            (StopReason::Failed, Some(broken), said, overflow)
         }
     };
     let (parts, calls, beside) = said;
@@ -89,14 +95,18 @@ pub(crate) fn take(
     let declined = declined(&beside);
     let cut = Cut::of(stop, &parts, !calls.is_empty());
     let calls = keep(core, message, parts, calls, beside, stop);
-    if error.as_ref().is_some_and(|(_, refuses_thinking)| *refuses_thinking) && core.leave_thinking_out() {
+    if error.as_ref().is_some_and(|broken| broken.refuses_thinking) && core.leave_thinking_out() {
+        return AnswerOutcome::Again;
+    }
+    if let Some(counted) = error.as_ref().and_then(|broken| broken.counted) {
+        size::counted(core, counted, asked.tokens);
         return AnswerOutcome::Again;
     }
     if let Some((overflow, why)) = overflow {
         return AnswerOutcome::TooLarge { overflow, asked, why };
     }
     match (error, stop) {
-        (Some((why, _)), _) => AnswerOutcome::Failed(why),
+        (Some(broken), _) => AnswerOutcome::Failed(broken.why),
         (None, StopReason::Refused) => AnswerOutcome::Failed(Refusal::of_model("refused", declined)),
         (None, _) if calls => AnswerOutcome::Calls,
         (None, _) if let Some(cut) = cut.filter(|_| may_go_on(core)) => AnswerOutcome::Continued(cut),

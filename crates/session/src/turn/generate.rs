@@ -79,6 +79,7 @@ pub(crate) fn ask(core: &mut Core<'_>, before: Before) -> Generated {
 /// Sends a prompt whose figures are raw.
 fn send(core: &mut Core<'_>, prompt: Prompt, scale: Scale) -> Generated {
     let (raw, model) = (prompt.tokens, core.settings().model.clone());
+    let count_up_to = core.count_up_to(raw);
     let has_failed = summary_failed(core, raw);
     core.goes_out(&prompt, model.name.as_deref());
     let prompt = read_prompt(prompt, scale);
@@ -105,7 +106,8 @@ fn send(core: &mut Core<'_>, prompt: Prompt, scale: Scale) -> Generated {
     tell_context(core, &prompt, raw);
     core.emit(EventBody::StreamStarted { message, turn: turn.clone() });
     core.remember_model(&model);
-    let ask = AskModel { call, turn: Some(turn), purpose: Purpose::Turn, model, tokens, request };
+    let turn = Some(turn);
+    let ask = AskModel { call, turn, purpose: Purpose::Turn, model, tokens, count_up_to, request };
     core.push(Effect::AskModel(Box::new(ask)));
     core.start(Timer::Model(call), deadline);
     Generated::Sent(Box::new(streaming), raw)

@@ -139,6 +139,15 @@ pub(crate) fn went_through(core: &mut Core<'_>, asked: SentRequest) {
     core.write_head_as_it_was_used();
 }
 
+/// Learns from a provider's count of a prompt of so many raw tokens, which was not sent because of it. The next prompt is
+/// sent without a count: only a report can tell more.
+pub(crate) fn counted(core: &mut Core<'_>, counted: u32, tokens: u32) {
+    core.trace(format!("the provider counts {counted} tokens, more than may be sent without a compaction"));
+    let heard = core.heard();
+    core.limits_mut().1.counted(heard);
+    core.learn_count(counted, tokens);
+}
+
 /// Drops the learned limits of this session if the user wants that. Its row is written by the caller.
 pub(crate) fn forget(core: &mut Core<'_>, is_wanted: bool) {
     if !is_wanted {

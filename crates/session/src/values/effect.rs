@@ -99,6 +99,9 @@ pub struct AskModel {
     pub model: ModelFacts,
     /// The size of the request by the session's own estimate, in tokens.
     pub tokens: u32,
+    /// Set if the provider is to count the request before it is sent: the tokens up to which it is. Nothing that
+    /// prevents the count prevents the request.
+    pub count_up_to: Option<u32>,
     /// The request to send.
     pub request: Request,
 }

@@ -89,7 +89,8 @@ pub struct ModelFacts {
     pub tool_role: bool,
     /// `true` if the model accepts images.
     pub images: bool,
-    /// `true` if the client is asked to count requests, because the provider reports no usage.
+    /// `true` if the provider counts a first prompt that may be too large before it is sent; with a model of the client,
+    /// `true` if the client counts each request, because the provider reports no usage.
     pub counts_tokens: bool,
     /// `true` if the model accepts earlier thinking only after an unchanged prefix.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]

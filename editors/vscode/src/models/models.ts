@@ -9,6 +9,7 @@ import {
   type ModelCountTokensParams,
   type ModelCountTokensResult,
   type ModelStream,
+  ModelUnavailable,
   type PromptMessage,
   type Tool,
   type ToolCall,
@@ -18,6 +19,7 @@ import * as vscode from "vscode";
 import { configuration } from "../configuration.ts";
 import type { Keys } from "./keys.ts";
 import { isOverflow } from "./overflow.ts";
+import { passing } from "./passing.ts";
 import { keyed } from "./routes.ts";
 
 /** Choose Model, for the sidecar and for people. */
@@ -187,9 +189,11 @@ export async function ask(
     ...(asked.options?.temperature !== undefined && { modelOptions: { temperature: asked.options.temperature } }),
   };
   const { token, end } = tokenOf(signal);
+  let isBegun = false;
   try {
     const response = await model.sendRequest(messages, options, token);
     for await (const part of response.stream) {
+      isBegun = true;
       if (part instanceof vscode.LanguageModelTextPart) listener.say(part.value);
       else if (part instanceof vscode.LanguageModelToolCallPart) {
         listener.call({ id: part.callId, name: part.name, arguments: JSON.stringify(part.input) });
@@ -197,7 +201,7 @@ export async function ask(
       // Other parts come from later versions of the editor.
     }
   } catch (error) {
-    throw explained(error);
+    throw explained(error, isBegun);
   } finally {
     end();
   }
@@ -258,7 +262,7 @@ const ADVICE: Record<string, { what: string; do: string }> = {
   NotFound: { what: "The model no longer exists", do: "Choose another model." },
 };
 
-function explained(error: unknown): unknown {
+function explained(error: unknown, isBegun: boolean): unknown {
   if (!(error instanceof Error)) return error;
   const cause = error.cause instanceof Error ? error.cause.message : "";
   if (error instanceof vscode.LanguageModelError) {
@@ -266,5 +270,6 @@ function explained(error: unknown): unknown {
     if (advice !== undefined) return new Error(`${advice.what}: ${error.message}. ${advice.do}`);
   }
   if (isOverflow(`${error.message} ${cause}`)) return new ContextOverflow(error.message);
-  return error;
+  const kind = passing(`${error.message} ${cause}`, isBegun);
+  return kind === undefined ? error : new ModelUnavailable(error.message, kind);
 }

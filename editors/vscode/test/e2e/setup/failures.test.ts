@@ -156,7 +156,9 @@ test("a prompt that is sent while its session is opened again is sent once", asy
 });
 
 test("no model, and a model that fails", async () => {
-  using probe = new Probe({ answers: [{ fail: "The quota is used up" }, { say: "Now it works." }] });
+  using probe = new Probe({
+    answers: [{ fail: "The quota is used up" }, { say: "Now it w", fail: "net::ERR_CONNECTION_RESET" }, { say: "Now it works." }],
+  });
   await using editor = await Editor.start({
     extensions: PACKAGES,
     settings: { ...SCRIPTED, "threadhold.model": "probe/gone" },
@@ -176,5 +178,7 @@ test("no model, and a model that fails", async () => {
   await failed.getByText("The quota is used up").waitFor();
   await editor.shoot("failures-7-model-failed");
   await failed.getByRole("button", { name: "Try Again" }).click();
+  // Its connection breaks once: it is asked again without a word of the user.
   await panel.answer("Now it works.").waitFor();
+  assert.equal(probe.asked.length, 3);
 });

@@ -94,12 +94,12 @@ const provider: vscode.LanguageModelChatProvider = {
     appendFileSync(join(FOLDER, "requests.jsonl"), `${JSON.stringify(asked)}\n`);
     const summed: Answer = { ...(holdSummaryWhile !== undefined && { holdWhile: holdSummaryWhile }), then: summary ?? SUMMARY };
     const answer: Answer = asked.summary ? summed : (answers[before] ?? { say: "I have nothing more to say." });
-    if (answer.fail !== undefined) throw new Error(answer.fail);
     for (let count = 0; count < (answer.pieces?.count ?? 0) && !token.isCancellationRequested; count += 1) {
       progress.report(new vscode.LanguageModelTextPart(`${answer.pieces?.text ?? "word "}`));
       if (count % 100 === 99) await new Promise((done) => setTimeout(done, 50));
     }
     if (answer.say !== undefined) progress.report(new vscode.LanguageModelTextPart(answer.say));
+    if (answer.fail !== undefined) throw new Error(answer.fail);
     // Held until the test says go on.
     while (answer.holdWhile !== undefined && existsSync(join(FOLDER, answer.holdWhile)) && !token.isCancellationRequested) {
       await new Promise((done) => setTimeout(done, 50));

@@ -22,7 +22,7 @@ export interface Answer {
   /** Text that follows. */
   then?: string;
   calls?: { id: string; name: string; input: object }[];
-  /** Fails with this message. */
+  /** Fails with this message, after what it says. */
   fail?: string;
 }
 
