@@ -21,6 +21,7 @@ import {
 import { tmpdir } from "node:os";
 import { basename, join } from "node:path";
 import { type BrowserContext, chromium, type Page } from "playwright-core";
+import { BrowserCache } from "./browser-cache.ts";
 import { editorCopy, type Variant } from "./extension-host.ts";
 import { hiding } from "./hidden.ts";
 import { settings } from "./manifest.ts";
@@ -31,8 +32,11 @@ const home = process.env["THREADHOLD_EDITOR"] ?? join(here, "..", ".editor");
 /** Where pictures are written: one folder for each run of the tests. */
 const shots = process.env["THREADHOLD_SHOTS"] ?? join(here, "..", "shots");
 
-/** Packages that are installed, for the next editors of this checkout. */
+/** The browser: one without windows where that is installed, which takes less time. */
+const CHROMIUM = process.env["CHROMIUM"] ?? ["/usr/bin/chromium-headless-shell", "/usr/bin/chromium"].find(existsSync) ?? "chromium";
+/** Packages that are installed, and what browsers keep, for the next editors of this checkout. */
 const cache = join(here, "..", ".cache");
+const installations = join(cache, "extensions");
 /** Sets of installed packages that stay when another one is added. */
 const MOST_KEPT = 3;
 
@@ -79,6 +83,7 @@ export class Editor {
   readonly #wanted: Wanted;
   /** Where the editor's files are. */
   readonly #installed: string;
+  readonly #kept: BrowserCache;
   #process: ChildProcess | undefined;
   #browser: BrowserContext | undefined;
   #page: Page | undefined;
@@ -88,6 +93,7 @@ export class Editor {
   private constructor(wanted: Wanted) {
     this.#wanted = wanted;
     this.#installed = editorCopy(home, wanted.variant ?? "stable");
+    this.#kept = new BrowserCache(join(cache, "browsers", basename(this.#installed)));
   }
 
   /** Installs what is wanted, starts the editor and opens the folder. */
@@ -122,7 +128,9 @@ export class Editor {
   /** Starts the server and a browser on the same folders. */
   async up(): Promise<void> {
     // The browser keeps a window's memory by its address, so that stays over a restart.
-    const port = this.#address === "" ? "0" : new URL(this.#address).port;
+    const port = this.#address === "" ? await this.#kept.port() : new URL(this.#address).port;
+    const profile = join(this.root, "browser");
+    if (!existsSync(profile)) this.#kept.put(profile);
     const args = ["--auth", "none", "--bind-addr", `127.0.0.1:${port}`, "--disable-telemetry", "--disable-update-check"];
     const [command = "", ...rest] = this.#command(...args, "--disable-workspace-trust", "--ignore-last-opened");
     this.#process = spawn(command, rest, { env: this.environment, stdio: ["ignore", "pipe", "pipe"] });
@@ -137,8 +145,8 @@ export class Editor {
     this.#process.stderr?.on("data", listen);
     this.#process.once("exit", () => started.reject(new Error(`The editor ended at its start: ${this.#log}`)));
     // Both take seconds, and neither needs the other.
-    const browser = chromium.launchPersistentContext(join(this.root, "browser"), {
-      executablePath: process.env["CHROMIUM"] ?? "/usr/bin/chromium",
+    const browser = chromium.launchPersistentContext(profile, {
+      executablePath: CHROMIUM,
       args: ["--no-sandbox", "--disable-dev-shm-usage"],
       viewport: this.#wanted.size ?? { width: 1280, height: 900 },
     });
@@ -163,6 +171,7 @@ export class Editor {
   /** Ends the browser and the server, as when a person quits. */
   async down(): Promise<void> {
     await this.#browser?.close();
+    if (this.#browser !== undefined) this.#kept.take(join(this.root, "browser"));
     this.#browser = undefined;
     this.#page = undefined;
     const process = this.#process;
@@ -296,7 +305,7 @@ export class Editor {
     if (hidden !== undefined) return this.#installReally(packages);
     const hash = createHash("sha256").update(readFileSync(join(home, ".installed")));
     for (const path of packages) hash.update(readFileSync(path));
-    const kept = join(cache, `extensions-${hash.digest("hex").slice(0, 16)}`);
+    const kept = join(installations, hash.digest("hex").slice(0, 16));
     const folder = join(this.root, "extensions");
     if (existsSync(kept)) {
       cpSync(kept, folder, { recursive: true });
@@ -307,9 +316,9 @@ export class Editor {
       return;
     }
     this.#installReally(packages);
-    mkdirSync(cache, { recursive: true });
+    mkdirSync(installations, { recursive: true });
     // Each build of the extension makes new ones; the tests install few different sets.
-    const others = readdirSync(cache).map((name) => join(cache, name));
+    const others = readdirSync(installations).map((name) => join(installations, name));
     const oldest = others.sort((one, other) => statSync(one).mtimeMs - statSync(other).mtimeMs).slice(0, -MOST_KEPT);
     for (const path of oldest) rmSync(path, { recursive: true, force: true });
     const unfinished = `${kept}.${process.pid}`;
