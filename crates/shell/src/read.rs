@@ -8,6 +8,7 @@ use crate::path::name;
 use crate::sink::Sink;
 use crate::word::{self, MOST_WORDS, Word};
 use crate::{Kind, MOST_BYTES, Reason};
+use std::borrow::Cow;
 use std::collections::BTreeMap;
 use tree_sitter::{Node, Parser};
 
@@ -19,6 +20,8 @@ const MOST_STATEMENTS: u32 = 20_000;
 const MOST_VARIABLES: usize = 200;
 /// Bytes of a text in a shell inside that count as a statement.
 const STATEMENT_BYTES: usize = 64;
+/// A character that is part of a word and nothing else, to a shell and to the grammar.
+const PLAIN: char = '\u{7f}';
 /// Most rounds of a loop.
 const MOST_ROUNDS: usize = 200;
 
@@ -91,7 +94,8 @@ fn parsed(text: &str, state: &mut State, is_stated: bool) {
     state.statements += u32::try_from(text.len() / STATEMENT_BYTES).unwrap_or(MOST_STATEMENTS);
     let mut parser = Parser::new();
     let is_ready = parser.set_language(&tree_sitter_bash::LANGUAGE.into()).is_ok();
-    let Some(tree) = parser.parse(text, None).filter(|_| is_ready && text.len() <= MOST_BYTES) else {
+    let Some(tree) = parser.parse(&*in_ascii(text), None).filter(|_| is_ready && text.len() <= MOST_BYTES)
+    else {
         return state.sink.unknown(text, Reason::Limit);
     };
     let root = tree.root_node();
@@ -104,6 +108,15 @@ fn parsed(text: &str, state: &mut State, is_stated: bool) {
     let mut reader = Reader { source: text, functions: BTreeMap::new(), state };
     reader.statement(root);
     state.sink.is_certain = was_certain;
+}
+
+/// The text as the parser gets it, with each place of a byte kept. Behind a `{`, the grammar's scanner looks any character
+/// up in a table of 256, and reads whatever memory is there for one beyond. To a shell, these are plain parts of words.
+fn in_ascii(text: &str) -> Cow<'_, str> {
+    match text.is_ascii() {
+        true => Cow::Borrowed(text),
+        false => text.bytes().map(|byte| if byte.is_ascii() { char::from(byte) } else { PLAIN }).collect(),
+    }
 }
 
 impl<'t> Reader<'t, '_> {

@@ -41,6 +41,18 @@ proptest! {
     }
 }
 
+/// The grammar's scanner reads memory that is not its own behind a brace before such a character.
+#[test]
+fn any_character_may_stand_behind_a_brace() {
+    for character in ['é', '漢', '🙂', '\u{2f47e}', '\u{9afc0}', '\u{fb61c}', '\u{10ffff}'] {
+        for text in
+            [format!("rm {{{character}"), format!("{{{character}..9}} a"), format!("rm a{{1..{character}")]
+        {
+            effects(&text, None, None);
+        }
+    }
+}
+
 #[test]
 fn deep_and_long_texts_meet_limits() {
     let nested = |open: &str, close: &str| format!("{}rm a{}", open.repeat(4000), close.repeat(4000));

@@ -52,6 +52,15 @@ fn files_are_removed_moved_copied_and_made() {
 }
 
 #[test]
+fn names_in_any_script_are_kept() {
+    check(&[
+        ("cd 項目 && rm {é,b}.rs '🙂 x'", &["delete 項目/é.rs", "delete 項目/b.rs", "delete 項目/🙂 x"]),
+        ("n=ü; cat \"$n.md\" > naïve.txt", &["read ü.md", "write naïve.txt"]),
+        ("sed -i 's/é/e/' {ключ,値}.json", &["write ключ.json", "write 値.json"]),
+    ]);
+}
+
+#[test]
 fn files_are_read() {
     check(&[
         ("cat README.md src/lib.rs", &["read README.md", "read src/lib.rs"]),
