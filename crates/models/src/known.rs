@@ -66,6 +66,8 @@ struct Table {
     thinking: Vec<Thinking>,
     off: Off,
     temperature: Temperature,
+    #[serde(rename = "cacheMarks")]
+    cache_marks: CacheMarks,
     amount: Amount,
     between: Between,
 }
@@ -94,6 +96,14 @@ struct Thinking {
 #[derive(Default, Deserialize)]
 #[serde(deny_unknown_fields)]
 struct Temperature {
+    takes: Vec<Name>,
+    refuses: Vec<Name>,
+}
+
+/// Models that accept marks of what their cache keeps, and models that do not.
+#[derive(Default, Deserialize)]
+#[serde(deny_unknown_fields)]
+struct CacheMarks {
     takes: Vec<Name>,
     refuses: Vec<Name>,
 }
@@ -192,6 +202,12 @@ pub fn binds_thinking(wire: Option<Wire>, name: &str) -> bool {
 pub(crate) fn takes_temperature(name: &str) -> bool {
     let Temperature { takes, refuses } = &KNOWN.temperature;
     find_in(&[(takes, true), (refuses, false)], name).unwrap_or(true)
+}
+
+/// `true` if this model accepts marks of what its cache keeps over OpenAI's Responses. Unknown models accept none.
+pub(crate) fn takes_cache_marks(name: &str) -> bool {
+    let CacheMarks { takes, refuses } = &KNOWN.cache_marks;
+    find_in(&[(takes, true), (refuses, false)], name).unwrap_or(false)
 }
 
 /// Returns the least thinking that a model accepts. An unknown model can be told not to think.

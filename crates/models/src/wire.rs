@@ -96,6 +96,7 @@ pub fn post(endpoint: &Endpoint, request: &Request, terms: &Terms) -> Option<Pos
     let post = extended(post, options);
     Some(match endpoint.wire {
         Wire::Anthropic => anthropic::addressed(post, endpoint, &terms.model),
+        Wire::OpenaiResponses => openai_responses::marked(post, endpoint, &terms.model),
         _ => post,
     })
 }

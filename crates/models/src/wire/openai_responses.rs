@@ -1,9 +1,11 @@
 //! OpenAI's Responses: the request body. The stream is parsed in `stream`; `crate::socket` carries the same
 //! format.
 
+mod marks;
 mod previous;
 mod stream;
 
+pub(super) use marks::marked;
 pub(crate) use previous::Previous;
 pub(super) use stream::Responses;
 

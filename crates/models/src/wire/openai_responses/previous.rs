@@ -27,13 +27,6 @@ impl Previous {
     /// a continuation, or differs in anything else.
     pub(crate) fn continued(&self, body: &Value) -> Option<Value> {
         let (known, new) = input(body).split_at_checked(self.items.len())?;
-        let is_given = |item: &Value| match item.get("type").and_then(Value::as_str) {
-            Some("function_call_output") => true,
-            Some("message") => {
-                item.get("role").and_then(Value::as_str).is_some_and(|role| GIVEN.contains(&role))
-            }
-            _ => false,
-        };
         let is_next = !self.items.is_empty()
             && !new.is_empty()
             && new.iter().all(is_given)
@@ -47,6 +40,15 @@ impl Previous {
             message.insert("input".to_owned(), json!(new));
             Value::Object(message)
         })
+    }
+}
+
+/// `true` if no model wrote the item.
+pub(super) fn is_given(item: &Value) -> bool {
+    match item.get("type").and_then(Value::as_str) {
+        Some("function_call_output") => true,
+        Some("message") => item.get("role").and_then(Value::as_str).is_some_and(|role| GIVEN.contains(&role)),
+        _ => false,
     }
 }
 
