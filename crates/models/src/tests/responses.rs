@@ -148,8 +148,8 @@ fn encrypted_thinking_goes_back_unchanged_or_not_at_all() {
     assert!(!own.to_string().contains("madeBy"));
     let mut without = own.clone();
     without["input"].as_array_mut().unwrap().remove(1);
-    without["model"] = json!("gpt-5-mini");
-    assert_eq!(asks(WIRE, "gpt-5-mini", talk()), without, "thinking of another model is dropped");
+    without["model"] = json!("gpt-5.6-luna");
+    assert_eq!(asks(WIRE, "gpt-5.6-luna", talk()), without, "thinking of another model is dropped");
     for wire in [Wire::Anthropic, Wire::OpenaiChat, Wire::Ollama] {
         assert!(!asks(wire, MODEL, talk()).to_string().contains("gAAAA"), "{wire:?}");
     }

@@ -1,11 +1,11 @@
 //! Responses over a WebSocket: a server on loopback plays recorded turns, which give the same events as over
 //! a POST.
 
-use super::answers::{everything, posted, terms, value};
+use super::answers::{everything, terms, value};
 use super::{Heard, join, read, responses};
 use crate::remote::{Clients, Remote};
 use crate::testing::{Act, Reply, Server};
-use crate::wire::stamped;
+use crate::wire::{post, stamped};
 use crate::{Model, Progress};
 use engine::endpoint::{Endpoint, Wire};
 use futures_util::{SinkExt, StreamExt};
@@ -104,7 +104,10 @@ fn a_recorded_turn_gives_the_same_events_over_a_socket() {
         assert_eq!(heard, over_a_post(&events));
         assert!(asked.is_gone, "the connection ends with the model");
         assert_eq!((&*asked.line, &*asked.authorization), ("/v1/responses", "Bearer sk-planted"));
-        let mut body = posted(Wire::OpenaiResponses, &everything(), &terms(MODEL)).body;
+        // Not at OpenAI's own address, where other fields are known.
+        let elsewhere = Some("http://127.0.0.1:1/v1".to_owned());
+        let endpoint = Endpoint { base_url: elsewhere, ..Endpoint::of(Wire::OpenaiResponses) };
+        let mut body = post(&endpoint, &everything(), &terms(MODEL)).unwrap().body;
         body.as_object_mut().unwrap().shift_remove("stream");
         body["type"] = json!("response.create");
         assert_eq!(asked.message, body);
