@@ -29,19 +29,14 @@ pub(crate) fn question(endpoint: &Endpoint, model: &str, post: Post) -> Option<P
     if !is_counted(endpoint) {
         return None;
     }
-    let kept = match endpoint.wire {
-        Wire::Anthropic => OF_MESSAGES,
-        Wire::OpenaiResponses => OF_RESPONSES,
-        _ => OF_GEMINI,
+    let (path, kept) = match endpoint.wire {
+        Wire::Anthropic => ("/messages/count_tokens".to_owned(), OF_MESSAGES),
+        Wire::OpenaiResponses => ("/responses/input_tokens".to_owned(), OF_RESPONSES),
+        _ => (format!("/models/{}:countTokens", segment(model)), OF_GEMINI),
     };
     let Value::Object(fields) = post.body else { return None };
     let mut fields: Map<String, Value> =
         fields.into_iter().filter(|(name, _)| kept.contains(&&**name)).collect();
-    let path = match endpoint.wire {
-        Wire::Anthropic => "/messages/count_tokens".to_owned(),
-        Wire::OpenaiResponses => "/responses/input_tokens".to_owned(),
-        _ => format!("/models/{}:countTokens", segment(model)),
-    };
     if endpoint.wire == Wire::Gemini && !is_vertex(endpoint) {
         // Beside bare contents, neither the system text nor the tools would count.
         fields.insert("model".to_owned(), json!(format!("models/{}", model.trim_start_matches("models/"))));

@@ -16,10 +16,10 @@ const OLD: Duration = Duration::from_secs(55 * 60);
 
 /// WebSockets between calls. One call has a socket at a time.
 #[derive(Debug, Clone, Default)]
-pub struct Sockets(Arc<Mutex<State>>);
+pub struct Sockets(Arc<Mutex<SocketState>>);
 
 #[derive(Debug, Default)]
-struct State {
+struct SocketState {
     /// URLs of endpoints that did not take a WebSocket. They are asked by POST for as long as the process runs.
     refused: BTreeSet<String>,
     /// URLs of endpoints whose last new socket broke before anything arrived.
@@ -93,12 +93,12 @@ impl Sockets {
         });
     }
 
-    fn state(&self) -> MutexGuard<'_, State> {
+    fn state(&self) -> MutexGuard<'_, SocketState> {
         self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
-impl State {
+impl SocketState {
     fn close_old(&mut self) {
         let now = SystemTime::now();
         // A clock that was set back says nothing about the age.

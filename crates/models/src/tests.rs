@@ -18,6 +18,7 @@ mod counted;
 mod errors;
 mod faults;
 mod gemini;
+mod headers;
 mod limits;
 mod ollama;
 mod openai_chat;

@@ -72,7 +72,7 @@ impl Calls {
     /// Asks it again, if the answer is still wanted.
     pub fn ask_again(&mut self, client: &mut Client, session: &Session, call: ModelCallId) {
         if let Some(asked) = self.models.get_mut(&call) {
-            asked.send(client, session.id());
+            asked.again(client, session.id());
         }
     }
 

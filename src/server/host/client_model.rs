@@ -38,19 +38,15 @@ impl ClientModelCall {
         session: &SessionId,
         call: ModelCallId,
         used: Used,
-        params: ModelCompleteParams,
+        mut params: ModelCompleteParams,
     ) -> Self {
-        let mut begun = Self { call, used, params, attempt: 1, at: At::Client(0) };
-        begun.send(client, session);
-        begun
+        let at = At::Client(send(client, session, call, &used, &mut params));
+        Self { call, used, params, attempt: 1, at }
     }
 
-    /// Sends an attempt.
-    pub fn send(&mut self, client: &mut Client, session: &SessionId) {
-        let number = client.register(session, RequestKind::Model(self.call, self.used.clone()));
-        self.params.request_id = number.to_string();
-        client.request(number, methods::ModelComplete::NAME, &self.params);
-        self.at = At::Client(number);
+    /// Sends the next attempt.
+    pub fn again(&mut self, client: &mut Client, session: &SessionId) {
+        self.at = At::Client(send(client, session, self.call, &self.used, &mut self.params));
     }
 
     /// Takes the failure of the newest attempt. `None` if there is no next one.
@@ -79,6 +75,20 @@ impl ClientModelCall {
             At::Waits(_) => None,
         }
     }
+}
+
+/// Sends an attempt under a number of its own, and returns that.
+fn send(
+    client: &mut Client,
+    session: &SessionId,
+    call: ModelCallId,
+    used: &Used,
+    params: &mut ModelCompleteParams,
+) -> i64 {
+    let number = client.register(session, RequestKind::Model(call, used.clone()));
+    params.request_id = number.to_string();
+    client.request(number, methods::ModelComplete::NAME, params);
+    number
 }
 
 impl Drop for ClientModelCall {

@@ -23,10 +23,10 @@ const MOST_FILE: u64 = 4 << 20;
 
 /// The listed limits, shared by settings and models.
 #[derive(Debug, Clone, Default)]
-pub(in crate::server) struct Listed(Arc<Mutex<State>>);
+pub(in crate::server) struct Listed(Arc<Mutex<Entries>>);
 
 #[derive(Debug, Default)]
-struct State {
+struct Entries {
     file: Option<PathBuf>,
     models: BTreeMap<String, Entry>,
     /// Models that are being asked for.
@@ -63,7 +63,7 @@ impl Listed {
         let text = is_small.then(|| std::fs::read(&file).ok()).flatten();
         let read = text.and_then(|text| serde_json::from_slice::<File>(&text).ok());
         let models = read.filter(|read| read.version == VERSION).map(|read| read.models).unwrap_or_default();
-        Self(Arc::new(Mutex::new(State { file: Some(file), models, asked: BTreeSet::new() })))
+        Self(Arc::new(Mutex::new(Entries { file: Some(file), models, asked: BTreeSet::new() })))
     }
 
     /// Returns the question about a model's limits if its answer is missing or old, and the endpoint is to be asked.
@@ -132,12 +132,12 @@ impl Listed {
         facts.window_source = WindowSource::Listed;
     }
 
-    fn state(&self) -> MutexGuard<'_, State> {
+    fn state(&self) -> MutexGuard<'_, Entries> {
         self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
-impl State {
+impl Entries {
     /// Writes the file whole, so that other processes never read a part of it.
     fn save(&self) -> std::io::Result<()> {
         let Some(file) = &self.file else { return Ok(()) };

@@ -1,10 +1,9 @@
 //! What is asked of a provider beside answers: the limits of a model, and its count of a request. With the address, the
 //! headers and the keys of the calls; without retries, because nobody waits for the one, and a user for the other.
 
-use super::{MOST_ERROR, Remote, in_time, network};
+use super::{Remote, in_time, network};
 use crate::ModelError;
 use crate::counted;
-use crate::excerpt::excerpt;
 use crate::listed::{self, ListedLimits};
 use crate::options::with_query;
 use crate::wire::post;
@@ -52,23 +51,19 @@ impl Remote {
     async fn json(&self, asked: RequestBuilder, what: &str) -> Result<Value, ModelError> {
         let answered = async {
             let mut response = in_time(self.silence.first, asked.send()).await?.map_err(network)?;
-            let status = response.status();
-            let most = if status.is_success() { MOST_LISTED } else { MOST_ERROR };
+            if !response.status().is_success() {
+                return Err(self.refused(response).await.error);
+            }
             let mut body = Vec::new();
             while let Some(piece) = in_time(self.silence.later, response.chunk()).await?.map_err(network)? {
                 body.extend_from_slice(&piece);
-                if body.len() > most {
-                    let reason = format!("{what} is larger than {most} bytes");
+                if body.len() > MOST_LISTED {
+                    let reason = format!("{what} is larger than {MOST_LISTED} bytes");
                     return Err(ModelError::CorruptStream { reason });
                 }
             }
-            let text = String::from_utf8_lossy(&body);
-            if !status.is_success() {
-                let reason = format!("{status}: {}", excerpt(&text, 200));
-                return Err(ModelError::BadRequest { status: Some(status.as_u16()), reason });
-            }
             let unread = |_| ModelError::CorruptStream { reason: format!("{what} is no JSON") };
-            serde_json::from_str(&text).map_err(unread)
+            serde_json::from_slice(&body).map_err(unread)
         };
         let keys = self.key.iter().chain(self.keyed.iter().map(|(_, key)| key));
         let hidden = |error| keys.fold(error, |error: ModelError, key| error.without(key.expose_secret()));
