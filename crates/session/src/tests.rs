@@ -10,7 +10,7 @@ use crate::effect::Purpose;
 use crate::event::EventBody;
 use crate::stored::{Driver, TurnStatus};
 use bench::{Bench, text};
-use machine::happening::{At, Beside, Happening, Rewind, Stop, sequence};
+use machine::happening::{At, Beside, Happening, Rewind, Set, Stop, Tool, sequence};
 use machine::{drive, edges};
 use proptest::prelude::*;
 use proptest::test_runner::TestRunner;
@@ -107,6 +107,23 @@ const SEEN: &[&str] = &[
     "Cancelled",
     "Voided",
 ];
+
+/// A tool of the sidecar waits for agents while the settings give its name to the editor: another process asks the
+/// editor for the result.
+#[test]
+fn waiting_call_whose_tool_becomes_the_editors() {
+    let mut model = drive::model(Driver::Sidecar);
+    for happening in [
+        Happening::Starts { size: 0, priority: false, key: None, what: Beside::Nothing },
+        Happening::Answers(vec![0, 4], Stop::End),
+        Happening::Expires(19),
+        Happening::Configures(Set::OwnTools(true)),
+        Happening::ToolDoes(0, Tool::Waits, 0),
+    ] {
+        model.happens(happening);
+    }
+    model.finish();
+}
 
 /// Ten thousand sequences of commands, answers, results, deadlines, restarts and failures of the store.
 /// `model` has the invariants checked after every step.

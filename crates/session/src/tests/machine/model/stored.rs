@@ -15,7 +15,13 @@ use std::collections::BTreeSet;
 impl Model {
     /// Checks that another process would find the same.
     pub(super) fn is_stored(&mut self, before: &Snapshot, after: &Snapshot) {
-        let mut again = self.bench.reopened().snapshot();
+        let reopened = self.bench.reopened();
+        // Other settings may give a tool to the other side while it runs, or while it waits for agents.
+        let its_own = reopened.own_calls();
+        let ours = self.bench.session.own_calls().into_iter();
+        let given_away: BTreeSet<_> =
+            ours.filter(|call| !its_own.contains(call)).map(|call| call.call).collect();
+        let mut again = reopened.snapshot();
         if self.bench.session.has_deferred_head() {
             // What the row tells of the last prompt is written with whatever comes next.
             again.head.updated_at = after.head.updated_at;
@@ -30,9 +36,9 @@ impl Model {
         let waits_for_any = !after.queue.is_empty() || self.bench.session.waits_for_agents();
         assert!(!after.head.waits || waits_for_any, "a session that waits has a queue, or waits for agents");
         assert_eq!(after.thread.draft, again.thread.draft);
-        // Other settings may give a tool that runs to the other side.
         let waits_or_rests = |state| match state {
             StateName::ExecutingTools => StateName::WaitingIde,
+            StateName::WaitingUserInput if !given_away.is_empty() => StateName::WaitingIde,
             state => state,
         };
         let found = self.bench.session.state().lasting().found;
@@ -42,7 +48,8 @@ impl Model {
         }
         // Waits survive; nothing is asked again on its own but what needs approval.
         let waits = |snapshot: &Snapshot| -> BTreeSet<_> {
-            snapshot.pending.iter().chain(&snapshot.pause).map(|reason| reason.call.clone()).collect()
+            let calls = snapshot.pending.iter().chain(&snapshot.pause).map(|reason| reason.call.clone());
+            calls.filter(|call| !given_away.contains(call)).collect()
         };
         // Approvals that changed in another session change which calls need one.
         if !self.bench.was_approved {
