@@ -259,6 +259,7 @@ mod tests {
             "model.fallbacks" => json!("default"),
             "model.providerCompaction" => json!(60_000),
             "model.lookUpLimits" => json!(true),
+            "model.manners" => json!("openrouter"),
             "model.extraBody" => json!({ "service_tier": "flex" }),
             "model.extraHeaders" => json!({ "x-title": "m" }),
             "model.query" => json!({ "api-version": "2026-01-01" }),
@@ -286,8 +287,11 @@ mod tests {
         for name in names().filter(|name| !name.starts_with("summaryPrice.")) {
             let value = other(&name);
             // One wire alone has lifetimes of cache marks, and fallbacks.
-            let is_of_anthropic = ["model.cacheTtl", "model.fallbacks"].contains(&&*name);
-            let wire = if is_of_anthropic { "anthropic" } else { "openai-responses" };
+            let wire = match &*name {
+                "model.cacheTtl" | "model.fallbacks" => "anthropic",
+                "model.manners" => "openai-chat",
+                _ => "openai-responses",
+            };
             let text = value.as_str().map_or_else(|| value.to_string(), str::to_owned);
             let raw: Map<String, Value> = match name.split_once('.') {
                 Some(("model", part)) => {

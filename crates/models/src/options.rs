@@ -92,6 +92,9 @@ pub(crate) fn validated(endpoint: &Endpoint) -> Result<RequestOptions, InvalidEn
     if options.cache_ttl.is_some() && !matches!(endpoint.wire, Wire::Anthropic | Wire::Scripted) {
         return invalid("cacheTtl", "needs the wire anthropic, whose cache marks have a lifetime".to_owned());
     }
+    if options.manners.is_some() && !matches!(endpoint.wire, Wire::OpenaiChat | Wire::Scripted) {
+        return invalid("manners", "needs the wire openai-chat".to_owned());
+    }
     if let Some(reason) = unfit_fallbacks(endpoint) {
         return invalid("fallbacks", reason);
     }
@@ -145,16 +148,19 @@ fn unfit_thinking(endpoint: &Endpoint, thinking: Thinking) -> Option<String> {
         (Wire::Ollama | Wire::OpenaiResponses, Thinking::Budget(_)) => {
             Some(format!("must not be a number; {wire} takes off and adaptive, and an amount as effort"))
         }
-        (Wire::OpenaiChat, thinking) => match (thinking_switch(endpoint.url()), thinking) {
-            (ThinkingSwitch::Unknown, _) => {
-                Some("has no known field at this server; use effort, or extraBody with the field".to_owned())
+        (Wire::OpenaiChat, thinking) => {
+            match (thinking_switch(endpoint.url(), &endpoint.options), thinking) {
+                (ThinkingSwitch::Unknown, _) => Some(
+                    "has no known field at this server; use manners, effort, or extraBody with the field"
+                        .to_owned(),
+                ),
+                (ThinkingSwitch::Effort | ThinkingSwitch::Kind, Thinking::Budget(_)) => Some(
+                    "must not be a number; this server takes off and adaptive, and an amount as effort"
+                        .to_owned(),
+                ),
+                _ => None,
             }
-            (ThinkingSwitch::Effort | ThinkingSwitch::Kind, Thinking::Budget(_)) => Some(
-                "must not be a number; this server takes off and adaptive, and an amount as effort"
-                    .to_owned(),
-            ),
-            _ => None,
-        },
+        }
         _ => None,
     }
 }

@@ -5,7 +5,7 @@ mod in_force;
 use crate::context::compaction::Placement;
 pub use crate::context::compaction::SummaryMode;
 pub use engine::compact::policy::{Consent, Stage as LimitHistory};
-pub use engine::endpoint::options::{CacheTtl, Effort, Fallbacks, HeaderValue, Thinking};
+pub use engine::endpoint::options::{CacheTtl, Effort, Fallbacks, HeaderValue, Manners, Thinking};
 pub use engine::message::cut::ThinkingInPrompt;
 pub use engine::prompt::order::SystemPrompt;
 pub use engine::words::{Titles, Trajectory, TranscriptKept};
@@ -132,6 +132,10 @@ settings! {
         /// calls; it is then used where no `window` is set. Needs `wire`. Default: true at the own addresses of `anthropic`
         /// and `gemini` and at OpenRouter, otherwise false.
         look_up_limits: bool;
+        /// Server whose manners the address has over `openai-chat`: `openai`, `openrouter`, `mistral` or `deepseek`. They
+        /// decide about names of fields, cache marks, and how thinking is set and sent back. Needs `wire`. Default: those
+        /// known for the host.
+        manners: Manners;
         /// Fields merged into the body of each request: objects deeply, `null` removes a field, any other value
         /// replaces it. Fields that carry the conversation cannot be set: `messages`, `input`, `contents`, `system`,
         /// `instructions`, `systemInstruction`, `tools`, `model` and `stream`. Needs `wire`. Ignored in a workspace's

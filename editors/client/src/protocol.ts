@@ -1821,6 +1821,20 @@ export interface LoopUpdatedParams {
   sessionId: string;
 }
 
+/**
+ * A server whose deviations from plain Chat Completions others share: gateways, and the same models at
+ * other hosts.
+ */
+export type Manners =
+  /** Takes the newer name of the answer limit, `reasoning_effort` and a cache key. */
+  | "openai"
+  /** Takes cache marks and `reasoning`, and gets its `reasoning_details` back. */
+  | "openrouter"
+  /** Takes ids of calls of nine letters and digits only. */
+  | "mistral"
+  /** Takes `thinking`, and wants the thinking of answers with calls back as `reasoning_content`. */
+  | "deepseek";
+
 /** A memory of a folder. */
 export interface Memory {
   /** Id, unique in the folder. */
@@ -2145,6 +2159,12 @@ export interface Model {
    * addresses of `anthropic` and `gemini` and at OpenRouter, otherwise false.
    */
   lookUpLimits?: boolean;
+  /**
+   * Server whose manners the address has over `openai-chat`: `openai`, `openrouter`, `mistral` or
+   * `deepseek`. They decide about names of fields, cache marks, and how thinking is set and sent back.
+   * Needs `wire`. Default: those known for the host.
+   */
+  manners?: Manners;
   /**
    * Fields merged into the body of each request: objects deeply, `null` removes a field, any other value
    * replaces it. Fields that carry the conversation cannot be set: `messages`, `input`, `contents`,

@@ -357,6 +357,7 @@ fn other_model(known: Model, name: &str) -> Model {
         usage,
         count_tokens,
         look_up_limits,
+        manners,
         extra_headers,
         query,
         ..
@@ -368,6 +369,7 @@ fn other_model(known: Model, name: &str) -> Model {
         key_env,
         web_socket,
         look_up_limits,
+        manners,
         extra_headers,
         query,
         ..Model::default()

@@ -28,6 +28,9 @@ pub struct RequestOptions {
     /// `true` if the provider is asked for the model's limits, `false` if not; `None` if only where it is known to list them.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub look_up_limits: Option<bool>,
+    /// The server whose manners an address has over the wire `openai-chat`; `None` for those known for its host.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub manners: Option<Manners>,
     /// Fields merged into the body of each request.
     #[serde(skip_serializing_if = "Map::is_empty")]
     pub extra_body: Map<String, Value>,
@@ -49,8 +52,24 @@ impl RequestOptions {
     #[must_use]
     pub fn of_address(&self) -> Self {
         let (extra_headers, query) = (self.extra_headers.clone(), self.query.clone());
-        Self { look_up_limits: self.look_up_limits, extra_headers, query, ..Self::default() }
+        let Self { look_up_limits, manners, .. } = *self;
+        Self { look_up_limits, manners, extra_headers, query, ..Self::default() }
     }
+}
+
+/// A server whose deviations from plain Chat Completions others share: gateways, and the same models at other hosts.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+pub enum Manners {
+    /// Takes the newer name of the answer limit, `reasoning_effort` and a cache key.
+    Openai,
+    /// Takes cache marks and `reasoning`, and gets its `reasoning_details` back.
+    Openrouter,
+    /// Takes ids of calls of nine letters and digits only.
+    Mistral,
+    /// Takes `thinking`, and wants the thinking of answers with calls back as `reasoning_content`.
+    Deepseek,
 }
 
 /// The effort of a model's answers, in the words of the providers.

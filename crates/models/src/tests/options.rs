@@ -454,5 +454,5 @@ fn unfit_options_are_rejected_by_name() {
         assert!(unfit.contains(said) && !unfit.contains("planted"), "{options}: {unfit}");
     }
     let elsewhere = at(chat, Some("https://models.example/v1"), json!({ "thinking": "off" })).unwrap_err();
-    assert!(elsewhere.to_string().contains("use effort, or extraBody"), "{elsewhere}");
+    assert!(elsewhere.to_string().contains("use manners, effort, or extraBody"), "{elsewhere}");
 }

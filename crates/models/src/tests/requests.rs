@@ -2,6 +2,7 @@
 
 use crate::wire::{Post, Terms, post};
 use engine::approval::Approval;
+use engine::endpoint::options::{Manners, RequestOptions};
 use engine::endpoint::{Endpoint, Wire};
 use engine::id::CallId;
 use engine::message::{Content, Image};
@@ -128,6 +129,24 @@ fn openrouter_gets_breakpoints_and_its_thinking_back() {
         expect_file!["bodies/openrouter.txt"],
     );
     assert_eq!(body.to_string().matches("cache_control").count(), 4, "each breakpoint is used");
+}
+
+/// A gateway on another host takes what the server does whose manners it has.
+#[test]
+fn stated_manners_hold_at_any_host() {
+    for (manners, host) in [
+        (Manners::Openai, "https://api.openai.com/v1"),
+        (Manners::Openrouter, "https://openrouter.ai/api/v1"),
+        (Manners::Mistral, "https://api.mistral.ai/v1"),
+        (Manners::Deepseek, "https://api.deepseek.com/v1"),
+    ] {
+        let body = |endpoint: &Endpoint| post(endpoint, &conversation(), &terms()).unwrap().body;
+        let plain = at(Wire::OpenaiChat, "https://gate.example/v1");
+        let options = RequestOptions { manners: Some(manners), ..RequestOptions::default() };
+        let stated = Endpoint { options, ..plain.clone() };
+        assert_eq!(body(&stated), body(&at(Wire::OpenaiChat, host)), "{manners:?}");
+        assert_ne!(body(&stated), body(&plain), "{manners:?}");
+    }
 }
 
 /// The body without its messages.

@@ -8,7 +8,7 @@ use super::joined::{Joined, join};
 use super::{Post, Terms, cached_places};
 use crate::known::{self, takes_temperature};
 use engine::endpoint::Wire;
-use engine::endpoint::options::RequestOptions;
+use engine::endpoint::options::{Manners, RequestOptions};
 use engine::prompt::item::{ItemPart, Role};
 use engine::prompt::request::{Request, ToolChoice};
 pub use reader::Chat;
@@ -94,20 +94,26 @@ const OPENAI: ServerQuirks =
 const WITH_CALLS: ServerQuirks =
     ServerQuirks { thinking: Thinking::WithCalls, switch: ThinkingSwitch::Kind, ..ANY };
 
+/// OpenAI's own host.
+const OWN: ServerQuirks = ServerQuirks { cache_key: true, ..OPENAI };
+
+/// A router over many providers.
+const ROUTER: ServerQuirks = ServerQuirks {
+    cache_control: true,
+    thinking: Thinking::Details,
+    switch: ThinkingSwitch::Reasoning,
+    ..ANY
+};
+
+/// A server that takes short ids only.
+const SHORT_IDS: ServerQuirks = ServerQuirks { short_ids: true, ..ANY };
+
 /// Servers by host; subdomains match too.
 const SERVERS: &[(&str, ServerQuirks)] = &[
-    ("api.openai.com", ServerQuirks { cache_key: true, ..OPENAI }),
+    ("api.openai.com", OWN),
     ("openai.azure.com", OPENAI),
-    (
-        "openrouter.ai",
-        ServerQuirks {
-            cache_control: true,
-            thinking: Thinking::Details,
-            switch: ThinkingSwitch::Reasoning,
-            ..ANY
-        },
-    ),
-    ("api.mistral.ai", ServerQuirks { short_ids: true, ..ANY }),
+    ("openrouter.ai", ROUTER),
+    ("api.mistral.ai", SHORT_IDS),
     ("api.deepseek.com", WITH_CALLS),
     ("api.moonshot.ai", WITH_CALLS),
     ("api.moonshot.cn", WITH_CALLS),
@@ -115,10 +121,10 @@ const SERVERS: &[(&str, ServerQuirks)] = &[
 
 /// Builds the request for the server at this address.
 pub fn post(url: &str, request: &Request, terms: &Terms, options: &RequestOptions) -> Post {
-    let manners = manners(url);
+    let quirks = quirks(url, options);
     let mut body = Map::new();
     body.insert("model".into(), terms.model.as_str().into());
-    body.insert("messages".into(), messages(request, terms, manners).into());
+    body.insert("messages".into(), messages(request, terms, quirks).into());
     let may_use = request.tool_choice != ToolChoice::None;
     if !request.tools.is_empty() && (may_use || terms.tool_choice_none) {
         body.insert("tools".into(), request.tools.iter().map(function).collect());
@@ -133,10 +139,10 @@ pub fn post(url: &str, request: &Request, terms: &Terms, options: &RequestOption
     if let Some(most) = content::most_output(request, terms, options) {
         // The model requires its limit name on every server.
         let is_new = known::manner(&terms.model).is_some_and(|manner| manner.completion_limit);
-        body.insert(if is_new { NEW_LIMIT } else { manners.limit }.into(), most.into());
+        body.insert(if is_new { NEW_LIMIT } else { quirks.limit }.into(), most.into());
     }
-    put_options(&mut body, request, terms, options, manners);
-    if let Some(key) = terms.cache_key.as_ref().filter(|_| manners.cache_key) {
+    put_options(&mut body, request, terms, options, quirks);
+    if let Some(key) = terms.cache_key.as_ref().filter(|_| quirks.cache_key) {
         body.insert("prompt_cache_key".into(), content::cache_key(key).into());
     }
     body.insert("stream".into(), true.into());
@@ -150,14 +156,14 @@ fn put_options(
     request: &Request,
     terms: &Terms,
     options: &RequestOptions,
-    manners: ServerQuirks,
+    quirks: ServerQuirks,
 ) {
     let is_off = content::is_off(terms, options);
     let is_adaptive = options.thinking == Some(engine::endpoint::options::Thinking::ADAPTIVE);
-    let off = (is_off && manners.switch == ThinkingSwitch::Effort).then_some("none");
-    let low = (manners.effort && content::thinks_little(request, terms)).then_some("low");
+    let off = (is_off && quirks.switch == ThinkingSwitch::Effort).then_some("none");
+    let low = (quirks.effort && content::thinks_little(request, terms)).then_some("low");
     let effort = off.or(low).or(content::effort(request, options));
-    match (manners.switch, effort) {
+    match (quirks.switch, effort) {
         (ThinkingSwitch::Reasoning, Some(effort)) => {
             body.insert("reasoning".into(), json!({"effort": effort}));
         }
@@ -169,25 +175,33 @@ fn put_options(
         (_, Some(effort)) => drop(body.insert("reasoning_effort".into(), effort.into())),
         (_, None) => {}
     }
-    if manners.switch == ThinkingSwitch::Kind && (is_off || is_adaptive) {
+    if quirks.switch == ThinkingSwitch::Kind && (is_off || is_adaptive) {
         let kind = if is_off { "disabled" } else { "enabled" };
         body.insert("thinking".into(), json!({"type": kind}));
     }
 }
 
 /// The field that sets thinking at the server of this address.
-pub(crate) fn thinking_switch(url: &str) -> ThinkingSwitch {
-    manners(url).switch
+pub(crate) fn thinking_switch(url: &str, options: &RequestOptions) -> ThinkingSwitch {
+    quirks(url, options).switch
 }
 
-fn manners(url: &str) -> ServerQuirks {
+/// The quirks that the settings state, otherwise those known for the host.
+fn quirks(url: &str, options: &RequestOptions) -> ServerQuirks {
+    match options.manners {
+        Some(Manners::Openai) => return OWN,
+        Some(Manners::Openrouter) => return ROUTER,
+        Some(Manners::Mistral) => return SHORT_IDS,
+        Some(Manners::Deepseek) => return WITH_CALLS,
+        None => {}
+    }
     let rest = url.split_once("://").map_or(url, |(_, rest)| rest);
     let authority = rest.split(['/', '?', '#']).next().unwrap_or_default();
     let host = authority.rsplit('@').next().unwrap_or_default().split(':').next().unwrap_or_default();
     let host = host.to_ascii_lowercase();
     let is_at =
         |known: &str| host.strip_suffix(known).is_some_and(|sub| sub.is_empty() || sub.ends_with('.'));
-    SERVERS.iter().find(|(known, _)| is_at(known)).map_or(ANY, |(_, manners)| *manners)
+    SERVERS.iter().find(|(known, _)| is_at(known)).map_or(ANY, |(_, quirks)| *quirks)
 }
 
 /// A tool definition; Ollama uses the same form.
@@ -202,9 +216,9 @@ pub(super) fn function(tool: &engine::prompt::item::Tool) -> Value {
 /// A message whose pieces say whether they mark a cache breakpoint.
 type Marked<'a> = Joined<'a, (Piece<'a>, bool)>;
 
-fn messages(request: &Request, terms: &Terms, manners: ServerQuirks) -> Vec<Value> {
+fn messages(request: &Request, terms: &Terms, quirks: ServerQuirks) -> Vec<Value> {
     let mut breakpoints = BTreeSet::new();
-    if manners.cache_control {
+    if quirks.cache_control {
         let places: BTreeSet<usize> = cached_places(request, terms).into_iter().collect();
         breakpoints.extend(places.into_iter().rev().take(MOST_BREAKPOINTS));
     }
@@ -227,7 +241,7 @@ fn messages(request: &Request, terms: &Terms, manners: ServerQuirks) -> Vec<Valu
         join(&mut messages, item, pieces);
     }
     put_pictures(&mut messages, &mut pictures);
-    messages.into_iter().map(|message| wire_message(message, manners, &terms.model)).collect()
+    messages.into_iter().map(|message| wire_message(message, quirks, &terms.model)).collect()
 }
 
 fn put_pictures<'a>(messages: &mut Vec<Marked<'a>>, pictures: &mut Vec<Piece<'a>>) {
@@ -238,16 +252,16 @@ fn put_pictures<'a>(messages: &mut Vec<Marked<'a>>, pictures: &mut Vec<Piece<'a>
     }
 }
 
-fn wire_message(joined: Marked<'_>, manners: ServerQuirks, model: &str) -> Value {
+fn wire_message(joined: Marked<'_>, quirks: ServerQuirks, model: &str) -> Value {
     let calls = joined.items.iter().flat_map(|item| &item.calls);
-    let calls: Vec<Value> = calls.map(|called| call(called, manners)).collect();
+    let calls: Vec<Value> = calls.map(|called| call(called, quirks)).collect();
     let mut message = Map::new();
     message.insert("role".into(), joined.role_name().into());
     if let Some(id) = joined.items.first().and_then(|item| item.call_id.as_ref()) {
-        message.insert("tool_call_id".into(), manners.call_id(id.as_str()).into());
+        message.insert("tool_call_id".into(), quirks.call_id(id.as_str()).into());
     }
     if joined.role == Role::Assistant {
-        put_thinking(&joined, &mut message, manners.thinking, model, !calls.is_empty());
+        put_thinking(&joined, &mut message, quirks.thinking, model, !calls.is_empty());
     }
     let is_silent = joined.pieces.is_empty() && !calls.is_empty();
     message.insert("content".into(), if is_silent { Value::Null } else { contents(joined.pieces) });
@@ -301,10 +315,10 @@ fn contents(pieces: Vec<(Piece<'_>, bool)>) -> Value {
     pieces.into_iter().map(part).collect()
 }
 
-fn call(call: &engine::prompt::item::ItemCall, manners: ServerQuirks) -> Value {
+fn call(call: &engine::prompt::item::ItemCall, quirks: ServerQuirks) -> Value {
     let arguments = content::arguments_text(&call.arguments);
     json!({
-        "id": manners.call_id(call.id.as_str()),
+        "id": quirks.call_id(call.id.as_str()),
         "type": "function",
         "function": {"name": content::tool_name(&call.name), "arguments": arguments},
     })
