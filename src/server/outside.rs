@@ -286,7 +286,7 @@ mod tests {
         // The parts of a price hold together only.
         for name in names().filter(|name| !name.starts_with("summaryPrice.")) {
             let value = other(&name);
-            // One wire alone has lifetimes of cache marks, and fallbacks.
+            // Some settings belong to one wire.
             let wire = match &*name {
                 "model.cacheTtl" | "model.fallbacks" => "anthropic",
                 "model.manners" => "openai-chat",

@@ -148,19 +148,17 @@ fn unfit_thinking(endpoint: &Endpoint, thinking: Thinking) -> Option<String> {
         (Wire::Ollama | Wire::OpenaiResponses, Thinking::Budget(_)) => {
             Some(format!("must not be a number; {wire} takes off and adaptive, and an amount as effort"))
         }
-        (Wire::OpenaiChat, thinking) => {
-            match (thinking_switch(endpoint.url(), &endpoint.options), thinking) {
-                (ThinkingSwitch::Unknown, _) => Some(
-                    "has no known field at this server; use manners, effort, or extraBody with the field"
-                        .to_owned(),
-                ),
-                (ThinkingSwitch::Effort | ThinkingSwitch::Kind, Thinking::Budget(_)) => Some(
-                    "must not be a number; this server takes off and adaptive, and an amount as effort"
-                        .to_owned(),
-                ),
-                _ => None,
-            }
-        }
+        (Wire::OpenaiChat, thinking) => match (thinking_switch(endpoint), thinking) {
+            (ThinkingSwitch::Unknown, _) => Some(
+                "has no known field at this server; use manners, effort, or extraBody with the field"
+                    .to_owned(),
+            ),
+            (ThinkingSwitch::Effort | ThinkingSwitch::Kind, Thinking::Budget(_)) => Some(
+                "must not be a number; this server takes off and adaptive, and an amount as effort"
+                    .to_owned(),
+            ),
+            _ => None,
+        },
         _ => None,
     }
 }

@@ -7,8 +7,8 @@ use super::content::{self, Piece, is_told_to_think};
 use super::joined::{Joined, join};
 use super::{Post, Terms, cached_places};
 use crate::known::{self, takes_temperature};
-use engine::endpoint::Wire;
 use engine::endpoint::options::{Manners, RequestOptions};
+use engine::endpoint::{Endpoint, Wire};
 use engine::prompt::item::{ItemPart, Role};
 use engine::prompt::request::{Request, ToolChoice};
 pub use reader::Chat;
@@ -94,26 +94,20 @@ const OPENAI: ServerQuirks =
 const WITH_CALLS: ServerQuirks =
     ServerQuirks { thinking: Thinking::WithCalls, switch: ThinkingSwitch::Kind, ..ANY };
 
-/// OpenAI's own host.
-const OWN: ServerQuirks = ServerQuirks { cache_key: true, ..OPENAI };
-
-/// A router over many providers.
-const ROUTER: ServerQuirks = ServerQuirks {
-    cache_control: true,
-    thinking: Thinking::Details,
-    switch: ThinkingSwitch::Reasoning,
-    ..ANY
-};
-
-/// A server that takes short ids only.
-const SHORT_IDS: ServerQuirks = ServerQuirks { short_ids: true, ..ANY };
-
 /// Servers by host; subdomains match too.
 const SERVERS: &[(&str, ServerQuirks)] = &[
-    ("api.openai.com", OWN),
+    ("api.openai.com", ServerQuirks { cache_key: true, ..OPENAI }),
     ("openai.azure.com", OPENAI),
-    ("openrouter.ai", ROUTER),
-    ("api.mistral.ai", SHORT_IDS),
+    (
+        "openrouter.ai",
+        ServerQuirks {
+            cache_control: true,
+            thinking: Thinking::Details,
+            switch: ThinkingSwitch::Reasoning,
+            ..ANY
+        },
+    ),
+    ("api.mistral.ai", ServerQuirks { short_ids: true, ..ANY }),
     ("api.deepseek.com", WITH_CALLS),
     ("api.moonshot.ai", WITH_CALLS),
     ("api.moonshot.cn", WITH_CALLS),
@@ -181,20 +175,20 @@ fn put_options(
     }
 }
 
-/// The field that sets thinking at the server of this address.
-pub(crate) fn thinking_switch(url: &str, options: &RequestOptions) -> ThinkingSwitch {
-    quirks(url, options).switch
+/// The field that sets thinking at this endpoint.
+pub(crate) fn thinking_switch(endpoint: &Endpoint) -> ThinkingSwitch {
+    quirks(endpoint.url(), &endpoint.options).switch
 }
 
-/// The quirks that the settings state, otherwise those known for the host.
+/// The quirks of the server whose manners the settings state, otherwise those known for the host.
 fn quirks(url: &str, options: &RequestOptions) -> ServerQuirks {
-    match options.manners {
-        Some(Manners::Openai) => return OWN,
-        Some(Manners::Openrouter) => return ROUTER,
-        Some(Manners::Mistral) => return SHORT_IDS,
-        Some(Manners::Deepseek) => return WITH_CALLS,
-        None => {}
-    }
+    let url = match options.manners {
+        Some(Manners::Openai) => "api.openai.com",
+        Some(Manners::Openrouter) => "openrouter.ai",
+        Some(Manners::Mistral) => "api.mistral.ai",
+        Some(Manners::Deepseek) => "api.deepseek.com",
+        None => url,
+    };
     let rest = url.split_once("://").map_or(url, |(_, rest)| rest);
     let authority = rest.split(['/', '?', '#']).next().unwrap_or_default();
     let host = authority.rsplit('@').next().unwrap_or_default().split(':').next().unwrap_or_default();
