@@ -46,6 +46,9 @@ const OF_ALL_WINDOWS = new Set(settings.flatMap(([name, { scope }]) => (scope ==
 /** Long enough for a busy machine; nothing is measured by it. */
 export const PATIENCE = 90_000;
 
+/** Lines of a log that a failure tells. */
+const LOGGED = 30;
+
 /** Waits until something holds, and says what it was where it never does. */
 export async function until(holds: () => Promise<boolean> | boolean, what: string): Promise<void> {
   const deadline = Date.now() + PATIENCE;
@@ -123,6 +126,13 @@ export class Editor {
   /** Output of the editor's server. */
   get log(): string {
     return this.#log;
+  }
+
+  /** The last lines that the extension logged. */
+  extensionLog(): string {
+    const paths = readdirSync(this.root, { recursive: true, encoding: "utf8" });
+    const logs = paths.filter((path) => /threadhold\.threadhold\/[^/]+\.log$/.test(path)).sort();
+    return logs.flatMap((path) => readFileSync(join(this.root, path), "utf8").split("\n").slice(-LOGGED)).join("\n");
   }
 
   /** Starts the server and a browser on the same folders. */

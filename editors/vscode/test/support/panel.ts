@@ -6,9 +6,11 @@ import { type Editor, PATIENCE, until } from "./editor.ts";
 
 export class Panel {
   readonly frame: FrameLocator;
+  readonly #editor: Editor;
   readonly #page: Page;
 
-  private constructor(page: Page) {
+  private constructor(editor: Editor, page: Page) {
+    this.#editor = editor;
     this.#page = page;
     this.frame = page.frameLocator('iframe.webview[src*="threadhold.threadhold"]').frameLocator("#active-frame");
   }
@@ -16,12 +18,12 @@ export class Panel {
   /** Opens the panel by its command. */
   static async open(editor: Editor, page = editor.page): Promise<Panel> {
     await editor.command("threadhold: Open Agent Panel", page);
-    return Panel.on(page);
+    return Panel.on(editor, page);
   }
 
   /** The panel that something else opens, such as a link. */
-  static async on(page: Page): Promise<Panel> {
-    const panel = new Panel(page);
+  static async on(editor: Editor, page = editor.page): Promise<Panel> {
+    const panel = new Panel(editor, page);
     await panel.prompt.waitFor({ timeout: PATIENCE });
     return panel;
   }
@@ -38,6 +40,16 @@ export class Panel {
   /** The conversation. */
   get feed(): Locator {
     return this.frame.getByRole("feed", { name: "Conversation" });
+  }
+
+  /** Waits for an error above the conversation; where it never comes, tells what stands there and what was logged. */
+  async error(words: string): Promise<Locator> {
+    const notice = this.frame.locator(".notices .notice.error");
+    await notice.getByText(words).waitFor().catch(async (error: Error) => {
+      const shown = await this.frame.locator(".notices").innerText().catch(String);
+      throw new Error(`There is no error "${words}". The panel says: ${shown}\nThe log: ${this.#editor.extensionLog()}`, { cause: error });
+    });
+    return notice;
   }
 
   /** Turns the wheel over the conversation, by so many pixels. */

@@ -39,7 +39,7 @@ test("the link of a compaction opens the panel with the rows of its session alon
   await chat.send("@threadhold /compact");
   await chat.compacted.waitFor();
   await chat.compacted.click();
-  const panel = await Panel.on(editor.page);
+  const panel = await Panel.on(editor);
   await panel.cards.first().waitFor();
   await panel
     .answer(`Answer ${turns - 1}`)

@@ -72,7 +72,7 @@ test("three turns, an overflow, a restart: the fourth turn has the summary and t
 
   // What the second answer says of its compaction still leads to it.
   await chat.compacted.click();
-  const panel = await Panel.on(editor.page);
+  const panel = await Panel.on(editor);
   await panel.cards.first().waitFor();
   await panel.answer("And I always will.").waitFor();
 });

@@ -58,8 +58,7 @@ test("a program that is missing, not executable or too old; then the right one",
     environment: { PROBE: probe.folder },
   });
   const panel = await Panel.open(editor);
-  const notice = panel.frame.locator(".notices .notice.error");
-  await notice.getByText("The threadhold program was not found").waitFor();
+  const notice = await panel.error("The threadhold program was not found");
   assert.match((await notice.textContent()) ?? "", /\/nowhere\/threadhold does not exist.*Install threadhold, or set its path/s);
   assert.equal(await panel.prompt.isDisabled(), true);
   await editor.shoot("failures-1-missing");
@@ -68,14 +67,14 @@ test("a program that is missing, not executable or too old; then the right one",
   copyFileSync(process.env["THREADHOLD_BIN"] ?? "", locked);
   chmodSync(locked, 0o644);
   editor.settings({ ...SCRIPTED, "threadhold.binary": locked });
-  await notice.getByText("The threadhold program is not executable").waitFor();
+  await panel.error("The threadhold program is not executable");
   assert.match((await notice.textContent()) ?? "", /chmod \+x/);
   await editor.shoot("failures-2-locked");
 
   const old = join(editor.root, "old");
   writeFileSync(old, TOO_OLD, { mode: 0o755 });
   editor.settings({ ...SCRIPTED, "threadhold.binary": old });
-  await notice.getByText("The threadhold program is too old").waitFor();
+  await panel.error("The threadhold program is too old");
   await editor.shoot("failures-3-old");
 
   editor.settings(SCRIPTED);

@@ -120,8 +120,7 @@ test("installed without Rust and without the repository, the panel answers with 
   await until(() => running() === join(extra, "threadhold"), "the program of the PATH runs");
   rmSync(extra, { recursive: true });
   await editor.command("threadhold: Restart Sidecar");
-  const notice = panel.frame.locator(".notices .notice.error");
-  await notice.getByText("The threadhold program was not found").waitFor();
+  const notice = await panel.error("The threadhold program was not found");
   assert.match(
     (await notice.textContent()) ?? "",
     /bin\/threadhold, threadhold does not exist and is not in PATH\. Install threadhold, or set its path/,
