@@ -45,10 +45,12 @@ export class Panel {
   /** Waits for an error above the conversation; where it never comes, tells what stands there and what was logged. */
   async error(words: string): Promise<Locator> {
     const notice = this.frame.locator(".notices .notice.error");
-    await notice.getByText(words).waitFor().catch(async (error: Error) => {
-      const shown = await this.frame.locator(".notices").innerText().catch(String);
-      throw new Error(`There is no error "${words}". The panel says: ${shown}\nThe log: ${this.#editor.extensionLog()}`, { cause: error });
-    });
+    try {
+      await notice.getByText(words).waitFor();
+    } catch (cause) {
+      const shown = await this.frame.locator(".notices").textContent().catch(String);
+      throw new Error(`The panel says: ${shown}\nThe log: ${this.#editor.extensionLog()}`, { cause });
+    }
     return notice;
   }
 
