@@ -274,9 +274,9 @@ fn has_role(model: &Model, role: &str) -> bool {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use serde_json::json;
+    use serde_json::{Value, json};
 
-    fn read(model: serde_json::Value) -> Read<ModelFacts> {
+    fn read(model: Value) -> Read<ModelFacts> {
         facts(&serde_json::from_value(model).unwrap())
     }
 
@@ -451,7 +451,13 @@ mod tests {
             page.split("```json\n").skip(1).filter_map(|rest| rest.split("```").next()).collect();
         assert!(blocks.len() > 10);
         for block in blocks {
-            let model = serde_json::from_str(block).unwrap_or_else(|error| panic!("{error}: {block}"));
+            let model: Value = serde_json::from_str(block).unwrap_or_else(|error| panic!("{error}: {block}"));
+            // A misspelt field would be ignored.
+            let known: Model = serde_json::from_value(model.clone()).unwrap();
+            let known = serde_json::to_value(known).unwrap();
+            for field in model.as_object().unwrap().keys() {
+                assert!(known.get(field).is_some(), "{field} in {block}");
+            }
             let facts = read(model).unwrap_or_else(|error| panic!("{error:?}: {block}"));
             assert!(facts.endpoint.is_some(), "{block}");
         }
