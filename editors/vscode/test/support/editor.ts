@@ -128,11 +128,16 @@ export class Editor {
     return this.#log;
   }
 
-  /** The last lines that the extension logged. */
+  /** The last lines that the extension logged. Never throws: it is asked for while something else failed. */
   extensionLog(): string {
-    const paths = readdirSync(this.root, { recursive: true, encoding: "utf8" });
-    const logs = paths.filter((path) => /threadhold\.threadhold\/[^/]+\.log$/.test(path)).sort();
-    return logs.flatMap((path) => readFileSync(join(this.root, path), "utf8").split("\n").slice(-LOGGED)).join("\n");
+    try {
+      const paths = readdirSync(this.root, { recursive: true, encoding: "utf8" });
+      const logs = paths.filter((path) => /threadhold\.threadhold\/[^/]+\.log$/.test(path)).sort();
+      return logs.flatMap((path) => readFileSync(join(this.root, path), "utf8").split("\n").slice(-LOGGED)).join("\n");
+    } catch (error) {
+      // The browser takes files away while they are listed.
+      return String(error);
+    }
   }
 
   /** Starts the server and a browser on the same folders. */

@@ -48,7 +48,7 @@ export class Panel {
     try {
       await notice.getByText(words).waitFor();
     } catch (cause) {
-      const shown = await this.frame.locator(".notices").textContent().catch(String);
+      const shown = await this.frame.locator(".notices").textContent({ timeout: 1000 }).catch(String);
       throw new Error(`The panel says: ${shown}\nThe log: ${this.#editor.extensionLog()}`, { cause });
     }
     return notice;
