@@ -19,8 +19,8 @@ mod uri;
 pub use acceptance::acceptance;
 pub use answer::{answer, complete_params, delta, delta_op, streaming};
 pub use context::{
-    cannot_undo, compaction_view, coverage, estimate, learned_limit, pin, preview, search_hit, spending,
-    trigger_state, turn_metadata, window_source,
+    cannot_undo, compaction_view, coverage, estimate, learned_limit, pin, preview, search_hit, session_hit,
+    spending, trigger_state, turn_metadata, window_source,
 };
 pub use effects::command_effects;
 pub use ledger::ledger;

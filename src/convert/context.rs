@@ -15,6 +15,7 @@ use protocol::context::{
 use protocol::error::{ErrorData, WayOn};
 use protocol::recall::SearchHit;
 use protocol::restore::{SummaryMetadata, TurnMetadata};
+use protocol::session::search::SessionHit;
 use session::Session;
 use session::effect::Preview;
 use session::snapshot::{PromptLimit, TriggerDistance};
@@ -192,6 +193,18 @@ pub fn search_hit(hit: Hit, status: MessageStatus) -> SearchHit {
         offset: hit.excerpt.offset as u64,
         status,
         bytes: hit.bytes as u64,
+    }
+}
+
+/// Converts a hit of a search over sessions.
+pub fn session_hit(hit: Hit) -> SessionHit {
+    SessionHit {
+        reference: hit.id.as_str().to_owned(),
+        ord: hit.ord.0,
+        role: hit.role,
+        turn_id: hit.turn.as_str().to_owned(),
+        excerpt: hit.excerpt.text,
+        offset: hit.excerpt.offset as u64,
     }
 }
 

@@ -57,6 +57,7 @@ asks! {
     Session {
         SessionOpen => Open,
         SessionList => List,
+        SessionSearch => Search,
         SessionMessages => Messages,
         SessionHistory => History,
         SessionRestore => Restore,

@@ -34,6 +34,7 @@ use crate::session::edit::{
 use crate::session::scope::{
     ScopeGetParams, ScopePutParams, ScopeResult, ToolApprovalsParams, ToolApprovalsResult,
 };
+use crate::session::search::{SessionSearchParams, SessionSearchResult};
 use crate::session::stages::{
     LoopStartParams, LoopStartResult, LoopStopParams, LoopStopResult, LoopUpdatedParams,
 };
@@ -187,6 +188,9 @@ methods! {
     SessionList = "session/list", ToSidecar, Core,
         "Lists sessions in pages, newest first.",
         SessionListParams => SessionListResult;
+    SessionSearch = "session/search", ToSidecar, Extras,
+        "Finds sessions by words in all that was said in them, the most recently used first.",
+        SessionSearchParams => SessionSearchResult;
     SessionMessages = "session/messages", ToSidecar, Extras,
         "Returns the messages of a session in pages, from its end.",
         SessionMessagesParams => SessionMessagesResult;

@@ -5,6 +5,7 @@ pub mod edit;
 pub mod queue;
 pub mod restore;
 pub mod scope;
+pub mod search;
 pub mod snapshot;
 pub mod stages;
 pub mod state;

@@ -11,6 +11,7 @@ pub mod list;
 pub mod model;
 pub mod place;
 mod schema;
+pub mod session_search;
 pub mod sqlite;
 pub mod task;
 #[cfg(any(test, feature = "testing"))]

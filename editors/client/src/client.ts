@@ -344,6 +344,7 @@ const ENDS: ReadonlySet<keyof ClientRequests> = new Set<keyof ClientRequests>(["
 /** Requests that may be sent twice without harm. */
 const HARMLESS: ReadonlySet<keyof ClientRequests> = new Set<keyof ClientRequests>([
   "session/list",
+  "session/search",
   "session/messages",
   "session/history",
   "session/subscribe",

@@ -1,4 +1,4 @@
-//! `session/open`, `session/list` and `turn/start`.
+//! `session/open`, `session/list`, `session/search` and `turn/start`.
 
 use super::{page_limit, prefix};
 use crate::convert::{self, Reading};
@@ -8,14 +8,17 @@ use crate::server::host::queued::{New, Opens};
 use crate::server::settings::model_facts;
 use crate::server::wire::to_value;
 use engine::message::Content;
+use engine::search::Words;
 use protocol::edit::SessionHistoryParams;
 use protocol::error::ProtocolError;
+use protocol::session::search::SessionSearchParams;
 use protocol::session::{SessionListParams, SessionOpenParams};
 use protocol::settings::Settings;
 use protocol::turn::TurnStartParams;
 use session::input::{Command, Open, StartTurn};
 use session::stored::Driver;
 use store::list::{ListQuery, NoCursor};
+use store::session_search::SessionQuery;
 
 /// Default number of sessions or messages on a page.
 const PAGE: u32 = 50;
@@ -59,6 +62,22 @@ pub(in crate::server) fn list(params: &SessionListParams) -> Result<ListQuery, P
         text: params.query.clone(),
         after: after.map_err(|error: NoCursor| ProtocolError::invalid("cursor", error.to_string()))?,
         limit: limit(params.limit)?,
+    })
+}
+
+/// Default number of sessions that a search finds.
+const FOUND: u32 = 20;
+/// Most sessions that a search finds.
+const MOST_FOUND: u32 = 100;
+
+/// The query of a search over sessions.
+pub(in crate::server) fn search(params: &SessionSearchParams) -> Result<SessionQuery, ProtocolError> {
+    let after = params.cursor.as_deref().map(str::parse).transpose();
+    Ok(SessionQuery {
+        workspace: params.workspace_folder.as_deref().map(spelled),
+        words: Words::of(&params.query),
+        after: after.map_err(|error: NoCursor| ProtocolError::invalid("cursor", error.to_string()))?,
+        limit: page_limit(params.limit, FOUND, MOST_FOUND)?,
     })
 }
 

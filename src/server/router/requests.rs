@@ -92,6 +92,7 @@ impl RequestHandler<'_> {
         match ask {
             Session::Open(params) => self.open_session(to, params),
             Session::List(params) => self.list(to, &params),
+            Session::Search(params) => self.search_sessions(to, &params),
             Session::Messages(params) => self.messages(to, &params),
             Session::History(params) => self.history(to, &params),
             Session::Restore(params) => self.revert(to, params),

@@ -3,10 +3,12 @@
 use crate::convert;
 use protocol::edit;
 use protocol::session::SessionSummary;
+use protocol::session::search::{FoundSession, SessionSearchResult};
 use session::Session;
 use session::effect::Made;
 use session::stored::{Head, Revision};
 use store::list::{RevisionRow, SessionRow};
+use store::session_search::{SessionFound, SessionSearchPage};
 
 pub(in crate::server) fn row(row: &SessionRow) -> SessionSummary {
     SessionSummary {
@@ -26,6 +28,18 @@ pub(in crate::server) fn row(row: &SessionRow) -> SessionSummary {
         summarized_count: row.summarized_count,
         created_at: convert::iso(row.created_at),
         updated_at: convert::iso(row.updated_at),
+    }
+}
+
+/// A page of sessions that a search found.
+pub(in crate::server) fn found(page: SessionSearchPage) -> SessionSearchResult {
+    let session = |found: SessionFound| FoundSession {
+        session: row(&found.row),
+        hits: found.hits.into_iter().map(convert::session_hit).collect(),
+    };
+    SessionSearchResult {
+        next_cursor: page.next.map(|next| next.to_string()),
+        sessions: page.sessions.into_iter().map(session).collect(),
     }
 }
 

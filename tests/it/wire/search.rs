@@ -265,3 +265,30 @@ fn knowledge_stays_with_the_message_it_matches() {
     assert!(!sent(&editor.asked[0]).contains("SENTINEL"));
     assert!(editor.call("context/inspect", json!({ "sessionId": "s" }))["tokens"].as_u64() < weighed);
 }
+
+#[test]
+fn sessions_are_found_by_what_was_said_in_them() {
+    let folder = Folder::new("session-search");
+    let mut editor = Editor::start(&folder, settings(json!({})));
+    for (id, request, answer) in [
+        ("s", "Look at the parser.", "It drops a token in `updatePendingMessages`."),
+        ("t", "Look at the lexer.", "Nothing is dropped."),
+    ] {
+        editor.open(id, None);
+        editor.answers.push_back(says(answer));
+        editor.turn(json!({ "sessionId": id, "content": request }));
+    }
+    let found = editor.call("session/search", json!({ "query": "pendingmessages" }));
+    let [session] = found["sessions"].as_array().expect("sessions").as_slice() else { panic!("{found}") };
+    assert_eq!((&session["session"]["sessionId"], &session["session"]["messages"]), (&json!("s"), &json!(2)));
+    let [hit] = session["hits"].as_array().expect("hits").as_slice() else { panic!("{session}") };
+    assert_eq!(hit["excerpt"], "It drops a token in `updatePendingMessages`.");
+    assert_eq!((&hit["role"], &hit["ord"]), (&json!("assistant"), &json!(1)));
+    let both = editor.call("session/search", json!({ "query": "look the", "limit": 1 }));
+    assert_eq!(both["sessions"].as_array().map(Vec::len), Some(1));
+    let rest = editor.call("session/search", json!({ "query": "look the", "cursor": both["nextCursor"] }));
+    assert_eq!(rest["sessions"].as_array().map(Vec::len), Some(1), "{rest}");
+    assert_ne!(both["sessions"][0]["session"]["sessionId"], rest["sessions"][0]["session"]["sessionId"]);
+    let bad = editor.refused("session/search", json!({ "query": "x", "cursor": "no" }));
+    assert_eq!(bad["message"], "cursor: \"no\" is not a cursor of a session list; nothing was done");
+}

@@ -1,5 +1,5 @@
-//! Requests that the store answers alone: messages and revisions of a session, open or not, and the revision that a
-//! session restores.
+//! Requests that the store answers alone: a search over sessions, messages and revisions of a session, open or not, and
+//! the revision that a session restores.
 
 use super::RequestHandler;
 use crate::server::folder::given_folder;
@@ -7,19 +7,42 @@ use crate::server::given::given_id;
 use crate::server::host::{HostEvent, HostEventKind};
 use crate::server::requests;
 use crate::server::stores;
-use crate::server::wire::{answer, refused};
+use crate::server::wire::{answer, listed, refused, to_value};
 use ::session::input::{Command, ReplyTo};
 use ::session::stored::{Head, Origin};
 use engine::id::{Ordinal, SessionId};
 use protocol::edit::{SessionHistoryParams, SessionRestoreParams};
 use protocol::error::ProtocolError;
 use protocol::session::SessionMessagesParams;
+use protocol::session::search::SessionSearchParams;
 use serde_json::Value;
 use store::error::StoreError;
 use store::worker::Handle;
-use store::{Store, Workspaces};
+use store::{Store, Workspaces, session_search};
 
 impl RequestHandler<'_> {
+    /// Searches the sessions of a folder, behind all writes on their way.
+    pub(super) fn search_sessions(
+        &mut self,
+        to: ReplyTo,
+        params: &SessionSearchParams,
+    ) -> Result<(), ProtocolError> {
+        let query = requests::session::search(params)?;
+        if let Some(folder) = &query.workspace {
+            self.router.stores.know(folder);
+        }
+        let store = self.router.stores.of(query.workspace.as_deref())?;
+        let pending = self.router.replies.pending(to, &self.router.hosts);
+        store.submit(
+            move |store| session_search::search(store, &query),
+            move |page| {
+                let page = page.map_err(|error| stores::error(&error));
+                pending.answer(page.and_then(|page| to_value(&listed::found(page))));
+            },
+        );
+        Ok(())
+    }
+
     /// Returns a page of a session's messages.
     pub(super) fn messages(
         &mut self,

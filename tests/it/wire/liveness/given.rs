@@ -125,6 +125,9 @@ pub fn params(method: &str, session: &str, folder: &str, seen: &Seen, mut choice
         "session/list" => {
             choice.of(&[json!({}), json!({ "workspaceFolder": folder }), json!({ "limit": 1 })])
         }
+        "session/search" => {
+            choice.of(&[json!({ "query": "request" }), json!({ "query": "a", "workspaceFolder": folder })])
+        }
         "session/messages" | "session/history" => {
             choice.of(&[json!({}), json!({ "workspaceFolder": folder, "limit": 2 })])
         }
@@ -242,8 +245,15 @@ pub fn params(method: &str, session: &str, folder: &str, seen: &Seen, mut choice
         | "session/close" | "session/delete" | "server/diagnostics" => json!({}),
         method => panic!("{method} has no parameters here"),
     };
-    let has_none =
-        ["session/list", "server/diagnostics", "model/key", "command/effects", "loop/start", "loop/stop"];
+    let has_none = [
+        "session/list",
+        "session/search",
+        "server/diagnostics",
+        "model/key",
+        "command/effects",
+        "loop/start",
+        "loop/stop",
+    ];
     if !has_none.contains(&method) && !method.starts_with("memory/") {
         params["sessionId"] = json!(session);
     }
