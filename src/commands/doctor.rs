@@ -9,21 +9,18 @@ use super::model::Named;
 use super::{Failure, SUCCESS, UNFIT};
 use clap::Args;
 use engine::endpoint::{Endpoint, Wire};
-use engine::prompt::item::{Item, Role};
-use engine::prompt::request::{Answer, Request};
+use models::check::{self, Asked};
 use models::listed::{self, ListedLimits};
 use models::remote::{Clients, Remote};
 use models::scripted::Scripted;
 use models::wire::Terms;
-use models::{Model, ModelError, address, known};
+use models::{ModelError, known};
 use secrecy::SecretString;
 use std::path::PathBuf;
 use std::time::Duration;
 
 /// Longest silence of the model.
 const IDLE: Duration = Duration::from_secs(60);
-/// Most tokens of the answer; the least that every provider takes.
-const MOST_ANSWER: u32 = 16;
 
 #[derive(Debug, Args)]
 pub(super) struct Doctor {
@@ -81,14 +78,19 @@ impl Doctor {
         print(&report)?;
         let looks_up = listed::is_usual(&endpoint).then(|| endpoint.clone());
         let window = known.unwrap_or(wire.usual_window());
-        let asked =
-            Asked { wire, is_own: endpoint.base_url.is_none(), key: key_name, has_key: key.is_some() };
+        let asked = Asked {
+            wire,
+            is_own: endpoint.base_url.is_none(),
+            key: key_name,
+            has_key: key.is_some(),
+            is_shell: true,
+        };
         let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build();
         let runtime = runtime.map_err(Failure::Runtime)?;
         let listing_key = key.clone().map(SecretString::from);
         let answered = runtime.block_on(ask(endpoint, name, window, key.map(SecretString::from)));
         let (code, verdict) = match answered {
-            Ok(answer) => (SUCCESS, well(&answer)),
+            Ok(input_tokens) => (SUCCESS, well(input_tokens)),
             Err(error) => {
                 (UNFIT, format!("failed   {}: {error}\nadvice   {}\n", error.class(), asked.advice(&error)))
             }
@@ -138,115 +140,17 @@ async fn ask(
     name: &str,
     window: u32,
     key: Option<SecretString>,
-) -> Result<Answer, ModelError> {
-    let terms = terms(name, window);
-    let request = Request {
-        items: vec![Item::made(Role::User, "Say the word: ready", 8)],
-        max_output: Some(MOST_ANSWER),
-        ..Request::default()
-    };
+) -> Result<Option<u32>, ModelError> {
     if endpoint.wire == Wire::Scripted {
-        return Scripted::at(endpoint.base_url.as_deref())?.answer(&request, &mut drop).await;
+        return check::ask(&mut Scripted::at(endpoint.base_url.as_deref())?).await;
     }
-    let mut model =
-        Remote::new(Clients::default().of(&endpoint)?, endpoint, key, terms, IDLE).without_retries();
-    model.answer(&request, &mut drop).await
+    let client = Clients::default().of(&endpoint)?;
+    check::ask(&mut Remote::new(client, endpoint, key, terms(name, window), IDLE).without_retries()).await
 }
 
-fn well(answer: &Answer) -> String {
-    let used = answer.usage.and_then(|usage| usage.input_tokens);
-    let used = used.map_or_else(String::new, |tokens| format!("; it counted {tokens} input tokens"));
+fn well(input_tokens: Option<u32>) -> String {
+    let used = input_tokens.map_or_else(String::new, |tokens| format!("; it counted {tokens} input tokens"));
     format!("ok       the model answered{used}\n")
-}
-
-/// The facts that advice depends on.
-struct Asked {
-    wire: Wire,
-    /// `true` if no base URL was given.
-    is_own: bool,
-    key: Option<String>,
-    has_key: bool,
-}
-
-impl Asked {
-    fn advice(&self, error: &ModelError) -> String {
-        let key = self.key.as_deref().unwrap_or("the variable that --key-env names");
-        match error {
-            ModelError::Auth { .. } if !self.has_key => {
-                format!("No key is set. Set {key}, or name another variable with --key-env.")
-            }
-            ModelError::Auth { .. } => format!(
-                "The key in {key} was rejected. Check that it is complete, still valid, belongs to this provider and may \
-                 use this model."
-            ),
-            ModelError::Network { reason } if reason.contains("certificate") => {
-                "The address presents a certificate that this machine does not trust. Check the address, and whether a proxy \
-                 with its own certificate intercepts the connection."
-                    .to_owned()
-            }
-            ModelError::Network { reason } if reason.contains("dns error") => {
-                "No such host. Check the spelling of the address and the network.".to_owned()
-            }
-            ModelError::Network { .. } if self.wire == Wire::Ollama && self.is_own => {
-                "Nothing listens at this address. Start Ollama, or give its address with --base-url.".to_owned()
-            }
-            ModelError::Silent { .. } => {
-                "The request was accepted, but no answer came. The model may still be loading or thinking: try again, or raise \
-                 modelDeadlineMs."
-                    .to_owned()
-            }
-            ModelError::Network { .. } => {
-                "Nothing listens at this address, or the connection broke. Check the address, its port, http or https, the network and \
-                 the proxy."
-                    .to_owned()
-            }
-            ModelError::BadRequest { .. } if self.wire == Wire::Scripted => {
-                "Check that the file exists and is a script of answers.".to_owned()
-            }
-            ModelError::BadRequest { status: Some(404 | 405), .. } => {
-                format!("Unknown model or address; {}.", address::of_nothing_there(self.wire))
-            }
-            ModelError::BadRequest { status: Some(300..=399), .. } => {
-                "The address redirects to another one, and redirects are not followed, to protect the key. Use the other address."
-                    .to_owned()
-            }
-            ModelError::BadRequest { status: Some(500..), .. } if self.wire == Wire::Ollama => {
-                "The model with this window does not fit into memory. Set a smaller model.window, or choose a smaller model."
-                    .to_owned()
-            }
-            ModelError::BadRequest { .. } => format!(
-                "The provider rejected the request. Check the model's name, and that the address speaks {}.",
-                self.wire.name()
-            ),
-            ModelError::CorruptStream { .. } => format!(
-                "The response is not an answer of the wire {}. Check whether the address speaks another wire, or is a web page.",
-                self.wire.name()
-            ),
-            ModelError::RateLimited { .. } => {
-                "The key and the address work; the rate limit is reached. Wait, then try again."
-                    .to_owned()
-            }
-            ModelError::Quota { .. } => {
-                "The key works, but the account's quota is used up. Check its plan and billing.".to_owned()
-            }
-            ModelError::Overloaded { .. } => {
-                "The provider is overloaded or has an outage. Try again later.".to_owned()
-            }
-            ModelError::ContextOverflow { overflow, .. } if overflow.limit.is_none() => {
-                "A request of one sentence was rejected as too large. Check the address, and whether a proxy limits the size of \
-                 requests."
-                    .to_owned()
-            }
-            ModelError::ContextOverflow { .. } | ModelError::TooLargeForRate { .. } => {
-                "The model accepts less than one sentence: its window or its rate limit is configured too small."
-                    .to_owned()
-            }
-            ModelError::Refused { .. } => {
-                "The key and the address work; the provider refused to answer this question.".to_owned()
-            }
-            ModelError::Cancelled => "The request was cancelled. Try again.".to_owned(),
-        }
-    }
 }
 
 #[cfg(test)]

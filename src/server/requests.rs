@@ -101,12 +101,16 @@ asks! {
         ContextSearch => Search,
         ContextLedger => Ledger,
     }
-    /// Scopes, approvals and keys.
+    /// Scopes and approvals.
     Sharing {
         ScopeGet => GetScope,
         ScopePut => PutScope,
         ToolApprovals => Approvals,
+    }
+    /// Keys and checks of models.
+    Modelling {
         ModelKey => Key,
+        ModelCheck => Check,
     }
     /// Memories of a folder.
     Remembering {

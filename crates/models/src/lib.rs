@@ -2,6 +2,7 @@
 //! formats are in `wire`, HTTP in `remote`; answers are not judged here.
 
 pub mod address;
+pub mod check;
 pub mod counted;
 pub mod error;
 mod excerpt;

@@ -20,8 +20,8 @@ use crate::context::{
 use crate::error::ProtocolError;
 use crate::event::{SessionEvent, SessionsChangedParams};
 use crate::model::{
-    ModelCompleteParams, ModelCompleteResult, ModelCountTokensParams, ModelCountTokensResult,
-    ModelDeltaParams, ModelKeyParams, ModelKeyResult, ModelUsageParams,
+    ModelCheckParams, ModelCheckResult, ModelCompleteParams, ModelCompleteResult, ModelCountTokensParams,
+    ModelCountTokensResult, ModelDeltaParams, ModelKeyParams, ModelKeyResult, ModelUsageParams,
 };
 use crate::prompt::{PromptRenderParams, PromptRenderResult};
 use crate::server::{ServerDiagnosticsParams, ServerDiagnosticsResult};
@@ -348,6 +348,9 @@ methods! {
     ModelKey = "model/key", ToSidecar, Core,
         "Sets or removes a key for models that the sidecar calls itself. It is kept only in memory.",
         ModelKeyParams => ModelKeyResult;
+    ModelCheck = "model/check", ToSidecar, Extras,
+        "Asks a model one small question, without a session, and explains why it cannot answer if it cannot.",
+        ModelCheckParams => ModelCheckResult;
     ModelDelta = "model/delta", ToSidecar, Core,
         "Streams an answer to `model/complete`.",
         ModelDeltaParams;

@@ -3,6 +3,7 @@
 pub use crate::message::Usage;
 use crate::message::{Arguments, Content};
 use crate::prompt::PromptMessage;
+use crate::settings::Model;
 use crate::tool::Tool;
 use crate::unknown::unknown;
 pub use engine::prompt::request::{StopReason, ToolChoice};
@@ -193,6 +194,38 @@ pub struct ModelKeyParams {
 /// Result of `model/key`.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct ModelKeyResult {}
+
+/// Parameters of `model/check`.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct ModelCheckParams {
+    /// The model to ask, with its wire. Its key is one of `model/key` or of the environment.
+    pub model: Model,
+}
+
+/// Result of `model/check`.
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct ModelCheckResult {
+    /// Why the model did not answer; absent if it did.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub problem: Option<ModelProblem>,
+    /// Input tokens of the request, as the provider counted them.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub input_tokens: Option<u32>,
+}
+
+/// Why a model did not answer.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct ModelProblem {
+    /// Class of the error, such as `auth`, `quota`, `rateLimited`, `network`, `badRequest`.
+    pub class: String,
+    /// The error, with the provider's own words.
+    pub message: String,
+    /// What a person can do about it.
+    pub advice: String,
+}
 
 /// Parameters of `model/countTokens`.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]

@@ -346,6 +346,7 @@ const HARMLESS: ReadonlySet<keyof ClientRequests> = new Set<keyof ClientRequests
   "session/list",
   "session/search",
   "session/messages",
+  "model/check",
   "session/history",
   "session/subscribe",
   "session/configure",

@@ -64,6 +64,8 @@ export interface ClientRequests {
   "session/open": { params: SessionOpenParams; result: SessionOpenResult };
   /** Lists sessions in pages, newest first. Level: core. */
   "session/list": { params: SessionListParams; result: SessionListResult };
+  /** Finds sessions by words in all that was said in them, the most recently used first. Level: extras. */
+  "session/search": { params: SessionSearchParams; result: SessionSearchResult };
   /** Returns the messages of a session in pages, from its end. Level: extras. */
   "session/messages": { params: SessionMessagesParams; result: SessionMessagesResult };
   /**
@@ -201,6 +203,11 @@ export interface ClientRequests {
    * Sets or removes a key for models that the sidecar calls itself. It is kept only in memory. Level: core.
    */
   "model/key": { params: ModelKeyParams; result: ModelKeyResult };
+  /**
+   * Asks a model one small question, without a session, and explains why it cannot answer if it cannot.
+   * Level: extras.
+   */
+  "model/check": { params: ModelCheckParams; result: ModelCheckResult };
 }
 
 /** Notifications of the client to the sidecar. */
@@ -1495,6 +1502,17 @@ export type FallbackWord =
  */
 export type Fallbacks = FallbackWord | string[];
 
+/** A session that was found. */
+export interface FoundSession {
+  /** The session, as in a list. */
+  session: SessionSummary;
+  /**
+   * At most three messages, the best first. Empty if title, summary or first request alone contain the
+   * words.
+   */
+  hits: SessionHit[];
+}
+
 /** The value of an extra header: a text that is no secret, or the name of a key. */
 export type HeaderValue = string | { keyEnv: string };
 
@@ -2184,6 +2202,20 @@ export interface Model {
   query?: { [key: string]: unknown };
 }
 
+/** Parameters of `model/check`. */
+export interface ModelCheckParams {
+  /** The model to ask, with its wire. Its key is one of `model/key` or of the environment. */
+  model: Model;
+}
+
+/** Result of `model/check`. */
+export interface ModelCheckResult {
+  /** Why the model did not answer; absent if it did. */
+  problem?: ModelProblem;
+  /** Input tokens of the request, as the provider counted them. */
+  inputTokens?: number;
+}
+
 /** Parameters of `model/complete`. */
 export interface ModelCompleteParams {
   /** Id of the request, which `model/delta` repeats. */
@@ -2275,6 +2307,16 @@ export interface ModelPrice {
   cacheRead?: number;
   /** Input written to the cache. Default: `input`. */
   cacheWrite?: number;
+}
+
+/** Why a model did not answer. */
+export interface ModelProblem {
+  /** Class of the error, such as `auth`, `quota`, `rateLimited`, `network`, `badRequest`. */
+  class: string;
+  /** The error, with the provider's own words. */
+  message: string;
+  /** What a person can do about it. */
+  advice: string;
 }
 
 /** The purpose of a request to a model. */
@@ -3530,6 +3572,22 @@ export interface SessionHistoryResult {
   nextCursor?: string;
 }
 
+/** A message of a session that contains words of the query. */
+export interface SessionHit {
+  /** Id of the message. */
+  ref: string;
+  /** Position of the message. */
+  ord: number;
+  /** Author of the message. */
+  role: Role;
+  /** Id of the turn. */
+  turnId: string;
+  /** The part of the text that matched with what is next to it, at most 2700 bytes, byte for byte. */
+  excerpt: string;
+  /** Start of the excerpt, in bytes of the text. */
+  offset: number;
+}
+
 /**
  * Parameters of `session/import`, which makes a session of a conversation. Exactly one of `data`, `path`
  * and `chatId` is required.
@@ -3706,6 +3764,35 @@ export interface SessionRestoreParams {
   revisionId: string;
   /** Key of this command: a repeat with the same key gets the first response and has no effect. */
   idempotencyKey?: string;
+}
+
+/** Parameters of `session/search`. */
+export interface SessionSearchParams {
+  /**
+   * Searches only sessions of this folder. Default: all sessions in the store of the client's first folder.
+   */
+  workspaceFolder?: string;
+  /**
+   * Words to look for, in any case. A session is found if its title, its summary, its first request and its
+   * best messages contain them all, in any order. A name matches by its parts, too: `pendingMessages` finds
+   * `updatePendingMessages`. A query without words finds nothing.
+   */
+  query: string;
+  /** `nextCursor` of the previous page. */
+  cursor?: string;
+  /** Largest number of sessions on the page, at most 100. Default: 20. */
+  limit?: number;
+}
+
+/** Result of `session/search`. */
+export interface SessionSearchResult {
+  /**
+   * Sessions that were found, the most recently used first. A page may have fewer than asked for, even
+   * none, and still have a successor: the number of messages that one request searches is bounded.
+   */
+  sessions: FoundSession[];
+  /** `cursor` of the next page; absent once all sessions were searched. */
+  nextCursor?: string;
 }
 
 /** Parameters of `session/subscribe`. */

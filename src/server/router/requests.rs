@@ -1,6 +1,7 @@
 //! Handlers of requests, by subject: [`crate::server::requests`] turns parameters into commands, queries and
 //! jobs, which are handed on here.
 
+mod models;
 mod stored;
 mod tasks;
 
@@ -12,7 +13,7 @@ use crate::server::host::queued::{New, Opens, Queued};
 use crate::server::host::{Shared, new_head};
 use crate::server::inbox::HistoryFound;
 use crate::server::requests::{
-    self, Ask, Looping, Session, Sharing, Shell, Tasking, Transfer, context, editing, render,
+    self, Ask, Looping, Modelling, Session, Sharing, Shell, Tasking, Transfer, context, editing, render,
 };
 use crate::server::services::loops::Start;
 use crate::server::services::shared::{Place, Then};
@@ -26,16 +27,13 @@ use ::session::input::{Command, ReplyTo, Restore};
 use ::session::stored::{Always, Driver, TurnStatus};
 use engine::id::SessionId;
 use engine::tokens::TokenCount;
-use models::address;
 use protocol::error::ProtocolError;
-use protocol::model::{ModelKeyParams, ModelKeyResult};
 use protocol::prompt::PromptRenderParams;
 use protocol::restore::Diagnostic;
 use protocol::session::{SessionListParams, SessionOpenParams};
 use protocol::settings::{GivenSettings, Settings};
 use protocol::stages::LoopStopResult;
 use protocol::transfer::{ExportFormat, SessionImportParams, TrajectoryListParams};
-use secrecy::SecretString;
 use store::error::StoreError;
 
 /// The handlers of requests.
@@ -59,6 +57,8 @@ impl RequestHandler<'_> {
                 self.command(to, &session, command)?;
             }
             Ask::Sharing(ask) => return self.ask_sharing(to, ask),
+            Ask::Modelling(Modelling::Key(params)) => return self.set_key(to, params),
+            Ask::Modelling(Modelling::Check(params)) => return self.check_model(to, &params),
             Ask::Remembering(ask) => {
                 let at = (&mut self.router.stores, &mut self.router.replies);
                 return self.router.shared.ask_memories(at, to, ask);
@@ -344,15 +344,6 @@ impl RequestHandler<'_> {
                 self.router.shared.change_approvals(at, workspace, Some(to), move |store, workspace| {
                     revoked.iter().try_for_each(|always| store.revoke(workspace, always))
                 })
-            }
-            Sharing::Key(ModelKeyParams { name, value }) => {
-                if !address::is_key_name(&name) {
-                    let reason = "must be the name of a key: letters, digits and underscores";
-                    return Err(ProtocolError::invalid("name", reason));
-                }
-                self.router.models.set_key(name, value.map(|key| SecretString::from(key.0)));
-                self.router.answer(to, to_value(&ModelKeyResult {}));
-                Ok(())
             }
         }
     }

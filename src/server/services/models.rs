@@ -10,11 +10,11 @@ use engine::endpoint::{Endpoint, Wire};
 use engine::id::SessionId;
 use engine::message::Usage;
 use engine::prompt::request::{Answer, Failure, Request};
-use models::address;
 use models::remote::{Clients, Remote, StreamDeadlines};
 use models::scripted::Scripted;
 use models::wire::Terms;
 use models::{Model, ModelError, Progress, known};
+use models::{address, check};
 use secrecy::SecretString;
 use session::Session;
 use session::input::{Input, ModelCallId, Retry};
@@ -28,6 +28,20 @@ const LIST_DEADLINE: Duration = Duration::from_secs(30);
 
 /// The deadline for a provider's count of a prompt: its user waits.
 const COUNT_DEADLINE: Duration = Duration::from_secs(10);
+
+/// The deadline for the answer to a check: its user waits.
+const CHECK_DEADLINE: Duration = Duration::from_secs(30);
+
+/// What came of a check: the input tokens that the provider counted, if it counted any, or why there is no answer.
+pub(in crate::server) type Checked = Result<Option<u32>, CheckFailure>;
+
+/// Why a check failed.
+pub(in crate::server) struct CheckFailure {
+    /// The error.
+    pub error: ModelError,
+    /// What a person can do about it.
+    pub advice: String,
+}
 
 /// Connections, keys and fixtures, which are kept between calls.
 pub(in crate::server) struct Models {
@@ -159,6 +173,37 @@ impl Models {
         Ok(self.scripted.get_mut(path).map(Scripted::take_next).unwrap_or_else(Scripted::echo))
     }
 
+    /// Asks a model one small question, without retries, and passes on what came of it.
+    pub fn check(
+        &mut self,
+        facts: &ModelFacts,
+        endpoint: &Endpoint,
+        answer: impl FnOnce(Checked) + Send + 'static,
+    ) {
+        let key = endpoint.key_name().map(str::to_owned);
+        let has_key = key.as_deref().is_some_and(|name| self.key(name).is_some());
+        let (wire, is_own) = (endpoint.wire, endpoint.base_url.is_none());
+        let asked = check::Asked { wire, is_own, key, has_key, is_shell: false };
+        let made: Result<Box<dyn Model>, ModelError> = match wire {
+            Wire::Scripted => Scripted::at(endpoint.base_url.as_deref()).map(|model| Box::new(model) as _),
+            _ => {
+                let terms = terms(facts, wire, None);
+                let remote = self.remote(endpoint, terms, CHECK_DEADLINE.into());
+                remote.map(|remote| Box::new(remote.without_retries()) as _)
+            }
+        };
+        tokio::spawn(async move {
+            let answered = match made {
+                Ok(mut model) => check::ask(&mut *model).await,
+                Err(error) => Err(error),
+            };
+            answer(match answered {
+                Ok(input_tokens) => Ok(input_tokens),
+                Err(error) => Err(CheckFailure { advice: asked.advice(&error), error }),
+            });
+        });
+    }
+
     /// Starts a call over the model's own wire. Aborting the handle ends it.
     pub fn ask(&mut self, session: &Session, endpoint: &Endpoint, asked: Call) -> AbortHandle {
         let Call { call, model, used, count_up_to, request } = asked;
@@ -167,15 +212,8 @@ impl Models {
         let before = |ms: u64| Duration::from_millis(ms.saturating_sub(100).max(1));
         let first = before(settings.first_word_ms(&model));
         let silence = StreamDeadlines { first, later: before(settings.model_deadline_ms) };
-        let name = model.name.clone().unwrap_or_default();
-        let terms = Terms {
-            window: model.window,
-            max_output: model.max_output.or_else(|| known::told_limit(endpoint.wire, &name)),
-            model: name,
-            tool_choice_none: model.tool_choice_none,
-            images: model.images,
-            cache_key: Some(format!("{}.{}", head.id, head.generation.0)),
-        };
+        let cache_key = format!("{}.{}", head.id, head.generation.0);
+        let terms = terms(&model, endpoint.wire, Some(cache_key));
         let made = self.model(endpoint, terms, silence);
         let (endpoint, mailbox, id) = (endpoint.clone(), self.mailbox.clone(), head.id.clone());
         let task = tokio::spawn(async move {
@@ -203,6 +241,19 @@ impl Models {
             tell(ModelEventKind::Replied(Box::new(Replied { used, usage: beside.usage, answer })));
         });
         task.abort_handle()
+    }
+}
+
+/// The terms of a call.
+fn terms(model: &ModelFacts, wire: Wire, cache_key: Option<String>) -> Terms {
+    let name = model.name.clone().unwrap_or_default();
+    Terms {
+        window: model.window,
+        max_output: model.max_output.or_else(|| known::told_limit(wire, &name)),
+        model: name,
+        tool_choice_none: model.tool_choice_none,
+        images: model.images,
+        cache_key,
     }
 }
 

@@ -3,6 +3,7 @@
 
 mod binding;
 mod causes;
+mod checks;
 mod costs;
 mod counted;
 mod doctor;

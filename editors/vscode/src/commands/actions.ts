@@ -126,7 +126,10 @@ async function carryOut(app: App, action: Action): Promise<void> {
     case "openSession":
       sessions.close();
       await chat.show(action.sessionId);
-      return panel.focus();
+      if (action.at === undefined) return panel.focus();
+      if ((await chat.ready()).id !== action.sessionId) return;
+      await chat.loadUntil(action.at.ord);
+      return panel.reveal(action.at.messageId);
     case "renameSession":
       return renameSession(app, action.sessionId);
     case "deleteSession":

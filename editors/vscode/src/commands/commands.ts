@@ -3,6 +3,7 @@
 import * as vscode from "vscode";
 import { configuration } from "../configuration.ts";
 import { importChats } from "../import/import.ts";
+import { checkKey } from "../models/key-check.ts";
 import type { Keys } from "../models/keys.ts";
 import type { Models } from "../models/models.ts";
 import { type Route, routesOf } from "../models/routes.ts";
@@ -113,9 +114,11 @@ export function registerCommands(context: vscode.ExtensionContext, app: App, mod
     setKey: async () => {
       const route = await chooseRoute();
       const key = route === undefined ? undefined : await keys.ask(route);
-      if (key === undefined) return;
-      await (await backend.client()).request("model/key", key);
+      if (route === undefined || key === undefined) return;
+      const client = await backend.client();
+      await client.request("model/key", key);
       await followKeys(app, models);
+      await checkKey(client, route);
     },
     deleteKey: async () => {
       const name = await keys.forget();

@@ -11,6 +11,8 @@ export interface Route {
   host: string;
   /** The name under which the sidecar looks for it. */
   keyName: string;
+  /** The model, which names that key. */
+  model: Model;
 }
 
 /** Address and key name of each wire's own provider; equal to those in crates/engine/src/endpoint.rs. */
@@ -23,12 +25,14 @@ const USUAL: Partial<Record<string, { url: string; key?: string }>> = {
 };
 
 /** The route of a model; undefined for one that no key is sent to, such as the editor's own. */
-export function routeOf({ name, wire, baseUrl, keyEnv }: Model): Route | undefined {
+export function routeOf(model: Model): Route | undefined {
+  const { name, wire, baseUrl, keyEnv } = model;
   const usual = wire === undefined ? undefined : USUAL[wire];
   const address = addressOf(baseUrl ?? usual?.url ?? "");
   if (usual === undefined || address === undefined) return undefined;
   const usualKey = address.origin === addressOf(usual.url)?.origin ? usual.key : undefined;
-  return { label: name ?? String(wire), host: address.host, keyName: keyEnv ?? usualKey ?? keyNameOf(address) };
+  const keyName = keyEnv ?? usualKey ?? keyNameOf(address);
+  return { label: name ?? String(wire), host: address.host, keyName, model: { ...model, keyEnv: keyName } };
 }
 
 /** All routes that the settings name, each key once: the configured model's, then those of other settings of the sidecar. */

@@ -1,7 +1,8 @@
-// The list of sessions: paged, searched by words, refreshed when sessions change.
+// The list of sessions: paged, searched by words in all that was said, refreshed when sessions change.
 
-import type { Client, SessionSummary } from "@threadhold/client";
-import type { SessionItem, SessionList } from "../shared/view.ts";
+import type { Client, FoundSession, Role, SessionHit, SessionSummary } from "@threadhold/client";
+import { snippetOf } from "../shared/snippet.ts";
+import type { HitItem, SessionItem, SessionList } from "../shared/view.ts";
 import type { Backend } from "./backend.ts";
 import type { Chat } from "./chat.ts";
 
@@ -22,8 +23,12 @@ const STATES: Partial<Record<NonNullable<SessionSummary["state"]>, string>> = {
   error: "failed",
 };
 
+const WHO: Partial<Record<Role, string>> = { user: "You", assistant: "Agent", tool: "Result" };
+
 /** So many are read at once. */
 const PAGE = 50;
+/** The most that one search finds. */
+const MOST_FOUND = 100;
 
 /** The ids of all sessions of a folder. */
 export async function knownSessions(client: Client, workspaceFolder: string): Promise<Set<string>> {
@@ -89,22 +94,22 @@ export class Sessions {
     this.#changed();
     // A later question has the newer answer; and the list may be closed by now.
     const isAwaited = (): boolean => asked === this.#asked && this.#shown !== undefined;
+    const items = [...before];
+    const most = before.length + limit;
+    let next = cursor;
     try {
       const client = await this.#backend.client();
-      const page = await client.request("session/list", {
-        workspaceFolder: folder.uri.fsPath,
-        limit,
-        ...(query !== "" && { query }),
-        ...(cursor !== undefined && { cursor }),
-      });
-      if (!isAwaited()) return;
-      this.#cursor = page.nextCursor;
-      this.#shown = {
-        query,
-        items: [...before, ...page.sessions.map((session) => this.#item(session))],
-        more: page.nextCursor !== undefined,
-        loading: false,
-      };
+      // A page of a search may be short and still have a successor: what is found so far is shown.
+      do {
+        const page = await pageOf(client, folder.uri.fsPath, { query, limit: most - items.length, cursor: next });
+        if (!isAwaited()) return;
+        items.push(...page.sessions.map(({ session, hits }) => this.#item(session, hits, query)));
+        next = page.nextCursor;
+        this.#cursor = next;
+        const loading = next !== undefined && query.trim() !== "" && items.length < most;
+        this.#shown = { query, items: [...items], more: next !== undefined && !loading, loading };
+        if (loading) this.#changed();
+      } while (this.#shown.loading);
     } finally {
       // What could not be read is not being read any more: what was there stays.
       if (isAwaited() && this.#shown?.loading === true) this.#shown = { ...this.#shown, more: this.#cursor !== undefined, loading: false };
@@ -112,7 +117,8 @@ export class Sessions {
     }
   }
 
-  #item({ sessionId, title, updatedAt, messages, summarizedCount, state, origin, driver }: SessionSummary): SessionItem {
+  #item(session: SessionSummary, hits: readonly SessionHit[], query: string): SessionItem {
+    const { sessionId, title, updatedAt, messages, summarizedCount, state, origin, driver } = session;
     const doing = state === undefined ? undefined : STATES[state];
     const from = [...(driver === "editor" ? ["editor chat"] : []), ORIGINS[origin] ?? []].flat().join(", ");
     return {
@@ -124,6 +130,29 @@ export class Sessions {
       current: sessionId === this.#chat.session?.id,
       ...(doing !== undefined && { state: doing }),
       ...(from !== "" && { origin: from }),
+      ...(hits.length > 0 && { hits: hits.map((hit) => hitItem(hit, query)) }),
     };
   }
+}
+
+interface PageRequest {
+  query: string;
+  limit: number;
+  cursor: string | undefined;
+}
+
+/** A page of the list, or of the sessions in which the words of a query were said. */
+async function pageOf(
+  client: Client,
+  workspaceFolder: string,
+  { query, limit, cursor }: PageRequest,
+): Promise<{ sessions: FoundSession[]; nextCursor?: string }> {
+  const params = { workspaceFolder, ...(cursor !== undefined && { cursor }) };
+  if (query.trim() !== "") return client.request("session/search", { ...params, query, limit: Math.min(limit, MOST_FOUND) });
+  const page = await client.request("session/list", { ...params, limit });
+  return { ...page, sessions: page.sessions.map((session) => ({ session, hits: [] })) };
+}
+
+function hitItem({ ref, ord, role, excerpt }: SessionHit, query: string): HitItem {
+  return { messageId: ref, ord, who: WHO[role] ?? role, snippet: snippetOf(excerpt, query) };
 }

@@ -258,6 +258,24 @@ export interface SessionItem {
   /** Where it came from, where that is another session. */
   origin?: string;
   current: boolean;
+  /** Messages that contain what was searched for. */
+  hits?: HitItem[];
+}
+
+/** A message of a session that a search found. */
+export interface HitItem {
+  messageId: string;
+  ord: number;
+  /** Who said it. */
+  who: string;
+  snippet: Snippet;
+}
+
+/** A piece of text in which words were found. */
+export interface Snippet {
+  text: string;
+  /** Beginning and end of each word in the text, in order. */
+  marks: [number, number][];
 }
 
 /** A message as it was said, for what a compaction covers. */
@@ -317,7 +335,8 @@ export type Action =
   | { type: "newSession" }
   | { type: "listSessions"; query: string; more: boolean }
   | { type: "closeSessions" }
-  | { type: "openSession"; sessionId: string }
+  /** `at`: the message to show in it. */
+  | { type: "openSession"; sessionId: string; at?: { messageId: string; ord: number } }
   | { type: "renameSession"; sessionId: string }
   | { type: "deleteSession"; sessionId: string }
   | { type: "branch"; messageId: string }

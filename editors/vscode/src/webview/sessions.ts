@@ -1,6 +1,6 @@
 // The sessions of the folder, over the conversation: found by words, opened, renamed, branched, deleted.
 
-import type { Frame, SessionItem, SessionList } from "../shared/view.ts";
+import type { Frame, HitItem, SessionItem, SessionList } from "../shared/view.ts";
 import type { PanelContext } from "./context.ts";
 import { button, el, iconButton } from "./dom.ts";
 import { drawPart } from "./part.ts";
@@ -52,14 +52,16 @@ export class SessionsView {
   }
 
   #items(sessions: SessionList): Node[] {
-    const empty = sessions.loading ? "Loading…" : sessions.query === "" ? "No sessions yet." : "No sessions match.";
+    const empty = sessions.loading ? (sessions.query === "" ? "Loading…" : "Searching…") : sessions.query === "" ? "No sessions yet." : "No sessions match.";
     const items = sessions.items.length === 0 ? [el("li", { class: "note" }, empty)] : sessions.items.map((item) => this.#item(item));
+    if (sessions.loading && sessions.items.length > 0 && sessions.query !== "") items.push(el("li", { class: "note" }, "Searching…"));
     if (!sessions.more) return items;
     const more = button("Show More", () => this.#panel.post({ type: "listSessions", query: sessions.query, more: true }));
     return [...items, el("li", {}, more)];
   }
 
-  #item({ sessionId, title, updatedAt, messages, summarized, state, origin, current }: SessionItem): HTMLElement {
+  #item(item: SessionItem): HTMLElement {
+    const { sessionId, title, updatedAt, messages, summarized, state, origin, current, hits } = item;
     // What tells sessions of one title apart comes first.
     const count = `${messages} message${messages === 1 ? "" : "s"}`;
     const facts = [origin ?? "", state ?? "", updatedAt, count, summarized > 0 ? `${summarized} summarized` : ""].filter(
@@ -74,16 +76,38 @@ export class SessionsView {
     return el(
       "li",
       { class: current ? "current" : "", aria: { current: current ? "true" : undefined } },
-      open,
-      iconButton(`Rename ${title}`, "edit", () => this.#panel.post({ type: "renameSession", sessionId }), `rename ${sessionId}`),
-      iconButton(`Delete ${title}`, "trash", () => this.#panel.post({ type: "deleteSession", sessionId }), `delete ${sessionId}`),
+      el(
+        "div",
+        { class: "session" },
+        open,
+        iconButton(`Rename ${title}`, "edit", () => this.#panel.post({ type: "renameSession", sessionId }), `rename ${sessionId}`),
+        iconButton(`Delete ${title}`, "trash", () => this.#panel.post({ type: "deleteSession", sessionId }), `delete ${sessionId}`),
+      ),
+      ...(hits ?? []).map((hit) => this.#hit(sessionId, hit)),
     );
+  }
+
+  /** A message that was found; opens the session there. */
+  #hit(sessionId: string, { messageId, ord, who, snippet }: HitItem): HTMLElement {
+    const open = button("", () => this.#panel.post({ type: "openSession", sessionId, at: { messageId, ord } }), {
+      class: "hit",
+      name: `${who}: ${snippet.text}`,
+      key: `hit ${sessionId} ${messageId} ${snippet.text}`,
+    });
+    const pieces: Node[] = [];
+    let at = 0;
+    for (const [from, to] of snippet.marks) {
+      pieces.push(document.createTextNode(snippet.text.slice(at, from)), el("mark", {}, snippet.text.slice(from, to)));
+      at = to;
+    }
+    open.append(el("span", { class: "note" }, `${who}: `), ...pieces, snippet.text.slice(at));
+    return open;
   }
 
   #key(event: KeyboardEvent): void {
     if (event.key === "Escape") this.#panel.post({ type: "closeSessions" });
     else if (event.key === "ArrowDown" || event.key === "ArrowUp") {
-      const stops = [this.#search, ...this.#list.querySelectorAll<HTMLElement>("button.open")];
+      const stops = [this.#search, ...this.#list.querySelectorAll<HTMLElement>("button.open, button.hit")];
       const at = stops.indexOf(document.activeElement as HTMLInputElement);
       const to = stops[Math.min(stops.length - 1, Math.max(0, at + (event.key === "ArrowDown" ? 1 : -1)))];
       to?.focus();

@@ -20,7 +20,7 @@ import {
 } from "node:fs";
 import { tmpdir } from "node:os";
 import { basename, join } from "node:path";
-import { type BrowserContext, chromium, type Page } from "playwright-core";
+import { type BrowserContext, chromium, type Locator, type Page } from "playwright-core";
 import { BrowserCache } from "./browser-cache.ts";
 import { editorCopy, type Variant } from "./extension-host.ts";
 import { hiding } from "./hidden.ts";
@@ -300,6 +300,11 @@ export class Editor {
       return (await first.getAttribute("aria-label", { timeout: 1000 }).catch(() => ""))?.includes(title) ?? false;
     }, `the palette offers ${title}`);
     await page.keyboard.press("Enter");
+  }
+
+  /** The notifications with this text. */
+  toast(text: string): Locator {
+    return this.page.locator(".notification-toast").filter({ hasText: text });
   }
 
   /** Writes a picture of the window. */

@@ -16,23 +16,29 @@ export class Provider {
   readonly #lines: Line[];
   /** The keys of the requests that came, in order; of one without a key, nothing. */
   readonly keys: (string | undefined)[] = [];
+  /** Keys that it rejects. */
+  readonly rejected = new Set<string>();
   /** Awaited between the reasoning and the text. */
   pause: Promise<void> = Promise.resolve();
 
   private constructor(lines: Line[]) {
     this.#lines = lines;
     this.#server = createServer((request, response) => {
-      request.resume().once("end", () => {
+      let body = "";
+      request.setEncoding("utf8").on("data", (text: string) => (body += text));
+      request.once("end", () => {
         const key = /^Bearer (.+)$/.exec(request.headers.authorization ?? "")?.[1];
         this.keys.push(key);
-        if (key === undefined) {
-          response.writeHead(401, { "content-type": "application/json" }).end(JSON.stringify({ error: { message: "There is no key." } }));
+        if (key === undefined || this.rejected.has(key)) {
+          response.writeHead(401, { "content-type": "application/json" }).end(JSON.stringify({ error: { message: "There is no such key." } }));
           return;
         }
         response.writeHead(200, { "content-type": "text/event-stream" });
         const send = (choice: object): void =>
           void response.write(`data: ${JSON.stringify({ id: "a", choices: [{ index: 0, ...choice }] })}\n\n`);
-        const { think, say } = this.#lines.shift() ?? { say: "I have nothing more to say." };
+        // The check of a key is answered by itself.
+        const line = body.includes("Say the word: ready") ? { say: "ready" } : this.#lines.shift();
+        const { think, say } = line ?? { say: "I have nothing more to say." };
         for (const word of (think ?? "").split(/(?<= )/)) if (word !== "") send({ delta: { reasoning_content: word } });
         void this.pause.then(() => {
           send({ delta: { content: say } });

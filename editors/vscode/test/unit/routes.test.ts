@@ -51,8 +51,13 @@ test("a model that sums up elsewhere has a key of its own", () => {
   const main: Model = { wire: "openai-chat", name: "m", baseUrl: "https://models.example/v1", keyEnv: "MINE" };
   const settings = { summaryModel: "s", summaryBaseUrl: "https://other.example" };
   assert.deepEqual(routesOf(main, settings), [
-    { label: "m", host: "models.example", keyName: "MINE" },
-    { label: "s", host: "other.example", keyName: "KEY_OF_OTHER_EXAMPLE" },
+    { label: "m", host: "models.example", keyName: "MINE", model: main },
+    {
+      label: "s",
+      host: "other.example",
+      keyName: "KEY_OF_OTHER_EXAMPLE",
+      model: { wire: "openai-chat", name: "s", baseUrl: "https://other.example", keyEnv: "KEY_OF_OTHER_EXAMPLE" },
+    },
   ]);
   assert.deepEqual(keyedSettings(main, settings, ["KEY_OF_OTHER_EXAMPLE"]), { ...settings, summaryKeyEnv: "KEY_OF_OTHER_EXAMPLE" });
   assert.deepEqual(

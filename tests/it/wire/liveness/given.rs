@@ -125,6 +125,7 @@ pub fn params(method: &str, session: &str, folder: &str, seen: &Seen, mut choice
         "session/list" => {
             choice.of(&[json!({}), json!({ "workspaceFolder": folder }), json!({ "limit": 1 })])
         }
+        "model/check" => json!({ "model": { "name": "m", "wire": "scripted" } }),
         "session/search" => {
             choice.of(&[json!({ "query": "request" }), json!({ "query": "a", "workspaceFolder": folder })])
         }
@@ -250,6 +251,7 @@ pub fn params(method: &str, session: &str, folder: &str, seen: &Seen, mut choice
         "session/search",
         "server/diagnostics",
         "model/key",
+        "model/check",
         "command/effects",
         "loop/start",
         "loop/stop",

@@ -148,6 +148,21 @@ test("an answer is stopped, a waiting question is taken back, an earlier one is 
   await panel.restoreVersion(editor, "The first question");
   await panel.answer("The second is answered.").waitFor();
 
+  // What was said is found, with the messages that say it, and opens there.
+  await panel.button("Show Sessions").click();
+  await panel.frame.getByRole("searchbox", { name: "Search sessions" }).fill("branch from");
+  const hit = panel.frame.locator(".sessions button.hit");
+  await until(async () => (await hit.allTextContents()).join("|") === "Agent: From the branch.", "the fork is found by its answer");
+  assert.equal((await hit.locator("mark").allTextContents()).join("|"), "From|branch");
+  await editor.shoot("decisions-7-found");
+  await hit.click();
+  await panel.answer("From the branch.").waitFor();
+  await panel.button("Show Sessions").click();
+  await panel.frame.getByRole("searchbox", { name: "Search sessions" }).fill("");
+  await until(async () => (await sessions.count()) > 1, "all sessions are listed");
+  await sessions.filter({ hasNotText: "fork" }).locator("button.open").click();
+  await panel.answer("The second is answered.").waitFor();
+
   await editor.command("threadhold: Rename Session");
   await editor.page.locator(".quick-input-widget input").fill("What was cut off");
   await editor.page.keyboard.press("Enter");
@@ -160,7 +175,7 @@ test("an answer is stopped, a waiting question is taken back, an earlier one is 
     .getByRole("button", { name: /^Delete/ })
     .click();
   await editor.page.locator(".monaco-dialog-box").getByText("Delete “What was cut off”?").waitFor();
-  await editor.shoot("decisions-7-delete");
+  await editor.shoot("decisions-8-delete");
   await editor.page.locator(".monaco-dialog-box").getByRole("button", { name: "Delete" }).click();
   await panel.frame.getByText("No sessions match.").waitFor();
 });

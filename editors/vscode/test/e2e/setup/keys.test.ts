@@ -38,7 +38,7 @@ test("a key reaches the model that it is set for, without a name in the settings
 
   // Where no model needs a key, what is missing is said, and nothing is asked for.
   await editor.command("threadhold: Set API Key");
-  await editor.page.locator(".notification-toast").filter({ hasText: "No configured model needs an API key" }).waitFor();
+  await editor.toast("No configured model needs an API key").waitFor();
   await editor.shoot("keys-1-nothing-to-set");
 
   await configure(model);
@@ -46,10 +46,21 @@ test("a key reaches the model that it is set for, without a name in the settings
   await failed().getByRole("button", { name: "Set API Key…" }).click();
   const input = editor.page.locator(".quick-input-widget input");
   await until(async () => (await input.getAttribute("type")) === "password", "the key is asked for");
-  await input.fill(KEY);
-  await editor.shoot("keys-2-asked");
+  // A key is checked at once: what is wrong with it is said before anything is asked with it.
+  provider.rejected.add("mistyped");
+  await input.fill("mistyped");
   await editor.page.keyboard.press("Enter");
-  await input.waitFor({ state: "hidden" });
+  await editor.toast("nameless could not be asked: ").waitFor();
+  await editor.toast("was rejected. Check that it is complete").waitFor();
+  assert.equal(provider.keys.at(-1), "mistyped");
+  await editor.shoot("keys-2-rejected");
+  await editor.toast("nameless could not be asked: ").getByRole("button", { name: "Set API Key…" }).click();
+  await until(async () => (await input.getAttribute("type")) === "password", "the key is asked for again");
+  await input.fill(KEY);
+  await editor.shoot("keys-3-asked");
+  await editor.page.keyboard.press("Enter");
+  await editor.toast("The API key works: nameless answered.").waitFor();
+  assert.equal(provider.keys.at(-1), KEY);
   await failed().getByRole("button", { name: "Try Again" }).click();
   await panel.answer("It came with a key.").waitFor();
   assert.equal(provider.keys.at(-1), KEY);
