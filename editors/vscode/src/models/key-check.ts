@@ -8,7 +8,7 @@ import type { Route } from "./routes.ts";
 /** Checks the key of a route, which the sidecar has. Offers to set another one where it does not work. */
 export async function checkKey(client: Client, { label, model }: Route): Promise<void> {
   const title = `Checking the API key for ${label}…`;
-  const problem = await vscode.window.withProgress({ location: vscode.ProgressLocation.Notification, title }, async () => {
+  const problem = await vscode.window.withProgress({ location: vscode.ProgressLocation.Window, title }, async () => {
     try {
       return (await client.request("model/check", { model })).problem;
     } catch (error) {

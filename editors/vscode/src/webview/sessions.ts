@@ -52,7 +52,13 @@ export class SessionsView {
   }
 
   #items(sessions: SessionList): Node[] {
-    const empty = sessions.loading ? (sessions.query === "" ? "Loading…" : "Searching…") : sessions.query === "" ? "No sessions yet." : "No sessions match.";
+    const empty = sessions.loading
+      ? sessions.query === ""
+        ? "Loading…"
+        : "Searching…"
+      : sessions.query === ""
+        ? "No sessions yet."
+        : "No sessions match.";
     const items = sessions.items.length === 0 ? [el("li", { class: "note" }, empty)] : sessions.items.map((item) => this.#item(item));
     if (sessions.loading && sessions.items.length > 0 && sessions.query !== "") items.push(el("li", { class: "note" }, "Searching…"));
     if (!sessions.more) return items;

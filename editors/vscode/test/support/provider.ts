@@ -30,7 +30,9 @@ export class Provider {
         const key = /^Bearer (.+)$/.exec(request.headers.authorization ?? "")?.[1];
         this.keys.push(key);
         if (key === undefined || this.rejected.has(key)) {
-          response.writeHead(401, { "content-type": "application/json" }).end(JSON.stringify({ error: { message: "There is no such key." } }));
+          response
+            .writeHead(401, { "content-type": "application/json" })
+            .end(JSON.stringify({ error: { message: "There is no such key." } }));
           return;
         }
         response.writeHead(200, { "content-type": "text/event-stream" });
