@@ -6,6 +6,7 @@
 mod changes;
 mod lists;
 mod looking;
+mod pieces;
 mod seen;
 mod wanted;
 
@@ -19,18 +20,18 @@ use super::host::sessions::Sessions;
 use super::mailbox::Mailbox;
 use super::settings::Layers;
 use super::stores::{self, Stores};
-use super::wire::{event as wire_event, to_value};
+use super::wire::to_value;
 use changes::Shown;
 use engine::id::SessionId;
 use engine::tokens::{QuarterOfChars, TokenCount};
 use looking::PolledStore;
+use pieces::AnswerPieces;
 use protocol::error::ProtocolError;
 use protocol::event::SessionsChangedParams;
 use protocol::session::SessionCloseResult;
 use protocol::snapshot::Snapshot;
 use seen::{AnswerContext, FollowedSession};
 use session::Session;
-use session::event;
 use session::input::{Command, ReplyTo};
 use std::collections::{BTreeMap, VecDeque};
 use store::error::StoreError;
@@ -294,11 +295,15 @@ impl Follows {
         id: &SessionId,
         news: FollowState,
     ) -> Result<(), ProtocolError> {
-        let FollowState { mark, holder, change } = news;
+        let FollowState { mark, holder, change, streamed } = news;
         let Some(follower) = self.followers.get_mut(id) else { return Ok(()) };
         let (known, stream) = match follower.seen.take() {
-            Some(seen) => {
+            Some(mut seen) => {
                 if change.is_none() && seen.shown().holder == holder {
+                    let events = seen.goes_on(mark, streamed);
+                    if !context.client.holds_back(id) {
+                        events.iter().for_each(|event| context.client.send_event(event));
+                    }
                     follower.seen = Some(seen);
                     return Ok(());
                 }
@@ -307,6 +312,7 @@ impl Follows {
             }
             None => (None, Uuid::now_v7().simple().to_string()),
         };
+        let pieces = AnswerPieces::new(streamed);
         let (from, added, stored) = match (&known, change) {
             (_, Some(Change { from, mut stored })) => {
                 let added = stored.messages.clone();
@@ -330,7 +336,7 @@ impl Follows {
         // A session that is only shown needs no exact counts.
         let session = Session::new(seen::opening(stored.clone(), settings, stream), &QuarterOfChars);
         let shown = Shown::of(&session, holder);
-        let mut seen = FollowedSession::new(mark, stored, session, shown);
+        let mut seen = FollowedSession::new(mark, stored, session, shown, pieces);
         let Some(follower) = self.followers.get_mut(id) else { return Ok(()) };
         let Some(known) = known else {
             let waiting = std::mem::take(&mut follower.waiting);
@@ -347,13 +353,7 @@ impl Follows {
             }
             return Ok(());
         };
-        let events = known.shown().until(seen.shown(), seen.session(), from, &added);
-        seen.follows(&known, events.as_ref().map_or(1, |events| events.len() as u64));
-        let events = events.map(|events| {
-            let each = events.into_iter().zip(known.seq() + 1..);
-            let each = each.map(|(body, seq)| wire_event::event(seen.session(), &event::Event { seq, body }));
-            each.collect::<Vec<_>>()
-        });
+        let events = seen.events_since(&known, from, &added);
         follower.seen = Some(seen);
         match events {
             _ if context.client.holds_back(id) => {}

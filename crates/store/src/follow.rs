@@ -2,7 +2,7 @@
 //! them on.
 
 use engine::id::{Ordinal, Time};
-use session::stored::Stored;
+use session::stored::{Stored, Streamed};
 
 /// A follower's position in a session. Opaque outside of the store.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -13,13 +13,20 @@ pub struct Mark {
     pub(super) rewrites: u64,
     /// The position after the last message.
     pub(super) next: Ordinal,
+    /// The number of the next piece of the answer in progress.
+    pub(super) piece: u64,
 }
 
 impl Mark {
     /// The position after these messages of a session with these counts.
     pub(super) fn of(commits: u64, rewrites: u64, stored: &Stored, from: Ordinal) -> Self {
         let next = stored.messages.last().map_or(from, |(_, message)| message.ord.next());
-        Self { commits, rewrites, next }
+        Self { commits, rewrites, next, piece: 0 }
+    }
+
+    /// The same position behind these pieces of the answer in progress.
+    pub(super) fn behind(self, pieces: &[(u64, Streamed)]) -> Self {
+        Self { piece: pieces.last().map_or(self.piece, |(n, _)| n + 1), ..self }
     }
 
     /// The first message to read again at these counts; `None` if nothing changed.
@@ -50,6 +57,21 @@ pub struct FollowState {
     pub holder: Option<Holder>,
     /// The changes since the last position; `None` if there are none.
     pub change: Option<Change>,
+    /// The pieces of the answer in progress: those that are new, and with a change all of them.
+    pub streamed: Vec<Streamed>,
+}
+
+impl FollowState {
+    /// The state at this position, behind the pieces that were read.
+    pub(super) fn new(
+        mark: Mark,
+        holder: Option<Holder>,
+        change: Option<Change>,
+        pieces: Vec<(u64, Streamed)>,
+    ) -> Self {
+        let mark = mark.behind(&pieces);
+        Self { mark, holder, change, streamed: pieces.into_iter().map(|(_, piece)| piece).collect() }
+    }
 }
 
 /// Changes of a session.
@@ -57,6 +79,6 @@ pub struct FollowState {
 pub struct Change {
     /// The first message that may have changed.
     pub from: Ordinal,
-    /// The session's state, with the messages from `from` on only.
+    /// The session's state, with the messages from `from` on only, and without the pieces of an answer.
     pub stored: Stored,
 }

@@ -5,7 +5,7 @@ mod related;
 mod step;
 
 use super::error::StoreError;
-use super::follow::{Change, FollowState, Holder, Mark};
+use super::follow::{FollowState, Holder, Mark};
 use super::list::{ListQuery, Page, PageMaker, RevisionPage, SessionRow};
 use super::task::{Task, TaskState, Waiting};
 use super::{Deleted, Fence, MessagePage, Store, StoreDiagnostics};
@@ -373,12 +373,7 @@ impl Store for ModelStore {
         let state = self.state()?;
         let Some(kept) = state.sessions.get(session) else { return Ok(None) };
         let holder = state.other(session, self.holder);
-        let Some(from) = Mark::reads_from(known, kept.commits, kept.rewrites) else {
-            return Ok(known.map(|mark| FollowState { mark: *mark, holder, change: None }));
-        };
-        let stored = kept.stored(from);
-        let mark = Mark::of(kept.commits, kept.rewrites, &stored, from);
-        Ok(Some(FollowState { mark, holder, change: Some(Change { from, stored }) }))
+        Ok(kept.follow(known, holder))
     }
 
     fn delete(&mut self, session: &SessionId) -> Result<Option<Deleted>, StoreError> {

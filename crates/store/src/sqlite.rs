@@ -369,11 +369,15 @@ impl Store for SqliteStore {
             let Some((commits, rewrites, lease)) = read::pulse(tx, session)? else { return Ok(None) };
             let holder = lease.and_then(|lease| me.other(&lease));
             let Some(from) = Mark::reads_from(known, commits, rewrites) else {
-                return Ok(known.map(|mark| FollowState { mark: *mark, holder, change: None }));
+                let Some(mark) = known else { return Ok(None) };
+                let pieces = streamed::pieces(tx, session, mark.piece, &mut Vec::new())?;
+                return Ok(Some(FollowState::new(*mark, holder, None, pieces)));
             };
-            let Some(stored) = read::load(tx, session, from)? else { return Ok(None) };
+            let Some(mut stored) = read::load(tx, session, from)? else { return Ok(None) };
+            stored.streamed.clear();
+            let pieces = streamed::pieces(tx, session, 0, &mut Vec::new())?;
             let mark = Mark::of(commits, rewrites, &stored, from);
-            Ok(Some(FollowState { mark, holder, change: Some(Change { from, stored }) }))
+            Ok(Some(FollowState::new(mark, holder, Some(Change { from, stored }), pieces)))
         })
     }
 

@@ -40,6 +40,11 @@ impl Shown {
         Self { holder, state, messages, turns, compactions, rest }
     }
 
+    /// The newest turn.
+    pub fn turn(&self) -> Option<TurnId> {
+        self.turns.last().map(|turn| TurnId::new(&turn.id))
+    }
+
     /// The events from this state to `new`, the state of `session`, whose messages from index `from` on are
     /// `added`; `None` if events cannot express the change.
     pub fn until(

@@ -1,25 +1,30 @@
 //! A session that another process writes, as last read, and the answers from it.
 
 use super::changes::Shown;
+use super::pieces::AnswerPieces;
 use super::wanted::Wanted;
 use crate::convert;
 use crate::server::client::replies::NOBODY;
 use crate::server::clock::now;
 use crate::server::settings::Layers;
 use crate::server::wire::answer::{self, Form};
-use crate::server::wire::to_value;
+use crate::server::wire::{event as wire_event, to_value};
+use engine::message::Message;
 use engine::scope::Scope;
 use engine::tokens::TokenCount;
 use protocol::error::{ErrorData, ProtocolError};
+use protocol::event::SessionEvent;
 use protocol::session::{SessionOpenResult, SessionSubscribeResult};
 use protocol::snapshot::{HeldBy, Snapshot};
 use serde_json::Value;
 use session::effect::Effect;
+use session::event::{Event, EventBody};
 use session::input::{Command, Input};
 use session::reconcile::Report;
 use session::settings::Settings;
-use session::stored::Stored;
+use session::stored::{Stored, Streamed};
 use session::{Opening as Begin, Session, StepContext};
+use std::sync::Arc;
 use store::follow::Mark;
 
 /// Context of an answer.
@@ -36,16 +41,50 @@ pub(super) struct FollowedSession {
     /// Number of the last event.
     seq: u64,
     shown: Shown,
+    pieces: AnswerPieces,
 }
 
 impl FollowedSession {
-    pub fn new(mark: Mark, stored: Stored, session: Session, shown: Shown) -> Self {
-        Self { mark, stored, session, seq: 0, shown }
+    pub fn new(mark: Mark, stored: Stored, session: Session, shown: Shown, pieces: AnswerPieces) -> Self {
+        Self { mark, stored, session, seq: 0, shown, pieces }
     }
 
-    /// Continues the numbering of `known` by this many events.
-    pub fn follows(&mut self, known: &Self, events: u64) {
-        self.seq = known.seq + events;
+    /// Adds pieces of the answer in progress, up to this position. Returns the events that tell them.
+    pub fn goes_on(&mut self, mark: Mark, pieces: Vec<Streamed>) -> Vec<SessionEvent> {
+        self.mark = mark;
+        let events = match self.shown.turn() {
+            Some(turn) => self.pieces.add(pieces, &turn),
+            None => Vec::new(),
+        };
+        self.numbered(events)
+    }
+
+    /// The events from `known`, the state before, whose messages from index `from` on became `added`; `None` if only a
+    /// snapshot can express the change. Continues its numbering.
+    pub fn events_since(
+        &mut self,
+        known: &Self,
+        from: usize,
+        added: &[(u32, Arc<Message>)],
+    ) -> Option<Vec<SessionEvent>> {
+        self.seq = known.seq;
+        let Some(changes) = known.shown.until(&self.shown, &self.session, from, added) else {
+            self.seq += 1;
+            return None;
+        };
+        let ended = known.pieces.end_before(&self.pieces, added);
+        let is_ended = ended.is_some();
+        let more = self.shown.turn().map(|turn| known.pieces.until(&self.pieces, &turn, is_ended));
+        let events = ended.into_iter().chain(changes).chain(more.into_iter().flatten());
+        Some(self.numbered(events.collect()))
+    }
+
+    fn numbered(&mut self, events: Vec<EventBody>) -> Vec<SessionEvent> {
+        let each = events.into_iter().map(|body| {
+            self.seq += 1;
+            wire_event::event(&self.session, &Event { seq: self.seq, body })
+        });
+        each.collect()
     }
 
     /// Position up to which it was read.
@@ -61,11 +100,6 @@ impl FollowedSession {
         &self.session
     }
 
-    /// Number of the last event.
-    pub fn seq(&self) -> u64 {
-        self.seq
-    }
-
     pub fn shown(&self) -> &Shown {
         &self.shown
     }
@@ -73,10 +107,12 @@ impl FollowedSession {
     pub fn snapshot(&self, newest: Option<u32>) -> Snapshot {
         let held_by =
             self.shown.holder.map(|holder| HeldBy { pid: holder.pid, since: convert::iso(holder.since) });
+        let streaming = self.pieces.draft();
         Snapshot {
             seq: self.seq,
             state: self.shown.state,
             held_by,
+            streaming: streaming.map(|(message, draft)| convert::streaming(message.as_str(), &draft)),
             ..answer::whole(&self.session, self.session.shown(newest))
         }
     }

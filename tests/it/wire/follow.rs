@@ -181,6 +181,40 @@ fn follower_equals_writer_and_continues_after_its_close() {
 
 /// A follower can inspect everything that it shows, byte for byte.
 #[test]
+fn follower_reads_an_answer_while_it_is_written() {
+    let folder = Folder::new();
+    let mut writer = folder.serve(Start::new(Wire::Pipes));
+    let mut follower = folder.serve(Start::new(Wire::Pipes));
+    open(&mut writer, &json!({}));
+    turn(&mut writer, "c1");
+    let mut view = View::new(follow(&mut follower), 0);
+    writer.call("turn/start", json!({ "sessionId": "s", "content": "Go on." })).expect("it starts");
+    let request = asked(&mut writer);
+    for text in ["The first half", " and the second."] {
+        stream(&mut writer, &request, text);
+        follower.wait_notification(text, |frame| {
+            is_event(frame, "streamDelta") && frame["params"]["ops"][0]["text"] == text
+        });
+    }
+    let parts = json!([{ "type": "text", "text": "The first half and the second." }]);
+    assert_eq!(fresh(&mut follower)["streaming"]["parts"], parts);
+    // Who begins to follow now sees it, too.
+    let mut late = folder.serve(Start::new(Wire::Pipes));
+    assert_eq!(follow(&mut late)["streaming"]["parts"], parts);
+    writer.respond(&request["id"], json!({}));
+    wait_state(&mut writer, "s", "idle");
+    assert_equal(&mut writer, &mut follower, &mut view, "after the answer");
+    assert_eq!(view.shown["streaming"], Value::Null);
+    let told = follower.events();
+    let kinds: Vec<_> = told.iter().filter_map(|event| event["type"].as_str()).collect();
+    let of_stream: Vec<_> = kinds.iter().filter(|kind| kind.starts_with("stream")).collect();
+    assert_eq!(
+        of_stream,
+        ["streamStarted", "streamDelta", "streamDelta", "streamFinished"].iter().collect::<Vec<_>>()
+    );
+}
+
+#[test]
 fn follower_inspects_and_recalls_like_the_writer() {
     let folder = Folder::new();
     let mut writer = folder.serve(Start::new(Wire::Pipes));

@@ -2,6 +2,7 @@
 //! whole step has succeeded.
 
 use crate::error::StoreError;
+use crate::follow::{Change, FollowState, Holder, Mark};
 use crate::list::{RevisionRow, SessionRow};
 use crate::request_of;
 use engine::compact::record::{Compaction, Status};
@@ -196,6 +197,17 @@ impl StoredSession {
             streamed: self.streamed.clone(),
             unreadable: Vec::new(),
         }
+    }
+
+    /// The session's state since a mark; see [`crate::Store::follow`].
+    pub fn follow(&self, known: Option<&Mark>, holder: Option<Holder>) -> Option<FollowState> {
+        let pieces = |from: u64| (0..).zip(self.streamed.iter().cloned()).skip_while(move |(n, _)| *n < from);
+        let Some(from) = Mark::reads_from(known, self.commits, self.rewrites) else {
+            return known.map(|mark| FollowState::new(*mark, holder, None, pieces(mark.piece).collect()));
+        };
+        let stored = Stored { streamed: Vec::new(), ..self.stored(from) };
+        let mark = Mark::of(self.commits, self.rewrites, &stored, from);
+        Some(FollowState::new(mark, holder, Some(Change { from, stored }), pieces(0).collect()))
     }
 
     /// The revision's row in the list of its session; `None` for a session.

@@ -394,7 +394,7 @@ fn sessions(tx: &Transaction<'_>, faults: &mut Vec<Damage>) -> Result<(u64, u64)
         waiting::queue(tx, &session, &mut unreadable)?;
         waiting::keys(tx, &session, &mut unreadable)?;
         waiting::draft(tx, &session, &mut unreadable)?;
-        streamed::pieces(tx, &session, &mut unreadable)?;
+        streamed::pieces(tx, &session, 0, &mut unreadable)?;
         faults.extend(unreadable.into_iter().map(|what| Damage::of(session.as_str(), what)));
     }
     faults.extend(lost.into_iter().map(|what| Damage::new(what, None)));

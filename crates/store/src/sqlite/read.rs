@@ -73,7 +73,8 @@ pub(super) fn load(
     let queue = waiting::queue(tx, session, &mut unreadable)?;
     let keys = waiting::keys(tx, session, &mut unreadable)?;
     let draft = waiting::draft(tx, session, &mut unreadable)?;
-    let streamed = streamed::pieces(tx, session, &mut unreadable)?;
+    let streamed =
+        streamed::pieces(tx, session, 0, &mut unreadable)?.into_iter().map(|(_, piece)| piece).collect();
     Ok(Some(Stored { head, turns, messages, compactions, queue, keys, draft, streamed, unreadable }))
 }
 

@@ -29,19 +29,21 @@ pub(super) fn are_there(tx: &Transaction<'_>, session: &SessionId) -> rusqlite::
     tx.prepare_cached("SELECT 1 FROM chat_streamed WHERE session = ?1")?.exists([session.as_str()])
 }
 
-/// The pieces of a session, in order.
+/// The pieces of a session from this number on, with their numbers, in order.
 pub(super) fn pieces(
     tx: &Transaction<'_>,
     session: &SessionId,
+    from: u64,
     unreadable: &mut Vec<String>,
-) -> rusqlite::Result<Vec<Streamed>> {
-    let mut statement =
-        tx.prepare_cached("SELECT n, check_sum, piece FROM chat_streamed WHERE session = ?1 ORDER BY n")?;
-    let mut rows = statement.query([session.as_str()])?;
+) -> rusqlite::Result<Vec<(u64, Streamed)>> {
+    let mut statement = tx.prepare_cached(
+        "SELECT n, check_sum, piece FROM chat_streamed WHERE session = ?1 AND n >= ?2 ORDER BY n",
+    )?;
+    let mut rows = statement.query(params![session.as_str(), from])?;
     let mut found = Vec::new();
     while let Some(row) = next(&mut rows, "streamed text", unreadable)? {
         match piece(row) {
-            Ok(piece) => found.push(piece),
+            Ok(piece) => found.push((row.get(0)?, piece)),
             Err(reason) => unreadable.push(format!("streamed text {}: {reason}", place(row))),
         }
     }

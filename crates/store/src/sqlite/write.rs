@@ -138,7 +138,7 @@ pub(super) fn commit(
     leases::held(tx, session, fence, me)?;
     revisions::is_own(tx, session)?;
     writes.iter().try_for_each(|write| apply(tx, session, write))?;
-    // Followers show whole answers: nothing new is there for them.
+    // Followers look for new pieces of an answer by themselves.
     match writes.iter().all(|write| matches!(write, Write::Streamed(_))) {
         true => Ok(()),
         false => count_commit(tx, session),

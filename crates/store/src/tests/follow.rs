@@ -3,7 +3,7 @@
 
 use crate::Store;
 use crate::follow::{Change, FollowState, Mark};
-use crate::testing::{Bench, compaction, head, message, on_each, session, step, user};
+use crate::testing::{Bench, compaction, head, message, on_each, piece, session, step, user};
 use engine::compact::record::Status;
 use engine::id::{Ordinal, Time};
 use engine::words::StateName;
@@ -160,5 +160,39 @@ fn list_shows_the_state_that_opening_finds() {
         assert_eq!(shown(bench), [Some(StateName::Generating), completed]);
         bench.reopen();
         assert_eq!(shown(bench), [Some(StateName::Error), completed]);
+    });
+}
+
+#[test]
+fn a_follower_reads_new_pieces_of_an_answer_once() {
+    on_each(|bench| {
+        let mut other = bench.another();
+        bench.write("s", &step("s", 0, 4));
+        let mut mark = follow(&mut *other, None).mark;
+        let read = |other: &mut dyn Store, mark: &mut Mark| {
+            let news = follow(other, Some(mark));
+            *mark = news.mark;
+            (news.change.is_some(), news.streamed)
+        };
+        let kept = |text: &str| match piece(text) {
+            Write::Streamed(kept) => kept,
+            _ => unreachable!(),
+        };
+        assert_eq!(read(&mut *other, &mut mark), (false, Vec::new()));
+        bench.write("s", &[piece("one")]);
+        bench.write("s", &[piece("two")]);
+        assert_eq!(read(&mut *other, &mut mark), (false, vec![kept("one"), kept("two")]));
+        bench.write("s", &[piece("three")]);
+        assert_eq!(read(&mut *other, &mut mark), (false, vec![kept("three")]));
+        assert_eq!(read(&mut *other, &mut mark), (false, Vec::new()));
+        // With a change all pieces are read; whoever begins to follow reads them, too.
+        bench.write("s", &[Write::Compaction(Box::new(compaction("s/c0", 1)))]);
+        let all = vec![kept("one"), kept("two"), kept("three")];
+        assert_eq!(read(&mut *other, &mut mark), (true, all.clone()));
+        assert_eq!(follow(&mut *other, None).streamed, all);
+        bench.write("s", &[Write::StreamEnded]);
+        assert_eq!(read(&mut *other, &mut mark), (true, Vec::new()));
+        bench.write("s", &[piece("anew")]);
+        assert_eq!(read(&mut *other, &mut mark), (false, vec![kept("anew")]));
     });
 }
