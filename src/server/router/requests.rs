@@ -57,8 +57,8 @@ impl RequestHandler<'_> {
                 self.command(to, &session, command)?;
             }
             Ask::Sharing(ask) => return self.ask_sharing(to, ask),
-            Ask::Modelling(Modelling::Key(params)) => return self.set_key(to, params),
-            Ask::Modelling(Modelling::Check(params)) => return self.check_model(to, &params),
+            Ask::Modelling(Modelling::Key(params)) => return models::set_key(self.router, to, params),
+            Ask::Modelling(Modelling::Check(params)) => return models::check(self.router, to, &params),
             Ask::Remembering(ask) => {
                 let at = (&mut self.router.stores, &mut self.router.replies);
                 return self.router.shared.ask_memories(at, to, ask);

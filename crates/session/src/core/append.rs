@@ -136,11 +136,11 @@ impl Core<'_> {
         self.change_turn(at, |row| (row.status, row.figures) = (TurnStatus::Completed, figures));
     }
 
-    /// Ends the newest turn, which nobody ended: its process did, or its session is opened again.
-    pub fn interrupt_turn(&mut self, status: TurnStatus) {
+    /// Ends the newest turn, which nobody ended: its process did, or its session is opened again. `began`: `None` if how long
+    /// it ran is not known.
+    pub fn interrupt_turn(&mut self, status: TurnStatus, began: Option<Time>) {
         let at = self.last_turn();
-        // How long it ran is not known.
-        let figures = TurnFigures { interrupted: true, ..self.figures_at_end(at, None) };
+        let figures = TurnFigures { interrupted: true, ..self.figures_at_end(at, began) };
         self.change_turn(at, |row| (row.status, row.figures) = (status, figures));
     }
 

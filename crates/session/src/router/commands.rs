@@ -172,7 +172,7 @@ impl Step<'_> {
             // A fork rests idle whatever it was copied from.
             let is_failed = matches!(self.own.state, State::Resting(Rest::Failed(_)));
             let status = if is_failed { TurnStatus::Failed } else { TurnStatus::Cancelled };
-            core.interrupt_turn(status);
+            core.interrupt_turn(status, None);
             let_go(core, status);
         }
         self.interrupt_editors_turn();
@@ -184,7 +184,7 @@ impl Step<'_> {
     /// Ends an open turn of the editor's loop: whoever ran it is gone, or begins anew.
     fn interrupt_editors_turn(&mut self) {
         if self.own.state.is_resting() && self.core.is_editors_turn_open() {
-            self.core.interrupt_turn(TurnStatus::Cancelled);
+            self.core.interrupt_turn(TurnStatus::Cancelled, None);
             self.rest_with_editor();
         }
     }
@@ -307,7 +307,13 @@ impl Step<'_> {
             State::Resting(_) | State::Paused(_) | State::Calling(_) => {}
             State::Streaming(_) | State::Compacting(_) | State::Reviewing(_) => {
                 let ran = self.runs_own_turn();
-                self.stop(ran);
+                self.stop_running();
+                if ran {
+                    // Nobody cancelled it.
+                    let began = self.core.turns().last().and_then(|row| row.figures.began);
+                    self.core.interrupt_turn(TurnStatus::Cancelled, began);
+                    self.end_turn(TurnStatus::Cancelled);
+                }
             }
         }
         self.core.write_deferred_head();

@@ -1,6 +1,6 @@
 //! Requests about models that concern no session: their keys, and a check of one.
 
-use super::RequestHandler;
+use crate::server::router::Router;
 use crate::server::services::models::Checked;
 use crate::server::settings::model_facts;
 use crate::server::wire::to_value;
@@ -10,35 +10,33 @@ use protocol::error::ProtocolError;
 use protocol::model::{ModelCheckParams, ModelCheckResult, ModelKeyParams, ModelKeyResult, ModelProblem};
 use secrecy::SecretString;
 
-impl RequestHandler<'_> {
-    /// Sets a key, or forgets it.
-    pub(super) fn set_key(&mut self, to: ReplyTo, params: ModelKeyParams) -> Result<(), ProtocolError> {
-        if !address::is_key_name(&params.name) {
-            let reason = "must be the name of a key: letters, digits and underscores";
-            return Err(ProtocolError::invalid("name", reason));
-        }
-        self.router.models.set_key(params.name, params.value.map(|key| SecretString::from(key.0)));
-        self.router.answer(to, to_value(&ModelKeyResult {}));
-        Ok(())
+/// Sets a key, or forgets it.
+pub(super) fn set_key(router: &mut Router, to: ReplyTo, params: ModelKeyParams) -> Result<(), ProtocolError> {
+    if !address::is_key_name(&params.name) {
+        let reason = "must be the name of a key: letters, digits and underscores";
+        return Err(ProtocolError::invalid("name", reason));
     }
+    router.models.set_key(params.name, params.value.map(|key| SecretString::from(key.0)));
+    router.answer(to, to_value(&ModelKeyResult {}));
+    Ok(())
+}
 
-    /// Asks a model one small question.
-    pub(super) fn check_model(
-        &mut self,
-        to: ReplyTo,
-        params: &ModelCheckParams,
-    ) -> Result<(), ProtocolError> {
-        let facts = model_facts(&params.model)?;
-        let Some(endpoint) = &facts.endpoint else {
-            let reason = "must be given: a model without it is called by the client itself";
-            return Err(ProtocolError::invalid("model.wire", reason));
-        };
-        let pending = self.router.replies.pending(to, &self.router.hosts);
-        self.router.models.check(&facts, endpoint, move |checked| {
-            pending.answer(to_value(&result(checked)));
-        });
-        Ok(())
-    }
+/// Asks a model one small question.
+pub(super) fn check(
+    router: &mut Router,
+    to: ReplyTo,
+    params: &ModelCheckParams,
+) -> Result<(), ProtocolError> {
+    let facts = model_facts(&params.model)?;
+    let Some(endpoint) = &facts.endpoint else {
+        let reason = "must be given: a model without it is called by the client itself";
+        return Err(ProtocolError::invalid("model.wire", reason));
+    };
+    let pending = router.replies.pending(to, &router.hosts);
+    router.models.check(&facts, endpoint, move |checked| {
+        pending.answer(to_value(&result(checked)));
+    });
+    Ok(())
 }
 
 fn result(checked: Checked) -> ModelCheckResult {

@@ -112,6 +112,26 @@ fn end_of_an_answer_drops_its_pieces_in_the_same_step() {
 }
 
 #[test]
+fn answer_cut_off_by_the_end_of_the_process_is_not_the_users_doing() {
+    for (ends, interrupted) in [
+        ((|bench| bench.step(Input::Ending)) as fn(&mut Bench), true),
+        (|bench| _ = bench.command(Command::CancelTurn { turn: None, queued: false }), false),
+    ] {
+        let mut bench = answering();
+        streams(&mut bench, "Once upon a time.");
+        ends(&mut bench);
+        let turn = &bench.session.snapshot().turns[0];
+        assert_eq!((turn.status, turn.figures.interrupted), (TurnStatus::Cancelled, interrupted));
+        assert!(turn.figures.duration_ms.is_some(), "it ran here");
+        bench.another_process();
+        bench.command(Command::Open(Box::<Open>::default()));
+        let turn = &bench.session.snapshot().turns[0];
+        assert_eq!((turn.status, turn.figures.interrupted), (TurnStatus::Cancelled, interrupted));
+        assert_eq!(bench.session.snapshot().state, StateName::Idle);
+    }
+}
+
+#[test]
 fn answer_that_was_never_kept_writes_no_end() {
     let mut bench = answering();
     streams(&mut bench, "Once.");
