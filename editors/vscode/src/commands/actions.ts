@@ -16,6 +16,7 @@ import { targetOf } from "../shared/link.ts";
 import { errorText, escapeLinks, sentence } from "../shared/text.ts";
 import { type Action, DISMISS } from "../shared/view.ts";
 import { inFolder } from "../tools/own-tool.ts";
+import { offered } from "../tools/toolbox.ts";
 
 /** The parts of the extension that actions and commands use. */
 export interface App {
@@ -70,7 +71,7 @@ function sayOf({ chat, panel }: App, sessionId: string | undefined, notice: Said
 const CHOOSE = { label: "Choose Model…", action: { type: "selectModel" } } as const;
 
 /** Actions that a model would have to answer. */
-const ASKS = new Set<Action["type"]>(["send", "edit", "retry", "regenerate"]);
+const ASKS = new Set<Action["type"]>(["send", "edit", "retry", "regenerate", "continue"]);
 
 const NOBODY = {
   level: "info",
@@ -182,6 +183,8 @@ async function carryOut(app: App, action: Action): Promise<void> {
       return;
     case "decide":
       return steering.decide(session, action);
+    case "continue":
+      return steering.goOn(session, offered());
     case "retry":
     case "edit":
     case "regenerate":

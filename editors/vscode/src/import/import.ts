@@ -2,13 +2,13 @@
 // chooses, says what could not be read, opens what came of it. Finding them is find.ts's, reading them the sidecar's.
 
 import { basename, join } from "node:path";
-import type { Client, SessionImportResult } from "@threadhold/client";
+import { type Client, isProtocolError, type SessionImportResult } from "@threadhold/client";
 import * as vscode from "vscode";
 import type { App } from "../commands/actions.ts";
 import { configuration } from "../configuration.ts";
 import { counted } from "../panel/compaction-row.ts";
 import { knownSessions } from "../session/session-list.ts";
-import { errorText, escapeLinks, sentence } from "../shared/text.ts";
+import { errorText, escapeLinks } from "../shared/text.ts";
 import { chatOf, type Found, find, type Places, type Source, usualPlaces } from "./find.ts";
 import { type LeftOut, showLeftOut } from "./skipped-document.ts";
 
@@ -22,8 +22,14 @@ interface Item extends vscode.QuickPickItem {
   found?: Found;
 }
 
+/** A file that the user picked, with the format that the user chose for it. */
+interface Picked {
+  path: string;
+  format?: string;
+}
+
 /** A chat that was found, or a file that the user picked. */
-type Wanted = Found | { path: string };
+type Wanted = Found | Picked;
 
 /** Shows, lets choose, imports. */
 export async function importChats(app: App, context: vscode.ExtensionContext): Promise<void> {
@@ -39,15 +45,19 @@ export async function importChats(app: App, context: vscode.ExtensionContext): P
   const wanted = found.length === 0 ? await nothingFound(places) : await choose(found, before, failed.length);
   if (wanted === undefined || wanted.length === 0) return;
   const taking = { location: vscode.ProgressLocation.Notification, title: "Importing chats", cancellable: true };
-  const taken = await vscode.window.withProgress(taking, (progress, token) =>
-    takeIn(client, folder.uri.fsPath, wanted, before, (message, increment) => progress.report({ message, increment }), token),
-  );
-  await context.workspaceState.update(IMPORTED, { ...before, ...taken.imported });
-  if (taken.last !== undefined) {
-    await app.panel.open();
-    await app.chat.show(taken.last);
+  for (let next: Wanted[] | undefined = wanted; next !== undefined; ) {
+    const these: Wanted[] = next;
+    const taken = await vscode.window.withProgress(taking, (progress, token) =>
+      takeIn(client, folder.uri.fsPath, these, before, (message, increment) => progress.report({ message, increment }), token),
+    );
+    Object.assign(before, taken.imported);
+    await context.workspaceState.update(IMPORTED, before);
+    if (taken.last !== undefined) {
+      await app.panel.open();
+      await app.chat.show(taken.last);
+    }
+    next = await tell(app, context, taken);
   }
-  await tell(app, context, taken);
 }
 
 /** Where is looked: as it is set, else the usual places. */
@@ -130,6 +140,10 @@ interface Taken {
   /** Parts that could not be read, with their chats. */
   skipped: LeftOut[];
   failed: string[];
+  /** Files whose format was not recognized. */
+  unrecognized: Picked[];
+  /** The names of the formats that can be read. */
+  formats: string[];
 }
 
 async function takeIn(
@@ -140,7 +154,7 @@ async function takeIn(
   report: (message: string, increment: number) => void,
   token: vscode.CancellationToken,
 ): Promise<Taken> {
-  const taken: Taken = { imported: {}, chats: 0, messages: 0, opened: 0, skipped: [], failed: [] };
+  const taken: Taken = { imported: {}, chats: 0, messages: 0, opened: 0, skipped: [], failed: [], unrecognized: [], formats: [] };
   // The newest is shown at the end.
   for (const one of [...wanted].reverse()) {
     if (token.isCancellationRequested) break;
@@ -161,32 +175,46 @@ async function takeIn(
       taken.skipped.push(...skipped.map((what) => ({ chat: name, what })));
     } catch (error) {
       taken.failed.push(`${name}: ${errorText(error)}`);
+      if (isProtocolError(error, "UnsupportedFormat") && !("source" in one)) {
+        taken.unrecognized.push({ path: one.path });
+        taken.formats = error.data.known;
+      }
     }
   }
   return taken;
 }
 
 async function importOne(client: Client, workspaceFolder: string, wanted: Wanted): Promise<SessionImportResult> {
-  if (!("source" in wanted)) return client.request("session/import", { workspaceFolder, path: wanted.path });
+  if (!("source" in wanted)) return client.request("session/import", { workspaceFolder, ...wanted });
   const { source, path, title } = wanted;
   // The editor's own file may be a log of changes.
   const from = source === "VS Code" ? { data: JSON.stringify(await chatOf(path)) } : { path };
   return client.request("session/import", { workspaceFolder, ...(title !== undefined && { title }), ...from });
 }
 
-async function tell({ log }: App, context: vscode.ExtensionContext, { chats, messages, opened, skipped, failed }: Taken): Promise<void> {
+/** Tells what came of an import. Returns the files to import again, in a format that the user chose. */
+async function tell({ log }: App, context: vscode.ExtensionContext, taken: Taken): Promise<Wanted[] | undefined> {
+  const { chats, messages, opened, skipped, failed, unrecognized, formats } = taken;
   for (const line of [...failed, ...skipped.map(({ chat, what }) => `${chat}: ${what}`)]) log.warn(`import: ${line}`);
   const said = [
     ...(chats > 0 ? [`Imported ${counted(chats, "chat")} with ${counted(messages, "message")}.`] : []),
     ...(opened > 0 ? [`Already imported: ${counted(opened, "chat")}.`] : []),
-    ...(failed.length > 0 ? [`Not imported: ${failed.map(sentence).join(" ")}`] : []),
+    ...(failed.length > 0 ? [`Not imported: ${failed.map((line) => (/[.!?]$/.test(line) ? line : `${line}.`)).join(" ")}`] : []),
     ...(skipped.length > 0
       ? [`${counted(skipped.length, "part")} could not be read and ${skipped.length === 1 ? "was" : "were"} skipped.`]
       : []),
   ].join(" ");
-  if (said === "") return;
+  if (said === "") return undefined;
   const show = failed.length > 0 ? vscode.window.showWarningMessage : vscode.window.showInformationMessage;
-  const answer = await show(escapeLinks(said), ...(skipped.length > 0 ? ["Show Skipped Parts"] : []));
-  if (answer === undefined) return;
-  await showLeftOut(context, skipped);
+  const [showSkipped, chooseFormat] = ["Show Skipped Parts", "Choose Format…"];
+  const buttons = [...(unrecognized.length > 0 ? [chooseFormat] : []), ...(skipped.length > 0 ? [showSkipped] : [])];
+  const answer = await show(escapeLinks(said), ...buttons);
+  if (answer === showSkipped) await showLeftOut(context, skipped);
+  if (answer !== chooseFormat) return undefined;
+  const names = unrecognized.map(({ path }) => basename(path)).join(", ");
+  const format = await vscode.window.showQuickPick(formats, {
+    title: `Format of ${names}`,
+    placeHolder: "Choose the program that wrote it",
+  });
+  return format === undefined ? undefined : unrecognized.map(({ path }) => ({ path, format }));
 }

@@ -17,6 +17,7 @@ import {
 } from "@threadhold/client";
 import * as vscode from "vscode";
 import { configuration } from "../configuration.ts";
+import { chosenOf } from "./choice.ts";
 import type { Keys } from "./keys.ts";
 import { isOverflow } from "./overflow.ts";
 import { passing } from "./passing.ts";
@@ -38,6 +39,8 @@ export class Models implements vscode.Disposable {
   readonly onChange = this.#changed.event;
   readonly #lent = new Map<string, vscode.LanguageModelChat[]>();
   #chosen: Chosen | undefined;
+  /** The name of the editor's model that was chosen last. */
+  #taken: string | undefined;
 
   constructor(log: vscode.LogOutputChannel, keys: Keys) {
     this.#log = log;
@@ -66,11 +69,10 @@ export class Models implements vscode.Disposable {
     const own = configuredModel === undefined ? undefined : configuredChoice(keyed(configuredModel, this.#keys.names));
     // Asked for also where another one is chosen: the editor's chat has models for a participant only then.
     const all = await editorModels();
-    if (model === "configured") this.#chosen = own;
-    else {
-      const wanted = model === "" ? all[0] : all.find((one) => nameOf(one) === model);
-      this.#chosen = wanted === undefined ? (model === "" ? own : undefined) : editorChoice(wanted);
-    }
+    const editor = new Map(all.map((one) => [nameOf(one), editorChoice(one)]));
+    const chosen = chosenOf({ setting: model, configured: own, editor, before: this.#taken });
+    this.#taken = chosen?.name ?? this.#taken;
+    this.#chosen = chosen?.model;
     this.#changed.fire();
     return this.#chosen;
   }

@@ -18,6 +18,7 @@ import {
 import { sentence } from "../shared/text.ts";
 import type {
   AnswerRow,
+  CallGroupRow,
   CallResult,
   CallRow,
   CallState,
@@ -31,6 +32,7 @@ import type {
   UserRow,
 } from "../shared/view.ts";
 import { visibleLine } from "../shared/visible.ts";
+import { grouped } from "./call-groups.ts";
 import { compactionRow } from "./compaction-row.ts";
 import { costsOf } from "./cost.ts";
 import { providerNotes } from "./provider-notes.ts";
@@ -97,11 +99,12 @@ export class Conversation {
     for (const card of cards) rows.push(this.#card(snapshot, card));
     if (beside.compacting !== undefined) rows.push(beside.compacting);
     this.#facts = facts;
-    this.#settled = rows.length;
     const known = new Map<string, Row>();
-    const numbered = this.#numbered(held([...rows, ...behind(snapshot, facts)], facts), known);
+    const settled = grouped(this.#numbered(held(rows, facts), known)).map((row) => ("rev" in row ? row : this.#number(row, known)));
+    this.#settled = settled.length;
+    const last = this.#numbered(held(behind(snapshot, facts), facts), known);
     this.#known = known;
-    return numbered;
+    return [...settled, ...last];
   }
 
   /**
@@ -134,14 +137,16 @@ export class Conversation {
 
   /** Gives each row that says something else than before a new number. */
   #numbered(rows: Unnumbered<Row>[], known: Map<string, Row>): Row[] {
-    return rows.map((made): Row => {
-      const before = this.#known.get(made.id);
-      const isKnown = before !== undefined && isSame(before, made);
-      if (!isKnown) this.#rev += 1;
-      const row = isKnown ? before : ({ ...made, rev: this.#rev } as Row);
-      known.set(row.id, row);
-      return row;
-    });
+    return rows.map((made) => this.#number(made, known));
+  }
+
+  #number(made: Unnumbered<Row>, known: Map<string, Row>): Row {
+    const before = this.#known.get(made.id);
+    const isKnown = before !== undefined && isSame(before, made);
+    if (!isKnown) this.#rev += 1;
+    const row = isKnown ? before : ({ ...made, rev: this.#rev } as Row);
+    known.set(row.id, row);
+    return row;
   }
 }
 
@@ -163,6 +168,10 @@ function behind({ streaming }: Pick<Snapshot, "streaming">, facts: Facts): Unnum
 function isSame(before: Row, made: Unnumbered<Row>): boolean {
   if (made.kind === "compaction" || made.kind === "rewind" || made.kind === "notice")
     return JSON.stringify({ ...before, rev: 0 }) === JSON.stringify({ ...made, rev: 0 });
+  if (made.kind === "calls") {
+    const { calls } = before as CallGroupRow;
+    return calls.length === made.calls.length && made.calls.every((call, at) => call === calls[at]);
+  }
   const fields = Object.entries(made);
   const old = before as unknown as Record<string, unknown>;
   return fields.length === Object.keys(before).length - 1 && fields.every(([name, value]) => old[name] === value);
@@ -226,7 +235,8 @@ function compactionsOf({ compactions, earlierMessages }: Snapshot, beside: RowCo
 }
 
 function stoppedIn({ turns, messages }: Snapshot, lastEnd: LastEnd | undefined): Facts["stopped"] {
-  const ends = new Map(turns.map(({ id, status }) => [id, status]));
+  // Whoever closes a window does not stop the answer in it.
+  const ends = new Map(turns.map(({ id, status, interrupted }) => [id, interrupted === true ? "failed" : status]));
   if (lastEnd?.turnId !== undefined) ends.set(lastEnd.turnId, lastEnd.status);
   const stopped: Facts["stopped"] = new Map();
   for (const [at, { id, role, turnId, parts }] of messages.entries()) {

@@ -41,6 +41,7 @@ export function waitingOf({ queue }: Snapshot): Waiting[] {
 
 type Ended = Pick<SessionView, "lastEnd"> & { snapshot: Readonly<Snapshot> };
 
+const CONTINUE: Button = { label: "Continue", action: { type: "continue" } };
 const ASK_AGAIN: Button = { label: "Ask Again", action: { type: "regenerate" } };
 
 /** Notices after the conversation if the last turn ended without an answer. */
@@ -49,7 +50,11 @@ export function endNoticesOf({ snapshot, lastEnd }: Ended, isInterrupted: boolea
   const { state, messages, driver, heldBy, queue } = snapshot;
   if (isInterrupted) {
     const text = "The sidecar restarted during this answer. The conversation up to here is kept.";
-    return [{ ...notice, level: "warning", text, actions: [ASK_AGAIN] }];
+    return [{ ...notice, level: "warning", text, actions: [CONTINUE, ASK_AGAIN] }];
+  }
+  if (isCutOff(snapshot)) {
+    const text = "The answer was interrupted when its window was closed. The conversation up to here is kept.";
+    return [{ ...notice, level: "warning", text, actions: [CONTINUE, ASK_AGAIN] }];
   }
   if (state === "error") {
     const { message = "The last turn failed", data } = lastEnd?.error ?? {};
@@ -66,6 +71,12 @@ export function endNoticesOf({ snapshot, lastEnd }: Ended, isInterrupted: boolea
   const isOpen = last?.role === "user" || last?.role === "tool";
   if (state !== "idle" || !isOpen || driver !== "sidecar" || heldBy !== undefined || queue.length > 0) return [];
   return [{ ...notice, level: "info", text: "The turn ended without an answer. The conversation is kept.", actions: [ASK_AGAIN] }];
+}
+
+/** True if the newest turn was cut off by the end of its window or of the sidecar, and nothing goes on here or elsewhere. */
+function isCutOff({ state, turns, driver, heldBy, queue }: Snapshot): boolean {
+  const rests = state === "idle" || state === "error";
+  return rests && turns.at(-1)?.interrupted === true && driver === "sidecar" && heldBy === undefined && queue.length === 0;
 }
 
 /** How full the prompt is, of the newest that was told and, where it was asked for, of all that is known. */

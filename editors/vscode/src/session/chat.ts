@@ -26,6 +26,7 @@ import type { Attachments, PendingAttachment } from "./attachments.ts";
 import type { Backend } from "./backend.ts";
 import { Background } from "./background.ts";
 import { CommandEffects } from "./command-effects.ts";
+import { passUnreadable } from "./unreadable-calls.ts";
 
 const LAST = "threadhold.lastSession";
 /** So many messages of a session are shown at first, and as many more whenever earlier ones are looked for. */
@@ -274,6 +275,7 @@ export class Chat implements vscode.Disposable {
       session.onChange(({ whole, fields }) => {
         if (session.freshness === "live" && isBusy(session.view.snapshot)) this.#isInterrupted = false;
         this.#settleCalls(session);
+        passUnreadable(session);
         this.#changed.fire({ session: false, streamingOnly: !whole && fields.size === 1 && fields.has("streaming") });
         if (fields.has("context")) this.#isAskedLast = false;
         // What the prompt shows of each message changes with these; its size is told by itself.

@@ -1,7 +1,7 @@
 // Requests on a session's past and context: decide about calls, ask again, compact, undo, redo, edit, pin, exclude. Each is
 // one request of the sidecar, with its result in words.
 
-import { argumentsOf, type Message, type Session } from "@threadhold/client";
+import { argumentsOf, type Message, type Session, type Tool } from "@threadhold/client";
 import { counted, isCovered } from "../panel/compaction-row.ts";
 import { listOf, openCalls, textIn } from "../panel/conversation.ts";
 import type { Action, Original } from "../shared/view.ts";
@@ -13,6 +13,11 @@ type Of<Type extends Action["type"]> = Extract<Action, { type: Type }>;
 export async function decide(session: Session, { callIds, decision, note }: Of<"decide">): Promise<void> {
   const decisions = callIds.map((toolCallId) => ({ toolCallId, decision, ...(note !== undefined && { note }) }));
   await session.request("tool/decide", { decisions });
+}
+
+/** Has the model go on where its answer was cut off. What is attached and typed stays for the next request. */
+export async function goOn(session: Session, tools: Tool[]): Promise<void> {
+  await session.ask([{ type: "text", text: "Your answer was interrupted. Continue where it ended." }], { tools });
 }
 
 /** Runs a call that a restart left open. */

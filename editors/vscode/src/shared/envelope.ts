@@ -54,6 +54,7 @@ const MEANS_SESSION = {
   decide: true,
   retry: true,
   regenerate: true,
+  continue: true,
   edit: true,
   rewind: true,
   rewindWith: true,

@@ -2,7 +2,7 @@
 // position. Types and constants only; imports no editor, no document, no protocol of the sidecar.
 
 /** Something of the conversation that stands in a row of its own. `id` stays, `rev` changes with what it says. */
-export type Row = EarlierRow | UserRow | AnswerRow | CallRow | CompactionRow | RewindRow | NoticeRow;
+export type Row = EarlierRow | UserRow | AnswerRow | CallRow | CallGroupRow | CompactionRow | RewindRow | NoticeRow;
 
 /** A row before it has its number. */
 export type Unnumbered<Of> = Of extends unknown ? Omit<Of, "rev"> : never;
@@ -71,6 +71,19 @@ export interface CallRow extends Drawn {
   /** What the command does to files, while it needs approval. The text of a command can hide more. */
   effects?: readonly string[];
   shown: Shown;
+}
+
+/** A run of calls that only looked at things, in one row. */
+export interface CallGroupRow extends Drawn {
+  kind: "calls";
+  /** What was looked at, such as `Read 12 files, searched 3 times`. */
+  title: string;
+  /** Some of them run. */
+  running: boolean;
+  failed: number;
+  /** How many of their results the prompt does not show whole. */
+  shortened: number;
+  calls: CallRow[];
 }
 
 /** The beginning of a tool's answer, and how much there is of it. */
@@ -318,6 +331,8 @@ export type Action =
   | { type: "draft"; text: string; sessionId: string }
   | { type: "decide"; callIds: string[]; decision: "allowOnce" | "allowAlways" | "rejectOnce" | "rejectAlways"; note?: string }
   | { type: "retry"; messageId: string }
+  /** The newest answer, which was interrupted, goes on. */
+  | { type: "continue" }
   /** The newest answer is given again. */
   | { type: "regenerate" }
   | { type: "edit"; messageId: string; text: string }

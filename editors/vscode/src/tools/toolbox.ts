@@ -11,8 +11,6 @@ import type { Keep, OwnTool } from "./own-tool.ts";
 import { READ_TOOLS } from "./read.ts";
 import { RUN_TOOLS } from "./run.ts";
 
-const UNREADABLE: ToolInvokeResult = { content: "arguments must be a JSON object", isError: true };
-
 const OWN: readonly OwnTool[] = [...READ_TOOLS, ...EDIT_TOOLS, ...RUN_TOOLS];
 
 /** The tools to offer with a request. One of ours replaces the editor's of the same name. */
@@ -58,7 +56,7 @@ export function ownTool(name: string): OwnTool | undefined {
 /** Runs a call. An exception becomes its result. The extension's own tools call `keep` before they change a file. */
 export async function run(call: ToolInvokeParams, folder: vscode.Uri, signal: AbortSignal, keep?: Keep): Promise<ToolInvokeResult> {
   const input = argumentsOf(call);
-  if (input === undefined) return UNREADABLE;
+  if (input === undefined) return unreadable(call);
   const own = ownTool(call.name);
   if (own !== undefined) {
     try {
@@ -81,7 +79,7 @@ export async function runOfEditor(
   named?: ReadonlySet<string>,
 ): Promise<ToolInvokeResult> {
   const input = argumentsOf(call);
-  if (input === undefined) return UNREADABLE;
+  if (input === undefined) return unreadable(call);
   const tool = editorTools(named).find(({ name }) => name === call.name);
   if (tool === undefined) return { content: `unknown tool ${call.name}, or the user has not enabled it`, isError: true };
   if (tool.policy === "deny") return { content: `the user does not allow ${call.name}`, isError: true };
@@ -94,6 +92,20 @@ export async function runOfEditor(
   } finally {
     end();
   }
+}
+
+/** The result of a call whose arguments are not a JSON object: what is wrong with them, for the model. */
+function unreadable({ arguments: given }: Pick<ToolInvokeParams, "arguments">): ToolInvokeResult {
+  let why = "they have another type";
+  try {
+    if (typeof given === "string") JSON.parse(given);
+  } catch (error) {
+    why = errorText(error);
+  }
+  return {
+    content: `The call did not run, because its arguments are not a JSON object: ${why}. Call again with one JSON object.`,
+    isError: true,
+  };
 }
 
 /** Converts a part of an editor tool's result; parts without a form on the wire are left out. */

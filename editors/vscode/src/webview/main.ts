@@ -4,7 +4,7 @@
 
 import "./style.css";
 import { type HostMessage, PageChannel, type PageMessage } from "../shared/envelope.ts";
-import type { AnswerRow, CallRow, Frame, NoticeRow, Row, ToPanel } from "../shared/view.ts";
+import type { AnswerRow, CallGroupRow, CallRow, Frame, NoticeRow, Row, ToPanel } from "../shared/view.ts";
 import { Composer } from "./composer.ts";
 import { type PanelContext, SessionState } from "./context.ts";
 import { Decisions } from "./decisions.ts";
@@ -14,7 +14,8 @@ import { VirtualList } from "./list.ts";
 import { followed } from "./markdown.ts";
 import { MeterView } from "./meter.ts";
 import { drawPart } from "./part.ts";
-import { drawCall } from "./rows/call.ts";
+import { callKey, drawCall } from "./rows/call.ts";
+import { drawCallGroup, groupKey } from "./rows/call-group.ts";
 import { drawCompaction } from "./rows/compaction.ts";
 import { drawEarlier } from "./rows/earlier.ts";
 import { type DrawnAnswer, drawAnswer, drawUser } from "./rows/message.ts";
@@ -106,6 +107,8 @@ function drawRow(row: Row): HTMLElement {
     }
     case "call":
       return drawCall(panel, row);
+    case "calls":
+      return drawCallGroup(panel, row);
     case "compaction":
       return drawCompaction(panel, row);
     case "rewind":
@@ -222,14 +225,16 @@ function take(message: ToPanel): void {
     }
     case "wholeResult":
       panel.results.set(message.callId, message.text);
-      list.redraw(`call ${message.callId}`);
+      list.redraw(list.items.find((row) => row.kind === "calls" && hasCall(row, message.callId))?.id ?? `call ${message.callId}`);
       break;
     case "editing":
       beginTyping(panel, `user ${message.messageId}`, "edit", message.text);
       break;
     case "reveal": {
       const row = list.items.find((row) => isOf(row, message.of));
-      if (row !== undefined) list.reveal(row.id, true);
+      if (row === undefined) break;
+      if (row.kind === "calls") unfold(row, message.of);
+      list.reveal(row.id, true);
       break;
     }
     case "focus":
@@ -251,8 +256,21 @@ function putRows({ at, remove, rows }: Extract<ToPanel, { type: "rows" }>): void
   if (hadFocus && behind !== undefined) list.reveal(behind.id, true);
 }
 
+function hasCall({ calls }: CallGroupRow, callId: string): boolean {
+  return calls.some((call) => call.callId === callId);
+}
+
+/** Expands a group, and in it the call that a message belongs to. */
+function unfold(group: CallGroupRow, id: string): void {
+  panel.open.add(groupKey(group));
+  const call = group.calls.find((call) => isOf(call, id));
+  if (call !== undefined) panel.open.add(callKey(call));
+  list.redraw(group.id);
+}
+
 /** True if a message, or the result that it is, stands in a row. */
 function isOf(row: Row, id: string): boolean {
+  if (row.kind === "calls") return row.calls.some((call) => isOf(call, id));
   if (row.kind === "compaction") return row.compactionId === id;
   if (row.kind === "call" && row.result?.messageId === id) return true;
   return "messageId" in row && row.messageId === id;

@@ -302,6 +302,12 @@ export class Editor {
     await page.keyboard.press("Enter");
   }
 
+  /** Loads the window again, as a user does. */
+  async reload(): Promise<void> {
+    await this.page.reload();
+    await this.page.locator(".activitybar .action-item").first().waitFor({ timeout: PATIENCE });
+  }
+
   /** The notifications with this text. */
   toast(text: string): Locator {
     return this.page.locator(".notification-toast").filter({ hasText: text });

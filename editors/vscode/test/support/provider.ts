@@ -5,10 +5,11 @@ import { once } from "node:events";
 import { createServer, type Server } from "node:http";
 import type { AddressInfo } from "node:net";
 
-/** An answer: what was thought, then what is said. */
+/** An answer: what was thought, then what is said, then a call with its arguments as the model wrote them. */
 export interface Line {
   think?: string;
   say: string;
+  call?: { name: string; arguments: string };
 }
 
 export class Provider {
@@ -16,6 +17,8 @@ export class Provider {
   readonly #lines: Line[];
   /** The keys of the requests that came, in order; of one without a key, nothing. */
   readonly keys: (string | undefined)[] = [];
+  /** The bodies of these requests. */
+  readonly asked: string[] = [];
   /** Keys that it rejects. */
   readonly rejected = new Set<string>();
   /** Awaited between the reasoning and the text. */
@@ -29,6 +32,7 @@ export class Provider {
       request.once("end", () => {
         const key = /^Bearer (.+)$/.exec(request.headers.authorization ?? "")?.[1];
         this.keys.push(key);
+        this.asked.push(body);
         if (key === undefined || this.rejected.has(key)) {
           response
             .writeHead(401, { "content-type": "application/json" })
@@ -40,11 +44,12 @@ export class Provider {
           void response.write(`data: ${JSON.stringify({ id: "a", choices: [{ index: 0, ...choice }] })}\n\n`);
         // The check of a key is answered by itself.
         const line = body.includes("Say the word: ready") ? { say: "ready" } : this.#lines.shift();
-        const { think, say } = line ?? { say: "I have nothing more to say." };
+        const { think, say, call }: Line = line ?? { say: "I have nothing more to say." };
         for (const word of (think ?? "").split(/(?<= )/)) if (word !== "") send({ delta: { reasoning_content: word } });
         void this.pause.then(() => {
           send({ delta: { content: say } });
-          send({ delta: {}, finish_reason: "stop" });
+          if (call !== undefined) send({ delta: { tool_calls: [{ index: 0, id: "c1", type: "function", function: call }] } });
+          send({ delta: {}, finish_reason: call === undefined ? "stop" : "tool_calls" });
           response.end("data: [DONE]\n\n");
         });
       });

@@ -345,3 +345,33 @@ test("a compaction is warned of once, and again only after the prompt was well b
   warning.take(meter(50), false);
   assert.equal(warning.text, undefined, "not where it is switched off");
 });
+
+test("a run of calls that only look is one row, which changes with its calls alone", () => {
+  const looks = (count: number, name = "read_file"): Message[] =>
+    Array.from({ length: count }, (_, n) => {
+      const call = { type: "toolCall" as const, id: `${name} ${n}`, name, arguments: JSON.stringify({ path: `${n % 20}.rs` }) };
+      return [message(2 * n, { parts: [call] }), result(2 * n + 1, call.id, "text")];
+    }).flat();
+  const conversation = new Conversation();
+  const rows = (messages: Message[]) => conversation.rows(snapshot({ messages }), BESIDE);
+  const sixty = looks(60);
+  const [group, ...others] = rows(sixty);
+  assert.deepEqual(others, []);
+  assert.ok(group?.kind === "calls");
+  assert.equal(group.title, "Read 20 files");
+  assert.equal(group.calls.length, 60);
+  assert.equal(rows(sixty)[0], group, "the same calls are the same row");
+  const [longer] = rows([...sixty, ...looks(61).slice(-2)]);
+  assert.ok(longer?.kind === "calls" && longer.id === group.id && longer.rev > group.rev);
+  // Two are two rows; a call that does something, and one that failed among them, are told.
+  assert.deepEqual(
+    rows(looks(2)).map(({ kind }) => kind),
+    ["call", "call"],
+  );
+  const command = message(20, { parts: [{ type: "toolCall", id: "c", name: "run_command", arguments: "{}" }] });
+  const searches = looks(2, "search_text").map((one) => ({ ...one, id: `${one.id} again`, ord: one.ord + 10 }));
+  const [mixed, run] = rows([...looks(3), ...searches, command]);
+  assert.ok(mixed?.kind === "calls" && run?.kind === "call");
+  assert.equal(mixed.title, "Read 3 files, searched 2 times");
+  assert.equal(mixed.failed, 0);
+});

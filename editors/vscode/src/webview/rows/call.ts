@@ -21,6 +21,11 @@ const STATES: Record<CallState, string> = {
   open: "not finished",
 };
 
+/** Under which it is noted that a call is expanded. */
+export function callKey({ callId }: CallRow): string {
+  return `${callId}/call`;
+}
+
 export function drawCall(panel: PanelContext, row: CallRow): HTMLElement {
   const { name, about, state, result, durationMs } = row;
   const took = durationMs === undefined || state === "open" ? "" : ` in ${duration(durationMs)}`;
@@ -41,7 +46,7 @@ export function drawCall(panel: PanelContext, row: CallRow): HTMLElement {
     el("span", { class: "stands" }, stands),
   ];
   if (isDecided) {
-    const details = foldable(panel.open, `${row.callId}/call`, "", () => [argumentsOf(row), resultOf(panel, row)], "card");
+    const details = foldable(panel.open, callKey(row), "", () => [argumentsOf(row), resultOf(panel, row)], "card");
     details.querySelector("summary")?.append(...head.filter((part) => part !== false));
     element.append(details);
   } else {

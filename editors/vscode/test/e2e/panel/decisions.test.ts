@@ -152,7 +152,10 @@ test("an answer is stopped, a waiting question is taken back, an earlier one is 
   await panel.button("Show Sessions").click();
   await panel.frame.getByRole("searchbox", { name: "Search sessions" }).fill("branch from");
   const hit = panel.frame.locator(".sessions button.hit");
-  await until(async () => (await hit.allTextContents()).join("|") === "Agent: From the branch.|You: On the branch", "the fork is found by its answer");
+  await until(
+    async () => (await hit.allTextContents()).join("|") === "Agent: From the branch.|You: On the branch",
+    "the fork is found by its answer",
+  );
   assert.equal((await panel.frame.locator(".sessions mark").allTextContents()).join("|"), "From|branch|branch");
   await editor.shoot("decisions-7-found");
   await hit.first().click();

@@ -181,3 +181,24 @@ test("no model, and a model that fails", async () => {
   await panel.answer("Now it works.").waitFor();
   assert.equal(probe.asked.length, 3);
 });
+
+test("an answer whose window is loaded again is marked as interrupted, and goes on", async () => {
+  using probe = new Probe({ answers: [{ say: "This goes on", holdWhile: "held" }, { say: "and ends here." }] });
+  await using editor = await Editor.start({ extensions: PACKAGES, settings: SCRIPTED, environment: { PROBE: probe.folder } });
+  let panel = await Panel.open(editor);
+  probe.hold("held");
+  await panel.ask("Is it long?");
+  await panel.answer("This goes on").waitFor();
+  await editor.reload();
+  panel = await Panel.open(editor);
+  const notice = panel.frame.locator(".row.notice").filter({ hasText: "The answer was interrupted when its window was closed." });
+  await notice.waitFor();
+  await editor.shoot("failures-8-interrupted");
+  assert.equal(await panel.frame.getByText("Stopped by you.").count(), 0, "nobody stopped it");
+  await panel.prompt.fill("Not sent yet");
+  probe.release("held");
+  await notice.getByRole("button", { name: "Continue" }).click();
+  await panel.answer("and ends here.").waitFor();
+  await notice.waitFor({ state: "detached" });
+  assert.equal(await panel.prompt.inputValue(), "Not sent yet", "what was typed stays");
+});

@@ -120,10 +120,21 @@ test("chats of this folder are found, imported, opened; what cannot be read is n
         return false;
       }, "the file is taken");
       await told.filter({ hasText: said }).waitFor();
+      if (name === files[0][0]) {
+        // What is not recognized is read as the user says, who learns why where that is wrong.
+        await told.getByRole("button", { name: "Choose Format…" }).click();
+        await page.locator(".quick-input-widget").getByText("Format of notes.json").waitFor();
+        await editor.shoot("import-6-format");
+        await rows.filter({ hasText: "claude-code" }).click();
+        // Where the pointer rests, the editor shows no new notification.
+        await page.mouse.move(0, 0);
+        await told.filter({ hasText: "Not imported: notes.json: " }).filter({ hasNotText: "unknown format" }).waitFor();
+        await editor.shoot("import-7-other-format");
+      }
       await editor.command("Notifications: Clear All Notifications");
     }
     await panel.answer("Perfect! The hello.py file already exists").first().waitFor();
-    await editor.shoot("import-6-file");
+    await editor.shoot("import-8-file");
 
     // Each is called after what its user asked.
     await editor.command("threadhold: Show Sessions");

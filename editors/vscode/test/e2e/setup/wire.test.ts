@@ -95,3 +95,26 @@ test("a configured model answers, thinks, and its key stays with the editor", as
   assert.match(exported, /What is it\?[\s\S]*It is a \*\*parser\*\*\.[\s\S]*Still here\./);
   await editor.shoot("wire-5-exported");
 });
+
+test("a call with broken arguments goes back to the model, and nobody is asked about it", async () => {
+  using provider = await Provider.start([
+    { say: "I look.", call: { name: "run_command", arguments: '{"command": "ls", "why": "a "list""}' } },
+    { say: "I will write it again." },
+  ]);
+  await using editor = await Editor.start({
+    extensions: ["dist/threadhold.vsix"],
+    files: { "a.txt": "hello\n" },
+    environment: { NOBODYS_KEY: KEY },
+    settings: {
+      "threadhold.binary": process.env["THREADHOLD_BIN"],
+      "threadhold.configuredModel": { wire: "openai-chat", name: "m", baseUrl: provider.address, keyEnv: "NOBODYS_KEY", window: 64_000 },
+    },
+  });
+  const panel = await Panel.open(editor);
+  await panel.button("Model: m. Choose Model…").waitFor();
+  await panel.ask("What is here?");
+  await panel.answer("I will write it again.").waitFor();
+  await editor.shoot("wire-6-broken-arguments");
+  const told = provider.asked.at(-1) ?? "";
+  assert.match(told, /The call did not run, because its arguments are not a JSON object: .*position \d+/);
+});
