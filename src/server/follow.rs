@@ -312,7 +312,11 @@ impl Follows {
             }
             None => (None, Uuid::now_v7().simple().to_string()),
         };
-        let pieces = AnswerPieces::new(streamed);
+        // Without a change only new pieces were read.
+        let pieces = match (&known, &change) {
+            (Some(known), None) => known.pieces().with(streamed),
+            _ => AnswerPieces::new(streamed),
+        };
         let (from, added, stored) = match (&known, change) {
             (_, Some(Change { from, mut stored })) => {
                 let added = stored.messages.clone();

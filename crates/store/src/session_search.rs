@@ -83,15 +83,22 @@ fn searched(
     row: SessionRow,
     words: &Words,
 ) -> Result<Option<SessionFound>, StoreError> {
-    let query = Query { words: words.clone(), before: None, skip: 0, limit: HITS, hidden: true };
-    let mut hits = store.search(&row.id, &query)?.hits;
+    let query = |words: Words, limit: usize| Query { words, before: None, skip: 0, limit, hidden: true };
+    let mut hits = store.search(&row.id, &query(words.clone(), HITS))?.hits;
     let of_row = [&row.title, &row.summary, &row.first_request].into_iter().flatten().map(String::as_str);
     let said = hits.iter().map(|hit| hit.excerpt.text.as_str());
     let text = joined(&folded(&of_row.chain(said).collect::<Vec<_>>().join("\n")));
-    if !words.iter().all(|word| has(&text, word)) {
-        return Ok(None);
-    }
     hits.truncate(MOST_SHOWN);
+    // One that is half typed, or that the best messages lack, may be in another one.
+    for missing in words.iter().filter(|word| !has(&text, word)) {
+        let Some(hit) = store.search(&row.id, &query(Words::of(missing), 1))?.hits.pop() else {
+            return Ok(None);
+        };
+        if !hits.iter().any(|known| known.ord == hit.ord) {
+            hits.truncate(MOST_SHOWN - 1);
+            hits.push(hit);
+        }
+    }
     Ok(Some(SessionFound { row, hits }))
 }
 
@@ -157,6 +164,7 @@ mod tests {
                 ("ndingmess", vec![of("a", &[1])]),
                 ("PARSER", vec![of("a", &[0]), of("b", &[1])]),
                 ("parser tokens", vec![of("b", &[1])]),
+                ("parser upda", vec![of("a", &[0, 1])]),
                 ("parser done.", vec![of("a", &[2, 0])]),
                 ("漢字", vec![of("a", &[1])]),
                 ("parser absent", vec![]),

@@ -17,6 +17,11 @@ impl AnswerPieces {
         Self(pieces)
     }
 
+    /// These pieces with those behind them.
+    pub fn with(&self, more: Vec<Streamed>) -> Self {
+        Self(self.0.iter().cloned().chain(more).collect())
+    }
+
     /// The answer so far.
     pub fn draft(&self) -> Option<(MessageId, Draft)> {
         let message = self.message()?.clone();

@@ -100,6 +100,10 @@ impl FollowedSession {
         &self.session
     }
 
+    pub fn pieces(&self) -> &AnswerPieces {
+        &self.pieces
+    }
+
     pub fn shown(&self) -> &Shown {
         &self.shown
     }

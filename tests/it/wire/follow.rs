@@ -215,6 +215,24 @@ fn follower_reads_an_answer_while_it_is_written() {
 }
 
 #[test]
+fn follower_keeps_the_answer_that_a_killed_writer_streamed() {
+    let folder = Folder::new();
+    let mut writer = folder.serve(Start::new(Wire::Pipes));
+    let mut follower = folder.serve(Start::new(Wire::Pipes));
+    open(&mut writer, &json!({}));
+    follow(&mut follower);
+    writer.call("turn/start", json!({ "sessionId": "s", "content": "Go on." })).expect("it starts");
+    let request = asked(&mut writer);
+    stream(&mut writer, &request, "Half an answer");
+    follower.wait_notification("the answer", |frame| is_event(frame, "streamDelta"));
+    writer.kill();
+    let told = follower.wait_notification("the end of its writer", |frame| is_event(frame, "snapshot"));
+    assert_eq!(told["params"]["snapshot"]["heldBy"], Value::Null);
+    let parts = json!([{ "type": "text", "text": "Half an answer" }]);
+    assert_eq!(told["params"]["snapshot"]["streaming"]["parts"], parts);
+}
+
+#[test]
 fn follower_inspects_and_recalls_like_the_writer() {
     let folder = Folder::new();
     let mut writer = folder.serve(Start::new(Wire::Pipes));

@@ -12,8 +12,8 @@ pub struct SessionSearchParams {
     /// Searches only sessions of this folder. Default: all sessions in the store of the client's first folder.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub workspace_folder: Option<String>,
-    /// Words to look for, in any case. A session is found if its title, its summary, its first request and its best
-    /// messages contain them all, in any order. A name matches by its parts, too: `pendingMessages` finds
+    /// Words to look for, in any case. A session is found if its title, its summary, its first request and its
+    /// messages contain them all, each anywhere. A name matches by its parts, too: `pendingMessages` finds
     /// `updatePendingMessages`. A query without words finds nothing.
     pub query: String,
     /// `nextCursor` of the previous page.

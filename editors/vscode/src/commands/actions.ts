@@ -13,10 +13,12 @@ import type { Sessions } from "../session/session-list.ts";
 import * as steering from "../session/steering.ts";
 import { meansSession } from "../shared/envelope.ts";
 import { targetOf } from "../shared/link.ts";
+import { textOf } from "../shared/slash.ts";
 import { errorText, escapeLinks, sentence } from "../shared/text.ts";
 import { type Action, DISMISS } from "../shared/view.ts";
 import { inFolder } from "../tools/own-tool.ts";
 import { offered } from "../tools/toolbox.ts";
+import { runSlash } from "./slash.ts";
 
 /** The parts of the extension that actions and commands use. */
 export interface App {
@@ -116,6 +118,15 @@ async function carryOut(app: App, action: Action): Promise<void> {
       return panel.drawn();
     case "send":
       return send(app, action.text, action.urgent);
+    case "slash":
+      try {
+        const compact = (of: Session, more: { focus?: string }): Promise<void> => compacted(app, of, more);
+        const rewind = (messageId: string): Promise<void> => carryOut(app, { type: "rewind", messageId });
+        return await runSlash({ chat, panel, compact, rewind }, action.name, action.rest);
+      } catch (error) {
+        panel.giveBack(textOf(action));
+        throw error;
+      }
     case "newSession":
       sessions.close();
       await chat.show(undefined);

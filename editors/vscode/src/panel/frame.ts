@@ -53,7 +53,8 @@ export function endNoticesOf({ snapshot, lastEnd }: Ended, isInterrupted: boolea
     return [{ ...notice, level: "warning", text, actions: [CONTINUE, ASK_AGAIN] }];
   }
   if (isCutOff(snapshot)) {
-    const text = "The answer was interrupted when its window was closed. The conversation up to here is kept.";
+    const text =
+      "The answer was interrupted: its window was closed, its process ended, or the session was taken over. The conversation up to here is kept.";
     return [{ ...notice, level: "warning", text, actions: [CONTINUE, ASK_AGAIN] }];
   }
   if (state === "error") {
@@ -104,7 +105,7 @@ export function meterOf(size: ContextSize, snapshot: Snapshot, inspected: Contex
       at === undefined ? [] : [{ name: TRIGGERS[trigger] ?? trigger, now: measured(now, measure), at: measured(at, measure) }],
     ),
     ...(tokensUntilCompaction > 0 && at > 0 && at <= 1 && { thresholdAt: at }),
-    ...(inspected !== undefined && { window: inspected.window }),
+    ...(inspected !== undefined && { window: inspected.window, margin: inspected.estimate.margin }),
     ...(inspected?.windowSource !== undefined && { windowFrom: WINDOW_FROM[inspected.windowSource] }),
     ...(usage !== undefined && { usage: `The provider last reported ${inTokens(usage)}.` }),
     ...(spent !== undefined && { spent }),

@@ -11,6 +11,7 @@ import type { Backend } from "../session/backend.ts";
 import type { Changed, Chat } from "../session/chat.ts";
 import type { Sessions } from "../session/session-list.ts";
 import { HostChannel, type PageMessage } from "../shared/envelope.ts";
+import { textOf } from "../shared/slash.ts";
 import type { Action, Frame, NoticeRow, ToPanel } from "../shared/view.ts";
 import { ownTool } from "../tools/toolbox.ts";
 import { WHY } from "./compaction-row.ts";
@@ -93,6 +94,7 @@ export class Panel implements vscode.WebviewViewProvider {
     if (this.#end.accepts(done, this.#chat.shownId)) this.#act(action);
     // What the user typed is theirs, whatever is shown by now.
     else if (action.type === "send" || action.type === "edit") this.giveBack(action.text);
+    else if (action.type === "slash") this.giveBack(textOf(action));
   }
 
   /** Gives the prompt the focus, as soon as there is one. */

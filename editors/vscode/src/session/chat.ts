@@ -293,6 +293,7 @@ export class Chat implements vscode.Disposable {
         this.changed();
       }),
     ];
+    passUnreadable(session);
     await this.#state.update(LAST, session.id);
     this.#changed.fire({ session: true, streamingOnly: false });
     // What goes on there goes on, until it rests.

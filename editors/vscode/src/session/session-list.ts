@@ -27,6 +27,8 @@ const WHO: Partial<Record<Role, string>> = { user: "You", assistant: "Agent", to
 
 /** So many are read at once. */
 const PAGE = 50;
+/** Between two searches for the same words. */
+const SEARCH_AGAIN_MS = 1_000;
 /** The most that one search finds. */
 const MOST_FOUND = 100;
 
@@ -47,6 +49,8 @@ interface ListRequest {
   before: SessionItem[];
   limit?: number;
   cursor?: string;
+  /** What is shown stays until all is read. */
+  isQuiet?: boolean;
 }
 
 export class Sessions {
@@ -56,6 +60,9 @@ export class Sessions {
   #shown: SessionList | undefined;
   #cursor: string | undefined;
   #asked = 0;
+  #isRefreshing = false;
+  /** Something changed since what is shown was begun to be read. */
+  #isStale = false;
 
   constructor(backend: Backend, chat: Chat, changed: () => void) {
     this.#backend = backend;
@@ -77,21 +84,40 @@ export class Sessions {
   async list(query: string, more: boolean): Promise<void> {
     const before = more ? (this.#shown?.items ?? []) : [];
     await this.#read({ query, before, ...(more && this.#cursor !== undefined && { cursor: this.#cursor }) });
+    // Something changed meanwhile.
+    if (this.#isStale && !this.#isRefreshing) await this.refresh();
   }
 
-  /** Something changed: what is shown is read again, as far as it is shown. */
+  /** Something changed: what is shown is read again, as far as it is shown, and replaced as a whole. */
   async refresh(): Promise<void> {
-    if (this.#shown !== undefined)
-      await this.#read({ query: this.#shown.query, before: [], limit: Math.max(PAGE, this.#shown.items.length) });
+    if (this.#isRefreshing || this.#shown?.loading === true) {
+      this.#isStale = true;
+      return;
+    }
+    this.#isRefreshing = true;
+    try {
+      do {
+        this.#isStale = false;
+        if (this.#shown === undefined) return;
+        const { query, items } = this.#shown;
+        await this.#read({ query, before: [], limit: Math.max(PAGE, items.length), isQuiet: true });
+        // A search reads much, and a session at work changes often.
+        if (query.trim() !== "") await new Promise((resolve) => setTimeout(resolve, SEARCH_AGAIN_MS));
+      } while (this.#isStale);
+    } finally {
+      this.#isRefreshing = false;
+    }
   }
 
-  async #read({ query, before, limit = PAGE, cursor }: ListRequest): Promise<void> {
+  async #read({ query, before, limit = PAGE, cursor, isQuiet = false }: ListRequest): Promise<void> {
     const { folder } = this.#chat;
     if (folder === undefined) throw new Error("No folder is open. Sessions belong to a folder: open a folder, then try again.");
     this.#asked += 1;
     const asked = this.#asked;
-    this.#shown = { query, items: this.#shown?.items ?? [], more: false, loading: true };
-    this.#changed();
+    if (!isQuiet) {
+      this.#shown = { query, items: this.#shown?.items ?? [], more: false, loading: true };
+      this.#changed();
+    }
     // A later question has the newer answer; and the list may be closed by now.
     const isAwaited = (): boolean => asked === this.#asked && this.#shown !== undefined;
     const items = [...before];
@@ -100,16 +126,18 @@ export class Sessions {
     try {
       const client = await this.#backend.client();
       // A page of a search may be short and still have a successor: what is found so far is shown.
+      let loading: boolean;
       do {
         const page = await pageOf(client, folder.uri.fsPath, { query, limit: most - items.length, cursor: next });
         if (!isAwaited()) return;
         items.push(...page.sessions.map(({ session, hits }) => this.#item(session, hits, query)));
         next = page.nextCursor;
+        loading = next !== undefined && query.trim() !== "" && items.length < most;
+        if (isQuiet && loading) continue;
         this.#cursor = next;
-        const loading = next !== undefined && query.trim() !== "" && items.length < most;
         this.#shown = { query, items: [...items], more: next !== undefined && !loading, loading };
         if (loading) this.#changed();
-      } while (this.#shown.loading);
+      } while (loading);
     } finally {
       // What could not be read is not being read any more: what was there stays.
       if (isAwaited() && this.#shown?.loading === true) this.#shown = { ...this.#shown, more: this.#cursor !== undefined, loading: false };

@@ -17,8 +17,20 @@ export async function decide(session: Session, { callIds, decision, note }: Of<"
 
 /** Has the model go on where its answer was cut off. What is attached and typed stays for the next request. */
 export async function goOn(session: Session, tools: Tool[]): Promise<void> {
-  await session.ask([{ type: "text", text: "Your answer was interrupted. Continue where it ended." }], { tools });
+  const turn = session.view.snapshot.turns.at(-1)?.id;
+  // The second of two clicks comes before the new turn is told.
+  if (turn === undefined || continued.get(session) === turn) return;
+  continued.set(session, turn);
+  try {
+    await session.ask([{ type: "text", text: "Your answer was interrupted. Continue where it ended." }], { tools });
+  } catch (error) {
+    continued.delete(session);
+    throw error;
+  }
 }
+
+/** The turns that were continued. */
+const continued = new WeakMap<Session, string>();
 
 /** Runs a call that a restart left open. */
 export async function rerun(chat: Chat, session: Session, callId: string): Promise<void> {

@@ -49,6 +49,7 @@ const MEANS_SESSION = {
   open: false,
   copy: false,
   command: false,
+  slash: true,
   send: true,
   cancel: true,
   decide: true,

@@ -1,6 +1,8 @@
 // Rows, frame and messages between the extension host, which has all state, and the webview, which has only its scroll
 // position. Types and constants only; imports no editor, no document, no protocol of the sidecar.
 
+import type { SlashName } from "./slash.ts";
+
 /** Something of the conversation that stands in a row of its own. `id` stays, `rev` changes with what it says. */
 export type Row = EarlierRow | UserRow | AnswerRow | CallRow | CallGroupRow | CompactionRow | RewindRow | NoticeRow;
 
@@ -226,6 +228,8 @@ export interface Meter {
   /** True if the details below were asked for and are there. */
   detailed: boolean;
   window?: number;
+  /** The share of the window that stays free, since its use is estimated. */
+  margin?: number;
   /** Where the window's size is from, in a sentence; missing where the settings state it. */
   windowFrom?: string;
   usage?: string;
@@ -331,6 +335,8 @@ export type Action =
   | { type: "draft"; text: string; sessionId: string }
   | { type: "decide"; callIds: string[]; decision: "allowOnce" | "allowAlways" | "rejectOnce" | "rejectAlways"; note?: string }
   | { type: "retry"; messageId: string }
+  /** A command that was typed into the prompt, with what is behind its name. */
+  | { type: "slash"; name: SlashName; rest: string }
   /** The newest answer, which was interrupted, goes on. */
   | { type: "continue" }
   /** The newest answer is given again. */

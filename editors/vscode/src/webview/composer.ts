@@ -1,10 +1,12 @@
-// The prompt: text, attachments, queued messages, send and stop. Its text goes to the host as a draft, so that a reload
+// The prompt: text, commands behind a slash, attachments, queued messages, send and stop. Its text goes to the host as a draft, so that a reload
 // does not lose it.
 
+import { type SlashName, slashOf } from "../shared/slash.ts";
 import type { Frame } from "../shared/view.ts";
 import type { PanelContext } from "./context.ts";
 import { button, el, iconButton } from "./dom.ts";
 import { drawPart } from "./part.ts";
+import { SlashMenu } from "./slash-menu.ts";
 
 /** Delay from the last key until the draft is sent to the host: short for a person, and no message per key. */
 const DRAFT_DELAY_MS = 250;
@@ -18,8 +20,10 @@ export class Composer {
   readonly #send: HTMLButtonElement;
   readonly #stop: HTMLButtonElement;
   readonly #model: HTMLButtonElement;
+  readonly #slash: SlashMenu;
   /** Data URLs of attached images, by attachment id. */
   readonly #pictures = new Map<string, string>();
+  readonly #showCost: () => boolean;
   #session = "";
   /** True if something was typed or sent since the session is shown: a draft from the host is older. */
   #isTouched = false;
@@ -27,11 +31,13 @@ export class Composer {
   #wantsFocus = false;
   #unsent: ReturnType<typeof setTimeout> | undefined;
 
-  constructor(panel: PanelContext) {
+  /** `showCost` opens what the prompt holds and costs; false where nothing is known yet. */
+  constructor(panel: PanelContext, showCost: () => boolean) {
     this.#panel = panel;
+    this.#showCost = showCost;
     this.#input = el("textarea", { class: "prompt", aria: { label: "Ask the agent" }, data: { key: "prompt" } });
     this.#input.rows = 3;
-    this.#input.placeholder = "Ask the agent (Enter to send, Shift+Enter for a new line)";
+    this.#input.placeholder = "Ask the agent (/ for commands, Shift+Enter for a new line)";
     this.#send = button("", () => this.#submit(false), { class: "icon send", icon: "send", name: "Send", title: "Send (Enter)" });
     this.#stop = button("Stop", () => panel.post({ type: "cancel", queued: false }), {
       class: "stop",
@@ -39,11 +45,13 @@ export class Composer {
       title: "Stop (Escape)",
     });
     this.#model = button("", () => panel.post({ type: "selectModel" }), { class: "model", key: "model" });
+    this.#slash = new SlashMenu(this.#input, (name) => this.#runSlash(name, ""));
     this.element = el(
       "div",
       { class: "composer" },
       this.#queued,
       this.#attached,
+      this.#slash.element,
       this.#input,
       el(
         "div",
@@ -150,16 +158,30 @@ export class Composer {
   #submit(urgent: boolean): void {
     const text = this.#input.value.trim();
     if (text === "" || this.#send.disabled) return;
+    const slash = slashOf(text);
+    if (slash !== undefined) return this.#runSlash(slash.name, slash.rest);
+    this.#clear();
+    this.#panel.post({ type: "send", text, urgent });
+  }
+
+  #clear(): void {
     clearTimeout(this.#unsent);
     this.#unsent = undefined;
     this.#input.value = "";
     this.#isTouched = true;
     this.#fitHeight();
-    this.#panel.post({ type: "send", text, urgent });
+  }
+
+  #runSlash(name: SlashName, rest: string): void {
+    this.#clear();
+    // What was typed so far may be the draft by now.
+    this.#panel.post({ type: "draft", text: "", sessionId: this.#session });
+    if (name !== "cost" || !this.#showCost()) this.#panel.post({ type: "slash", name, rest });
   }
 
   #onKey(event: KeyboardEvent): void {
     if (event.isComposing) return;
+    if (this.#slash.key(event)) return event.preventDefault();
     if (event.key === "Enter" && !event.shiftKey) this.#submit(this.#busy && (event.ctrlKey || event.metaKey));
     else if (event.key === "Escape" && this.#busy) this.#panel.post({ type: "cancel", queued: false });
     else return;
@@ -169,6 +191,7 @@ export class Composer {
   #onInput(): void {
     this.#isTouched = true;
     this.#fitHeight();
+    this.#slash.typed();
     clearTimeout(this.#unsent);
     this.#unsent = setTimeout(() => this.#sendDraft(), DRAFT_DELAY_MS);
   }

@@ -85,7 +85,7 @@ const rowOf = (callId: string): CallRow | undefined =>
 const decisions = new Decisions(panel, rowOf, (callId) => list.reveal(`call ${callId}`, true));
 const sessions = new SessionsView(panel);
 const meter = new MeterView(panel);
-const composer = new Composer(panel);
+const composer = new Composer(panel, () => meter.show());
 const FIRST_WORDS =
   "Sessions are saved. When the prompt nears the model's context window, earlier rounds are summarized. A card shows " +
   "each compaction, which you can undo.";

@@ -23,6 +23,14 @@ export class MeterView {
     this.#details.addEventListener("toggle", () => panel.post({ type: "inspect", open: this.#details.open }));
   }
 
+  /** Shows the details; returns false where there are none yet. */
+  show(): boolean {
+    if (this.#details.hidden) return false;
+    this.#details.open = true;
+    this.#summary.focus();
+    return true;
+  }
+
   draw({ meter }: Frame): void {
     this.#details.hidden = meter === undefined;
     if (meter === undefined) return;
@@ -65,12 +73,13 @@ export class MeterView {
         : "The next request may start a compaction.";
     nodes.push(el("p", { class: "note" }, `${until} Counted by ${meter.estimator}.${meter.usage === undefined ? "" : ` ${meter.usage}`}`));
     if (meter.window !== undefined) {
+      const spare = meter.margin === undefined || meter.margin === 0 ? "" : ` and ${percent(meter.margin)} for errors of the estimate`;
       const from = meter.windowFrom === undefined ? "" : ` ${meter.windowFrom}`;
       nodes.push(
         el(
           "p",
           { class: "note" },
-          `The model's context window is ${tokens(meter.window)} tokens, with space reserved for the answer.${from}`,
+          `The model's context window is ${tokens(meter.window)} tokens, with space reserved for the answer${spare}.${from}`,
         ),
       );
     }
@@ -149,4 +158,8 @@ function bar(meter: Meter): HTMLElement {
     frame.append(mark);
   }
   return frame;
+}
+
+function percent(share: number): string {
+  return `${Math.round(1000 * share) / 10}%`;
 }

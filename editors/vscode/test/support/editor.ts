@@ -33,7 +33,7 @@ const home = process.env["THREADHOLD_EDITOR"] ?? join(here, "..", ".editor");
 const shots = process.env["THREADHOLD_SHOTS"] ?? join(here, "..", "shots");
 
 /** The browser: one without windows where that is installed, which takes less time. */
-const CHROMIUM = process.env["CHROMIUM"] ?? ["/usr/bin/chromium-headless-shell", "/usr/bin/chromium"].find(existsSync) ?? "chromium";
+export const CHROMIUM = process.env["CHROMIUM"] ?? ["/usr/bin/chromium-headless-shell", "/usr/bin/chromium"].find(existsSync) ?? "chromium";
 /** Packages that are installed, and what browsers keep, for the next editors of this checkout. */
 const cache = join(here, "..", ".cache");
 const installations = join(cache, "extensions");

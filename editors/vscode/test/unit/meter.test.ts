@@ -12,7 +12,7 @@ const SIZE: ContextSize = { tokens: 10, limit: 100, tokensUntilCompaction: 50, s
 /** The meter of an inspection with these fields. */
 function inspected(fields: Partial<ContextInspectResult>): Meter {
   const snapshot = { compactions: [], messages: [] } as unknown as Snapshot;
-  return meterOf(SIZE, snapshot, { window: 200, ...fields } as ContextInspectResult);
+  return meterOf(SIZE, snapshot, { window: 200, estimate: { factor: 1, margin: 0.04 }, ...fields } as ContextInspectResult);
 }
 
 const learned = (fields: Partial<ContextInspectResult>) => inspected(fields).learned;
@@ -57,6 +57,10 @@ test("the context view says what the session cost, and where the figure is from"
       "This session cost at least $1.50: answers at least $1.20, summaries $0.3000, titles < $0.0001. Reported by the provider, computed from the prices in your settings, computed from the price list of 2026-11-22. The cost of 1 request is not known in full. Earlier answers are not included.",
     ],
   );
+});
+
+test("the share that stays free for errors of the estimate is told", () => {
+  assert.equal(inspected({}).margin, 0.04);
 });
 
 test("the window says where its size is from", () => {

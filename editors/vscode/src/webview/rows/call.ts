@@ -51,6 +51,7 @@ export function drawCall(panel: PanelContext, row: CallRow): HTMLElement {
     element.append(details);
   } else {
     const ask = row.held === true ? undefined : state === "open" ? unfinished(panel, row) : decision(panel, row);
+    if (ask !== undefined && state === "asked") element.addEventListener("keydown", (event) => decideByKey(panel, row, event));
     element.append(el("div", { class: "card" }, el("div", { class: "title" }, ...head), drawArguments(row), ask));
   }
   const mark = shownMark(row.shown);
@@ -88,6 +89,21 @@ function resultOf(panel: PanelContext, { callId, id, result }: CallRow): HTMLEle
   return el("div", {}, el("div", { class: "label" }, "Result"), block, more, pictures(result.images), changed);
 }
 
+/** Allows the call that has the focus, or asks what to do instead, by a key. */
+function decideByKey(panel: PanelContext, { id, callId }: CallRow, event: KeyboardEvent): void {
+  // What is typed into the form is the form's.
+  if (event.isComposing || event.repeat || isTyping(panel, id, "reject")) return;
+  // A key on another button means that button.
+  const { target } = event;
+  const isMeant = !(target instanceof Element) || target.closest("button:not(.primary), a, summary") === null;
+  if (event.key === "Enter" && (event.ctrlKey || event.metaKey) && isMeant)
+    panel.post({ type: "decide", callIds: [callId], decision: "allowOnce" });
+  else if (event.key === "Escape") beginTyping(panel, id, "reject", "");
+  else return;
+  event.preventDefault();
+  event.stopPropagation();
+}
+
 function decision(panel: PanelContext, { id, callId, reason, name, hasDiff, isCommand, effects }: CallRow): HTMLElement {
   const frame = el("div", { class: "decision", role: "group", aria: { label: `Approval of ${name}` } });
   if (reason !== undefined) frame.append(el("div", { class: "reason" }, reason));
@@ -114,8 +130,11 @@ function decision(panel: PanelContext, { id, callId, reason, name, hasDiff, isCo
     el(
       "div",
       { class: "buttons" },
-      button("Allow", () => panel.post({ type: "decide", callIds: [callId], decision: "allowOnce" }), { class: "primary" }),
-      button("Reject…", () => beginTyping(panel, id, "reject", "")),
+      button("Allow", () => panel.post({ type: "decide", callIds: [callId], decision: "allowOnce" }), {
+        class: "primary",
+        title: "Allow (Ctrl+Enter)",
+      }),
+      button("Reject…", () => beginTyping(panel, id, "reject", ""), { title: "Reject (Escape)" }),
       hasDiff && button("Show Diff", () => panel.post({ type: "diff", callId })),
       button(`Always Allow ${similar}`, () => panel.post({ type: "decide", callIds: [callId], decision: "allowAlways" }), {
         title: `Allows ${covered}`,

@@ -8,7 +8,7 @@ import { test } from "node:test";
 import { chromium, type Page } from "playwright-core";
 import type { About, HostMessage, PageMessage } from "../../../src/shared/envelope.ts";
 import type { AnswerRow, CallRow, Frame, Row, ToPanel } from "../../../src/shared/view.ts";
-import { until } from "../../support/editor.ts";
+import { CHROMIUM, until } from "../../support/editor.ts";
 
 const dist = join(import.meta.dirname, "../../../dist");
 
@@ -57,7 +57,7 @@ type TellOf = (about: Partial<About>, ...told: ToPanel[]) => Promise<void>;
 /** The page, as wide as a side bar. */
 async function opened(use: (page: Page, tell: Tell, tellOf: TellOf) => Promise<void>): Promise<void> {
   const browser = await chromium.launch({
-    executablePath: process.env["CHROMIUM"] ?? "/usr/bin/chromium",
+    executablePath: CHROMIUM,
     args: ["--no-sandbox", "--disable-dev-shm-usage"],
   });
   try {
@@ -164,6 +164,49 @@ test("what is allowed or rejected for good is said, and fits", async () => {
     await reject.focus();
     await page.keyboard.press("Enter");
     assert.deepEqual((await posted(page)).at(-1)?.action, { type: "decide", callIds: ["c1"], decision: "rejectAlways" });
+  });
+});
+
+test("the call that has the focus is allowed or rejected by a key", async () => {
+  await opened(async (page, tell) => {
+    await tell(
+      { type: "frame", frame: FRAME },
+      { type: "rows", at: 0, remove: 0, rows: [asked("c1", "run_command", true), asked("c2", "run_command", true)] },
+    );
+    const decided = async () => (await posted(page)).flatMap(({ action }) => (action.type === "decide" ? [action] : []));
+    await page.locator("[data-row]").nth(1).focus();
+    await page.keyboard.press("Control+Enter");
+    assert.deepEqual(await decided(), [{ type: "decide", callIds: ["c2"], decision: "allowOnce" }]);
+    // On a button, too, and once.
+    await page.getByRole("button", { name: "Allow", exact: true }).first().focus();
+    await page.keyboard.press("Control+Enter");
+    assert.deepEqual((await decided()).slice(1), [{ type: "decide", callIds: ["c1"], decision: "allowOnce" }]);
+    await page.getByRole("button", { name: "Show Diff" }).first().focus();
+    await page.keyboard.press("Control+Enter");
+    assert.equal((await decided()).length, 2, "another button is not Allow");
+    await page.keyboard.press("Escape");
+    await page.getByRole("textbox", { name: "What should the agent do instead?" }).waitFor();
+    await page.keyboard.type("Look first.");
+    await page.keyboard.press("Enter");
+    assert.deepEqual((await decided()).slice(2), [{ type: "decide", callIds: ["c1"], decision: "rejectOnce", note: "Look first." }]);
+  });
+});
+
+test("a run of calls that look is one row, which expands to them", async () => {
+  const call = (at: number): CallRow => ({ ...asked(`c${at}`, "read_file", false), about: `${at}.rs`, state: "done" });
+  const calls = Array.from({ length: 60 }, (_, at) => call(at));
+  const group: Row = { kind: "calls", id: "calls c0", rev: 1, title: "Read 60 files", running: false, failed: 0, shortened: 0, calls };
+  await opened(async (page, tell) => {
+    await tell({ type: "frame", frame: FRAME }, { type: "rows", at: 0, remove: 0, rows: [group] });
+    assert.equal(await page.locator("[data-row]").count(), 1);
+    await page.getByText("Read 60 files").click();
+    assert.equal(await page.locator(".call.done .name").count(), 60);
+    // It stays expanded while another call comes in, and shows the one that something is about.
+    const result = { messageId: "m61", text: "fn main() {}", characters: 12, images: [], changed: [] };
+    const more = { ...call(60), result };
+    await tell({ type: "rows", at: 0, remove: 1, rows: [{ ...group, rev: 2, calls: [...calls, more] }] }, { type: "reveal", of: "m61" });
+    await page.getByText("fn main() {}").waitFor();
+    assert.equal(await page.locator(".call.done .name").count(), 61);
   });
 });
 

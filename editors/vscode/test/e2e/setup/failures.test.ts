@@ -191,7 +191,7 @@ test("an answer whose window is loaded again is marked as interrupted, and goes 
   await panel.answer("This goes on").waitFor();
   await editor.reload();
   panel = await Panel.open(editor);
-  const notice = panel.frame.locator(".row.notice").filter({ hasText: "The answer was interrupted when its window was closed." });
+  const notice = panel.frame.locator(".row.notice").filter({ hasText: "The answer was interrupted: its window was closed" });
   await notice.waitFor();
   await editor.shoot("failures-8-interrupted");
   assert.equal(await panel.frame.getByText("Stopped by you.").count(), 0, "nobody stopped it");

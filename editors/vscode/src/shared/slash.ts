@@ -1,0 +1,46 @@
+// Commands that are typed into the prompt behind a slash: their names, and reading one. No editor and no document here.
+
+/** A command of the prompt. */
+export interface SlashCommand {
+  name: SlashName;
+  /** What it does, for its entry in the menu. */
+  about: string;
+  /** What may be typed behind its name. */
+  takes?: string;
+}
+
+export type SlashName = "compact" | "cost" | "find" | "help" | "model" | "new" | "pin" | "rewind" | "sessions" | "undo";
+
+/** All of them, in the order of the menu. */
+export const SLASH: readonly SlashCommand[] = [
+  { name: "compact", about: "Summarize earlier rounds now", takes: "what the summary must keep" },
+  { name: "cost", about: "Show what the prompt holds and what the session cost" },
+  { name: "find", about: "Find in this session" },
+  { name: "help", about: "Open the walkthrough" },
+  { name: "model", about: "Choose the model" },
+  { name: "new", about: "Start a new session" },
+  { name: "pin", about: "Include a text unchanged in every prompt", takes: "the text" },
+  { name: "rewind", about: "Rewind to before your last message" },
+  { name: "sessions", about: "Show the sessions of this folder" },
+  { name: "undo", about: "Undo the last compaction" },
+];
+
+/** The command that a text is, with what is typed behind it; undefined for any other text, such as a path. */
+export function slashOf(text: string): { name: SlashName; rest: string } | undefined {
+  const [, name, rest = ""] = /^\/([a-z]+)(?:\s+([\s\S]*))?$/.exec(text.trim()) ?? [];
+  const known = SLASH.find((command) => command.name === name);
+  // What takes nothing more is a sentence that begins like it.
+  if (known === undefined || (known.takes === undefined && rest !== "")) return undefined;
+  return { name: known.name, rest: rest.trim() };
+}
+
+/** A command as it is typed. */
+export function textOf({ name, rest }: { name: SlashName; rest: string }): string {
+  return rest === "" ? `/${name}` : `/${name} ${rest}`;
+}
+
+/** The commands that a text may become; none once a name is whole and more is typed. */
+export function slashesFor(text: string): SlashCommand[] {
+  const [, name] = /^\/([a-z]*)$/.exec(text) ?? [];
+  return name === undefined ? [] : SLASH.filter((command) => command.name.startsWith(name));
+}

@@ -1,0 +1,55 @@
+// Commands behind a slash, by keyboard alone: the menu, what each does, and texts that only begin with a slash.
+
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import { Editor, until } from "../../support/editor.ts";
+import { Panel } from "../../support/panel.ts";
+import { Probe } from "../../support/probe.ts";
+import { PACKAGES, SCRIPTED } from "../../support/settings.ts";
+
+test("commands are typed into the prompt; a text that begins with a slash is sent", async () => {
+  using probe = new Probe({ answers: [{ say: "It is a file." }] });
+  await using editor = await Editor.start({ extensions: PACKAGES, settings: SCRIPTED, environment: { PROBE: probe.folder } });
+  const panel = await Panel.open(editor);
+  const { keyboard } = editor.page;
+  const menu = panel.frame.getByRole("listbox", { name: "Commands" });
+  const options = menu.getByRole("option");
+  await panel.ask("/usr/bin/env is what?");
+  await panel.answer("It is a file.").waitFor();
+
+  await panel.prompt.press("/");
+  await menu.waitFor();
+  await editor.shoot("slash-1-menu");
+  assert.ok((await options.count()) > 5);
+  await keyboard.type("co");
+  await until(async () => (await options.count()) === 2, "what fits is offered");
+  await keyboard.press("Escape");
+  await menu.waitFor({ state: "hidden" });
+  assert.equal(await panel.prompt.inputValue(), "/co", "what was typed stays");
+  await keyboard.type("s");
+  await menu.waitFor();
+  await keyboard.press("Enter");
+  await panel.frame.getByText("Prompt contents").waitFor();
+  assert.equal(await panel.prompt.inputValue(), "");
+
+  // What takes more is completed first, and sent with it.
+  await panel.prompt.press("/");
+  await keyboard.type("pi");
+  await keyboard.press("Tab");
+  await until(async () => (await panel.prompt.inputValue()) === "/pin ", "the name is completed");
+  await keyboard.type("Never force.");
+  await keyboard.press("Enter");
+  await panel.frame.locator(".breakdown").getByText("Never force.").waitFor();
+  await editor.shoot("slash-2-pinned");
+
+  await panel.prompt.fill("/compact the file");
+  await panel.prompt.press("Enter");
+  await panel.frame.getByText("Nothing was compacted").waitFor();
+
+  await panel.prompt.fill("/rewind");
+  await panel.prompt.press("Enter");
+  await panel.frame.locator(".row.rewind, .row.user").first().waitFor();
+  await until(async () => (await panel.prompt.inputValue()) === "/usr/bin/env is what?", "the last message is in the prompt again");
+  await editor.shoot("slash-3-rewound");
+  assert.equal(probe.asked.length, 1, "no command was sent to the model");
+});
