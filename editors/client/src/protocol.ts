@@ -3774,7 +3774,7 @@ export interface SessionSearchParams {
   workspaceFolder?: string;
   /**
    * Words to look for, in any case. A session is found if its title, its summary, its first request and its
-   * best messages contain them all, in any order. A name matches by its parts, too: `pendingMessages` finds
+   * messages contain them all, each anywhere. A name matches by its parts, too: `pendingMessages` finds
    * `updatePendingMessages`. A query without words finds nothing.
    */
   query: string;

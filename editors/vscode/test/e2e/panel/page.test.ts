@@ -185,8 +185,7 @@ test("the call that has the focus is allowed or rejected by a key", async () => 
     await page.keyboard.press("Control+Enter");
     assert.equal((await decided()).length, 2, "another button is not Allow");
     await page.keyboard.press("Escape");
-    await page.getByRole("textbox", { name: "What should the agent do instead?" }).waitFor();
-    await page.keyboard.type("Look first.");
+    await page.getByRole("textbox", { name: "What should the agent do instead?" }).fill("Look first.");
     await page.keyboard.press("Enter");
     assert.deepEqual((await decided()).slice(2), [{ type: "decide", callIds: ["c1"], decision: "rejectOnce", note: "Look first." }]);
   });
@@ -200,7 +199,7 @@ test("a run of calls that look is one row, which expands to them", async () => {
     await tell({ type: "frame", frame: FRAME }, { type: "rows", at: 0, remove: 0, rows: [group] });
     assert.equal(await page.locator("[data-row]").count(), 1);
     await page.getByText("Read 60 files").click();
-    assert.equal(await page.locator(".call.done .name").count(), 60);
+    await until(async () => (await page.locator(".call.done .name").count()) === 60, "its calls are shown");
     // It stays expanded while another call comes in, and shows the one that something is about.
     const result = { messageId: "m61", text: "fn main() {}", characters: 12, images: [], changed: [] };
     const more = { ...call(60), result };
