@@ -12,7 +12,7 @@ import type { Changed, Chat } from "../session/chat.ts";
 import type { Sessions } from "../session/session-list.ts";
 import { HostChannel, type PageMessage } from "../shared/envelope.ts";
 import { textOf } from "../shared/slash.ts";
-import type { Action, Frame, NoticeRow, ToPanel } from "../shared/view.ts";
+import type { Action, Frame, MentionItem, NoticeRow, ToPanel } from "../shared/view.ts";
 import { ownTool } from "../tools/toolbox.ts";
 import { WHY } from "./compaction-row.ts";
 import type { RowContext } from "./conversation.ts";
@@ -156,6 +156,11 @@ export class Panel implements vscode.WebviewViewProvider {
   /** Tells something of a session beside its rows; nothing where another one is shown by now. */
   tell(sessionId: string, message: ToPanel): void {
     if (sessionId === this.#session?.id) this.#post([message]);
+  }
+
+  /** Offers the files that a mention may mean. */
+  offer(query: string, items: MentionItem[]): void {
+    this.#post([{ type: "mentions", query, items }]);
   }
 
   /** The one way to the webview. */

@@ -46,6 +46,7 @@ const MEANS_SESSION = {
   attachUris: false,
   removeAttachment: false,
   selectModel: false,
+  mention: false,
   open: false,
   copy: false,
   command: false,

@@ -295,6 +295,13 @@ export interface Snippet {
   marks: [number, number][];
 }
 
+/** A file that a mention may mean. */
+export interface MentionItem {
+  uri: string;
+  /** Its path in the folder. */
+  path: string;
+}
+
 /** A message as it was said, for what a compaction covers. */
 export interface Original {
   messageId: string;
@@ -312,6 +319,8 @@ export type ToPanel =
   | { type: "rows"; at: number; remove: number; rows: Row[] }
   /** The answer that is being written goes on. */
   | { type: "append"; id: string; text: string; reasoning: string }
+  /** The files that the mention with this query may mean. */
+  | { type: "mentions"; query: string; items: MentionItem[] }
   /** The unsent draft of a session that begins to be shown. */
   | { type: "draft"; text: string; sessionId: string }
   /** Words that could not be sent. */
@@ -335,6 +344,8 @@ export type Action =
   | { type: "draft"; text: string; sessionId: string }
   | { type: "decide"; callIds: string[]; decision: "allowOnce" | "allowAlways" | "rejectOnce" | "rejectAlways"; note?: string }
   | { type: "retry"; messageId: string }
+  /** A mention is being typed; `query` is what is there of its name. */
+  | { type: "mention"; query: string }
   /** A command that was typed into the prompt, with what is behind its name. */
   | { type: "slash"; name: SlashName; rest: string }
   /** The newest answer, which was interrupted, goes on. */

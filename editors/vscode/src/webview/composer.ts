@@ -1,12 +1,13 @@
 // The prompt: text, commands behind a slash, attachments, queued messages, send and stop. Its text goes to the host as a draft, so that a reload
 // does not lose it.
 
-import { type SlashName, slashOf } from "../shared/slash.ts";
-import type { Frame } from "../shared/view.ts";
+import { mentionAt, mentioned } from "../shared/mention.ts";
+import { type SlashCommand, type SlashName, slashesFor, slashOf } from "../shared/slash.ts";
+import type { Frame, MentionItem } from "../shared/view.ts";
 import type { PanelContext } from "./context.ts";
 import { button, el, iconButton } from "./dom.ts";
 import { drawPart } from "./part.ts";
-import { SlashMenu } from "./slash-menu.ts";
+import { PromptMenu } from "./prompt-menu.ts";
 
 /** Delay from the last key until the draft is sent to the host: short for a person, and no message per key. */
 const DRAFT_DELAY_MS = 250;
@@ -20,7 +21,7 @@ export class Composer {
   readonly #send: HTMLButtonElement;
   readonly #stop: HTMLButtonElement;
   readonly #model: HTMLButtonElement;
-  readonly #slash: SlashMenu;
+  readonly #menu: PromptMenu;
   /** Data URLs of attached images, by attachment id. */
   readonly #pictures = new Map<string, string>();
   readonly #showCost: () => boolean;
@@ -37,7 +38,7 @@ export class Composer {
     this.#showCost = showCost;
     this.#input = el("textarea", { class: "prompt", aria: { label: "Ask the agent" }, data: { key: "prompt" } });
     this.#input.rows = 3;
-    this.#input.placeholder = "Ask the agent (/ for commands, Shift+Enter for a new line)";
+    this.#input.placeholder = "Ask the agent (/ for commands, @ for files, Shift+Enter for a new line)";
     this.#send = button("", () => this.#submit(false), { class: "icon send", icon: "send", name: "Send", title: "Send (Enter)" });
     this.#stop = button("Stop", () => panel.post({ type: "cancel", queued: false }), {
       class: "stop",
@@ -45,13 +46,13 @@ export class Composer {
       title: "Stop (Escape)",
     });
     this.#model = button("", () => panel.post({ type: "selectModel" }), { class: "model", key: "model" });
-    this.#slash = new SlashMenu(this.#input, (name) => this.#runSlash(name, ""));
+    this.#menu = new PromptMenu(this.#input);
     this.element = el(
       "div",
       { class: "composer" },
       this.#queued,
       this.#attached,
-      this.#slash.element,
+      this.#menu.element,
       this.#input,
       el(
         "div",
@@ -181,7 +182,7 @@ export class Composer {
 
   #onKey(event: KeyboardEvent): void {
     if (event.isComposing) return;
-    if (this.#slash.key(event)) return event.preventDefault();
+    if (this.#menu.key(event)) return event.preventDefault();
     if (event.key === "Enter" && !event.shiftKey) this.#submit(this.#busy && (event.ctrlKey || event.metaKey));
     else if (event.key === "Escape" && this.#busy) this.#panel.post({ type: "cancel", queued: false });
     else return;
@@ -191,9 +192,50 @@ export class Composer {
   #onInput(): void {
     this.#isTouched = true;
     this.#fitHeight();
-    this.#slash.typed();
+    this.#complete();
     clearTimeout(this.#unsent);
     this.#unsent = setTimeout(() => this.#sendDraft(), DRAFT_DELAY_MS);
+  }
+
+  /** Offers what a command or a mention that is being typed may become. */
+  #complete(): void {
+    const { value, selectionStart } = this.#input;
+    const mention = mentionAt(value, selectionStart);
+    if (mention !== undefined) return this.#panel.post({ type: "mention", query: mention.query });
+    const choose = ({ name, takes }: SlashCommand): void => {
+      if (takes === undefined || this.#input.value === `/${name}`) return this.#runSlash(name, "");
+      this.#type(`/${name} `, name.length + 2);
+    };
+    const options = slashesFor(value).map((command) => ({
+      ...command,
+      name: `/${command.name}`,
+      note: command.about,
+      choose: () => choose(command),
+    }));
+    this.#menu.offer("Commands", options);
+  }
+
+  /** Offers files for the mention that is being typed, if it is still that one. A file that is chosen is attached. */
+  offer(query: string, items: readonly MentionItem[]): void {
+    const { value, selectionStart } = this.#input;
+    const mention = mentionAt(value, selectionStart);
+    if (mention?.query !== query || document.activeElement !== this.#input) return;
+    const options = items.map(({ path, uri }) => {
+      const name = path.slice(path.lastIndexOf("/") + 1);
+      const choose = (): void => {
+        const { text, cursor } = mentioned(this.#input.value, mention, path);
+        this.#type(text, cursor);
+        this.#panel.post({ type: "attachUris", uris: [uri] });
+      };
+      return { name, note: path, choose };
+    });
+    this.#menu.offer("Files", options);
+  }
+
+  #type(text: string, cursor: number): void {
+    this.#input.value = text;
+    this.#input.setSelectionRange(cursor, cursor);
+    this.#onInput();
   }
 
   /** Sends the draft to the host, if it changed since it was sent last. */

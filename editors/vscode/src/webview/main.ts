@@ -208,6 +208,9 @@ function take(message: ToPanel): void {
       list.grew();
       break;
     }
+    case "mentions":
+      composer.offer(message.query, message.items);
+      break;
     case "draft":
       composer.show(message.text, message.sessionId);
       break;

@@ -1,4 +1,4 @@
-// Commands behind a slash, by keyboard alone: the menu, what each does, and texts that only begin with a slash.
+// Commands behind a slash and files behind an @, by keyboard alone: the menu, what each does, and texts that only begin so.
 
 import assert from "node:assert/strict";
 import { test } from "node:test";
@@ -19,7 +19,7 @@ test("commands are typed into the prompt; a text that begins with a slash is sen
 
   await panel.prompt.press("/");
   await menu.waitFor();
-  await editor.shoot("slash-1-menu");
+  await editor.shoot("prompt-menu-1-commands");
   assert.ok((await options.count()) > 5);
   await keyboard.type("co");
   await until(async () => (await options.count()) === 2, "what fits is offered");
@@ -40,7 +40,7 @@ test("commands are typed into the prompt; a text that begins with a slash is sen
   await keyboard.type("Never force.");
   await keyboard.press("Enter");
   await panel.frame.locator(".breakdown").getByText("Never force.").waitFor();
-  await editor.shoot("slash-2-pinned");
+  await editor.shoot("prompt-menu-2-pinned");
 
   await panel.prompt.fill("/compact the file");
   await panel.prompt.press("Enter");
@@ -50,6 +50,34 @@ test("commands are typed into the prompt; a text that begins with a slash is sen
   await panel.prompt.press("Enter");
   await panel.frame.locator(".row.rewind, .row.user").first().waitFor();
   await until(async () => (await panel.prompt.inputValue()) === "/usr/bin/env is what?", "the last message is in the prompt again");
-  await editor.shoot("slash-3-rewound");
+  await editor.shoot("prompt-menu-3-rewound");
   assert.equal(probe.asked.length, 1, "no command was sent to the model");
+});
+
+test("a file is mentioned by a piece of its name, and goes along", async () => {
+  using probe = new Probe({ answers: [{ say: "It parses." }] });
+  await using editor = await Editor.start({
+    extensions: PACKAGES,
+    files: { "src/parser.rs": "fn parse_expr() {}\n", "docs/parsers.md": "Several.\n", "node_modules/a/parser.js": "no\n" },
+    settings: SCRIPTED,
+    environment: { PROBE: probe.folder },
+  });
+  const panel = await Panel.open(editor);
+  const { keyboard } = editor.page;
+  await until(() => panel.prompt.isEnabled(), "the panel can be asked");
+  await panel.prompt.focus();
+  await keyboard.type("Mail me@example.org about @PARS");
+  const files = panel.frame.getByRole("listbox", { name: "Files" });
+  await until(async () => (await files.getByRole("option").count()) === 2, "the files of that name are offered, without those of others");
+  await editor.shoot("prompt-menu-4-files");
+  await keyboard.type("er.");
+  await until(async () => (await files.getByRole("option").count()) === 1, "the other one does not fit any more");
+  await keyboard.press("Enter");
+  await until(async () => (await panel.prompt.inputValue()) === "Mail me@example.org about @src/parser.rs ", "its path is in the text");
+  await panel.frame.getByRole("list", { name: "Attachments" }).getByText("src/parser.rs").waitFor();
+  await keyboard.type("today.");
+  await keyboard.press("Enter");
+  await panel.answer("It parses.").waitFor();
+  const told = JSON.stringify(probe.asked.at(-1));
+  assert.ok(told.includes("about @src/parser.rs today.") && told.includes("fn parse_expr() {}"), told.slice(-500));
 });

@@ -1,0 +1,31 @@
+// A mention that is being typed into the prompt: `@` and the beginning of a name. No editor and no document here.
+
+/** Where a mention begins in the text, and what is typed of its name. */
+export interface Mention {
+  from: number;
+  query: string;
+}
+
+/** The mention in front of the cursor; undefined where there is none, such as in an address of mail. */
+export function mentionAt(text: string, cursor: number): Mention | undefined {
+  const found = /(?:^|\s)@([^\s@]*)$/.exec(text.slice(0, cursor));
+  const [, query] = found ?? [];
+  return query === undefined ? undefined : { from: cursor - query.length - 1, query };
+}
+
+/** The text with this name in place of the mention, and where the cursor stands behind it. */
+export function mentioned(text: string, { from, query }: Mention, name: string): { text: string; cursor: number } {
+  const before = `${text.slice(0, from)}@${name} `;
+  return { text: before + text.slice(from + 1 + query.length).replace(/^ /, ""), cursor: before.length };
+}
+
+/** The better matches of a query among paths: those whose name begins with it, then those that contain it, shorter ones first. */
+export function ranked<Of extends { path: string }>(query: string, found: readonly Of[], most: number): Of[] {
+  const wanted = query.toLowerCase();
+  const rank = ({ path }: Of): number => {
+    const name = path.slice(path.lastIndexOf("/") + 1).toLowerCase();
+    return name.startsWith(wanted) ? 0 : name.includes(wanted) ? 1 : 2;
+  };
+  const fits = found.filter(({ path }) => path.toLowerCase().includes(wanted));
+  return [...fits].sort((a, b) => rank(a) - rank(b) || a.path.length - b.path.length || (a.path < b.path ? -1 : 1)).slice(0, most);
+}

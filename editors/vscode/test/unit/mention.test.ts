@@ -1,0 +1,34 @@
+// Mentions in the prompt: where one is being typed, what becomes of it, and which files are offered first.
+
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import { mentionAt, mentioned, ranked } from "../../src/shared/mention.ts";
+
+test("a mention is typed behind an @ that begins a word", () => {
+  const at = (text: string) => mentionAt(text, text.length);
+  assert.deepEqual(at("@"), { from: 0, query: "" });
+  assert.deepEqual(at("Look at @src/ma"), { from: 8, query: "src/ma" });
+  assert.deepEqual(mentionAt("See @ma and more", 7), { from: 4, query: "ma" });
+  for (const text of ["me@example.org", "@one two", "@@", "no mention", ""]) assert.equal(at(text), undefined, text);
+});
+
+test("a chosen name takes the place of what was typed", () => {
+  const of = (text: string, cursor: number): string => {
+    const mention = mentionAt(text, cursor);
+    assert.ok(mention !== undefined);
+    const made = mentioned(text, mention, "src/main.rs");
+    return `${made.text.slice(0, made.cursor)}|${made.text.slice(made.cursor)}`;
+  };
+  assert.equal(of("See @ma", 7), "See @src/main.rs |");
+  assert.equal(of("See @ma and more", 7), "See @src/main.rs |and more");
+});
+
+test("files whose name begins with the query come first, shorter paths before longer ones", () => {
+  const paths = ["docs/domain.md", "src/main.rs", "main.py", "main/readme.md", "src/other.rs"];
+  const found = ranked(
+    "Main",
+    paths.map((path) => ({ path })),
+    3,
+  ).map(({ path }) => path);
+  assert.deepEqual(found, ["main.py", "src/main.rs", "docs/domain.md"]);
+});
