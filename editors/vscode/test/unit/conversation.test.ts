@@ -363,6 +363,8 @@ test("a run of calls that only look is one row, which changes with its calls alo
   assert.equal(rows(sixty)[0], group, "the same calls are the same row");
   const [longer] = rows([...sixty, ...looks(61).slice(-2)]);
   assert.ok(longer?.kind === "calls" && longer.id === group.id && longer.rev > group.rev);
+  const [shorter] = rows(sixty);
+  assert.ok(shorter?.kind === "calls" && shorter.calls.length === 60, "what was taken away is not there");
   // Two are two rows; a call that does something, and one that failed among them, are told.
   assert.deepEqual(
     rows(looks(2)).map(({ kind }) => kind),
