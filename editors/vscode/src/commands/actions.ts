@@ -9,7 +9,7 @@ import type { Rewind } from "../rewind/rewind.ts";
 import type { Backend } from "../session/backend.ts";
 import type { Chat } from "../session/chat.ts";
 import type { Demonstration } from "../session/demonstration.ts";
-import { mentions } from "../session/mentions.ts";
+import { mentions, problemsOf } from "../session/mentions.ts";
 import type { Sessions } from "../session/session-list.ts";
 import * as steering from "../session/steering.ts";
 import { meansSession } from "../shared/envelope.ts";
@@ -165,6 +165,13 @@ async function carryOut(app: App, action: Action): Promise<void> {
     case "attachUris":
       await chat.attachments.addFiles(action.uris.map((uri) => vscode.Uri.parse(uri)));
       return chat.changed();
+    case "attachMention": {
+      const editor = vscode.window.activeTextEditor;
+      if (action.kind === "problems" && chat.folder !== undefined)
+        chat.attachments.addText(chat.folder.uri, "problems", problemsOf(chat.folder.uri).join("\n"));
+      else if (action.kind === "selection" && editor !== undefined) await chat.attachments.addFrom(editor);
+      return chat.changed();
+    }
     case "mention":
       if (chat.folder !== undefined) panel.offer(action.query, await mentions(chat.folder.uri, action.query));
       return;

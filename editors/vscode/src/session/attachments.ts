@@ -50,6 +50,11 @@ export class Attachments {
     return undefined;
   }
 
+  /** Takes a text about the folder under this name. */
+  addText(folder: vscode.Uri, label: string, text: string): void {
+    this.#held.push({ id: this.#id(), kind: "selection", label, uri: folder, text });
+  }
+
   /** Takes a picture that was pasted or dropped; `data` is in base64. */
   addPicture(mimeType: string, data: string, name: string): void {
     this.#addPicture(picture(mimeType, Buffer.from(data, "base64"), name), name);

@@ -275,7 +275,6 @@ export class Chat implements vscode.Disposable {
       session.onChange(({ whole, fields }) => {
         if (session.freshness === "live" && isBusy(session.view.snapshot)) this.#isInterrupted = false;
         this.#settleCalls(session);
-        passUnreadable(session);
         this.#changed.fire({ session: false, streamingOnly: !whole && fields.size === 1 && fields.has("streaming") });
         if (fields.has("context")) this.#isAskedLast = false;
         // What the prompt shows of each message changes with these; its size is told by itself.
@@ -293,7 +292,7 @@ export class Chat implements vscode.Disposable {
         this.changed();
       }),
     ];
-    passUnreadable(session);
+    this.#settleCalls(session);
     await this.#state.update(LAST, session.id);
     this.#changed.fire({ session: true, streamingOnly: false });
     // What goes on there goes on, until it rests.
@@ -454,6 +453,7 @@ export class Chat implements vscode.Disposable {
    */
   #settleCalls(session: Session): void {
     if (session.freshness !== "live") return;
+    passUnreadable(session);
     const { stream: now, pendingCalls } = session.view.snapshot;
     const waiting = new Set(pendingCalls.map(({ toolCallId }) => toolCallId));
     for (const [id, { sessionId, stream, stop }] of this.running) {

@@ -1,6 +1,8 @@
-// The files that a mention in the prompt may mean: those that are open first, then those of the folder by their names.
+// What a mention in the prompt may mean: the selection and the problems of the editor, files that are open, then those of
+// the folder by their names.
 
 import * as vscode from "vscode";
+import { counted } from "../panel/compaction-row.ts";
 import { ranked } from "../shared/mention.ts";
 import type { MentionItem } from "../shared/view.ts";
 
@@ -11,7 +13,7 @@ const MOST_FOUND = 500;
 /** What is seldom meant, beside what the user's settings exclude. */
 const EXCLUDED = "**/{.git,node_modules,target,dist,build,__pycache__}/**";
 
-/** The files of a folder that a query may mean, the best first. */
+/** What a query may mean in a folder, the best first. */
 export async function mentions(folder: vscode.Uri, query: string): Promise<MentionItem[]> {
   const open = vscode.window.tabGroups.all
     .flatMap(({ tabs }) => tabs)
@@ -20,10 +22,43 @@ export async function mentions(folder: vscode.Uri, query: string): Promise<Menti
   // What is typed may be a piece of the path; each letter of it in either case, which the pattern itself cannot say.
   const pattern = new vscode.RelativePattern(folder, query === "" ? "**/*" : `**/*${anyCase(query.slice(query.lastIndexOf("/") + 1))}*`);
   const found = await vscode.workspace.findFiles(pattern, EXCLUDED, MOST_FOUND);
-  const itemOf = (uri: vscode.Uri): MentionItem => ({ uri: uri.toString(), path: uri.path.slice(folder.path.length + 1) });
+  const itemOf = (uri: vscode.Uri): MentionItem => ({ of: uri.toString(), path: uri.path.slice(folder.path.length + 1) });
   const first = ranked(query, open.map(itemOf), MOST_OFFERED);
-  const all = [...first, ...ranked(query, found.map(itemOf), MOST_OFFERED)];
-  return [...new Map(all.map((item) => [item.uri, item])).values()].slice(0, MOST_OFFERED);
+  const all = [...ofEditor(folder, query), ...first, ...ranked(query, found.map(itemOf), MOST_OFFERED)];
+  return [...new Map(all.map((item) => [item.path, item])).values()].slice(0, MOST_OFFERED);
+}
+
+/** What there is of the editor beside files. */
+function ofEditor(folder: vscode.Uri, query: string): MentionItem[] {
+  const items: MentionItem[] = [];
+  const editor = vscode.window.activeTextEditor;
+  if (editor !== undefined && !editor.selection.isEmpty) {
+    const lines = `lines ${editor.selection.start.line + 1}–${editor.selection.end.line + 1}`;
+    items.push({
+      of: { kind: "selection" },
+      path: "selection",
+      note: `${lines} of ${vscode.workspace.asRelativePath(editor.document.uri)}`,
+    });
+  }
+  const count = problemsOf(folder).length;
+  if (count > 0) items.push({ of: { kind: "problems" }, path: "problems", note: counted(count, "problem") });
+  return items.filter(({ path }) => path.startsWith(query.toLowerCase()));
+}
+
+const SEVERITIES = ["error", "warning", "information", "hint"];
+
+/** The problems that the editor lists for the files of a folder, a line each. */
+export function problemsOf(folder: vscode.Uri): string[] {
+  return vscode.languages
+    .getDiagnostics()
+    .filter(([uri]) => uri.scheme === folder.scheme && uri.path.startsWith(`${folder.path}/`))
+    .flatMap(([uri, problems]) => {
+      const path = uri.path.slice(folder.path.length + 1);
+      return problems.map(({ range: { start }, severity, message, source }) => {
+        const from = source === undefined ? "" : ` (${source})`;
+        return `${path}:${start.line + 1}:${start.character + 1}: ${SEVERITIES[severity] ?? "problem"}: ${message}${from}`;
+      });
+    });
 }
 
 function anyCase(text: string): string {

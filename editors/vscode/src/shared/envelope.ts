@@ -47,6 +47,7 @@ const MEANS_SESSION = {
   removeAttachment: false,
   selectModel: false,
   mention: false,
+  attachMention: false,
   open: false,
   copy: false,
   command: false,

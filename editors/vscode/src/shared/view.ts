@@ -295,11 +295,17 @@ export interface Snippet {
   marks: [number, number][];
 }
 
-/** A file that a mention may mean. */
+/** Something that a mention may mean: a file, by its URI, or what there is of the editor. */
 export interface MentionItem {
-  uri: string;
-  /** Its path in the folder. */
+  of: string | Mentionable;
+  /** Its path in the folder, or its name. */
   path: string;
+  note?: string;
+}
+
+/** What can be mentioned beside files: the selection of the editor, the problems of the folder. */
+export interface Mentionable {
+  kind: "selection" | "problems";
 }
 
 /** A message as it was said, for what a compaction covers. */
@@ -344,6 +350,8 @@ export type Action =
   | { type: "draft"; text: string; sessionId: string }
   | { type: "decide"; callIds: string[]; decision: "allowOnce" | "allowAlways" | "rejectOnce" | "rejectAlways"; note?: string }
   | { type: "retry"; messageId: string }
+  /** What was mentioned is to go along. */
+  | { type: "attachMention"; kind: Mentionable["kind"] }
   /** A mention is being typed; `query` is what is there of its name. */
   | { type: "mention"; query: string }
   /** A command that was typed into the prompt, with what is behind its name. */

@@ -220,16 +220,16 @@ export class Composer {
     const { value, selectionStart } = this.#input;
     const mention = mentionAt(value, selectionStart);
     if (mention?.query !== query || document.activeElement !== this.#input) return;
-    const options = items.map(({ path, uri }) => {
+    const options = items.map(({ path, of, note = path }) => {
       const name = path.slice(path.lastIndexOf("/") + 1);
       const choose = (): void => {
         const { text, cursor } = mentioned(this.#input.value, mention, path);
         this.#type(text, cursor);
-        this.#panel.post({ type: "attachUris", uris: [uri] });
+        this.#panel.post(typeof of === "string" ? { type: "attachUris", uris: [of] } : { type: "attachMention", kind: of.kind });
       };
-      return { name, note: path, choose };
+      return { name, note, choose };
     });
-    this.#menu.offer("Files", options);
+    this.#menu.offer("Mentions", options);
   }
 
   #type(text: string, cursor: number): void {

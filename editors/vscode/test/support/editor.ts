@@ -302,6 +302,17 @@ export class Editor {
     await page.keyboard.press("Enter");
   }
 
+  /** Opens a file of the folder by its name, with the focus in its text. */
+  async open(name: string): Promise<void> {
+    const { keyboard } = this.page;
+    await keyboard.press("Control+P");
+    await this.page.locator(".quick-input-widget input").fill(name);
+    await this.page.locator(".quick-input-list .monaco-list-row").filter({ hasText: name }).first().waitFor();
+    await keyboard.press("Enter");
+    await this.page.locator(".tab.active").filter({ hasText: name }).waitFor();
+    await this.page.locator(".monaco-editor .view-lines").first().click();
+  }
+
   /** Loads the window again, as a user does. */
   async reload(): Promise<void> {
     await this.page.reload();

@@ -55,10 +55,15 @@ test("commands are typed into the prompt; a text that begins with a slash is sen
 });
 
 test("a file is mentioned by a piece of its name, and goes along", async () => {
-  using probe = new Probe({ answers: [{ say: "It parses." }] });
+  using probe = new Probe({ answers: [{ say: "It parses." }, { say: "It is mended." }] });
   await using editor = await Editor.start({
     extensions: PACKAGES,
-    files: { "src/parser.rs": "fn parse_expr() {}\n", "docs/parsers.md": "Several.\n", "node_modules/a/parser.js": "no\n" },
+    files: {
+      "src/parser.rs": "fn parse_expr() {}\n",
+      "docs/parsers.md": "Several.\n",
+      "node_modules/a/parser.js": "no\n",
+      "settings.json": '{"a": 1,, }',
+    },
     settings: SCRIPTED,
     environment: { PROBE: probe.folder },
   });
@@ -67,7 +72,7 @@ test("a file is mentioned by a piece of its name, and goes along", async () => {
   await until(() => panel.prompt.isEnabled(), "the panel can be asked");
   await panel.prompt.focus();
   await keyboard.type("Mail me@example.org about @PARS");
-  const files = panel.frame.getByRole("listbox", { name: "Files" });
+  const files = panel.frame.getByRole("listbox", { name: "Mentions" });
   await until(async () => (await files.getByRole("option").count()) === 2, "the files of that name are offered, without those of others");
   await editor.shoot("prompt-menu-4-files");
   await keyboard.type("er.");
@@ -80,4 +85,25 @@ test("a file is mentioned by a piece of its name, and goes along", async () => {
   await panel.answer("It parses.").waitFor();
   const told = JSON.stringify(probe.asked.at(-1));
   assert.ok(told.includes("about @src/parser.rs today.") && told.includes("fn parse_expr() {}"), told.slice(-500));
+
+  // What is wrong with a file that is open, and what is selected in it.
+  await editor.open("settings.json");
+  await keyboard.press("Control+A");
+  await panel.prompt.focus();
+  await keyboard.type("Mend @prob");
+  await until(
+    async () => (await files.getByRole("option").allTextContents()).some((text) => /^problems\d+ problem/.test(text)),
+    "problems",
+  );
+  await keyboard.press("Enter");
+  await keyboard.type("in @sel");
+  await until(async () => (await files.getByRole("option").first().textContent())?.includes("of settings.json") === true, "the selection");
+  await editor.shoot("prompt-menu-5-selection");
+  await keyboard.press("Enter");
+  await keyboard.type("please");
+  await keyboard.press("Enter");
+  await panel.answer("It is mended.").waitFor();
+  const second = JSON.stringify(probe.asked.at(-1));
+  assert.match(second, /settings.json:1:\d+: error: /);
+  assert.ok(second.includes("Mend @problems in @selection please") && second.includes("settings.json:1-1"), second.slice(-800));
 });
