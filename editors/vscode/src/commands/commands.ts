@@ -3,10 +3,11 @@
 import * as vscode from "vscode";
 import { configuration } from "../configuration.ts";
 import { importChats } from "../import/import.ts";
-import { checkKey } from "../models/key-check.ts";
+import { checkModel } from "../models/key-check.ts";
 import type { Keys } from "../models/keys.ts";
 import type { Models } from "../models/models.ts";
-import { type Route, routesOf } from "../models/routes.ts";
+import { keyed, type Route, routeOf, routesOf } from "../models/routes.ts";
+import { setUpModel } from "../models/set-up.ts";
 import { knownSessions } from "../session/session-list.ts";
 import { preview } from "../session/steering.ts";
 import { errorText, escapeIcons, escapeLinks, sentence } from "../shared/text.ts";
@@ -118,7 +119,20 @@ export function registerCommands(context: vscode.ExtensionContext, app: App, mod
       const client = await backend.client();
       await client.request("model/key", key);
       await followKeys(app, models);
-      await checkKey(client, route);
+      await checkModel(client, route.model, `The API key works: ${route.label} answered.`);
+    },
+    setUpModel: async () => {
+      const made = await setUpModel();
+      if (made === undefined) return;
+      const { model, isKeyless } = made;
+      const route = isKeyless ? undefined : routeOf(model);
+      const client = await backend.client();
+      if (route !== undefined && !keys.names.includes(route.keyName)) {
+        const key = await keys.ask(route);
+        if (key !== undefined) await client.request("model/key", key);
+      }
+      await followKeys(app, models);
+      await checkModel(client, keyed(model, keys.names), `${model.name ?? ""} is set up: it answered.`);
     },
     deleteKey: async () => {
       const name = await keys.forget();
@@ -157,11 +171,10 @@ async function chooseRoute(): Promise<Route | undefined> {
   const { configuredModel, settings } = configuration();
   const [first, ...others] = routesOf(configuredModel, settings);
   if (first === undefined) {
-    const describe = "Configure Model…";
-    const text =
-      "No configured model needs an API key. Configure a model first: its API (wire), its name and, if it is not the provider's own, its base URL.";
+    const describe = "Set Up Model…";
+    const text = "No configured model needs an API key. Set up a model first.";
     if ((await vscode.window.showWarningMessage(text, describe)) === describe) {
-      await vscode.commands.executeCommand("workbench.action.openSettings", "threadhold.configuredModel");
+      await vscode.commands.executeCommand("threadhold.setUpModel");
     }
     return undefined;
   }

@@ -1,13 +1,13 @@
-// Checks a key when it is set: its model is asked one small question, and what comes of it is told.
+// Checks a model when its key is set, or when it is set up: it is asked one small question, and what comes of it is told.
 
-import type { Client } from "@threadhold/client";
+import type { Client, Model } from "@threadhold/client";
 import * as vscode from "vscode";
 import { errorText, escapeLinks, sentence } from "../shared/text.ts";
-import type { Route } from "./routes.ts";
 
-/** Checks the key of a route, which the sidecar has. Offers to set another one where it does not work. */
-export async function checkKey(client: Client, { label, model }: Route): Promise<void> {
-  const title = `Checking the API key for ${label}…`;
+/** Checks a model, whose key the sidecar has, and says `done` if it answers. Offers to set another key if it does not. */
+export async function checkModel(client: Client, model: Model, done: string): Promise<void> {
+  const label = model.name ?? String(model.wire);
+  const title = `Checking ${label}…`;
   const problem = await vscode.window.withProgress({ location: vscode.ProgressLocation.Window, title }, async () => {
     try {
       return (await client.request("model/check", { model })).problem;
@@ -16,7 +16,7 @@ export async function checkKey(client: Client, { label, model }: Route): Promise
     }
   });
   if (problem === undefined) {
-    void vscode.window.showInformationMessage(escapeLinks(`The API key works: ${label} answered.`));
+    void vscode.window.showInformationMessage(escapeLinks(done));
     return;
   }
   const again = "Set API Key…";

@@ -89,11 +89,11 @@ export class Models implements vscode.Disposable {
     if (configuredModel !== undefined) {
       items.push({ label: configuredModel.name ?? String(configuredModel.wire), description: "Configured", value: "configured" });
     }
-    items.push({ label: "Configure Model…", detail: "Opens the settings; for editors without language models" });
+    items.push({ label: "Set Up Model…", detail: "Asks for a provider, the name of a model, and its API key" });
     const picked = await vscode.window.showQuickPick(items, { title: "Choose Model", matchOnDescription: true });
     if (picked === undefined) return;
     if (picked.value === undefined) {
-      await vscode.commands.executeCommand("workbench.action.openSettings", "threadhold.configuredModel");
+      await vscode.commands.executeCommand("threadhold.setUpModel");
       return;
     }
     await vscode.workspace.getConfiguration("threadhold").update("model", picked.value, vscode.ConfigurationTarget.Global);

@@ -1,0 +1,55 @@
+// A model is set up by answering questions, from the panel of an editor that has none: no settings file is touched by hand.
+
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import { Editor, until } from "../../support/editor.ts";
+import { Panel } from "../../support/panel.ts";
+import { Provider } from "../../support/provider.ts";
+
+const KEY = "the-key-of-nobody-4713";
+
+test("a new user sets a model up in the panel and asks it", async () => {
+  using provider = await Provider.start([{ say: "Here I am." }]);
+  await using editor = await Editor.start({
+    extensions: ["dist/threadhold.vsix"],
+    files: { "a.txt": "hello\n" },
+    settings: { "threadhold.binary": process.env["THREADHOLD_BIN"] },
+  });
+  const { page } = editor;
+  const panel = await Panel.open(editor);
+  const widget = page.locator(".quick-input-widget");
+  const input = widget.locator("input[type=text], input[type=password]").first();
+  const rows = page.locator(".quick-input-list .monaco-list-row");
+  /** Answers the question with these words. */
+  const answer = async (question: string, text: string): Promise<void> => {
+    await widget.getByText(question).waitFor();
+    await input.fill(text);
+    await page.keyboard.press("Enter");
+  };
+
+  await panel.ask("Is anybody there?");
+  await panel.frame.getByText("No model is selected").waitFor();
+  await panel.button("Choose Model…").click();
+  await rows.filter({ hasText: "Set Up Model…" }).click();
+  await rows.filter({ hasText: "OpenRouter" }).waitFor();
+  await editor.shoot("set-up-1-providers");
+  await rows.filter({ hasText: "Other Address…" }).click();
+  await answer("Base URL of the API", "localhost");
+  await widget.getByText("Enter an address that begins with http:// or https://").waitFor();
+  await input.fill(provider.address);
+  await page.keyboard.press("Enter");
+  await answer("Name of the model", "somebody");
+  await answer("Context window of the model, in tokens", "64000");
+  await widget.getByText("API Key for somebody").waitFor();
+  await until(async () => (await input.getAttribute("type")) === "password", "the key is not shown");
+  await editor.shoot("set-up-2-key");
+  await input.fill(KEY);
+  await page.keyboard.press("Enter");
+  await editor.toast("somebody is set up: it answered.").waitFor();
+  await panel.button("Model: somebody. Choose Model…").waitFor();
+  await editor.shoot("set-up-3-done");
+  assert.equal(await panel.prompt.inputValue(), "Is anybody there?", "what was typed is still there");
+  await panel.prompt.press("Enter");
+  await panel.answer("Here I am.").waitFor();
+  assert.deepEqual([...new Set(provider.keys)], [KEY], "no request went without the key");
+});
