@@ -14,6 +14,7 @@ import type { Sessions } from "../session/session-list.ts";
 import * as steering from "../session/steering.ts";
 import { meansSession } from "../shared/envelope.ts";
 import { targetOf } from "../shared/link.ts";
+import { textOfLines } from "../shared/mention.ts";
 import { textOf } from "../shared/slash.ts";
 import { errorText, escapeLinks, sentence } from "../shared/text.ts";
 import { type Action, DISMISS } from "../shared/view.ts";
@@ -168,7 +169,7 @@ async function carryOut(app: App, action: Action): Promise<void> {
     case "attachMention": {
       const editor = vscode.window.activeTextEditor;
       if (action.kind === "problems" && chat.folder !== undefined)
-        chat.attachments.addText(chat.folder.uri, "problems", problemsOf(chat.folder.uri).join("\n"));
+        chat.attachments.addText(chat.folder.uri, "problems", textOfLines(problemsOf(chat.folder.uri)));
       else if (action.kind === "selection" && editor !== undefined) await chat.attachments.addFrom(editor);
       return chat.changed();
     }

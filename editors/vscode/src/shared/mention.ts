@@ -29,3 +29,12 @@ export function ranked<Of extends { path: string }>(query: string, found: readon
   const fits = found.filter(({ path }) => path.toLowerCase().includes(wanted));
   return [...fits].sort((a, b) => rank(a) - rank(b) || a.path.length - b.path.length || (a.path < b.path ? -1 : 1)).slice(0, most);
 }
+
+/** Lines for a prompt: a folder may have more problems than fit into one. */
+const MOST_LINES = 200;
+
+/** The lines as one text; of many, the first, and how many more there are. */
+export function textOfLines(lines: readonly string[]): string {
+  const rest = lines.length - MOST_LINES;
+  return [...lines.slice(0, MOST_LINES), ...(rest > 0 ? [`… and ${rest} more`] : [])].join("\n");
+}

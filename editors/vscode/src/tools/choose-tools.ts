@@ -8,6 +8,11 @@ import { knownTools } from "./toolbox.ts";
 /** As many characters make about a token. */
 const PER_TOKEN = 4;
 
+interface Item extends vscode.QuickPickItem {
+  /** About what it costs in each prompt. */
+  tokens: number;
+}
+
 /** Lets the user tick tools, and keeps what is ticked. */
 export async function chooseTools(): Promise<void> {
   const set = configuration();
@@ -15,22 +20,50 @@ export async function chooseTools(): Promise<void> {
     .filter(({ name }) => !set.isExcluded(name))
     .sort((one, other) => (one.name < other.name ? -1 : 1));
   if (known.length === 0) return void vscode.window.showInformationMessage("The editor and other extensions provide no tools.");
-  const items = known.map(({ name, description, inputSchema }) => ({
-    label: name,
-    description: `About ${Math.ceil(JSON.stringify({ name, description, inputSchema }).length / PER_TOKEN).toLocaleString("en-US")} tokens per prompt`,
-    detail: description.replace(/\s+/g, " ").slice(0, 200),
-    picked: set.isTicked(name),
-  }));
-  const picked = await vscode.window.showQuickPick(items, {
-    title: "Choose Tools",
-    placeHolder: "Select tools to offer in addition to this extension's own",
-    canPickMany: true,
-    matchOnDetail: true,
+  const items = known.map(({ name, description, inputSchema }): Item => {
+    const tokens = Math.ceil(JSON.stringify({ name, description, inputSchema }).length / PER_TOKEN);
+    return {
+      label: name,
+      description: `About ${tokens.toLocaleString("en-US")} tokens per prompt`,
+      detail: description.replace(/\s+/g, " ").slice(0, 200),
+      tokens,
+    };
   });
+  const picked = await pickFrom(
+    items,
+    items.filter(({ label }) => set.isTicked(label)),
+  );
   if (picked === undefined) return;
   // What is not there at the moment stays ticked.
   const listed = new Set(known.map(({ name }) => name));
   const away = set.tickedTools.filter((name) => !name.includes("*") && !listed.has(name));
   const ticked = [...away, ...picked.map(({ label }) => label)].sort();
   await vscode.workspace.getConfiguration("threadhold").update("tools.editor", ticked, vscode.ConfigurationTarget.Global);
+}
+
+/** Lets the user tick some of these; the title says what the ticked ones cost together. */
+function pickFrom(items: Item[], ticked: Item[]): Promise<readonly Item[] | undefined> {
+  const pick = vscode.window.createQuickPick<Item>();
+  const total = (chosen: readonly Item[]): void => {
+    const tokens = chosen.reduce((sum, item) => sum + item.tokens, 0);
+    pick.title = chosen.length === 0 ? "Choose Tools" : `Choose Tools: about ${tokens.toLocaleString("en-US")} tokens per prompt`;
+  };
+  pick.placeholder = "Select tools to offer in addition to this extension's own";
+  pick.canSelectMany = true;
+  pick.matchOnDetail = true;
+  pick.items = items;
+  pick.selectedItems = ticked;
+  total(ticked);
+  return new Promise((resolve) => {
+    pick.onDidChangeSelection(total);
+    pick.onDidAccept(() => {
+      resolve(pick.selectedItems);
+      pick.hide();
+    });
+    pick.onDidHide(() => {
+      resolve(undefined);
+      pick.dispose();
+    });
+    pick.show();
+  });
 }

@@ -2,7 +2,7 @@
 
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { mentionAt, mentioned, ranked } from "../../src/shared/mention.ts";
+import { mentionAt, mentioned, ranked, textOfLines } from "../../src/shared/mention.ts";
 
 test("a mention is typed behind an @ that begins a word", () => {
   const at = (text: string) => mentionAt(text, text.length);
@@ -31,4 +31,10 @@ test("files whose name begins with the query come first, shorter paths before lo
     3,
   ).map(({ path }) => path);
   assert.deepEqual(found, ["main.py", "src/main.rs", "docs/domain.md"]);
+});
+
+test("of many problems the first go along, and how many more there are", () => {
+  const lines = (count: number): string[] => Array.from({ length: count }, (_, at) => `${at}`);
+  assert.equal(textOfLines(lines(200)), lines(200).join("\n"));
+  assert.equal(textOfLines(lines(203)), [...lines(200), "… and 3 more"].join("\n"));
 });

@@ -36,6 +36,7 @@ test("no tool of the editor is offered that the user did not tick", async () => 
   await row.waitFor();
   await row.click();
   await editor.page.locator(".quick-input-widget").getByText("1 Selected").waitFor();
+  await editor.page.locator(".quick-input-title", { hasText: /^Choose Tools: about \d+ tokens per prompt$/ }).waitFor();
   await editor.page.locator(".quick-input-widget").getByRole("button", { name: "OK" }).click();
   await editor.page.locator(".quick-input-widget").waitFor({ state: "hidden" });
   await panel.ask("And now?");
