@@ -1,7 +1,7 @@
 //! A check of a model: one small request, and what a person can do if it fails.
 
-use crate::{Model, ModelError, Progress, address};
-use engine::delta::{Delta, Draft};
+use crate::used::UsageSoFar;
+use crate::{Model, ModelError, address};
 use engine::endpoint::Wire;
 use engine::prompt::item::{Item, Role};
 use engine::prompt::request::Request;
@@ -19,17 +19,9 @@ pub async fn ask(model: &mut dyn Model) -> Result<Option<u32>, ModelError> {
         max_output: Some(MOST_ANSWER),
         ..Request::default()
     };
-    // Some providers report usage while they answer, some at the end.
-    let mut draft = Draft::default();
-    let mut hear = |progress| {
-        if let Progress::Delta(delta @ Delta::SetUsage(_)) = progress {
-            drop(draft.fold(delta));
-        }
-    };
-    let answer = model.answer(&request, &mut hear).await?;
-    let mut beside = draft.beside;
-    beside.merge_usage(answer.usage);
-    Ok(beside.usage.and_then(|usage| usage.input_tokens))
+    let mut used = UsageSoFar::default();
+    let answer = model.answer(&request, &mut |progress| used.hear(&progress)).await?;
+    Ok(used.with(answer.usage).and_then(|usage| usage.input_tokens))
 }
 
 /// The facts that advice depends on.

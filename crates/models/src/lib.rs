@@ -18,6 +18,7 @@ pub(crate) mod socket;
 mod sockets;
 #[cfg(any(test, feature = "testing"))]
 pub mod testing;
+pub mod used;
 pub mod wire;
 
 use engine::delta::Delta;

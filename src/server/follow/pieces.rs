@@ -24,26 +24,19 @@ impl AnswerPieces {
 
     /// The answer so far.
     pub fn draft(&self) -> Option<(MessageId, Draft)> {
-        let message = self.message()?.clone();
+        let message = self.message()?;
+        let of_message = self.0.iter().filter(|piece| piece.message == *message);
         let mut draft = Draft::default();
-        for delta in self.of(&message).flat_map(|piece| &piece.deltas) {
+        for delta in of_message.flat_map(|piece| &piece.deltas) {
             drop(draft.fold(delta.clone()));
         }
-        Some((message, draft))
+        Some((message.clone(), draft))
     }
 
     /// Adds new pieces, of an answer in this turn. Returns the events that tell them.
     pub fn add(&mut self, pieces: Vec<Streamed>, turn: &TurnId) -> Vec<EventBody> {
-        let mut events = Vec::new();
-        for piece in pieces {
-            if self.message() != Some(&piece.message) {
-                events.extend(self.finished());
-                let (message, turn) = (piece.message.clone(), turn.clone());
-                events.push(EventBody::StreamStarted { message, turn });
-            }
-            events.push(told(&piece));
-            self.0.push(piece);
-        }
+        let events = events(self.message(), &pieces, turn);
+        self.0.extend(pieces);
         events
     }
 
@@ -56,10 +49,11 @@ impl AnswerPieces {
 
     /// The events from these pieces to `new`, of an answer in this turn; `is_ended` if the end of this answer was told.
     pub fn until(&self, new: &Self, turn: &TurnId, is_ended: bool) -> Vec<EventBody> {
-        let known = if is_ended { &[] } else { self.0.as_slice() };
-        if let Some(more) = new.0.strip_prefix(known) {
-            let mut so_far = Self(known.to_vec());
-            return so_far.add(more.to_vec(), turn);
+        if is_ended {
+            return events(None, &new.0, turn);
+        }
+        if let Some(more) = new.0.strip_prefix(self.0.as_slice()) {
+            return events(self.message(), more, turn);
         }
         // Another attempt at the same answer.
         let reset = self.message().map(|message| EventBody::StreamReset { message: message.clone() });
@@ -71,17 +65,31 @@ impl AnswerPieces {
         self.0.last().map(|piece| &piece.message)
     }
 
-    fn of(&self, message: &MessageId) -> impl Iterator<Item = &Streamed> {
-        self.0.iter().filter(move |piece| piece.message == *message)
-    }
-
     fn finished(&self) -> Option<EventBody> {
-        // Why it ended is in no piece.
-        let stop = StopReason::End;
-        self.message().map(|message| EventBody::StreamFinished { message: message.clone(), stop })
+        self.message().map(finished)
     }
+}
+
+/// The events that tell pieces of answers in this turn, behind a piece of the message `last`.
+fn events<'a>(mut last: Option<&'a MessageId>, pieces: &'a [Streamed], turn: &TurnId) -> Vec<EventBody> {
+    let mut events = Vec::new();
+    for piece in pieces {
+        let message = &piece.message;
+        if last != Some(message) {
+            events.extend(last.map(finished));
+            events.push(EventBody::StreamStarted { message: message.clone(), turn: turn.clone() });
+        }
+        events.push(told(piece));
+        last = Some(message);
+    }
+    events
 }
 
 fn told(piece: &Streamed) -> EventBody {
     EventBody::StreamDelta { message: piece.message.clone(), deltas: piece.deltas.clone() }
+}
+
+fn finished(message: &MessageId) -> EventBody {
+    // Why it ended is in no piece.
+    EventBody::StreamFinished { message: message.clone(), stop: StopReason::End }
 }

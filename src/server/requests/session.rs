@@ -17,7 +17,7 @@ use protocol::settings::Settings;
 use protocol::turn::TurnStartParams;
 use session::input::{Command, Open, StartTurn};
 use session::stored::Driver;
-use store::list::{ListQuery, NoCursor};
+use store::list::{Cursor, ListQuery, NoCursor};
 use store::session_search::SessionQuery;
 
 /// Default number of sessions or messages on a page.
@@ -56,13 +56,18 @@ pub(in crate::server) fn open(
 
 /// The query of a list.
 pub(in crate::server) fn list(params: &SessionListParams) -> Result<ListQuery, ProtocolError> {
-    let after = params.cursor.as_deref().map(str::parse).transpose();
     Ok(ListQuery {
         workspace: params.workspace_folder.as_deref().map(spelled),
         text: params.query.clone(),
-        after: after.map_err(|error: NoCursor| ProtocolError::invalid("cursor", error.to_string()))?,
+        after: after(params.cursor.as_deref())?,
         limit: limit(params.limit)?,
     })
+}
+
+/// The place in a list of sessions where a page begins.
+fn after(cursor: Option<&str>) -> Result<Option<Cursor>, ProtocolError> {
+    let after = cursor.map(str::parse).transpose();
+    after.map_err(|error: NoCursor| ProtocolError::invalid("cursor", error.to_string()))
 }
 
 /// Default number of sessions that a search finds.
@@ -72,11 +77,10 @@ const MOST_FOUND: u32 = 100;
 
 /// The query of a search over sessions.
 pub(in crate::server) fn search(params: &SessionSearchParams) -> Result<SessionQuery, ProtocolError> {
-    let after = params.cursor.as_deref().map(str::parse).transpose();
     Ok(SessionQuery {
         workspace: params.workspace_folder.as_deref().map(spelled),
         words: Words::of(&params.query),
-        after: after.map_err(|error: NoCursor| ProtocolError::invalid("cursor", error.to_string()))?,
+        after: after(params.cursor.as_deref())?,
         limit: page_limit(params.limit, FOUND, MOST_FOUND)?,
     })
 }

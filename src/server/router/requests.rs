@@ -30,7 +30,7 @@ use engine::tokens::TokenCount;
 use protocol::error::ProtocolError;
 use protocol::prompt::PromptRenderParams;
 use protocol::restore::Diagnostic;
-use protocol::session::{SessionListParams, SessionOpenParams};
+use protocol::session::SessionOpenParams;
 use protocol::settings::{GivenSettings, Settings};
 use protocol::stages::LoopStopResult;
 use protocol::transfer::{ExportFormat, SessionImportParams, TrajectoryListParams};
@@ -206,28 +206,6 @@ impl RequestHandler<'_> {
         let settings = self.checked(to, params.settings.as_ref(), &folder)?;
         let opens = requests::session::open(params, folder, settings)?;
         self.router.hand(&id, Queued::Open(to, Box::new(opens)));
-        Ok(())
-    }
-
-    fn list(&mut self, to: ReplyTo, params: &SessionListParams) -> Result<(), ProtocolError> {
-        let query = requests::session::list(params)?;
-        let folder = query.workspace.clone();
-        if let Some(folder) = &folder {
-            self.router.stores.know(folder);
-        }
-        let store = self.router.stores.of(folder.as_deref())?;
-        let pending = self.router.replies.pending(to, &self.router.hosts);
-        store.submit(
-            move |store| store.list(&query),
-            move |page| {
-                let page = page.map_err(|error| stores::error(&error));
-                pending.answer(page.and_then(|page| answer::page(&page)));
-            },
-        );
-        // Behind the list itself: later changes are reported.
-        let name = self.router.stores.name(folder.as_deref().unwrap_or(self.router.stores.home()));
-        let (follows, mut context) = self.router.following();
-        follows.watch_list(&mut context, &name);
         Ok(())
     }
 

@@ -4,7 +4,6 @@
 use crate::server::client::Used;
 use crate::server::mailbox::Mailbox;
 use crate::server::settings::Listed;
-use engine::delta::{Delta, Draft};
 use engine::endpoint::options::HeaderValue;
 use engine::endpoint::{Endpoint, Wire};
 use engine::id::SessionId;
@@ -12,6 +11,7 @@ use engine::message::Usage;
 use engine::prompt::request::{Answer, Failure, Request};
 use models::remote::{Clients, Remote, StreamDeadlines};
 use models::scripted::Scripted;
+use models::used::UsageSoFar;
 use models::wire::Terms;
 use models::{Model, ModelError, Progress, known};
 use models::{address, check};
@@ -218,12 +218,9 @@ impl Models {
         let (endpoint, mailbox, id) = (endpoint.clone(), self.mailbox.clone(), head.id.clone());
         let task = tokio::spawn(async move {
             let tell = |what| mailbox.send(ModelEvent { session: id.clone(), call, what });
-            // Some providers report usage while they answer, some at the end.
-            let mut used_so_far = Draft::default();
+            let mut used_so_far = UsageSoFar::default();
             let mut hear = |said| {
-                if let Progress::Delta(delta @ Delta::SetUsage(_)) = &said {
-                    drop(used_so_far.fold(delta.clone()));
-                }
+                used_so_far.hear(&said);
                 tell(ModelEventKind::Progress(said));
             };
             let answer = match made {
@@ -236,9 +233,8 @@ impl Models {
                 },
                 Err(error) => Err(Failure::from(error)),
             };
-            let mut beside = used_so_far.beside;
-            beside.merge_usage(answer.as_ref().ok().and_then(|answer| answer.usage));
-            tell(ModelEventKind::Replied(Box::new(Replied { used, usage: beside.usage, answer })));
+            let usage = used_so_far.with(answer.as_ref().ok().and_then(|answer| answer.usage));
+            tell(ModelEventKind::Replied(Box::new(Replied { used, usage, answer })));
         });
         task.abort_handle()
     }

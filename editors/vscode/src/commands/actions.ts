@@ -9,12 +9,11 @@ import type { Rewind } from "../rewind/rewind.ts";
 import type { Backend } from "../session/backend.ts";
 import type { Chat } from "../session/chat.ts";
 import type { Demonstration } from "../session/demonstration.ts";
-import { mentions, problemsOf } from "../session/mentions.ts";
+import { attachMention, mentions } from "../session/mentions.ts";
 import type { Sessions } from "../session/session-list.ts";
 import * as steering from "../session/steering.ts";
 import { meansSession } from "../shared/envelope.ts";
 import { targetOf } from "../shared/link.ts";
-import { textOfLines } from "../shared/mention.ts";
 import { textOf } from "../shared/slash.ts";
 import { errorText, escapeLinks, sentence } from "../shared/text.ts";
 import { type Action, DISMISS } from "../shared/view.ts";
@@ -166,13 +165,9 @@ async function carryOut(app: App, action: Action): Promise<void> {
     case "attachUris":
       await chat.attachments.addFiles(action.uris.map((uri) => vscode.Uri.parse(uri)));
       return chat.changed();
-    case "attachMention": {
-      const editor = vscode.window.activeTextEditor;
-      if (action.kind === "problems" && chat.folder !== undefined)
-        chat.attachments.addText(chat.folder.uri, "problems", textOfLines(problemsOf(chat.folder.uri)));
-      else if (action.kind === "selection" && editor !== undefined) await chat.attachments.addFrom(editor);
+    case "attachMention":
+      if (chat.folder !== undefined) await attachMention(chat.attachments, chat.folder.uri, action.of);
       return chat.changed();
-    }
     case "mention":
       if (chat.folder !== undefined) panel.offer(action.query, await mentions(chat.folder.uri, action.query));
       return;
@@ -298,7 +293,7 @@ async function takeAway(
   const say = (notice: Said): void => sayOf(app, session.id, notice);
   const { messages } = session.view.snapshot;
   if (action.type === "regenerate") {
-    const newest = messages.findLast(({ role, visibleToModel }) => role === "user" && visibleToModel !== false);
+    const newest = steering.newestRequest(session);
     const go = (): Promise<unknown> => session.request("turn/regenerate", {});
     return newest === undefined ? void (await go()) : rewind.ask(session, { goal: "answerAgain", messageId: newest.id, go }, say);
   }

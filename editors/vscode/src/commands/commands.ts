@@ -3,10 +3,10 @@
 import * as vscode from "vscode";
 import { configuration } from "../configuration.ts";
 import { importChats } from "../import/import.ts";
-import { checkModel } from "../models/key-check.ts";
+import { checkModel } from "../models/check.ts";
 import type { Keys } from "../models/keys.ts";
 import type { Models } from "../models/models.ts";
-import { keyed, type Route, routeOf, routesOf } from "../models/routes.ts";
+import { keyed, labelOf, type Route, routeOf, routesOf } from "../models/routes.ts";
 import { setUpModel } from "../models/set-up.ts";
 import { knownSessions } from "../session/session-list.ts";
 import { preview } from "../session/steering.ts";
@@ -132,7 +132,7 @@ export function registerCommands(context: vscode.ExtensionContext, app: App, mod
         if (key !== undefined) await client.request("model/key", key);
       }
       await followKeys(app, models);
-      await checkModel(client, keyed(model, keys.names), `${model.name ?? ""} is set up: it answered.`);
+      await checkModel(client, keyed(model, keys.names), `${labelOf(model)} is set up: it answered.`);
     },
     deleteKey: async () => {
       const name = await keys.forget();

@@ -1,14 +1,12 @@
 // Finds messages in the session that is shown, also those that no prompt shows any more and those that are not loaded yet.
 
-import type { MessageStatus, Role, SearchHit, Session } from "@threadhold/client";
+import type { MessageStatus, SearchHit, Session } from "@threadhold/client";
 import * as vscode from "vscode";
-import { errorText } from "../shared/text.ts";
+import { authorOf, errorText } from "../shared/text.ts";
 import type { App } from "./actions.ts";
 
 const ASK_DELAY_MS = 150;
 const MOST_FOUND = 50;
-
-const WHO: Partial<Record<Role, string>> = { user: "You", assistant: "Agent", tool: "Result" };
 
 /** How the prompt shows a message that it does not show in full. */
 const SHOWN: Partial<Record<MessageStatus, string>> = {
@@ -71,7 +69,7 @@ function itemOf(hit: SearchHit): Found {
   const shown = SHOWN[hit.status];
   return {
     hit,
-    label: WHO[hit.role] ?? hit.role,
+    label: authorOf(hit.role),
     description: `message ${hit.ord + 1}${shown === undefined ? "" : `, ${shown}`}`,
     detail: hit.excerpt.replace(/\s+/g, " ").slice(0, 300),
     // The sidecar found it; the list's own search would find less.

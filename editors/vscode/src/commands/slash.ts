@@ -4,6 +4,7 @@ import type { Session } from "@threadhold/client";
 import * as vscode from "vscode";
 import type { Panel } from "../panel/panel.ts";
 import type { Chat } from "../session/chat.ts";
+import { newestRequest } from "../session/steering.ts";
 import type { SlashName } from "../shared/slash.ts";
 import { DISMISS } from "../shared/view.ts";
 
@@ -37,7 +38,7 @@ export async function runSlash(context: SlashContext, name: SlashName, rest: str
       if (rest === "") return void (await vscode.commands.executeCommand("threadhold.pinText"));
       return void (await session.request("context/pin", { text: rest }));
     case "rewind": {
-      const last = session.view.snapshot.messages.findLast(({ role, visibleToModel }) => role === "user" && visibleToModel !== false);
+      const last = newestRequest(session);
       if (last === undefined) throw new Error("There is no message to rewind to.");
       return context.rewind(last.id);
     }

@@ -8,7 +8,7 @@ import type { App } from "../commands/actions.ts";
 import { configuration } from "../configuration.ts";
 import { counted } from "../panel/compaction-row.ts";
 import { knownSessions } from "../session/session-list.ts";
-import { errorText, escapeLinks } from "../shared/text.ts";
+import { ended, errorText, escapeLinks } from "../shared/text.ts";
 import { chatOf, type Found, find, type Places, type Source, usualPlaces } from "./find.ts";
 import { type LeftOut, showLeftOut } from "./skipped-document.ts";
 
@@ -199,7 +199,7 @@ async function tell({ log }: App, context: vscode.ExtensionContext, taken: Taken
   const said = [
     ...(chats > 0 ? [`Imported ${counted(chats, "chat")} with ${counted(messages, "message")}.`] : []),
     ...(opened > 0 ? [`Already imported: ${counted(opened, "chat")}.`] : []),
-    ...(failed.length > 0 ? [`Not imported: ${failed.map((line) => (/[.!?]$/.test(line) ? line : `${line}.`)).join(" ")}`] : []),
+    ...(failed.length > 0 ? [`Not imported: ${failed.map(ended).join(" ")}`] : []),
     ...(skipped.length > 0
       ? [`${counted(skipped.length, "part")} could not be read and ${skipped.length === 1 ? "was" : "were"} skipped.`]
       : []),

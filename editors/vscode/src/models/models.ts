@@ -21,7 +21,7 @@ import { chosenOf } from "./choice.ts";
 import type { Keys } from "./keys.ts";
 import { isOverflow } from "./overflow.ts";
 import { passing } from "./passing.ts";
-import { keyed } from "./routes.ts";
+import { keyed, labelOf } from "./routes.ts";
 
 /** Choose Model, for the sidecar and for people. */
 export interface Chosen {
@@ -87,7 +87,7 @@ export class Models implements vscode.Disposable {
       value: nameOf(model),
     }));
     if (configuredModel !== undefined) {
-      items.push({ label: configuredModel.name ?? String(configuredModel.wire), description: "Configured", value: "configured" });
+      items.push({ label: labelOf(configuredModel), description: "Configured", value: "configured" });
     }
     items.push({ label: "Set Up Model…", detail: "Asks for a provider, the name of a model, and its API key" });
     const picked = await vscode.window.showQuickPick(items, { title: "Choose Model", matchOnDescription: true });
@@ -233,7 +233,7 @@ function editorChoice(model: vscode.LanguageModelChat): Chosen {
 }
 
 function configuredChoice(model: Model): Chosen {
-  return { label: model.name ?? String(model.wire), model };
+  return { label: labelOf(model), model };
 }
 
 /** A token of the editor that follows a signal. */

@@ -24,15 +24,20 @@ const USUAL: Partial<Record<string, { url: string; key?: string }>> = {
   ollama: { url: "http://127.0.0.1:11434" },
 };
 
+/** What a model is called. */
+export function labelOf({ name, wire }: Model): string {
+  return name ?? String(wire);
+}
+
 /** The route of a model; undefined for one that no key is sent to, such as the editor's own. */
 export function routeOf(model: Model): Route | undefined {
-  const { name, wire, baseUrl, keyEnv } = model;
+  const { wire, baseUrl, keyEnv } = model;
   const usual = wire === undefined ? undefined : USUAL[wire];
   const address = addressOf(baseUrl ?? usual?.url ?? "");
   if (usual === undefined || address === undefined) return undefined;
   const usualKey = address.origin === addressOf(usual.url)?.origin ? usual.key : undefined;
   const keyName = keyEnv ?? usualKey ?? keyNameOf(address);
-  return { label: name ?? String(wire), host: address.host, keyName, model: { ...model, keyEnv: keyName } };
+  return { label: labelOf(model), host: address.host, keyName, model: { ...model, keyEnv: keyName } };
 }
 
 /** All routes that the settings name, each key once: the configured model's, then those of other settings of the sidecar. */

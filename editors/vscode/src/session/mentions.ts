@@ -3,8 +3,9 @@
 
 import * as vscode from "vscode";
 import { counted } from "../panel/compaction-row.ts";
-import { ranked } from "../shared/mention.ts";
-import type { MentionItem } from "../shared/view.ts";
+import { ranked, textOfLines } from "../shared/mention.ts";
+import type { Mentionable, MentionItem } from "../shared/view.ts";
+import type { Attachments } from "./attachments.ts";
 
 /** So many are offered. */
 const MOST_OFFERED = 12;
@@ -22,10 +23,21 @@ export async function mentions(folder: vscode.Uri, query: string): Promise<Menti
   // What is typed may be a piece of the path; each letter of it in either case, which the pattern itself cannot say.
   const pattern = new vscode.RelativePattern(folder, query === "" ? "**/*" : `**/*${anyCase(query.slice(query.lastIndexOf("/") + 1))}*`);
   const found = await vscode.workspace.findFiles(pattern, EXCLUDED, MOST_FOUND);
-  const itemOf = (uri: vscode.Uri): MentionItem => ({ of: uri.toString(), path: uri.path.slice(folder.path.length + 1) });
+  const itemOf = (uri: vscode.Uri): MentionItem => ({
+    of: { kind: "file", uri: uri.toString() },
+    path: uri.path.slice(folder.path.length + 1),
+  });
   const first = ranked(query, open.map(itemOf), MOST_OFFERED);
   const all = [...ofEditor(folder, query), ...first, ...ranked(query, found.map(itemOf), MOST_OFFERED)];
   return [...new Map(all.map((item) => [item.path, item])).values()].slice(0, MOST_OFFERED);
+}
+
+/** Attaches what was mentioned. */
+export async function attachMention(attachments: Attachments, folder: vscode.Uri, of: Mentionable): Promise<void> {
+  const editor = vscode.window.activeTextEditor;
+  if (of.kind === "file") await attachments.addFiles([vscode.Uri.parse(of.uri)]);
+  else if (of.kind === "problems") attachments.addText(folder, "problems", textOfLines(problemsOf(folder)));
+  else if (editor !== undefined) await attachments.addFrom(editor);
 }
 
 /** What there is of the editor beside files. */
@@ -48,7 +60,7 @@ function ofEditor(folder: vscode.Uri, query: string): MentionItem[] {
 const SEVERITIES = ["error", "warning", "information", "hint"];
 
 /** The problems that the editor lists for the files of a folder, a line each. */
-export function problemsOf(folder: vscode.Uri): string[] {
+function problemsOf(folder: vscode.Uri): string[] {
   return vscode.languages
     .getDiagnostics()
     .filter(([uri]) => uri.scheme === folder.scheme && uri.path.startsWith(`${folder.path}/`))

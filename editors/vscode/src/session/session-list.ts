@@ -1,7 +1,8 @@
 // The list of sessions: paged, searched by words in all that was said, refreshed when sessions change.
 
-import type { Client, FoundSession, Role, SessionHit, SessionSummary } from "@threadhold/client";
+import type { Client, FoundSession, SessionHit, SessionSummary } from "@threadhold/client";
 import { snippetOf } from "../shared/snippet.ts";
+import { authorOf } from "../shared/text.ts";
 import type { HitItem, SessionItem, SessionList } from "../shared/view.ts";
 import type { Backend } from "./backend.ts";
 import type { Chat } from "./chat.ts";
@@ -22,8 +23,6 @@ const STATES: Partial<Record<NonNullable<SessionSummary["state"]>, string>> = {
   completed: "done",
   error: "failed",
 };
-
-const WHO: Partial<Record<Role, string>> = { user: "You", assistant: "Agent", tool: "Result" };
 
 /** So many are read at once. */
 const PAGE = 50;
@@ -182,5 +181,5 @@ async function pageOf(
 }
 
 function hitItem({ ref, ord, role, excerpt }: SessionHit, query: string): HitItem {
-  return { messageId: ref, ord, who: WHO[role] ?? role, snippet: snippetOf(excerpt, query) };
+  return { messageId: ref, ord, who: authorOf(role), snippet: snippetOf(excerpt, query) };
 }

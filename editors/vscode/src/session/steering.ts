@@ -15,6 +15,11 @@ export async function decide(session: Session, { callIds, decision, note }: Of<"
   await session.request("tool/decide", { decisions });
 }
 
+/** The newest request of the user that the model may see. */
+export function newestRequest({ view }: Session): Message | undefined {
+  return view.snapshot.messages.findLast(({ role, visibleToModel }) => role === "user" && visibleToModel !== false);
+}
+
 /** Has the model go on where its answer was cut off. What is attached and typed stays for the next request. */
 export async function goOn(session: Session, tools: Tool[]): Promise<void> {
   const turn = session.view.snapshot.turns.at(-1)?.id;

@@ -2,7 +2,23 @@
 
 /** A text as a sentence: its first letter large, a full stop at its end. */
 export function sentence(text: string): string {
-  return text.charAt(0).toUpperCase() + text.slice(1) + (/[.!?]$/.test(text) ? "" : ".");
+  return ended(text.charAt(0).toUpperCase() + text.slice(1));
+}
+
+/** A text with a full stop at its end; one that begins with the name of a file stays so. */
+export function ended(text: string): string {
+  return /[.!?]$/.test(text) ? text : `${text}.`;
+}
+
+/** The author of a message, as people call it; the role itself where it is of a later version. */
+export function authorOf(role: string): string {
+  return (
+    new Map([
+      ["user", "You"],
+      ["assistant", "Agent"],
+      ["tool", "Result"],
+    ]).get(role) ?? role
+  );
 }
 
 /** Message of an error. */

@@ -295,18 +295,16 @@ export interface Snippet {
   marks: [number, number][];
 }
 
-/** Something that a mention may mean: a file, by its URI, or what there is of the editor. */
+/** Something that a mention may mean. */
 export interface MentionItem {
-  of: string | Mentionable;
+  of: Mentionable;
   /** Its path in the folder, or its name. */
   path: string;
   note?: string;
 }
 
-/** What can be mentioned beside files: the selection of the editor, the problems of the folder. */
-export interface Mentionable {
-  kind: "selection" | "problems";
-}
+/** A file, the selection of the editor, or the problems of the folder. */
+export type Mentionable = { kind: "file"; uri: string } | { kind: "selection" | "problems" };
 
 /** A message as it was said, for what a compaction covers. */
 export interface Original {
@@ -351,7 +349,7 @@ export type Action =
   | { type: "decide"; callIds: string[]; decision: "allowOnce" | "allowAlways" | "rejectOnce" | "rejectAlways"; note?: string }
   | { type: "retry"; messageId: string }
   /** What was mentioned is to go along. */
-  | { type: "attachMention"; kind: Mentionable["kind"] }
+  | { type: "attachMention"; of: Mentionable }
   /** A mention is being typed; `query` is what is there of its name. */
   | { type: "mention"; query: string }
   /** A command that was typed into the prompt, with what is behind its name. */

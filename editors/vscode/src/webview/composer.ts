@@ -225,7 +225,7 @@ export class Composer {
       const choose = (): void => {
         const { text, cursor } = mentioned(this.#input.value, mention, path);
         this.#type(text, cursor);
-        this.#panel.post(typeof of === "string" ? { type: "attachUris", uris: [of] } : { type: "attachMention", kind: of.kind });
+        this.#panel.post({ type: "attachMention", of });
       };
       return { name, note, choose };
     });

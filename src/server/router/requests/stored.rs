@@ -1,5 +1,5 @@
-//! Requests that the store answers alone: a search over sessions, messages and revisions of a session, open or not, and
-//! the revision that a session restores.
+//! Requests that the store answers alone: the list of sessions and a search over them, messages and revisions of a
+//! session, open or not, and the revision that a session restores.
 
 use super::RequestHandler;
 use crate::server::folder::given_folder;
@@ -13,33 +13,54 @@ use ::session::stored::{Head, Origin};
 use engine::id::{Ordinal, SessionId};
 use protocol::edit::{SessionHistoryParams, SessionRestoreParams};
 use protocol::error::ProtocolError;
-use protocol::session::SessionMessagesParams;
 use protocol::session::search::SessionSearchParams;
+use protocol::session::{SessionListParams, SessionMessagesParams};
 use serde_json::Value;
 use store::error::StoreError;
 use store::worker::Handle;
 use store::{Store, Workspaces, session_search};
 
 impl RequestHandler<'_> {
-    /// Searches the sessions of a folder, behind all writes on their way.
+    /// Lists sessions, and reports changes of the list from now on.
+    pub(super) fn list(&mut self, to: ReplyTo, params: &SessionListParams) -> Result<(), ProtocolError> {
+        let query = requests::session::list(params)?;
+        let folder = query.workspace.clone();
+        self.of_folder(to, folder.as_deref(), move |store| store.list(&query), |page| answer::page(&page))?;
+        // Behind the list itself: later changes are reported.
+        let name = self.router.stores.name(folder.as_deref().unwrap_or(self.router.stores.home()));
+        let (follows, mut context) = self.router.following();
+        follows.watch_list(&mut context, &name);
+        Ok(())
+    }
+
+    /// Searches the sessions of a folder.
     pub(super) fn search_sessions(
         &mut self,
         to: ReplyTo,
         params: &SessionSearchParams,
     ) -> Result<(), ProtocolError> {
         let query = requests::session::search(params)?;
-        if let Some(folder) = &query.workspace {
+        let folder = query.workspace.clone();
+        let read = move |store: &mut dyn Store| session_search::search(store, &query);
+        self.of_folder(to, folder.as_deref(), read, |page| to_value(&listed::found(page)))
+    }
+
+    /// Reads from the store of a folder, or of the client's first one, behind all writes on their way.
+    fn of_folder<T: 'static>(
+        &mut self,
+        to: ReplyTo,
+        folder: Option<&str>,
+        read: impl FnOnce(&mut dyn Store) -> Result<T, StoreError> + Send + 'static,
+        answer: fn(T) -> Result<Value, ProtocolError>,
+    ) -> Result<(), ProtocolError> {
+        if let Some(folder) = folder {
             self.router.stores.know(folder);
         }
-        let store = self.router.stores.of(query.workspace.as_deref())?;
+        let store = self.router.stores.of(folder)?;
         let pending = self.router.replies.pending(to, &self.router.hosts);
-        store.submit(
-            move |store| session_search::search(store, &query),
-            move |page| {
-                let page = page.map_err(|error| stores::error(&error));
-                pending.answer(page.and_then(|page| to_value(&listed::found(page))));
-            },
-        );
+        store.submit(read, move |done| {
+            pending.answer(done.map_err(|error| stores::error(&error)).and_then(answer));
+        });
         Ok(())
     }
 

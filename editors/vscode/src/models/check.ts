@@ -3,10 +3,11 @@
 import type { Client, Model } from "@threadhold/client";
 import * as vscode from "vscode";
 import { errorText, escapeLinks, sentence } from "../shared/text.ts";
+import { labelOf } from "./routes.ts";
 
 /** Checks a model, whose key the sidecar has, and says `done` if it answers. Offers to set another key if it does not. */
 export async function checkModel(client: Client, model: Model, done: string): Promise<void> {
-  const label = model.name ?? String(model.wire);
+  const label = labelOf(model);
   const title = `Checking ${label}…`;
   const problem = await vscode.window.withProgress({ location: vscode.ProgressLocation.Window, title }, async () => {
     try {
