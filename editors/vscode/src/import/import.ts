@@ -215,6 +215,8 @@ async function tell({ log }: App, context: vscode.ExtensionContext, taken: Taken
   const format = await vscode.window.showQuickPick(formats, {
     title: `Format of ${names}`,
     placeHolder: "Choose the program that wrote it",
+    // As the message with the button goes, the editor gives the focus to the next one.
+    ignoreFocusOut: true,
   });
   return format === undefined ? undefined : unrecognized.map(({ path }) => ({ path, format }));
 }

@@ -297,9 +297,13 @@ export class Editor {
         );
       if (!(await fill(">")) || !(await fill(`>${title}`))) return false;
       await page.waitForTimeout(300);
-      return (await first.getAttribute("aria-label", { timeout: 1000 }).catch(() => ""))?.includes(title) ?? false;
+      if (!(await first.getAttribute("aria-label", { timeout: 1000 }).catch(() => ""))?.includes(title)) return false;
+      // A key would go elsewhere where something took the focus, and the palette with it, since it was looked at.
+      return await first.click({ timeout: 1000 }).then(
+        () => true,
+        () => false,
+      );
     }, `the palette offers ${title}`);
-    await page.keyboard.press("Enter");
   }
 
   /** Opens a file of the folder by its name, with the focus in its text. */
