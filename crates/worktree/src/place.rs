@@ -1,0 +1,120 @@
+//! Where snapshots are kept: a bare repository of our own with a file that its processes lock. It is emptied when it is
+//! large or old and nobody else uses it; git never cleans it up.
+
+use crate::error::{Unavailable, at};
+use crate::git::Git;
+use std::fs::{self, File, OpenOptions};
+use std::io;
+use std::path::{Path, PathBuf};
+use std::process;
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::time::{Duration, Instant, SystemTime};
+
+/// Size from which it is emptied, in bytes.
+const MOST_BYTES: u64 = 500_000_000;
+/// Time without use after which it is emptied.
+const MOST_AGE: Duration = Duration::from_secs(14 * 24 * 3600);
+/// Bytes are stored as they are on disk, whatever the attributes of the folder say.
+const ATTRIBUTES: &str = "* -text -filter -ident !eol !working-tree-encoding\n";
+
+/// Tells the indexes of one process apart.
+static OPENED: AtomicUsize = AtomicUsize::new(0);
+
+/// The repository of a folder's snapshots. Its lock is held while this lives.
+#[derive(Debug)]
+pub(crate) struct Place {
+    repository: PathBuf,
+    indexes: PathBuf,
+    _lock: File,
+}
+
+impl Place {
+    /// Opens or creates it in this folder.
+    pub fn open(home: &Path, deadline: Instant) -> Result<Self, Unavailable> {
+        fs::create_dir_all(home).map_err(at(home))?;
+        let (repository, path) = (home.join("git"), home.join("lock"));
+        let opened = OpenOptions::new().create(true).truncate(false).write(true).open(&path);
+        let lock = opened.map_err(at(&path))?;
+        if lock.try_lock().is_ok() {
+            if is_outgrown(&lock, &repository) {
+                fs::remove_dir_all(&repository).map_err(at(&repository))?;
+            }
+            // Indexes of processes that have ended.
+            remove_all(&home.join("index"))?;
+            if !repository.join("info/attributes").is_file() {
+                create(&repository, home, deadline)?;
+            }
+            lock.set_modified(SystemTime::now()).map_err(at(&path))?;
+            lock.unlock().map_err(at(&path))?;
+        }
+        // Another process may be creating it at this moment.
+        lock.lock_shared().map_err(at(&path))?;
+        let number = OPENED.fetch_add(1, Ordering::Relaxed);
+        let indexes = home.join("index").join(format!("{}-{number}", process::id()));
+        fs::create_dir_all(&indexes).map_err(at(&indexes))?;
+        Ok(Self { repository, indexes, _lock: lock })
+    }
+
+    /// Git on this repository.
+    pub fn git(&self, folder: &Path, deadline: Instant) -> Git {
+        Git::of_repository(&self.repository, folder, deadline)
+    }
+
+    /// The path of a new index.
+    pub fn index(&self, number: usize) -> PathBuf {
+        self.indexes.join(number.to_string())
+    }
+}
+
+impl Drop for Place {
+    fn drop(&mut self) {
+        let _ = fs::remove_dir_all(&self.indexes);
+    }
+}
+
+fn create(repository: &Path, home: &Path, deadline: Instant) -> Result<(), Unavailable> {
+    let path = repository.to_string_lossy();
+    Git::of_user(home, deadline).run(&["init", "--quiet", "--bare", "--template=", &path], b"")?;
+    let git = Git::of_repository(repository, home, deadline);
+    let settings = [
+        ("core.bare", "false"),
+        ("core.autocrlf", "false"),
+        ("core.safecrlf", "false"),
+        ("core.fsmonitor", "false"),
+        ("core.untrackedCache", "false"),
+        ("core.hooksPath", if cfg!(windows) { "NUL" } else { "/dev/null" }),
+        ("gc.auto", "0"),
+    ];
+    for (name, value) in settings {
+        git.run(&["config", name, value], b"")?;
+    }
+    let info = repository.join("info");
+    fs::create_dir_all(&info).map_err(at(&info))?;
+    // The last step: without this file the repository is not complete.
+    let attributes = info.join("attributes");
+    fs::write(&attributes, ATTRIBUTES).map_err(at(&attributes))
+}
+
+fn is_outgrown(lock: &File, repository: &Path) -> bool {
+    let used = lock.metadata().and_then(|metadata| metadata.modified());
+    let is_old = used.is_ok_and(|used| used.elapsed().is_ok_and(|age| age > MOST_AGE));
+    repository.is_dir() && (is_old || size_of(&repository.join("objects")) > MOST_BYTES)
+}
+
+fn size_of(folder: &Path) -> u64 {
+    let entries = fs::read_dir(folder).into_iter().flatten().flatten();
+    entries
+        .map(|entry| match entry.metadata() {
+            Ok(metadata) if metadata.is_dir() => size_of(&entry.path()),
+            Ok(metadata) => metadata.len(),
+            Err(_) => 0,
+        })
+        .sum()
+}
+
+fn remove_all(folder: &Path) -> Result<(), Unavailable> {
+    match fs::remove_dir_all(folder) {
+        Err(error) if error.kind() != io::ErrorKind::NotFound => Err(at(folder)(error)),
+        _ => Ok(()),
+    }
+}

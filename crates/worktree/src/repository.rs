@@ -1,0 +1,139 @@
+//! A repository of the user, or a folder without one, as it is read for snapshots: where its files, its index and its
+//! objects are, and what it ignores.
+
+use crate::error::{Unavailable, at};
+use crate::git::Git;
+use crate::place::Place;
+use crate::seed;
+use std::env;
+use std::path::{Path, PathBuf};
+use std::time::Instant;
+
+/// What is read of one repository.
+#[derive(Debug)]
+pub(crate) struct Repository {
+    /// The folder that paths are relative to.
+    folder: PathBuf,
+    /// The root of the worktree, which is the folder or above it.
+    top: PathBuf,
+    /// The folder from the root on, with a slash at its end unless it is empty.
+    within: String,
+    /// Our index of it.
+    index: PathBuf,
+    /// The user's objects.
+    objects: Option<PathBuf>,
+    /// Files with patterns of ignored paths, beside `.gitignore`.
+    ignored: Vec<PathBuf>,
+}
+
+/// The folder with its links resolved.
+///
+/// # Errors
+/// If there is none, or it is too wide.
+pub(crate) fn usable(folder: &Path) -> Result<PathBuf, Unavailable> {
+    let real = folder.canonicalize().map_err(|_| Unavailable::NoFolder(folder.to_owned()))?;
+    if !real.is_dir() {
+        return Err(Unavailable::NoFolder(folder.to_owned()));
+    }
+    let home = env::home_dir().and_then(|home| home.canonicalize().ok());
+    if real.parent().is_none() || home.is_some_and(|home| home.starts_with(&real)) {
+        return Err(Unavailable::TooWide);
+    }
+    Ok(real)
+}
+
+impl Repository {
+    /// Finds out about the repository that a folder is in, and seeds our index of it from the user's.
+    pub fn find(folder: &Path, place: &Place, number: usize, deadline: Instant) -> Result<Self, Unavailable> {
+        let index = place.index(number);
+        let user = Git::of_user(folder, deadline);
+        let Some(found) = Found::of(&user) else {
+            let (folder, top) = (folder.to_owned(), folder.to_owned());
+            let ignored = of_all_repositories(&user).into_iter().collect();
+            return Ok(Self { folder, top, within: String::new(), index, objects: None, ignored });
+        };
+        let Found { top, within, user_index, objects, exclude } = found;
+        let ignored = [Some(exclude), of_all_repositories(&user)];
+        let ignored = ignored.into_iter().flatten().filter(|path| path.is_file()).collect();
+        let repository =
+            Self { folder: folder.to_owned(), top, within, index, objects: Some(objects), ignored };
+        let git = repository.git(place, deadline).within(&repository.top);
+        let user = user.within(&repository.top);
+        seed::seed((&git, &user), (&user_index, &repository.index), (&repository.top, &repository.within))
+            .map_err(at(&repository.index))?;
+        Ok(repository)
+    }
+
+    /// Git in the folder, on our index and this worktree.
+    pub fn git(&self, place: &Place, deadline: Instant) -> Git {
+        let git = place.git(&self.folder, deadline);
+        let git = git.with("GIT_INDEX_FILE", &self.index).with("GIT_WORK_TREE", &self.top);
+        git.alternates(self.objects().into_iter())
+    }
+
+    /// The folder that its paths are relative to.
+    pub fn folder(&self) -> &Path {
+        &self.folder
+    }
+
+    /// The folder from the root of the worktree on, with a slash at its end unless it is empty.
+    pub fn within(&self) -> &str {
+        &self.within
+    }
+
+    /// The user's objects.
+    pub fn objects(&self) -> Option<&Path> {
+        self.objects.as_deref()
+    }
+
+    /// Options of `ls-files` for what is ignored beside `.gitignore`.
+    pub fn ignored(&self) -> impl Iterator<Item = String> {
+        self.ignored.iter().map(|path| format!("--exclude-from={}", path.display()))
+    }
+}
+
+/// What git says about a folder.
+struct Found {
+    top: PathBuf,
+    within: String,
+    user_index: PathBuf,
+    objects: PathBuf,
+    exclude: PathBuf,
+}
+
+impl Found {
+    /// `None` if the folder is in no repository, if its repository ignores it, and if ours cannot read its objects.
+    fn of(user: &Git) -> Option<Self> {
+        let asked = [
+            "rev-parse",
+            "--path-format=absolute",
+            "--show-toplevel",
+            "--git-path",
+            "index",
+            "--git-path",
+            "objects",
+            "--git-path",
+            "info/exclude",
+            "--show-object-format",
+            "--show-prefix",
+        ];
+        let said = String::from_utf8(user.run(&asked, b"").ok()?).ok()?;
+        let mut lines = said.lines();
+        let mut path = || lines.next().map(PathBuf::from);
+        let (top, user_index, objects, exclude) = (path()?, path()?, path()?, path()?);
+        let (format, within) = (lines.next()?, lines.next().unwrap_or_default().to_owned());
+        let is_ignored = !within.is_empty() && user.run(&["check-ignore", "--quiet", "."], b"").is_ok();
+        (format == "sha1" && !is_ignored).then_some(Self { top, within, user_index, objects, exclude })
+    }
+}
+
+/// The file with patterns of what the user ignores in all repositories.
+fn of_all_repositories(user: &Git) -> Option<PathBuf> {
+    let set = user.run(&["config", "--path", "--get", "core.excludesFile"], b"").ok();
+    let set = set.and_then(|said| String::from_utf8(said).ok()).map(|said| PathBuf::from(said.trim_end()));
+    let usual = || {
+        let settings = env::var_os("XDG_CONFIG_HOME").map(PathBuf::from);
+        Some(settings.or_else(|| Some(env::home_dir()?.join(".config")))?.join("git/ignore"))
+    };
+    set.or_else(usual).filter(|path| path.is_file())
+}

@@ -1,0 +1,149 @@
+//! Taking a snapshot: our index is brought up to the files as they are, and written as a tree. A repository that is
+//! nested in the folder is a tree of its own, since git stores only its name.
+
+use crate::MOST_FILE_BYTES;
+use crate::error::Unavailable;
+use crate::git::{Git, joined, split};
+use crate::place::Place;
+use crate::repository::Repository;
+use std::collections::btree_map::Entry;
+use std::collections::{BTreeMap, BTreeSet};
+use std::fs::{self, File, Metadata};
+use std::path::Path;
+use std::time::{Instant, SystemTime};
+
+/// Files that one snapshot may have to store.
+const MOST_FILES: usize = 60_000;
+/// Bytes that one snapshot may have to store.
+const MOST_BYTES: u64 = 400_000_000;
+/// Nested repositories that are looked at.
+const MOST_REPOSITORIES: usize = 32;
+
+/// The files of a folder at one time.
+#[derive(Debug)]
+pub(crate) struct Snapshot {
+    /// By the path of a repository from the folder on, with a slash at its end unless it is empty.
+    pub trees: BTreeMap<String, Tree>,
+}
+
+/// The files of one repository at one time.
+#[derive(Debug, Default)]
+pub(crate) struct Tree {
+    /// Git's name of the tree.
+    pub id: String,
+    /// Files that are too large to be stored, by path: size and time of writing tell whether they changed.
+    pub large: BTreeMap<String, (u64, Option<SystemTime>)>,
+}
+
+/// What may still be stored for a snapshot.
+struct Budget {
+    files: usize,
+    bytes: u64,
+}
+
+/// Takes a snapshot of the folder and of the repositories in it.
+pub(crate) fn take(
+    folder: &Path,
+    place: &Place,
+    repositories: &mut BTreeMap<String, Repository>,
+    deadline: Instant,
+) -> Result<Snapshot, Unavailable> {
+    let mut budget = Budget { files: MOST_FILES, bytes: MOST_BYTES };
+    let mut trees = BTreeMap::new();
+    let mut left = vec![String::new()];
+    while let Some(prefix) = left.pop() {
+        if trees.len() >= MOST_REPOSITORIES {
+            break;
+        }
+        let number = repositories.len();
+        let repository = match repositories.entry(prefix.clone()) {
+            Entry::Occupied(known) => known.into_mut(),
+            Entry::Vacant(free) => {
+                free.insert(Repository::find(&folder.join(&prefix), place, number, deadline)?)
+            }
+        };
+        let git = repository.git(place, deadline);
+        let (tree, nested) = take_one(&git, repository, &mut budget)?;
+        left.extend(nested.into_iter().map(|path| format!("{prefix}{path}/")));
+        trees.insert(prefix, tree);
+    }
+    Ok(Snapshot { trees })
+}
+
+/// The tree of one repository, and the paths of those nested in it.
+fn take_one(
+    git: &Git,
+    repository: &Repository,
+    budget: &mut Budget,
+) -> Result<(Tree, BTreeSet<String>), Unavailable> {
+    let ignored: Vec<String> = repository.ignored().collect();
+    let mut asked =
+        vec!["ls-files", "-z", "--modified", "--deleted", "--others", "--exclude-per-directory=.gitignore"];
+    asked.extend(ignored.iter().map(String::as_str));
+    let listed = git.run(&asked, b"")?;
+    let (mut added, mut removed): (BTreeSet<&str>, BTreeSet<&str>) = Default::default();
+    let (mut large, mut nested): (BTreeMap<_, _>, BTreeSet<_>) = Default::default();
+    for path in split(&listed) {
+        if let Some(folder) = path.strip_suffix('/') {
+            nested.insert(folder.to_owned());
+            continue;
+        }
+        let on_disk = repository.folder().join(path);
+        match fs::symlink_metadata(&on_disk) {
+            // A link to another repository whose head has moved.
+            Ok(found) if found.is_dir() => drop(nested.insert(path.to_owned())),
+            Ok(found) if found.is_file() && found.len() > MOST_FILE_BYTES => {
+                large.insert(path.to_owned(), (found.len(), found.modified().ok()));
+                removed.insert(path);
+            }
+            Ok(found) if is_readable(&found, &on_disk) => {
+                if added.insert(path) {
+                    budget.spend(&found)?;
+                }
+            }
+            _ => drop(removed.insert(path)),
+        }
+    }
+    if !removed.is_empty() {
+        git.run(&["update-index", "-z", "--force-remove", "--stdin"], &joined(removed))?;
+    }
+    if !added.is_empty() {
+        git.run(&["update-index", "-z", "--add", "--remove", "--replace", "--stdin"], &joined(added))?;
+    }
+    let staged = git.run(&["ls-files", "--stage", "-z"], b"")?;
+    let mut is_empty = true;
+    for line in split(&staged) {
+        is_empty = false;
+        if let Some((facts, path)) = line.split_once('\t')
+            && facts.starts_with("160000 ")
+            && repository.folder().join(path).join(".git").exists()
+        {
+            nested.insert(path.to_owned());
+        }
+    }
+    Ok((Tree { id: write(git, repository.within(), is_empty)?, large }, nested))
+}
+
+/// Writes the index as a tree, or the empty tree: git knows no tree for a folder without files.
+fn write(git: &Git, within: &str, is_empty: bool) -> Result<String, Unavailable> {
+    let prefix = format!("--prefix={within}");
+    let written = match (is_empty, within) {
+        (true, _) => git.run(&["mktree"], b"")?,
+        (false, "") => git.run(&["write-tree", "--missing-ok"], b"")?,
+        (false, _) => git.run(&["write-tree", "--missing-ok", &prefix], b"")?,
+    };
+    Ok(String::from_utf8_lossy(&written).trim().to_owned())
+}
+
+/// A file that git can store: one that may be read, or a link, which is stored as what it says.
+fn is_readable(found: &Metadata, path: &Path) -> bool {
+    found.is_symlink() || found.is_file() && File::open(path).is_ok()
+}
+
+impl Budget {
+    fn spend(&mut self, found: &Metadata) -> Result<(), Unavailable> {
+        self.files = self.files.checked_sub(1).ok_or(Unavailable::Files(MOST_FILES))?;
+        self.bytes = self.bytes.checked_sub(found.len()).ok_or(Unavailable::Bytes(MOST_BYTES))?;
+        Ok(())
+    }
+}
