@@ -15,6 +15,7 @@ mod time;
 mod tool;
 mod turn;
 mod uri;
+mod worktree;
 
 pub use acceptance::acceptance;
 pub use answer::{answer, complete_params, delta, delta_op, streaming};
@@ -32,6 +33,7 @@ pub use time::{iso, moment};
 pub use tool::tool;
 pub use turn::{history, round, turn};
 pub use uri::{has_drive, path, path_of_url, uri_of};
+pub use worktree::{changes_error, worktree_changes};
 
 use protocol::error::ProtocolError;
 use protocol::message::Content;

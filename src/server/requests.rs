@@ -119,9 +119,11 @@ asks! {
         MemorySearch => Search,
         MemoryDelete => Delete,
     }
-    /// Shell commands.
+    /// Shell commands, and what they change.
     Shell {
         CommandEffects => Effects,
+        WorktreeSnapshot => Snapshot,
+        WorktreeChanges => Changes,
     }
     /// Sessions as files.
     Transfer {

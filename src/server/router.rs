@@ -30,7 +30,7 @@ use super::services::models::{self, ModelEvent, ModelEventKind, Models};
 use super::services::shared::SharedState;
 use super::services::tasks::{TaskEvent, Tasks};
 use super::services::trajectories::{self, Changed, FileEvent, Newer, Settled, Trajectories};
-use super::services::transfer;
+use super::services::{transfer, worktrees::Worktrees};
 use super::stores::Stores;
 use crate::convert;
 use crate::tokenizer::counted::Counted;
@@ -75,6 +75,7 @@ pub(super) struct Router {
     loops: Loops,
     tasks: Tasks,
     agents: Agents,
+    worktrees: Worktrees,
     clock: Clock,
     intake: Intake,
     counter: Arc<Counted>,
@@ -114,6 +115,7 @@ impl Router {
             loops: Loops::default(),
             tasks: Tasks::new(mailbox(&inbox, Event::Tasks)),
             agents: Agents::new(mailbox(&inbox, |event| Event::Agents(Box::new(event)))),
+            worktrees: Worktrees::default(),
             clock: Clock::new(mailbox(&inbox, Event::Expired)),
             intake: Intake::new(mailbox(&inbox, |read| Event::Read(Box::new(read)))),
             counter: Arc::new(Counted::new(counter)),
@@ -197,11 +199,7 @@ impl Router {
             Event::Abandoned(to) => self.abandoned(to),
             Event::Delta(delta) => self.delta(&delta),
             Event::Answered(answer) => self.answered(*answer),
-            Event::Drained => {
-                for id in self.client.drained() {
-                    self.catch_up(&id);
-                }
-            }
+            Event::Drained => self.client.drained().into_iter().for_each(|id| self.catch_up(&id)),
             Event::Model(event) => self.model(*event),
             Event::Host(event) => self.host(event),
             Event::Expired(expired) => {

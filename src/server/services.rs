@@ -10,3 +10,4 @@ pub(super) mod shared;
 pub(super) mod tasks;
 pub(super) mod trajectories;
 pub(super) mod transfer;
+pub(super) mod worktrees;

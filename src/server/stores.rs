@@ -131,12 +131,18 @@ impl Stores {
 
     /// `true` if a folder's store is open, or exists.
     pub fn is_there(&self, folder: &str) -> bool {
-        let place = || match &self.options.path {
+        self.handles.contains_key(&self.name(folder)) || self.place(folder).is_some_and(|at| is_store(&at))
+    }
+
+    /// Where the store of a folder lies; `None` for one in memory.
+    pub fn place(&self, folder: &str) -> Option<PathBuf> {
+        if self.options.backend.is_some_and(|backend| backend != StorageBackend::Sqlite) {
+            return None;
+        }
+        match &self.options.path {
             Some(path) => Some(PathBuf::from(path)),
             None => data_folder(folder).ok(),
-        };
-        let is_sqlite = self.options.backend.is_none_or(|backend| backend == StorageBackend::Sqlite);
-        self.handles.contains_key(&self.name(folder)) || is_sqlite && place().is_some_and(|at| is_store(&at))
+        }
     }
 
     fn opener(&self, folder: String) -> Result<Open, ProtocolError> {

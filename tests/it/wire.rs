@@ -52,3 +52,4 @@ mod trajectories;
 mod trajectories_from_outside;
 mod trajectories_kept;
 mod waiting;
+mod worktree;

@@ -57,6 +57,9 @@ use crate::turn::{
     RoundAppendParams, RoundAppendResult, TurnCancelParams, TurnCancelResult, TurnEndParams, TurnEndResult,
     TurnStartParams, TurnStartResult,
 };
+use crate::worktree::{
+    WorktreeChangesParams, WorktreeChangesResult, WorktreeSnapshotParams, WorktreeSnapshotResult,
+};
 use schemars::{JsonSchema, Schema, SchemaGenerator};
 use serde::Serialize;
 use serde::de::DeserializeOwned;
@@ -323,6 +326,12 @@ methods! {
     CommandEffects = "command/effects", ToSidecar, Extras,
         "Reads which files a shell command reads, writes, deletes and moves, from its text alone.",
         CommandEffectsParams => CommandEffectsResult;
+    WorktreeSnapshot = "worktree/snapshot", ToSidecar, Extras,
+        "Stores the files of a folder as they are now, for comparison with a later snapshot.",
+        WorktreeSnapshotParams => WorktreeSnapshotResult;
+    WorktreeChanges = "worktree/changes", ToSidecar, Extras,
+        "Returns in pages which files differ between two snapshots, with their contents before.",
+        WorktreeChangesParams => WorktreeChangesResult;
     ToolApprovals = "tool/approvals", ToSidecar, Extras,
         "Revokes permanent approvals and rejections of a folder, and lists those that are left.",
         ToolApprovalsParams => ToolApprovalsResult;

@@ -45,14 +45,14 @@ pub struct Worktree {
 }
 
 impl Worktree {
-    /// Prepares for snapshots of `folder`, which are kept in `home`. What lies there from earlier is dropped if it is
-    /// large or old and no other process uses it.
+    /// Prepares for snapshots of `folder`, which are kept in `storage` and leave that out. What lies there from earlier
+    /// is dropped if it is large or old and no other process uses it.
     ///
     /// # Errors
     /// [`Unavailable`] if the folder cannot have snapshots.
-    pub fn open(folder: &Path, home: &Path) -> Result<Self, Unavailable> {
+    pub fn open(folder: &Path, storage: &Path) -> Result<Self, Unavailable> {
         let folder = repository::usable(folder)?;
-        let place = Place::open(home, Instant::now() + MOST_TIME)?;
+        let place = Place::open(storage, &folder, Instant::now() + MOST_TIME)?;
         Ok(Self { folder, place, repositories: BTreeMap::new(), taken: VecDeque::new(), next: 1 })
     }
 

@@ -3,6 +3,7 @@
 
 use crate::error::{Unavailable, at};
 use crate::git::Git;
+use engine::text::sha256_hex;
 use std::fs::{self, File, OpenOptions};
 use std::io;
 use std::path::{Path, PathBuf};
@@ -17,21 +18,29 @@ const MOST_AGE: Duration = Duration::from_secs(14 * 24 * 3600);
 /// Bytes are stored as they are on disk, whatever the attributes of the folder say.
 const ATTRIBUTES: &str = "* -text -filter -ident !eol !working-tree-encoding\n";
 
+/// The folder in the storage.
+const FOLDER: &str = "snapshots";
+
 /// Tells the indexes of one process apart.
 static OPENED: AtomicUsize = AtomicUsize::new(0);
 
 /// The repository of a folder's snapshots. Its lock is held while this lives.
 #[derive(Debug)]
 pub(crate) struct Place {
+    /// The folder that everything of ours lies in.
+    storage: PathBuf,
     repository: PathBuf,
     indexes: PathBuf,
     _lock: File,
 }
 
 impl Place {
-    /// Opens or creates it in this folder.
-    pub fn open(home: &Path, deadline: Instant) -> Result<Self, Unavailable> {
+    /// Opens or creates that of a folder.
+    pub fn open(storage: &Path, folder: &Path, deadline: Instant) -> Result<Self, Unavailable> {
+        let name: String = sha256_hex(folder.as_os_str().as_encoded_bytes()).chars().take(16).collect();
+        let home = &storage.join(FOLDER).join(name);
         fs::create_dir_all(home).map_err(at(home))?;
+        let storage = storage.canonicalize().map_err(at(storage))?;
         let (repository, path) = (home.join("git"), home.join("lock"));
         let opened = OpenOptions::new().create(true).truncate(false).write(true).open(&path);
         let lock = opened.map_err(at(&path))?;
@@ -52,7 +61,18 @@ impl Place {
         let number = OPENED.fetch_add(1, Ordering::Relaxed);
         let indexes = home.join("index").join(format!("{}-{number}", process::id()));
         fs::create_dir_all(&indexes).map_err(at(&indexes))?;
-        Ok(Self { repository, indexes, _lock: lock })
+        Ok(Self { storage, repository, indexes, _lock: lock })
+    }
+
+    /// The pattern that leaves out what is ours of a worktree with this root, if it is in there.
+    pub fn ours(&self, top: &Path) -> Option<String> {
+        let within = self.storage.strip_prefix(top).ok()?.to_str()?.replace('\\', "/");
+        // A user may keep other files beside the store.
+        Some(if within.is_empty() {
+            format!("--exclude=/{FOLDER}/")
+        } else {
+            format!("--exclude=/{within}/")
+        })
     }
 
     /// Git on this repository.

@@ -22,8 +22,8 @@ pub(crate) struct Repository {
     index: PathBuf,
     /// The user's objects.
     objects: Option<PathBuf>,
-    /// Files with patterns of ignored paths, beside `.gitignore`.
-    ignored: Vec<PathBuf>,
+    /// Options of `ls-files` for what is left out beside `.gitignore`.
+    left_out: Vec<String>,
 }
 
 /// The folder with its links resolved.
@@ -49,14 +49,14 @@ impl Repository {
         let user = Git::of_user(folder, deadline);
         let Some(found) = Found::of(&user) else {
             let (folder, top) = (folder.to_owned(), folder.to_owned());
-            let ignored = of_all_repositories(&user).into_iter().collect();
-            return Ok(Self { folder, top, within: String::new(), index, objects: None, ignored });
+            let left_out = left_out(of_all_repositories(&user), place.ours(&top));
+            return Ok(Self { folder, top, within: String::new(), index, objects: None, left_out });
         };
         let Found { top, within, user_index, objects, exclude } = found;
-        let ignored = [Some(exclude), of_all_repositories(&user)];
-        let ignored = ignored.into_iter().flatten().filter(|path| path.is_file()).collect();
-        let repository =
-            Self { folder: folder.to_owned(), top, within, index, objects: Some(objects), ignored };
+        let files = [Some(exclude), of_all_repositories(&user)];
+        let left_out = left_out(files.into_iter().flatten(), place.ours(&top));
+        let (folder, objects) = (folder.to_owned(), Some(objects));
+        let repository = Self { folder, top, within, index, objects, left_out };
         let git = repository.git(place, deadline).within(&repository.top);
         let user = user.within(&repository.top);
         seed::seed((&git, &user), (&user_index, &repository.index), (&repository.top, &repository.within))
@@ -86,9 +86,9 @@ impl Repository {
         self.objects.as_deref()
     }
 
-    /// Options of `ls-files` for what is ignored beside `.gitignore`.
-    pub fn ignored(&self) -> impl Iterator<Item = String> {
-        self.ignored.iter().map(|path| format!("--exclude-from={}", path.display()))
+    /// Options of `ls-files` for what is left out beside `.gitignore`.
+    pub fn left_out(&self) -> impl Iterator<Item = &str> {
+        self.left_out.iter().map(String::as_str)
     }
 }
 
@@ -125,6 +125,12 @@ impl Found {
         let is_ignored = !within.is_empty() && user.run(&["check-ignore", "--quiet", "."], b"").is_ok();
         (format == "sha1" && !is_ignored).then_some(Self { top, within, user_index, objects, exclude })
     }
+}
+
+/// Options for files with patterns, and the pattern of what is ours.
+fn left_out(files: impl IntoIterator<Item = PathBuf>, ours: Option<String>) -> Vec<String> {
+    let files = files.into_iter().filter(|path| path.is_file());
+    ours.into_iter().chain(files.map(|path| format!("--exclude-from={}", path.display()))).collect()
 }
 
 /// The file with patterns of what the user ignores in all repositories.

@@ -76,10 +76,9 @@ fn take_one(
     repository: &Repository,
     budget: &mut Budget,
 ) -> Result<(Tree, BTreeSet<String>), Unavailable> {
-    let ignored: Vec<String> = repository.ignored().collect();
     let mut asked =
         vec!["ls-files", "-z", "--modified", "--deleted", "--others", "--exclude-per-directory=.gitignore"];
-    asked.extend(ignored.iter().map(String::as_str));
+    asked.extend(repository.left_out());
     let listed = git.run(&asked, b"")?;
     let (mut added, mut removed): (BTreeSet<&str>, BTreeSet<&str>) = Default::default();
     let (mut large, mut nested): (BTreeMap<_, _>, BTreeSet<_>) = Default::default();

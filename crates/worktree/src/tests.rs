@@ -38,7 +38,7 @@ impl Folder {
     }
 
     fn open(&self) -> Worktree {
-        Worktree::open(&self.work(), &self.root.join("home")).unwrap()
+        Worktree::open(&self.work(), &self.root.join("storage")).unwrap()
     }
 
     fn write(&self, path: &str, text: impl AsRef<[u8]>) {
@@ -136,8 +136,8 @@ fn folder_without_a_repository_has_snapshots_too() {
 fn only_the_folder_itself_is_looked_at_in_a_larger_repository() {
     let folder = Folder::repository(&[("work/a.txt", "one\n"), ("other/b.txt", "two\n")]);
     folder.write(".gitignore", "*.log\n");
-    let home = folder.root.join("home");
-    let mut worktree = Worktree::open(&folder.work().join("work"), &home).unwrap();
+    let storage = folder.root.join("storage");
+    let mut worktree = Worktree::open(&folder.work().join("work"), &storage).unwrap();
     let found = changes(&mut worktree, || {
         folder.write("work/a.txt", "1\n");
         folder.write("work/a.log", "1\n");
@@ -323,11 +323,26 @@ fn many_changes_come_in_pages_each_once() {
 #[test]
 fn what_cannot_have_snapshots_says_why() {
     let folder = Folder::new();
-    let open = |path: &Path| Worktree::open(path, &folder.root.join("home")).map(drop);
+    let open = |path: &Path| Worktree::open(path, &folder.root.join("storage")).map(drop);
     assert!(matches!(open(Path::new("/")), Err(Unavailable::TooWide)));
     assert!(matches!(open(&folder.work().join("nothing")), Err(Unavailable::NoFolder(_))));
     let error = folder.open().changes(SnapshotId(1), SnapshotId(2), None).unwrap_err();
     assert_eq!(error.to_string(), "snapshot 1 is not known");
+}
+
+#[test]
+fn storage_in_the_folder_is_left_out() {
+    for storage in ["", "kept"] {
+        let folder = Folder::new();
+        folder.write("a.txt", "one\n");
+        let mut worktree = Worktree::open(&folder.work(), &folder.work().join(storage)).unwrap();
+        let found = changes(&mut worktree, || {
+            folder.write("a.txt", "1\n");
+            folder.write("kept/store.db", "rows");
+        });
+        let others = if storage.is_empty() { vec![created("kept/store.db", "rows")] } else { Vec::new() };
+        assert_eq!(found, [vec![modified("a.txt", "one\n", "1\n")], others].concat());
+    }
 }
 
 #[test]
@@ -341,5 +356,6 @@ fn two_processes_share_the_place_and_the_last_one_leaves_no_index() {
     assert_eq!(one.changes(from.0, to.0, None).unwrap().changes, expected);
     assert_eq!(other.changes(from.1, to.1, None).unwrap().changes, expected);
     drop((one, other));
-    assert_eq!(fs::read_dir(folder.root.join("home/index")).unwrap().count(), 0);
+    let place = fs::read_dir(folder.root.join("storage/snapshots")).unwrap().next().unwrap().unwrap().path();
+    assert_eq!(fs::read_dir(place.join("index")).unwrap().count(), 0);
 }

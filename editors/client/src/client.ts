@@ -345,6 +345,7 @@ const ENDS: ReadonlySet<keyof ClientRequests> = new Set<keyof ClientRequests>(["
 const HARMLESS: ReadonlySet<keyof ClientRequests> = new Set<keyof ClientRequests>([
   "session/list",
   "session/search",
+  "worktree/changes",
   "session/messages",
   "model/check",
   "session/history",

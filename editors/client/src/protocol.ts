@@ -177,6 +177,12 @@ export interface ClientRequests {
    * Reads which files a shell command reads, writes, deletes and moves, from its text alone. Level: extras.
    */
   "command/effects": { params: CommandEffectsParams; result: CommandEffectsResult };
+  /** Stores the files of a folder as they are now, for comparison with a later snapshot. Level: extras. */
+  "worktree/snapshot": { params: WorktreeSnapshotParams; result: WorktreeSnapshotResult };
+  /**
+   * Returns in pages which files differ between two snapshots, with their contents before. Level: extras.
+   */
+  "worktree/changes": { params: WorktreeChangesParams; result: WorktreeChangesResult };
   /**
    * Revokes permanent approvals and rejections of a folder, and lists those that are left. Level: extras.
    */
@@ -5191,3 +5197,72 @@ export type WindowSource =
   | "table"
   /** The provider's list of models. */
   | "provider";
+
+/** The change of one file. */
+export interface WorktreeChange {
+  /** Path from the folder on, with slashes. */
+  path: string;
+  /** Whether the file was there before and after. */
+  kind: WorktreeChangeKind;
+  /**
+   * The contents before, in base64. Absent if nothing was there, if it was a link or larger than 5 MB, and
+   * if the user's repository no longer has them.
+   */
+  before?: string;
+  /** `true` if the file before may be executed. */
+  executable?: boolean;
+  /**
+   * SHA-256 of the contents after, in hexadecimal. Absent if nothing is there, if it is a link or larger
+   * than 5 MB.
+   */
+  after?: string;
+}
+
+/** Whether a file was there before and after a change. */
+export type WorktreeChangeKind =
+  /** It is new. */
+  | "created"
+  /** It was there and is there. */
+  | "modified"
+  /** It is gone. */
+  | "deleted";
+
+/** Parameters of `worktree/changes`. */
+export interface WorktreeChangesParams {
+  /** Folder of the snapshots. */
+  workspaceFolder: string;
+  /** The earlier snapshot. */
+  from: number;
+  /** The later snapshot. */
+  to: number;
+  /** `next` of the page before. */
+  after?: string;
+}
+
+/** Result of `worktree/changes`: up to 1,000 changes, or about 8 MB of earlier contents. */
+export interface WorktreeChangesResult {
+  /** Changes in the order of their paths. */
+  changes: WorktreeChange[];
+  /** Where the next page begins; absent on the last one. */
+  next?: string;
+}
+
+/** Parameters of `worktree/snapshot`. */
+export interface WorktreeSnapshotParams {
+  /** Folder whose files are stored, without those that git ignores. */
+  workspaceFolder: string;
+}
+
+/** Result of `worktree/snapshot`. */
+export interface WorktreeSnapshotResult {
+  /**
+   * Number of the snapshot. It is known until the sidecar ends, or until 64 newer ones of the folder were
+   * taken. Absent if none can be taken.
+   */
+  snapshot?: number;
+  /**
+   * Reason why none can be taken, as a phrase for the user: git is missing, the folder is a home folder or
+   * too large.
+   */
+  unavailable?: string;
+}

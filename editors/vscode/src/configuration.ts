@@ -48,6 +48,11 @@ export class Configuration {
     return this.#from.get("showDiff", true);
   }
 
+  /** True if snapshots tell what commands change, for rewinds. */
+  get rewindsCommands(): boolean {
+    return this.rewindBytes > 0 && this.#from.get("rewind.commands", true);
+  }
+
   /** How many bytes of earlier texts of files are kept for rewinds. */
   get rewindBytes(): number {
     return 1_000_000 * Math.max(0, this.#from.get("rewind.keepMegabytes", 50));

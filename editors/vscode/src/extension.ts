@@ -1,6 +1,6 @@
 // The extension's beginning and end: makes the parts, joins them, and ends the sidecar with the window.
 
-import type { Handlers } from "@threadhold/client";
+import type { Client, Handlers } from "@threadhold/client";
 import { argumentsOf } from "@threadhold/client";
 import * as vscode from "vscode";
 import { type App, act } from "./commands/actions.ts";
@@ -12,6 +12,7 @@ import { Panel } from "./panel/panel.ts";
 import { Status } from "./panel/status.ts";
 import { Participant } from "./participant/participant.ts";
 import { BeforeImages } from "./rewind/before-images.ts";
+import { Keeping } from "./rewind/keeping.ts";
 import { Rewind } from "./rewind/rewind.ts";
 import { Attachments } from "./session/attachments.ts";
 import { Backend } from "./session/backend.ts";
@@ -39,7 +40,19 @@ export function activate(context: vscode.ExtensionContext): void {
   const { storageUri } = context;
   const home = storageUri === undefined ? undefined : vscode.Uri.joinPath(storageUri, "before-images").fsPath;
   const images = home === undefined ? undefined : new BeforeImages(home, () => configuration().rewindBytes);
-  const chat = new Chat(backend, models, new Attachments(), context.workspaceState, images, (text) => log.warn(text));
+  const client = async (): Promise<Client> => {
+    if (backend === undefined) throw new Error("the extension has ended");
+    return backend.client();
+  };
+  const keeping =
+    images &&
+    new Keeping(
+      images,
+      client,
+      () => configuration().rewindsCommands,
+      (text) => log.warn(text),
+    );
+  const chat = new Chat(backend, models, new Attachments(), context.workspaceState, keeping);
   const panel = new Panel(context.extensionUri, backend, chat, models, (action) => void act(app, action));
   const sessions = new Sessions(backend, chat, () => chat.changed());
   panel.sessions = sessions;

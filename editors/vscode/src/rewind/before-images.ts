@@ -1,4 +1,4 @@
-// The bytes of files before the agent's edit tools changed them, kept in a folder of the extension's own over restarts, up
+// The bytes of files before the agent's calls changed them, kept in a folder of the extension's own over restarts, up
 // to a bound. A folder for each session, in it a line for each change and a file for each content; the oldest go first.
 // Which files a rewind restores is plan.ts's; no editor here, and nothing is logged.
 
@@ -33,6 +33,20 @@ export interface Before {
   bytes?: Uint8Array;
   mode?: number;
 }
+
+/** A file that a call changed, as it was before and after. */
+export interface FileChange extends Before {
+  /** True if the call made the file. */
+  isNew: boolean;
+  /** SHA-256 afterwards; missing where nothing is there. */
+  after?: string;
+}
+
+/** A line of the index: a change, or whether all changes of a call are known. */
+type Line = BeforeImage & {
+  /** True if all are known, else why they are not. */
+  covered?: true | string;
+};
 
 /** A larger file is not kept: it would push out many others. */
 const MOST_FILE_BYTES = 5_000_000;
@@ -70,6 +84,62 @@ export class BeforeImages {
     await this.#write(folder, { ...nameOf(call), path, isNew: bytes === undefined, ...more });
   }
 
+  /** Keeps what was in all files that a call changed, once it is over. */
+  keepAll(call: CallName, changes: readonly FileChange[]): Promise<void> {
+    return this.#keeping.run(this.#home, () => this.#keepAll(call, changes));
+  }
+
+  async #keepAll(call: CallName, changes: readonly FileChange[]): Promise<void> {
+    const most = this.#mostBytes();
+    if (most === 0 || changes.length === 0) return;
+    const folder = this.#folderOf(sessionOf(call));
+    await mkdir(folder, { recursive: true, mode: 0o700 });
+    let size = 0;
+    const lines: Partial<Line>[] = [];
+    const kept: [string, Uint8Array][] = [];
+    for (const { path, bytes, mode, isNew, after } of changes) {
+      const isKept = bytes !== undefined && bytes.length <= MOST_FILE_BYTES && size + bytes.length <= most;
+      const content = isKept ? hashOf(bytes) : undefined;
+      if (isKept && content !== undefined) {
+        size += bytes.length;
+        kept.push([content, bytes]);
+      }
+      const more = {
+        ...(content !== undefined && { content }),
+        ...(mode !== undefined && { mode }),
+        ...(after !== undefined && { after }),
+      };
+      lines.push({ ...nameOf(call), path, isNew, ...more });
+    }
+    // Room is made once: a command may change thousands of files.
+    await this.#makeRoom(most - size);
+    for (const [content, bytes] of kept) await put(join(folder, content), bytes);
+    await this.#write(folder, ...lines);
+  }
+
+  /** Notes that all changes of a call are known. */
+  async covered(call: CallName): Promise<void> {
+    await this.#cover(call, true);
+  }
+
+  /** Notes why changes of a call are not known. */
+  async uncovered(call: CallName, why: string): Promise<void> {
+    await this.#cover(call, why);
+  }
+
+  async #cover(call: CallName, covered: true | string): Promise<void> {
+    if (this.#mostBytes() === 0) return;
+    const folder = this.#folderOf(sessionOf(call));
+    await mkdir(folder, { recursive: true, mode: 0o700 });
+    await this.#write(folder, { ...nameOf(call), covered });
+  }
+
+  /** Whether all changes of a call are known, or why not; undefined if nothing was noted of it. */
+  async coverOf(call: CallName): Promise<true | string | undefined> {
+    const lines = await linesOf(join(this.#folderOf(sessionOf(call)), INDEX));
+    return lines.findLast((line) => line.covered !== undefined && keyOf(line) === keyOf(call))?.covered;
+  }
+
   /** Notes how the file came out of the change. */
   async changed(call: CallName, path: string, after: string): Promise<void> {
     if (this.#mostBytes() === 0) return;
@@ -84,6 +154,7 @@ export class BeforeImages {
     for (const session of new Set(calls.map(sessionOf))) {
       const known = new Map<string, BeforeImage>();
       for (const line of await linesOf(join(this.#folderOf(session), INDEX))) {
+        if (line.path === undefined) continue;
         const key = `${keyOf(line)}\n${line.path}`;
         // A call that was run again began from what the first run found.
         if (wanted.has(keyOf(line))) known.set(key, { ...line, ...known.get(key), ...(line.after !== undefined && { after: line.after }) });
@@ -116,9 +187,9 @@ export class BeforeImages {
     return join(this.#home, hashOf(Buffer.from(session, "utf8")).slice(0, 32));
   }
 
-  async #write(folder: string, line: Partial<BeforeImage>): Promise<void> {
+  async #write(folder: string, ...lines: Partial<Line>[]): Promise<void> {
     // A line begins by itself, so that one that a crash tore spoils no other.
-    await appendFile(join(folder, INDEX), `\n${JSON.stringify(line)}`, { mode: 0o600 });
+    await appendFile(join(folder, INDEX), lines.map((line) => `\n${JSON.stringify(line)}`).join(""), { mode: 0o600 });
   }
 
   /** Takes the oldest away until no more than so many bytes are left. */
@@ -175,7 +246,7 @@ async function put(file: string, bytes: Uint8Array): Promise<void> {
   await rename(part, file);
 }
 
-async function linesOf(file: string): Promise<BeforeImage[]> {
+async function linesOf(file: string): Promise<Line[]> {
   let text: string;
   try {
     text = await readFile(file, "utf8");
@@ -185,7 +256,7 @@ async function linesOf(file: string): Promise<BeforeImage[]> {
   }
   return text.split("\n").flatMap((line) => {
     try {
-      return [JSON.parse(line) as BeforeImage];
+      return [JSON.parse(line) as Line];
     } catch {
       // The last line of a process that was killed.
       return [];

@@ -18,11 +18,15 @@ export async function unknownOf(
   folder: vscode.Uri,
   known: ReadonlySet<string>,
   read: ReadEffects,
+  coverOf: (call: CutCall) => Promise<true | string | undefined>,
 ): Promise<RewindLost[]> {
   const unknown = unknownChanges(calls, isTraced);
   if (unknown.length === 0) return [];
   const lost = new Map<string, string>();
+  const uncovered: { call: CutCall; why: string | undefined }[] = [];
   for (const call of unknown) {
+    const cover = await coverOf(call);
+    if (cover !== true) uncovered.push({ call, why: cover });
     const { gone, others, unclear } = await namedBy(call, folder.fsPath, read);
     const effects = new Set(call.effects.map((path) => pathOf(path, folder)));
     const taken = new Set(gone.map((path) => pathOf(path, folder)));
@@ -33,9 +37,9 @@ export async function unknownOf(
         lost.set(path, `changed by ${call.name}, which keeps no earlier contents`);
       else if (taken.has(path) && (await isMissing(fsPath))) lost.set(path, `missing; ${call.name} was called to delete or move it`);
     }
-    for (const { part, why } of unclear) lost.set(shortened(part), why);
+    if (cover !== true) for (const { part, why } of unclear) lost.set(shortened(part), why);
   }
-  const { paths, isCut } = await writtenSince(since, folder);
+  const { paths, isCut } = uncovered.length === 0 ? { paths: [], isCut: false } : await writtenSince(since, folder);
   for (const path of paths) {
     if (!known.has(path) && !lost.has(path)) lost.set(path, "changed on disk since then, by a command or outside the agent");
   }
@@ -45,6 +49,11 @@ export async function unknownOf(
   if (isCut) named.push({ what: "Other files", why: "the folder is too large; only the first 20,000 files were checked" });
   // What ran says more than the files that are known of.
   if (named.length > 0)
-    named.push(...unknown.slice(0, MOST_NAMED).map((call) => ({ what: commandOf(call), why: "its other changes, if any, are unknown" })));
+    named.push(...uncovered.slice(0, MOST_NAMED).map(({ call, why }) => ({ what: commandOf(call), why: othersOf(why) })));
   return named;
+}
+
+function othersOf(why: string | undefined): string {
+  const others = "its other changes, if any, are unknown";
+  return why === undefined ? others : `${others}, because ${why}`;
 }

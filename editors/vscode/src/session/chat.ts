@@ -18,10 +18,11 @@ import { configuration } from "../configuration.ts";
 import type { Models } from "../models/models.ts";
 import { reviewRow } from "../panel/compaction-row.ts";
 import { isBusy } from "../panel/frame.ts";
-import type { Before, BeforeImages } from "../rewind/before-images.ts";
+import type { Before } from "../rewind/before-images.ts";
+import type { Keeping } from "../rewind/keeping.ts";
 import { KeyedQueue } from "../shared/keyed-queue.ts";
 import type { CompactionRow } from "../shared/view.ts";
-import { offered, run } from "../tools/toolbox.ts";
+import { isTraced, offered, run } from "../tools/toolbox.ts";
 import type { Attachments, PendingAttachment } from "./attachments.ts";
 import type { Backend } from "./backend.ts";
 import { Background } from "./background.ts";
@@ -65,8 +66,7 @@ export class Chat implements vscode.Disposable {
   readonly durations = new Map<string, number>();
   /** Compactions that the user is asked about, also of a session that is not shown now. */
   readonly #reviews = new Map<string, { sessionId: string; row: CompactionRow; answer: (result: CompactionReviewResult | null) => void }>();
-  readonly #images: BeforeImages | undefined;
-  readonly #warn: (text: string) => void;
+  readonly #keeping: Keeping | undefined;
   /** Parameters that override the settings when a session is opened. */
   openOverrides: (sessionId: string | undefined) => Partial<SessionOpenParams> | undefined = () => undefined;
   /** True if the editor's own chat answers in a session. */
@@ -97,20 +97,12 @@ export class Chat implements vscode.Disposable {
   #isOver = false;
   #ends: { dispose(): void }[] = [];
 
-  constructor(
-    backend: Backend,
-    models: Models,
-    attachments: Attachments,
-    state: vscode.Memento,
-    images: BeforeImages | undefined,
-    warn: (text: string) => void,
-  ) {
+  constructor(backend: Backend, models: Models, attachments: Attachments, state: vscode.Memento, keeping: Keeping | undefined) {
     this.#backend = backend;
     this.#models = models;
     this.attachments = attachments;
     this.#state = state;
-    this.#images = images;
-    this.#warn = warn;
+    this.#keeping = keeping;
   }
 
   dispose(): void {
@@ -414,7 +406,10 @@ export class Chat implements vscode.Disposable {
     this.running.set(toolCallId, { sessionId, stream, stop });
     this.changed();
     try {
-      const result = await run(call, folder.uri, AbortSignal.any([signal, stop.signal]), (before) => this.#keep(call, before));
+      const keeping = this.#keeping;
+      const keep = keeping && ((before: Before) => keeping.keep(call, before));
+      const go = (): Promise<ToolInvokeResult> => run(call, folder.uri, AbortSignal.any([signal, stop.signal]), keep);
+      const result = await (isTraced(call.name) ? go() : (keeping?.around(call, folder.uri.fsPath, go) ?? go()));
       if (this.#isOver) return await new Promise<never>(() => undefined);
       this.#finished.set(toolCallId, { sessionId, stream, result });
       const session = this.#find(sessionId);
@@ -425,15 +420,6 @@ export class Chat implements vscode.Disposable {
       this.durations.set(toolCallId, performance.now() - since);
       this.changed();
     }
-  }
-
-  /** Keeps a file before a call changes it. Where that cannot be, the change is made all the same: a rewind says so. */
-  async #keep(call: ToolInvokeParams, before: Before): Promise<(sha256: string) => Promise<void>> {
-    const guarded = async (kept: Promise<void> | undefined): Promise<void> => {
-      await kept?.catch((error: unknown) => this.#warn(`${before.path} cannot be kept for a rewind: ${String(error)}`));
-    };
-    await guarded(this.#images?.keep(call, before));
-    return (sha256) => guarded(this.#images?.changed(call, before.path, sha256));
   }
 
   /** Brings the result of a call that a restart left open, where it still waits for one. */

@@ -49,6 +49,29 @@ test("what a file said is there after a restart, and after a line was torn", asy
   assert.deepEqual(await store.kept.of([call("s/t0", "c1")]), []);
 });
 
+test("all that a command changed is kept at once, and whether that is all", async () => {
+  using store = images(100);
+  const changes = [
+    { path: "a.txt", bytes: bytes("one"), mode: 0o644, isNew: false, after: sha("two") },
+    { path: "made.txt", isNew: true, after: sha("made") },
+    { path: "gone.txt", bytes: bytes("gone"), mode: 0o755, isNew: false },
+    { path: "large.txt", bytes: bytes("x".repeat(101)), isNew: false, after: sha("small") },
+  ];
+  await store.kept.keepAll(call("s/t0", "c1"), changes);
+  await store.kept.covered(call("s/t0", "c1"));
+  await store.kept.uncovered(call("s/t0", "c2"), "git is not installed");
+  const found = await store.made().of([call("s/t0", "c1"), call("s/t0", "c2")]);
+  assert.deepEqual(found, [
+    { ...call("s/t0", "c1"), path: "a.txt", isNew: false, content: sha("one"), mode: 0o644, after: sha("two") },
+    { ...call("s/t0", "c1"), path: "made.txt", isNew: true, after: sha("made") },
+    { ...call("s/t0", "c1"), path: "gone.txt", isNew: false, content: sha("gone"), mode: 0o755 },
+    { ...call("s/t0", "c1"), path: "large.txt", isNew: false, after: sha("small") },
+  ]);
+  assert.equal(plain(await store.made().bytesOf(found[2] as BeforeImage)), "gone");
+  const covers = ["c1", "c2", "c3"].map((id) => store.made().coverOf(call("s/t0", id)));
+  assert.deepEqual(await Promise.all(covers), [true, "git is not installed", undefined]);
+});
+
 test("the oldest texts go when there are too many, and damaged ones are none", async () => {
   using store = images(100);
   const textOf = async (turn: string) => plain(await store.kept.bytesOf((await store.kept.of([call(turn, "c")]))[0] as BeforeImage));

@@ -230,6 +230,11 @@ pub fn params(method: &str, session: &str, folder: &str, seen: &Seen, mut choice
         "task/start" => json!({ "workspaceFolder": folder, "content": "Look at it." }),
         "session/takeOver" | "task/list" => json!({ "workspaceFolder": folder }),
         "command/effects" => json!({ "command": "rm -r a && mv b c" }),
+        "worktree/snapshot" => json!({ "workspaceFolder": folder }),
+        "worktree/changes" => {
+            let (from, to) = (choice.below(3), choice.below(3));
+            json!({ "workspaceFolder": folder, "from": from, "to": to })
+        }
         "session/configure" => {
             let settings = choice.of(&[
                 json!({ "model": { "window": 3000 } }),
@@ -253,6 +258,8 @@ pub fn params(method: &str, session: &str, folder: &str, seen: &Seen, mut choice
         "model/key",
         "model/check",
         "command/effects",
+        "worktree/snapshot",
+        "worktree/changes",
         "loop/start",
         "loop/stop",
     ];

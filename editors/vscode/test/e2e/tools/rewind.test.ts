@@ -11,7 +11,9 @@ import { Probe } from "../../support/probe.ts";
 import { PACKAGES, SCRIPTED } from "../../support/settings.ts";
 
 // An editor in a browser saves by itself after a second, and a test has changes that are not saved.
-const SETTINGS = { ...SCRIPTED, "threadhold.approve.edit": "allow", "threadhold.approve.run": "allow", "files.autoSave": "off" };
+const ALLOWED = { ...SCRIPTED, "threadhold.approve.edit": "allow", "threadhold.approve.run": "allow", "files.autoSave": "off" };
+// What a command changed is known only from its text and from the times of files.
+const SETTINGS = { ...ALLOWED, "threadhold.rewind.commands": false };
 const edit = (id: string, path: string, old: string, now: string) => ({ id, name: "edit_file", input: { path, old, new: now } });
 
 test("a rewind restores what the agent changed and names the rest, and can be taken back", async () => {
@@ -105,6 +107,57 @@ test("a rewind restores what the agent changed and names the rest, and can be ta
   assert.deepEqual([editor.read("a.txt"), editor.read("b.txt")], ["one\n", "two\n"]);
   assert.equal(existsSync(join(editor.folder, "new.txt")), false);
   assert.ok((statSync(join(editor.folder, "b.txt")).mode & 0o111) !== 0, "it may still be run");
+});
+
+test("a rewind restores all files that a command changed, and not what the user wrote after it", async () => {
+  const names = Array.from({ length: 40 }, (_, at) => `src/file-${at}.txt`);
+  const command = "sed -i s/old/new/ src/*.txt && rm gone.txt && echo made > made.txt && echo log > out.log";
+  using probe = new Probe({ answers: [{ calls: [{ id: "c1", name: "run_command", input: { command } }] }, { say: "All is renamed." }] });
+  await using editor = await Editor.start({
+    extensions: PACKAGES,
+    files: {
+      ...Object.fromEntries(names.map((name) => [name, `old words of ${name}\n`])),
+      "gone.txt": "still here\n",
+      "mine.txt": "by hand\n",
+      ".gitignore": "*.log\n",
+    },
+    settings: ALLOWED,
+    environment: { PROBE: probe.folder },
+  });
+  let panel = await Panel.open(editor);
+  await panel.ask("Rename it.");
+  await panel.answer("All is renamed.").waitFor();
+  for (const name of names) assert.equal(editor.read(name), `new words of ${name}\n`);
+  // The contents are kept over a restart.
+  await editor.down();
+  editor.write("mine.txt", "by hand, later\n");
+  editor.write("src/file-0.txt", "rewritten by hand\n");
+  await editor.up();
+  panel = await Panel.open(editor);
+  await rewind(panel, "Rename it.");
+  const card = panel.frame.locator(".row.rewind");
+  await card.waitFor();
+  await editor.shoot("rewind-command-1-asked");
+  const said = (await card.textContent()) ?? "";
+  assert.match(said, /src\/file-0\.txt.*Changed since then outside the agent/);
+  assert.match(said, /out\.log.*changed by run_command, which keeps no earlier contents/);
+  assert.doesNotMatch(said, /mine\.txt/);
+  assert.equal(await card.getByRole("checkbox", { checked: false }).count(), 1);
+  await card.getByRole("button", { name: "Restore 41 Files and Rewind" }).click();
+  await panel.frame.locator(".notices .notice").filter({ hasText: "Restored 41 files." }).waitFor();
+  await editor.shoot("rewind-command-2-restored");
+  for (const name of names.slice(1)) assert.equal(editor.read(name), `old words of ${name}\n`);
+  assert.equal(editor.read("src/file-0.txt"), "rewritten by hand\n");
+  assert.equal(editor.read("gone.txt"), "still here\n");
+  assert.equal(existsSync(join(editor.folder, "made.txt")), false);
+  assert.equal(editor.read("mine.txt"), "by hand, later\n");
+  assert.equal(existsSync(join(editor.folder, ".git")), false, "no repository is made in the folder");
+
+  await panel.button("Undo Restore").click();
+  await panel.frame.locator(".notices .notice").filter({ hasText: "The restore was undone." }).waitFor();
+  for (const name of names.slice(1)) assert.equal(editor.read(name), `new words of ${name}\n`);
+  assert.equal(existsSync(join(editor.folder, "gone.txt")), false);
+  assert.equal(editor.read("made.txt"), "made\n");
 });
 
 test("an edit and a retry ask about the files too; where none changed they do not", async () => {
