@@ -55,8 +55,12 @@ export interface CallRow extends Drawn {
   kind: "call";
   callId: string;
   messageId: string;
+  /** Name of the tool. */
   name: string;
-  /** The main argument in one line, such as a path or command. Truncated, so approvals must not rely on it. */
+  icon: ToolIcon;
+  /** What it does or did, such as `Ran cargo test`. Truncated, so approvals must not rely on it. */
+  phrases: readonly Phrase[];
+  /** The main argument in one line, such as a path or command. Truncated, too. */
   about: string;
   arguments: string;
   /** How many characters of arguments were written so far, where these are only the last of them. */
@@ -73,6 +77,16 @@ export interface CallRow extends Drawn {
   /** What the command does to files, while it needs approval. The text of a command can hide more. */
   effects?: readonly string[];
   shown: Shown;
+}
+
+/** Picture of what a tool does. */
+export type ToolIcon = "file" | "list" | "search" | "edit" | "write" | "terminal" | "tool";
+
+/** A piece of a sentence. */
+export interface Phrase {
+  text: string;
+  /** Drawn as code, such as a command. */
+  isCode?: boolean;
 }
 
 /** A run of calls that only looked at things, in one row. */

@@ -41,6 +41,8 @@ const asked = (callId: string, name: string, isCommand: boolean): CallRow => ({
   callId,
   messageId: "m",
   name,
+  icon: "terminal",
+  phrases: [{ text: "Run a command" }],
   about: "",
   arguments: "{}",
   state: "asked",
@@ -199,13 +201,30 @@ test("a run of calls that look is one row, which expands to them", async () => {
     await tell({ type: "frame", frame: FRAME }, { type: "rows", at: 0, remove: 0, rows: [group] });
     assert.equal(await page.locator("[data-row]").count(), 1);
     await page.getByText("Read 60 files").click();
-    await until(async () => (await page.locator(".call.done .name").count()) === 60, "its calls are shown");
+    await until(async () => (await page.locator(".call.done .phrase").count()) === 60, "its calls are shown");
     // It stays expanded while another call comes in, and shows the one that something is about.
     const result = { messageId: "m61", text: "fn main() {}", characters: 12, images: [], changed: [] };
     const more = { ...call(60), result };
     await tell({ type: "rows", at: 0, remove: 1, rows: [{ ...group, rev: 2, calls: [...calls, more] }] }, { type: "reveal", of: "m61" });
     await page.getByText("fn main() {}").waitFor();
-    assert.equal(await page.locator(".call.done .name").count(), 61);
+    assert.equal(await page.locator(".call.done .phrase").count(), 61);
+  });
+});
+
+test("a call says in words what it did, and keeps the name of its tool within reach", async () => {
+  const phrases = [{ text: "Ran " }, { text: "cargo test", isCode: true }, { text: " in sub" }];
+  const row: CallRow = { ...asked("c1", "run_command", true), phrases, state: "done", arguments: '{"command":"cargo test"}' };
+  await opened(async (page, tell) => {
+    await tell({ type: "frame", frame: FRAME }, { type: "rows", at: 0, remove: 0, rows: [row, asked("c2", "run_command", true)] });
+    const [done, waits] = [page.locator(".call.done"), page.locator(".call.asked")];
+    assert.equal(await done.locator("summary .phrase").textContent(), "Ran cargo test in sub");
+    assert.equal(await done.locator("summary code").textContent(), "cargo test");
+    assert.equal(await done.locator("summary .phrase").getAttribute("title"), "run_command: Ran cargo test in sub");
+    assert.match((await page.locator("[data-row]").first().getAttribute("aria-label")) ?? "", /^Ran cargo test in sub: done/);
+    await done.locator("summary").click();
+    await done.getByText("Tool: run_command").waitFor();
+    assert.equal(await waits.locator(".title .phrase").textContent(), "Run a command");
+    assert.equal(await waits.locator(".title .name").textContent(), "run_command");
   });
 });
 
