@@ -15,6 +15,7 @@ import {
   type Pin2,
   type Snapshot,
 } from "@threadhold/client";
+import { lastCharacters } from "../shared/terminal-text.ts";
 import { sentence } from "../shared/text.ts";
 import type {
   AnswerRow,
@@ -318,13 +319,13 @@ function callRow(call: Extract<Part, { type: "toolCall" }>, messageId: string, f
   const answered = facts.results.get(call.id);
   const part = answered?.parts[0];
   const given = typeof call.arguments === "string" ? call.arguments : JSON.stringify(call.arguments);
-  const result = answered === undefined ? undefined : contentOf(answered).result;
   const durationMs = beside.durations.get(call.id);
   // What is written goes to the webview again and again; it is told of its end, and not all of it each time.
   const state = writing ? "writing" : stateOf(call.id, part, facts);
   const isCommand = beside.runsCommands(call.name);
   const effects = isCommand && state === "asked" ? beside.effectsOf(argumentsOf(call) ?? {}) : undefined;
   const isLong = writing && given.length > WRITING_CHARACTERS;
+  const result = resultIn(answered, part, isCommand);
   // One that is long is not read as JSON for each piece that comes.
   const said = isLong ? callWords(call.name, given.slice(0, MOST_ABOUT + 1)) : wordsOf(call, given);
   return {
@@ -377,7 +378,6 @@ interface MessageContent {
   reasoning: string;
   images: Picture[];
   files: string[];
-  result?: CallResult;
 }
 
 const contents = new WeakMap<Message, MessageContent>();
@@ -386,27 +386,40 @@ function contentOf(message: Message): MessageContent {
   let content = contents.get(message);
   if (content === undefined) {
     const { parts } = message;
-    const [part] = parts;
     content = {
       ...textIn(parts),
       images: picturesIn(parts),
       files: parts.flatMap((part) => (part.type === "contextFile" ? [part.path] : part.type === "resource" ? [part.uri] : [])),
-      ...(part?.type === "toolResult" && { result: resultOf(message, part) }),
     };
     contents.set(message, content);
   }
   return content;
 }
 
-function resultOf({ id }: Message, part: Extract<Part, { type: "toolResult" }>): CallResult {
+const results = new WeakMap<Message, CallResult>();
+
+/** The result of a call, made once for each message. */
+function resultIn(message: Message | undefined, part: Part | undefined, isCommand: boolean): CallResult | undefined {
+  if (message === undefined || part?.type !== "toolResult") return undefined;
+  // Also of a command that another program ran.
+  const isOutput = isCommand || part.exitCode !== undefined;
+  const known = results.get(message);
+  if (known !== undefined && (known.isOutput === true) === isOutput) return known;
+  const made = resultOf(message, part, isOutput);
+  results.set(message, made);
+  return made;
+}
+
+function resultOf({ id }: Message, part: Extract<Part, { type: "toolResult" }>, isOutput: boolean): CallResult {
   const parts = listOf(part.content);
   const { text } = textIn(parts);
   return {
     messageId: id,
-    text: text.slice(0, RESULT_CHARACTERS),
+    text: isOutput ? lastCharacters(text, RESULT_CHARACTERS) : text.slice(0, RESULT_CHARACTERS),
     characters: text.length,
     images: picturesIn(parts),
     changed: (part.effects ?? []).map(({ path }) => path),
+    ...(isOutput && { isOutput }),
     ...(part.exitCode !== undefined && { exitCode: part.exitCode }),
   };
 }

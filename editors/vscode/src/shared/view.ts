@@ -102,10 +102,13 @@ export interface CallGroupRow extends Drawn {
   calls: CallRow[];
 }
 
-/** The beginning of a tool's answer, and how much there is of it. */
+/** A part of a tool's result, and how much there is of it. */
 export interface CallResult {
   messageId: string;
+  /** Its beginning; of what a command printed, its end. */
   text: string;
+  /** It is what a command printed. */
+  isOutput?: boolean;
   characters: number;
   images: Picture[];
   exitCode?: number;

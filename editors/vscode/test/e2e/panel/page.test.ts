@@ -228,6 +228,44 @@ test("a call says in words what it did, and keeps the name of its tool within re
   });
 });
 
+test("what a command printed stands in its row, its end first, all of it on request", async () => {
+  const ended = (callId: string, text: string, exitCode: number, characters = text.length): CallRow => {
+    const result = { messageId: `m${callId}`, text, characters, images: [], changed: [], isOutput: true, exitCode };
+    return { ...asked(callId, "run_command", true), state: exitCode === 0 ? "done" : "failed", result };
+  };
+  const lines = (from: number, to: number) => Array.from({ length: to - from + 1 }, (_, at) => `line ${from + at}`).join("\n");
+  const rows = [
+    ended("c1", "\u001b[31mno such file\u001b[0m\u202e\n", 2),
+    ended("c2", `${lines(1, 30)}\n`, 0),
+    ended("c3", lines(1_001, 1_100), 0, 20_000),
+  ];
+  await opened(async (page, tell) => {
+    await tell({ type: "frame", frame: FRAME }, { type: "rows", at: 0, remove: 0, rows });
+    const row = (at: number) => page.locator("[data-row]").nth(at);
+    const printed = (at: number) => row(at).locator(".printed").textContent();
+    const shows = (at: number, text: string) => until(async () => (await printed(at)) === text, `row ${at} shows it`);
+    assert.equal(await printed(0), "no such fileU+202E");
+    assert.equal(await row(0).locator(".printed .unseen").textContent(), "U+202E", "what is not seen is marked");
+    assert.equal(await row(0).locator(".stands").textContent(), "exit code 2");
+    assert.equal(await row(0).getByRole("button").count(), 0);
+    assert.equal(await printed(1), lines(23, 30));
+    const all = row(1).getByRole("button", { name: "Show All 30 Lines" });
+    assert.equal(await all.getAttribute("aria-expanded"), "false");
+    await all.focus();
+    await page.keyboard.press("Enter");
+    await shows(1, lines(1, 30));
+    const less = row(1).getByRole("button", { name: "Show Only the End" });
+    assert.ok(await less.evaluate((element) => element === document.activeElement), "the focus stays");
+    await page.keyboard.press("Enter");
+    await shows(1, lines(23, 30));
+    // What the row does not hold is asked for.
+    await row(2).getByRole("button", { name: "Show All 20,000 Characters" }).click();
+    assert.deepEqual((await posted(page)).at(-1)?.action, { type: "wholeResult", callId: "c3" });
+    await tell({ type: "wholeResult", callId: "c3", text: lines(1, 1_100) });
+    await shows(2, lines(1, 1_100));
+  });
+});
+
 const user = (messageId: string, text: string): Row => ({
   kind: "user",
   id: `user ${messageId}`,
