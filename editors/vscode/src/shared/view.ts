@@ -419,4 +419,6 @@ export type Action =
   | { type: "diff"; callId: string }
   | { type: "open"; href: string }
   | { type: "copy"; text: string }
+  /** Puts code of an answer into the editor, at the cursor. */
+  | { type: "insert"; text: string }
   | { type: "command"; command: "showLog" | "restart" | "settings" | "setKey" | "openFolder" };

@@ -55,6 +55,7 @@ const panel: PanelContext = {
   },
   redraw: (id) => list.redraw(id),
   copy: (text) => panel.post({ type: "copy", text }),
+  insert: (text) => panel.post({ type: "insert", text }),
 };
 
 /** Answers that are being written, where they are drawn. */

@@ -266,6 +266,29 @@ test("what a command printed stands in its row, its end first, all of it on requ
   });
 });
 
+test("a block of code says its language, and is copied or inserted", async () => {
+  const text = "So:\n\n```rust\nfn main() {}\n```\n\n```\nplain\n```\n";
+  const rows: Row[] = [{ ...answer(0), text }];
+  await opened(async (page, tell) => {
+    const last = async () => (await posted(page)).at(-1)?.action;
+    await tell({ type: "frame", frame: FRAME }, { type: "rows", at: 0, remove: 0, rows });
+    const rust = page.getByRole("group", { name: "Code, rust" });
+    assert.equal(await rust.locator(".language").textContent(), "rust");
+    await rust.getByRole("button", { name: "Copy Code" }).click();
+    assert.deepEqual(await last(), { type: "copy", text: "fn main() {}" });
+    await rust.getByRole("button", { name: "Insert at Cursor" }).click();
+    assert.deepEqual(await last(), { type: "insert", text: "fn main() {}" });
+    const other = page.getByRole("group", { name: "Code", exact: true });
+    await other.getByRole("button", { name: "Copy Code" }).click();
+    assert.deepEqual(await last(), { type: "copy", text: "plain" });
+    // While an answer is written, too, in the block that goes on.
+    await tell({ type: "rows", at: 1, remove: 0, rows: [{ ...answer(1), text: "```py\nx", streaming: true }] });
+    await tell({ type: "append", id: "answer 1", text: " = 1\n```\n", reasoning: "" });
+    await page.getByRole("group", { name: "Code, py" }).getByRole("button", { name: "Insert at Cursor" }).click();
+    assert.deepEqual(await last(), { type: "insert", text: "x = 1" });
+  });
+});
+
 const user = (messageId: string, text: string): Row => ({
   kind: "user",
   id: `user ${messageId}`,
