@@ -263,6 +263,13 @@ test("what a command printed stands in its row, its end first, all of it on requ
     assert.deepEqual((await posted(page)).at(-1)?.action, { type: "wholeResult", callId: "c3" });
     await tell({ type: "wholeResult", callId: "c3", text: lines(1, 1_100) });
     await shows(2, lines(1, 1_100));
+    // In a group, too.
+    const calls = [{ ...ended("c4", lines(1, 30), 0), name: "grep" }];
+    const group: Row = { kind: "calls", id: "calls c4", rev: 1, title: "Searched once", running: false, failed: 0, shortened: 0, calls };
+    await tell({ type: "rows", at: 3, remove: 0, rows: [group] });
+    await row(3).getByText("Searched once").click();
+    await row(3).getByRole("button", { name: "Show All 30 Lines" }).click();
+    await shows(3, lines(1, 30));
   });
 });
 
