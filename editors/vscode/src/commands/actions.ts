@@ -19,6 +19,7 @@ import { errorText, escapeLinks, sentence } from "../shared/text.ts";
 import { type Action, DISMISS } from "../shared/view.ts";
 import { inFolder } from "../tools/own-tool.ts";
 import { offered } from "../tools/toolbox.ts";
+import { insertAtCursor } from "./insert.ts";
 import { runSlash } from "./slash.ts";
 
 /** The parts of the extension that actions and commands use. */
@@ -182,6 +183,8 @@ async function carryOut(app: App, action: Action): Promise<void> {
     case "copy":
       await vscode.env.clipboard.writeText(action.text);
       return;
+    case "insert":
+      return insertAtCursor(action.text);
     case "compact":
       await vscode.commands.executeCommand("threadhold.compact");
       return;

@@ -15,6 +15,7 @@ import {
   type Pin2,
   type Snapshot,
 } from "@threadhold/client";
+import { lastCharacters } from "../shared/terminal-text.ts";
 import { sentence } from "../shared/text.ts";
 import type {
   AnswerRow,
@@ -31,8 +32,8 @@ import type {
   Unnumbered,
   UserRow,
 } from "../shared/view.ts";
-import { visibleLine } from "../shared/visible.ts";
 import { grouped } from "./call-groups.ts";
+import { type CallWords, callWords, MOST_ABOUT, phrasesFor } from "./call-words.ts";
 import { compactionRow } from "./compaction-row.ts";
 import { costsOf } from "./cost.ts";
 import { providerNotes } from "./provider-notes.ts";
@@ -68,9 +69,6 @@ const RESULT_CHARACTERS = 4_000;
 
 /** Characters of a call's arguments that its row holds while they are written: those that came last. */
 const WRITING_CHARACTERS = 2_000;
-
-/** Characters of the line that says what a call does. */
-const MOST_ABOUT = 200;
 
 /** Makes the rows of a session, again and again. */
 export class Conversation {
@@ -174,7 +172,10 @@ function isSame(before: Row, made: Unnumbered<Row>): boolean {
   }
   const fields = Object.entries(made);
   const old = before as unknown as Record<string, unknown>;
-  return fields.length === Object.keys(before).length - 1 && fields.every(([name, value]) => old[name] === value);
+  // A call that is being written may be another object each time, and its words with it.
+  const isEqual = (name: string, value: unknown): boolean =>
+    old[name] === value || (name === "phrases" && JSON.stringify(old[name]) === JSON.stringify(value));
+  return fields.length === Object.keys(before).length - 1 && fields.every(([name, value]) => isEqual(name, value));
 }
 
 /** Rows of a session that another window writes say so: nothing is offered there. */
@@ -318,20 +319,24 @@ function callRow(call: Extract<Part, { type: "toolCall" }>, messageId: string, f
   const answered = facts.results.get(call.id);
   const part = answered?.parts[0];
   const given = typeof call.arguments === "string" ? call.arguments : JSON.stringify(call.arguments);
-  const result = answered === undefined ? undefined : contentOf(answered).result;
   const durationMs = beside.durations.get(call.id);
   // What is written goes to the webview again and again; it is told of its end, and not all of it each time.
   const state = writing ? "writing" : stateOf(call.id, part, facts);
   const isCommand = beside.runsCommands(call.name);
   const effects = isCommand && state === "asked" ? beside.effectsOf(argumentsOf(call) ?? {}) : undefined;
   const isLong = writing && given.length > WRITING_CHARACTERS;
+  const result = resultIn(answered, part, isCommand);
+  // One that is long is not read as JSON for each piece that comes.
+  const said = isLong ? callWords(call.name, given.slice(0, MOST_ABOUT + 1)) : wordsOf(call, given);
   return {
     kind: "call",
     id: `call ${call.id}`,
     callId: call.id,
     messageId,
     name: call.name,
-    about: isLong ? visibleLine(given, MOST_ABOUT) : aboutOf(call, given),
+    icon: said.icon,
+    phrases: phrasesFor(said, state, result?.exitCode),
+    about: said.about,
     arguments: isLong ? given.slice(-WRITING_CHARACTERS) : given,
     state,
     hasDiff: beside.hasDiff(call.name),
@@ -373,7 +378,6 @@ interface MessageContent {
   reasoning: string;
   images: Picture[];
   files: string[];
-  result?: CallResult;
 }
 
 const contents = new WeakMap<Message, MessageContent>();
@@ -382,54 +386,53 @@ function contentOf(message: Message): MessageContent {
   let content = contents.get(message);
   if (content === undefined) {
     const { parts } = message;
-    const [part] = parts;
     content = {
       ...textIn(parts),
       images: picturesIn(parts),
       files: parts.flatMap((part) => (part.type === "contextFile" ? [part.path] : part.type === "resource" ? [part.uri] : [])),
-      ...(part?.type === "toolResult" && { result: resultOf(message, part) }),
     };
     contents.set(message, content);
   }
   return content;
 }
 
-function resultOf({ id }: Message, part: Extract<Part, { type: "toolResult" }>): CallResult {
+const results = new WeakMap<Message, CallResult>();
+
+/** The result of a call, made once for each message. */
+function resultIn(message: Message | undefined, part: Part | undefined, isCommand: boolean): CallResult | undefined {
+  if (message === undefined || part?.type !== "toolResult") return undefined;
+  // Also of a command that another program ran.
+  const isOutput = isCommand || part.exitCode !== undefined;
+  const known = results.get(message);
+  if (known !== undefined && (known.isOutput === true) === isOutput) return known;
+  const made = resultOf(message, part, isOutput);
+  results.set(message, made);
+  return made;
+}
+
+function resultOf({ id }: Message, part: Extract<Part, { type: "toolResult" }>, isOutput: boolean): CallResult {
   const parts = listOf(part.content);
   const { text } = textIn(parts);
   return {
     messageId: id,
-    text: text.slice(0, RESULT_CHARACTERS),
+    text: isOutput ? lastCharacters(text, RESULT_CHARACTERS) : text.slice(0, RESULT_CHARACTERS),
     characters: text.length,
     images: picturesIn(parts),
     changed: (part.effects ?? []).map(({ path }) => path),
+    ...(isOutput && { isOutput }),
     ...(part.exitCode !== undefined && { exitCode: part.exitCode }),
   };
 }
 
-const abouts = new WeakMap<Part, { given: string; about: string }>();
+const words = new WeakMap<Part, { given: string; words: CallWords }>();
 
-/** The arguments in a line: the one that says most to a person. */
-function aboutOf(call: Part, given: string): string {
-  const known = abouts.get(call);
-  if (known?.given === given) return known.about;
-  const about = lineOf(given);
-  abouts.set(call, { given, about });
-  return about;
-}
-
-function lineOf(text: string): string {
-  let read: unknown;
-  try {
-    read = JSON.parse(text);
-  } catch {
-    return visibleLine(text, MOST_ABOUT);
-  }
-  if (typeof read !== "object" || read === null) return visibleLine(text, MOST_ABOUT);
-  const fields = new Map(Object.entries(read).filter((entry): entry is [string, string] => typeof entry[1] === "string"));
-  const telling = ["command", "path", "filePath", "query", "url", "name"].find((name) => fields.has(name));
-  const said = telling === undefined ? [...fields.values()][0] : fields.get(telling);
-  return visibleLine(said ?? "", MOST_ABOUT);
+/** The words for a call, made once for its arguments. */
+function wordsOf(call: Extract<Part, { type: "toolCall" }>, given: string): CallWords {
+  const known = words.get(call);
+  if (known?.given === given) return known.words;
+  const made = callWords(call.name, given);
+  words.set(call, { given, words: made });
+  return made;
 }
 
 export function listOf(content: string | readonly Part[]): readonly Part[] {

@@ -50,6 +50,7 @@ const MEANS_SESSION = {
   attachMention: false,
   open: false,
   copy: false,
+  insert: false,
   command: false,
   slash: true,
   send: true,

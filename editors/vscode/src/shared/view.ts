@@ -55,8 +55,12 @@ export interface CallRow extends Drawn {
   kind: "call";
   callId: string;
   messageId: string;
+  /** Name of the tool. */
   name: string;
-  /** The main argument in one line, such as a path or command. Truncated, so approvals must not rely on it. */
+  icon: ToolIcon;
+  /** What it does or did, such as `Ran cargo test`. Truncated, so approvals must not rely on it. */
+  phrases: readonly Phrase[];
+  /** The main argument in one line, such as a path or command. Truncated, too. */
   about: string;
   arguments: string;
   /** How many characters of arguments were written so far, where these are only the last of them. */
@@ -75,6 +79,16 @@ export interface CallRow extends Drawn {
   shown: Shown;
 }
 
+/** Picture of what a tool does. */
+export type ToolIcon = "file" | "list" | "search" | "edit" | "write" | "terminal" | "tool";
+
+/** A piece of a sentence. */
+export interface Phrase {
+  text: string;
+  /** Drawn as code, such as a command. */
+  isCode?: boolean;
+}
+
 /** A run of calls that only looked at things, in one row. */
 export interface CallGroupRow extends Drawn {
   kind: "calls";
@@ -88,10 +102,13 @@ export interface CallGroupRow extends Drawn {
   calls: CallRow[];
 }
 
-/** The beginning of a tool's answer, and how much there is of it. */
+/** A part of a tool's result, and how much there is of it. */
 export interface CallResult {
   messageId: string;
+  /** Its beginning; of what a command printed, its end. */
   text: string;
+  /** It is what a command printed. */
+  isOutput?: boolean;
   characters: number;
   images: Picture[];
   exitCode?: number;
@@ -402,4 +419,6 @@ export type Action =
   | { type: "diff"; callId: string }
   | { type: "open"; href: string }
   | { type: "copy"; text: string }
+  /** Puts code of an answer into the editor, at the cursor. */
+  | { type: "insert"; text: string }
   | { type: "command"; command: "showLog" | "restart" | "settings" | "setKey" | "openFolder" };

@@ -2,6 +2,7 @@
 // webview knows (expanded sections, text being typed into a row).
 
 import type { Action, Original } from "../shared/view.ts";
+import type { CodeActions } from "./code-block.ts";
 
 /** View state of one session that the host does not know. */
 export class SessionState {
@@ -18,9 +19,8 @@ export class SessionState {
 }
 
 /** The panel's services, with the view state of the session that is shown. */
-export interface PanelContext extends SessionState {
+export interface PanelContext extends SessionState, CodeActions {
   post(action: Action): void;
   /** Draws a row again. */
   redraw(rowId: string): void;
-  copy(text: string): void;
 }

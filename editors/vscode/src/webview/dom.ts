@@ -85,6 +85,12 @@ const PATHS = {
   list: "M3 4h10M3 8h10M3 12h10",
   add: "M8 3v10M3 8h10",
   warn: "M8 2l6.5 12h-13zM8 7v3M8 12v.5",
+  insert: "M2 8h7M6 5l3 3-3 3M11 3h3M12.5 3v10M11 13h3",
+  file: "M4 2h5l3 3v9H4zM9 2v3h3",
+  search: "M7 3a4 4 0 1 0 .01 0M10 10l4 4",
+  write: "M4 2h5l3 3v9H4zM8 7v4M6 9h4",
+  terminal: "M2 3h12v10H2zM4.5 6l2 2-2 2M8 10h3",
+  tool: "M13 4a3 3 0 0 1-4 4l-5 5-1.5-1.5 5-5a3 3 0 0 1 4-4l-2 2 1.5 1.5z",
   trash: "M3 4h10M6 4V2h4v2M5 4l.5 10h5L11 4",
 } as const;
 

@@ -53,8 +53,9 @@ const panel: PanelContext = {
   get results() {
     return kept.results;
   },
-  redraw: (id) => list.redraw(id),
+  redraw: (id) => list.redraw(rowShowing(id)),
   copy: (text) => panel.post({ type: "copy", text }),
+  insert: (text) => panel.post({ type: "insert", text }),
 };
 
 /** Answers that are being written, where they are drawn. */
@@ -228,7 +229,7 @@ function take(message: ToPanel): void {
     }
     case "wholeResult":
       panel.results.set(message.callId, message.text);
-      list.redraw(list.items.find((row) => row.kind === "calls" && hasCall(row, message.callId))?.id ?? `call ${message.callId}`);
+      panel.redraw(`call ${message.callId}`);
       break;
     case "editing":
       beginTyping(panel, `user ${message.messageId}`, "edit", message.text);
@@ -259,8 +260,9 @@ function putRows({ at, remove, rows }: Extract<ToPanel, { type: "rows" }>): void
   if (hadFocus && behind !== undefined) list.reveal(behind.id, true);
 }
 
-function hasCall({ calls }: CallGroupRow, callId: string): boolean {
-  return calls.some((call) => call.callId === callId);
+/** Id of the row that shows a row: of its group, where it is in one. */
+function rowShowing(id: string): string {
+  return list.items.find((row) => row.kind === "calls" && row.calls.some((call) => call.id === id))?.id ?? id;
 }
 
 /** Expands a group, and in it the call that a message belongs to. */

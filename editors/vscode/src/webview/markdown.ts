@@ -4,7 +4,8 @@
 
 import MarkdownIt from "markdown-it";
 import { targetOf } from "../shared/link.ts";
-import { button, el } from "./dom.ts";
+import { type CodeActions, frameCode } from "./code-block.ts";
+import { el } from "./dom.ts";
 
 const markdown = new MarkdownIt("default", { html: false, linkify: true, typographer: false, breaks: false });
 const escapeHtml = markdown.utils.escapeHtml;
@@ -27,19 +28,12 @@ export function followed(event: MouseEvent | KeyboardEvent): string | undefined 
 }
 
 /** A text as elements. */
-export function draw(text: string, copy: (text: string) => void): DocumentFragment {
+export function draw(text: string, actions: CodeActions): DocumentFragment {
   const template = document.createElement("template");
   // markdown-it escapes whatever is HTML in the text; scripts and styles are forbidden by the panel's policy besides.
   template.innerHTML = markdown.render(text);
   for (const block of template.content.querySelectorAll("pre")) {
-    const text = block.textContent ?? "";
-    const frame = el("div", { class: "code" });
-    block.replaceWith(frame);
-    block.tabIndex = 0;
-    frame.append(
-      block,
-      button("", () => copy(text), { class: "icon", icon: "copy", name: "Copy Code", title: "Copy Code" }),
-    );
+    frameCode(block, actions);
   }
   for (const table of template.content.querySelectorAll("table")) {
     const frame = el("div", { class: "table", tabIndex: 0 });
@@ -52,14 +46,14 @@ export function draw(text: string, copy: (text: string) => void): DocumentFragme
 /** An answer that is being written. Blocks before the newest one are drawn once and stay. */
 export class Growing {
   readonly element = el("div", { class: "markdown" });
-  readonly #copy: (text: string) => void;
+  readonly #actions: CodeActions;
   #text = "";
   /** How much of the text is in blocks that stay. */
   #settled = 0;
   #open: Node[] = [];
 
-  constructor(copy: (text: string) => void) {
-    this.#copy = copy;
+  constructor(actions: CodeActions) {
+    this.#actions = actions;
   }
 
   /** The answer goes on. */
@@ -69,10 +63,10 @@ export class Growing {
     const settled = settledLength(rest);
     for (const node of this.#open) (node as ChildNode).remove();
     if (settled > 0) {
-      this.element.append(draw(rest.slice(0, settled), this.#copy));
+      this.element.append(draw(rest.slice(0, settled), this.#actions));
       this.#settled += settled;
     }
-    const fragment = draw(rest.slice(settled), this.#copy);
+    const fragment = draw(rest.slice(settled), this.#actions);
     this.#open = [...fragment.childNodes];
     this.element.append(fragment);
   }

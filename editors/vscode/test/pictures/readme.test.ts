@@ -94,7 +94,7 @@ test("a decision about an edit, and a rewind", async () => {
     environment: { PROBE: probe.folder },
   });
   const panel = await Panel.open(editor);
-  await widen(editor, 390);
+  await widen(editor, 410);
   await panel.ask("After midnight the tide table shows yesterday's date in Auckland. Mend it.");
   await panel.button("Allow").waitFor();
   await editor.page.locator(".modified .view-line").filter({ hasText: "offset_minutes" }).first().waitFor();

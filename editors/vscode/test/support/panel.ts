@@ -81,9 +81,10 @@ export class Panel {
     return this.frame.locator(".row.answer").filter({ hasText: words });
   }
 
-  /** A call of a tool. */
+  /** Calls of a tool, or those that say these words. */
   call(name: string): Locator {
-    return this.frame.locator(".row.call").filter({ hasText: name });
+    const called = this.frame.locator(`.row.call[data-tool=${JSON.stringify(name)}]`);
+    return called.or(this.frame.locator(".row.call").filter({ hasText: name }));
   }
 
   get cards(): Locator {

@@ -171,6 +171,29 @@ test("a call says whether allowing it for good allows a command or all calls of 
   );
 });
 
+test("of what a command printed its row holds the end, and of any other result the beginning", () => {
+  const asked = (ord: number, name: string) => message(ord, { parts: [{ type: "toolCall", id: `c${ord}`, name, arguments: "{}" }] });
+  const text = `first\n${"line\n".repeat(2_000)}last`;
+  const ended = (ord: number, of: object) =>
+    message(ord + 1, { role: "tool", parts: [{ type: "toolResult", toolCallId: `c${ord}`, content: text, ...of }] });
+  const messages = [
+    asked(0, "run_command"),
+    ended(0, { exitCode: 1 }),
+    asked(2, "probe"),
+    ended(2, {}),
+    asked(4, "Bash"),
+    ended(4, { exitCode: 0 }),
+  ];
+  const conversation = new Conversation();
+  const [command, other, imported] = calls(conversation.rows(snapshot({ messages }), BESIDE));
+  assert.equal(command?.state, "failed");
+  assert.deepEqual([command?.result?.isOutput, other?.result?.isOutput, imported?.result?.isOutput], [true, undefined, true]);
+  assert.match(command?.result?.text ?? "", /^(?!first).*last$/s);
+  assert.ok(other?.result?.text.startsWith("first") && other.result.characters === text.length);
+  assert.ok(command?.result !== undefined && command.result.text.length <= 4_000 && command.result.characters === text.length);
+  assert.equal(calls(conversation.rows(snapshot({ messages }), BESIDE))[0], command, "the same again is the same row");
+});
+
 const CARD: CompactionView = {
   id: "c",
   status: "inForce",

@@ -75,6 +75,8 @@ test("an answer that is being written is told without going through the session 
     telling.grown(writes([{ type: "text", text: "I write." }])),
     telling.grown(writes([{ type: "text", text: "I write." }, call("{")])),
     telling.grown(writes([{ type: "text", text: "I write." }, call('{"path":')])),
+    // The same once more, in other objects.
+    telling.grown(writes([{ type: "text", text: "I write." }, call('{"path":')])),
     telling.grown({}),
   ];
   assert.deepEqual(told.map(saidOf), [
@@ -83,6 +85,7 @@ test("an answer that is being written is told without going through the session 
     [["goes on", " write."]],
     [[1_000, 1, "I write.", "{"]],
     [[1_001, 1, '{"path":']],
+    [],
     [[1_000, 2]],
   ]);
   assert.equal(read(), before, "the messages are not looked at");

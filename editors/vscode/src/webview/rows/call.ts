@@ -1,13 +1,14 @@
 // A call of a tool, drawn as a row: what it is to do, how it stands, what came of it, and the decision where it waits for
 // one.
 
-import type { CallRow, CallState } from "../../shared/view.ts";
+import type { CallResult, CallRow, CallState, Phrase } from "../../shared/view.ts";
 import { visible } from "../../shared/visible.ts";
 import type { PanelContext } from "../context.ts";
-import { button, duration, el, foldable, tokens } from "../dom.ts";
+import { button, duration, el, foldable, icon, tokens } from "../dom.ts";
 import { beginTyping, form, isTyping } from "../form.ts";
 import { appendVisible, argumentsText, drawArguments } from "./arguments.ts";
 import { pictures, shownMark } from "./message.ts";
+import { drawOutput } from "./output.ts";
 
 const STATES: Record<CallState, string> = {
   writing: "writing",
@@ -27,7 +28,7 @@ export function callKey({ callId }: CallRow): string {
 }
 
 export function drawCall(panel: PanelContext, row: CallRow): HTMLElement {
-  const { name, about, state, result, durationMs } = row;
+  const { name, phrases, state, result, durationMs } = row;
   const took = durationMs === undefined || state === "open" ? "" : ` in ${duration(durationMs)}`;
   const ended =
     state === "asked" && row.held === true
@@ -37,18 +38,22 @@ export function drawCall(panel: PanelContext, row: CallRow): HTMLElement {
         : STATES[state];
   const stands = `${ended}${took}`;
   const isDecided = state !== "asked" && state !== "open";
-  const said = isDecided ? `Tool ${visible(name)} ${about}: ${stands}` : `Tool ${visible(name)}: ${stands}. ${argumentsText(row)}`;
-  const element = el("div", { class: `row call ${state}`, aria: { label: said } });
+  const words = phrases.map(({ text }) => text).join("");
+  const said = isDecided ? `${words}: ${stands}` : `Tool ${visible(name)}: ${stands}. ${argumentsText(row)}`;
+  const element = el("div", { class: `row call ${state}`, aria: { label: said }, data: { tool: name } });
   const head = [
     el("span", { class: `dot ${state}`, aria: { hidden: true } }),
-    el("span", { class: "name" }, visible(name)),
-    isDecided && el("span", { class: "about", title: about }, about),
+    icon(row.icon),
+    el("span", { class: "phrase", title: `${visible(name)}: ${words}` }, ...phrases.map(drawPhrase)),
+    !isDecided && el("span", { class: "name" }, visible(name)),
     el("span", { class: "stands" }, stands),
   ];
   if (isDecided) {
-    const details = foldable(panel.open, callKey(row), "", () => [argumentsOf(row), resultOf(panel, row)], "card");
+    const isOutput = result?.isOutput === true && (state === "done" || state === "failed");
+    const content = () => [toolOf(row), argumentsOf(row), isOutput ? changedBy(result) : resultOf(panel, row)];
+    const details = foldable(panel.open, callKey(row), "", content);
     details.querySelector("summary")?.append(...head.filter((part) => part !== false));
-    element.append(details);
+    element.append(el("div", { class: "card" }, details, isOutput && drawOutput(panel, row, result)));
   } else {
     const ask = row.held === true ? undefined : state === "open" ? unfinished(panel, row) : decision(panel, row);
     if (ask !== undefined && state === "asked") element.addEventListener("keydown", (event) => decideByKey(panel, row, event));
@@ -57,6 +62,14 @@ export function drawCall(panel: PanelContext, row: CallRow): HTMLElement {
   const mark = shownMark(row.shown);
   if (mark !== undefined) element.append(el("div", { class: "foot" }, mark));
   return element;
+}
+
+function drawPhrase({ text, isCode }: Phrase): Node {
+  return isCode === true ? el("code", {}, text) : document.createTextNode(text);
+}
+
+function toolOf({ name }: CallRow): HTMLElement {
+  return el("div", { class: "note" }, "Tool: ", el("span", { class: "name" }, visible(name)));
 }
 
 function argumentsOf(row: CallRow): HTMLElement {
@@ -85,8 +98,11 @@ function resultOf(panel: PanelContext, { callId, id, result }: CallRow): HTMLEle
       : button(`Show All ${tokens(result.characters)} Characters`, () => panel.post({ type: "wholeResult", callId }), {
           key: `${id}/whole`,
         });
-  const changed = result.changed.length > 0 && el("div", { class: "note" }, `Changed ${result.changed.join(", ")}`);
-  return el("div", {}, el("div", { class: "label" }, "Result"), block, more, pictures(result.images), changed);
+  return el("div", {}, el("div", { class: "label" }, "Result"), block, more, pictures(result.images), changedBy(result));
+}
+
+function changedBy({ changed }: CallResult): HTMLElement | undefined {
+  return changed.length === 0 ? undefined : el("div", { class: "note" }, `Changed ${changed.join(", ")}`);
 }
 
 /** Allows the call that has the focus, or asks what to do instead, by a key. */

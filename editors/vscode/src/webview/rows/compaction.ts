@@ -68,11 +68,7 @@ export function drawCompaction(panel: PanelContext, row: CompactionRow): HTMLEle
 }
 
 function markdown(panel: PanelContext, text: string): HTMLElement {
-  return el(
-    "div",
-    { class: "markdown" },
-    draw(text, (copied) => panel.copy(copied)),
-  );
+  return el("div", { class: "markdown" }, draw(text, panel));
 }
 
 /** The original text of what it stands for, and the choice of what is to come back. */

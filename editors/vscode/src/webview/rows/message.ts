@@ -113,7 +113,7 @@ export interface DrawnAnswer {
 
 export function drawAnswer(panel: PanelContext, row: AnswerRow): DrawnAnswer {
   const element = el("div", { class: `row answer ${row.shown}`, aria: { label: "Agent" } });
-  const growing = new Growing((text) => panel.copy(text));
+  const growing = new Growing(panel);
   let thinking: Text | undefined;
   let details: HTMLElement | undefined;
   const think = (text: string): void => {
@@ -131,14 +131,7 @@ export function drawAnswer(panel: PanelContext, row: AnswerRow): DrawnAnswer {
     element.append(growing.element);
     if (row.text !== "") growing.append(row.text);
   } else {
-    if (row.text !== "")
-      element.append(
-        el(
-          "div",
-          { class: "markdown" },
-          draw(row.text, (text) => panel.copy(text)),
-        ),
-      );
+    if (row.text !== "") element.append(el("div", { class: "markdown" }, draw(row.text, panel)));
     if (row.stopped !== undefined) element.append(el("div", { class: `stopped ${row.stopped}` }, STOPPED[row.stopped]));
     if (row.text !== "" || row.pinId !== undefined || row.shown !== "whole") {
       element.append(

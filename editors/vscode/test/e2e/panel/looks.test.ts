@@ -102,7 +102,7 @@ test("the keyboard alone", async () => {
   await keyboard.press("PageDown");
   await until(() => focusedRow(panel, "It is done."), "the next row has the focus");
   await keyboard.press("PageUp");
-  await until(() => focusedRow(panel, "run_command"), "the row before has the focus");
+  await until(() => focusedRow(panel, "Ran echo looked"), "the row before has the focus");
   await editor.shoot("looks-keyboard-2-row");
   // What a row offers can be reached.
   await keyboard.press("PageDown");

@@ -41,6 +41,8 @@ const asked = (callId: string, name: string, isCommand: boolean): CallRow => ({
   callId,
   messageId: "m",
   name,
+  icon: "terminal",
+  phrases: [{ text: "Run a command" }],
   about: "",
   arguments: "{}",
   state: "asked",
@@ -199,13 +201,98 @@ test("a run of calls that look is one row, which expands to them", async () => {
     await tell({ type: "frame", frame: FRAME }, { type: "rows", at: 0, remove: 0, rows: [group] });
     assert.equal(await page.locator("[data-row]").count(), 1);
     await page.getByText("Read 60 files").click();
-    await until(async () => (await page.locator(".call.done .name").count()) === 60, "its calls are shown");
+    await until(async () => (await page.locator(".call.done .phrase").count()) === 60, "its calls are shown");
     // It stays expanded while another call comes in, and shows the one that something is about.
     const result = { messageId: "m61", text: "fn main() {}", characters: 12, images: [], changed: [] };
     const more = { ...call(60), result };
     await tell({ type: "rows", at: 0, remove: 1, rows: [{ ...group, rev: 2, calls: [...calls, more] }] }, { type: "reveal", of: "m61" });
     await page.getByText("fn main() {}").waitFor();
-    assert.equal(await page.locator(".call.done .name").count(), 61);
+    assert.equal(await page.locator(".call.done .phrase").count(), 61);
+  });
+});
+
+test("a call says in words what it did, and keeps the name of its tool within reach", async () => {
+  const phrases = [{ text: "Ran " }, { text: "cargo test", isCode: true }, { text: " in sub" }];
+  const row: CallRow = { ...asked("c1", "run_command", true), phrases, state: "done", arguments: '{"command":"cargo test"}' };
+  await opened(async (page, tell) => {
+    await tell({ type: "frame", frame: FRAME }, { type: "rows", at: 0, remove: 0, rows: [row, asked("c2", "run_command", true)] });
+    const [done, waits] = [page.locator(".call.done"), page.locator(".call.asked")];
+    assert.equal(await done.locator("summary .phrase").textContent(), "Ran cargo test in sub");
+    assert.equal(await done.locator("summary code").textContent(), "cargo test");
+    assert.equal(await done.locator("summary .phrase").getAttribute("title"), "run_command: Ran cargo test in sub");
+    assert.match((await page.locator("[data-row]").first().getAttribute("aria-label")) ?? "", /^Ran cargo test in sub: done/);
+    await done.locator("summary").click();
+    await done.getByText("Tool: run_command").waitFor();
+    assert.equal(await waits.locator(".title .phrase").textContent(), "Run a command");
+    assert.equal(await waits.locator(".title .name").textContent(), "run_command");
+  });
+});
+
+test("what a command printed stands in its row, its end first, all of it on request", async () => {
+  const ended = (callId: string, text: string, exitCode: number, characters = text.length): CallRow => {
+    const result = { messageId: `m${callId}`, text, characters, images: [], changed: [], isOutput: true, exitCode };
+    return { ...asked(callId, "run_command", true), state: exitCode === 0 ? "done" : "failed", result };
+  };
+  const lines = (from: number, to: number) => Array.from({ length: to - from + 1 }, (_, at) => `line ${from + at}`).join("\n");
+  const rows = [
+    ended("c1", "\u001b[31mno such file\u001b[0m\u202e\n", 2),
+    ended("c2", `${lines(1, 30)}\n`, 0),
+    ended("c3", lines(1_001, 1_100), 0, 20_000),
+  ];
+  await opened(async (page, tell) => {
+    await tell({ type: "frame", frame: FRAME }, { type: "rows", at: 0, remove: 0, rows });
+    const row = (at: number) => page.locator("[data-row]").nth(at);
+    const printed = (at: number) => row(at).locator(".printed").textContent();
+    const shows = (at: number, text: string) => until(async () => (await printed(at)) === text, `row ${at} shows it`);
+    assert.equal(await printed(0), "no such fileU+202E");
+    assert.equal(await row(0).locator(".printed .unseen").textContent(), "U+202E", "what is not seen is marked");
+    assert.equal(await row(0).locator(".stands").textContent(), "exit code 2");
+    assert.equal(await row(0).getByRole("button").count(), 0);
+    assert.equal(await printed(1), lines(23, 30));
+    const all = row(1).getByRole("button", { name: "Show All 30 Lines" });
+    assert.equal(await all.getAttribute("aria-expanded"), "false");
+    await all.focus();
+    await page.keyboard.press("Enter");
+    await shows(1, lines(1, 30));
+    const less = row(1).getByRole("button", { name: "Show Only the End" });
+    assert.ok(await less.evaluate((element) => element === document.activeElement), "the focus stays");
+    await page.keyboard.press("Enter");
+    await shows(1, lines(23, 30));
+    // What the row does not hold is asked for.
+    await row(2).getByRole("button", { name: "Show All 20,000 Characters" }).click();
+    assert.deepEqual((await posted(page)).at(-1)?.action, { type: "wholeResult", callId: "c3" });
+    await tell({ type: "wholeResult", callId: "c3", text: lines(1, 1_100) });
+    await shows(2, lines(1, 1_100));
+    // In a group, too.
+    const calls = [{ ...ended("c4", lines(1, 30), 0), name: "grep" }];
+    const group: Row = { kind: "calls", id: "calls c4", rev: 1, title: "Searched once", running: false, failed: 0, shortened: 0, calls };
+    await tell({ type: "rows", at: 3, remove: 0, rows: [group] });
+    await row(3).getByText("Searched once").click();
+    await row(3).getByRole("button", { name: "Show All 30 Lines" }).click();
+    await shows(3, lines(1, 30));
+  });
+});
+
+test("a block of code says its language, and is copied or inserted", async () => {
+  const text = "So:\n\n```rust\nfn main() {}\n```\n\n```\nplain\n```\n";
+  const rows: Row[] = [{ ...answer(0), text }];
+  await opened(async (page, tell) => {
+    const last = async () => (await posted(page)).at(-1)?.action;
+    await tell({ type: "frame", frame: FRAME }, { type: "rows", at: 0, remove: 0, rows });
+    const rust = page.getByRole("group", { name: "Code, rust" });
+    assert.equal(await rust.locator(".language").textContent(), "rust");
+    await rust.getByRole("button", { name: "Copy Code" }).click();
+    assert.deepEqual(await last(), { type: "copy", text: "fn main() {}" });
+    await rust.getByRole("button", { name: "Insert at Cursor" }).click();
+    assert.deepEqual(await last(), { type: "insert", text: "fn main() {}" });
+    const other = page.getByRole("group", { name: "Code", exact: true });
+    await other.getByRole("button", { name: "Copy Code" }).click();
+    assert.deepEqual(await last(), { type: "copy", text: "plain" });
+    // While an answer is written, too, in the block that goes on.
+    await tell({ type: "rows", at: 1, remove: 0, rows: [{ ...answer(1), text: "```py\nx", streaming: true }] });
+    await tell({ type: "append", id: "answer 1", text: " = 1\n```\n", reasoning: "" });
+    await page.getByRole("group", { name: "Code, py" }).getByRole("button", { name: "Insert at Cursor" }).click();
+    assert.deepEqual(await last(), { type: "insert", text: "x = 1" });
   });
 });
 

@@ -71,7 +71,7 @@ test("a call is shown whole before it is allowed", async () => {
   await first.getByRole("button", { name: "Reject…" }).click();
   await first.getByRole("button", { name: "Reject", exact: true }).click();
   await panel.answer("Tidied.").waitFor();
-  assert.match((await named(first)) ?? "", /^Tool run_command echo tidy ⏎ echo SECOND > pwned\.txt: rejected by you/);
+  assert.match((await named(first)) ?? "", /^Run echo tidy ⏎ echo SECOND > pwned\.txt: rejected by you/);
 
   await panel.ask("And more.");
   const [unseen, long] = [panel.call("run_command").nth(1), panel.call("run_command").nth(2)];
@@ -104,6 +104,7 @@ test("a call is shown whole before it is allowed", async () => {
   await panel.ask("Then do it.");
   await panel.frame.getByText("3 calls require approval").waitFor();
   const edit = panel.call("edit_file");
+  await edit.getByRole("button", { name: "Show Diff" }).waitFor();
   assert.deepEqual(await shown(edit), [EDIT.path, EDIT.old, EDIT.new]);
   assert.deepEqual(await edit.locator(".given .label").allTextContents(), ["path", "old", "new"]);
   assert.deepEqual(await shown(panel.call("probe_read")), [READ.path, READ.purpose, JSON.stringify(READ.deep, null, 2)]);
