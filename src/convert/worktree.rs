@@ -2,8 +2,8 @@
 
 use base64::Engine;
 use base64::engine::general_purpose::STANDARD;
+use protocol::command::worktree::{WorktreeChange, WorktreeChangeKind, WorktreeChangesResult};
 use protocol::error::{ErrorData, ProtocolError};
-use protocol::worktree::{WorktreeChange, WorktreeChangeKind, WorktreeChangesResult};
 use worktree::{Before, Change, ChangeKind, ChangesError, Page, SnapshotId};
 
 /// A page of changes.

@@ -1,4 +1,6 @@
-//! Shell commands: what their text tells about files.
+//! Shell commands: what their text tells about files, and what they changed.
+
+pub mod worktree;
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};

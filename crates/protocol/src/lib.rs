@@ -20,7 +20,6 @@ pub mod tool;
 pub mod turn;
 mod unknown;
 mod words;
-pub mod worktree;
 
 pub use context::{ledger, memory, recall, review};
 pub use session::{agent, edit, restore, scope, snapshot, stages, task, transfer};

@@ -2,6 +2,9 @@
 //! handbook and the TypeScript types are generated from it. Handlers are in the sidecar.
 
 use crate::check::fault;
+use crate::command::worktree::{
+    WorktreeChangesParams, WorktreeChangesResult, WorktreeSnapshotParams, WorktreeSnapshotResult,
+};
 use crate::command::{CommandEffectsParams, CommandEffectsResult};
 use crate::context::ledger::{ContextLedgerParams, ContextLedgerResult};
 use crate::context::memory::{
@@ -56,9 +59,6 @@ use crate::tool::{
 use crate::turn::{
     RoundAppendParams, RoundAppendResult, TurnCancelParams, TurnCancelResult, TurnEndParams, TurnEndResult,
     TurnStartParams, TurnStartResult,
-};
-use crate::worktree::{
-    WorktreeChangesParams, WorktreeChangesResult, WorktreeSnapshotParams, WorktreeSnapshotResult,
 };
 use schemars::{JsonSchema, Schema, SchemaGenerator};
 use serde::Serialize;

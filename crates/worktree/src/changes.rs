@@ -1,4 +1,4 @@
-//! What changed between two snapshots, with the contents before.
+//! Changes between two snapshots, with the contents before.
 
 use crate::MOST_FILE_BYTES;
 use crate::error::{ChangesError, Unavailable};
@@ -28,26 +28,26 @@ pub struct Page {
 pub struct Change {
     /// Path from the folder on, with slashes.
     pub path: String,
-    /// Whether the file was there before and after.
+    /// Existence of the file before and after.
     pub kind: ChangeKind,
-    /// What was there before; `None` if nothing was.
+    /// The former content; `None` if nothing was there.
     pub before: Option<Before>,
     /// SHA-256 of the contents afterwards; `None` if nothing is there, or they were not stored.
     pub after: Option<String>,
 }
 
-/// Whether a file was there before and after a change.
+/// Existence of a file before and after a change.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum ChangeKind {
-    /// It is new.
+    /// The file is new.
     Created,
-    /// It was there and is there.
+    /// The file was there and is there.
     Modified,
-    /// It is gone.
+    /// The file is gone.
     Deleted,
 }
 
-/// What was at a path before.
+/// The former content of a path.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Before {
     /// A file with these bytes.

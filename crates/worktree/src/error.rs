@@ -24,7 +24,7 @@ pub enum Unavailable {
     /// More bytes would have to be stored than are allowed.
     #[error("more than {} MB would have to be stored", .0 / 1_000_000)]
     Bytes(u64),
-    /// It took too long.
+    /// The deadline passed.
     #[error("it took longer than {0} seconds")]
     Time(u64),
     /// Git failed.
@@ -33,7 +33,7 @@ pub enum Unavailable {
     /// The file system failed.
     #[error("{}: {error}", path.display())]
     Io {
-        /// What could not be read or written.
+        /// The path that could not be read or written.
         path: PathBuf,
         /// The error of the system.
         error: io::Error,

@@ -19,7 +19,7 @@ pub(crate) enum GitError {
     Missing,
     /// The deadline passed; it was ended.
     TimedOut,
-    /// It failed, with its message.
+    /// Git failed, with its message.
     Failed(String),
 }
 

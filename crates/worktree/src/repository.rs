@@ -9,7 +9,7 @@ use std::env;
 use std::path::{Path, PathBuf};
 use std::time::Instant;
 
-/// What is read of one repository.
+/// One repository, or a folder without one.
 #[derive(Debug)]
 pub(crate) struct Repository {
     /// The folder that paths are relative to.
@@ -92,7 +92,7 @@ impl Repository {
     }
 }
 
-/// What git says about a folder.
+/// Git's answers about a folder.
 struct Found {
     top: PathBuf,
     within: String,

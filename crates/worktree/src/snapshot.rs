@@ -35,7 +35,7 @@ pub(crate) struct Tree {
     pub large: BTreeMap<String, (u64, Option<SystemTime>)>,
 }
 
-/// What may still be stored for a snapshot.
+/// The files and bytes that may still be stored for a snapshot.
 struct Budget {
     files: usize,
     bytes: u64,

@@ -1,10 +1,10 @@
 //! Snapshots of the folders' files. Git works on a thread of its own; two requests for one folder take turns.
 
 use crate::convert;
-use protocol::error::ProtocolError;
-use protocol::worktree::{
+use protocol::command::worktree::{
     WorktreeChangesParams, WorktreeChangesResult, WorktreeSnapshotParams, WorktreeSnapshotResult,
 };
+use protocol::error::ProtocolError;
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, PoisonError};

@@ -4,8 +4,8 @@ use crate::server::folder::given_folder;
 use crate::server::router::Router;
 use crate::server::wire::to_value;
 use ::session::input::ReplyTo;
+use protocol::command::worktree::{WorktreeChangesParams, WorktreeSnapshotParams};
 use protocol::error::ProtocolError;
-use protocol::worktree::{WorktreeChangesParams, WorktreeSnapshotParams};
 
 /// Takes a snapshot.
 pub(super) fn snapshot(
