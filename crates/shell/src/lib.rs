@@ -4,7 +4,9 @@
 //! [`read`] walks the tree of a command and keeps the working directory, variables and certainty; [`expand`] makes words;
 //! [`command`] strips prefixes such as `sudo` and finds the program; [`files`], [`edit`], [`git`], [`patch`] know
 //! programs with effects on named files, and [`known`] those without and those whose effects cannot be told.
+//! [`simple`] tells exactly which commands a line runs, where it can; [`beginning`] compares them with rules.
 
+pub mod beginning;
 mod command;
 mod dialect;
 mod edit;
@@ -16,6 +18,7 @@ mod options;
 mod patch;
 pub mod path;
 mod read;
+pub mod simple;
 mod sink;
 mod word;
 

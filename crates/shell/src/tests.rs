@@ -2,9 +2,11 @@
 //! `move A ->` with its path; ` glob`, ` or PATH` (if the path is a folder) and ` perhaps` (not certain) follow. An
 //! unknown part is `? part: Reason`.
 
+mod beginning;
 mod corpus;
 mod hostile;
 mod programs;
+mod simple;
 mod syntax;
 
 use crate::{Effect, Effects, Kind, effects};

@@ -1109,7 +1109,8 @@ export interface Decision {
   note?: string;
   /**
    * Later calls that `allowAlways` or `rejectAlways` covers, by one argument: its name, `=`, and a pattern
-   * as in a rule, such as `command=git *`.
+   * as in a rule, such as `command=git *`; or its name, `^=`, and beginnings of commands, such as
+   * `command^=cargo test; wc`.
    */
   pattern?: string;
 }
@@ -2557,6 +2558,11 @@ export interface PauseReason {
   arguments: Arguments;
   /** Reason why the call must be decided, for the user. */
   reason: string;
+  /**
+   * Pattern for `allowAlways` that covers this command and others that begin as its commands do, such as
+   * `command^=cargo test; tail`. Absent if no safe one does.
+   */
+  pattern?: string;
 }
 
 /**
@@ -4290,8 +4296,9 @@ export interface StandingDecision {
   /**
    * Calls that are meant; absent for all calls. `command=git *` matches calls whose argument `command`
    * matches `git *`, where `*` stands for any characters, in an approval except those with which a shell
-   * begins another command, and `\` escapes the next one. `=` and arguments as JSON match calls with
-   * exactly these arguments.
+   * begins another command, and `\` escapes the next one. `command^=cargo test` matches command lines by
+   * words: an approval if every command of the line begins as some approval says, a rejection if any does.
+   * `=` and arguments as JSON match calls with exactly these arguments.
    */
   pattern?: string;
   /** `true` if these calls are rejected. Ignored when they are revoked. Default: false. */

@@ -229,7 +229,13 @@ mod tests {
 
     fn call(name: &str, arguments: &str) -> PauseReason {
         let arguments = Arguments(arguments.into());
-        PauseReason { tool_call_id: "c".into(), name: name.into(), arguments, reason: "it asks".into() }
+        PauseReason {
+            tool_call_id: "c".into(),
+            name: name.into(),
+            arguments,
+            reason: "it asks".into(),
+            pattern: None,
+        }
     }
 
     #[test]

@@ -82,7 +82,13 @@ mod tests {
 
     fn waits(id: &str) -> PauseReason {
         let arguments = protocol::message::Arguments("{}".into());
-        PauseReason { tool_call_id: id.into(), name: "list".into(), arguments, reason: "it asks".into() }
+        PauseReason {
+            tool_call_id: id.into(),
+            name: "list".into(),
+            arguments,
+            reason: "it asks".into(),
+            pattern: None,
+        }
     }
 
     #[test]

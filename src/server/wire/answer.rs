@@ -8,6 +8,7 @@ use super::turn;
 use crate::convert;
 use crate::server::given::own_settings;
 use crate::server::settings::{Layers, shown};
+use engine::approval;
 use engine::compact::metadata::Persisted;
 use engine::compact::record::Compaction;
 use engine::compact::restore::{Restored, Verdict};
@@ -227,6 +228,7 @@ pub(in crate::server) fn reasons(reasons: &[Reason]) -> Vec<PauseReason> {
         name: reason.name.to_string(),
         arguments: Arguments(reason.arguments.to_string()),
         reason: reason.reason.clone(),
+        pattern: reason.pattern.clone(),
     });
     each.collect()
 }
@@ -234,8 +236,7 @@ pub(in crate::server) fn reasons(reasons: &[Reason]) -> Vec<PauseReason> {
 /// Parses the user's decisions.
 pub(in crate::server) fn decisions(decisions: &[Decision]) -> Result<Vec<input::Decision>, ProtocolError> {
     let each = decisions.iter().enumerate().map(|(at, decision)| {
-        if decision.pattern.as_ref().is_some_and(|pattern| pattern.find('=').is_none_or(|name| name == 0)) {
-            let reason = "must name its argument, such as `command=git *`";
+        if let Some(reason) = decision.pattern.as_deref().and_then(wrong_pattern) {
             return Err(ProtocolError::invalid(format!("decisions[{at}].pattern"), reason));
         }
         Ok(input::Decision {
@@ -250,6 +251,18 @@ pub(in crate::server) fn decisions(decisions: &[Decision]) -> Result<Vec<input::
         })
     });
     each.collect()
+}
+
+/// Reason why a pattern cannot be given, if there is one.
+fn wrong_pattern(pattern: &str) -> Option<&'static str> {
+    let name = pattern.split_once('=').map_or("", |(name, _)| name);
+    if name.is_empty() || name == "^" {
+        return Some("must name its argument, such as `command=git *`");
+    }
+    let is_unsafe = name.ends_with('^') && approval::beginnings(pattern).is_none();
+    is_unsafe.then_some(
+        "must be plain words with which commands begin, such as `command^=cargo test`, of a program that runs no other",
+    )
 }
 
 /// Converts the snapshot of a session.

@@ -134,7 +134,9 @@ pub struct StandingDecision {
     pub tool: String,
     /// Calls that are meant; absent for all calls. `command=git *` matches calls whose argument `command` matches
     /// `git *`, where `*` stands for any characters, in an approval except those with which a shell begins another
-    /// command, and `\` escapes the next one. `=` and arguments as JSON match calls with exactly these arguments.
+    /// command, and `\` escapes the next one. `command^=cargo test` matches command lines by words: an approval if every
+    /// command of the line begins as some approval says, a rejection if any does. `=` and arguments as JSON match calls
+    /// with exactly these arguments.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub pattern: Option<String>,
     /// `true` if these calls are rejected. Ignored when they are revoked. Default: false.

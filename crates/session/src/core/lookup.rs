@@ -137,6 +137,7 @@ impl Conversation {
             name: call.name.clone(),
             arguments: call.arguments.clone(),
             reason: reason.to_owned(),
+            pattern: None,
         };
         found.map(with).collect()
     }

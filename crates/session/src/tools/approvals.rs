@@ -57,12 +57,32 @@ impl Approvals {
         let is_harmless = conversation.is_own(tool) || known.is_none();
         let is_trusted = conversation.settings().is_trusted || is_harmless;
         let is_approved = |values: &Value| {
-            let fits =
-                |always: &Always| always.pattern.as_ref().is_none_or(|p| approval::is_allowed_by(p, values));
-            is_trusted && self.0.iter().any(|always| !always.rejected && always.tool == tool && fits(always))
+            let is_whole = || self.allowed(tool).any(|always| always.pattern.is_none());
+            is_trusted && (is_whole() || approval::is_allowed_by(self.patterns(tool), values))
         };
         let (approval, rule) = approval::decide(policy, rules, arguments, is_approved);
         if is_trusted { (approval, rule) } else { (approval.max(Approval::Ask), rule) }
+    }
+
+    /// What the user approved of a tool for good.
+    fn allowed<'a>(&'a self, tool: &'a str) -> impl Iterator<Item = &'a Always> + Clone {
+        self.0.iter().filter(move |always| !always.rejected && always.tool == tool)
+    }
+
+    /// The patterns of what the user approved of a tool for good. Those by the beginnings of commands need a POSIX shell,
+    /// and to cmd.exe quotes mean something else.
+    fn patterns<'a>(&'a self, tool: &'a str) -> impl Iterator<Item = &'a str> + Clone {
+        let patterns = self.allowed(tool).filter_map(|always| always.pattern.as_deref());
+        patterns.filter(|pattern| !cfg!(windows) || approval::beginnings(pattern).is_none())
+    }
+
+    /// The pattern that would approve a command for good by its beginnings.
+    fn proposed(&self, conversation: &Conversation, name: &str, arguments: &str) -> Option<String> {
+        let kind = conversation.tool(name).and_then(|tool| tool.kind);
+        if cfg!(windows) || kind != Some(ToolKind::Execute) || !conversation.settings().is_trusted {
+            return None;
+        }
+        approval::proposed(self.patterns(name), &json::read(arguments).ok()?)
     }
 
     /// `true` if the user rejected such calls for good. Holds in a workspace that is not trusted too.
@@ -91,6 +111,7 @@ impl Approvals {
         let mut asked = conversation.reasons(open.iter(), "");
         for call in &mut asked {
             call.reason = self.why_asked(conversation, &call.name, &call.arguments);
+            call.pattern = self.proposed(conversation, &call.name, &call.arguments);
         }
         asked
     }
@@ -107,7 +128,7 @@ impl Approvals {
     /// not trusted an approval counts once.
     pub fn remember(&mut self, core: &mut Core<'_>, decisions: &[Decision]) {
         let is_trusted = core.settings().is_trusted;
-        let always: Vec<Always> = decisions.iter().filter_map(|decision| always(core, decision)).collect();
+        let always: Vec<Always> = decisions.iter().flat_map(|decision| always(core, decision)).collect();
         for always in always.into_iter().filter(|always| is_trusted || always.rejected) {
             if !self.0.contains(&always) {
                 let is_other =
@@ -120,17 +141,21 @@ impl Approvals {
     }
 }
 
-/// The approval or rejection for good in a decision: of the client's pattern, or else of every call of the tool. A tool
+/// The approvals or rejections for good in a decision: of the client's pattern, or else of every call of the tool. A tool
 /// that runs commands is approved or rejected for this command alone.
-fn always(conversation: &Conversation, decision: &Decision) -> Option<Always> {
-    let asked = decision.always.as_ref()?;
-    let call = conversation.reasons(std::iter::once(&decision.call), "").pop()?;
+fn always(conversation: &Conversation, decision: &Decision) -> Vec<Always> {
+    let call = conversation.reasons(std::iter::once(&decision.call), "").pop();
+    let (Some(asked), Some(call)) = (&decision.always, call) else { return Vec::new() };
     let kind = conversation.tool(&call.name).map(|tool| tool.kind);
     let runs = matches!(kind, Some(Some(ToolKind::Execute)));
     let read = json::read(&call.arguments).unwrap_or_default();
     let exact = || runs.then(|| approval::exactly(&read));
-    let pattern = asked.pattern.clone().or_else(exact);
-    Some(Always { tool: call.name.to_string(), pattern, rejected: !decision.approved })
+    let patterns = match asked.pattern.clone().or_else(exact) {
+        Some(pattern) => approval::each_beginning(&pattern).into_iter().map(Some).collect(),
+        None => vec![None],
+    };
+    let with = |pattern| Always { tool: call.name.to_string(), pattern, rejected: !decision.approved };
+    patterns.into_iter().map(with).collect()
 }
 
 fn is_json(arguments: &str) -> bool {

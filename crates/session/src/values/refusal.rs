@@ -22,6 +22,8 @@ pub struct Reason {
     pub arguments: Text,
     /// The reason, in words.
     pub reason: String,
+    /// The pattern proposed for an approval for good of commands that begin as this one.
+    pub pattern: Option<String>,
 }
 
 /// A message to a caller that stops nothing.

@@ -10,6 +10,7 @@ import { keyed, labelOf, type Route, routeOf, routesOf } from "../models/routes.
 import { setUpModel } from "../models/set-up.ts";
 import { knownSessions } from "../session/session-list.ts";
 import { preview } from "../session/steering.ts";
+import { beginningsIn } from "../shared/beginning.ts";
 import { errorText, escapeIcons, escapeLinks, sentence } from "../shared/text.ts";
 import { DISMISS } from "../shared/view.ts";
 import { visible, visibleLine } from "../shared/visible.ts";
@@ -223,6 +224,13 @@ async function exportSession({ chat }: App): Promise<void> {
   await vscode.window.showTextDocument(uri);
 }
 
+/** The calls that a pattern covers, for people. */
+function callsOf(pattern: string | undefined): string {
+  if (pattern === undefined) return "All calls";
+  const beginning = beginningsIn(pattern);
+  return beginning === undefined ? pattern : `Commands beginning with ${beginning}`;
+}
+
 /** Lists what was allowed or rejected for good in the folder, and takes back what is chosen. */
 async function approvals({ chat, backend }: App): Promise<void> {
   const { folder } = chat;
@@ -233,7 +241,7 @@ async function approvals({ chat, backend }: App): Promise<void> {
   if (decisions.length === 0)
     return void vscode.window.showInformationMessage("No tool is always allowed or always rejected in this folder.");
   const items = decisions.map((one) => {
-    const calls = one.pattern === undefined ? "All calls" : escapeIcons(visibleLine(one.pattern, MOST_LISTED));
+    const calls = escapeIcons(visibleLine(callsOf(one.pattern), MOST_LISTED));
     const description = `${one.rejected === true ? "Always rejected" : "Always allowed"}: ${calls}`;
     return { label: escapeIcons(visible(one.tool)), description, one };
   });

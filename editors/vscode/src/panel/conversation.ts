@@ -315,7 +315,7 @@ function answerRow(message: Message, facts: Facts): Unnumbered<AnswerRow> | unde
 
 function callRow(call: Extract<Part, { type: "toolCall" }>, messageId: string, facts: Facts, writing: boolean): Unnumbered<CallRow> {
   const { asked, beside } = facts;
-  const reason = asked.get(call.id)?.reason;
+  const { reason, pattern } = asked.get(call.id) ?? {};
   const answered = facts.results.get(call.id);
   const part = answered?.parts[0];
   const given = typeof call.arguments === "string" ? call.arguments : JSON.stringify(call.arguments);
@@ -344,6 +344,7 @@ function callRow(call: Extract<Part, { type: "toolCall" }>, messageId: string, f
     shown: answered === undefined ? "whole" : shownOf(answered, facts),
     ...(isLong && { characters: given.length }),
     ...(reason !== undefined && { reason: sentence(reason) }),
+    ...(pattern !== undefined && { pattern }),
     ...(effects !== undefined && effects.length > 0 && { effects }),
     ...(result !== undefined && { result }),
     ...(durationMs !== undefined && { durationMs }),

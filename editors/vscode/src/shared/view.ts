@@ -68,6 +68,8 @@ export interface CallRow extends Drawn {
   state: CallState;
   /** Why it is asked about. */
   reason?: string;
+  /** What always allowing commands that begin as this one covers, as the sidecar proposes it. */
+  pattern?: string;
   result?: CallResult;
   durationMs?: number;
   /** True if the editor can show what it would change. */
@@ -363,7 +365,14 @@ export type Action =
   | { type: "send"; text: string; urgent: boolean }
   | { type: "cancel"; queued: boolean }
   | { type: "draft"; text: string; sessionId: string }
-  | { type: "decide"; callIds: string[]; decision: "allowOnce" | "allowAlways" | "rejectOnce" | "rejectAlways"; note?: string }
+  | {
+      type: "decide";
+      callIds: string[];
+      decision: "allowOnce" | "allowAlways" | "rejectOnce" | "rejectAlways";
+      note?: string;
+      /** Which later calls are meant, exactly as the card showed it. */
+      pattern?: string;
+    }
   | { type: "retry"; messageId: string }
   /** What was mentioned is to go along. */
   | { type: "attachMention"; of: Mentionable }

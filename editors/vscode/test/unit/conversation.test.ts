@@ -110,6 +110,10 @@ test("a call says how it stands", () => {
   const asked = { reasons: [{ toolCallId: "c1", name: "read", arguments: "{}", reason: "the tool asks first" }] };
   const states = calls(conversation.rows(snapshot({ messages, pause: asked, state: "paused" }), BESIDE)).map(({ state }) => state);
   assert.deepEqual(states, ["asked", "rejected", "failed"]);
+  const proposing = { reasons: asked.reasons.map((reason) => ({ ...reason, pattern: "command^=cargo test; tail" })) };
+  const [proposed, decided] = calls(conversation.rows(snapshot({ messages, pause: proposing, state: "paused" }), BESIDE));
+  assert.equal(proposed?.pattern, "command^=cargo test; tail", "as the sidecar proposes it");
+  assert.equal(decided?.pattern, undefined);
   const pending = [{ toolCallId: "c1", turnId: "t0", name: "read", arguments: "{}" }];
   const [open] = calls(conversation.rows(snapshot({ messages, pendingCalls: pending, state: "waitingIde" }), BESIDE));
   assert.equal(open?.state, "open", "a call that runs nowhere here waits for the user");

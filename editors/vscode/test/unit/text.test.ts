@@ -2,6 +2,7 @@
 
 import assert from "node:assert/strict";
 import { test } from "node:test";
+import { beginningsIn } from "../../src/shared/beginning.ts";
 import { escapeIcons, escapeLinks } from "../../src/shared/text.ts";
 
 test("no link is made of the words of others", () => {
@@ -14,4 +15,10 @@ test("no link is made of the words of others", () => {
 
 test("a command in a list is no picture", () => {
   assert.equal(escapeIcons("echo $(trash) $HOME $$(a)"), "echo \\$(trash) $HOME $\\$(a)");
+});
+
+test("beginnings of commands are told from other patterns", () => {
+  assert.equal(beginningsIn("command^=cargo test"), "`cargo test`");
+  assert.equal(beginningsIn("command^=cd; cargo test; tail"), "`cd`, `cargo test` or `tail`");
+  for (const other of ["command=git *", '={"command":"a^=b"}', "command=a^=b"]) assert.equal(beginningsIn(other), undefined, other);
 });

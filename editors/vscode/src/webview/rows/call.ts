@@ -1,6 +1,7 @@
 // A call of a tool, drawn as a row: what it is to do, how it stands, what came of it, and the decision where it waits for
 // one.
 
+import { beginningsIn } from "../../shared/beginning.ts";
 import type { CallResult, CallRow, CallState, Phrase } from "../../shared/view.ts";
 import { visible } from "../../shared/visible.ts";
 import type { PanelContext } from "../context.ts";
@@ -120,7 +121,7 @@ function decideByKey(panel: PanelContext, { id, callId }: CallRow, event: Keyboa
   event.stopPropagation();
 }
 
-function decision(panel: PanelContext, { id, callId, reason, name, hasDiff, isCommand, effects }: CallRow): HTMLElement {
+function decision(panel: PanelContext, { id, callId, reason, pattern, name, hasDiff, isCommand, effects }: CallRow): HTMLElement {
   const frame = el("div", { class: "decision", role: "group", aria: { label: `Approval of ${name}` } });
   if (reason !== undefined) frame.append(el("div", { class: "reason" }, reason));
   for (const effect of effects ?? []) frame.append(el("div", { class: "note" }, visible(effect)));
@@ -142,6 +143,7 @@ function decision(panel: PanelContext, { id, callId, reason, name, hasDiff, isCo
   // The sidecar keeps a command as it is, and of any other tool all calls.
   const similar = isCommand ? "This Command" : visible(name);
   const covered = `${isCommand ? "exactly this command" : `every call of ${name}, with any arguments,`} in this folder from now on`;
+  const beginning = pattern === undefined ? undefined : beginningsIn(pattern);
   frame.append(
     el(
       "div",
@@ -155,6 +157,17 @@ function decision(panel: PanelContext, { id, callId, reason, name, hasDiff, isCo
       button(`Always Allow ${similar}`, () => panel.post({ type: "decide", callIds: [callId], decision: "allowAlways" }), {
         title: `Allows ${covered}`,
       }),
+      pattern !== undefined &&
+        beginning !== undefined &&
+        button(
+          `Always Allow Commands Beginning With ${visible(beginning)}`,
+          () => panel.post({ type: "decide", callIds: [callId], decision: "allowAlways", pattern }),
+          {
+            title:
+              "Allows these commands, with any further arguments, in this folder from now on. " +
+              "A line is allowed if all of its commands are, and asked about if it could run anything else.",
+          },
+        ),
       // Last and quiet: later calls are rejected without a question, which is seldom meant when one is rejected.
       button(`Always Reject ${similar}`, () => panel.post({ type: "decide", callIds: [callId], decision: "rejectAlways" }), {
         class: "quiet",

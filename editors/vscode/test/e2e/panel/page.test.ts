@@ -169,6 +169,23 @@ test("what is allowed or rejected for good is said, and fits", async () => {
   });
 });
 
+test("an approval by beginning shows all of what it covers, and gives just that", async () => {
+  await opened(async (page, tell) => {
+    const pattern = "command^=cd; a-program-with-a-name-that-is-long a-subcommand-that-is-longer-still; tail";
+    const row = { ...asked("c1", "run_command", true), pattern };
+    await tell({ type: "frame", frame: FRAME }, { type: "rows", at: 0, remove: 0, rows: [row, asked("c2", "run_command", true)] });
+    const button = page.getByRole("button", { name: /^Always Allow Commands Beginning With/ });
+    const label =
+      "Always Allow Commands Beginning With `cd`, `a-program-with-a-name-that-is-long a-subcommand-that-is-longer-still` or `tail`";
+    assert.deepEqual(await button.allTextContents(), [label], "where the sidecar proposes none, none is offered");
+    const box = await button.boundingBox();
+    assert.ok(box !== null && box.x >= 0 && box.x + box.width <= 300, JSON.stringify(box));
+    assert.ok(await button.evaluate((element) => element.scrollWidth <= element.clientWidth), "nothing of it is cut off");
+    await button.click();
+    assert.deepEqual((await posted(page)).at(-1)?.action, { type: "decide", callIds: ["c1"], decision: "allowAlways", pattern });
+  });
+});
+
 test("the call that has the focus is allowed or rejected by a key", async () => {
   await opened(async (page, tell) => {
     await tell(

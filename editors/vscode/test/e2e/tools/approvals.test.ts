@@ -143,6 +143,54 @@ test("a call is shown whole before it is allowed", async () => {
   assert.ok((await allowed.textContent())?.endsWith(JSON.stringify({ command: LISTED })), (await allowed.textContent()) ?? "");
 });
 
+test("commands are always allowed by their beginning, until that is revoked", async () => {
+  using probe = new Probe({
+    window: 64_000,
+    answers: [
+      { calls: [run("c1", "ls a.txt 2>&1 | wc -l")] },
+      { calls: [run("c2", "wc -l a.txt && ls")] },
+      { say: "Looked twice." },
+      { calls: [run("c3", "ls; touch made.txt")] },
+      { say: "Not touched." },
+      { calls: [run("c4", "ls a.txt | wc -c")] },
+      { say: "Counted." },
+    ],
+  });
+  await using editor = await Editor.start({
+    extensions: PACKAGES,
+    files: { "a.txt": "hello\n" },
+    settings: SCRIPTED,
+    environment: { PROBE: probe.folder },
+  });
+  const panel = await Panel.open(editor);
+  await panel.ask("Look.");
+  await panel.button("Always Allow Commands Beginning With `ls` or `wc`").waitFor();
+  await editor.shoot("approvals-6-beginning");
+  await panel.button("Always Allow Commands Beginning With `ls` or `wc`").click();
+  await panel.answer("Looked twice.").waitFor();
+
+  await panel.ask("Touch.");
+  const touching = panel.call("run_command").last();
+  await touching.getByRole("button", { name: "Allow", exact: true }).waitFor();
+  assert.equal(await touching.getByRole("button", { name: /Beginning With/ }).count(), 0, "no rule covers what writes a file");
+  await touching.getByRole("button", { name: "Reject…" }).click();
+  await touching.getByRole("button", { name: "Reject", exact: true }).click();
+  await panel.answer("Not touched.").waitFor();
+  assert.ok(!existsSync(join(editor.folder, "made.txt")));
+
+  await editor.command("threadhold: Manage Always-Allowed and Always-Rejected Tools");
+  const list = editor.page.locator(".quick-input-widget");
+  const row = (beginning: string): Locator =>
+    list.locator(".monaco-list-row").filter({ hasText: `Always allowed: Commands beginning with \`${beginning}\`` });
+  await row("ls").waitFor();
+  await editor.shoot("approvals-7-beginnings");
+  await row("wc").click();
+  await list.getByRole("button", { name: "OK" }).click();
+  await panel.ask("Count.");
+  await panel.button("Always Allow Commands Beginning With `wc`").click();
+  await panel.answer("Counted.").waitFor();
+});
+
 /** The arguments that are shown, each as it is read. */
 function shown(within: Locator): Promise<string[]> {
   return within.locator(".given .value").allTextContents();

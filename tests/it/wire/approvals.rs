@@ -1,0 +1,94 @@
+//! Commands that are approved for good by their beginning: proposed, given, compared by words, listed and revoked.
+
+use super::client::{Client, Start, Wire};
+use super::ground::{Folder, calls, is_event, said, wait_state};
+use serde_json::{Value, json};
+
+fn serve(folder: &Folder) -> Client {
+    let mut client = folder.serve(Start::new(Wire::Pipes));
+    let tool = json!({ "name": "run", "kind": "execute", "policy": "ask" });
+    let params = json!({ "workspaceFolder": "/w", "sessionId": "s", "tools": [tool] });
+    client.call("session/open", params).expect("it opens");
+    client
+}
+
+/// The model calls the tool with this command.
+fn command(client: &mut Client, id: &str, line: &str) {
+    let asked = client.wait_request("model/complete");
+    client.respond(&asked["id"], calls(id, "run", &json!({ "command": line }).to_string()));
+}
+
+/// The pattern that is proposed for the call that waits.
+fn proposed(client: &mut Client) -> Value {
+    let event = client.wait_notification("the pause", |frame| is_event(frame, "pauseRequired"));
+    event["params"]["reasons"][0]["pattern"].clone()
+}
+
+fn decide(client: &mut Client, decision: Value) -> Result<Value, Value> {
+    client.call("tool/decide", json!({ "sessionId": "s", "decisions": [decision] }))
+}
+
+/// The call runs, without a question.
+fn runs(client: &mut Client, id: &str) {
+    let invoked = client.wait_request("tool/invoke");
+    assert_eq!(invoked["params"]["toolCallId"], id);
+    client.respond(&invoked["id"], json!({ "content": "It ran." }));
+}
+
+#[test]
+fn commands_are_approved_for_good_by_their_beginning() {
+    // No such approval holds where commands may be run by cmd.exe.
+    if cfg!(windows) {
+        return;
+    }
+    let folder = Folder::new();
+    let mut client = serve(&folder);
+    client.call("turn/start", json!({ "sessionId": "s", "content": "Test it." })).expect("it starts");
+    command(&mut client, "c1", "cargo test -p a 2>&1 | tail -5");
+    let pattern = "command^=cargo test; tail";
+    assert_eq!(proposed(&mut client), pattern);
+    for wrong in ["command^=bash", "command^=cargo", "command^=", "command^=cargo test; rm *", "^=cargo test"]
+    {
+        let decision = json!({ "toolCallId": "c1", "decision": "allowAlways", "pattern": wrong });
+        let error = decide(&mut client, decision).expect_err(wrong);
+        assert!(
+            error["message"].as_str().is_some_and(|text| text.starts_with("decisions[0].pattern: must")),
+            "{error}"
+        );
+    }
+    decide(&mut client, json!({ "toolCallId": "c1", "decision": "allowAlways", "pattern": pattern }))
+        .expect("it waits");
+    runs(&mut client, "c1");
+    command(&mut client, "c2", "tail a.txt; cargo test --quiet");
+    runs(&mut client, "c2");
+    for (id, line) in [
+        ("c3", "cargo testx"),
+        ("c4", "cargo test; rm -rf b"),
+        ("c5", "cargo test $(rm b)"),
+        ("c6", "PATH=. cargo test"),
+        ("c7", "cargo test > b"),
+    ] {
+        command(&mut client, id, line);
+        assert_eq!(proposed(&mut client), Value::Null, "{line}");
+        decide(&mut client, json!({ "toolCallId": id, "decision": "rejectOnce" })).expect("it waits");
+    }
+    let asked = client.wait_request("model/complete");
+    client.respond(&asked["id"], said("It works."));
+    wait_state(&mut client, "s", "idle");
+    drop(client);
+
+    // Each beginning is listed and revoked by itself, and outlives its process.
+    let mut client = serve(&folder);
+    let listed = |client: &mut Client, revoke: Value| {
+        let params = json!({ "workspaceFolder": "/w", "revoke": revoke });
+        client.call("tool/approvals", params).expect("a list")["decisions"].take()
+    };
+    let one = |text: &str| json!({ "tool": "run", "pattern": format!("command^={text}") });
+    assert_eq!(listed(&mut client, json!([])), json!([one("cargo test"), one("tail")]));
+    assert_eq!(listed(&mut client, json!([one("tail")])), json!([one("cargo test")]));
+    client.call("turn/start", json!({ "sessionId": "s", "content": "Again." })).expect("it starts");
+    command(&mut client, "d1", "cargo test");
+    runs(&mut client, "d1");
+    command(&mut client, "d2", "cargo test | tail");
+    assert_eq!(proposed(&mut client), "command^=tail");
+}
