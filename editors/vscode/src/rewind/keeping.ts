@@ -31,10 +31,10 @@ export class Keeping {
     return (sha256) => guarded(this.#images.changed(call, before.path, sha256));
   }
 
-  /** Runs a call that may change any file of the folder, and keeps what it changed. */
-  async around<T>(call: CallName, folder: string, run: () => Promise<T>): Promise<T> {
+  /** Runs a call that may change any file of the folder, and keeps what it changed. A call that is stopped is not waited for. */
+  async around<T>(call: CallName, folder: string, signal: AbortSignal, run: () => Promise<T>): Promise<T> {
     if (!this.#snapshots()) return run();
-    const from = await this.#snapshot(folder);
+    const from = await Promise.race([this.#snapshot(folder), stopped(signal)]);
     if (typeof from === "string") {
       await this.#images.uncovered(call, from).catch(() => undefined);
       return run();
@@ -81,6 +81,15 @@ export class Keeping {
       return errorText(error);
     }
   }
+}
+
+/** Comes once a call is stopped. */
+function stopped(signal: AbortSignal): Promise<string> {
+  return new Promise((resolve) => {
+    const stop = (): void => resolve("the call was stopped before it began");
+    if (signal.aborted) stop();
+    else signal.addEventListener("abort", stop, { once: true });
+  });
 }
 
 function beforeOf({ path, kind, before, executable, after }: WorktreeChange): FileChange {

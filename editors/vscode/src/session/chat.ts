@@ -408,8 +408,9 @@ export class Chat implements vscode.Disposable {
     try {
       const keeping = this.#keeping;
       const keep = keeping && ((before: Before) => keeping.keep(call, before));
-      const go = (): Promise<ToolInvokeResult> => run(call, folder.uri, AbortSignal.any([signal, stop.signal]), keep);
-      const result = await (isTraced(call.name) ? go() : (keeping?.around(call, folder.uri.fsPath, go) ?? go()));
+      const either = AbortSignal.any([signal, stop.signal]);
+      const go = (): Promise<ToolInvokeResult> => run(call, folder.uri, either, keep);
+      const result = await (isTraced(call.name) ? go() : (keeping?.around(call, folder.uri.fsPath, either, go) ?? go()));
       if (this.#isOver) return await new Promise<never>(() => undefined);
       this.#finished.set(toolCallId, { sessionId, stream, result });
       const session = this.#find(sessionId);
