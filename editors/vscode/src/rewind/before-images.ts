@@ -48,6 +48,9 @@ type Line = BeforeImage & {
   covered?: true | string;
 };
 
+/** Whether all changes of a call are known, or why not; undefined if nothing was noted of it. */
+export type CoverOf = (call: CallName) => true | string | undefined;
+
 /** A larger file is not kept: it would push out many others. */
 const MOST_FILE_BYTES = 5_000_000;
 const INDEX = "index.jsonl";
@@ -134,10 +137,15 @@ export class BeforeImages {
     await this.#write(folder, { ...nameOf(call), covered });
   }
 
-  /** Whether all changes of a call are known, or why not; undefined if nothing was noted of it. */
-  async coverOf(call: CallName): Promise<true | string | undefined> {
-    const lines = await linesOf(join(this.#folderOf(sessionOf(call)), INDEX));
-    return lines.findLast((line) => line.covered !== undefined && keyOf(line) === keyOf(call))?.covered;
+  /** Tells of calls whether all their changes are known, or why not; undefined if nothing was noted. */
+  async covers(calls: readonly CallName[]): Promise<CoverOf> {
+    const found = new Map<string, true | string>();
+    for (const session of new Set(calls.map(sessionOf))) {
+      for (const line of await linesOf(join(this.#folderOf(session), INDEX))) {
+        if (line.covered !== undefined) found.set(keyOf(line), line.covered);
+      }
+    }
+    return (call) => found.get(keyOf(call));
   }
 
   /** Notes how the file came out of the change. */

@@ -9,7 +9,7 @@ import { errorText } from "../shared/text.ts";
 import { DISMISS, type NoticeRow, type RewindFile, type RewindGoal, type RewindLost, type RewindRow } from "../shared/view.ts";
 import type { Diffs } from "../tools/edit.ts";
 import { isTraced } from "../tools/toolbox.ts";
-import type { BeforeImages, CallName } from "./before-images.ts";
+import type { BeforeImages } from "./before-images.ts";
 import { heldIn, put, standingOf, textOf, uriOf, type Wanted } from "./files.ts";
 import { byFile, callsFrom, fileOf, isSame } from "./plan.ts";
 import { unknownOf } from "./untracked.ts";
@@ -226,7 +226,7 @@ export class Rewind {
     // A message that was imported may have no time; what was said after it has.
     const { createdAt } =
       messages.slice(messages.findIndex(({ id }) => id === messageId)).find((message) => message.createdAt !== undefined) ?? {};
-    const coverOf = async (call: CallName): Promise<true | string | undefined> => this.#images?.coverOf(call).catch(() => undefined);
+    const coverOf = (await this.#images?.covers(calls).catch(() => undefined)) ?? (() => undefined);
     const { read } = this.#chat.effects;
     if (createdAt !== undefined) lost.push(...(await unknownOf(calls, Date.parse(createdAt), folder, known, read, coverOf)));
     return { files, lost, wanted };

@@ -5,6 +5,7 @@ import type * as vscode from "vscode";
 import type { ReadEffects } from "../session/command-effects.ts";
 import type { RewindLost } from "../shared/view.ts";
 import { isTraced } from "../tools/toolbox.ts";
+import type { CoverOf } from "./before-images.ts";
 import { isMissing, pathOf, timeOf, uriOf, writtenSince } from "./files.ts";
 import { type CutCall, commandOf, namedBy, shortened, unknownChanges } from "./plan.ts";
 
@@ -18,14 +19,14 @@ export async function unknownOf(
   folder: vscode.Uri,
   known: ReadonlySet<string>,
   read: ReadEffects,
-  coverOf: (call: CutCall) => Promise<true | string | undefined>,
+  coverOf: CoverOf,
 ): Promise<RewindLost[]> {
   const unknown = unknownChanges(calls, isTraced);
   if (unknown.length === 0) return [];
   const lost = new Map<string, string>();
   const uncovered: { call: CutCall; why: string | undefined }[] = [];
   for (const call of unknown) {
-    const cover = await coverOf(call);
+    const cover = coverOf(call);
     if (cover !== true) uncovered.push({ call, why: cover });
     const { gone, others, unclear } = await namedBy(call, folder.fsPath, read);
     const effects = new Set(call.effects.map((path) => pathOf(path, folder)));
