@@ -12,10 +12,10 @@ pub fn worktree_changes(page: Page) -> WorktreeChangesResult {
 }
 
 /// Why there are none; `from` is the earlier one of the two snapshots.
-pub fn changes_error(error: &ChangesError, from: SnapshotId) -> ProtocolError {
+pub fn changes_error(error: &ChangesError, from: &SnapshotId) -> ProtocolError {
     match error {
         ChangesError::Unknown(id) => {
-            let field = if *id == from { "from" } else { "to" };
+            let field = if id == from { "from" } else { "to" };
             ProtocolError::invalid(field, "must be a snapshot that is still known; the oldest are forgotten")
         }
         ChangesError::Failed(why) => {

@@ -41,8 +41,10 @@ pub fn read(text: &str) -> Option<Vec<Beginning>> {
 /// and delete no file that it names.
 pub fn covers(beginnings: &[Beginning], line: &str) -> bool {
     let read = commands(line);
-    let is_covered =
-        |words: &Vec<String>| beginnings.iter().any(|beginning| beginning.is_of(words)) && !escapes(words);
+    let is_covered = |words: &Vec<String>| {
+        beginnings.iter().any(|beginning| beginning.is_of(words) && !names_more(words, beginning.0.len()))
+            && !escapes(words)
+    };
     read.is_complete && !read.commands.is_empty() && read.commands.iter().all(is_covered) && is_tame(line)
 }
 
@@ -107,6 +109,12 @@ fn known(program: &str) -> String {
 /// `true` for a word that every shell leaves as it is.
 fn is_plain(word: &str) -> bool {
     !word.is_empty() && word.bytes().all(|b| b.is_ascii_alphanumeric() || b"_-./:@+".contains(&b))
+}
+
+/// `true` if a program that runs what its arguments name is given another name behind these words.
+fn names_more(words: &[String], covered: usize) -> bool {
+    let program = words.first().map(|program| known(program)).unwrap_or_default();
+    TARGETS.contains(&&*program) && words.iter().skip(covered).any(|word| !word.starts_with('-'))
 }
 
 /// `true` if options let a command do something that its beginning does not say.

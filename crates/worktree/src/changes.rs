@@ -6,11 +6,15 @@ use crate::git::{Git, split};
 use crate::snapshot::{Snapshot, Tree};
 use engine::text::sha256_hex;
 use std::collections::{BTreeMap, BTreeSet, HashMap};
+use std::path::Path;
+use std::time::{Duration, SystemTime};
 
 /// Changes of a page.
 const MOST_CHANGES: usize = 1_000;
 /// Bytes of earlier contents in a page; one file more may go over it.
 const MOST_PAGE_BYTES: usize = 8_000_000;
+/// Coarseness of the times of files.
+const SLACK: Duration = Duration::from_millis(50);
 /// Objects that are read at a time.
 const AT_ONCE: usize = 64;
 
@@ -73,7 +77,7 @@ enum Side {
 
 /// Reads the changes behind the path `after`.
 pub(crate) fn page(
-    git: &Git,
+    (git, folder): (&Git, &Path),
     from: &Snapshot,
     to: &Snapshot,
     after: Option<&str>,
@@ -85,8 +89,13 @@ pub(crate) fn page(
         let (one, other) = (from.trees.get(prefix).unwrap_or(&none), to.trees.get(prefix).unwrap_or(&none));
         compare(git, prefix, (one, other), &mut sides)?;
     }
-    let mut left =
-        sides.into_iter().filter(|(path, _)| after.is_none_or(|after| path.as_str() > after)).peekable();
+    let is_new = |path: &str| changed_at(&folder.join(path)).is_none_or(|at| at + SLACK >= from.begun);
+    let mut left = sides
+        .into_iter()
+        .filter(|(path, _)| after.is_none_or(|after| path.as_str() > after))
+        // A file that git ignored before, and ignores no longer, was there.
+        .filter(|(path, (from, _))| *from != Side::Nothing || is_new(path))
+        .peekable();
     let (mut page, mut bytes) = (Page::default(), 0);
     while left.peek().is_some() {
         if page.changes.len() >= MOST_CHANGES || bytes >= MOST_PAGE_BYTES {
@@ -102,6 +111,20 @@ pub(crate) fn page(
         }
     }
     Ok(page)
+}
+
+/// The time when a file was created, moved to its place, or changed last; `None` if that is not known.
+fn changed_at(path: &Path) -> Option<SystemTime> {
+    let found = path.symlink_metadata().ok()?;
+    #[cfg(unix)]
+    {
+        use std::os::unix::fs::MetadataExt;
+        let seconds = u64::try_from(found.ctime()).ok()?;
+        let nanoseconds = u32::try_from(found.ctime_nsec()).ok()?;
+        Some(SystemTime::UNIX_EPOCH + Duration::new(seconds, nanoseconds))
+    }
+    #[cfg(not(unix))]
+    found.created().ok()
 }
 
 /// Finds the paths of one repository that differ.

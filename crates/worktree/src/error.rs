@@ -24,6 +24,9 @@ pub enum Unavailable {
     /// More bytes would have to be stored than are allowed.
     #[error("more than {} MB would have to be stored", .0 / 1_000_000)]
     Bytes(u64),
+    /// More repositories are nested in the folder than are looked at.
+    #[error("more than {0} repositories are nested in it")]
+    Repositories(usize),
     /// The deadline passed.
     #[error("it took longer than {0} seconds")]
     Time(u64),

@@ -26,12 +26,14 @@ use std::time::{Duration, Instant};
 pub const MOST_FILE_BYTES: u64 = 5_000_000;
 /// The longest time that one snapshot or one page of changes may take.
 pub const MOST_TIME: Duration = Duration::from_secs(60);
+/// Snapshots between two looks at the size of what is stored.
+const BETWEEN_LOOKS: usize = 100;
 /// Snapshots that are known at a time; the oldest is forgotten first.
 const MOST_SNAPSHOTS: usize = 64;
 
-/// The number of a snapshot, unique in a [`Worktree`].
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
-pub struct SnapshotId(pub u64);
+/// The name of a snapshot, unique over all processes and times.
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
+pub struct SnapshotId(pub String);
 
 /// A folder and its snapshots.
 #[derive(Debug)]
@@ -41,7 +43,8 @@ pub struct Worktree {
     /// The repositories in it by their path from the folder on; that of the folder has an empty one.
     repositories: BTreeMap<String, Repository>,
     taken: VecDeque<(SnapshotId, Snapshot)>,
-    next: u64,
+    /// Snapshots since it was opened.
+    count: usize,
 }
 
 impl Worktree {
@@ -53,23 +56,27 @@ impl Worktree {
     pub fn open(folder: &Path, storage: &Path) -> Result<Self, Unavailable> {
         let folder = repository::usable(folder)?;
         let place = Place::open(storage, &folder, Instant::now() + MOST_TIME)?;
-        Ok(Self { folder, place, repositories: BTreeMap::new(), taken: VecDeque::new(), next: 1 })
+        Ok(Self { folder, place, repositories: BTreeMap::new(), taken: VecDeque::new(), count: 0 })
     }
 
-    /// Takes a snapshot of the files as they are now, without those that git ignores.
+    /// Takes a snapshot of the files as they are now, without those that git ignores, under a new name.
     ///
     /// # Errors
     /// [`Unavailable`] if it cannot be taken or would be too large; nothing is kept then.
-    pub fn snapshot(&mut self) -> Result<SnapshotId, Unavailable> {
+    pub fn snapshot(&mut self, id: SnapshotId) -> Result<(), Unavailable> {
         let deadline = Instant::now() + MOST_TIME;
         let taken = snapshot::take(&self.folder, &self.place, &mut self.repositories, deadline)?;
-        let id = SnapshotId(self.next);
-        self.next += 1;
+        self.count += 1;
         self.taken.push_back((id, taken));
         if self.taken.len() > MOST_SNAPSHOTS {
             self.taken.pop_front();
         }
-        Ok(id)
+        Ok(())
+    }
+
+    /// `true` if it should be opened again, which empties its place where it has become too large. Looks now and then.
+    pub fn is_outgrown(&self) -> bool {
+        self.count > 0 && self.count.is_multiple_of(BETWEEN_LOOKS) && self.place.is_outgrown()
     }
 
     /// The changes between two snapshots in the order of their paths: those behind the path `after`, up to the size of a
@@ -79,18 +86,18 @@ impl Worktree {
     /// [`ChangesError`] if a snapshot is not known any more, or git fails.
     pub fn changes(
         &self,
-        from: SnapshotId,
-        to: SnapshotId,
+        from: &SnapshotId,
+        to: &SnapshotId,
         after: Option<&str>,
     ) -> Result<Page, ChangesError> {
         let (from, to) = (self.known(from)?, self.known(to)?);
         let git = self.place.git(&self.folder, Instant::now() + MOST_TIME);
         let objects = self.repositories.values().filter_map(Repository::objects);
-        changes::page(&git.alternates(objects), from, to, after)
+        changes::page((&git.alternates(objects), &self.folder), from, to, after)
     }
 
-    fn known(&self, id: SnapshotId) -> Result<&Snapshot, ChangesError> {
-        let found = self.taken.iter().find(|(known, _)| *known == id);
-        found.map(|(_, snapshot)| snapshot).ok_or(ChangesError::Unknown(id))
+    fn known(&self, id: &SnapshotId) -> Result<&Snapshot, ChangesError> {
+        let found = self.taken.iter().find(|(known, _)| known == id);
+        found.map(|(_, snapshot)| snapshot).ok_or_else(|| ChangesError::Unknown(id.clone()))
     }
 }

@@ -39,7 +39,7 @@ impl Place {
     pub fn open(storage: &Path, folder: &Path, deadline: Instant) -> Result<Self, Unavailable> {
         let name: String = sha256_hex(folder.as_os_str().as_encoded_bytes()).chars().take(16).collect();
         let home = &storage.join(FOLDER).join(name);
-        fs::create_dir_all(home).map_err(at(home))?;
+        create_private(home).map_err(at(home))?;
         let storage = storage.canonicalize().map_err(at(storage))?;
         let (repository, path) = (home.join("git"), home.join("lock"));
         let opened = OpenOptions::new().create(true).truncate(false).write(true).open(&path);
@@ -62,6 +62,11 @@ impl Place {
         let indexes = home.join("index").join(format!("{}-{number}", process::id()));
         fs::create_dir_all(&indexes).map_err(at(&indexes))?;
         Ok(Self { storage, repository, indexes, _lock: lock })
+    }
+
+    /// `true` if it would be emptied if nobody used it.
+    pub fn is_outgrown(&self) -> bool {
+        size_of(&self.repository.join("objects")) > MOST_BYTES
     }
 
     /// The pattern that leaves out what is ours of a worktree with this root, if it is in there.
@@ -90,6 +95,15 @@ impl Drop for Place {
     fn drop(&mut self) {
         let _ = fs::remove_dir_all(&self.indexes);
     }
+}
+
+/// Creates a folder that only the user may look into.
+fn create_private(folder: &Path) -> io::Result<()> {
+    let mut builder = fs::DirBuilder::new();
+    builder.recursive(true);
+    #[cfg(unix)]
+    std::os::unix::fs::DirBuilderExt::mode(&mut builder, 0o700);
+    builder.create(folder)
 }
 
 fn create(repository: &Path, home: &Path, deadline: Instant) -> Result<(), Unavailable> {

@@ -6,6 +6,7 @@ use crate::git::Git;
 use crate::place::Place;
 use crate::seed;
 use std::env;
+use std::fs;
 use std::path::{Path, PathBuf};
 use std::time::Instant;
 
@@ -69,6 +70,13 @@ impl Repository {
         let git = place.git(&self.folder, deadline);
         let git = git.with("GIT_INDEX_FILE", &self.index).with("GIT_WORK_TREE", &self.top);
         git.alternates(self.objects().into_iter())
+    }
+
+    /// Removes the lock of our index that a run of git left which was ended. Nobody else uses that index.
+    pub fn unlock(&self) {
+        let mut lock = self.index.clone();
+        lock.set_extension("lock");
+        let _ = fs::remove_file(lock);
     }
 
     /// The folder that its paths are relative to.

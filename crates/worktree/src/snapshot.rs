@@ -22,6 +22,8 @@ const MOST_REPOSITORIES: usize = 32;
 /// The files of a folder at one time.
 #[derive(Debug)]
 pub(crate) struct Snapshot {
+    /// The time when it was begun.
+    pub begun: SystemTime,
     /// By the path of a repository from the folder on, with a slash at its end unless it is empty.
     pub trees: BTreeMap<String, Tree>,
 }
@@ -31,7 +33,7 @@ pub(crate) struct Snapshot {
 pub(crate) struct Tree {
     /// Git's name of the tree.
     pub id: String,
-    /// Files that are too large to be stored, by path: size and time of writing tell whether they changed.
+    /// Files that are too large to be stored or cannot be read, by path: size and time of writing tell whether they changed.
     pub large: BTreeMap<String, (u64, Option<SystemTime>)>,
 }
 
@@ -49,11 +51,11 @@ pub(crate) fn take(
     deadline: Instant,
 ) -> Result<Snapshot, Unavailable> {
     let mut budget = Budget { files: MOST_FILES, bytes: MOST_BYTES };
-    let mut trees = BTreeMap::new();
+    let (begun, mut trees) = (SystemTime::now(), BTreeMap::new());
     let mut left = vec![String::new()];
     while let Some(prefix) = left.pop() {
         if trees.len() >= MOST_REPOSITORIES {
-            break;
+            return Err(Unavailable::Repositories(MOST_REPOSITORIES));
         }
         let number = repositories.len();
         let repository = match repositories.entry(prefix.clone()) {
@@ -62,12 +64,13 @@ pub(crate) fn take(
                 free.insert(Repository::find(&folder.join(&prefix), place, number, deadline)?)
             }
         };
+        repository.unlock();
         let git = repository.git(place, deadline);
         let (tree, nested) = take_one(&git, repository, &mut budget)?;
         left.extend(nested.into_iter().map(|path| format!("{prefix}{path}/")));
         trees.insert(prefix, tree);
     }
-    Ok(Snapshot { trees })
+    Ok(Snapshot { begun, trees })
 }
 
 /// The tree of one repository, and the paths of those nested in it.
@@ -82,7 +85,12 @@ fn take_one(
     let listed = git.run(&asked, b"")?;
     let (mut added, mut removed): (BTreeSet<&str>, BTreeSet<&str>) = Default::default();
     let (mut large, mut nested): (BTreeMap<_, _>, BTreeSet<_>) = Default::default();
+    let mut links = BTreeMap::new();
     for path in split(&listed) {
+        if is_behind_a_link(path, repository.folder(), &mut links) {
+            removed.insert(path);
+            continue;
+        }
         if let Some(folder) = path.strip_suffix('/') {
             nested.insert(folder.to_owned());
             continue;
@@ -91,16 +99,17 @@ fn take_one(
         match fs::symlink_metadata(&on_disk) {
             // A link to another repository whose head has moved.
             Ok(found) if found.is_dir() => drop(nested.insert(path.to_owned())),
-            Ok(found) if found.is_file() && found.len() > MOST_FILE_BYTES => {
-                large.insert(path.to_owned(), (found.len(), found.modified().ok()));
-                removed.insert(path);
-            }
-            Ok(found) if is_readable(&found, &on_disk) => {
+            Ok(found) if found.len() <= MOST_FILE_BYTES && is_readable(&found, &on_disk) => {
                 if added.insert(path) {
                     budget.spend(&found)?;
                 }
             }
-            _ => drop(removed.insert(path)),
+            // Not stored, which is not the same as gone.
+            Ok(found) => {
+                large.insert(path.to_owned(), (found.len(), found.modified().ok()));
+                removed.insert(path);
+            }
+            Err(_) => drop(removed.insert(path)),
         }
     }
     if !removed.is_empty() {
@@ -132,6 +141,16 @@ fn write(git: &Git, within: &str, is_empty: bool) -> Result<String, Unavailable>
         (false, _) => git.run(&["write-tree", "--missing-ok", &prefix], b"")?,
     };
     Ok(String::from_utf8_lossy(&written).trim().to_owned())
+}
+
+/// `true` if a folder of the path has been replaced by a link: git stores the link.
+fn is_behind_a_link<'a>(path: &'a str, folder: &Path, known: &mut BTreeMap<&'a str, bool>) -> bool {
+    let mut parents = path.match_indices('/').filter_map(|(end, _)| path.get(..end));
+    parents.any(|parent| {
+        *known
+            .entry(parent)
+            .or_insert_with(|| folder.join(parent).symlink_metadata().is_ok_and(|found| found.is_symlink()))
+    })
 }
 
 /// A file that git can store: one that may be read, or a link, which is stored as what it says.

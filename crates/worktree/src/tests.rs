@@ -6,6 +6,8 @@ use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::{self, Command};
 use std::sync::atomic::{AtomicUsize, Ordering};
+use std::thread;
+use std::time::Duration;
 
 static COUNT: AtomicUsize = AtomicUsize::new(0);
 
@@ -68,12 +70,18 @@ fn git(folder: &Path, arguments: &[&str]) {
     assert!(run.status.success(), "{arguments:?}: {}", String::from_utf8_lossy(&run.stderr));
 }
 
+fn snapshot(worktree: &mut Worktree) -> SnapshotId {
+    let id = SnapshotId(COUNT.fetch_add(1, Ordering::Relaxed).to_string());
+    worktree.snapshot(id.clone()).unwrap();
+    id
+}
+
 /// All changes while `work` runs.
 fn changes(worktree: &mut Worktree, work: impl FnOnce()) -> Vec<Change> {
-    let from = worktree.snapshot().unwrap();
+    let from = snapshot(worktree);
     work();
-    let to = worktree.snapshot().unwrap();
-    let Page { changes, next } = worktree.changes(from, to, None).unwrap();
+    let to = snapshot(worktree);
+    let Page { changes, next } = worktree.changes(&from, &to, None).unwrap();
     assert_eq!(next, None);
     changes
 }
@@ -301,14 +309,14 @@ fn many_changes_come_in_pages_each_once() {
         folder.write(&format!("{number:03}.txt"), format!("{number} {text}"));
     }
     let mut worktree = folder.open();
-    let from = worktree.snapshot().unwrap();
+    let from = snapshot(&mut worktree);
     for number in 0..130 {
         folder.write(&format!("{number:03}.txt"), "short");
     }
-    let to = worktree.snapshot().unwrap();
+    let to = snapshot(&mut worktree);
     let (mut pages, mut found, mut after): (usize, Vec<String>, Option<String>) = Default::default();
     loop {
-        let page = worktree.changes(from, to, after.as_deref()).unwrap();
+        let page = worktree.changes(&from, &to, after.as_deref()).unwrap();
         pages += 1;
         found.extend(page.changes.into_iter().map(|change| change.path));
         after = page.next;
@@ -326,8 +334,62 @@ fn what_cannot_have_snapshots_says_why() {
     let open = |path: &Path| Worktree::open(path, &folder.root.join("storage")).map(drop);
     assert!(matches!(open(Path::new("/")), Err(Unavailable::TooWide)));
     assert!(matches!(open(&folder.work().join("nothing")), Err(Unavailable::NoFolder(_))));
-    let error = folder.open().changes(SnapshotId(1), SnapshotId(2), None).unwrap_err();
+    let (one, two) = (SnapshotId("1".to_owned()), SnapshotId("2".to_owned()));
+    let error = folder.open().changes(&one, &two, None).unwrap_err();
     assert_eq!(error.to_string(), "snapshot 1 is not known");
+}
+
+#[test]
+fn file_that_is_ignored_no_longer_is_not_taken_for_a_new_one() {
+    let folder = Folder::repository(&[(".gitignore", ".env\nmade/\n"), ("a.txt", "one\n")]);
+    folder.write(".env", "secret\n");
+    folder.write("made/b.txt", "two\n");
+    thread::sleep(Duration::from_millis(200));
+    let found = changes(&mut folder.open(), || {
+        folder.write(".gitignore", "");
+        folder.write("new.txt", "three\n");
+    });
+    assert_eq!(found, vec![modified(".gitignore", ".env\nmade/\n", ""), created("new.txt", "three\n")]);
+}
+
+#[cfg(unix)]
+#[test]
+fn folder_replaced_by_a_link_is_told_and_stands_in_nobodys_way() {
+    use std::os::unix::fs::symlink;
+    let folder = Folder::repository(&[("lib/b.txt", "one\n"), ("pk/b.txt", "two\n"), ("a.txt", "three\n")]);
+    let mut worktree = folder.open();
+    let found = changes(&mut worktree, || {
+        fs::remove_dir_all(folder.work().join("lib")).unwrap();
+        symlink("pk", folder.work().join("lib")).unwrap();
+    });
+    let link = Change { path: "lib".to_owned(), kind: ChangeKind::Created, before: None, after: None };
+    assert_eq!(found, vec![link, deleted("lib/b.txt", "one\n")]);
+    let found = changes(&mut worktree, || folder.write("a.txt", "3\n"));
+    assert_eq!(found, vec![modified("a.txt", "three\n", "3\n")]);
+}
+
+#[test]
+fn too_many_nested_repositories_are_no_snapshot() {
+    let folder = Folder::repository(&[("a.txt", "one\n")]);
+    for number in 0..33 {
+        folder.write(&format!("{number}/b.txt"), "two\n");
+        git(&folder.work().join(number.to_string()), &["init", "--quiet"]);
+    }
+    let taken = folder.open().snapshot(SnapshotId("1".to_owned()));
+    assert_eq!(taken.unwrap_err().to_string(), "more than 32 repositories are nested in it");
+}
+
+#[test]
+fn lock_that_an_ended_run_left_is_no_obstacle() {
+    let folder = Folder::repository(&[("a.txt", "one\n")]);
+    let mut worktree = folder.open();
+    let from = snapshot(&mut worktree);
+    let place = fs::read_dir(folder.root.join("storage/snapshots")).unwrap().next().unwrap().unwrap().path();
+    let index = fs::read_dir(place.join("index")).unwrap().next().unwrap().unwrap().path();
+    fs::write(index.join("0.lock"), "").unwrap();
+    folder.write("a.txt", "1\n");
+    let to = snapshot(&mut worktree);
+    assert_eq!(worktree.changes(&from, &to, None).unwrap().changes, vec![modified("a.txt", "one\n", "1\n")]);
 }
 
 #[test]
@@ -349,12 +411,12 @@ fn storage_in_the_folder_is_left_out() {
 fn two_processes_share_the_place_and_the_last_one_leaves_no_index() {
     let folder = Folder::repository(&[("a.txt", "one\n")]);
     let (mut one, mut other) = (folder.open(), folder.open());
-    let from = (one.snapshot().unwrap(), other.snapshot().unwrap());
+    let from = (snapshot(&mut one), snapshot(&mut other));
     folder.write("a.txt", "1\n");
-    let to = (one.snapshot().unwrap(), other.snapshot().unwrap());
+    let to = (snapshot(&mut one), snapshot(&mut other));
     let expected = vec![modified("a.txt", "one\n", "1\n")];
-    assert_eq!(one.changes(from.0, to.0, None).unwrap().changes, expected);
-    assert_eq!(other.changes(from.1, to.1, None).unwrap().changes, expected);
+    assert_eq!(one.changes(&from.0, &to.0, None).unwrap().changes, expected);
+    assert_eq!(other.changes(&from.1, &to.1, None).unwrap().changes, expected);
     drop((one, other));
     let place = fs::read_dir(folder.root.join("storage/snapshots")).unwrap().next().unwrap().unwrap().path();
     assert_eq!(fs::read_dir(place.join("index")).unwrap().count(), 0);

@@ -5239,9 +5239,9 @@ export interface WorktreeChangesParams {
   /** Folder of the snapshots. */
   workspaceFolder: string;
   /** The earlier snapshot. */
-  from: number;
+  from: string;
   /** The later snapshot. */
-  to: number;
+  to: string;
   /** `next` of the page before. */
   after?: string;
 }
@@ -5263,10 +5263,10 @@ export interface WorktreeSnapshotParams {
 /** Result of `worktree/snapshot`. */
 export interface WorktreeSnapshotResult {
   /**
-   * Number of the snapshot. It is known until the sidecar ends, or until 64 newer ones of the folder were
+   * Name of the snapshot. It is known until the sidecar ends, or until 64 newer ones of the folder were
    * taken. Absent if none can be taken.
    */
-  snapshot?: number;
+  snapshot?: string;
   /**
    * Reason why none can be taken, as a phrase for the user: git is missing, the folder is a home folder or
    * too large.

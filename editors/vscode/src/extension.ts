@@ -20,7 +20,7 @@ import { Chat } from "./session/chat.ts";
 import { Demonstration } from "./session/demonstration.ts";
 import { Sessions } from "./session/session-list.ts";
 import { Diffs } from "./tools/edit.ts";
-import { stopAll } from "./tools/run.ts";
+import { isAnythingLeft, stopAll } from "./tools/run.ts";
 import { ownTool } from "./tools/toolbox.ts";
 
 let backend: Backend | undefined;
@@ -50,6 +50,7 @@ export function activate(context: vscode.ExtensionContext): void {
       images,
       client,
       () => configuration().rewindsCommands,
+      isAnythingLeft,
       (text) => log.warn(text),
     );
   const chat = new Chat(backend, models, new Attachments(), context.workspaceState, keeping);

@@ -8,10 +8,23 @@ use protocol::error::ProtocolError;
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, PoisonError};
+use std::time::{Duration, Instant};
+use uuid::Uuid;
 use worktree::{SnapshotId, Unavailable, Worktree};
 
-/// A folder's snapshots; `None` before the first one.
-type Shared = Arc<Mutex<Option<Worktree>>>;
+/// Time after which a folder that was too large or too slow is tried again.
+const BETWEEN_TRIES: Duration = Duration::from_secs(600);
+
+/// A folder's snapshots, taken by one request at a time.
+type Shared = Arc<Mutex<Folder>>;
+
+#[derive(Default)]
+struct Folder {
+    /// `None` before the first snapshot.
+    worktree: Option<Worktree>,
+    /// Why the last one was not taken that is not tried again soon.
+    refused: Option<(Instant, String)>,
+}
 
 /// The snapshots of all folders, by folder.
 #[derive(Default)]
@@ -31,7 +44,7 @@ impl Worktrees {
             };
             match take(&shared, Path::new(&params.workspace_folder), &storage) {
                 Ok(id) => WorktreeSnapshotResult { snapshot: Some(id.0), unavailable: None },
-                Err(error) => unavailable(&error.to_string()),
+                Err(why) => unavailable(&why),
             }
         }
     }
@@ -46,29 +59,52 @@ impl Worktrees {
             let unknown = || ProtocolError::invalid("from", "must be a snapshot that this sidecar took");
             let shared = shared.ok_or_else(unknown)?;
             let locked = shared.lock().unwrap_or_else(PoisonError::into_inner);
-            let worktree = locked.as_ref().ok_or_else(unknown)?;
+            let worktree = locked.worktree.as_ref().ok_or_else(unknown)?;
             let (from, to) = (SnapshotId(params.from), SnapshotId(params.to));
-            let page = worktree.changes(from, to, params.after.as_deref());
-            page.map(convert::worktree_changes).map_err(|error| convert::changes_error(&error, from))
+            let page = worktree.changes(&from, &to, params.after.as_deref());
+            page.map(convert::worktree_changes).map_err(|error| convert::changes_error(&error, &from))
         }
     }
 }
 
-fn take(shared: &Shared, folder: &Path, storage: &Path) -> Result<SnapshotId, Unavailable> {
+fn take(shared: &Shared, folder: &Path, storage: &Path) -> Result<SnapshotId, String> {
     // After a panic nothing is known of the index.
     let mut locked = shared.lock().unwrap_or_else(|poisoned| {
         let mut locked = poisoned.into_inner();
-        *locked = None;
+        locked.worktree = None;
         locked
     });
     shared.clear_poison();
-    let mut worktree = match locked.take() {
-        Some(worktree) => worktree,
-        None => Worktree::open(folder, storage)?,
+    if let Some((since, why)) = &locked.refused
+        && since.elapsed() < BETWEEN_TRIES
+    {
+        return Err(why.clone());
+    }
+    if locked.worktree.as_ref().is_some_and(Worktree::is_outgrown) {
+        locked.worktree = None;
+    }
+    let id = SnapshotId(Uuid::now_v7().to_string());
+    let taken = snapshot(&mut locked.worktree, (folder, storage), id.clone());
+    let is_lasting = |error: &Unavailable| {
+        use Unavailable::{Bytes, Files, Repositories, Time};
+        matches!(error, Bytes(_) | Files(_) | Repositories(_) | Time(_))
     };
-    let taken = worktree.snapshot();
-    *locked = Some(worktree);
-    taken
+    locked.refused = match &taken {
+        Err(error) if is_lasting(error) => Some((Instant::now(), error.to_string())),
+        _ => None,
+    };
+    taken.map(|()| id).map_err(|error| error.to_string())
+}
+
+fn snapshot(
+    worktree: &mut Option<Worktree>,
+    (folder, storage): (&Path, &Path),
+    id: SnapshotId,
+) -> Result<(), Unavailable> {
+    match worktree {
+        Some(worktree) => worktree.snapshot(id),
+        None => worktree.insert(Worktree::open(folder, storage)?).snapshot(id),
+    }
 }
 
 fn unavailable(why: &str) -> WorktreeSnapshotResult {

@@ -36,7 +36,7 @@ fn folder_without_snapshots_says_why_and_an_unknown_one_is_refused() {
     assert_eq!(root, json!({ "unavailable": "the folder is a home folder or the root of a file system" }));
     let gone = editor.call("worktree/snapshot", json!({ "workspaceFolder": "/no/such/folder" }));
     assert_eq!(gone, json!({ "unavailable": "/no/such/folder is not a folder on this machine" }));
-    let asked = json!({ "workspaceFolder": "/no/such/folder", "from": 1, "to": 2 });
+    let asked = json!({ "workspaceFolder": "/no/such/folder", "from": "one", "to": "two" });
     let error = editor.refused("worktree/changes", asked);
     assert_eq!(error["data"]["field"], "from", "{error}");
 }

@@ -15,10 +15,10 @@ pub struct WorktreeSnapshotParams {
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct WorktreeSnapshotResult {
-    /// Number of the snapshot. It is known until the sidecar ends, or until 64 newer ones of the folder were taken. Absent
+    /// Name of the snapshot. It is known until the sidecar ends, or until 64 newer ones of the folder were taken. Absent
     /// if none can be taken.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub snapshot: Option<u64>,
+    pub snapshot: Option<String>,
     /// Reason why none can be taken, as a phrase for the user: git is missing, the folder is a home folder or too large.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub unavailable: Option<String>,
@@ -31,9 +31,9 @@ pub struct WorktreeChangesParams {
     /// Folder of the snapshots.
     pub workspace_folder: String,
     /// The earlier snapshot.
-    pub from: u64,
+    pub from: String,
     /// The later snapshot.
-    pub to: u64,
+    pub to: String,
     /// `next` of the page before.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub after: Option<String>,

@@ -44,6 +44,8 @@ export interface FileChange extends Before {
 
 /** A line of the index: a change, or whether all changes of a call are known. */
 type Line = BeforeImage & {
+  /** When the call came to the file, or began if it may change any; in milliseconds. Missing in older lines. */
+  at?: number;
   /** True if all are known, else why they are not. */
   covered?: true | string;
 };
@@ -84,15 +86,15 @@ export class BeforeImages {
       await put(join(folder, content), bytes);
     }
     const more = { ...(content !== undefined && { content }), ...(mode !== undefined && { mode }) };
-    await this.#write(folder, { ...nameOf(call), path, isNew: bytes === undefined, ...more });
+    await this.#write(folder, { ...nameOf(call), path, isNew: bytes === undefined, ...more, at: Date.now() });
   }
 
-  /** Keeps what was in all files that a call changed, once it is over. */
-  keepAll(call: CallName, changes: readonly FileChange[]): Promise<void> {
-    return this.#keeping.run(this.#home, () => this.#keepAll(call, changes));
+  /** Keeps what was in all files that a call changed which began at this time, once it is over. */
+  keepAll(call: CallName, at: number, changes: readonly FileChange[]): Promise<void> {
+    return this.#keeping.run(this.#home, () => this.#keepAll(call, at, changes));
   }
 
-  async #keepAll(call: CallName, changes: readonly FileChange[]): Promise<void> {
+  async #keepAll(call: CallName, at: number, changes: readonly FileChange[]): Promise<void> {
     const most = this.#mostBytes();
     if (most === 0 || changes.length === 0) return;
     const folder = this.#folderOf(sessionOf(call));
@@ -112,7 +114,7 @@ export class BeforeImages {
         ...(mode !== undefined && { mode }),
         ...(after !== undefined && { after }),
       };
-      lines.push({ ...nameOf(call), path, isNew, ...more });
+      lines.push({ ...nameOf(call), path, isNew, ...more, at });
     }
     // Room is made once: a command may change thousands of files.
     await this.#makeRoom(most - size);
@@ -157,19 +159,20 @@ export class BeforeImages {
   /** Changes by these calls, in the order in which they happened, which is not that of the calls: calls of one round run in parallel. */
   async of(calls: readonly CallName[]): Promise<BeforeImage[]> {
     const wanted = new Set(calls.map(keyOf));
-    const found: BeforeImage[] = [];
+    const found: Line[] = [];
     // What a branch took over was said before what is its own.
     for (const session of new Set(calls.map(sessionOf))) {
-      const known = new Map<string, BeforeImage>();
+      const known = new Map<string, Line>();
       for (const line of await linesOf(join(this.#folderOf(session), INDEX))) {
         if (line.path === undefined) continue;
         const key = `${keyOf(line)}\n${line.path}`;
         // A call that was run again began from what the first run found.
         if (wanted.has(keyOf(line))) known.set(key, { ...line, ...known.get(key), ...(line.after !== undefined && { after: line.after }) });
       }
-      found.push(...known.values());
+      // A command is kept when it is over, but what it found was there when it began.
+      found.push(...[...known.values()].sort((one, other) => (one.at ?? 0) - (other.at ?? 0)));
     }
-    return found;
+    return found.map(({ at: _, ...image }) => image);
   }
 
   /** The earlier contents; undefined if they are no longer kept or are damaged. */

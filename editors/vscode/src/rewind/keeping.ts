@@ -12,13 +12,21 @@ export class Keeping {
   readonly #images: BeforeImages;
   readonly #client: () => Promise<Client>;
   readonly #snapshots: () => boolean;
+  readonly #isAnythingLeft: () => boolean;
   readonly #warn: (text: string) => void;
 
-  /** `snapshots` is asked with each call, for it is a setting. */
-  constructor(images: BeforeImages, client: () => Promise<Client>, snapshots: () => boolean, warn: (text: string) => void) {
+  /** `snapshots` is asked with each call, for it is a setting; `isAnythingLeft`: whether a process of an earlier command runs. */
+  constructor(
+    images: BeforeImages,
+    client: () => Promise<Client>,
+    snapshots: () => boolean,
+    isAnythingLeft: () => boolean,
+    warn: (text: string) => void,
+  ) {
     this.#images = images;
     this.#client = client;
     this.#snapshots = snapshots;
+    this.#isAnythingLeft = isAnythingLeft;
     this.#warn = warn;
   }
 
@@ -34,48 +42,59 @@ export class Keeping {
   /** Runs a call that may change any file of the folder, and keeps what it changed. A call that is stopped is not waited for. */
   async around<T>(call: CallName, folder: string, signal: AbortSignal, run: () => Promise<T>): Promise<T> {
     if (!this.#snapshots()) return run();
-    const from = await Promise.race([this.#snapshot(folder), stopped(signal)]);
-    if (typeof from === "string") {
-      await this.#images.uncovered(call, from).catch(() => undefined);
+    const at = Date.now();
+    const from = await Promise.race([this.#snapshot(folder), stopped(signal, 0)]);
+    if ("why" in from) {
+      await this.#note(call, from.why);
       return run();
     }
-    // What the user or an edit tool writes meanwhile is not the command's.
+    // What the user or an edit tool writes meanwhile may not be the command's.
     const saved = new Set<string>();
     const listening = vscode.workspace.onDidSaveTextDocument(({ uri }) => saved.add(uri.fsPath));
     try {
       return await run();
     } finally {
       listening.dispose();
-      const why = await this.#keepChanges(call, folder, from, saved);
-      if (why !== undefined) await this.#images.uncovered(call, why).catch(() => undefined);
+      const kept = this.#keepChanges({ call, at, folder, from: from.snapshot, saved });
+      await this.#note(call, await Promise.race([kept, stopped(signal, STOPPED_MS).then(({ why }) => why)]));
     }
   }
 
-  /** The number of a snapshot, or why there is none. */
-  async #snapshot(folder: string): Promise<number | string> {
+  /** Notes whether all changes of a call are known, or why not. */
+  async #note(call: CallName, why: string | undefined): Promise<void> {
+    await (why === undefined ? this.#images.covered(call) : this.#images.uncovered(call, why)).catch((error: unknown) =>
+      this.#warn(`it cannot be noted which changes of a call are known: ${errorText(error)}`),
+    );
+  }
+
+  /** The name of a snapshot, or why there is none. */
+  async #snapshot(folder: string): Promise<{ snapshot: string } | { why: string }> {
     try {
       const client = await this.#client();
       const { snapshot, unavailable } = await client.request("worktree/snapshot", { workspaceFolder: folder });
-      return snapshot ?? unavailable ?? "no reason was given";
+      return snapshot === undefined ? { why: unavailable ?? "no reason was given" } : { snapshot };
     } catch (error) {
-      return errorText(error);
+      return { why: errorText(error) };
     }
   }
 
-  async #keepChanges(call: CallName, folder: string, from: number, saved: ReadonlySet<string>): Promise<string | undefined> {
+  /** Keeps what changed since a snapshot; returns why not everything is known, if so. */
+  async #keepChanges({ call, at, folder, from, saved }: Over): Promise<string | undefined> {
     try {
       const to = await this.#snapshot(folder);
-      if (typeof to === "string") return to;
+      if ("why" in to) return to.why;
       const client = await this.#client();
       for (let after: string | undefined, isFirst = true; isFirst || after !== undefined; isFirst = false) {
-        const asked = { workspaceFolder: folder, from, to, ...(after !== undefined && { after }) };
+        const asked = { workspaceFolder: folder, from, to: to.snapshot, ...(after !== undefined && { after }) };
         const { changes, next } = await client.request("worktree/changes", asked);
-        const own = changes.filter(({ path }) => !saved.has(join(folder, path)));
-        await this.#images.keepAll(call, own.map(beforeOf));
+        await this.#images.keepAll(
+          call,
+          at,
+          changes.map((change) => beforeOf(change, saved.has(join(folder, change.path)))),
+        );
         after = next;
       }
-      await this.#images.covered(call);
-      return undefined;
+      return this.#isAnythingLeft() ? "a process that a command started was still running" : undefined;
     } catch (error) {
       this.#warn(`the changes of a call cannot be kept for a rewind: ${errorText(error)}`);
       return errorText(error);
@@ -83,20 +102,36 @@ export class Keeping {
   }
 }
 
-/** Comes once a call is stopped. */
-function stopped(signal: AbortSignal): Promise<string> {
+/** A call that is over, with what was there when it began. */
+interface Over {
+  call: CallName;
+  /** When it began, in milliseconds. */
+  at: number;
+  folder: string;
+  /** Snapshot at its beginning. */
+  from: string;
+  /** Files that the editor saved meanwhile. */
+  saved: ReadonlySet<string>;
+}
+
+/** How long the end of a stopped call waits for what it changed. */
+const STOPPED_MS = 5_000;
+
+/** Comes so long after a call is stopped. */
+function stopped(signal: AbortSignal, ms: number): Promise<{ why: string }> {
   return new Promise((resolve) => {
-    const stop = (): void => resolve("the call was stopped before it began");
+    const stop = (): void => void setTimeout(() => resolve({ why: "the call was stopped" }), ms).unref();
     if (signal.aborted) stop();
     else signal.addEventListener("abort", stop, { once: true });
   });
 }
 
-function beforeOf({ path, kind, before, executable, after }: WorktreeChange): FileChange {
+/** `isShared`: the editor saved it meanwhile, so the last contents may be the user's. */
+function beforeOf({ path, kind, before, executable, after }: WorktreeChange, isShared: boolean): FileChange {
   return {
     path: normalize(path),
     isNew: kind === "created",
     ...(before !== undefined && { bytes: Buffer.from(before, "base64"), mode: executable === true ? 0o755 : 0o644 }),
-    ...(after !== undefined && { after }),
+    ...(after !== undefined && !isShared && { after }),
   };
 }

@@ -94,7 +94,10 @@ export function fileOf(
   if (!isKept)
     return {
       what: path,
-      why: first.content === undefined ? "its earlier contents were too large to keep" : "its earlier contents are no longer kept",
+      why:
+        first.content === undefined
+          ? "its earlier contents were not kept: it was too large, or a link"
+          : "its earlier contents are no longer kept",
     };
   if (now.obstacle !== undefined) return { what: path, why: `${now.obstacle}, so it is not restored` };
   if (now.isThere) return { path, how: "restore", ...othersOf(last, now, isUnbroken) };

@@ -4,7 +4,7 @@
 import * as vscode from "vscode";
 import { visible, visibleLine } from "../shared/visible.ts";
 import { inFolder, maybeText, type OwnTool, text } from "./own-tool.ts";
-import { type Ended, start } from "./shell.ts";
+import { type Ended, type Running, start } from "./shell.ts";
 
 const runCommand: OwnTool = {
   name: "run_command",
@@ -41,6 +41,14 @@ const over: vscode.Terminal[] = [];
 const MOST_TERMINALS = 5;
 /** Ends what commands left running. */
 const left = new Set<() => void>();
+/** Commands that are over and left something running, which may still write files. */
+const lingering = new Set<Running>();
+
+/** True if something that an earlier command started still runs. */
+export function isAnythingLeft(): boolean {
+  for (const running of lingering) if (running.isOver()) lingering.delete(running);
+  return lingering.size > 0;
+}
 
 /** Ends all that was begun here: no process outlives the window. */
 export function stopAll(): void {
@@ -56,7 +64,8 @@ async function inTerminal(command: string, cwd: string, signal: AbortSignal): Pr
     if (unheard === undefined) write.fire(said.replace(/\r?\n/g, "\r\n"));
     else unheard += said;
   };
-  const { ended, stop } = start(command, cwd, show);
+  const running = start(command, cwd, show);
+  const { ended, stop } = running;
   left.add(stop);
   signal.addEventListener("abort", stop, { once: true });
   const terminal = vscode.window.createTerminal({
@@ -81,7 +90,8 @@ async function inTerminal(command: string, cwd: string, signal: AbortSignal): Pr
     ({ isLeft } = how);
     show(`\n[${how.code === null ? how.remark : `exit code ${how.code}`}]\n`);
     // What is left running is stopped by closing its terminal, so that stays.
-    if (!isLeft) over.push(terminal);
+    if (isLeft) lingering.add(running);
+    else over.push(terminal);
     // What ran last stays to be read; the rest would only pile up.
     while (over.length > MOST_TERMINALS) over.shift()?.dispose();
     return how;

@@ -24,6 +24,8 @@ export interface Running {
   ended: Promise<Ended>;
   /** Ends it and what it started; does nothing when all of that is over. */
   stop(): void;
+  /** True once it and what it started is over. */
+  isOver(): boolean;
 }
 
 const isWindows = process.platform === "win32";
@@ -86,5 +88,5 @@ export function start(command: string, cwd: string, hear: (said: string) => void
     signal("SIGTERM");
     setTimeout(() => signal("SIGKILL"), GRACE_MS).unref();
   };
-  return { ended: promise, stop };
+  return { ended: promise, stop, isOver: () => isOver };
 }

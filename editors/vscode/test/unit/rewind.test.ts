@@ -57,7 +57,7 @@ test("all that a command changed is kept at once, and whether that is all", asyn
     { path: "gone.txt", bytes: bytes("gone"), mode: 0o755, isNew: false },
     { path: "large.txt", bytes: bytes("x".repeat(101)), isNew: false, after: sha("small") },
   ];
-  await store.kept.keepAll(call("s/t0", "c1"), changes);
+  await store.kept.keepAll(call("s/t0", "c1"), 1, changes);
   await store.kept.covered(call("s/t0", "c1"));
   await store.kept.uncovered(call("s/t0", "c2"), "git is not installed");
   const found = await store.made().of([call("s/t0", "c1"), call("s/t0", "c2")]);
@@ -70,6 +70,21 @@ test("all that a command changed is kept at once, and whether that is all", asyn
   assert.equal(plain(await store.made().bytesOf(found[2] as BeforeImage)), "gone");
   const calls = ["c1", "c2", "c3"].map((id) => call("s/t0", id));
   assert.deepEqual(calls.map(await store.made().covers(calls)), [true, "git is not installed", undefined]);
+});
+
+test("a command that began first is first, though what it changed is kept when it is over", async () => {
+  using store = images(1000);
+  const change = (text: string) => [{ path: "a.txt", bytes: bytes(text), isNew: false, after: sha("three") }];
+  await store.kept.keepAll(call("s/t0", "inner"), 2, change("two"));
+  await store.kept.keepAll(call("s/t0", "outer"), 1, change("one"));
+  const found = await store.kept.of([call("s/t0", "outer"), call("s/t0", "inner")]);
+  assert.deepEqual(
+    found.map(({ toolCallId, content }) => [toolCallId, content]),
+    [
+      ["outer", sha("one")],
+      ["inner", sha("two")],
+    ],
+  );
 });
 
 test("the oldest texts go when there are too many, and damaged ones are none", async () => {

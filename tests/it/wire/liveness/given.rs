@@ -232,8 +232,7 @@ pub fn params(method: &str, session: &str, folder: &str, seen: &Seen, mut choice
         "command/effects" => json!({ "command": "rm -r a && mv b c" }),
         "worktree/snapshot" => json!({ "workspaceFolder": folder }),
         "worktree/changes" => {
-            let (from, to) = (choice.below(3), choice.below(3));
-            json!({ "workspaceFolder": folder, "from": from, "to": to })
+            json!({ "workspaceFolder": folder, "from": seen.id("snapshot", choice), "to": "none" })
         }
         "session/configure" => {
             let settings = choice.of(&[
