@@ -160,9 +160,10 @@ fn bytes_come_back_as_they_were_whatever_git_makes_of_them() {
     folder.git(&["init", "--quiet"]);
     folder.git(&["config", "core.autocrlf", "true"]);
     folder.git(&["config", "filter.upper.clean", "tr a-z A-Z"]);
+    folder.git(&["config", "filter.upper.smudge", "tr A-Z a-z"]);
     folder.write(
         ".gitattributes",
-        "*.up filter=upper\n*.id ident\n*.crlf text eol=crlf\n*.utf16 working-tree-encoding=UTF-16LE\n",
+        "*.up filter=upper -text\n*.id ident\n*.crlf text eol=crlf\n*.utf16 working-tree-encoding=UTF-16LE\n",
     );
     let utf16: Vec<u8> = "wide\n".encode_utf16().flat_map(u16::to_le_bytes).collect();
     let files: [(&str, &[u8]); 5] = [
@@ -181,6 +182,10 @@ fn bytes_come_back_as_they_were_whatever_git_makes_of_them() {
         fs::remove_file(folder.work().join(path)).unwrap();
     }
     folder.git(&["checkout", "--quiet", "--", "."]);
+    // Git reads files again that were written in the same second as the index, whatever it says of them.
+    thread::sleep(Duration::from_millis(1_100));
+    folder.write("later.txt", "later\n");
+    folder.git(&["add", "later.txt"]);
     let now = files.map(|(path, _)| fs::read(folder.work().join(path)).unwrap());
     let found = changes(&mut folder.open(), || {
         for (path, _) in files {
