@@ -56,7 +56,7 @@ export async function importChats(app: App, context: vscode.ExtensionContext): P
       await app.panel.open();
       await app.chat.show(taken.last);
     }
-    next = await tell(app, context, taken);
+    next = await tell(app, context, client, taken);
   }
 }
 
@@ -140,10 +140,8 @@ interface Taken {
   /** Parts that could not be read, with their chats. */
   skipped: LeftOut[];
   failed: string[];
-  /** Files whose format was not recognized. */
-  unrecognized: Picked[];
-  /** The names of the formats that can be read. */
-  formats: string[];
+  /** Files that the user picked and that can be read in another format: it was not recognized, or perhaps wrongly. */
+  picked: (Picked & { isUnrecognized: boolean })[];
 }
 
 async function takeIn(
@@ -154,7 +152,7 @@ async function takeIn(
   report: (message: string, increment: number) => void,
   token: vscode.CancellationToken,
 ): Promise<Taken> {
-  const taken: Taken = { imported: {}, chats: 0, messages: 0, opened: 0, skipped: [], failed: [], unrecognized: [], formats: [] };
+  const taken: Taken = { imported: {}, chats: 0, messages: 0, opened: 0, skipped: [], failed: [], picked: [] };
   // The newest is shown at the end.
   for (const one of [...wanted].reverse()) {
     if (token.isCancellationRequested) break;
@@ -168,6 +166,7 @@ async function takeIn(
     }
     try {
       const { sessionId, messages, skipped } = await importOne(client, workspaceFolder, one);
+      if (!("source" in one) && one.format === undefined) taken.picked.push({ path: one.path, isUnrecognized: false });
       if ("bytes" in one) taken.imported[one.path] = { sessionId, bytes: one.bytes, updatedAt: one.updatedAt };
       taken.last = sessionId;
       taken.chats += 1;
@@ -175,10 +174,8 @@ async function takeIn(
       taken.skipped.push(...skipped.map((what) => ({ chat: name, what })));
     } catch (error) {
       taken.failed.push(`${name}: ${errorText(error)}`);
-      if (isProtocolError(error, "UnsupportedFormat") && !("source" in one)) {
-        taken.unrecognized.push({ path: one.path });
-        taken.formats = error.data.known;
-      }
+      const isUnrecognized = isProtocolError(error, "UnsupportedFormat");
+      if (!("source" in one)) taken.picked.push({ path: one.path, isUnrecognized });
     }
   }
   return taken;
@@ -193,8 +190,8 @@ async function importOne(client: Client, workspaceFolder: string, wanted: Wanted
 }
 
 /** Tells what came of an import. Returns the files to import again, in a format that the user chose. */
-async function tell({ log }: App, context: vscode.ExtensionContext, taken: Taken): Promise<Wanted[] | undefined> {
-  const { chats, messages, opened, skipped, failed, unrecognized, formats } = taken;
+async function tell({ log }: App, context: vscode.ExtensionContext, client: Client, taken: Taken): Promise<Wanted[] | undefined> {
+  const { chats, messages, opened, skipped, failed, picked } = taken;
   for (const line of [...failed, ...skipped.map(({ chat, what }) => `${chat}: ${what}`)]) log.warn(`import: ${line}`);
   const said = [
     ...(chats > 0 ? [`Imported ${counted(chats, "chat")} with ${counted(messages, "message")}.`] : []),
@@ -206,17 +203,31 @@ async function tell({ log }: App, context: vscode.ExtensionContext, taken: Taken
   ].join(" ");
   if (said === "") return undefined;
   const show = failed.length > 0 ? vscode.window.showWarningMessage : vscode.window.showInformationMessage;
-  const [showSkipped, chooseFormat] = ["Show Skipped Parts", "Choose Format…"];
-  const buttons = [...(unrecognized.length > 0 ? [chooseFormat] : []), ...(skipped.length > 0 ? [showSkipped] : [])];
+  // Those that were not recognized alone, if there are any.
+  const unrecognized = picked.filter(({ isUnrecognized }) => isUnrecognized);
+  const [again, chooseFormat] = unrecognized.length > 0 ? [unrecognized, "Choose Format…"] : [picked, "Import as Other Format…"];
+  const showSkipped = "Show Skipped Parts";
+  const buttons = [...(again.length > 0 ? [chooseFormat] : []), ...(skipped.length > 0 ? [showSkipped] : [])];
   const answer = await show(escapeLinks(said), ...buttons);
   if (answer === showSkipped) await showLeftOut(context, skipped);
   if (answer !== chooseFormat) return undefined;
-  const names = unrecognized.map(({ path }) => basename(path)).join(", ");
-  const format = await vscode.window.showQuickPick(formats, {
+  const names = again.map(({ path }) => basename(path)).join(", ");
+  const format = await vscode.window.showQuickPick(formats(client), {
     title: `Format of ${names}`,
     placeHolder: "Choose the program that wrote it",
     // As the message with the button goes, the editor gives the focus to the next one.
     ignoreFocusOut: true,
   });
-  return format === undefined ? undefined : unrecognized.map(({ path }) => ({ path, format }));
+  return format === undefined ? undefined : again.map(({ path }) => ({ path, format }));
+}
+
+/** The names of the formats that the sidecar reads, which it tells where it knows none of the name. */
+async function formats(client: Client): Promise<string[]> {
+  try {
+    await client.request("session/import", { workspaceFolder: "", format: "", data: "" });
+    return [];
+  } catch (error) {
+    if (isProtocolError(error, "UnsupportedFormat")) return error.data.known;
+    throw error;
+  }
 }

@@ -106,19 +106,21 @@ test("chats of this folder are found, imported, opened; what cannot be read is n
       ["cline-session.messages.json", "Imported 1 chat with 33 messages."],
       ["openhands-llm-log-deepseek.json", "Imported 1 chat with 9 messages."],
     ] as const;
-    for (const [name, said] of files) {
-      await editor.command("threadhold: Import Chats");
-      await page.getByRole("button", { name: "Import File…" }).click();
+    const take = async (path: string): Promise<void> => {
       const input = page.locator(".quick-input-widget input[type=text]");
       await until(async () => (await input.inputValue()).startsWith("/"), "the editor asks for a file");
       // The editor opens a folder of its own in the end, and reads what is typed a moment later.
-      const path = resolve(corpus ?? "", "transcripts", name);
       await until(async () => {
         if (!(await input.isVisible())) return true;
         if ((await input.inputValue()) === path) await page.keyboard.press("Enter");
         else await input.fill(path);
         return false;
       }, "the file is taken");
+    };
+    for (const [name, said] of files) {
+      await editor.command("threadhold: Import Chats");
+      await page.getByRole("button", { name: "Import File…" }).click();
+      await take(resolve(corpus ?? "", "transcripts", name));
       await told.filter({ hasText: said }).waitFor();
       if (name === files[0][0]) {
         // What is not recognized is read as the user says, who learns why where that is wrong.
@@ -133,11 +135,32 @@ test("chats of this folder are found, imported, opened; what cannot be read is n
       }
       await editor.command("Notifications: Clear All Notifications");
     }
+
     await panel.answer("Perfect! The hello.py file already exists").first().waitFor();
     await editor.shoot("import-8-file");
 
-    // Each is called after what its user asked.
+    // A format that was recognized wrongly is chosen by the user; what was imported first stays.
+    write(
+      "either.json",
+      JSON.stringify([
+        { role: "user", content: "Either format fits." },
+        { role: "assistant", content: "So it does." },
+      ]),
+    );
+    await editor.command("threadhold: Import Chats");
+    await page.getByRole("button", { name: "Import File…" }).click();
+    await take(join(places, "either.json"));
+    await told.filter({ hasText: "Imported 1 chat with 2 messages." }).getByRole("button", { name: "Import as Other Format…" }).click();
+    await page.locator(".quick-input-widget").getByText("Format of either.json").waitFor();
+    await page.waitForTimeout(1000);
+    await rows.filter({ hasText: "anthropic" }).click();
+    await panel.answer("So it does.").waitFor();
     await editor.command("threadhold: Show Sessions");
+    const either = panel.frame.locator(".sessions li .open").filter({ hasText: "Either format fits." });
+    await until(async () => (await either.count()) === 2, "both imports are listed");
+    await editor.command("Notifications: Clear All Notifications");
+
+    // Each is called after what its user asked.
     const titles = panel.frame.locator(".sessions li .open");
     for (const title of ["create a file that says", "hello", "can you update @apps/examples", "Hello! Can you create a new Python file"]) {
       await titles.filter({ hasText: title }).first().waitFor();
