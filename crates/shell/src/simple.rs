@@ -22,16 +22,16 @@ const KEYWORDS: &[&str] = &[
 /// Returns the simple commands of a line for a POSIX shell. Whatever shells read differently, such as a backslash in
 /// single quotes, makes the reading incomplete; the commands are then those that could be told.
 pub fn commands(text: &str) -> Commands {
-    let mut line =
-        Line { characters: text.chars().collect(), is_odd: text.len() > MOST_BYTES, ..Line::default() };
-    if !line.is_odd {
-        line.read();
+    let mut lexer =
+        Lexer { characters: text.chars().collect(), is_odd: text.len() > MOST_BYTES, ..Lexer::default() };
+    if !lexer.is_odd {
+        lexer.read();
     }
-    Commands { is_complete: !line.is_odd, commands: line.commands }
+    Commands { is_complete: !lexer.is_odd, commands: lexer.commands }
 }
 
 #[derive(Default)]
-struct Line {
+struct Lexer {
     characters: Vec<char>,
     at: usize,
     commands: Vec<Vec<String>>,
@@ -48,7 +48,7 @@ struct Line {
     is_odd: bool,
 }
 
-impl Line {
+impl Lexer {
     fn peek(&self) -> Option<char> {
         self.characters.get(self.at).copied()
     }

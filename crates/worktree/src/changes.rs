@@ -2,7 +2,7 @@
 
 use crate::MOST_FILE_BYTES;
 use crate::error::{ChangesError, Unavailable};
-use crate::git::{Git, split};
+use crate::git::{Git, REPOSITORY, split};
 use crate::snapshot::{Snapshot, Tree};
 use engine::text::sha256_hex;
 use std::collections::{BTreeMap, BTreeSet, HashMap};
@@ -135,16 +135,16 @@ fn compare(
     sides: &mut BTreeMap<String, (Side, Side)>,
 ) -> Result<(), Unavailable> {
     if from.id != to.id {
-        let empty = String::from_utf8_lossy(&git.run(&["mktree"], b"")?).trim().to_owned();
-        let id = |tree: &Tree| if tree.id.is_empty() { empty.clone() } else { tree.id.clone() };
-        let asked = ["diff-tree", "-r", "-z", "--raw", "--no-renames", "--no-abbrev", &id(from), &id(to)];
+        // A repository that is not there at one of the two times.
+        let id = |tree: &Tree| if tree.id.is_empty() { git.empty_tree() } else { Ok(tree.id.clone()) };
+        let asked = ["diff-tree", "-r", "-z", "--raw", "--no-renames", "--no-abbrev", &id(from)?, &id(to)?];
         let listed = git.run(&asked, b"")?;
         let mut words = split(&listed);
         while let (Some(facts), Some(path)) = (words.next(), words.next()) {
             let facts: Vec<&str> = facts.trim_start_matches(':').split(' ').collect();
             let [old_mode, new_mode, old, new, _] = facts.as_slice() else { continue };
             let side = |mode: &str, object: &str| match mode {
-                "000000" | "160000" => Side::Nothing,
+                "000000" | REPOSITORY => Side::Nothing,
                 _ => Side::Stored { mode: mode.to_owned(), object: object.to_owned() },
             };
             sides.insert(format!("{prefix}{path}"), (side(old_mode, old), side(new_mode, new)));

@@ -97,6 +97,22 @@ impl Git {
         })
     }
 
+    /// Runs it and returns the one line that it prints.
+    pub fn line(&self, arguments: &[&str]) -> Result<String, GitError> {
+        let printed = self.run(arguments, b"")?;
+        Ok(String::from_utf8_lossy(&printed).trim().to_owned())
+    }
+
+    /// The name of the tree without files.
+    pub fn empty_tree(&self) -> Result<String, GitError> {
+        self.line(&["mktree"])
+    }
+
+    /// Entries of the index in the folder, as [`staged`] reads them.
+    pub fn list_staged(&self) -> Result<Vec<u8>, GitError> {
+        self.run(&["ls-files", "--stage", "-z"], b"")
+    }
+
     fn start(&self, arguments: &[&str]) -> Result<Child, GitError> {
         let mut command = Command::new("git");
         for (name, _) in env::vars_os() {
@@ -134,6 +150,27 @@ fn first_line(said: &[u8], arguments: &[&str]) -> String {
         None => format!("git {command} failed"),
     }
 }
+
+/// An entry of an index.
+pub(crate) struct Staged<'a> {
+    pub mode: &'a str,
+    pub object: &'a str,
+    /// 0, or a side of a conflict.
+    pub stage: &'a str,
+    pub path: &'a str,
+}
+
+/// Reads what [`Git::list_staged`] printed.
+pub(crate) fn staged(printed: &[u8]) -> impl Iterator<Item = Staged<'_>> {
+    split(printed).filter_map(|line| {
+        let (facts, path) = line.split_once('\t')?;
+        let mut facts = facts.split(' ');
+        Some(Staged { mode: facts.next()?, object: facts.next()?, stage: facts.next()?, path })
+    })
+}
+
+/// The mode of an entry that is a nested repository.
+pub(crate) const REPOSITORY: &str = "160000";
 
 /// Joins paths as git reads them from its standard input.
 pub(crate) fn joined<'a>(paths: impl IntoIterator<Item = &'a str>) -> Vec<u8> {

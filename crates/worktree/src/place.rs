@@ -66,7 +66,7 @@ impl Place {
 
     /// `true` if it would be emptied if nobody used it.
     pub fn is_outgrown(&self) -> bool {
-        size_of(&self.repository.join("objects")) > MOST_BYTES
+        is_large(&self.repository)
     }
 
     /// The pattern that leaves out what is ours of a worktree with this root, if it is in there.
@@ -132,7 +132,11 @@ fn create(repository: &Path, home: &Path, deadline: Instant) -> Result<(), Unava
 fn is_outgrown(lock: &File, repository: &Path) -> bool {
     let used = lock.metadata().and_then(|metadata| metadata.modified());
     let is_old = used.is_ok_and(|used| used.elapsed().is_ok_and(|age| age > MOST_AGE));
-    repository.is_dir() && (is_old || size_of(&repository.join("objects")) > MOST_BYTES)
+    repository.is_dir() && (is_old || is_large(repository))
+}
+
+fn is_large(repository: &Path) -> bool {
+    size_of(&repository.join("objects")) > MOST_BYTES
 }
 
 fn size_of(folder: &Path) -> u64 {

@@ -48,12 +48,12 @@ impl Repository {
     pub fn find(folder: &Path, place: &Place, number: usize, deadline: Instant) -> Result<Self, Unavailable> {
         let index = place.index(number);
         let user = Git::of_user(folder, deadline);
-        let Some(found) = Found::of(&user) else {
+        let Some(found) = UserRepository::of(&user) else {
             let (folder, top) = (folder.to_owned(), folder.to_owned());
             let left_out = left_out(of_all_repositories(&user), place.ours(&top));
             return Ok(Self { folder, top, within: String::new(), index, objects: None, left_out });
         };
-        let Found { top, within, user_index, objects, exclude } = found;
+        let UserRepository { top, within, user_index, objects, exclude } = found;
         let files = [Some(exclude), of_all_repositories(&user)];
         let left_out = left_out(files.into_iter().flatten(), place.ours(&top));
         let (folder, objects) = (folder.to_owned(), Some(objects));
@@ -101,7 +101,7 @@ impl Repository {
 }
 
 /// Git's answers about a folder.
-struct Found {
+struct UserRepository {
     top: PathBuf,
     within: String,
     user_index: PathBuf,
@@ -109,7 +109,7 @@ struct Found {
     exclude: PathBuf,
 }
 
-impl Found {
+impl UserRepository {
     /// `None` if the folder is in no repository, if its repository ignores it, and if ours cannot read its objects.
     fn of(user: &Git) -> Option<Self> {
         let asked = [

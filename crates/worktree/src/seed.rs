@@ -1,7 +1,7 @@
 //! The first state of our index: the user's, so that files that did not change since are neither read nor stored. Entries
 //! whose object differs from the bytes on disk are left out: a filter or a conversion of line ends made them.
 
-use crate::git::{Git, joined, split};
+use crate::git::{Git, REPOSITORY, Staged, joined, split, staged};
 use std::collections::BTreeSet;
 use std::fs::{self, File};
 use std::io;
@@ -30,24 +30,15 @@ fn copy(from: &Path, to: &Path) -> io::Result<()> {
     File::options().write(true).open(to)?.set_modified(written)
 }
 
-/// An entry of the index.
-struct Entry<'a> {
-    path: &'a str,
-    object: &'a str,
-}
-
 fn keep_exact((git, user): (&Git, &Git), top: &Path, within: &str) -> Option<()> {
-    let listed = git.run(&["ls-files", "--stage", "-z"], b"").ok()?;
+    let listed = git.list_staged().ok()?;
     let mut dropped: BTreeSet<&str> = BTreeSet::new();
-    let mut kept: Vec<Entry<'_>> = Vec::new();
-    for line in split(&listed) {
-        let (facts, path) = line.split_once('\t')?;
-        let mut facts = facts.split(' ');
-        let (mode, object, stage) = (facts.next()?, facts.next()?, facts.next()?);
-        if !path.starts_with(within) || stage != "0" {
-            dropped.insert(path);
-        } else if mode != "160000" {
-            kept.push(Entry { path, object });
+    let mut kept: Vec<Staged<'_>> = Vec::new();
+    for entry in staged(&listed) {
+        if !entry.path.starts_with(within) || entry.stage != "0" {
+            dropped.insert(entry.path);
+        } else if entry.mode != REPOSITORY {
+            kept.push(entry);
         }
     }
     let mut objects = Vec::new();

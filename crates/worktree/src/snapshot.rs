@@ -3,7 +3,7 @@
 
 use crate::MOST_FILE_BYTES;
 use crate::error::Unavailable;
-use crate::git::{Git, joined, split};
+use crate::git::{Git, GitError, REPOSITORY, joined, split, staged};
 use crate::place::Place;
 use crate::repository::Repository;
 use std::collections::btree_map::Entry;
@@ -118,29 +118,23 @@ fn take_one(
     if !added.is_empty() {
         git.run(&["update-index", "-z", "--add", "--remove", "--replace", "--stdin"], &joined(added))?;
     }
-    let staged = git.run(&["ls-files", "--stage", "-z"], b"")?;
-    let mut is_empty = true;
-    for line in split(&staged) {
-        is_empty = false;
-        if let Some((facts, path)) = line.split_once('\t')
-            && facts.starts_with("160000 ")
-            && repository.folder().join(path).join(".git").exists()
-        {
-            nested.insert(path.to_owned());
-        }
-    }
+    let listed = git.list_staged()?;
+    let mut entries = staged(&listed).peekable();
+    let is_empty = entries.peek().is_none();
+    let repositories = entries.filter(|entry| entry.mode == REPOSITORY).map(|entry| entry.path);
+    let is_checked_out = |path: &&str| repository.folder().join(path).join(".git").exists();
+    nested.extend(repositories.filter(is_checked_out).map(str::to_owned));
     Ok((Tree { id: write(git, repository.within(), is_empty)?, large }, nested))
 }
 
 /// Writes the index as a tree, or the empty tree: git knows no tree for a folder without files.
-fn write(git: &Git, within: &str, is_empty: bool) -> Result<String, Unavailable> {
+fn write(git: &Git, within: &str, is_empty: bool) -> Result<String, GitError> {
     let prefix = format!("--prefix={within}");
-    let written = match (is_empty, within) {
-        (true, _) => git.run(&["mktree"], b"")?,
-        (false, "") => git.run(&["write-tree", "--missing-ok"], b"")?,
-        (false, _) => git.run(&["write-tree", "--missing-ok", &prefix], b"")?,
-    };
-    Ok(String::from_utf8_lossy(&written).trim().to_owned())
+    match (is_empty, within) {
+        (true, _) => git.empty_tree(),
+        (false, "") => git.line(&["write-tree", "--missing-ok"]),
+        (false, _) => git.line(&["write-tree", "--missing-ok", &prefix]),
+    }
 }
 
 /// `true` if a folder of the path has been replaced by a link: git stores the link.

@@ -5266,7 +5266,7 @@ export interface WorktreeSnapshotResult {
    * Name of the snapshot. It is known until the sidecar ends, or until 64 newer ones of the folder were
    * taken. Absent if none can be taken.
    */
-  snapshot?: string;
+  snapshotId?: string;
   /**
    * Reason why none can be taken, as a phrase for the user: git is missing, the folder is a home folder or
    * too large.

@@ -83,7 +83,7 @@ impl RequestHandler<'_> {
             Ask::Shell(Shell::Effects(params)) => {
                 self.router.answer(to, to_value(&convert::command_effects(&params)));
             }
-            Ask::Shell(Shell::Snapshot(params)) => return worktrees::snapshot(self.router, to, params),
+            Ask::Shell(Shell::Snapshot(params)) => return worktrees::snapshot(self.router, to, &params),
             Ask::Shell(Shell::Changes(params)) => return worktrees::changes(self.router, to, params),
             Ask::Tasking(Tasking::Start(params)) => return self.start_task(to, params),
             Ask::Tasking(Tasking::List(params)) => return self.list_tasks(to, &params),

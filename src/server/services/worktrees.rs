@@ -1,9 +1,7 @@
 //! Snapshots of the folders' files. Git works on a thread of its own; two requests for one folder take turns.
 
 use crate::convert;
-use protocol::command::worktree::{
-    WorktreeChangesParams, WorktreeChangesResult, WorktreeSnapshotParams, WorktreeSnapshotResult,
-};
+use protocol::command::worktree::{WorktreeChangesParams, WorktreeChangesResult, WorktreeSnapshotResult};
 use protocol::error::ProtocolError;
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
@@ -34,16 +32,16 @@ impl Worktrees {
     /// A job that takes a snapshot of a folder; `storage` is where it is kept, `None` if nothing is kept on disk.
     pub fn snapshot(
         &mut self,
-        params: WorktreeSnapshotParams,
+        folder: String,
         storage: Option<PathBuf>,
     ) -> impl FnOnce() -> WorktreeSnapshotResult + Send + use<> {
-        let shared = self.0.entry(params.workspace_folder.clone()).or_default().clone();
+        let shared = self.0.entry(folder.clone()).or_default().clone();
         move || {
             let Some(storage) = storage else {
                 return unavailable("sessions are kept in memory only");
             };
-            match take(&shared, Path::new(&params.workspace_folder), &storage) {
-                Ok(id) => WorktreeSnapshotResult { snapshot: Some(id.0), unavailable: None },
+            match take(&shared, Path::new(&folder), &storage) {
+                Ok(id) => WorktreeSnapshotResult { snapshot_id: Some(id.0), unavailable: None },
                 Err(why) => unavailable(&why),
             }
         }
@@ -52,9 +50,10 @@ impl Worktrees {
     /// A job that compares two snapshots of a folder.
     pub fn changes(
         &self,
+        folder: &str,
         params: WorktreeChangesParams,
     ) -> impl FnOnce() -> Result<WorktreeChangesResult, ProtocolError> + Send + use<> {
-        let shared = self.0.get(&params.workspace_folder).cloned();
+        let shared = self.0.get(folder).cloned();
         move || {
             let unknown = || ProtocolError::invalid("from", "must be a snapshot that this sidecar took");
             let shared = shared.ok_or_else(unknown)?;
@@ -108,5 +107,5 @@ fn snapshot(
 }
 
 fn unavailable(why: &str) -> WorktreeSnapshotResult {
-    WorktreeSnapshotResult { snapshot: None, unavailable: Some(why.to_owned()) }
+    WorktreeSnapshotResult { snapshot_id: None, unavailable: Some(why.to_owned()) }
 }

@@ -16,7 +16,7 @@ fn changed_files_are_told_with_their_contents_before() {
     fs::write(work.join("a.txt"), "1\n").expect("a file");
     fs::write(work.join("b.txt"), "2\n").expect("a file");
     let to = editor.call("worktree/snapshot", json!({ "workspaceFolder": workspace }));
-    let asked = json!({ "workspaceFolder": workspace, "from": from["snapshot"], "to": to["snapshot"] });
+    let asked = json!({ "workspaceFolder": workspace, "from": from["snapshotId"], "to": to["snapshotId"] });
     let found = editor.call("worktree/changes", asked);
     let (one, two) = (engine::text::sha256_hex(b"1\n"), engine::text::sha256_hex(b"2\n"));
     assert_eq!(

@@ -18,7 +18,7 @@ pub struct WorktreeSnapshotResult {
     /// Name of the snapshot. It is known until the sidecar ends, or until 64 newer ones of the folder were taken. Absent
     /// if none can be taken.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub snapshot: Option<String>,
+    pub snapshot_id: Option<String>,
     /// Reason why none can be taken, as a phrase for the user: git is missing, the folder is a home folder or too large.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub unavailable: Option<String>,

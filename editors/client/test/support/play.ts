@@ -175,7 +175,7 @@ export class Play {
     }
     const asked = frame.method === undefined ? this.#methods.get(frame.id) : undefined;
     if (asked === undefined || !frame.result) return;
-    const snapshot = asked.method.startsWith("worktree/") ? undefined : (frame.result["snapshot"] as Snapshot | undefined);
+    const snapshot = frame.result["snapshot"] as Snapshot | undefined;
     if (snapshot && asked.method !== "probe") this.#views.set(snapshot.sessionId, new SessionView(copy(snapshot)));
     const isGone = asked.method === "session/close" || asked.method === "session/delete";
     if (isGone) this.#views.delete(String(asked.params["sessionId"]));

@@ -70,27 +70,12 @@ export class BeforeImages {
 
   /** Keeps what is in a file, before a call changes it. */
   keep(call: CallName, before: Before): Promise<void> {
-    // One at a time: what is made room for is there until it is written.
-    return this.#keeping.run(this.#home, () => this.#keep(call, before));
-  }
-
-  async #keep(call: CallName, { path, bytes, mode }: Before): Promise<void> {
-    const most = this.#mostBytes();
-    if (most === 0) return;
-    const folder = this.#folderOf(sessionOf(call));
-    await mkdir(folder, { recursive: true, mode: 0o700 });
-    const isKept = bytes !== undefined && bytes.length <= Math.min(most, MOST_FILE_BYTES);
-    const content = isKept ? hashOf(bytes) : undefined;
-    if (isKept && content !== undefined) {
-      await this.#makeRoom(most - bytes.length);
-      await put(join(folder, content), bytes);
-    }
-    const more = { ...(content !== undefined && { content }), ...(mode !== undefined && { mode }) };
-    await this.#write(folder, { ...nameOf(call), path, isNew: bytes === undefined, ...more, at: Date.now() });
+    return this.keepAll(call, Date.now(), [{ ...before, isNew: before.bytes === undefined }]);
   }
 
   /** Keeps what was in all files that a call changed which began at this time, once it is over. */
   keepAll(call: CallName, at: number, changes: readonly FileChange[]): Promise<void> {
+    // One at a time: what is made room for is there until it is written.
     return this.#keeping.run(this.#home, () => this.#keepAll(call, at, changes));
   }
 
@@ -122,17 +107,8 @@ export class BeforeImages {
     await this.#write(folder, ...lines);
   }
 
-  /** Notes that all changes of a call are known. */
-  async covered(call: CallName): Promise<void> {
-    await this.#cover(call, true);
-  }
-
-  /** Notes why changes of a call are not known. */
-  async uncovered(call: CallName, why: string): Promise<void> {
-    await this.#cover(call, why);
-  }
-
-  async #cover(call: CallName, covered: true | string): Promise<void> {
+  /** Notes that all changes of a call are known, or why they are not. */
+  async cover(call: CallName, covered: true | string): Promise<void> {
     if (this.#mostBytes() === 0) return;
     const folder = this.#folderOf(sessionOf(call));
     await mkdir(folder, { recursive: true, mode: 0o700 });

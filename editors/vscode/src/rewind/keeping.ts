@@ -55,37 +55,37 @@ export class Keeping {
       return await run();
     } finally {
       listening.dispose();
-      const kept = this.#keepChanges({ call, at, folder, from: from.snapshot, saved });
+      const kept = this.#keepChanges({ call, at, folder, from: from.snapshotId, saved });
       await this.#note(call, await Promise.race([kept, stopped(signal, STOPPED_MS).then(({ why }) => why)]));
     }
   }
 
-  /** Notes whether all changes of a call are known, or why not. */
-  async #note(call: CallName, why: string | undefined): Promise<void> {
-    await (why === undefined ? this.#images.covered(call) : this.#images.uncovered(call, why)).catch((error: unknown) =>
-      this.#warn(`it cannot be noted which changes of a call are known: ${errorText(error)}`),
-    );
+  /** Notes that all changes of a call are known, or why they are not. */
+  async #note(call: CallName, covered: true | string): Promise<void> {
+    await this.#images
+      .cover(call, covered)
+      .catch((error: unknown) => this.#warn(`it cannot be noted which changes of a call are known: ${errorText(error)}`));
   }
 
   /** The name of a snapshot, or why there is none. */
-  async #snapshot(folder: string): Promise<{ snapshot: string } | { why: string }> {
+  async #snapshot(folder: string): Promise<{ snapshotId: string } | { why: string }> {
     try {
       const client = await this.#client();
-      const { snapshot, unavailable } = await client.request("worktree/snapshot", { workspaceFolder: folder });
-      return snapshot === undefined ? { why: unavailable ?? "no reason was given" } : { snapshot };
+      const { snapshotId, unavailable } = await client.request("worktree/snapshot", { workspaceFolder: folder });
+      return snapshotId === undefined ? { why: unavailable ?? "no reason was given" } : { snapshotId };
     } catch (error) {
       return { why: errorText(error) };
     }
   }
 
-  /** Keeps what changed since a snapshot; returns why not everything is known, if so. */
-  async #keepChanges({ call, at, folder, from, saved }: Over): Promise<string | undefined> {
+  /** Keeps what changed since a snapshot. Returns true if everything is known, else why not. */
+  async #keepChanges({ call, at, folder, from, saved }: Over): Promise<true | string> {
     try {
       const to = await this.#snapshot(folder);
       if ("why" in to) return to.why;
       const client = await this.#client();
       for (let after: string | undefined, isFirst = true; isFirst || after !== undefined; isFirst = false) {
-        const asked = { workspaceFolder: folder, from, to: to.snapshot, ...(after !== undefined && { after }) };
+        const asked = { workspaceFolder: folder, from, to: to.snapshotId, ...(after !== undefined && { after }) };
         const { changes, next } = await client.request("worktree/changes", asked);
         await this.#images.keepAll(
           call,
@@ -94,7 +94,7 @@ export class Keeping {
         );
         after = next;
       }
-      return this.#isAnythingLeft() ? "a process that a command started was still running" : undefined;
+      return this.#isAnythingLeft() ? "a process that a command started was still running" : true;
     } catch (error) {
       this.#warn(`the changes of a call cannot be kept for a rewind: ${errorText(error)}`);
       return errorText(error);

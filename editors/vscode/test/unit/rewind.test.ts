@@ -58,8 +58,8 @@ test("all that a command changed is kept at once, and whether that is all", asyn
     { path: "large.txt", bytes: bytes("x".repeat(101)), isNew: false, after: sha("small") },
   ];
   await store.kept.keepAll(call("s/t0", "c1"), 1, changes);
-  await store.kept.covered(call("s/t0", "c1"));
-  await store.kept.uncovered(call("s/t0", "c2"), "git is not installed");
+  await store.kept.cover(call("s/t0", "c1"), true);
+  await store.kept.cover(call("s/t0", "c2"), "git is not installed");
   const found = await store.made().of([call("s/t0", "c1"), call("s/t0", "c2")]);
   assert.deepEqual(found, [
     { ...call("s/t0", "c1"), path: "a.txt", isNew: false, content: sha("one"), mode: 0o644, after: sha("two") },

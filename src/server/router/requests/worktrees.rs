@@ -6,18 +6,18 @@ use crate::server::wire::to_value;
 use ::session::input::ReplyTo;
 use protocol::command::worktree::{WorktreeChangesParams, WorktreeSnapshotParams};
 use protocol::error::ProtocolError;
+use serde::Serialize;
 
 /// Takes a snapshot.
 pub(super) fn snapshot(
     router: &mut Router,
     to: ReplyTo,
-    params: WorktreeSnapshotParams,
+    params: &WorktreeSnapshotParams,
 ) -> Result<(), ProtocolError> {
-    let workspace_folder = given_folder(&params.workspace_folder)?;
-    let storage = router.stores.place(&workspace_folder);
-    let pending = router.replies.pending(to, &router.hosts);
-    let job = router.worktrees.snapshot(WorktreeSnapshotParams { workspace_folder }, storage);
-    tokio::task::spawn_blocking(move || pending.answer(to_value(&job())));
+    let folder = given_folder(&params.workspace_folder)?;
+    let storage = router.stores.place(&folder);
+    let job = router.worktrees.snapshot(folder, storage);
+    answer(router, to, || Ok(job()));
     Ok(())
 }
 
@@ -27,9 +27,18 @@ pub(super) fn changes(
     to: ReplyTo,
     params: WorktreeChangesParams,
 ) -> Result<(), ProtocolError> {
-    let workspace_folder = given_folder(&params.workspace_folder)?;
-    let pending = router.replies.pending(to, &router.hosts);
-    let job = router.worktrees.changes(WorktreeChangesParams { workspace_folder, ..params });
-    tokio::task::spawn_blocking(move || pending.answer(job().and_then(|changes| to_value(&changes))));
+    let folder = given_folder(&params.workspace_folder)?;
+    let job = router.worktrees.changes(&folder, params);
+    answer(router, to, job);
     Ok(())
+}
+
+/// Does the work on a thread of its own, and answers with what comes of it.
+fn answer<T: Serialize>(
+    router: &mut Router,
+    to: ReplyTo,
+    job: impl FnOnce() -> Result<T, ProtocolError> + Send + 'static,
+) {
+    let pending = router.replies.pending(to, &router.hosts);
+    tokio::task::spawn_blocking(move || pending.answer(job().and_then(|done| to_value(&done))));
 }

@@ -232,7 +232,7 @@ pub fn params(method: &str, session: &str, folder: &str, seen: &Seen, mut choice
         "command/effects" => json!({ "command": "rm -r a && mv b c" }),
         "worktree/snapshot" => json!({ "workspaceFolder": folder }),
         "worktree/changes" => {
-            json!({ "workspaceFolder": folder, "from": seen.id("snapshot", choice), "to": "none" })
+            json!({ "workspaceFolder": folder, "from": seen.id("snapshotId", choice), "to": "none" })
         }
         "session/configure" => {
             let settings = choice.of(&[
