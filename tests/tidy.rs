@@ -23,7 +23,7 @@ use tables::{CRATES, ENGINE, LAYERS};
 const MOST_LINES: usize = 500;
 
 /// Entries of the package's folder that we did not write. `.git` is a file in a worktree.
-const NOT_OURS: &[&str] = &["target", "node_modules", "dist", ".git", ".cache"];
+const NOT_OURS: &[&str] = &["target", "node_modules", "dist", ".git", ".cache", ".venv"];
 
 /// Crates and modules that do IO or depend on time and place.
 const ACTING: &[&str] = &[
