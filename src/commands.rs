@@ -2,6 +2,7 @@
 //! does the work.
 
 mod chat;
+mod client;
 mod doctor;
 mod files;
 mod measure;

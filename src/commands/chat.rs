@@ -1,11 +1,10 @@
 //! `threadhold chat`: a session in a terminal. It is one more client of the sidecar, in the same process and
 //! over the same protocol, so a model is sent the same whoever the client is. `talk` holds the states of a
-//! chat; `client` and `opening` speak the protocol; `input` reads what the user enters, of which `command` and
+//! chat; `opening` begins one; `input` reads what the user enters, of which `command` and
 //! `question` know the meaning; `display` shows events on the `screen`, as `markdown`, `report` and `call_text` put them.
 
 mod call_text;
 mod calls;
-mod client;
 mod command;
 mod display;
 mod highlight;

@@ -1,7 +1,7 @@
 //! Slash commands: their requests, and the text shown for their results.
 
-use super::client::{Client, ClientError};
 use super::report;
+use crate::commands::client::{Client, ClientError};
 use crate::commands::model::Named;
 use protocol::context::{CompactionView, ContextCompactParams, ContextInspectParams, ContextUndoParams};
 use protocol::message::Content;

@@ -2,13 +2,13 @@
 
 use super::call_text;
 use super::calls::{Calls, EndedCall, Recipient};
-use super::client::{Client, ClientError, Incoming};
 use super::command::{Command, Context, Typed, help};
 use super::display::{Display, texts};
 use super::input::{Entry, Input, interrupts};
 use super::opening::{self, Begin, Which};
 use super::question::Question;
 use super::screen::{Form, Screen};
+use crate::commands::client::{Client, ClientError, Incoming};
 use crate::commands::model::Named;
 use crate::commands::{SUCCESS, UNFIT, tools};
 use lsp_types::notification::Exit;

@@ -1,5 +1,5 @@
-//! The terminal's side of the protocol: sends requests, and parses the sidecar's messages. Showing them and
-//! acting on them is up to `talk`.
+//! A client of the sidecar in the same process: sends requests, and parses the messages that come back. Acting on them is
+//! up to the command that connects.
 
 use lsp_types::notification::{Cancel, LogMessage, Notification};
 use lsp_types::{CancelParams, LogMessageParams, NumberOrString};
@@ -150,7 +150,7 @@ impl Client {
     }
 }
 
-/// Parses a request or notification; `None` if it means nothing in a terminal.
+/// Parses a request or notification; `None` if no command acts on it.
 fn called(request: &Request) -> Option<Incoming> {
     let id = request.id().cloned();
     let params = request.params().cloned().unwrap_or_default();
