@@ -1,6 +1,7 @@
 //! The command line: arguments, subcommands and exit codes. A command reads files and prints; the library
 //! does the work.
 
+mod acp;
 mod chat;
 mod client;
 mod doctor;
@@ -9,14 +10,18 @@ mod measure;
 mod model;
 mod policy;
 mod replay;
+mod report;
+mod running;
 mod schema;
 mod serve;
 mod serving;
 mod tools;
+mod visible;
 
 use clap::{CommandFactory, Parser, Subcommand};
 use std::ffi::OsString;
 use std::io::{IsTerminal, Write};
+use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
 /// Stores the agent chats of a workspace, and keeps every prompt within the model's context window.
@@ -40,6 +45,8 @@ enum Command {
     Doctor(doctor::Doctor),
     /// Serve an editor over standard input and output; the default without a command
     Serve(serve::Serve),
+    /// Serve an editor that speaks the Agent Client Protocol over standard input and output
+    Acp(acp::Acp),
     /// Chat with a model in this terminal, in a session that editors can open too
     Chat(chat::Chat),
     /// Print the protocol: types, methods and errors
@@ -68,6 +75,7 @@ pub fn run(arguments: impl IntoIterator<Item = OsString>) -> ExitCode {
         Some(Command::Policy(policy)) => policy.run(),
         Some(Command::Doctor(doctor)) => doctor.run(),
         Some(Command::Serve(serve)) => serve.run(),
+        Some(Command::Acp(acp)) => acp.run(),
         Some(Command::Chat(chat)) => chat.run(),
         Some(Command::Schema(schema)) => schema.run(),
         None if std::io::stdin().is_terminal() => {
@@ -83,6 +91,11 @@ pub fn run(arguments: impl IntoIterator<Item = OsString>) -> ExitCode {
             ExitCode::from(BAD)
         }
     }
+}
+
+/// The absolute path, with links kept: editors name the folder so too, and sessions are stored under that name.
+fn absolute(folder: &Path) -> Result<PathBuf, Failure> {
+    std::path::absolute(folder).map_err(|error| Failure::Read { file: folder.display().to_string(), error })
 }
 
 /// Errors that keep a command from running.

@@ -14,7 +14,7 @@ mod queue;
 mod time;
 mod tool;
 mod turn;
-mod uri;
+pub mod uri;
 mod worktree;
 
 pub use acceptance::acceptance;

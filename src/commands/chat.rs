@@ -13,11 +13,9 @@ mod markdown;
 mod opening;
 mod paint;
 mod question;
-mod report;
 mod screen;
 mod talk;
 mod tty;
-mod visible;
 mod wrap;
 
 use super::Failure;
@@ -27,7 +25,7 @@ use crate::server::serve_within;
 use clap::Args;
 use opening::{Begin, Which};
 use screen::Form;
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 use talk::Ended;
 
 #[derive(Debug, Args)]
@@ -65,7 +63,7 @@ impl Chat {
     pub(super) fn run(&self) -> Result<u8, Failure> {
         let named = |model: &String| Named::read(model, self.base_url.as_deref(), self.key_env.as_deref());
         let mut model = self.model.as_ref().map(named).transpose()?;
-        let folder = absolute(&self.folder)?;
+        let folder = super::absolute(&self.folder)?;
         if !folder.is_dir() {
             let error = std::io::Error::from(std::io::ErrorKind::NotADirectory);
             return Err(Failure::Read { file: folder.display().to_string(), error });
@@ -75,7 +73,7 @@ impl Chat {
             None if self.r#continue => Which::Newest,
             None => Which::New,
         };
-        let storage = self.storage.as_deref().map(absolute).transpose()?;
+        let storage = self.storage.as_deref().map(super::absolute).transpose()?;
         let mut input = None;
         loop {
             let options = self.serving.options(&model.as_ref().map(Named::flags).unwrap_or_default())?;
@@ -92,10 +90,4 @@ impl Chat {
             }
         }
     }
-}
-
-/// The absolute path, with links kept: editors name the folder so too, and sessions are stored under that
-/// name.
-fn absolute(folder: &Path) -> Result<PathBuf, Failure> {
-    std::path::absolute(folder).map_err(|error| Failure::Read { file: folder.display().to_string(), error })
 }

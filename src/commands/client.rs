@@ -13,7 +13,7 @@ use serde::Serialize;
 use serde_json::{Value, json};
 use std::collections::VecDeque;
 use tokio::io::{AsyncWriteExt, DuplexStream, ReadHalf, WriteHalf};
-use tower_lsp::jsonrpc::{Id, Request};
+use tower_lsp::jsonrpc::{Error, Id, Request};
 
 /// A message from the sidecar.
 #[derive(Debug)]
@@ -26,8 +26,8 @@ pub(super) enum Incoming {
     Permission(Id, RequestPermissionParams),
     /// The request of this id was cancelled.
     Withdrawn(Id),
-    /// The response to our request of this number; an error as its message.
-    Answer(i64, Result<Value, String>),
+    /// The response to our request of this number.
+    Answer(i64, Result<Value, Error>),
     /// A log message for the user.
     Told(String),
 }
@@ -74,10 +74,7 @@ impl Client {
             let heard = match decode(&body) {
                 Message::Call(request) => called(&request),
                 Message::Answer(answer) => match answer.id {
-                    Id::Number(number) => {
-                        let outcome = answer.outcome.map_err(|error| error.message.into_owned());
-                        Some(Incoming::Answer(number, outcome))
-                    }
+                    Id::Number(number) => Some(Incoming::Answer(number, answer.outcome)),
                     _ => None,
                 },
                 Message::Bad { .. } => None,
@@ -93,6 +90,11 @@ impl Client {
         self.send(M::NAME, params).await
     }
 
+    /// Like [`Client::ask`], for parameters that are JSON already.
+    pub async fn ask_named(&mut self, method: &str, params: &impl Serialize) -> i64 {
+        self.send(method, params).await
+    }
+
     /// Sends a request and waits for its response. Other messages are kept for [`Client::hear`].
     pub async fn call<M: Method>(&mut self, params: &M::Params) -> Result<M::Result, ClientError> {
         let value = self.call_named(M::NAME, params).await?;
@@ -105,7 +107,7 @@ impl Client {
         loop {
             match self.read().await {
                 Some(Incoming::Answer(number, outcome)) if number == asked => {
-                    return outcome.map_err(ClientError::No);
+                    return outcome.map_err(|error| ClientError::No(error.message.into_owned()));
                 }
                 Some(other) => self.backlog.push_back(other),
                 None => return Err(ClientError::Gone),

@@ -5,8 +5,9 @@ mod change;
 mod look;
 mod run;
 
-pub(super) use change::{Change, changed, planned};
-pub(super) use run::{Command, command};
+pub(super) use change::{Change, changed, file, planned};
+pub(super) use look::{page, read_of};
+pub(super) use run::{Command, End, MOST_TAIL, Runnable, bash, command, ended, runnable};
 
 use engine::text::json;
 use protocol::message::Content;
@@ -60,7 +61,7 @@ pub(super) fn interrupted() -> ToolInvokeResult {
 }
 
 /// The result of a call that only answers.
-fn said(text: Result<String, String>) -> ToolInvokeResult {
+pub(super) fn said(text: Result<String, String>) -> ToolInvokeResult {
     let is_error = text.is_err().then_some(true);
     let text = text.unwrap_or_else(|error| error);
     ToolInvokeResult { content: Some(Content::text(text)), is_error, ..ToolInvokeResult::default() }

@@ -16,11 +16,24 @@ struct Crate {
     source: Option<String>,
 }
 
-fn crates() -> Vec<Crate> {
-    let args = ["metadata", "--format-version", "1", "--locked"];
+fn cargo(args: &[&str]) -> String {
     let output = Command::new(env!("CARGO")).args(args).current_dir(root()).output().unwrap();
     assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
-    let metadata: Value = serde_json::from_slice(&output.stdout).unwrap();
+    String::from_utf8(output.stdout).unwrap()
+}
+
+/// Crates that are built, for any system. The lock file also names crates that no feature in use asks for.
+fn crates() -> Vec<Crate> {
+    let tree = ["tree", "--locked", "--workspace", "--target", "all", "--prefix", "none", "--format", "{p}"];
+    let tree = cargo(&tree);
+    let built: BTreeSet<String> = tree
+        .lines()
+        .filter_map(|line| {
+            Some(line.split(' ').next()?.to_owned() + " " + line.split(' ').nth(1)?.strip_prefix('v')?)
+        })
+        .collect();
+    let metadata: Value =
+        serde_json::from_str(&cargo(&["metadata", "--format-version", "1", "--locked"])).unwrap();
     let text = |value: &Value| value.as_str().map(str::to_owned);
     let read = |package: &Value| Crate {
         name: text(&package["name"]).unwrap(),
@@ -28,7 +41,8 @@ fn crates() -> Vec<Crate> {
         license: text(&package["license"]).unwrap_or_default(),
         source: text(&package["source"]),
     };
-    metadata["packages"].as_array().unwrap().iter().map(read).collect()
+    let all = metadata["packages"].as_array().unwrap().iter().map(read);
+    all.filter(|package| built.contains(&format!("{} {}", package.name, package.version))).collect()
 }
 
 fn rules() -> toml::Table {

@@ -194,6 +194,15 @@ pub enum Part {
     Unknown(UnknownPart),
 }
 
+/// The text in parts of a message, without what stands between them.
+pub fn texts(parts: &[Part]) -> String {
+    let text = |part: &Part| match part {
+        Part::Text { text, .. } => Some(text.clone()),
+        _ => None,
+    };
+    parts.iter().filter_map(text).collect()
+}
+
 impl Part {
     /// Creates a text part.
     pub fn text(text: impl Into<String>) -> Self {

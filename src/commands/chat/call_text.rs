@@ -1,12 +1,12 @@
 //! Tool calls in words: what one would do, shown before the user decides about it (the difference that it makes to a
 //! file, or the whole command with its effects as far as its text tells them); one that runs, and how it ended.
 
-use super::display::texts;
 use super::paint::Paint;
 use super::screen::harmless;
-use super::visible::visible;
 use super::wrap::Painted;
 use crate::commands::tools::{self, Change, Command};
+use crate::commands::visible::visible;
+use protocol::message::texts;
 use protocol::tool::{PauseReason, ToolInvokeResult, ToolKind};
 use shell::{Effect, Effects, Kind, Reason};
 use similar::{ChangeTag, TextDiff};
@@ -38,7 +38,7 @@ pub(super) fn described(call: &PauseReason, folder: &Path) -> (Vec<Painted>, Opt
         return (command_lines(&command, folder, &reason), None);
     }
     let whole = || plain(&visible(&format!("{name} {} ({reason})", arguments.0)));
-    match tools::planned(folder, &call.name, &arguments.0) {
+    match tools::planned(folder, &call.name, &arguments.0, None) {
         Some(Ok(change)) => (change_lines(&change, &name, &reason), Some(change)),
         Some(Err(error)) => {
             let failing = vec![(Paint::Yellow, one_line(&format!("(it would fail: {error})")))];

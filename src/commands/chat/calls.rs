@@ -1,11 +1,11 @@
 //! Tool calls of a chat: they run beside it, until they end or are stopped.
 
 use super::call_text;
+use crate::commands::running::Running;
 use crate::commands::tools::{self, Change};
 use protocol::tool::{PendingCall, ToolInvokeResult, ToolKind};
 use std::collections::HashMap;
 use std::path::{Path, PathBuf};
-use tokio::task::{AbortHandle, JoinSet};
 use tower_lsp::jsonrpc::Id;
 
 /// Recipient of a call's result.
@@ -17,13 +17,19 @@ pub(super) enum Recipient {
     Call(String),
 }
 
-/// A call that ended.
-#[derive(Debug)]
-pub(super) struct EndedCall {
+/// A call that runs.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) struct Call {
     pub recipient: Recipient,
     pub name: String,
     /// The call on one line.
     pub brief: String,
+}
+
+/// A call that ended.
+#[derive(Debug)]
+pub(super) struct EndedCall {
+    pub call: Call,
     pub result: ToolInvokeResult,
     /// `true` if other calls ran beside it.
     pub is_one_of_several: bool,
@@ -33,8 +39,7 @@ pub(super) struct EndedCall {
 #[derive(Debug)]
 pub(super) struct Calls {
     folder: PathBuf,
-    running: JoinSet<EndedCall>,
-    handles: Vec<(Recipient, AbortHandle)>,
+    running: Running<Call, ToolInvokeResult>,
     /// Changes that the user was shown, by the ids of their calls.
     shown: HashMap<String, Change>,
     are_several: bool,
@@ -42,13 +47,7 @@ pub(super) struct Calls {
 
 impl Calls {
     pub fn new(folder: PathBuf) -> Self {
-        Self {
-            folder,
-            running: JoinSet::new(),
-            handles: Vec::new(),
-            shown: HashMap::new(),
-            are_several: false,
-        }
+        Self { folder, running: Running::new(), shown: HashMap::new(), are_several: false }
     }
 
     pub fn folder(&self) -> &Path {
@@ -70,14 +69,8 @@ impl Calls {
         let brief = call_text::brief(name, arguments);
         let shown = self.shown.remove(call);
         self.are_several = !self.running.is_empty();
-        let (folder, name, arguments) = (self.folder.clone(), name.to_owned(), arguments.to_owned());
-        let call = (recipient.clone(), brief.clone());
-        let handle = self.running.spawn(async move {
-            let result = tools::run(folder, name.clone(), arguments, shown).await;
-            let (recipient, brief) = call;
-            EndedCall { recipient, name, brief, result, is_one_of_several: false }
-        });
-        self.handles.push((recipient, handle));
+        let work = tools::run(self.folder.clone(), name.to_owned(), arguments.to_owned(), shown);
+        self.running.begin(Call { recipient, name: name.to_owned(), brief: brief.clone() }, work);
         brief
     }
 
@@ -91,33 +84,19 @@ impl Calls {
 
     /// The next call that ends; waits for ever while none runs. Cancel safe.
     pub async fn next(&mut self) -> EndedCall {
-        loop {
-            match self.running.join_next().await {
-                Some(Ok(ended)) => {
-                    self.handles.retain(|(recipient, _)| *recipient != ended.recipient);
-                    let is_one_of_several = self.are_several;
-                    self.are_several &= !self.running.is_empty();
-                    return EndedCall { is_one_of_several, ..ended };
-                }
-                // It was stopped.
-                Some(Err(_)) => {}
-                None => std::future::pending().await,
-            }
-        }
+        let (call, result) = self.running.next().await;
+        let is_one_of_several = self.are_several;
+        self.are_several &= !self.running.is_empty();
+        EndedCall { call, result, is_one_of_several }
     }
 
     /// Stops the call of a request.
     pub fn stop(&mut self, request: &Id) {
-        self.stop_if(|recipient| matches!(recipient, Recipient::Request(id) if id == request));
+        self.running.stop_if(|call| matches!(&call.recipient, Recipient::Request(id) if id == request));
     }
 
     /// Stops calls that were pending when the session was opened: no request of the sidecar stands for them.
     pub fn stop_resumed(&mut self) {
-        self.stop_if(|recipient| matches!(recipient, Recipient::Call(_)));
-    }
-
-    fn stop_if(&mut self, is_meant: impl Fn(&Recipient) -> bool) {
-        let meant = self.handles.extract_if(.., |(recipient, _)| is_meant(recipient));
-        meant.for_each(|(_, handle)| handle.abort());
+        self.running.stop_if(|call| matches!(call.recipient, Recipient::Call(_)));
     }
 }

@@ -1,8 +1,8 @@
 //! Slash commands: their requests, and the text shown for their results.
 
-use super::report;
 use crate::commands::client::{Client, ClientError};
 use crate::commands::model::Named;
+use crate::commands::report;
 use protocol::context::{CompactionView, ContextCompactParams, ContextInspectParams, ContextUndoParams};
 use protocol::message::Content;
 use protocol::methods::{

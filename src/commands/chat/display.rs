@@ -1,12 +1,12 @@
 //! Events of a session on the screen: the answer as it arrives, and notes about everything else.
 
 use super::command::{failed_summaries, task_ended};
-use super::report;
 use super::screen::{Form, Screen};
+use crate::commands::report;
 use engine::message::PROCESS_COMPLETED;
 use protocol::context::CompactionView;
 use protocol::event::{CompactionPhase, Event, Retrying};
-use protocol::message::{Message, Part, Role};
+use protocol::message::{Message, Role, texts};
 use protocol::model::DeltaOp;
 use protocol::snapshot::Snapshot;
 use protocol::turn::TurnStatus;
@@ -220,13 +220,4 @@ impl Display {
             _ => {}
         }
     }
-}
-
-/// The text in parts of a message.
-pub(super) fn texts(parts: &[Part]) -> String {
-    let text = |part: &Part| match part {
-        Part::Text { text, .. } => Some(text.clone()),
-        _ => None,
-    };
-    parts.iter().filter_map(text).collect()
 }

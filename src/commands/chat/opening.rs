@@ -1,10 +1,10 @@
 //! Start of a chat: the handshake, the choice of a session and of a model.
 
 use super::command::Context;
-use super::report;
 use super::screen::{Form, Screen};
 use crate::commands::client::{Client, ClientError};
 use crate::commands::model::Named;
+use crate::commands::report;
 use crate::commands::tools;
 use lsp_types::notification::{DidChangeConfiguration, Initialized};
 use lsp_types::request::{Initialize, Request};

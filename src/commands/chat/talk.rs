@@ -1,9 +1,9 @@
 //! A chat in a terminal: typed lines become commands, events change the state. Each state carries what it waits for.
 
 use super::call_text;
-use super::calls::{Calls, EndedCall, Recipient};
+use super::calls::{Call, Calls, EndedCall, Recipient};
 use super::command::{Command, Context, Typed, help};
-use super::display::{Display, texts};
+use super::display::Display;
 use super::input::{Entry, Input, interrupts};
 use super::opening::{self, Begin, Which};
 use super::question::Question;
@@ -14,7 +14,7 @@ use crate::commands::{SUCCESS, UNFIT, tools};
 use lsp_types::notification::Exit;
 use lsp_types::request::{Request, Shutdown};
 use protocol::event::{Event, SessionEvent};
-use protocol::message::{Content, Role};
+use protocol::message::{Content, Role, texts};
 use protocol::methods::{SessionClose, ToolDecide, ToolResult, TurnCancel, TurnStart};
 use protocol::session::{SessionCloseParams, State};
 use protocol::snapshot::Snapshot;
@@ -25,6 +25,7 @@ use std::time::Duration;
 use tokio::io::DuplexStream;
 use tokio::sync::mpsc;
 use tokio::time::{MissedTickBehavior, interval};
+use tower_lsp::jsonrpc::Error;
 
 /// Phase of a chat.
 #[derive(Debug)]
@@ -363,7 +364,8 @@ impl Talk {
         Next::GoOn
     }
 
-    fn answered(&mut self, number: i64, outcome: Result<Value, String>) {
+    fn answered(&mut self, number: i64, outcome: Result<Value, Error>) {
+        let outcome = outcome.map_err(|error| error.message.into_owned());
         match (&self.phase, outcome) {
             (Phase::Starting(asked), Ok(_)) if *asked == number => self.phase = Phase::Running,
             (Phase::Starting(asked), Err(error)) if *asked == number => {
@@ -435,7 +437,7 @@ impl Talk {
 
     /// Shows how a call ended, and sends its result.
     async fn ended(&mut self, ended: EndedCall) -> Next {
-        let EndedCall { recipient, name, brief, result, is_one_of_several } = ended;
+        let EndedCall { call: Call { recipient, name, brief }, result, is_one_of_several } = ended;
         if self.calls.is_empty() {
             self.display.works(None);
         }

@@ -77,17 +77,23 @@ struct WriteFile {
 }
 
 /// The change that a call would make now; `None` for a tool that changes no file. The error is the one that the call would
-/// return.
+/// return. An editor's buffer stands for the file that it shows.
 pub(in super::super) fn planned(
     folder: &Path,
     name: &str,
     arguments: &str,
+    buffer: Option<String>,
 ) -> Option<Result<Change, String>> {
     match name {
-        EDIT_FILE => Some(given(arguments).and_then(|edit| edited(folder, edit))),
-        WRITE_FILE => Some(given(arguments).and_then(|write| written(folder, write))),
+        EDIT_FILE => Some(given(arguments).and_then(|edit| edited(folder, edit, buffer))),
+        WRITE_FILE => Some(given(arguments).and_then(|write| written(folder, write, buffer))),
         _ => None,
     }
+}
+
+/// The file that a call would change, if there is one.
+pub(in super::super) fn file(folder: &Path, name: &str, arguments: &str) -> Option<PathBuf> {
+    linked(folder, &changed(name, arguments)?).ok()
 }
 
 /// Path of the file that a call changes; `None` for a tool that changes no file, and if the arguments are not valid.
@@ -99,46 +105,29 @@ pub(in super::super) fn changed(name: &str, arguments: &str) -> Option<String> {
     }
 }
 
-/// Texts that calls wrote last, as hashes by their files. Calls of one round run side by side: each waits for the one
-/// before it.
+/// Texts that calls wrote last, as hashes by their files.
 static WRITTEN: Mutex<BTreeMap<PathBuf, String>> = Mutex::new(BTreeMap::new());
+
+/// Calls of one round run side by side: each waits for the one before it.
+static TURN: Mutex<()> = Mutex::new(());
 
 /// Runs a call of one of the tools, if the file is as it was when the change was shown, or as a call left it.
 pub(super) fn run(folder: &Path, name: &str, arguments: &str, shown: Option<&Change>) -> ToolInvokeResult {
-    let mut written = WRITTEN.lock().unwrap_or_else(PoisonError::into_inner);
-    let change = planned(folder, name, arguments).unwrap_or_else(|| Err(format!("unknown tool {name}")));
-    let change = match change {
-        Ok(change) => change,
-        Err(error) => return said(Err(error)),
-    };
-    let now = change.before.as_ref().map(|text| sha256_hex(text.as_bytes()));
-    let is_ours = now.is_some() && now.as_ref() == written.get(&change.file);
-    if shown.is_some_and(|shown| shown.before != change.before) && !is_ours {
-        return said(Err(format!(
-            "{} changed after the user was shown the edit; read it again",
-            change.path
-        )));
-    }
-    if let Err(error) = change.apply() {
-        return said(Err(format!("{}: {error}", change.path)));
-    }
-    let text = match change.before {
-        Some(_) => format!("Changed {}.", change.path),
-        None => format!("Created {} ({} lines).", change.path, change.after.lines().count()),
-    };
-    let sha256 = sha256_hex(change.after.as_bytes());
-    written.insert(change.file.clone(), sha256.clone());
-    let effect = Effect { path: change.file.display().to_string(), sha256 };
-    ToolInvokeResult {
-        content: Some(Content::text(text)),
-        effects: Some(vec![effect]),
-        ..ToolInvokeResult::default()
-    }
+    let _turn = TURN.lock().unwrap_or_else(PoisonError::into_inner);
+    let change =
+        planned(folder, name, arguments, None).unwrap_or_else(|| Err(format!("unknown tool {name}")));
+    let made = change.and_then(|change| {
+        change.is_as_shown(shown)?;
+        change.apply().map_err(|error| format!("{}: {error}", change.path))?;
+        Ok(change)
+    });
+    made.map_or_else(|error| said(Err(error)), |change| change.made())
 }
 
-fn edited(folder: &Path, edit: EditFile) -> Result<Change, String> {
+fn edited(folder: &Path, edit: EditFile, buffer: Option<String>) -> Result<Change, String> {
     let EditFile { path, old, new, all } = edit;
     let (file, before) = changeable(folder, &path)?;
+    let before = before.map(|text| buffer.unwrap_or(text));
     let Some(before) = before else {
         return Err(format!("file {path} does not exist; create it with write_file"));
     };
@@ -156,9 +145,10 @@ fn edited(folder: &Path, edit: EditFile) -> Result<Change, String> {
     }
 }
 
-fn written(folder: &Path, write: WriteFile) -> Result<Change, String> {
+fn written(folder: &Path, write: WriteFile, buffer: Option<String>) -> Result<Change, String> {
     let WriteFile { path, text } = write;
     let (file, before) = changeable(folder, &path)?;
+    let before = before.map(|text| buffer.unwrap_or(text));
     let mut after = before.as_ref().map_or_else(|| text.clone(), |before| with_ends_of(before, &text));
     // A mark of UTF-8 that the file begins with is no part of its text.
     if before.as_ref().is_some_and(|before| before.starts_with(MARK)) && !after.starts_with(MARK) {
@@ -247,6 +237,39 @@ fn new(folder: &Path, path: &str) -> Result<PathBuf, String> {
 }
 
 impl Change {
+    /// The file, with its links resolved.
+    pub fn file(&self) -> &Path {
+        &self.file
+    }
+
+    /// Fails if the file is neither as it was when the user was shown a change of it nor as a call left it.
+    pub fn is_as_shown(&self, shown: Option<&Self>) -> Result<(), String> {
+        let written = WRITTEN.lock().unwrap_or_else(PoisonError::into_inner);
+        let now = self.before.as_ref().map(|text| sha256_hex(text.as_bytes()));
+        let is_ours = now.is_some() && now.as_ref() == written.get(&self.file);
+        if shown.is_none_or(|shown| shown.before == self.before) || is_ours {
+            return Ok(());
+        }
+        Err(format!("{} changed after the user was shown the edit; read it again", self.path))
+    }
+
+    /// The result of a call that made the change.
+    pub fn made(&self) -> ToolInvokeResult {
+        let text = match self.before {
+            Some(_) => format!("Changed {}.", self.path),
+            None => format!("Created {} ({} lines).", self.path, self.after.lines().count()),
+        };
+        let sha256 = sha256_hex(self.after.as_bytes());
+        let mut written = WRITTEN.lock().unwrap_or_else(PoisonError::into_inner);
+        written.insert(self.file.clone(), sha256.clone());
+        let effect = Effect { path: self.file.display().to_string(), sha256 };
+        ToolInvokeResult {
+            content: Some(Content::text(text)),
+            effects: Some(vec![effect]),
+            ..ToolInvokeResult::default()
+        }
+    }
+
     /// Writes the file. It is replaced as a whole, so a reader sees either text.
     fn apply(&self) -> io::Result<()> {
         let folder = self.file.parent().ok_or(ErrorKind::NotFound)?;

@@ -98,6 +98,27 @@ pub(super) fn run(folder: &Path, name: &str, arguments: &str) -> Result<String, 
     }
 }
 
+/// The file that a call of `read_file` reads; `None` for any other call, and for one that would fail.
+pub(in super::super) fn read_of(folder: &Path, name: &str, arguments: &str) -> Option<PathBuf> {
+    let given: ReadFile = (name == READ_FILE).then(|| given(arguments).ok())??;
+    inside(folder, &given.path).ok().filter(|file| file.is_file())
+}
+
+/// The page that a call of `read_file` shows of a text that an editor holds.
+pub(in super::super) fn page(arguments: &str, text: &str) -> Result<String, String> {
+    let offset = given::<ReadFile>(arguments)?.offset.unwrap_or(0);
+    let start = usize::try_from(offset).unwrap_or(usize::MAX).min(text.len());
+    let end = text.floor_char_boundary(start.saturating_add(MOST_READ as usize));
+    let Some(page) = text.get(start..end) else {
+        return Err(format!("offset {offset} is in the middle of a character"));
+    };
+    let more = match text.len() - end {
+        0 => String::new(),
+        more => format!("\n({more} more bytes; continue with offset {end})"),
+    };
+    Ok(page.to_owned() + &more)
+}
+
 fn read_file(folder: &Path, given: &ReadFile) -> Result<String, String> {
     let at = |error: std::io::Error| format!("{}: {error}", given.path);
     let file = inside(folder, &given.path)?;

@@ -6,7 +6,7 @@ use protocol::tool::{Tool, ToolInvokeResult, ToolPolicy};
 use serde::Deserialize;
 use serde_json::json;
 use std::io::{self, PipeReader, Read};
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::process::Stdio;
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
@@ -18,7 +18,7 @@ pub(super) const NAME: &str = "run_command";
 /// Bytes of output that are kept from its beginning.
 const MOST_HEAD: usize = 16 << 10;
 /// Bytes of output that are kept from its end.
-const MOST_TAIL: usize = 48 << 10;
+pub(in super::super) const MOST_TAIL: usize = 48 << 10;
 /// Time after which a command is ended, in seconds, unless the call states another.
 const USUAL_SECONDS: u64 = 120;
 /// The longest time that a call can ask for, in seconds.
@@ -63,18 +63,68 @@ pub(in super::super) fn command(name: &str, arguments: &str) -> Option<Command> 
     if name == NAME { given(arguments).ok() } else { None }
 }
 
+/// A command that may run.
+#[derive(Debug)]
+pub(in super::super) struct Runnable {
+    pub command: String,
+    /// Working directory.
+    pub folder: PathBuf,
+    /// Time after which it is ended.
+    pub within: Duration,
+}
+
+/// The command of a call in this folder.
+pub(in super::super) fn runnable(folder: &Path, arguments: &str) -> Result<Runnable, String> {
+    let Command { command, folder: inner, seconds } = given::<Command>(arguments)?;
+    let folder = inside(folder, inner.as_deref().unwrap_or("."))?;
+    let seconds = seconds.unwrap_or(USUAL_SECONDS).clamp(1, MOST_SECONDS);
+    Ok(Runnable { command, folder, within: Duration::from_secs(seconds) })
+}
+
 /// Runs a call. The command ends when this is dropped.
 pub(super) async fn run(folder: &Path, arguments: &str) -> ToolInvokeResult {
-    let begun = given::<Command>(arguments).and_then(|command| {
-        let within = inside(folder, command.folder.as_deref().unwrap_or("."))?;
-        let seconds = command.seconds.unwrap_or(USUAL_SECONDS).clamp(1, MOST_SECONDS);
-        let running = Running::begin(&command.command, &within)
+    let begun = runnable(folder, arguments).and_then(|runnable| {
+        let running = Running::begin(&runnable.command, &runnable.folder)
             .map_err(|error| format!("the command could not be started: {error}"))?;
-        Ok((running, seconds))
+        Ok((running, runnable.within))
     });
     match begun {
-        Ok((running, seconds)) => running.ends(Duration::from_secs(seconds)).await,
+        Ok((running, within)) => running.ends(within).await,
         Err(error) => said(Err(error)),
+    }
+}
+
+/// The end of a command.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(in super::super) enum End {
+    Exit(Option<i32>),
+    /// By a signal, as its number or name.
+    Signal(String),
+    /// Nobody can tell how.
+    Lost(String),
+    /// After this many seconds.
+    TimedOut(u64),
+}
+
+/// The result of a call whose command ended so, with its output.
+pub(in super::super) fn ended(output: String, end: &End) -> ToolInvokeResult {
+    let mut text = if output.is_empty() { "(no output)".to_owned() } else { output };
+    let code = match end {
+        End::Exit(code) => *code,
+        End::Signal(_) | End::Lost(_) | End::TimedOut(_) => None,
+    };
+    match end {
+        End::Exit(None | Some(0)) => {}
+        End::Exit(Some(code)) => text.push_str(&format!("\n(exit code {code})")),
+        End::Signal(signal) => text.push_str(&format!("\n(ended by signal {signal})")),
+        End::Lost(error) => text.push_str(&format!("\n(the command could not be waited for: {error})")),
+        End::TimedOut(seconds) => text.push_str(&format!("\n(ended after {seconds} s)")),
+    }
+    ToolInvokeResult {
+        content: Some(Content::text(text)),
+        exit_code: code,
+        is_error: Some(code != Some(0)),
+        ..ToolInvokeResult::default()
     }
 }
 
@@ -118,43 +168,29 @@ impl Running {
         let ended = tokio::time::timeout(within, self.child.wait()).await;
         self.group.end();
         drop(tokio::time::timeout(LAST_WAIT, &mut self.is_over).await);
-        let mut text = self.output.lock().unwrap_or_else(PoisonError::into_inner).text();
-        if text.is_empty() {
-            text.push_str("(no output)");
-        }
-        let code = match ended {
-            Ok(Ok(status)) => {
-                if let Some(signal) = signal(status) {
-                    text.push_str(&format!("\n(ended by signal {signal})"));
-                }
-                status.code()
-            }
-            Ok(Err(error)) => {
-                text.push_str(&format!("\n(the command could not be waited for: {error})"));
-                None
-            }
-            Err(_) => {
-                text.push_str(&format!("\n(ended after {} s)", within.as_secs()));
-                None
-            }
+        let text = self.output.lock().unwrap_or_else(PoisonError::into_inner).text();
+        let end = match ended {
+            Ok(Ok(status)) => match signal(status) {
+                Some(signal) => End::Signal(signal.to_string()),
+                None => End::Exit(status.code()),
+            },
+            Ok(Err(error)) => End::Lost(error.to_string()),
+            Err(_) => End::TimedOut(within.as_secs()),
         };
-        if let Some(code) = code.filter(|code| *code != 0) {
-            text.push_str(&format!("\n(exit code {code})"));
-        }
-        ToolInvokeResult {
-            content: Some(Content::text(text)),
-            exit_code: code,
-            is_error: Some(code != Some(0)),
-            ..ToolInvokeResult::default()
-        }
+        self::ended(text, &end)
     }
+}
+
+/// The shell that runs commands: models write bash.
+#[cfg(unix)]
+pub(in super::super) fn bash() -> &'static str {
+    let shells = ["/bin/bash", "/usr/bin/bash", "/usr/local/bin/bash"];
+    shells.iter().find(|shell| Path::new(shell).exists()).unwrap_or(&"sh")
 }
 
 #[cfg(unix)]
 fn shell(command: &str) -> Process {
-    // Models write bash.
-    let shells = ["/bin/bash", "/usr/bin/bash", "/usr/local/bin/bash"];
-    let shell = shells.iter().find(|shell| Path::new(shell).exists()).unwrap_or(&"sh");
+    let shell = bash();
     // Without a terminal of its own, a program that asks for a password fails instead of waiting.
     let sessions = ["/usr/bin/setsid", "/bin/setsid"];
     let mut process = match sessions.iter().find(|session| Path::new(session).exists()) {

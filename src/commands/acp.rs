@@ -1,0 +1,82 @@
+//! `threadhold acp`: an agent for editors that speak the Agent Client Protocol. Like the chat in a terminal it is a client
+//! of the sidecar in the same process, so sessions, prompts and compactions are those of every other client. `lines` and
+//! `editor` are the connection with the editor; `agent` holds the states of its requests, `happened` follows the
+//! sidecar; `view` says what the editor has been shown, as `row` and `content` put it; `ground` runs tools where the
+//! editor offers it, after `permission`; `command` and `option` are what the user can enter and choose.
+
+mod agent;
+mod command;
+mod content;
+mod editor;
+mod failure;
+mod ground;
+mod happened;
+mod lines;
+mod option;
+mod permission;
+mod requests;
+mod row;
+mod session;
+mod view;
+
+use super::Failure;
+use super::model::Named;
+use super::serving::Serving;
+use crate::server::serve_within;
+use agent::Agent;
+use clap::Args;
+use editor::connection;
+use lines::Lines;
+use rpc::stdio;
+use rpc::transport::BODY_LIMIT;
+use std::path::PathBuf;
+use std::time::Duration;
+
+/// Time for writing what is left to an editor that does not read, at the end.
+const LAST_WRITE: Duration = Duration::from_secs(2);
+
+#[derive(Debug, Args)]
+pub(super) struct Acp {
+    /// The model: anthropic:NAME, openai-chat:NAME, openai-responses:NAME, gemini:NAME, ollama:NAME or scripted[:FILE]; without it
+    /// the model of the settings
+    #[arg(long, value_name = "WIRE:NAME")]
+    model: Option<String>,
+    /// The model's base URL, instead of its provider's
+    #[arg(long, value_name = "URL", requires = "model")]
+    base_url: Option<String>,
+    /// The environment variable that holds the API key, instead of the provider's usual one
+    #[arg(long, value_name = "NAME", requires = "model")]
+    key_env: Option<String>,
+    /// Keep sessions in DIR, as `storage.path` of an editor does, instead of the platform's data folder
+    #[arg(long, value_name = "DIR")]
+    storage: Option<PathBuf>,
+    #[command(flatten)]
+    serving: Serving,
+}
+
+impl Acp {
+    pub(super) fn run(&self) -> Result<u8, Failure> {
+        let named = |model: &String| Named::read(model, self.base_url.as_deref(), self.key_env.as_deref());
+        let model = self.model.as_ref().map(named).transpose()?;
+        let options = self.serving.options(&model.as_ref().map(Named::flags).unwrap_or_default())?;
+        let storage = self.storage.as_deref().map(super::absolute).transpose()?;
+        let served = serve_within(&options, async |stream| {
+            let stdio = stdio::open()?;
+            let (editor, queue) = connection();
+            let agent = Agent::new(stream, editor, storage);
+            let writing = queue.write(stdio.output);
+            tokio::pin!(writing);
+            tokio::select! {
+                () = agent.run(Lines::new(stdio.input, BODY_LIMIT)) => {
+                    // The editor may be gone, or not read.
+                    let _ = tokio::time::timeout(LAST_WRITE, writing).await;
+                }
+                () = &mut writing => {}
+            }
+            drop(stdio.undo);
+            Ok::<_, std::io::Error>(())
+        });
+        served.map_err(Failure::Runtime)?.map_err(Failure::Stdio)?;
+        Ok(super::SUCCESS)
+    }
+}

@@ -1,0 +1,283 @@
+//! The agent: one loop that takes the editor's messages, the sidecar's, and the ends of work that runs beside them. What
+//! waits for an answer of the sidecar is kept by the number of its request.
+
+use super::command::Command;
+use super::editor::Editor;
+use super::failure::{refused, unknown_session};
+use super::ground::Ground;
+use super::lines::Lines;
+use super::permission::Outcome;
+use super::session::Session;
+use super::view::Takes;
+use crate::commands::client::Client;
+use crate::commands::running::Running;
+use crate::commands::tools::Change;
+use agent_client_protocol_schema::v1::{
+    AgentCapabilities, AvailableCommandsUpdate, ClientCapabilities, Implementation, InitializeRequest,
+    InitializeResponse, McpCapabilities, PromptCapabilities, SessionCapabilities, SessionCloseCapabilities,
+    SessionDeleteCapabilities, SessionForkCapabilities, SessionListCapabilities, SessionNotification,
+    SessionResumeCapabilities, SessionUpdate,
+};
+use lsp_types::InitializedParams;
+use lsp_types::notification::{Exit, Initialized};
+use lsp_types::request::{Initialize, Request as _, Shutdown};
+use protocol::VERSION;
+use protocol::message::Content;
+use protocol::tool::ToolInvokeResult;
+use rpc::message::Message;
+use serde::Serialize;
+use serde_json::{Map, Value, json};
+use std::collections::HashMap;
+use std::path::PathBuf;
+use std::sync::Arc;
+use tokio::io::{AsyncRead, DuplexStream};
+use tokio::sync::Mutex;
+use tower_lsp::jsonrpc::{Error, Id};
+
+/// How a session is opened.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum How {
+    New,
+    /// With all its messages sent.
+    Load,
+    /// Without its messages: the editor has them.
+    Resume,
+    /// A copy of another one.
+    Fork,
+}
+
+/// A session that is being opened.
+#[derive(Debug, Clone)]
+pub(super) struct Open {
+    /// The editor's request.
+    pub request: Id,
+    pub session: Option<String>,
+    pub folder: PathBuf,
+    pub how: How,
+    /// Setting `mcpServers` of the session, in the sidecar's form.
+    pub servers: Value,
+}
+
+/// The purpose of a request to the sidecar.
+#[derive(Debug)]
+pub(super) enum Asked {
+    /// To learn whether a session is stored.
+    Found(Open),
+    Opened(Open),
+    Forked(Open),
+    Listed(Id),
+    Closed(Id, String),
+    Deleted(Id, String),
+    /// The turn of a prompt.
+    Started(Id, String),
+    /// A slash command of a prompt.
+    Commanded(Id, String, Command),
+    /// The end of queued prompts of a session.
+    Cancelled(String),
+    Configured(Id, String),
+    /// The cost of a session.
+    Inspected(String),
+    /// The writing of a session, for a prompt.
+    TakenOver(Id, String, Content),
+    /// Something whose result shows in events.
+    Unwatched,
+}
+
+/// Work that runs beside the loop.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) enum Work {
+    /// A tool for a request of the sidecar.
+    Tool(Id),
+    /// A tool of this session for a call that was pending when the session was opened.
+    Resumed(String, String),
+    /// A question about a call of this session.
+    Question(String, String),
+    /// A question whether to take a session over for this prompt.
+    TakeOver(String, Id),
+}
+
+/// Results of work.
+#[derive(Debug)]
+pub(super) enum Done {
+    Ran(ToolInvokeResult),
+    Answered(Outcome),
+    /// `true` if the prompt may take the session over.
+    TakesOver(bool, Content),
+}
+
+/// State of the agent.
+pub(super) struct Agent {
+    pub(super) sidecar: Client,
+    pub(super) editor: Editor,
+    storage: Option<PathBuf>,
+    /// Capabilities of the editor; `None` before it has initialized.
+    client: Option<ClientCapabilities>,
+    pub(super) sessions: HashMap<String, Session>,
+    /// Sessions that background sessions work for.
+    pub(super) parents: HashMap<String, String>,
+    pub(super) asked: HashMap<i64, Asked>,
+    pub(super) work: Running<Work, Done>,
+    /// Changes that the user was shown, by the sessions and ids of their calls.
+    pub(super) shown: HashMap<(String, String), Change>,
+    /// See [`Ground::turn`].
+    turn: Arc<Mutex<()>>,
+}
+
+impl Agent {
+    pub fn new(stream: DuplexStream, editor: Editor, storage: Option<PathBuf>) -> Self {
+        Self {
+            sidecar: Client::new(stream),
+            editor,
+            storage,
+            client: None,
+            sessions: HashMap::new(),
+            parents: HashMap::new(),
+            asked: HashMap::new(),
+            work: Running::new(),
+            shown: HashMap::new(),
+            turn: Arc::default(),
+        }
+    }
+
+    /// Serves the editor until it leaves or the sidecar stops.
+    pub async fn run(mut self, mut lines: Lines<impl AsyncRead + Unpin>) {
+        loop {
+            let (editor, sidecar) = (&self.editor, &mut self.sidecar);
+            let heard = async {
+                editor.room().await;
+                sidecar.hear().await
+            };
+            tokio::select! {
+                line = lines.next() => match line {
+                    Some(message) => self.received(message).await,
+                    None => break,
+                },
+                heard = heard => match heard {
+                    Some(heard) => self.heard(heard).await,
+                    None => return,
+                },
+                (work, done) = self.work.next() => self.done(work, done).await,
+            }
+        }
+        // All that was acknowledged is on disk with the answer.
+        if self.sidecar.call_named(Shutdown::METHOD, &Value::Null).await.is_ok() {
+            self.sidecar.notify::<Exit>(()).await;
+        }
+    }
+
+    async fn received(&mut self, message: Message) {
+        match message {
+            Message::Answer(answer) => self.editor.answered(answer),
+            Message::Bad { id, error } => self.editor.answer(&id, Err(error)),
+            Message::Call(request) => {
+                let (method, id, params) = request.into_parts();
+                let params = params.unwrap_or_else(|| json!({}));
+                match id {
+                    Some(id) if method == "initialize" => {
+                        let outcome = self.initialize(params).await;
+                        self.editor.answer(&id, outcome);
+                    }
+                    Some(id) if self.client.is_none() => {
+                        let early = format!("{method} came before initialize; send initialize first");
+                        self.editor.answer(&id, Err(refused(early)));
+                    }
+                    Some(id) => {
+                        if let Err(error) = self.requested(&id, &method, params).await {
+                            self.editor.answer(&id, Err(error));
+                        }
+                    }
+                    None => self.notified(&method, &params).await,
+                }
+            }
+        }
+    }
+
+    async fn initialize(&mut self, params: Value) -> Result<Value, Error> {
+        if self.client.is_some() {
+            return Err(refused("initialize was sent before"));
+        }
+        let request: InitializeRequest = super::requests::read(params)?;
+        let client = request.client_info.map(|info| json!({ "name": info.name, "version": info.version }));
+        let ours = json!({
+            "protocolVersion": VERSION,
+            "client": client.unwrap_or_else(|| json!({ "name": "threadhold acp", "version": env!("CARGO_PKG_VERSION") })),
+            "capabilities": { "toolInvoke": true },
+            "storage": self.storage.as_ref().map(|path| json!({ "path": path })),
+            "settings": { "ownTools": ["todo"] },
+        });
+        let hello = json!({ "capabilities": {}, "initializationOptions": { "threadhold": ours } });
+        let greeted = self.sidecar.call_named(Initialize::METHOD, &hello).await;
+        greeted.map_err(|error| refused(error.to_string()))?;
+        self.sidecar.notify::<Initialized>(InitializedParams {}).await;
+        self.client = Some(request.client_capabilities);
+        Ok(result(&introduction()))
+    }
+
+    /// Where tools of this process run.
+    pub(super) fn ground(&self) -> Ground {
+        Ground {
+            editor: self.editor.clone(),
+            capabilities: self.client.clone().unwrap_or_default(),
+            turn: Arc::clone(&self.turn),
+        }
+    }
+
+    /// Updates that the editor takes.
+    pub(super) fn takes(&self) -> Takes {
+        let client = self.client.as_ref();
+        let session = client.and_then(|client| client.session.as_ref());
+        Takes {
+            compactions: session.is_some_and(|session| session.compaction.is_some()),
+            notices: session.is_some_and(|session| session.notices.is_some()),
+            terminals: client.is_some_and(|client| client.terminal),
+        }
+    }
+
+    /// The open session of this id.
+    pub(super) fn session(&mut self, id: &str) -> Result<&mut Session, Error> {
+        self.sessions.get_mut(id).ok_or_else(|| unknown_session(id))
+    }
+
+    /// Sends updates of a session.
+    pub(super) fn update(&self, session: &str, updates: impl IntoIterator<Item = SessionUpdate>) {
+        for update in updates {
+            let update = SessionNotification::new(session.to_owned(), update);
+            self.editor.notify("session/update", &update);
+        }
+    }
+
+    /// Tells the editor what the user can enter in a session.
+    pub(super) fn offer(&self, session: &str) {
+        let commands = AvailableCommandsUpdate::new(super::command::available());
+        self.update(session, [SessionUpdate::AvailableCommandsUpdate(commands)]);
+    }
+}
+
+/// The answer to `initialize`.
+fn introduction() -> InitializeResponse {
+    let sessions = SessionCapabilities::new()
+        .list(SessionListCapabilities::new())
+        .resume(SessionResumeCapabilities::new())
+        .close(SessionCloseCapabilities::new())
+        .delete(SessionDeleteCapabilities::new())
+        .fork(SessionForkCapabilities::new());
+    let prompts = PromptCapabilities::new().image(true).embedded_context(true);
+    let capabilities = AgentCapabilities::new()
+        .load_session(true)
+        .prompt_capabilities(prompts)
+        .mcp_capabilities(McpCapabilities::new().http(true))
+        .session_capabilities(sessions);
+    let mut ours = Map::new();
+    ours.insert("threadhold".to_owned(), json!({ "protocolVersion": VERSION }));
+    InitializeResponse::new(agent_client_protocol_schema::ProtocolVersion::V1)
+        .agent_capabilities(capabilities)
+        .agent_info(
+            Implementation::new("threadhold", env!("CARGO_PKG_VERSION")).title("threadhold".to_owned()),
+        )
+        .meta(ours)
+}
+
+/// A result as JSON: types of the protocol are always representable.
+pub(super) fn result(result: &impl Serialize) -> Value {
+    serde_json::to_value(result).unwrap_or_default()
+}

@@ -1,0 +1,390 @@
+//! What the sidecar says, and what came of work: answers to the editor, updates of its sessions, further work.
+
+use super::agent::{Agent, Asked, Done, How, Open, Work, result};
+use super::command::Step;
+use super::failure::{invalid, of_sidecar, refused};
+use super::ground::Call;
+use super::option::{modes, options};
+use super::permission::{self, Outcome};
+use super::row;
+use super::session::{Prompt, Session};
+use super::view::said;
+use crate::commands::client::Incoming;
+use crate::commands::tools;
+use agent_client_protocol_schema::v1::{
+    CloseSessionResponse, DeleteSessionResponse, ForkSessionResponse, ListSessionsResponse,
+    LoadSessionResponse, NewSessionResponse, PromptResponse, ResumeSessionResponse, SessionInfo,
+    SessionUpdate, SetSessionConfigOptionResponse, StopReason,
+};
+use protocol::context::ContextInspectParams;
+use protocol::event::{Event, EventError, SessionEvent};
+use protocol::message::Content;
+use protocol::methods::{
+    ContextInspect, Method, SessionConfigure, SessionFork, SessionList, SessionOpen, SessionTakeOver,
+    ToolDecide, ToolResult, TurnCancel, TurnStart, read_result,
+};
+use protocol::session::snapshot::Snapshot;
+use protocol::session::{Driver, Origin, SessionSummary};
+use protocol::tool::{
+    PauseReason, PendingCall, ToolDecideParams, ToolInvokeParams, ToolInvokeResult, ToolKind,
+    ToolResultParams,
+};
+use protocol::turn::TurnStatus;
+use serde_json::{Map, Value, json};
+use tower_lsp::jsonrpc::{Error, ErrorCode, Id};
+
+impl Agent {
+    /// Handles a message of the sidecar.
+    pub(super) async fn heard(&mut self, heard: Incoming) {
+        match heard {
+            Incoming::Event(event) => self.happened(&event).await,
+            Incoming::Invoke(id, call) => self.invoke(id, call),
+            // Questions are asked when a pause tells of them.
+            Incoming::Permission(id, _) => self.sidecar.answer(&id, &Value::Null).await,
+            Incoming::Withdrawn(id) => self.work.stop_if(|work| *work == Work::Tool(id.clone())),
+            Incoming::Answer(number, outcome) => {
+                if let Some(asked) = self.asked.remove(&number) {
+                    self.answered(asked, outcome).await;
+                }
+            }
+            // Its log is the editor's error output.
+            Incoming::Told(_) => {}
+        }
+    }
+
+    /// Handles the end of work.
+    pub(super) async fn done(&mut self, work: Work, done: Done) {
+        match (work, done) {
+            (Work::Tool(id), Done::Ran(ran)) => self.sidecar.answer(&id, &ran).await,
+            (Work::Resumed(session, call), Done::Ran(ran)) => self.resumed(session, call, ran).await,
+            (Work::Question(session, call), Done::Answered(Outcome::Decided(decision, change))) => {
+                if let Some(change) = change {
+                    self.shown.insert((session.clone(), call), change);
+                }
+                let params = ToolDecideParams { session_id: session, decisions: vec![decision] };
+                let number = self.sidecar.ask::<ToolDecide>(&params).await;
+                self.asked.insert(number, Asked::Unwatched);
+            }
+            (Work::Question(session, _), Done::Answered(Outcome::Cancelled)) => {
+                self.cancel(&session, None).await;
+            }
+            (Work::TakeOver(session, request), Done::TakesOver(true, content)) => {
+                self.take_over(request, session, content).await;
+            }
+            (Work::TakeOver(session, request), Done::TakesOver(false, _)) => {
+                let left =
+                    format!("session {session} stays open in the other process; the prompt was not sent");
+                self.editor.answer(&request, Err(refused(left)));
+            }
+            _ => {}
+        }
+    }
+
+    async fn answered(&mut self, asked: Asked, outcome: Result<Value, Error>) {
+        let outcome = outcome.map_err(of_sidecar);
+        match asked {
+            Asked::Found(open) => match outcome {
+                Ok(_) => self.open(open).await,
+                Err(error) => self.editor.answer(&open.request, Err(error)),
+            },
+            Asked::Forked(open) => match outcome.and_then(read::<SessionFork>) {
+                Ok(forked) => self.open(Open { session: Some(forked.session_id), ..open }).await,
+                Err(error) => self.editor.answer(&open.request, Err(error)),
+            },
+            Asked::Opened(open) => match outcome.and_then(read::<SessionOpen>) {
+                Ok(opened) => self.opened(&open, opened.snapshot).await,
+                Err(error) => self.editor.answer(&open.request, Err(error)),
+            },
+            Asked::Listed(request) => {
+                let listed = outcome.and_then(read::<SessionList>).map(|page| {
+                    let sessions = page.sessions.into_iter().filter_map(listed).collect();
+                    result(&ListSessionsResponse::new(sessions).next_cursor(page.next_cursor))
+                });
+                self.editor.answer(&request, listed);
+            }
+            Asked::Closed(request, session) => {
+                let closed = outcome.map(|_| result(&CloseSessionResponse::new()));
+                self.forget(&session);
+                self.editor.answer(&request, closed);
+            }
+            Asked::Deleted(request, session) => {
+                let deleted = outcome.map(|_| result(&DeleteSessionResponse::new()));
+                if deleted.is_ok() {
+                    self.forget(&session);
+                }
+                self.editor.answer(&request, deleted);
+            }
+            Asked::Started(request, session) => self.started(&request, &session, outcome),
+            Asked::Commanded(request, session, command) => match outcome.map(|value| command.step(value)) {
+                Ok(Ok(Step::Said(text))) => {
+                    let id = uuid::Uuid::now_v7().to_string();
+                    self.update(&session, [said(&id, &text)]);
+                    self.editor.answer(&request, Ok(ended(StopReason::EndTurn, None)));
+                }
+                Ok(Ok(Step::Next(next))) => {
+                    let folder = self.sessions.get(&session).map(|open| open.folder.display().to_string());
+                    let folder = folder.unwrap_or_default();
+                    let number = next.ask(&mut self.sidecar, &session, &folder).await;
+                    self.asked.insert(number, Asked::Commanded(request, session, next));
+                }
+                Ok(Err(reason)) => self.editor.answer(&request, Err(refused(reason))),
+                Err(error) => self.editor.answer(&request, Err(error)),
+            },
+            Asked::Cancelled(session) => {
+                let removed = outcome.and_then(read::<TurnCancel>).map(|cancelled| cancelled.removed);
+                let Some(open) = self.sessions.get_mut(&session) else { return };
+                let turns = removed.unwrap_or_default().into_iter().filter_map(|item| item.turn_id);
+                let prompts: Vec<_> = turns.flat_map(|turn| open.ends(&turn)).collect();
+                self.end(prompts, &Ok(StopReason::Cancelled), None);
+            }
+            Asked::Configured(request, session) => {
+                let configured = outcome.and_then(read::<SessionConfigure>).map(|configured| {
+                    let choices = options(&configured.settings);
+                    if let Some(open) = self.sessions.get_mut(&session) {
+                        open.settings = configured.settings;
+                    }
+                    result(&SetSessionConfigOptionResponse::new(choices))
+                });
+                self.editor.answer(&request, configured);
+            }
+            Asked::Inspected(session) => {
+                let spent = outcome.and_then(read::<ContextInspect>).ok().and_then(|seen| seen.spent);
+                let Some(open) = self.sessions.get_mut(&session) else { return };
+                if let Some(dollars) = spent.and_then(|spent| spent.total.dollars) {
+                    open.view.cost = Some(f64::from(dollars));
+                    let used = open.view.used();
+                    self.update(&session, [used]);
+                }
+            }
+            Asked::TakenOver(request, session, content) => match outcome.and_then(read::<SessionTakeOver>) {
+                Ok(taken) => {
+                    self.follows(&session, taken.snapshot).await;
+                    self.start(request, session, content).await;
+                }
+                Err(error) => self.editor.answer(&request, Err(error)),
+            },
+            Asked::Unwatched => {}
+        }
+    }
+
+    /// Answers the request that opened a session, after its messages if it wants them.
+    async fn opened(&mut self, open: &Open, snapshot: Snapshot) {
+        let id = snapshot.session_id.clone();
+        let mut session = Session::new(open.folder.clone(), self.takes(), &snapshot);
+        match open.how {
+            How::Load => {
+                let replay = session.view.replay(&snapshot);
+                self.update(&id, replay);
+            }
+            How::New | How::Resume | How::Fork => session.view.knows(&snapshot),
+        }
+        let (modes, choices) = (modes(session.mode), options(&session.settings));
+        self.sessions.insert(id.clone(), session);
+        let answer = match open.how {
+            How::New => result(&NewSessionResponse::new(id.clone()).modes(modes).config_options(choices)),
+            How::Load => result(&LoadSessionResponse::new().modes(modes).config_options(choices)),
+            How::Resume => result(&ResumeSessionResponse::new().modes(modes).config_options(choices)),
+            How::Fork => result(&ForkSessionResponse::new(id.clone()).modes(modes).config_options(choices)),
+        };
+        self.editor.answer(&open.request, Ok(answer));
+        self.offer(&id);
+        self.goes_on(&id, &snapshot).await;
+    }
+
+    /// Takes the snapshot of a session that was taken over.
+    async fn follows(&mut self, id: &str, snapshot: Snapshot) {
+        let Some(session) = self.sessions.get_mut(id) else { return };
+        session.held_by.clone_from(&snapshot.held_by);
+        let updates = session.view.replay(&snapshot);
+        self.update(id, updates);
+        self.goes_on(id, &snapshot).await;
+    }
+
+    /// Goes on with what was pending when the session was left: questions are asked again, reads run again. A call that
+    /// may have done its work is answered as interrupted.
+    async fn goes_on(&mut self, id: &str, snapshot: &Snapshot) {
+        if snapshot.held_by.is_some() {
+            return;
+        }
+        if let Some(pause) = &snapshot.pause {
+            self.question(id, id, &pause.reasons);
+            return;
+        }
+        for call in &snapshot.pending_calls {
+            let PendingCall { tool_call_id, name, arguments, .. } = call;
+            if matches!(tools::kind(name), Some(ToolKind::Read | ToolKind::Search)) {
+                let call = self.call(id, tool_call_id, name, &arguments.0);
+                let Some(call) = call else { continue };
+                let work = self.ground().run(call, None);
+                let purpose = Work::Resumed(id.to_owned(), tool_call_id.clone());
+                self.work.begin(purpose, async { Done::Ran(work.await) });
+            } else if tools::kind(name).is_some() {
+                self.resumed(id.to_owned(), tool_call_id.clone(), tools::interrupted()).await;
+            }
+        }
+    }
+
+    async fn resumed(&mut self, session_id: String, tool_call_id: String, ran: ToolInvokeResult) {
+        let ToolInvokeResult { content, is_error, exit_code, effects, .. } = ran;
+        let params = ToolResultParams {
+            session_id,
+            tool_call_id,
+            content: content.unwrap_or_else(|| Content::text("")),
+            is_error,
+            exit_code,
+            effects,
+            meta: None,
+        };
+        let number = self.sidecar.ask::<ToolResult>(&params).await;
+        self.asked.insert(number, Asked::Unwatched);
+    }
+
+    fn started(&mut self, request: &Id, session: &str, outcome: Result<Value, Error>) {
+        let outcome = outcome.and_then(read::<TurnStart>);
+        let Some(open) = self.sessions.get_mut(session) else { return };
+        let at = open.prompts.iter().position(|prompt| prompt.request == *request);
+        let Some(at) = at else { return };
+        match outcome {
+            Ok(started) => {
+                let prompt = &mut open.prompts[at];
+                (prompt.turn, prompt.message) = (Some(started.turn_id), Some(started.message_id));
+            }
+            Err(error) => {
+                open.prompts.remove(at);
+                self.editor.answer(request, Err(error));
+            }
+        }
+    }
+
+    async fn happened(&mut self, event: &SessionEvent) {
+        let id = &event.session_id;
+        if let Event::AgentUpdated { agent } = &event.event {
+            self.parents.insert(agent.session_id.clone(), id.clone());
+        }
+        if let Event::PauseRequired { reasons, agent } = &event.event {
+            let shown_in = agent.as_ref().map_or(id, |agent| &agent.parent_id).clone();
+            self.question(id, &shown_in, reasons);
+        }
+        if let Event::PauseCleared {} = &event.event {
+            self.work.stop_if(|work| matches!(work, Work::Question(session, _) if session == id));
+        }
+        let Some(session) = self.sessions.get_mut(id) else { return };
+        let updates = session.view.event(&event.event);
+        self.update(id, updates);
+        let Some(session) = self.sessions.get_mut(id) else { return };
+        match &event.event {
+            Event::Snapshot { snapshot } => session.held_by.clone_from(&snapshot.held_by),
+            Event::MessageAdded { message } => session.joins(&message.id, &message.turn_id),
+            Event::StreamFinished { stop_reason, .. } => session.stop = *stop_reason,
+            Event::ThreadUpdated { settings: Some(settings), .. } => {
+                session.settings = (**settings).clone();
+            }
+            Event::TurnCompleted { .. } => {
+                let params = ContextInspectParams { session_id: id.clone(), compactions: Some(1) };
+                let number = self.sidecar.ask::<ContextInspect>(&params).await;
+                self.asked.insert(number, Asked::Inspected(id.clone()));
+            }
+            Event::RuntimeUpdated { turn_id: Some(turn), status: Some(status), error, .. }
+                if *status != TurnStatus::Running =>
+            {
+                let prompts = session.ends(turn);
+                let reason = session.reason(*status).ok_or_else(|| failed(error.as_ref()));
+                self.end(prompts, &reason, Some(turn));
+            }
+            Event::SessionTakenOver {} => {
+                let prompts = std::mem::take(&mut session.prompts);
+                self.end(prompts, &Ok(StopReason::Cancelled), None);
+            }
+            _ => {}
+        }
+    }
+
+    /// Answers prompts whose turn ended.
+    fn end(&self, prompts: Vec<Prompt>, reason: &Result<StopReason, Error>, turn: Option<&str>) {
+        for prompt in prompts {
+            let outcome = reason.clone().map(|reason| ended(reason, turn));
+            self.editor.answer(&prompt.request, outcome);
+        }
+    }
+
+    /// Asks about calls that were not asked about yet.
+    fn question(&mut self, session: &str, shown_in: &str, reasons: &[PauseReason]) {
+        for reason in reasons {
+            let purpose = Work::Question(session.to_owned(), reason.tool_call_id.clone());
+            if self.work.contains(&purpose) {
+                continue;
+            }
+            let call = self.call(session, &reason.tool_call_id, &reason.name, &reason.arguments.0);
+            let Some(call) = call else { continue };
+            let asks = permission::ask(self.ground(), call, shown_in.to_owned(), reason.clone());
+            self.work.begin(purpose, async { Done::Answered(asks.await) });
+        }
+    }
+
+    fn invoke(&mut self, id: Id, call: ToolInvokeParams) {
+        let ToolInvokeParams { session_id, tool_call_id, name, arguments, .. } = call;
+        let shown = self.shown.remove(&(session_id.clone(), tool_call_id.clone()));
+        let run = self.call(&session_id, &tool_call_id, &name, &arguments.0);
+        if self.sessions.contains_key(&session_id) {
+            self.update(&session_id, [SessionUpdate::ToolCallUpdate(row::begun(&tool_call_id))]);
+        }
+        let ground = self.ground();
+        let work = async move {
+            Done::Ran(match run {
+                Some(call) => ground.run(call, shown).await,
+                None => tools::said(Err(format!("session {session_id} is not open in this editor"))),
+            })
+        };
+        self.work.begin(Work::Tool(id), work);
+    }
+
+    /// A call in the folder of its session, or of the session that it works for.
+    fn call(&self, session: &str, id: &str, name: &str, arguments: &str) -> Option<Call> {
+        let open = self.sessions.get(session).or_else(|| self.sessions.get(self.parents.get(session)?))?;
+        Some(Call {
+            session: session.to_owned(),
+            folder: open.folder.clone(),
+            id: id.to_owned(),
+            name: name.to_owned(),
+            arguments: arguments.to_owned(),
+        })
+    }
+
+    /// Drops what belongs to a session that is no longer open.
+    fn forget(&mut self, session: &str) {
+        if let Some(open) = self.sessions.remove(session) {
+            self.end(open.prompts, &Ok(StopReason::Cancelled), None);
+        }
+        self.shown.retain(|(of, _), _| of != session);
+        self.work.stop_if(|work| match work {
+            Work::Resumed(of, _) | Work::Question(of, _) | Work::TakeOver(of, _) => of == session,
+            Work::Tool(_) => false,
+        });
+    }
+}
+
+fn read<M: Method>(value: Value) -> Result<M::Result, Error> {
+    read_result::<M>(value).map_err(|error| invalid(error.message))
+}
+
+/// The answer to a prompt.
+fn ended(reason: StopReason, turn: Option<&str>) -> Value {
+    let ours = turn.map(|turn| Map::from_iter([("threadhold".to_owned(), json!({ "turnId": turn }))]));
+    result(&PromptResponse::new(reason).meta(ours))
+}
+
+/// The error of a turn that failed.
+fn failed(error: Option<&EventError>) -> Error {
+    let message = error.map_or("the turn failed", |error| error.message.as_str()).to_owned();
+    let data = error.and_then(|error| serde_json::to_value(&error.data).ok());
+    Error { code: ErrorCode::InternalError, message: message.into(), data }
+}
+
+/// A session's row; `None` for sessions that no user began.
+fn listed(session: SessionSummary) -> Option<SessionInfo> {
+    if session.driver != Driver::Sidecar || !matches!(session.origin, Origin::New | Origin::Branch) {
+        return None;
+    }
+    let info = SessionInfo::new(session.session_id, session.workspace_folder);
+    Some(info.title(session.title).updated_at(session.updated_at))
+}

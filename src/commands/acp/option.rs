@@ -1,0 +1,151 @@
+//! Modes and options of a session, as editors offer them to the user.
+
+use crate::commands::tools;
+use agent_client_protocol_schema::v1::{
+    SessionConfigKind, SessionConfigOption, SessionConfigOptionCategory, SessionConfigOptionValue,
+    SessionConfigSelect, SessionConfigSelectOption, SessionMode, SessionModeState,
+};
+use engine::compact::policy::presets;
+use protocol::prompt::section::Attachment;
+use protocol::settings::{Effort, GivenSettings, Settings};
+use protocol::tool::{Tool, ToolKind, ToolPolicy};
+use serde_json::{Map, Value, json};
+
+/// Permissions of the agent in a session.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub(super) enum Mode {
+    /// Reads and answers.
+    Ask,
+    /// Reads and ends with a plan.
+    Plan,
+    /// Uses all tools, with the user's approval.
+    #[default]
+    Agent,
+}
+
+impl Mode {
+    const ALL: [Self; 3] = [Self::Ask, Self::Plan, Self::Agent];
+
+    pub const fn id(self) -> &'static str {
+        match self {
+            Self::Ask => "ask",
+            Self::Plan => "plan",
+            Self::Agent => "agent",
+        }
+    }
+
+    pub fn named(id: &str) -> Option<Self> {
+        Self::ALL.into_iter().find(|mode| mode.id() == id)
+    }
+
+    const fn about(self) -> (&'static str, &'static str) {
+        match self {
+            Self::Ask => ("Ask", "Reads files and answers; changes nothing"),
+            Self::Plan => ("Plan", "Reads files and ends with a plan; changes nothing"),
+            Self::Agent => ("Agent", "Uses all tools; changes and commands ask first"),
+        }
+    }
+
+    /// The tools of the mode. All modes have the same ones, so that a change of mode leaves the prompt's beginning as it
+    /// is; those that a mode does not allow are denied.
+    pub fn tools(self) -> Vec<Tool> {
+        let mut all = tools::tools();
+        if self != Self::Agent {
+            let changes = |tool: &&mut Tool| !matches!(tool.kind, Some(ToolKind::Read | ToolKind::Search));
+            for tool in all.iter_mut().filter(changes) {
+                tool.policy = Some(ToolPolicy::Deny);
+            }
+        }
+        all
+    }
+
+    /// The mode as a request tells the model of it. `before` is the mode that it was told of last.
+    pub fn told(self, before: Self) -> Option<Attachment> {
+        let text = match self {
+            Self::Ask => {
+                "The user chose to ask only: answer from what you read. Edits and commands are denied."
+            }
+            Self::Plan => {
+                "The user wants a plan: read what you need, change nothing, and end with the plan as numbered steps, \
+                 each with its files and how to check it. Edits and commands are denied until the user accepts it."
+            }
+            Self::Agent if before == Self::Agent => return None,
+            Self::Agent => "Edits and commands are allowed again, with the user's approval.",
+        };
+        Some(Attachment { name: "mode".to_owned(), text: text.to_owned() })
+    }
+}
+
+/// The modes, with the one that a session is in.
+pub(super) fn modes(current: Mode) -> SessionModeState {
+    let mode = |mode: Mode| {
+        let (name, does) = mode.about();
+        SessionMode::new(mode.id(), name).description(does.to_owned())
+    };
+    SessionModeState::new(current.id(), Mode::ALL.map(mode).to_vec())
+}
+
+const EFFORT: &str = "effort";
+const POLICY: &str = "policy";
+/// The value of an effort that is left to the model.
+const USUAL: &str = "default";
+
+/// The options of a session with these settings.
+pub(super) fn options(settings: &Settings) -> Vec<SessionConfigOption> {
+    let model = settings.model.as_ref();
+    let has_wire = model.is_some_and(|model| model.wire.is_some());
+    let effort = has_wire.then(|| {
+        let current = model.and_then(|model| model.effort).map_or(USUAL, Effort::name);
+        let levels = [
+            Effort::None,
+            Effort::Minimal,
+            Effort::Low,
+            Effort::Medium,
+            Effort::High,
+            Effort::Xhigh,
+            Effort::Max,
+        ];
+        let usual = SessionConfigSelectOption::new(USUAL, "Default")
+            .description("As the model does by itself".to_owned());
+        let values = levels.map(|level| SessionConfigSelectOption::new(level.name(), level.name()));
+        let values: Vec<_> = [usual].into_iter().chain(values).collect();
+        select(EFFORT, "Effort", current, values)
+            .description("How much the model thinks; not every model knows each level".to_owned())
+            .category(SessionConfigOptionCategory::ThoughtLevel)
+    });
+    let current = settings.policy.as_deref().unwrap_or(USUAL);
+    let value = |name: &str| SessionConfigSelectOption::new(name.to_owned(), name);
+    let preset = |preset: &presets::Preset| value(&preset.policy.name).description(preset.about.to_owned());
+    // A policy of a file has a name of its own.
+    let is_known = presets::ALL.iter().any(|preset| preset.policy.name == current);
+    let other = (!is_known).then(|| value(current));
+    let values = presets::ALL.iter().map(preset).chain(other).collect();
+    let policy = select(POLICY, "Compaction policy", current, values)
+        .description("When and how the conversation is compacted".to_owned())
+        .category(SessionConfigOptionCategory::Other("_compaction".to_owned()));
+    effort.into_iter().chain([policy]).collect()
+}
+
+fn select(
+    id: &'static str,
+    name: &str,
+    current: &str,
+    values: Vec<SessionConfigSelectOption>,
+) -> SessionConfigOption {
+    let kind = SessionConfigSelect::new(current.to_owned(), values);
+    SessionConfigOption::new(id, name, SessionConfigKind::Select(kind))
+}
+
+/// The settings that a choice of the user stands for. The error names what is not known.
+pub(super) fn chosen(id: &str, value: &SessionConfigOptionValue) -> Result<GivenSettings, String> {
+    let value = value.as_value_id().map(|value| value.0.as_ref());
+    let settings = match (id, value) {
+        (EFFORT, Some(USUAL)) => json!({ "model": { "effort": null } }),
+        (EFFORT, Some(level)) => json!({ "model": { "effort": level } }),
+        (POLICY, Some(name)) => json!({ "policy": name }),
+        (EFFORT | POLICY, None) => return Err(format!("option {id} takes the id of a value")),
+        _ => return Err(format!("unknown option {id}")),
+    };
+    let Value::Object(settings) = settings else { return Ok(GivenSettings(Map::new())) };
+    Ok(GivenSettings(settings))
+}

@@ -1,0 +1,332 @@
+//! Requests and notifications of the editor: what each asks the sidecar for.
+
+use super::agent::{Agent, Asked, Done, How, Open, Work, result};
+use super::command::Command;
+use super::content::part;
+use super::failure::{invalid, refused, unknown_method, unknown_session};
+use super::ground::Ground;
+use super::option::{Mode, chosen};
+use super::session::Prompt;
+use agent_client_protocol_schema::v1::{
+    AuthenticateResponse, CancelNotification, CloseSessionRequest, ContentBlock, CurrentModeUpdate,
+    DeleteSessionRequest, ForkSessionRequest, ListSessionsRequest, LoadSessionRequest, McpServer,
+    NewSessionRequest, PermissionOption, PermissionOptionKind, PromptRequest, RequestPermissionOutcome,
+    RequestPermissionRequest, RequestPermissionResponse, ResumeSessionRequest, SessionUpdate,
+    SetSessionConfigOptionRequest, SetSessionModeRequest, SetSessionModeResponse, ToolCallUpdate,
+    ToolCallUpdateFields, ToolKind,
+};
+use protocol::message::Content;
+use protocol::methods::{
+    SessionClose, SessionConfigure, SessionDelete, SessionFork, SessionList, SessionMessages,
+    SessionTakeOver, TurnCancel, TurnStart,
+};
+use protocol::session::edit::SessionForkParams;
+use protocol::session::{
+    SessionCloseParams, SessionConfigureParams, SessionDeleteParams, SessionListParams,
+    SessionMessagesParams, SessionTakeOverParams,
+};
+use protocol::turn::{TurnCancelParams, TurnStartParams};
+use serde::de::DeserializeOwned;
+use serde_json::{Map, Value, json};
+use std::path::{Path, PathBuf};
+use tower_lsp::jsonrpc::{Error, Id};
+
+/// Sessions on a page of a list.
+const PAGE: u32 = 100;
+
+/// Parses parameters. The error names the place and not the content.
+pub(super) fn read<T: DeserializeOwned>(params: Value) -> Result<T, Error> {
+    serde_json::from_value(params).map_err(|error| {
+        let text = error.to_string();
+        // The parser quotes values that have a wrong type.
+        let what =
+            text.split_once(", expected").map_or(text.clone(), |(_, expected)| format!("expected{expected}"));
+        let is_safe = text.starts_with("missing field");
+        invalid(if is_safe { text } else { format!("invalid parameters: {what}") })
+    })
+}
+
+impl Agent {
+    /// Handles a request. It is answered here with an error, and later with all else.
+    pub(super) async fn requested(&mut self, id: &Id, method: &str, params: Value) -> Result<(), Error> {
+        match method {
+            "authenticate" => self.editor.answer(id, Ok(result(&AuthenticateResponse::new()))),
+            "session/new" => {
+                let NewSessionRequest { cwd, mcp_servers, .. } = read(params)?;
+                let open = opening(id, None, cwd, How::New, &mcp_servers)?;
+                self.open(open).await;
+            }
+            "session/load" => {
+                let LoadSessionRequest { session_id, cwd, mcp_servers, .. } = read(params)?;
+                let open = opening(id, Some(&session_id.0), cwd, How::Load, &mcp_servers)?;
+                self.find(open).await;
+            }
+            "session/resume" => {
+                let ResumeSessionRequest { session_id, cwd, mcp_servers, .. } = read(params)?;
+                let open = opening(id, Some(&session_id.0), cwd, How::Resume, &mcp_servers)?;
+                self.find(open).await;
+            }
+            "session/fork" => {
+                let ForkSessionRequest { session_id, cwd, mcp_servers, .. } = read(params)?;
+                self.session(&session_id.0)?;
+                let open = opening(id, None, cwd, How::Fork, &mcp_servers)?;
+                let params = SessionForkParams {
+                    session_id: session_id.0.to_string(),
+                    up_to_message_id: None,
+                    up_to_index: None,
+                    title: None,
+                    idempotency_key: None,
+                };
+                let number = self.sidecar.ask::<SessionFork>(&params).await;
+                self.asked.insert(number, Asked::Forked(open));
+            }
+            "session/list" => self.list(id, read(params)?).await?,
+            "session/close" => self.close(id, read(params)?).await?,
+            "session/delete" => {
+                let DeleteSessionRequest { session_id, .. } = read(params)?;
+                let session = session_id.0.to_string();
+                let params = SessionDeleteParams { session_id: session.clone() };
+                let number = self.sidecar.ask::<SessionDelete>(&params).await;
+                self.asked.insert(number, Asked::Deleted(id.clone(), session));
+            }
+            "session/prompt" => self.prompt(id, read(params)?).await?,
+            "session/set_mode" => {
+                let SetSessionModeRequest { session_id, mode_id, .. } = read(params)?;
+                let mode = Mode::named(&mode_id.0)
+                    .ok_or_else(|| invalid(format!("unknown mode {:?}", mode_id.0)))?;
+                let session = self.session(&session_id.0)?;
+                session.has_new_mode |= session.mode != mode;
+                session.mode = mode;
+                self.editor.answer(id, Ok(result(&SetSessionModeResponse::new())));
+                let update = CurrentModeUpdate::new(mode.id());
+                self.update(&session_id.0, [SessionUpdate::CurrentModeUpdate(update)]);
+            }
+            "session/set_config_option" => {
+                let SetSessionConfigOptionRequest { session_id, config_id, value, .. } = read(params)?;
+                let session = session_id.0.to_string();
+                self.session(&session)?;
+                let params = SessionConfigureParams {
+                    session_id: session.clone(),
+                    settings: Some(chosen(&config_id.0, &value).map_err(invalid)?),
+                    title: None,
+                    forget_learned_limits: None,
+                };
+                let number = self.sidecar.ask::<SessionConfigure>(&params).await;
+                self.asked.insert(number, Asked::Configured(id.clone(), session));
+            }
+            _ => return Err(unknown_method(method)),
+        }
+        Ok(())
+    }
+
+    /// Handles a notification; an unknown one is ignored.
+    pub(super) async fn notified(&mut self, method: &str, params: &Value) {
+        match method {
+            "session/cancel" => {
+                if let Ok(CancelNotification { session_id, .. }) = read(params.clone()) {
+                    self.cancel(&session_id.0, None).await;
+                }
+            }
+            "$/cancel_request" => {
+                let Some(id) = params.get("requestId") else { return };
+                let is_meant =
+                    |prompt: &&Prompt| serde_json::to_value(&prompt.request).is_ok_and(|of| of == *id);
+                let meant = self.sessions.iter().find_map(|(session, state)| {
+                    let prompt = state.prompts.iter().find(is_meant)?;
+                    Some((session.clone(), prompt.turn.clone()))
+                });
+                if let Some((session, turn)) = meant {
+                    self.cancel(&session, turn).await;
+                }
+            }
+            _ => {}
+        }
+    }
+
+    /// Cancels a turn; without one the running turn and all that waits behind it.
+    pub(super) async fn cancel(&mut self, session: &str, turn: Option<String>) {
+        if !self.sessions.contains_key(session) {
+            return;
+        }
+        let of = session.to_owned();
+        self.work.stop_if(|work| matches!(work, Work::Resumed(session, _) if *session == of));
+        let cancel_queued = turn.is_none().then_some(true);
+        let params = TurnCancelParams { session_id: of.clone(), turn_id: turn, cancel_queued };
+        let number = self.sidecar.ask::<TurnCancel>(&params).await;
+        self.asked.insert(number, Asked::Cancelled(of));
+    }
+
+    /// Opens a session that must be stored.
+    async fn find(&mut self, open: Open) {
+        let params = SessionMessagesParams {
+            session_id: open.session.clone().unwrap_or_default(),
+            workspace_folder: Some(open.folder.display().to_string()),
+            before: None,
+            limit: Some(1),
+        };
+        let number = self.sidecar.ask::<SessionMessages>(&params).await;
+        self.asked.insert(number, Asked::Found(open));
+    }
+
+    pub(super) async fn open(&mut self, open: Open) {
+        let params = json!({
+            "workspaceFolder": open.folder,
+            "sessionId": open.session,
+            "driver": "sidecar",
+            "tools": Mode::default().tools(),
+            "mcpServers": open.servers,
+            "follow": true,
+        });
+        let number = self.sidecar.ask_named("session/open", &params).await;
+        self.asked.insert(number, Asked::Opened(open));
+    }
+
+    async fn list(&mut self, id: &Id, request: ListSessionsRequest) -> Result<(), Error> {
+        let folder = request.cwd.as_deref().map(absolute).transpose()?;
+        let params = SessionListParams {
+            workspace_folder: folder,
+            query: None,
+            cursor: request.cursor,
+            limit: Some(PAGE),
+        };
+        let number = self.sidecar.ask::<SessionList>(&params).await;
+        self.asked.insert(number, Asked::Listed(id.clone()));
+        Ok(())
+    }
+
+    async fn close(&mut self, id: &Id, request: CloseSessionRequest) -> Result<(), Error> {
+        let session = request.session_id.0.to_string();
+        self.session(&session)?;
+        self.cancel(&session, None).await;
+        let params = SessionCloseParams { session_id: session.clone() };
+        let number = self.sidecar.ask::<SessionClose>(&params).await;
+        self.asked.insert(number, Asked::Closed(id.clone(), session));
+        Ok(())
+    }
+
+    async fn prompt(&mut self, id: &Id, request: PromptRequest) -> Result<(), Error> {
+        let PromptRequest { session_id, prompt, .. } = request;
+        let id_of = session_id.0.to_string();
+        let session = self.session(&id_of)?;
+        let folder = session.folder.display().to_string();
+        if let [ContentBlock::Text(text)] = prompt.as_slice()
+            && let Some(command) = Command::read(&text.text)
+        {
+            let command = command.map_err(invalid)?;
+            let number = command.ask(&mut self.sidecar, &id_of, &folder).await;
+            self.asked.insert(number, Asked::Commanded(id.clone(), id_of, command));
+            return Ok(());
+        }
+        if session.is_of_editor {
+            return Err(refused(format!("session {id_of} is run by another editor; continue it there")));
+        }
+        if session.lacks_model() {
+            return Err(refused(
+                "no model is set; name one with --model WIRE:NAME in the command of this agent, or as `model` in the \
+                 settings file",
+            ));
+        }
+        let parts = prompt.into_iter().map(part).collect::<Result<Vec<_>, _>>().map_err(invalid)?;
+        if parts.is_empty() {
+            return Err(invalid("the prompt is empty"));
+        }
+        match session.held_by.as_ref().map(|held| held.pid) {
+            Some(pid) => {
+                let ask = takes_over(self.ground(), id_of.clone(), pid, Content(parts));
+                self.work.begin(Work::TakeOver(id_of, id.clone()), ask);
+            }
+            None => self.start(id.clone(), id_of, Content(parts)).await,
+        }
+        Ok(())
+    }
+
+    /// Starts the turn of a prompt.
+    pub(super) async fn start(&mut self, request: Id, id: String, content: Content) {
+        let Some(session) = self.sessions.get_mut(&id) else {
+            return self.editor.answer(&request, Err(unknown_session(&id)));
+        };
+        let external = uuid::Uuid::now_v7().to_string();
+        session.view.sent(external.clone());
+        session.prompts.push(Prompt { request: request.clone(), turn: None, message: None });
+        let params = TurnStartParams {
+            external_id: Some(external),
+            tools: std::mem::take(&mut session.has_new_mode).then(|| session.mode.tools()),
+            attachments: session.mode.told(session.told).map(|told| vec![told]),
+            ..TurnStartParams::new(id.clone(), content)
+        };
+        session.told = session.mode;
+        let number = self.sidecar.ask::<TurnStart>(&params).await;
+        self.asked.insert(number, Asked::Started(request, id));
+    }
+
+    /// Takes a session over that another process writes.
+    pub(super) async fn take_over(&mut self, request: Id, session: String, content: Content) {
+        let params = SessionTakeOverParams { session_id: session.clone(), workspace_folder: None };
+        let number = self.sidecar.ask::<SessionTakeOver>(&params).await;
+        self.asked.insert(number, Asked::TakenOver(request, session, content));
+    }
+}
+
+fn opening(
+    request: &Id,
+    session: Option<&str>,
+    cwd: PathBuf,
+    how: How,
+    servers: &[McpServer],
+) -> Result<Open, Error> {
+    absolute(&cwd)?;
+    let servers = servers.iter().map(server).collect::<Result<Map<_, _>, _>>().map_err(invalid)?;
+    let session = session.map(str::to_owned);
+    Ok(Open { request: request.clone(), session, folder: cwd, how, servers: Value::Object(servers) })
+}
+
+/// The folder as text, if it is an absolute path.
+fn absolute(folder: &Path) -> Result<String, Error> {
+    if folder.is_absolute() {
+        return Ok(folder.display().to_string());
+    }
+    Err(invalid(format!("cwd must be an absolute path, and it is {:?}", folder.display().to_string())))
+}
+
+/// An MCP server in the form of the setting `mcpServers`, under its name.
+fn server(server: &McpServer) -> Result<(String, Value), String> {
+    Ok(match server {
+        McpServer::Stdio(stdio) => {
+            let env: Map<String, Value> =
+                stdio.env.iter().map(|var| (var.name.clone(), Value::from(var.value.as_str()))).collect();
+            let command = stdio.command.display().to_string();
+            (stdio.name.clone(), json!({ "command": command, "args": stdio.args, "env": env }))
+        }
+        McpServer::Http(http) => {
+            let headers: Map<String, Value> =
+                http.headers.iter().map(|of| (of.name.clone(), Value::from(of.value.as_str()))).collect();
+            (http.name.clone(), json!({ "url": http.url, "headers": headers }))
+        }
+        McpServer::Sse(sse) => {
+            return Err(format!(
+                "MCP server {:?} uses SSE, which is not supported; use HTTP or stdio",
+                sse.name
+            ));
+        }
+        _ => return Err("an MCP server has an unknown transport; use HTTP or stdio".to_owned()),
+    })
+}
+
+/// Asks whether to take over a session that another process writes.
+async fn takes_over(ground: Ground, session: String, pid: u32, content: Content) -> Done {
+    let fields = ToolCallUpdateFields::new()
+        .title(format!(
+            "Continue here? The session is open in another process (pid {pid}), whose work stops."
+        ))
+        .kind(ToolKind::Other);
+    let options = vec![
+        PermissionOption::new("allowOnce", "Continue Here", PermissionOptionKind::AllowOnce),
+        PermissionOption::new("rejectOnce", "Leave It There", PermissionOptionKind::RejectOnce),
+    ];
+    let row = ToolCallUpdate::new(format!("{session}/takeOver"), fields);
+    let request = RequestPermissionRequest::new(session, row, options);
+    let answer = ground.editor.ask::<RequestPermissionResponse>("session/request_permission", &request).await;
+    let is_allowed = matches!(answer.map(|answer| answer.outcome),
+        Ok(RequestPermissionOutcome::Selected(selected)) if &*selected.option_id.0 == "allowOnce");
+    Done::TakesOver(is_allowed, content)
+}

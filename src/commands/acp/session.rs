@@ -1,0 +1,89 @@
+//! An open session: what the editor was shown of it, and the prompts whose turns have not ended.
+
+use super::option::Mode;
+use super::view::{Takes, View};
+use agent_client_protocol_schema::v1::StopReason;
+use protocol::model::StopReason as Stop;
+use protocol::session::Driver;
+use protocol::session::snapshot::{HeldBy, Snapshot};
+use protocol::settings::Settings;
+use protocol::turn::TurnStatus;
+use std::path::PathBuf;
+use tower_lsp::jsonrpc::Id;
+
+/// A prompt of the editor, which is answered at the end of its turn.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) struct Prompt {
+    /// The editor's request.
+    pub request: Id,
+    /// The turn, once the sidecar has accepted the prompt.
+    pub turn: Option<String>,
+    /// The prompt's message.
+    pub message: Option<String>,
+}
+
+/// An open session.
+#[derive(Debug)]
+pub(super) struct Session {
+    pub folder: PathBuf,
+    pub mode: Mode,
+    /// The mode that the model was told of last.
+    pub told: Mode,
+    /// `true` if the tools in force are not those of `mode`.
+    pub has_new_mode: bool,
+    pub settings: Settings,
+    pub view: View,
+    pub prompts: Vec<Prompt>,
+    /// The process that writes the session, if it is another one.
+    pub held_by: Option<HeldBy>,
+    /// `true` if the session's own editor runs its turns.
+    pub is_of_editor: bool,
+    /// Reason why the last answer ended.
+    pub stop: Option<Stop>,
+}
+
+impl Session {
+    pub fn new(folder: PathBuf, takes: Takes, snapshot: &Snapshot) -> Self {
+        Self {
+            view: View::new(folder.clone(), takes),
+            folder,
+            mode: Mode::default(),
+            told: Mode::default(),
+            has_new_mode: false,
+            settings: snapshot.settings.clone(),
+            prompts: Vec::new(),
+            held_by: snapshot.held_by.clone(),
+            is_of_editor: snapshot.driver == Driver::Editor,
+            stop: None,
+        }
+    }
+
+    /// Notes that a prompt waited in the queue and became part of this turn.
+    pub fn joins(&mut self, message: &str, turn: &str) {
+        let joined = self.prompts.iter_mut().find(|prompt| prompt.message.as_deref() == Some(message));
+        if let Some(prompt) = joined {
+            prompt.turn = Some(turn.to_owned());
+        }
+    }
+
+    /// Takes the prompts of a turn.
+    pub fn ends(&mut self, turn: &str) -> Vec<Prompt> {
+        self.prompts.extract_if(.., |prompt| prompt.turn.as_deref() == Some(turn)).collect()
+    }
+
+    /// The reason why a turn ended; `None` if it failed.
+    pub fn reason(&self, status: TurnStatus) -> Option<StopReason> {
+        match (status, self.stop) {
+            (TurnStatus::Cancelled, _) => Some(StopReason::Cancelled),
+            (TurnStatus::Failed, _) => None,
+            (_, Some(Stop::Length)) => Some(StopReason::MaxTokens),
+            (_, Some(Stop::Refused)) => Some(StopReason::Refusal),
+            _ => Some(StopReason::EndTurn),
+        }
+    }
+
+    /// `true` if no model is named that the sidecar can ask.
+    pub fn lacks_model(&self) -> bool {
+        crate::commands::report::model(&self.settings).is_none()
+    }
+}
