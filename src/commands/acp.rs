@@ -58,12 +58,12 @@ impl Acp {
     pub(super) fn run(&self) -> Result<u8, Failure> {
         let named = |model: &String| Named::read(model, self.base_url.as_deref(), self.key_env.as_deref());
         let model = self.model.as_ref().map(named).transpose()?;
-        let options = self.serving.options(&model.as_ref().map(Named::flags).unwrap_or_default())?;
+        let options = self.serving.options(&[])?;
         let storage = self.storage.as_deref().map(super::absolute).transpose()?;
         let served = serve_within(&options, async |stream| {
             let stdio = stdio::open()?;
             let (editor, queue) = connection();
-            let agent = Agent::new(stream, editor, storage);
+            let agent = Agent::new(stream, editor, storage, model);
             let writing = queue.write(stdio.output);
             tokio::pin!(writing);
             tokio::select! {

@@ -67,6 +67,11 @@ impl Client {
         }
     }
 
+    /// A message that arrived while a response was awaited.
+    pub fn kept(&mut self) -> Option<Incoming> {
+        self.backlog.pop_front()
+    }
+
     async fn read(&mut self) -> Option<Incoming> {
         loop {
             let Ok(Some(frame)) = self.reader.next().await else { return None };

@@ -10,6 +10,7 @@ use super::permission::Outcome;
 use super::session::Session;
 use super::view::Takes;
 use crate::commands::client::Client;
+use crate::commands::model::Named;
 use crate::commands::running::Running;
 use crate::commands::tools::Change;
 use agent_client_protocol_schema::v1::{
@@ -83,6 +84,13 @@ pub(super) enum Asked {
     Unwatched,
 }
 
+impl Asked {
+    /// `true` unless a model may be asked for the answer.
+    const fn is_short(&self) -> bool {
+        !matches!(self, Self::Commanded(..))
+    }
+}
+
 /// Work that runs beside the loop.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) enum Work {
@@ -110,6 +118,8 @@ pub(super) struct Agent {
     pub(super) sidecar: Client,
     pub(super) editor: Editor,
     storage: Option<PathBuf>,
+    /// The model of the command line. As a setting of the client it is one that the user can change in a session.
+    model: Option<Named>,
     /// Capabilities of the editor; `None` before it has initialized.
     client: Option<ClientCapabilities>,
     pub(super) sessions: HashMap<String, Session>,
@@ -124,11 +134,12 @@ pub(super) struct Agent {
 }
 
 impl Agent {
-    pub fn new(stream: DuplexStream, editor: Editor, storage: Option<PathBuf>) -> Self {
+    pub fn new(stream: DuplexStream, editor: Editor, storage: Option<PathBuf>, model: Option<Named>) -> Self {
         Self {
             sidecar: Client::new(stream),
             editor,
             storage,
+            model,
             client: None,
             sessions: HashMap::new(),
             parents: HashMap::new(),
@@ -159,10 +170,24 @@ impl Agent {
                 (work, done) = self.work.next() => self.done(work, done).await,
             }
         }
-        // All that was acknowledged is on disk with the answer.
-        if self.sidecar.call_named(Shutdown::METHOD, &Value::Null).await.is_ok() {
-            self.sidecar.notify::<Exit>(()).await;
+        self.leave().await;
+    }
+
+    /// Answers what is open, and shuts the sidecar down once all that was acknowledged is on disk.
+    async fn leave(&mut self) {
+        while self.asked.values().any(Asked::is_short) {
+            let Some(heard) = self.sidecar.hear().await else { return };
+            self.heard(heard).await;
         }
+        if self.sidecar.call_named(Shutdown::METHOD, &Value::Null).await.is_err() {
+            return;
+        }
+        while let Some(heard) = self.sidecar.kept() {
+            self.heard(heard).await;
+        }
+        let sessions: Vec<_> = self.sessions.keys().cloned().collect();
+        sessions.iter().for_each(|session| self.forget(session));
+        self.sidecar.notify::<Exit>(()).await;
     }
 
     async fn received(&mut self, message: Message) {
@@ -203,7 +228,7 @@ impl Agent {
             "client": client.unwrap_or_else(|| json!({ "name": "threadhold acp", "version": env!("CARGO_PKG_VERSION") })),
             "capabilities": { "toolInvoke": true },
             "storage": self.storage.as_ref().map(|path| json!({ "path": path })),
-            "settings": { "ownTools": ["todo"] },
+            "settings": self.model.as_ref().map(Named::settings),
         });
         let hello = json!({ "capabilities": {}, "initializationOptions": { "threadhold": ours } });
         let greeted = self.sidecar.call_named(Initialize::METHOD, &hello).await;

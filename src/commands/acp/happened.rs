@@ -13,10 +13,11 @@ use crate::commands::client::Incoming;
 use crate::commands::tools;
 use agent_client_protocol_schema::v1::{
     CloseSessionResponse, DeleteSessionResponse, ForkSessionResponse, ListSessionsResponse,
-    LoadSessionResponse, NewSessionResponse, PromptResponse, ResumeSessionResponse, SessionInfo,
-    SessionUpdate, SetSessionConfigOptionResponse, StopReason,
+    LoadSessionResponse, NewSessionResponse, Notice, NoticeSeverity, PromptResponse, ResumeSessionResponse,
+    SessionInfo, SessionUpdate, SetSessionConfigOptionResponse, StopReason,
 };
 use protocol::context::ContextInspectParams;
+use protocol::error::ErrorData;
 use protocol::event::{Event, EventError, SessionEvent};
 use protocol::message::Content;
 use protocol::methods::{
@@ -24,13 +25,15 @@ use protocol::methods::{
     ToolDecide, ToolResult, TurnCancel, TurnStart, read_result,
 };
 use protocol::session::snapshot::Snapshot;
-use protocol::session::{Driver, Origin, SessionSummary};
+use protocol::session::{Driver, Origin, SessionConfigureParams, SessionSummary};
+use protocol::settings::GivenSettings;
 use protocol::tool::{
     PauseReason, PendingCall, ToolDecideParams, ToolInvokeParams, ToolInvokeResult, ToolKind,
     ToolResultParams,
 };
 use protocol::turn::TurnStatus;
 use serde_json::{Map, Value, json};
+use std::io::Write;
 use tower_lsp::jsonrpc::{Error, ErrorCode, Id};
 
 impl Agent {
@@ -47,8 +50,18 @@ impl Agent {
                     self.answered(asked, outcome).await;
                 }
             }
-            // Its log is the editor's error output.
-            Incoming::Told(_) => {}
+            Incoming::Told(text) => self.told(&text),
+        }
+    }
+
+    /// Shows a message for the user: editors log what an agent writes to its error output.
+    fn told(&self, text: &str) {
+        // Nobody may read it.
+        let _ = writeln!(std::io::stderr(), "{text}");
+        if self.takes().notices {
+            for session in self.sessions.keys() {
+                self.update(session, [SessionUpdate::Notice(Notice::new(NoticeSeverity::Warning, text))]);
+            }
         }
     }
 
@@ -188,7 +201,23 @@ impl Agent {
         };
         self.editor.answer(&open.request, Ok(answer));
         self.offer(&id);
+        if open.how == How::New && snapshot.settings.own_tools.as_ref().is_none_or(Vec::is_empty) {
+            self.plans(&id).await;
+        }
         self.goes_on(&id, &snapshot).await;
+    }
+
+    /// Offers the model the todo list, which editors show as the plan, unless the user chose other tools of the sidecar.
+    async fn plans(&mut self, session: &str) {
+        let settings = GivenSettings(Map::from_iter([("ownTools".to_owned(), json!(["todo"]))]));
+        let params = SessionConfigureParams {
+            session_id: session.to_owned(),
+            settings: Some(settings),
+            title: None,
+            forget_learned_limits: None,
+        };
+        let number = self.sidecar.ask::<SessionConfigure>(&params).await;
+        self.asked.insert(number, Asked::Unwatched);
     }
 
     /// Takes the snapshot of a session that was taken over.
@@ -288,7 +317,7 @@ impl Agent {
                 if *status != TurnStatus::Running =>
             {
                 let prompts = session.ends(turn);
-                let reason = session.reason(*status).ok_or_else(|| failed(error.as_ref()));
+                let reason = session.reason(*status).map_or_else(|| failed(error.as_ref()), Ok);
                 self.end(prompts, &reason, Some(turn));
             }
             Event::SessionTakenOver {} => {
@@ -351,7 +380,7 @@ impl Agent {
     }
 
     /// Drops what belongs to a session that is no longer open.
-    fn forget(&mut self, session: &str) {
+    pub(super) fn forget(&mut self, session: &str) {
         if let Some(open) = self.sessions.remove(session) {
             self.end(open.prompts, &Ok(StopReason::Cancelled), None);
         }
@@ -373,11 +402,16 @@ fn ended(reason: StopReason, turn: Option<&str>) -> Value {
     result(&PromptResponse::new(reason).meta(ours))
 }
 
-/// The error of a turn that failed.
-fn failed(error: Option<&EventError>) -> Error {
+/// The answer about a turn that failed: an error, unless the model refused.
+fn failed(error: Option<&EventError>) -> Result<StopReason, Error> {
+    if let Some(ErrorData::ProviderError { cause, .. }) = error.map(|error| &error.data)
+        && cause == "refused"
+    {
+        return Ok(StopReason::Refusal);
+    }
     let message = error.map_or("the turn failed", |error| error.message.as_str()).to_owned();
     let data = error.and_then(|error| serde_json::to_value(&error.data).ok());
-    Error { code: ErrorCode::InternalError, message: message.into(), data }
+    Err(Error { code: ErrorCode::InternalError, message: message.into(), data })
 }
 
 /// A session's row; `None` for sessions that no user began.

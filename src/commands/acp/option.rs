@@ -136,12 +136,24 @@ fn select(
     SessionConfigOption::new(id, name, SessionConfigKind::Select(kind))
 }
 
-/// The settings that a choice of the user stands for. The error names what is not known.
-pub(super) fn chosen(id: &str, value: &SessionConfigOptionValue) -> Result<GivenSettings, String> {
+/// The settings that a choice of the user stands for, in a session with these. The error names what is not known.
+pub(super) fn chosen(
+    id: &str,
+    value: &SessionConfigOptionValue,
+    settings: &Settings,
+) -> Result<GivenSettings, String> {
     let value = value.as_value_id().map(|value| value.0.as_ref());
     let settings = match (id, value) {
-        (EFFORT, Some(USUAL)) => json!({ "model": { "effort": null } }),
-        (EFFORT, Some(level)) => json!({ "model": { "effort": level } }),
+        (EFFORT, Some(level)) => {
+            // A model is given whole: its parts mean nothing without the wire.
+            let model = serde_json::to_value(&settings.model).unwrap_or_default();
+            let mut model = if let Value::Object(model) = model { model } else { Map::new() };
+            model.remove("effort");
+            if level != USUAL {
+                model.insert("effort".to_owned(), Value::from(level));
+            }
+            json!({ "model": model })
+        }
         (POLICY, Some(name)) => json!({ "policy": name }),
         (EFFORT | POLICY, None) => return Err(format!("option {id} takes the id of a value")),
         _ => return Err(format!("unknown option {id}")),

@@ -104,10 +104,10 @@ impl Agent {
             "session/set_config_option" => {
                 let SetSessionConfigOptionRequest { session_id, config_id, value, .. } = read(params)?;
                 let session = session_id.0.to_string();
-                self.session(&session)?;
+                let settings = &self.session(&session)?.settings;
                 let params = SessionConfigureParams {
                     session_id: session.clone(),
-                    settings: Some(chosen(&config_id.0, &value).map_err(invalid)?),
+                    settings: Some(chosen(&config_id.0, &value, settings).map_err(invalid)?),
                     title: None,
                     forget_learned_limits: None,
                 };

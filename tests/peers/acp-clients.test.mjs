@@ -1,0 +1,96 @@
+// Clients of others: acpx, the SDK for Python and the SDK for TypeScript.
+import assert from "node:assert/strict";
+import { execFile, spawn } from "node:child_process";
+import { readFile } from "node:fs/promises";
+import { fileURLToPath } from "node:url";
+import { join } from "node:path";
+import { Readable, Writable } from "node:stream";
+import test from "node:test";
+import { promisify } from "node:util";
+import * as acp from "@agentclientprotocol/sdk";
+import { ground } from "./acp.mjs";
+import { npm, PYTHON, THREADHOLD } from "./start.mjs";
+
+const run = promisify(execFile);
+const call = (name, args, say) => ({ say, call: { name, arguments: args } });
+const quoted = (words) => words.map((word) => `'${word}'`).join(" ");
+
+/** Runs acpx with our binary. Its state is in the test's folder. Returns the messages that it printed. */
+async function acpx(on, options, words) {
+  const [node, script] = npm("acpx");
+  const agent = quoted([THREADHOLD, ...on.args]);
+  const args = [script, "--agent", agent, "--cwd", on.workspace, "--format", "json", "--json-strict", ...options, ...words];
+  const env = { ...process.env, HOME: on.folder, USERPROFILE: on.folder };
+  const { stdout } = await run(node, args, { env, cwd: on.workspace }).catch((error) => {
+    throw new Error(`${error.message}\n${error.stdout}`);
+  });
+  return stdout.split("\n").filter(Boolean).map((line) => JSON.parse(line));
+}
+
+const answersOf = (messages) => messages.map(({ result }) => result?.stopReason).filter(Boolean);
+
+test("acpx allows, rejects, and goes on in another process", async (t) => {
+  const edit = call("edit_file", { path: "a.txt", old: "two", new: "zwei" });
+  const on = await ground(t, { answers: [edit, { say: "Done." }] }, { "a.txt": "one two\n" });
+  const file = () => readFile(join(on.workspace, "a.txt"), "utf8");
+  const denied = await acpx(on, ["--deny-all"], ["exec", "Change it."]);
+  assert.deepEqual([answersOf(denied), await file()], [["end_turn"], "one two\n"]);
+  const allowed = await acpx(on, ["--approve-all"], ["exec", "Change it."]);
+  assert.deepEqual([answersOf(allowed), await file()], [["end_turn"], "one zwei\n"]);
+
+  await acpx(on, [], ["sessions", "new"]);
+  const first = await acpx(on, ["--approve-all", "--ttl", "1"], ["prompt", "Hello?"]);
+  assert.deepEqual(answersOf(first), ["end_turn"]);
+  const listed = await acpx(on, [], ["sessions", "list"]);
+  assert.ok(JSON.stringify(listed).includes(on.workspace), JSON.stringify(listed));
+});
+
+test("the SDK for Python drives whole turns, with a compaction in its place", async (t) => {
+  const long = (name) => Array.from({ length: 260 }, (_, at) => `${name} says line ${at} of it`).join("\n");
+  const model = {
+    answers: [
+      call("read_file", { path: "a.txt" }, "Let me look."),
+      call("edit_file", { path: "a.txt", old: "two", new: "zwei" }, "I edit."),
+      call("edit_file", { path: "a.txt", old: "one", new: "eins" }, "I edit again."),
+      { say: long("three") },
+      { say: long("four") },
+      { say: long("five") },
+    ],
+    then: "echo",
+  };
+  const on = await ground(t, model, { "a.txt": "one two\n" });
+  const script = fileURLToPath(new URL("acp_client.py", import.meta.url));
+  const args = [...on.args, "--set", "threshold=5000", "--set", "reservedOutput=500", "--set", "maxSummaryTokens=500"];
+  const { stdout } = await run(PYTHON, [script, on.workspace, THREADHOLD, ...args]);
+  const seen = JSON.parse(stdout);
+  assert.deepEqual(seen, {
+    capabilities: { load: true, list: true, resume: true },
+    turns: ["end_turn", "end_turn", "end_turn", "end_turn"],
+    asked: ["Edit a.txt", "Edit a.txt"],
+    compactions: "completed",
+    cancelled: "cancelled",
+    listed: 1,
+    replayed: { user: 5, compactions: true, isBetween: true },
+  });
+  assert.equal(await readFile(join(on.workspace, "a.txt"), "utf8"), "one zwei\n");
+});
+
+test("the SDK for TypeScript drives a turn", async (t) => {
+  const on = await ground(t, { answers: [call("read_file", { path: "a.txt" }, "Let me look."), { say: "Done." }] }, { "a.txt": "one\n" });
+  const agent = spawn(THREADHOLD, on.args, { stdio: ["pipe", "pipe", "inherit"] });
+  t.after(() => agent.kill("SIGKILL"));
+  const stream = acp.ndJsonStream(Writable.toWeb(agent.stdin), Readable.toWeb(agent.stdout));
+  const updates = [];
+  const client = {
+    sessionUpdate: async ({ update }) => void updates.push(update.sessionUpdate),
+    requestPermission: async () => ({ outcome: { outcome: "cancelled" } }),
+  };
+  const connection = new acp.ClientSideConnection(() => client, stream);
+  await connection.initialize({ protocolVersion: acp.PROTOCOL_VERSION, clientCapabilities: {} });
+  const { sessionId } = await connection.newSession({ cwd: on.workspace, mcpServers: [] });
+  const { stopReason } = await connection.prompt({ sessionId, prompt: [{ type: "text", text: "Read it." }] });
+  assert.equal(stopReason, "end_turn");
+  for (const kind of ["agent_message_chunk", "tool_call", "tool_call_update", "usage_update"]) {
+    assert.ok(updates.includes(kind), kind);
+  }
+});
