@@ -4,7 +4,7 @@ use super::agent::{Agent, Asked, Done, How, Open, Work, result};
 use super::command::Step;
 use super::failure::{invalid, of_sidecar, refused};
 use super::ground::Call;
-use super::option::{modes, options};
+use super::option::{Mode, modes, options};
 use super::permission::{self, Outcome};
 use super::row;
 use super::session::{Prompt, Session};
@@ -79,7 +79,9 @@ impl Agent {
                 self.asked.insert(number, Asked::Unwatched);
             }
             (Work::Question(session, _), Done::Answered(Outcome::Cancelled)) => {
-                self.cancel(&session, None).await;
+                // The turn that waits for an agent is the one that the user sees.
+                let parent = self.parents.get(&session).cloned();
+                self.cancel(parent.as_ref().unwrap_or(&session), None).await;
             }
             (Work::TakeOver(session, request), Done::TakesOver(true, content)) => {
                 self.take_over(request, session, content).await;
@@ -117,7 +119,9 @@ impl Agent {
             }
             Asked::Closed(request, session) => {
                 let closed = outcome.map(|_| result(&CloseSessionResponse::new()));
-                self.forget(&session);
+                if closed.is_ok() {
+                    self.forget(&session);
+                }
                 self.editor.answer(&request, closed);
             }
             Asked::Deleted(request, session) => {
@@ -190,6 +194,11 @@ impl Agent {
                 self.update(&id, replay);
             }
             How::New | How::Resume | How::Fork => session.view.knows(&snapshot),
+        }
+        // A session that is loaded again keeps what waits for its turns.
+        if let Some(before) = self.sessions.remove(&id) {
+            (session.prompts, session.mode, session.told) = (before.prompts, before.mode, before.told);
+            session.has_new_mode = session.mode != Mode::default();
         }
         let (modes, choices) = (modes(session.mode), options(&session.settings));
         self.sessions.insert(id.clone(), session);

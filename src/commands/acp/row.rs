@@ -80,9 +80,10 @@ pub(super) fn difference(folder: &Path, change: &Change) -> ToolCallContent {
 pub(super) fn ended(id: &str, content: &[Part], is_error: bool, keeps_content: bool) -> ToolCallUpdate {
     let status = if is_error { ToolCallStatus::Failed } else { ToolCallStatus::Completed };
     let blocks = content.iter().filter_map(block).map(ToolCallContent::from).collect::<Vec<_>>();
-    let fields = ToolCallUpdateFields::new().status(status).raw_output(Value::from(texts(content)));
+    let fields = ToolCallUpdateFields::new().status(status);
     let shows = !keeps_content || is_error;
-    ToolCallUpdate::new(id.to_owned(), if shows { fields.content(blocks) } else { fields })
+    let fields = if shows { fields.content(blocks) } else { fields.raw_output(Value::from(texts(content))) };
+    ToolCallUpdate::new(id.to_owned(), fields)
 }
 
 #[cfg(test)]
