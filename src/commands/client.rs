@@ -1,8 +1,10 @@
 //! A client of the sidecar in the same process: sends requests, and parses the messages that come back. Acting on them is
 //! up to the command that connects.
 
-use lsp_types::notification::{Cancel, LogMessage, Notification};
-use lsp_types::{CancelParams, LogMessageParams, NumberOrString};
+use lsp_types::notification::{Cancel, Initialized, LogMessage, Notification};
+use lsp_types::request::{Initialize, Request as _};
+use lsp_types::{CancelParams, InitializedParams, LogMessageParams, NumberOrString};
+use protocol::VERSION;
 use protocol::event::SessionEvent;
 use protocol::methods::{self, Method, Named, read_params, read_result};
 use protocol::tool::{RequestPermissionParams, ToolInvokeParams};
@@ -12,6 +14,7 @@ use rpc::transport::BODY_LIMIT;
 use serde::Serialize;
 use serde_json::{Value, json};
 use std::collections::VecDeque;
+use std::path::Path;
 use tokio::io::{AsyncWriteExt, DuplexStream, ReadHalf, WriteHalf};
 use tower_lsp::jsonrpc::{Id, Request};
 
@@ -57,6 +60,27 @@ impl Client {
     pub fn new(stream: DuplexStream) -> Self {
         let (reader, writer) = tokio::io::split(stream);
         Self { reader: FrameReader::new(reader, BODY_LIMIT), writer, last: 0, backlog: VecDeque::new() }
+    }
+
+    /// Initializes the sidecar for a command of this name, with the client's capabilities and the storage folder;
+    /// `None` for the platform's.
+    pub async fn greet(
+        &mut self,
+        name: &str,
+        capabilities: Value,
+        storage: Option<&Path>,
+    ) -> Result<(), ClientError> {
+        let storage = storage.map(|path| json!({ "path": path }));
+        let ours = json!({
+            "protocolVersion": VERSION,
+            "client": { "name": name, "version": env!("CARGO_PKG_VERSION") },
+            "capabilities": capabilities,
+            "storage": storage,
+        });
+        let hello = json!({ "capabilities": {}, "initializationOptions": { "threadhold": ours } });
+        self.call_named(Initialize::METHOD, &hello).await?;
+        self.notify::<Initialized>(InitializedParams {}).await;
+        Ok(())
     }
 
     /// The next message; `None` once the sidecar has stopped. Cancel safe.
