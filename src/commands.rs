@@ -4,6 +4,8 @@
 mod chat;
 mod client;
 mod doctor;
+#[cfg(test)]
+mod documented;
 mod files;
 mod import;
 mod mcp;

@@ -9,6 +9,7 @@ use protocol::session::SessionCloseParams;
 use protocol::transfer::{SessionImportParams, SessionImportResult};
 use serde_json::json;
 use std::fmt::Write as _;
+use std::fs::File;
 use std::path::{Path, PathBuf};
 
 #[derive(Debug, Args)]
@@ -37,8 +38,12 @@ impl ImportCommand {
             let greeted = client.greet("threadhold import", json!({}), storage.as_deref()).await;
             greeted.map_err(|error| Failure::Chat(error.to_string()))?;
             for path in &paths {
+                let file = path.display().to_string();
+                File::open(path).map_err(|error| Failure::Read { file: file.clone(), error })?;
                 let done = self.import(&mut client, &folder, path).await.map_err(|error| {
-                    Failure::NoSession { file: path.display().to_string(), reason: error.to_string() }
+                    // The format is a flag here, not a field.
+                    let reason = error.to_string().replace("`format`", "--format");
+                    Failure::NoSession { file, reason }
                 })?;
                 files::print(&report(path, &done))?;
             }

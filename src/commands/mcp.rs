@@ -1,10 +1,10 @@
 //! `threadhold mcp`: the past sessions of a folder as tools for other agents, over the Model Context Protocol on
 //! standard input and output. It is one more client of the sidecar in the same process, and sends only requests that
 //! the store answers alone: no session is opened and no lease is taken, so other processes are not disturbed.
-//! `server` speaks the protocol, `tools` has the tools with their parameters and results, and `past` reads them from
+//! `server` speaks the protocol, `tools` has the tools with their parameters and results, and `reader` reads them from
 //! the sidecar, which `relay` reaches.
 
-mod past;
+mod reader;
 mod relay;
 mod server;
 mod tools;
@@ -13,7 +13,7 @@ use super::client::Client;
 use super::{Failure, SUCCESS, files};
 use crate::server::{Options, serve_within};
 use clap::Args;
-use past::Past;
+use reader::Reader;
 use relay::relay;
 use serde_json::json;
 use std::path::{Path, PathBuf};
@@ -41,7 +41,7 @@ impl Mcp {
 
 /// Serves until the end of input, or until the sidecar stops.
 async fn run(stream: DuplexStream, folder: String, storage: Option<&Path>) -> Result<u8, Failure> {
-    let (past, requests) = Past::of(folder);
+    let (reader, requests) = Reader::of(folder);
     let relaying = async {
         let mut client = Client::new(stream);
         let greeted = client.greet("threadhold mcp", json!({}), storage).await;
@@ -50,7 +50,7 @@ async fn run(stream: DuplexStream, folder: String, storage: Option<&Path>) -> Re
         Ok(SUCCESS)
     };
     tokio::select! {
-        ended = server::serve(past) => ended.map(|()| SUCCESS),
+        ended = server::serve(reader) => ended.map(|()| SUCCESS),
         ended = relaying => ended,
     }
 }

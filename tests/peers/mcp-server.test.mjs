@@ -195,6 +195,23 @@ test("effects of all pages name the files and commands of the session", options,
   assert.equal(await peer.end(), 0);
 });
 
+test("memories of the folder are found, and those of no other", options, async () => {
+  const held = await editor();
+  const put = (workspaceFolder, text, more) => held.request("memory/put", { workspaceFolder, text, ...more });
+  const kept = await put(folder, "Deploys go through make ship.", { area: "build", importance: 5, tags: ["release"] });
+  await put(folder, "Deploys went through ship.sh.", { active: false });
+  await put(other, "Deploys need a ticket.");
+  const { text, area, importance, tags, updatedAt } = kept.memory;
+  const peer = await connected("auto");
+  for (const args of [{ words: "deploys" }, {}]) {
+    const memories = [{ text, area, importance, tags, updatedAt }];
+    assert.deepEqual(await peer.done("search_memories", args), { memories });
+  }
+  assert.deepEqual(await peer.done("search_memories", { words: "ticket" }), { memories: [] });
+  held.end();
+  assert.equal(await peer.end(), 0);
+});
+
 test("a session of another folder, and one that was deleted, are refused", options, async () => {
   const peer = await connected("auto");
   for (const tool of ["read_messages", "session_effects"]) {
@@ -206,7 +223,8 @@ test("a session of another folder, and one that was deleted, are refused", optio
   assert.deepEqual((await peer.done("search_sessions", { words })).sessions, []);
 
   const held = await editor();
-  await held.request("session/delete", { sessionId: session });
+  const deleted = await held.request("session/delete", { sessionId: session });
+  assert.equal(deleted.scrubbed, true);
   assert.deepEqual((await peer.done("list_sessions", {})).sessions, []);
   assert.deepEqual((await peer.done("search_sessions", { words: "the" })).sessions, []);
   for (const tool of ["read_messages", "session_effects"]) {

@@ -1,7 +1,7 @@
 //! The server: lists the tools, and answers calls. What a call cannot do is an error of the tool, so that the model
 //! reads it.
 
-use super::past::Past;
+use super::reader::Reader;
 use super::tools;
 use crate::commands::Failure;
 use crate::commands::client::ClientError;
@@ -22,11 +22,11 @@ use serde_json::{Map, Value};
 const LONGEST_LINE: usize = 1 << 20;
 
 /// Serves until the end of input.
-pub(super) async fn serve(past: Past) -> Result<(), Failure> {
+pub(super) async fn serve(reader: Reader) -> Result<(), Failure> {
     let stdio = stdio::open().map_err(Failure::Stdio)?;
     let transport =
         AsyncRwTransport::new_server(stdio.input, stdio.output).with_max_line_length(LONGEST_LINE);
-    let served = match serve_server(past, transport).await {
+    let served = match serve_server(reader, transport).await {
         Ok(running) => running.waiting().await.map(drop).map_err(|error| Failure::Mcp(error.to_string())),
         // The client left without a request.
         Err(ServerInitializeError::ConnectionClosed(_)) => Ok(()),
@@ -40,7 +40,7 @@ pub(super) async fn serve(past: Past) -> Result<(), Failure> {
     served
 }
 
-impl ServerHandler for Past {
+impl ServerHandler for Reader {
     fn get_info(&self) -> ServerConfig {
         ServerConfig::new(ServerCapabilities::builder().enable_tools().build())
             .with_server_info(Implementation::new("threadhold", env!("CARGO_PKG_VERSION")))

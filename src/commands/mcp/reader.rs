@@ -33,15 +33,15 @@ const LONG_TEXT: usize = 32_000;
 /// Messages that are read at once in search of an id.
 const AT_ONCE: u32 = 100;
 
-/// The past of one folder.
+/// Reads from one folder.
 #[derive(Debug, Clone)]
-pub(super) struct Past {
+pub(super) struct Reader {
     folder: Arc<str>,
     requests: Requests,
 }
 
-impl Past {
-    /// The past of this folder, and the requests that it sends.
+impl Reader {
+    /// Returns a reader of this folder, and the requests that it sends.
     pub fn of(folder: String) -> (Self, mpsc::Receiver<Request>) {
         let (requests, waiting) = ends();
         (Self { folder: folder.into(), requests }, waiting)
@@ -114,11 +114,14 @@ impl Past {
         from: Option<u32>,
         limit: u32,
     ) -> Result<CallToolResult, Refused> {
-        // One message more tells whether there is more.
-        let before = from.map(|from| from.saturating_add(limit).saturating_add(1));
-        let read = self.messages(session_id, before, limit + u32::from(from.is_some())).await?;
-        let end = before.map_or(u32::MAX, |before| before - 1);
-        let (mut messages, mut bytes, mut next) = (Vec::new(), 0, None);
+        let end = from.map(|from| from.saturating_add(limit));
+        let read = self.messages(session_id, end, limit).await?;
+        let mut next = match end {
+            // The position before a page is that of its first message, even if that was removed.
+            Some(end) if self.messages(session_id, None, 1).await?.before >= end => Some(end),
+            _ => None,
+        };
+        let (mut messages, mut bytes) = (Vec::new(), 0);
         for message in read.messages {
             if message.ord < from.unwrap_or_default() || message.role == Role::Event {
                 continue;
@@ -126,7 +129,7 @@ impl Past {
             let ord = message.ord;
             let said = said(message, 0, SHORT_TEXT)?;
             bytes += said.text.len();
-            if ord >= end || (bytes > LONG_TEXT && !messages.is_empty()) {
+            if bytes > LONG_TEXT && !messages.is_empty() {
                 next = Some(ord);
                 break;
             }
