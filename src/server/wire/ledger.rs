@@ -46,7 +46,7 @@ pub(in crate::server) fn of_session(
 ) -> Result<Value, ProtocolError> {
     let Some(stored) = stored else { return Err(unknown(id)) };
     let settings = layers.effective(&stored.head.workspace, &own_settings(&stored.head.settings))?;
-    // The result has no token counts, so that estimates do.
+    // Estimates do: the result has no token counts.
     let session = Session::new(opening(stored, settings, String::new()), &QuarterOfChars);
     let transcript = session.transcript();
     let newest = transcript.messages().last().map(|message| message.ord);
