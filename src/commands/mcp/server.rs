@@ -69,16 +69,17 @@ impl ServerHandler for Reader {
             tools::MEMORIES => self.memories(given).await,
             name => return Err(ErrorData::invalid_params(format!("unknown tool {name:?}"), None)),
         };
-        Ok(done.unwrap_or_else(|refused| refused.0).into())
+        let refused = |Refused(reason)| CallToolResult::error(vec![ContentBlock::text(reason)]);
+        Ok(done.unwrap_or_else(refused).into())
     }
 }
 
-/// The result of a call that could not be done, with the reason.
-pub(super) struct Refused(CallToolResult);
+/// The reason why a call could not be done.
+pub(super) struct Refused(String);
 
 impl Refused {
     pub fn because(reason: impl Into<String>) -> Self {
-        Self(CallToolResult::error(vec![ContentBlock::text(reason)]))
+        Self(reason.into())
     }
 }
 
