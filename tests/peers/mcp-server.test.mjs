@@ -164,7 +164,9 @@ for (const [mode, revision] of [["auto", "2026-07-28"], ["legacy", "2025-11-25"]
     }
 
     await held.request("session/close", { sessionId: session });
-    // The server is still there, and the session can be written.
+    // Reading a session that no process holds takes no lease of it either.
+    await peer.done("read_messages", { sessionId: session, limit: 1 });
+    await peer.done("session_effects", { sessionId: session, limit: 1 });
     const { snapshot } = await held.open();
     assert.equal(snapshot.heldBy, undefined);
     await held.request("session/close", { sessionId: session });
