@@ -4,8 +4,6 @@
 mod chat;
 mod client;
 mod doctor;
-#[cfg(test)]
-mod documented;
 mod files;
 mod import;
 mod mcp;
@@ -16,6 +14,8 @@ mod replay;
 mod schema;
 mod serve;
 mod serving;
+#[cfg(test)]
+mod tests;
 mod tools;
 
 use clap::{CommandFactory, Parser, Subcommand};
