@@ -6,6 +6,8 @@ mod chat;
 mod client;
 mod doctor;
 mod files;
+mod import;
+mod mcp;
 mod measure;
 mod model;
 mod policy;
@@ -15,13 +17,14 @@ mod running;
 mod schema;
 mod serve;
 mod serving;
+#[cfg(test)]
+mod tests;
 mod tools;
 mod visible;
 
 use clap::{CommandFactory, Parser, Subcommand};
 use std::ffi::OsString;
 use std::io::{IsTerminal, Write};
-use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
 /// Stores the agent chats of a workspace, and keeps every prompt within the model's context window.
@@ -49,6 +52,10 @@ enum Command {
     Acp(acp::Acp),
     /// Chat with a model in this terminal, in a session that editors can open too
     Chat(chat::Chat),
+    /// Make sessions of transcripts that other programs wrote
+    Import(import::ImportCommand),
+    /// Serve the past sessions of a folder to other agents as an MCP server, read-only
+    Mcp(mcp::Mcp),
     /// Print the protocol: types, methods and errors
     Schema(schema::SchemaCommand),
 }
@@ -77,6 +84,8 @@ pub fn run(arguments: impl IntoIterator<Item = OsString>) -> ExitCode {
         Some(Command::Serve(serve)) => serve.run(),
         Some(Command::Acp(acp)) => acp.run(),
         Some(Command::Chat(chat)) => chat.run(),
+        Some(Command::Import(import)) => import.run(),
+        Some(Command::Mcp(mcp)) => mcp.run(),
         Some(Command::Schema(schema)) => schema.run(),
         None if std::io::stdin().is_terminal() => {
             let _ = write!(std::io::stderr(), "{}", Arguments::command().render_help());
@@ -93,11 +102,6 @@ pub fn run(arguments: impl IntoIterator<Item = OsString>) -> ExitCode {
     }
 }
 
-/// The absolute path, with links kept: editors name the folder so too, and sessions are stored under that name.
-fn absolute(folder: &Path) -> Result<PathBuf, Failure> {
-    std::path::absolute(folder).map_err(|error| Failure::Read { file: folder.display().to_string(), error })
-}
-
 /// Errors that keep a command from running.
 #[derive(Debug, thiserror::Error)]
 enum Failure {
@@ -106,7 +110,7 @@ enum Failure {
     Read { file: String, error: std::io::Error },
     /// A file is no transcript.
     #[error("{file}: {error}")]
-    Import { file: String, error: import::ImportError },
+    Import { file: String, error: ::import::ImportError },
     /// A file is no policy.
     #[error("{file}: {error}")]
     Policy { file: String, error: engine::compact::policy::PolicyError },
@@ -137,9 +141,15 @@ enum Failure {
     /// A storage folder cannot be checked or repaired.
     #[error(transparent)]
     Storage(#[from] store::error::StoreError),
-    /// A chat cannot begin or continue.
+    /// A chat cannot begin or continue, or the sidecar in this process refuses a request.
     #[error("{0}")]
     Chat(String),
+    /// An MCP client cannot be served.
+    #[error("cannot serve the MCP client: {0}")]
+    Mcp(String),
+    /// A transcript cannot be made a session.
+    #[error("{file}: {reason}")]
+    NoSession { file: String, reason: String },
 }
 
 impl Failure {

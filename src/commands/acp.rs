@@ -20,6 +20,7 @@ mod session;
 mod view;
 
 use super::Failure;
+use super::files;
 use super::model::Named;
 use super::serving::Serving;
 use crate::server::serve_within;
@@ -59,7 +60,7 @@ impl Acp {
         let named = |model: &String| Named::read(model, self.base_url.as_deref(), self.key_env.as_deref());
         let model = self.model.as_ref().map(named).transpose()?;
         let options = self.serving.options(&[])?;
-        let storage = self.storage.as_deref().map(super::absolute).transpose()?;
+        let storage = self.storage.as_deref().map(files::absolute).transpose()?;
         let served = serve_within(&options, async |stream| {
             let stdio = stdio::open()?;
             let (editor, queue) = connection();

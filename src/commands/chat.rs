@@ -19,6 +19,7 @@ mod tty;
 mod wrap;
 
 use super::Failure;
+use super::files;
 use super::model::Named;
 use super::serving::Serving;
 use crate::server::serve_within;
@@ -63,17 +64,13 @@ impl Chat {
     pub(super) fn run(&self) -> Result<u8, Failure> {
         let named = |model: &String| Named::read(model, self.base_url.as_deref(), self.key_env.as_deref());
         let mut model = self.model.as_ref().map(named).transpose()?;
-        let folder = super::absolute(&self.folder)?;
-        if !folder.is_dir() {
-            let error = std::io::Error::from(std::io::ErrorKind::NotADirectory);
-            return Err(Failure::Read { file: folder.display().to_string(), error });
-        }
+        let folder = files::workspace(&self.folder)?;
         let mut which = match &self.session {
             Some(id) => Which::Named(id.clone()),
             None if self.r#continue => Which::Newest,
             None => Which::New,
         };
-        let storage = self.storage.as_deref().map(super::absolute).transpose()?;
+        let storage = self.storage.as_deref().map(files::absolute).transpose()?;
         let mut input = None;
         loop {
             let options = self.serving.options(&model.as_ref().map(Named::flags).unwrap_or_default())?;

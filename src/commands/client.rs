@@ -1,10 +1,13 @@
 //! A client of the sidecar in the same process: sends requests, and parses the messages that come back. Acting on them is
 //! up to the command that connects.
 
-use lsp_types::notification::{Cancel, LogMessage, Notification};
-use lsp_types::{CancelParams, LogMessageParams, NumberOrString};
+use lsp_types::notification::{Cancel, Initialized, LogMessage, Notification};
+use lsp_types::request::{Initialize, Request as _};
+use lsp_types::{CancelParams, InitializedParams, LogMessageParams, NumberOrString};
+use protocol::VERSION;
 use protocol::event::SessionEvent;
 use protocol::methods::{self, Method, Named, read_params, read_result};
+use protocol::settings::GivenSettings;
 use protocol::tool::{RequestPermissionParams, ToolInvokeParams};
 use rpc::frame::{Frame, FrameReader, head};
 use rpc::message::{Message, decode};
@@ -12,6 +15,7 @@ use rpc::transport::BODY_LIMIT;
 use serde::Serialize;
 use serde_json::{Value, json};
 use std::collections::VecDeque;
+use std::path::Path;
 use tokio::io::{AsyncWriteExt, DuplexStream, ReadHalf, WriteHalf};
 use tower_lsp::jsonrpc::{Error, Id, Request};
 
@@ -43,6 +47,20 @@ pub(super) enum ClientError {
     Gone,
 }
 
+/// A command that greets the sidecar.
+#[derive(Debug, Default)]
+pub(super) struct Greeting<'a> {
+    pub name: &'a str,
+    /// Version of the client; `None` for ours.
+    pub version: Option<&'a str>,
+    /// Capabilities of the client, as `initialize` takes them. Default: none.
+    pub capabilities: Option<Value>,
+    /// The storage folder; `None` for the platform's.
+    pub storage: Option<&'a Path>,
+    /// Settings of the client.
+    pub settings: Option<GivenSettings>,
+}
+
 /// A connection with the sidecar.
 #[derive(Debug)]
 pub(super) struct Client {
@@ -57,6 +75,22 @@ impl Client {
     pub fn new(stream: DuplexStream) -> Self {
         let (reader, writer) = tokio::io::split(stream);
         Self { reader: FrameReader::new(reader, BODY_LIMIT), writer, last: 0, backlog: VecDeque::new() }
+    }
+
+    /// Initializes the sidecar.
+    pub async fn greet(&mut self, greeting: Greeting<'_>) -> Result<(), ClientError> {
+        let Greeting { name, version, capabilities, storage, settings } = greeting;
+        let ours = json!({
+            "protocolVersion": VERSION,
+            "client": { "name": name, "version": version.unwrap_or(env!("CARGO_PKG_VERSION")) },
+            "capabilities": capabilities,
+            "storage": storage.map(|path| json!({ "path": path })),
+            "settings": settings,
+        });
+        let hello = json!({ "capabilities": {}, "initializationOptions": { "threadhold": ours } });
+        self.call_named(Initialize::METHOD, &hello).await?;
+        self.notify::<Initialized>(InitializedParams {}).await;
+        Ok(())
     }
 
     /// The next message; `None` once the sidecar has stopped. Cancel safe.

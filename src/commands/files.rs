@@ -1,4 +1,4 @@
-//! Helpers shared by commands: reading transcripts, scripts and policies, and printing.
+//! Helpers shared by commands: reading transcripts, scripts and policies, paths, and printing.
 
 use super::Failure;
 use crate::replay::Summarizer;
@@ -7,7 +7,7 @@ use engine::compact::policy::{self, Policy};
 use import::{Format, Import, import};
 use models::scripted::Scripted;
 use std::io::{IsTerminal, Write};
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 /// Reads a transcript. `auto` finds the format from the content.
 pub(super) fn read(file: &Path, format: &str) -> Result<Import, Failure> {
@@ -15,6 +15,22 @@ pub(super) fn read(file: &Path, format: &str) -> Result<Import, Failure> {
     let bytes = std::fs::read(file).map_err(|error| Failure::Read { file: name.clone(), error })?;
     let format = format.parse::<Format>().ok();
     import(&bytes, format).map_err(|error| Failure::Import { file: name, error })
+}
+
+/// The absolute path, with links kept: editors name the folder so too, and sessions are stored under that
+/// name.
+pub(super) fn absolute(path: &Path) -> Result<PathBuf, Failure> {
+    std::path::absolute(path).map_err(|error| Failure::Read { file: path.display().to_string(), error })
+}
+
+/// The absolute path of a workspace folder, which must exist.
+pub(super) fn workspace(folder: &Path) -> Result<PathBuf, Failure> {
+    let folder = absolute(folder)?;
+    if folder.is_dir() {
+        return Ok(folder);
+    }
+    let error = std::io::Error::from(std::io::ErrorKind::NotADirectory);
+    Err(Failure::Read { file: folder.display().to_string(), error })
 }
 
 /// Values of `--format`.

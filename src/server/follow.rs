@@ -11,6 +11,7 @@ mod seen;
 mod wanted;
 
 pub(super) use looking::StoreAnswer;
+pub(super) use seen::opening;
 
 use super::client::Client;
 use super::client::replies::{NOBODY, Replies};

@@ -59,6 +59,7 @@ asks! {
         SessionList => List,
         SessionSearch => Search,
         SessionMessages => Messages,
+        SessionLedger => Ledger,
         SessionHistory => History,
         SessionRestore => Restore,
         SessionSubscribe => Subscribe,

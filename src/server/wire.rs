@@ -5,6 +5,7 @@ pub(super) mod agent;
 pub(super) mod answer;
 pub(super) mod event;
 pub(super) mod failure;
+pub(super) mod ledger;
 pub(super) mod listed;
 pub(super) mod notice;
 pub(super) mod refused;

@@ -13,6 +13,7 @@ mod facts;
 mod fire;
 mod handbook;
 mod invariants;
+mod mcp;
 mod promises;
 mod protocol;
 mod readme;

@@ -6,7 +6,7 @@ use crate::command::worktree::{
     WorktreeChangesParams, WorktreeChangesResult, WorktreeSnapshotParams, WorktreeSnapshotResult,
 };
 use crate::command::{CommandEffectsParams, CommandEffectsResult};
-use crate::context::ledger::{ContextLedgerParams, ContextLedgerResult};
+use crate::context::ledger::{ContextLedgerParams, ContextLedgerResult, SessionLedgerParams};
 use crate::context::memory::{
     MemoryDeleteParams, MemoryDeleteResult, MemoryListParams, MemoryListResult, MemoryPutParams,
     MemoryPutResult, MemorySearchParams,
@@ -197,6 +197,9 @@ methods! {
     SessionMessages = "session/messages", ToSidecar, Extras,
         "Returns the messages of a session in pages, from its end.",
         SessionMessagesParams => SessionMessagesResult;
+    SessionLedger = "session/ledger", ToSidecar, Extras,
+        "Lists what the tools did in a session, whole: files, commands, tests. The session need not be open.",
+        SessionLedgerParams => ContextLedgerResult;
     SessionSubscribe = "session/subscribe", ToSidecar, Core,
         "Returns the events after the last one that the client has, or a snapshot if they are no longer available. A session that another process writes is followed.",
         SessionSubscribeParams => SessionSubscribeResult;

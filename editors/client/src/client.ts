@@ -347,6 +347,7 @@ const HARMLESS: ReadonlySet<keyof ClientRequests> = new Set<keyof ClientRequests
   "session/search",
   "worktree/changes",
   "session/messages",
+  "session/ledger",
   "model/check",
   "session/history",
   "session/subscribe",

@@ -69,6 +69,11 @@ export interface ClientRequests {
   /** Returns the messages of a session in pages, from its end. Level: extras. */
   "session/messages": { params: SessionMessagesParams; result: SessionMessagesResult };
   /**
+   * Lists what the tools did in a session, whole: files, commands, tests. The session need not be open.
+   * Level: extras.
+   */
+  "session/ledger": { params: SessionLedgerParams; result: ContextLedgerResult };
+  /**
    * Returns the events after the last one that the client has, or a snapshot if they are no longer
    * available. A session that another process writes is followed. Level: core.
    */
@@ -862,7 +867,7 @@ export interface ContextLedgerParams {
  * covers or drops, by name, including what its block only counts. Code reads it from the conversation; no
  * model is involved. A page fills the lists in the order of these fields, each with the newest first. Text
  * that looks like a secret is masked. User messages that are not shown whole are in `cuts` of
- * `context/inspect`.
+ * `context/inspect`. `session/ledger` returns the same of all messages, without `compactionId`.
  */
 export interface ContextLedgerResult {
   /** Id of the compaction in force; absent if there is none, and then all lists are empty. */
@@ -3638,6 +3643,21 @@ export interface SessionImportResult {
   skipped: string[];
   /** What was repaired in the messages. Absent if nothing was. */
   diagnostics?: Diagnostic[];
+}
+
+/** Parameters of `session/ledger`. */
+export interface SessionLedgerParams {
+  /** Id of the session. */
+  sessionId: string;
+  /**
+   * Folder whose store has the session; ignored while the session is open. Default: the folder where it was
+   * last open, or the client's first folder.
+   */
+  workspaceFolder?: string;
+  /** `nextCursor` of the previous page. Later pages leave out what was said since the first one. */
+  cursor?: string;
+  /** Largest number of entries on the page, at most 1,000. Default: 200. */
+  limit?: number;
 }
 
 /** Parameters of `session/list`. */

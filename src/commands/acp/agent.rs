@@ -9,7 +9,7 @@ use super::lines::Lines;
 use super::permission::Outcome;
 use super::session::Session;
 use super::view::Takes;
-use crate::commands::client::Client;
+use crate::commands::client::{Client, Greeting};
 use crate::commands::model::Named;
 use crate::commands::running::Running;
 use crate::commands::tools::Change;
@@ -19,9 +19,8 @@ use agent_client_protocol_schema::v1::{
     SessionDeleteCapabilities, SessionForkCapabilities, SessionListCapabilities, SessionNotification,
     SessionResumeCapabilities, SessionUpdate,
 };
-use lsp_types::InitializedParams;
-use lsp_types::notification::{Exit, Initialized};
-use lsp_types::request::{Initialize, Request as _, Shutdown};
+use lsp_types::notification::Exit;
+use lsp_types::request::{Request as _, Shutdown};
 use protocol::VERSION;
 use protocol::message::Content;
 use protocol::tool::ToolInvokeResult;
@@ -222,18 +221,15 @@ impl Agent {
             return Err(refused("initialize was sent before"));
         }
         let request: InitializeRequest = super::requests::read(params)?;
-        let client = request.client_info.map(|info| json!({ "name": info.name, "version": info.version }));
-        let ours = json!({
-            "protocolVersion": VERSION,
-            "client": client.unwrap_or_else(|| json!({ "name": "threadhold acp", "version": env!("CARGO_PKG_VERSION") })),
-            "capabilities": { "toolInvoke": true },
-            "storage": self.storage.as_ref().map(|path| json!({ "path": path })),
-            "settings": self.model.as_ref().map(Named::settings),
-        });
-        let hello = json!({ "capabilities": {}, "initializationOptions": { "threadhold": ours } });
-        let greeted = self.sidecar.call_named(Initialize::METHOD, &hello).await;
-        greeted.map_err(|error| refused(error.to_string()))?;
-        self.sidecar.notify::<Initialized>(InitializedParams {}).await;
+        let info = request.client_info.as_ref();
+        let greeting = Greeting {
+            name: info.map_or("threadhold acp", |info| info.name.as_str()),
+            version: info.map(|info| info.version.as_str()),
+            capabilities: Some(json!({ "toolInvoke": true })),
+            storage: self.storage.as_deref(),
+            settings: self.model.as_ref().map(Named::settings),
+        };
+        self.sidecar.greet(greeting).await.map_err(|error| refused(error.to_string()))?;
         self.client = Some(request.client_capabilities);
         Ok(result(&introduction()))
     }

@@ -2,14 +2,12 @@
 
 use super::command::Context;
 use super::screen::{Form, Screen};
-use crate::commands::client::{Client, ClientError};
+use crate::commands::client::{Client, ClientError, Greeting};
 use crate::commands::model::Named;
 use crate::commands::report;
 use crate::commands::tools;
-use lsp_types::notification::{DidChangeConfiguration, Initialized};
-use lsp_types::request::{Initialize, Request};
-use lsp_types::{DidChangeConfigurationParams, InitializedParams};
-use protocol::VERSION;
+use lsp_types::DidChangeConfigurationParams;
+use lsp_types::notification::DidChangeConfiguration;
 use protocol::event::{Event, SessionEvent};
 use protocol::methods::{SessionClose, SessionConfigure, SessionList, SessionOpen, TaskList};
 use protocol::session::{
@@ -54,17 +52,9 @@ pub(super) enum Which {
 
 /// Greets the sidecar.
 pub(super) async fn greet(client: &mut Client, storage: Option<&Path>) -> Result<(), ClientError> {
-    let storage = storage.map(|path| json!({ "path": path }));
-    let ours = json!({
-        "protocolVersion": VERSION,
-        "client": { "name": "threadhold chat", "version": env!("CARGO_PKG_VERSION") },
-        "capabilities": { "toolInvoke": true, "requestPermission": true },
-        "storage": storage,
-    });
-    let hello = json!({ "capabilities": {}, "initializationOptions": { "threadhold": ours } });
-    client.call_named(Initialize::METHOD, &hello).await?;
-    client.notify::<Initialized>(InitializedParams {}).await;
-    Ok(())
+    let capabilities = Some(json!({ "toolInvoke": true, "requestPermission": true }));
+    let greeting = Greeting { name: "threadhold chat", capabilities, storage, ..Greeting::default() };
+    client.greet(greeting).await
 }
 
 /// Opens a session of a folder. Returns it with the name of its model, for display.

@@ -167,7 +167,7 @@ impl FollowedSession {
 }
 
 /// The opening of a session read from its store.
-pub(super) fn opening(stored: Stored, settings: Settings, stream: String) -> Begin {
+pub(in crate::server) fn opening(stored: Stored, settings: Settings, stream: String) -> Begin {
     Begin {
         head: stored.head.clone(),
         settings,

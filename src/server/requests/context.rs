@@ -100,11 +100,15 @@ const ENTRIES: u32 = 200;
 /// Most ledger entries on a page.
 const MOST_ENTRIES: u32 = 1000;
 
+/// Number of ledger entries on a page.
+pub(in crate::server) fn entries_on_page(limit: Option<u32>) -> Result<usize, ProtocolError> {
+    Ok(page_limit(limit, ENTRIES, MOST_ENTRIES)? as usize)
+}
+
 fn entries(params: ContextLedgerParams) -> Result<LedgerQuery, ProtocolError> {
     let from = params.cursor.as_deref().map(str::parse).transpose();
     let from = from.map_err(|error: NoCursor| ProtocolError::invalid("cursor", error.to_string()))?;
-    let limit = page_limit(params.limit, ENTRIES, MOST_ENTRIES)? as usize;
-    Ok(LedgerQuery { from, limit })
+    Ok(LedgerQuery { from, limit: entries_on_page(params.limit)? })
 }
 
 fn recall(params: ContextRecallParams) -> Result<Recall, ProtocolError> {

@@ -97,6 +97,7 @@ impl RequestHandler<'_> {
             Session::List(params) => self.list(to, &params),
             Session::Search(params) => self.search_sessions(to, &params),
             Session::Messages(params) => self.messages(to, &params),
+            Session::Ledger(params) => self.ledger(to, &params),
             Session::History(params) => self.history(to, &params),
             Session::Restore(params) => self.revert(to, params),
             Session::Subscribe(params) => {

@@ -461,7 +461,7 @@ pub(in crate::server) fn history(id: &SessionId, page: Option<RevisionPage>) -> 
 }
 
 /// The error for a session that the store does not have.
-fn unknown(id: &SessionId) -> ProtocolError {
+pub(super) fn unknown(id: &SessionId) -> ProtocolError {
     let data = ErrorData::UnknownSession { session_id: id.as_str().to_owned() };
     ProtocolError::new(data, format!("unknown session \"{id}\""))
 }

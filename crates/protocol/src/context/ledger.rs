@@ -17,10 +17,29 @@ pub struct ContextLedgerParams {
     pub limit: Option<u32>,
 }
 
+/// Parameters of `session/ledger`.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct SessionLedgerParams {
+    /// Id of the session.
+    pub session_id: String,
+    /// Folder whose store has the session; ignored while the session is open. Default: the folder where it was last
+    /// open, or the client's first folder.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub workspace_folder: Option<String>,
+    /// `nextCursor` of the previous page. Later pages leave out what was said since the first one.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub cursor: Option<String>,
+    /// Largest number of entries on the page, at most 1,000. Default: 200.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub limit: Option<u32>,
+}
+
 /// Result of `context/ledger`: everything that the tools did in the messages that the compaction in force covers or
 /// drops, by name, including what its block only counts. Code reads it from the conversation; no model is involved. A
 /// page fills the lists in the order of these fields, each with the newest first. Text that looks like a secret is
-/// masked. User messages that are not shown whole are in `cuts` of `context/inspect`.
+/// masked. User messages that are not shown whole are in `cuts` of `context/inspect`. `session/ledger` returns the same
+/// of all messages, without `compactionId`.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct ContextLedgerResult {

@@ -1,5 +1,5 @@
-//! Requests that the store answers alone: the list of sessions and a search over them, messages and revisions of a
-//! session, open or not, and the revision that a session restores.
+//! Requests that the store answers alone: the list of sessions and a search over them, messages, revisions and the
+//! ledger of a session, open or not, and the revision that a session restores.
 
 use super::RequestHandler;
 use crate::server::folder::given_folder;
@@ -7,12 +7,13 @@ use crate::server::given::given_id;
 use crate::server::host::{HostEvent, HostEventKind};
 use crate::server::requests;
 use crate::server::stores;
-use crate::server::wire::{answer, listed, refused, to_value};
+use crate::server::wire::{answer, ledger, listed, refused, to_value};
 use ::session::input::{Command, ReplyTo};
 use ::session::stored::{Head, Origin};
 use engine::id::{Ordinal, SessionId};
 use protocol::edit::{SessionHistoryParams, SessionRestoreParams};
 use protocol::error::ProtocolError;
+use protocol::ledger::SessionLedgerParams;
 use protocol::session::search::SessionSearchParams;
 use protocol::session::{SessionListParams, SessionMessagesParams};
 use serde_json::Value;
@@ -86,6 +87,16 @@ impl RequestHandler<'_> {
         let (before, limit) = requests::session::history(params)?;
         let read = move |store: &mut dyn Store, id: &SessionId| store.revisions(id, before, limit);
         self.page(to, id, params.workspace_folder.as_deref(), read, answer::history)
+    }
+
+    /// Returns a page of what the tools did in a session.
+    pub(super) fn ledger(&mut self, to: ReplyTo, params: &SessionLedgerParams) -> Result<(), ProtocolError> {
+        let id = given_id(&params.session_id)?;
+        let query = ledger::query(params)?;
+        // Kinds of tools are settings, and the answer is made on the store's thread: a long session takes a while.
+        let layers = self.router.config.layers().clone();
+        let read = move |store: &mut dyn Store, id: &SessionId| Ok((store.load(id)?, layers, query));
+        self.page(to, id, params.workspace_folder.as_deref(), read, ledger::of_session)
     }
 
     /// Reads a page from the store of a session, behind all writes on their way, whether the session is open or not.

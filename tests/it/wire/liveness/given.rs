@@ -129,7 +129,7 @@ pub fn params(method: &str, session: &str, folder: &str, seen: &Seen, mut choice
         "session/search" => {
             choice.of(&[json!({ "query": "request" }), json!({ "query": "a", "workspaceFolder": folder })])
         }
-        "session/messages" | "session/history" => {
+        "session/messages" | "session/history" | "session/ledger" => {
             choice.of(&[json!({}), json!({ "workspaceFolder": folder, "limit": 2 })])
         }
         "session/subscribe" => {

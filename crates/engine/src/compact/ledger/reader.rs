@@ -124,6 +124,12 @@ impl<'t> LedgerReader<'t> {
         ledger
     }
 
+    /// Reads on up to and including `to`, and returns the ledger.
+    pub fn until(mut self, to: Ordinal) -> Ledger {
+        self.read_to(to);
+        self.done()
+    }
+
     /// Returns the ledger of everything read so far.
     pub fn done(self) -> Ledger {
         self.state.done(self.transcript)
