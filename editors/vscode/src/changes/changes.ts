@@ -129,7 +129,8 @@ export class Changes {
     const question = chosen.length === 1 ? `Undo the changes in ${chosen[0]?.path}?` : `Undo the changes in ${chosen.length} files?`;
     const skip = `Undo Only the Other ${clean.length === 1 ? "File" : `${clean.length} Files`}`;
     const all = chosen.length === 1 ? "Undo" : "Undo All";
-    const answer = await vscode.window.showWarningMessage(question, { modal: true, detail }, all, ...(clean.length > 0 ? [skip] : []));
+    // What Enter chooses first loses nothing.
+    const answer = await vscode.window.showWarningMessage(question, { modal: true, detail }, ...(clean.length > 0 ? [skip] : []), all);
     return answer === all ? chosen : answer === skip ? clean : [];
   }
 

@@ -15,7 +15,7 @@ export interface Hunk {
 }
 
 /** Edits from which on two texts count as wholly different: the time to find them grows with the square of their number. */
-const MOST_EDITS = 4_000;
+const MOST_EDITS = 2_000;
 
 /** The lines of a text, each with its end. A text without any has none. */
 export function linesOf(text: string): string[] {
@@ -71,10 +71,9 @@ export function hunkAtLine(hunks: readonly Hunk[], line: number): Hunk | undefin
 
 /** The hunk at a line of the baseline. */
 export function hunkAtBaseLine(hunks: readonly Hunk[], line: number): Hunk | undefined {
-  return hunkAtLine(
-    hunks.map((hunk) => ({ ...hunk, nowFrom: hunk.baseFrom, nowCount: hunk.baseCount, baseFrom: hunk.nowFrom, baseCount: hunk.nowCount })),
-    line,
-  );
+  const turned = hunks.map((hunk) => ({ ...hunk, nowFrom: hunk.baseFrom, nowCount: hunk.baseCount }));
+  const found = hunkAtLine(turned, line);
+  return found === undefined ? undefined : hunks[turned.indexOf(found)];
 }
 
 /** The baseline once a hunk is kept. */

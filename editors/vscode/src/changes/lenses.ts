@@ -12,9 +12,7 @@ export class Lenses implements vscode.CodeLensProvider, vscode.Disposable {
   readonly onDidChangeCodeLenses = this.#changed.event;
   readonly #mark = vscode.window.createTextEditorDecorationType({
     isWholeLine: true,
-    borderWidth: "0 0 0 2px",
-    borderStyle: "solid",
-    borderColor: new vscode.ThemeColor("editorGutter.addedBackground"),
+    backgroundColor: new vscode.ThemeColor("diffEditor.insertedLineBackground"),
     overviewRulerColor: new vscode.ThemeColor("editorOverviewRuler.addedForeground"),
     overviewRulerLane: vscode.OverviewRulerLane.Left,
   });
@@ -56,6 +54,8 @@ export class Lenses implements vscode.CodeLensProvider, vscode.Disposable {
 
   #draw(): void {
     for (const editor of vscode.window.visibleTextEditors) {
+      // A diff marks its lines itself.
+      if (editor.viewColumn === undefined) continue;
       const { uri } = editor.document;
       const base = uri.scheme === "file" ? this.#tracker.find(uri)?.base : undefined;
       const hunks = base === undefined ? [] : hunksOf(base, editor.document.getText());

@@ -1,7 +1,6 @@
 // The files that the agent changed in the session that is shown and that the user has neither kept nor undone, followed
 // while calls, the user and other programs change them.
 
-import { join } from "node:path";
 import * as vscode from "vscode";
 import type { BeforeImage, BeforeImages } from "../rewind/before-images.ts";
 import { heldIn, standingOf, textOf, uriOf } from "../rewind/files.ts";
@@ -41,6 +40,8 @@ export class Tracker implements vscode.Disposable {
   #entries: ReadonlyMap<string, Entry> = new Map();
   /** Changes of the session by file, as they were read last. */
   #byPath: ReadonlyMap<string, BeforeImage[]> = new Map();
+  /** Their paths in the folder, by those on disk. */
+  #paths: ReadonlyMap<string, string> = new Map();
   /** The session that the entries are of. */
   #sessionId: string | undefined;
   /** Texts as the agent left them, by file, with the hash of their bytes. */
@@ -109,9 +110,7 @@ export class Tracker implements vscode.Disposable {
   }
 
   #follow(fsPath: string): void {
-    const { folder } = this.#chat;
-    if (folder === undefined) return;
-    const path = [...this.#byPath.keys()].find((path) => join(folder.uri.fsPath, path) === fsPath);
+    const path = this.#paths.get(fsPath);
     if (path !== undefined) this.#soon(new Set([path]));
   }
 
@@ -142,6 +141,7 @@ export class Tracker implements vscode.Disposable {
       if (stale === "all" || isOther) {
         const images = session === undefined ? [] : await this.#images?.ofSession(session.id);
         this.#byPath = Map.groupBy(images ?? [], ({ path }) => path);
+        this.#paths = new Map(folder && [...this.#byPath.keys()].map((path) => [uriOf(path, folder.uri).fsPath, path]));
       }
       const paths = stale === "all" || isOther ? [...this.#byPath.keys()] : [...stale];
       const entries = new Map(stale === "all" || isOther ? [] : this.#entries);

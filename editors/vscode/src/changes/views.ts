@@ -6,9 +6,11 @@ import { heldIn, standingOf, textOf, uriOf } from "../rewind/files.ts";
 import { openDocument } from "../tools/text-file.ts";
 import type { Entry, Tracker } from "./tracker.ts";
 
-/** The scheme of earlier contents. The query says of which time: empty for the baseline. */
+/** The scheme of the baseline of a file; with a query, of a file that is not there. */
 const SCHEME = "threadhold-baseline";
 const NOTHING = "nothing";
+/** The scheme of a file before or after one edit. The menus of changed files do not name it. */
+const OF_EDIT = "threadhold-ended-edit";
 
 export class Views implements vscode.TextDocumentContentProvider, vscode.Disposable {
   readonly #tracker: Tracker;
@@ -23,11 +25,12 @@ export class Views implements vscode.TextDocumentContentProvider, vscode.Disposa
     this.#ends = [
       this.#changed,
       vscode.workspace.registerTextDocumentContentProvider(SCHEME, this),
+      vscode.workspace.registerTextDocumentContentProvider(OF_EDIT, this),
       tracker.onChange(() => {
         for (const { uri } of vscode.workspace.textDocuments) if (isBaseline(uri)) this.#changed.fire(uri);
       }),
       vscode.workspace.onDidCloseTextDocument(({ uri }) => {
-        if (uri.scheme === SCHEME) this.#texts.delete(uri.query);
+        if (uri.scheme === OF_EDIT) this.#texts.delete(uri.query);
       }),
     ];
   }
@@ -37,8 +40,8 @@ export class Views implements vscode.TextDocumentContentProvider, vscode.Disposa
   }
 
   async provideTextDocumentContent(uri: vscode.Uri): Promise<string> {
+    if (uri.scheme === OF_EDIT) return this.#texts.get(uri.query) ?? "";
     if (uri.query === NOTHING) return "";
-    if (uri.query !== "") return this.#texts.get(uri.query) ?? "";
     const file = uri.with({ scheme: "file" });
     // Once all is kept, the file is its own baseline.
     return this.#tracker.find(file)?.base ?? (await present(file));
@@ -68,8 +71,12 @@ export class Views implements vscode.TextDocumentContentProvider, vscode.Disposa
     const before = isNew ? "" : await this.#textBefore(image, images, folder);
     if (before === undefined)
       throw new Error(`the contents of ${path} before this edit are ${content === undefined ? "not kept" : "no longer kept"}`);
-    this.#texts.set(`${toolCallId}/before`, before);
-    const left = earlier(uri, `${toolCallId}/before`);
+    const side = (name: "before" | "after", text: string): vscode.Uri => {
+      const query = `${toolCallId}/${name}`;
+      this.#texts.set(query, text);
+      return uri.with({ scheme: OF_EDIT, query });
+    };
+    const left = side("before", before);
     const open = (right: vscode.Uri, title: string) => vscode.commands.executeCommand("vscode.diff", left, right, `${path} (${title})`);
     const { sha256, unsaved } = await standingOf(path, folder);
     if (sha256 === after && unsaved === undefined) return void (await open(uri, "Edited by Agent"));
@@ -77,8 +84,7 @@ export class Views implements vscode.TextDocumentContentProvider, vscode.Disposa
     const next = all.find((other) => other.path === path && after !== undefined && other.content === after);
     const text = next && (await this.#textBefore(next, images, folder));
     if (text === undefined) return void (await open(uri, "Before This Edit ↔ Now"));
-    this.#texts.set(`${toolCallId}/after`, text);
-    await open(earlier(uri, `${toolCallId}/after`), "Edited by Agent");
+    await open(side("after", text), "Edited by Agent");
   }
 
   async #textBefore(image: BeforeImage, images: BeforeImages, folder: vscode.Uri): Promise<string | undefined> {

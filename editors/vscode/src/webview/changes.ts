@@ -1,13 +1,20 @@
 // The strip of files that the agent changed and the user has neither kept nor undone: how many, and on demand a row for each.
 
-import { OTHERS } from "../shared/others.ts";
-import type { ChangedFiles, ChangedItem, Frame } from "../shared/view.ts";
+import type { ChangedFiles, ChangedItem, Frame, Others } from "../shared/view.ts";
 import { visible } from "../shared/visible.ts";
 import type { PanelContext } from "./context.ts";
 import { button, el, iconButton } from "./dom.ts";
 import { drawPart } from "./part.ts";
 
 const KINDS: Record<ChangedItem["kind"], string | undefined> = { edited: undefined, created: "created", deleted: "deleted" };
+
+/** Whose changes are in a file beside the agent's. Undo asks about them. */
+const ALSO: Record<Others, string> = {
+  since: "Also changed outside the agent since then",
+  between: "Also changed outside the agent between its edits",
+  unsaved: "Has unsaved changes",
+  unknown: "May have changed outside the agent since then",
+};
 
 export class ChangesView {
   readonly element = el("section", { class: "changed", aria: { label: "Changed files" } });
@@ -27,13 +34,17 @@ export class ChangesView {
 
   draw({ changes }: Frame): void {
     this.#changes = changes;
-    const hadFocus = this.element.contains(document.activeElement);
+    const focused = document.activeElement;
+    const hadFocus = this.element.contains(focused);
+    const at = [...this.element.querySelectorAll(".item")].findIndex((item) => item.contains(focused));
     this.#draw();
-    // The row that had it is gone: on to the next.
     if (!hadFocus || this.element.contains(document.activeElement)) return;
-    const next = this.element.querySelector<HTMLElement>(".item button:not(:disabled), .toggle");
-    if (next === null) this.#leave();
-    else next.focus();
+    // The row that had it is gone: on to the one that stands in its place, or before it.
+    const rows = [...this.element.querySelectorAll<HTMLElement>(".item .open")];
+    const next = at < 0 ? undefined : (rows[at] ?? rows.at(-1));
+    const found = next ?? this.element.querySelector<HTMLElement>(".toggle");
+    if (found === null) this.#leave();
+    else found.focus();
   }
 
   #draw(): void {
@@ -50,21 +61,25 @@ export class ChangesView {
   }
 
   #head({ files, added, removed }: ChangedFiles): HTMLElement {
-    const words = files === 1 ? "1 file changed" : `${files} files changed`;
+    const words = files === 1 ? "1 file" : `${files} files`;
     const toggle = button("", () => this.#open(!this.#isOpen), {
       class: "toggle",
-      name: `${words}, ${linesOf(added, removed)}`,
+      name: `${words} changed, ${linesOf(added, removed)}`,
       expanded: this.#isOpen,
       icon: this.#isOpen ? "down" : "right",
       key: "changed",
     });
-    toggle.append(el("span", { class: "words" }, words), counts(added, removed));
+    toggle.append(el("span", { class: "words" }, words, el("span", { class: "verb" }, " changed")), counts(added, removed));
     return el(
       "div",
       { class: "head" },
       toggle,
-      button("Keep All", () => this.#panel.post({ type: "keepChanges" }), { class: "primary" }),
-      button("Undo All", () => this.#panel.post({ type: "undoChanges" })),
+      el(
+        "div",
+        { class: "all" },
+        button("Keep All", () => this.#panel.post({ type: "keepChanges" }), { class: "primary" }),
+        button("Undo All", () => this.#panel.post({ type: "undoChanges" })),
+      ),
     );
   }
 
@@ -98,7 +113,7 @@ export class ChangesView {
     if (KINDS[kind] !== undefined) open.append(el("span", { class: "kind" }, KINDS[kind]));
     const undo = iconButton(`Undo ${shown}`, "undo", () => this.#panel.post({ type: "undoChanges", paths: [path] }), `${path}/undo`);
     undo.disabled = lost !== undefined;
-    const note = lost === undefined ? others && OTHERS[others] : `Cannot be undone: ${lost}.`;
+    const note = lost === undefined ? others && ALSO[others] : `Cannot be undone: ${lost}.`;
     return el(
       "li",
       { class: "item" },
