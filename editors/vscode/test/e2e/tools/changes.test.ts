@@ -180,16 +180,26 @@ test("the list survives a reload and a restart, and a rewind clears what it rest
   await strip(first)
     .getByRole("button", { name: /5 files changed/ })
     .click();
-  await strip(first).getByRole("button", { name: "Keep src/ten.txt" }).click();
-  await says(first, "4 files changed, 4 lines added, 3 lines removed");
+  // One hunk is kept, and one file.
+  await editor.open("ten.txt");
+  await lens(editor, "Keep").first().click();
+  await says(first, "5 files changed, 6 lines added, 4 lines removed");
+  await strip(first).getByRole("button", { name: "Keep gone.txt" }).click();
+  await says(first, "4 files changed, 6 lines added, 3 lines removed");
   await editor.reload();
   let panel = await Panel.open(editor);
-  await says(panel, "4 files changed, 4 lines added, 3 lines removed");
+  await says(panel, "4 files changed, 6 lines added, 3 lines removed");
   await editor.down();
   await editor.up();
   panel = await Panel.open(editor);
-  await says(panel, "4 files changed, 4 lines added, 3 lines removed");
+  await says(panel, "4 files changed, 6 lines added, 3 lines removed");
   await editor.shoot("changes-9-restarted");
+  await strip(panel)
+    .getByRole("button", { name: /4 files changed/ })
+    .click();
+  await strip(panel).getByRole("button", { name: "Undo src/ten.txt" }).click();
+  await until(() => editor.read("src/ten.txt") === TEN.replace("line 1\n", "first\n"), "what was kept stays");
+  await says(panel, "3 files changed, 4 lines added, 2 lines removed");
 
   // An edit that has ended shows what it changed, also where the file was changed again since then.
   await panel.call("b.txt").first().getByRole("button", { name: "Show Diff" }).click();
@@ -203,12 +213,12 @@ test("the list survives a reload and a restart, and a rewind clears what it rest
   await row.getByRole("button", { name: "Rewind to Here…" }).click();
   await panel.frame.getByRole("button", { name: "Restore 2 Files and Rewind" }).click();
   await panel.frame.locator(".notices .notice").filter({ hasText: "Restored 2 files." }).waitFor();
-  await says(panel, "3 files changed, 3 lines added, 2 lines removed");
+  await says(panel, "2 files changed, 3 lines added, 1 line removed");
   assert.deepEqual([editor.read("b.txt"), editor.read("mine.txt")], ["due\n", "by hand\n"]);
   // What the user writes into a restored file is theirs.
   editor.write("mine.txt", "by hand, later\n");
   unlinkSync(join(editor.folder, "new.txt"));
-  await says(panel, "2 files changed, 1 line added, 2 lines removed");
+  await says(panel, "1 file changed, 1 line added, 1 line removed");
 });
 
 test("the keyboard reaches each change, and narrow panels in three themes show the list", async () => {
@@ -227,13 +237,35 @@ test("the keyboard reaches each change, and narrow panels in three themes show t
   await editor.command("threadhold: Keep Change at Cursor");
   await says(panel, "2 files changed, 3 lines added, 3 lines removed");
 
+  // In diffs, on either side and with all files in one editor.
+  await editor.command("threadhold: View All Changes");
+  const shown = editor.page.locator(".multiDiffEntry");
+  await shown.nth(1).locator(".modified .view-line").filter({ hasText: "first" }).click();
+  await keyboard.press("Control+K");
+  await keyboard.press("Alt+Y");
+  await says(panel, "2 files changed, 2 lines added, 2 lines removed");
+  await shown
+    .nth(1)
+    .locator(".original .view-line")
+    .filter({ hasText: /^line.8/ })
+    .click();
+  await keyboard.press("Control+K");
+  await keyboard.press("Alt+Z");
+  await says(panel, "1 file changed, 0 lines added, 1 line removed");
+  assert.equal(editor.read("src/ten.txt"), TEN.replace("line 1\n", "first\n"));
+  await editor.shoot("changes-11-diffs");
+  await shown.nth(1).locator(".modified .view-line").first().click();
+  await keyboard.press("Control+Z");
+  await keyboard.press("Control+S");
+  await says(panel, "2 files changed, 2 lines added, 2 lines removed");
+
   // In the list: the focus goes on to the next row.
   const toggle = strip(panel).getByRole("button", { name: /2 files changed/ });
   await toggle.focus();
   await keyboard.press("Enter");
   await strip(panel).getByRole("button", { name: "Keep gone.txt" }).focus();
   await keyboard.press("Enter");
-  await says(panel, "1 file changed, 3 lines added, 2 lines removed");
+  await says(panel, "1 file changed, 2 lines added, 1 line removed");
   const focused = panel.frame.locator(":focus");
   await until(async () => (await focused.getAttribute("data-key")) === "src/ten.txt/show", "the next file has the focus");
 
@@ -252,7 +284,7 @@ test("the keyboard reaches each change, and narrow panels in three themes show t
     const isShown = async (): Promise<boolean> =>
       (await panel.frame.locator("body").getAttribute("class"))?.includes(`vscode-${name}`) ?? false;
     await until(isShown, `the panel is ${name}`);
-    await editor.shoot(`changes-11-${name}`);
+    await editor.shoot(`changes-12-${name}`);
     const { wide, view } = await panel.frame.locator("body").evaluate((body) => ({ wide: body.scrollWidth, view: body.clientWidth }));
     assert.ok(wide <= view, `${wide} pixels in ${view}`);
   }
