@@ -103,7 +103,11 @@ test("a decision about an edit, its change, and a rewind", async () => {
   await panel.button("Allow").click();
   await panel.answer("Day and hour are both local now.").waitFor();
   await panel.frame.getByRole("button", { name: /2 files changed/ }).click();
+  // The first one is in what the command made.
   await editor.command("threadhold: Go to Next Change");
+  await editor.page.locator(".tab.active").filter({ hasText: "lines.txt" }).waitFor();
+  await editor.command("threadhold: Go to Next Change");
+  await editor.page.locator(".tab.active").filter({ hasText: "clock.rs" }).waitFor();
   await editor.page.locator(".codelens-decoration a").filter({ hasText: "Undo" }).waitFor();
   await editor.command("View: Hide Panel");
   await calm(editor);
