@@ -8,7 +8,7 @@ import type { Wanted } from "../rewind/files.ts";
 import { type Restorer, restored, type Say } from "../rewind/restorer.ts";
 import type { Chat } from "../session/chat.ts";
 import { OTHERS } from "../shared/others.ts";
-import { encoded, save } from "../tools/text-file.ts";
+import { encoded, save, serialized } from "../tools/text-file.ts";
 import { type Hunk, hunksOf, nearest, undoneText, withKept } from "./hunks.ts";
 import { identityOf } from "./review.ts";
 import type { Entry, Tracker } from "./tracker.ts";
@@ -53,14 +53,16 @@ export class Changes {
   /** Has these files, or all, be as their baselines. */
   async undo(paths: readonly string[] | undefined, say: Say): Promise<void> {
     const { folder } = this.#chat;
-    const chosen = (await this.#chosen(paths)).filter(({ undo }) => "path" in undo);
-    const entries = await this.#asked(chosen);
-    if (folder === undefined || entries.length === 0) return;
+    const chosen = await this.#chosen(paths);
+    const lost = chosen.flatMap(({ path, item }) => (item.lost === undefined ? [] : [{ what: path, why: item.lost }]));
+    const entries = await this.#asked(chosen.filter(({ item }) => item.lost === undefined));
+    if (folder === undefined || entries === undefined) return;
     const wanted = entries.map(({ path, now, content, pending }): Wanted => {
       const { mode } = pending.changed.first;
       return { path, now, ...(content !== undefined && { content }), ...(mode !== undefined && { mode }) };
     });
-    const outcome = await this.#restorer.restore(wanted, folder.uri);
+    const { before, failed } = await this.#restorer.restore(wanted, folder.uri);
+    const outcome = { before, failed: [...failed, ...lost] };
     const notDone = new Set(outcome.failed.map(({ what }) => what));
     const done = entries.filter(({ path }) => !notDone.has(path));
     for (const { pending, now } of done) await this.#images.settle(pending.images, identityOf(now));
@@ -93,23 +95,29 @@ export class Changes {
 
   /** Has the baseline's text stand in place of a hunk, by an edit that the editor can undo. */
   async undoHunk(at: HunkAt, say: Say): Promise<void> {
-    const { entry, base, document, hunk } = await this.#found(at);
-    if (entry.item.kind !== "edited") return this.undo([entry.path], say);
-    const isOurs = entry.item.others === undefined || this.#tracker.agentsHunks(entry)?.some(({ id }) => id === hunk.id) === true;
-    if (!isOurs && !(await confirmed("Undo this change?", `${entry.path}: ${OTHERS[entry.item.others ?? "unknown"]}`, "Undo"))) return;
+    const { entry, hunk } = await this.#found(at);
+    const { path, item } = entry;
+    if (item.kind !== "edited") return this.undo([path], say);
+    const isOurs = item.others === undefined || this.#tracker.agentsHunks(entry)?.some(({ id }) => id === hunk.id) === true;
+    if (!isOurs && !(await confirmed("Undo this change?", `${path}: ${OTHERS[item.others ?? "unknown"]}`, "Undo"))) return;
+    // A call may change the file at the same time, and the question may have taken long.
+    await serialized(entry.uri.fsPath, async () => this.#undoFound(await this.#found(at)));
+    await this.#tracker.fresh();
+  }
+
+  async #undoFound({ entry, base, document, hunk }: FoundHunk): Promise<void> {
+    const { path, item, now, pending } = entry;
     const wasSaved = !document.isDirty;
     const edit = new vscode.WorkspaceEdit();
     const { nowFrom, nowCount } = hunk;
     edit.replace(document.uri, document.validateRange(new vscode.Range(nowFrom, 0, nowFrom + nowCount, 0)), undoneText(base, hunk));
-    if (!(await vscode.workspace.applyEdit(edit))) throw new Error(`the editor did not change ${entry.path}`);
-    if (wasSaved && !(await save(document.uri))) throw new Error(`${entry.path} was changed but could not be saved`);
-    const { images, changed } = entry.pending;
-    if (hunksOf(base, document.getText()).length === 0) await this.#images.settle(images, identityOf(entry.now));
+    if (!(await vscode.workspace.applyEdit(edit))) throw new Error(`the editor did not change ${path}`);
+    if (wasSaved && !(await save(document.uri))) throw new Error(`${path} was changed but could not be saved`);
+    if (hunksOf(base, document.getText()).length === 0) await this.#images.settle(pending.images, identityOf(now));
     // Nobody else changed it: what is left is the agent's.
-    else if (wasSaved && entry.item.others === undefined) {
-      await this.#images.changed(changed.last, entry.path, hashOf(await readFile(document.uri.fsPath)));
+    else if (wasSaved && item.others === undefined) {
+      await this.#images.changed(pending.changed.last, path, hashOf(await readFile(document.uri.fsPath)));
     }
-    await this.#tracker.fresh();
   }
 
   async #chosen(paths: readonly string[] | undefined): Promise<readonly Entry[]> {
@@ -118,8 +126,8 @@ export class Changes {
     return wanted === undefined ? entries : entries.filter(({ path }) => wanted.has(path));
   }
 
-  /** Those that the user wants undone where somebody else's changes would be lost. */
-  async #asked(chosen: readonly Entry[]): Promise<readonly Entry[]> {
+  /** Those that the user wants undone where somebody else's changes would be lost; undefined where nothing is to be done. */
+  async #asked(chosen: readonly Entry[]): Promise<readonly Entry[] | undefined> {
     const others = chosen.filter(({ item }) => item.others !== undefined);
     if (others.length === 0) return chosen;
     const lines = others.slice(0, MOST_NAMED).map(({ path, item }) => `${path}: ${OTHERS[item.others ?? "unknown"]}`);
@@ -131,7 +139,7 @@ export class Changes {
     const all = chosen.length === 1 ? "Undo" : "Undo All";
     // What Enter chooses first loses nothing.
     const answer = await vscode.window.showWarningMessage(question, { modal: true, detail }, ...(clean.length > 0 ? [skip] : []), all);
-    return answer === all ? chosen : answer === skip ? clean : [];
+    return answer === all ? chosen : answer === skip ? clean : undefined;
   }
 
   async #settle({ pending }: Entry): Promise<void> {

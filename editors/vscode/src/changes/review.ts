@@ -45,7 +45,9 @@ export function itemOf(
     path,
     kind: first.isNew ? "created" : isThere ? "edited" : "deleted",
     ...(hunks !== undefined && countsOf(hunks)),
-    ...("what" in undo ? { lost: undo.why } : undo.others !== undefined && { others: undo.others }),
+    ...("what" in undo
+      ? { lost: undo.why.replace(/, so it is not (restored|deleted)$/, "") }
+      : undo.others !== undefined && { others: undo.others }),
   };
 }
 

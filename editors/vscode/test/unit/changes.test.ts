@@ -141,7 +141,10 @@ test("the list says what became of each file and whose changes an undo would los
   assert.deepEqual(edited, { path: "a", kind: "edited", added: 1, removed: 0, others: "since" });
   const created = itemOf("b", changed(made), now("two"), hunks, { path: "b", how: "delete" });
   assert.deepEqual(created, { path: "b", kind: "created", added: 1, removed: 0 });
-  const deleted = itemOf("c", changed(image("c1")), { isThere: false }, undefined, { what: "c", why: "it is read-only" });
+  const deleted = itemOf("c", changed(image("c1")), { isThere: false }, undefined, {
+    what: "c",
+    why: "it is read-only, so it is not restored",
+  });
   assert.deepEqual(deleted, { path: "c", kind: "deleted", lost: "it is read-only" });
   assert.deepEqual(summaryOf([edited, created, deleted]), { files: 3, added: 2, removed: 0, items: [edited, created, deleted] });
   assert.equal(summaryOf([]), undefined);

@@ -2,7 +2,7 @@
 // the editor, over a reload and a rewind. What the user wrote in between is not lost.
 
 import assert from "node:assert/strict";
-import { existsSync, unlinkSync } from "node:fs";
+import { chmodSync, existsSync, readFileSync, unlinkSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { test } from "node:test";
 import type { Locator } from "playwright-core";
@@ -167,6 +167,59 @@ test("what the user wrote in between is undone only after a question", async () 
     .waitFor();
   assert.equal(editor.read("src/ten.txt"), `${TWO_HUNKS.replace("first\n", "line 1\n")}mine\n`);
   await says(panel, "1 file changed, 4 lines added, 2 lines removed");
+});
+
+test("a file keeps its encoding and its ends of lines, and one that is no text is kept or undone whole", async () => {
+  const line = (at: number): string => `caf\xe9 ${at}\r\n`;
+  const latin = Buffer.from([0, 1, 2, 3, 4].map(line).join(""), "latin1");
+  const binary = Buffer.from([0, 1, 2, 255]);
+  const command = "printf 'more' >> data.bin";
+  using probe = new Probe({
+    answers: [
+      {
+        calls: [
+          edit("c1", "latin.txt", "caf\xe9 1", "th\xe9 1"),
+          edit("c2", "latin.txt", "caf\xe9 3", "th\xe9 3"),
+          edit("c3", "locked.txt", "one", "uno"),
+        ],
+      },
+      { calls: [{ id: "c4", name: "run_command", input: { command } }] },
+      { say: "All is changed." },
+    ],
+  });
+  await using editor = await Editor.start({
+    extensions: PACKAGES,
+    files: { "locked.txt": "one\n", ".vscode/settings.json": JSON.stringify({ "files.encoding": "iso88591" }) },
+    settings: SETTINGS,
+    environment: { PROBE: probe.folder },
+    before: async ({ folder }) => {
+      writeFileSync(join(folder, "latin.txt"), latin);
+      writeFileSync(join(folder, "data.bin"), binary);
+    },
+  });
+  const bytes = (path: string): Buffer => readFileSync(join(editor.folder, path));
+  const panel = await Panel.open(editor);
+  await panel.ask("Change the files.");
+  await panel.answer("All is changed.").waitFor();
+  chmodSync(join(editor.folder, "locked.txt"), 0o444);
+  await says(panel, "3 files changed, 3 lines added, 3 lines removed");
+  await strip(panel)
+    .getByRole("button", { name: /3 files changed/ })
+    .click();
+  await files(panel).getByRole("button", { name: "data.bin, not a text file. Show diff" }).waitFor();
+  await editor.open("latin.txt");
+  await lens(editor, "Keep").first().click();
+  await until(async () => (await lens(editor, "Undo").count()) === 1, "one hunk is left");
+  await lens(editor, "Undo").click();
+  const half = Buffer.from([0, 1, 2, 3, 4].map(line).join("").replace("caf\xe9 1", "th\xe9 1"), "latin1");
+  await until(() => bytes("latin.txt").equals(half), "it has the kept line, and its other bytes");
+  // What cannot be undone says why, and stands in the way of nothing else.
+  await panel.button("Undo All").click();
+  const told = panel.frame.locator(".notices .notice").filter({ hasText: "Restored 1 file. Could not restore 1 file." });
+  await told.filter({ hasText: "locked.txt: not restored because it is read-only" }).waitFor();
+  assert.deepEqual(bytes("data.bin"), binary);
+  assert.ok(await strip(panel).getByRole("button", { name: "Undo locked.txt" }).isDisabled());
+  await editor.shoot("changes-13-locked");
 });
 
 test("the list survives a reload and a restart, and a rewind clears what it restored", async () => {
