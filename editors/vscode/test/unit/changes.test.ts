@@ -54,13 +54,15 @@ test("undoing one hunk leaves the others", () => {
 });
 
 test("keeping hunks one after the other ends at the current text", () => {
-  let base = BASE;
-  for (let left = 3; left > 0; left -= 1) {
-    const hunks = hunksOf(base, NOW);
-    assert.equal(hunks.length, left);
-    base = withKept(base, NOW, hunks[1] ?? (hunks[0] as Hunk));
+  for (const order of [0, 1, -1]) {
+    let base = BASE;
+    for (let left = 3; left > 0; left -= 1) {
+      const hunks = hunksOf(base, NOW);
+      assert.equal(hunks.length, left);
+      base = withKept(base, NOW, hunks.at(order) ?? (hunks[0] as Hunk));
+    }
+    assert.equal(base, NOW);
   }
-  assert.equal(base, NOW);
   const mixed = "a\r\nb\nc\r\n";
   const [hunk] = hunksOf(mixed, "a\nb\nnew\n");
   assert.equal(withKept(mixed, "a\nb\nnew\n", hunk as Hunk), "a\r\nb\nnew\n", "the other lines keep their ends");
@@ -119,6 +121,7 @@ test("what was kept waits no more, and later changes begin from before the first
 
 test("what was undone waits again once the file is as it was before that", () => {
   const gone = image("c1", { settled: identityOf(now("two")) });
+  assert.ok(!isKept([gone]));
   assert.equal(pendingIn([gone], now("one")), undefined);
   assert.equal(pendingIn([gone], now("one, then by hand")), undefined, "what the user writes later is theirs");
   assert.deepEqual(pendingIn([gone], now("two"))?.images, [gone]);
@@ -170,9 +173,12 @@ test("what was kept and undone is known after a restart, and a session's own cal
   assert.equal(noted, 8);
   const [a, b, c] = await images.ofSession("s");
   await images.settle([a as BeforeImage], true);
+  // What is noted last holds.
+  await images.settle([b as BeforeImage], true);
   await images.settle([b as BeforeImage], "hash");
+  await images.rebase(c as BeforeImage, Buffer.from("c.txt in a smaller part"));
   await images.rebase(c as BeforeImage, Buffer.from("c.txt in part"));
-  assert.equal(noted, 11);
+  assert.equal(noted, 13);
   const again = new BeforeImages(home, () => 10_000);
   const found = await again.ofSession("s");
   assert.deepEqual(found, [

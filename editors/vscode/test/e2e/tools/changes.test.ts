@@ -81,6 +81,7 @@ test("a turn's changes are listed, shown together, kept and undone by file and b
   await lens(editor, "Undo").first().click();
   await until(() => editor.read("src/ten.txt") === TWO_HUNKS.replace("first\n", "line 1\n"), "the first hunk is undone, and saved");
   await says(panel, "4 files changed, 5 lines added, 3 lines removed");
+  assert.equal(await files(panel).last().textContent(), "ten.txtsrc+2−1", "nobody else changed it");
   await editor.page.locator(".monaco-editor .view-line").first().click();
   await editor.page.keyboard.press("Control+Z");
   await editor.page.keyboard.press("Control+S");
@@ -95,6 +96,7 @@ test("a turn's changes are listed, shown together, kept and undone by file and b
   await lens(editor, "Undo").first().click();
   await until(() => editor.read("src/ten.txt") === TEN.replace("line 1\n", "first\n"), "the second hunk is undone");
   await says(panel, "3 files changed, 3 lines added, 2 lines removed");
+  await until(async () => (await lens(editor, "Undo").count()) === 0, "no hunk is left");
   // What the user writes from now on is theirs.
   editor.write("src/ten.txt", "by hand\n");
 
@@ -213,6 +215,7 @@ test("a file keeps its encoding and its ends of lines, and one that is no text i
   await lens(editor, "Undo").click();
   const half = Buffer.from([0, 1, 2, 3, 4].map(line).join("").replace("caf\xe9 1", "th\xe9 1"), "latin1");
   await until(() => bytes("latin.txt").equals(half), "it has the kept line, and its other bytes");
+  await until(async () => (await lens(editor, "Undo").count()) === 0, "no hunk is left");
   // What cannot be undone says why, and stands in the way of nothing else.
   await panel.button("Undo All").click();
   const told = panel.frame.locator(".notices .notice").filter({ hasText: "Restored 1 file. Could not restore 1 file." });
@@ -293,13 +296,15 @@ test("the keyboard reaches each change, and narrow panels in three themes show t
   // In diffs, on either side and with all files in one editor.
   await editor.command("threadhold: View All Changes");
   const shown = editor.page.locator(".multiDiffEntry");
-  await shown.nth(1).locator(".modified .view-line").filter({ hasText: "first" }).click();
+  await shown.nth(1).locator(".editor.modified .view-line").filter({ hasText: "first" }).click();
   await keyboard.press("Control+K");
   await keyboard.press("Alt+Y");
   await says(panel, "2 files changed, 2 lines added, 2 lines removed");
+  // The baseline beside it goes along.
+  await shown.nth(1).locator(".editor.original .view-line").filter({ hasText: "first" }).waitFor();
   await shown
     .nth(1)
-    .locator(".original .view-line")
+    .locator(".editor.original .view-line")
     .filter({ hasText: /^line.8/ })
     .click();
   await keyboard.press("Control+K");
@@ -307,7 +312,7 @@ test("the keyboard reaches each change, and narrow panels in three themes show t
   await says(panel, "1 file changed, 0 lines added, 1 line removed");
   assert.equal(editor.read("src/ten.txt"), TEN.replace("line 1\n", "first\n"));
   await editor.shoot("changes-11-diffs");
-  await shown.nth(1).locator(".modified .view-line").first().click();
+  await shown.nth(1).locator(".editor.modified .view-line").first().click();
   await keyboard.press("Control+Z");
   await keyboard.press("Control+S");
   await says(panel, "2 files changed, 2 lines added, 2 lines removed");
