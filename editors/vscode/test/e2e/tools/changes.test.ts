@@ -7,6 +7,7 @@ import { join } from "node:path";
 import { test } from "node:test";
 import type { Locator } from "playwright-core";
 import { Editor, until } from "../../support/editor.ts";
+import { filesWith } from "../../support/files.ts";
 import { Panel } from "../../support/panel.ts";
 import { Probe } from "../../support/probe.ts";
 import { PACKAGES, SCRIPTED } from "../../support/settings.ts";
@@ -183,6 +184,7 @@ test("a file keeps its encoding and its ends of lines, and one that is no text i
           edit("c1", "latin.txt", "caf\xe9 1", "th\xe9 1"),
           edit("c2", "latin.txt", "caf\xe9 3", "th\xe9 3"),
           edit("c3", "locked.txt", "one", "uno"),
+          edit("c0", "lost.txt", "words", "parole"),
         ],
       },
       { calls: [{ id: "c4", name: "run_command", input: { command } }] },
@@ -191,7 +193,7 @@ test("a file keeps its encoding and its ends of lines, and one that is no text i
   });
   await using editor = await Editor.start({
     extensions: PACKAGES,
-    files: { "locked.txt": "one\n", ".vscode/settings.json": JSON.stringify({ "files.encoding": "iso88591" }) },
+    files: { "locked.txt": "one\n", "lost.txt": "many words\n", ".vscode/settings.json": JSON.stringify({ "files.encoding": "iso88591" }) },
     settings: SETTINGS,
     environment: { PROBE: probe.folder },
     before: async ({ folder }) => {
@@ -203,10 +205,12 @@ test("a file keeps its encoding and its ends of lines, and one that is no text i
   const panel = await Panel.open(editor);
   await panel.ask("Change the files.");
   await panel.answer("All is changed.").waitFor();
+  await says(panel, "4 files changed, 4 lines added, 4 lines removed");
   chmodSync(join(editor.folder, "locked.txt"), 0o444);
-  await says(panel, "3 files changed, 3 lines added, 3 lines removed");
+  // The oldest contents are no longer kept once there are too many.
+  for (const path of filesWith("many words\n", editor.root)) if (path.includes("before-images")) unlinkSync(path);
   await strip(panel)
-    .getByRole("button", { name: /3 files changed/ })
+    .getByRole("button", { name: /4 files changed/ })
     .click();
   await files(panel).getByRole("button", { name: "data.bin, not a text file. Show diff" }).waitFor();
   await editor.open("latin.txt");
@@ -218,8 +222,10 @@ test("a file keeps its encoding and its ends of lines, and one that is no text i
   await until(async () => (await lens(editor, "Undo").count()) === 0, "no hunk is left");
   // What cannot be undone says why, and stands in the way of nothing else.
   await panel.button("Undo All").click();
-  const told = panel.frame.locator(".notices .notice").filter({ hasText: "Restored 1 file. Could not restore 1 file." });
+  const told = panel.frame.locator(".notices .notice").filter({ hasText: "Restored 1 file. Could not restore 2 files." });
   await told.filter({ hasText: "locked.txt: not restored because it is read-only" }).waitFor();
+  await told.filter({ hasText: "lost.txt: not restored because its earlier contents are no longer kept" }).waitFor();
+  assert.equal(editor.read("lost.txt"), "many parole\n");
   assert.deepEqual(bytes("data.bin"), binary);
   assert.ok(await strip(panel).getByRole("button", { name: "Undo locked.txt" }).isDisabled());
   await editor.shoot("changes-13-locked");
