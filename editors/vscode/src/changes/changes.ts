@@ -1,5 +1,4 @@
-// Keeping and undoing the agent's changes, by file and by hunk. What somebody else wrote into a file is not undone without a
-// question.
+// Keeping and undoing the agent's changes, by file and by hunk. Words of somebody else are not undone without a question.
 
 import { readFile } from "node:fs/promises";
 import * as vscode from "vscode";
@@ -50,7 +49,7 @@ export class Changes {
     await this.#tracker.fresh();
   }
 
-  /** Has these files, or all, be as their baselines. */
+  /** Restores the baselines of these files, or of all. */
   async undo(paths: readonly string[] | undefined, say: Say): Promise<void> {
     const { folder } = this.#chat;
     const chosen = await this.#chosen(paths);
@@ -154,7 +153,7 @@ export class Changes {
     const document = entry?.base === undefined || !entry.now.isThere ? undefined : await vscode.workspace.openTextDocument(entry.uri);
     const hunk = document && nearest(hunksOf(entry?.base ?? "", document.getText()), id, line);
     if (entry?.base === undefined || document === undefined || hunk === undefined)
-      throw new Error("this change is not there any more, so nothing was done");
+      throw new Error("this change is no longer there, so nothing was done");
     return { entry, base: entry.base, document, hunk };
   }
 }

@@ -83,7 +83,7 @@ export function withKept(base: string, now: string, { baseFrom, baseCount, nowFr
   return lines.join("");
 }
 
-/** What stands in place of a hunk's lines once it is undone. */
+/** Text that replaces a hunk's lines once it is undone. */
 export function undoneText(base: string, { baseFrom, baseCount }: Hunk): string {
   return linesOf(base)
     .slice(baseFrom, baseFrom + baseCount)

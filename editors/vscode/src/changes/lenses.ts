@@ -1,5 +1,4 @@
-// What stands in a changed file itself: Keep and Undo above each hunk, a mark beside its lines, and what the menus of the
-// editor need to know.
+// Keep and Undo above each hunk of a changed file, marks of its lines, and the conditions of the editor's menus.
 
 import * as vscode from "vscode";
 import type { HunkAt } from "./changes.ts";

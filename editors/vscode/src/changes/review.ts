@@ -1,11 +1,11 @@
-// Which changes of the agent still wait to be kept or undone, and what the baseline of a file is. Pure: no editor, no disk.
+// Changes of the agent that are neither kept nor undone, and the baseline of each file. Pure: no editor, no disk.
 
 import type { BeforeImage } from "../rewind/before-images.ts";
 import { byFile, type Changed, type FileNow } from "../rewind/plan.ts";
 import type { ChangedFiles, ChangedItem, RewindFile, RewindLost } from "../shared/view.ts";
 import { countsOf, type Hunk } from "./hunks.ts";
 
-/** Contents of a file in a word: equal ones are the same file. */
+/** Name of the contents of a file: equal contents have equal names. */
 export function identityOf({ unsaved, sha256, isThere }: FileNow): string {
   return unsaved ?? sha256 ?? (isThere ? "unreadable" : "none");
 }
@@ -15,7 +15,7 @@ export function isKept(images: readonly BeforeImage[]): boolean {
   return images.every(({ settled }) => settled === true);
 }
 
-/** The changes of a file that wait, from its first one on; undefined if none does. */
+/** Changes of a file that are neither kept nor undone; undefined if there are none. */
 export function pendingIn(images: readonly BeforeImage[], now: FileNow): Pending | undefined {
   // What was undone waits again where the file came back as it was, such as by the editor's own undo.
   const open = images.filter(({ settled }) => settled === undefined || settled === identityOf(now));

@@ -99,6 +99,7 @@ export class Tracker implements vscode.Disposable {
     clearTimeout(this.#timer);
     this.#mark("all");
     await this.#refresh();
+    await this.#running;
     return this.entries;
   }
 
@@ -125,11 +126,14 @@ export class Tracker implements vscode.Disposable {
     this.#timer = setTimeout(() => void this.#refresh(), DELAY_MS);
   }
 
-  #refresh(): Promise<void> {
-    this.#running ??= this.#read()
-      .catch((error: unknown) => this.#warn(`the changed files cannot be listed: ${errorText(error)}`))
-      .finally(() => (this.#running = undefined));
-    return this.#running;
+  async #refresh(): Promise<void> {
+    // What is marked while a reading ends is read by the next one.
+    while (this.#stale !== "nothing") {
+      this.#running ??= this.#read()
+        .catch((error: unknown) => this.#warn(`the changed files cannot be listed: ${errorText(error)}`))
+        .finally(() => (this.#running = undefined));
+      await this.#running;
+    }
   }
 
   async #read(): Promise<void> {

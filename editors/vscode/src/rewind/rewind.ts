@@ -33,7 +33,7 @@ interface PendingRewind extends RewindRequest {
   wanted: Map<string, Wanted>;
 }
 
-/** What is known of the files that changed from a message on. */
+/** Files that changed from a message on. */
 interface Found {
   files: RewindFile[];
   lost: RewindLost[];
@@ -52,7 +52,7 @@ export class Rewind {
   #isGoing = false;
   #count = 0;
 
-  /** `onRestored` is given the files that were restored, with the changes by which they came to be other than that. */
+  /** `onRestored` is given the files that were restored, and the changes that the restore took back. */
   constructor(
     chat: Chat,
     images: BeforeImages | undefined,

@@ -90,6 +90,7 @@ test("a turn's changes are listed, shown together, kept and undone by file and b
   await says(panel, "4 files changed, 6 lines added, 4 lines removed");
 
   // Keeping one leaves the other, whose undo leaves what was kept.
+  await until(async () => (await lens(editor, "Undo").count()) === 2, "both hunks have their lenses again");
   await lens(editor, "Keep").first().click();
   await says(panel, "4 files changed, 5 lines added, 3 lines removed");
   await until(async () => (await lens(editor, "Undo").count()) === 1, "one hunk is left");
