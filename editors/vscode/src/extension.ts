@@ -1,8 +1,12 @@
 // The extension's beginning and end: makes the parts, joins them, and ends the sidecar with the window.
 
-import type { Client, Handlers } from "@threadhold/client";
+import type { Client, Handlers, Part } from "@threadhold/client";
 import { argumentsOf } from "@threadhold/client";
 import * as vscode from "vscode";
+import { Changes } from "./changes/changes.ts";
+import { Lenses } from "./changes/lenses.ts";
+import { Tracker } from "./changes/tracker.ts";
+import { Views } from "./changes/views.ts";
 import { type App, act } from "./commands/actions.ts";
 import { registerCommands } from "./commands/commands.ts";
 import { configuration } from "./configuration.ts";
@@ -11,8 +15,9 @@ import { Models } from "./models/models.ts";
 import { Panel } from "./panel/panel.ts";
 import { Status } from "./panel/status.ts";
 import { Participant } from "./participant/participant.ts";
-import { BeforeImages } from "./rewind/before-images.ts";
+import { BeforeImages, sessionOf } from "./rewind/before-images.ts";
 import { Keeping } from "./rewind/keeping.ts";
+import { Restorer } from "./rewind/restorer.ts";
 import { Rewind } from "./rewind/rewind.ts";
 import { Attachments } from "./session/attachments.ts";
 import { Backend } from "./session/backend.ts";
@@ -57,19 +62,35 @@ export function activate(context: vscode.ExtensionContext): void {
   const panel = new Panel(context.extensionUri, backend, chat, models, (action) => void act(app, action));
   const sessions = new Sessions(backend, chat, () => chat.changed());
   panel.sessions = sessions;
-  const rewind = new Rewind(chat, images, diffs);
+  const restorer = new Restorer();
+  const tracker = new Tracker(chat, images, (text) => log.warn(text));
+  const changes = images && new Changes(chat, images, tracker, restorer);
+  const views = new Views(tracker);
+  panel.tracker = tracker;
+  const rewind = new Rewind(chat, images, diffs, restorer, async (before, files) => changes?.rewound(before, files));
   panel.rewind = rewind;
   const demonstration = new Demonstration(context, backend, chat);
   chat.openOverrides = (sessionId) => demonstration.openOverrides(sessionId);
   const showDiff = async (callId: string): Promise<void> => {
-    const reason = chat.session?.view.snapshot.pause?.reasons.find(({ toolCallId }) => toolCallId === callId);
-    const given = reason === undefined ? undefined : argumentsOf(reason);
     const { folder } = chat;
-    if (reason === undefined || given === undefined || folder === undefined) return;
+    const reason = chat.session?.view.snapshot.pause?.reasons.find(({ toolCallId }) => toolCallId === callId);
+    if (reason === undefined) return showEnded(callId);
+    const given = argumentsOf(reason);
+    if (given === undefined || folder === undefined) return;
     const change = await ownTool(reason.name)?.preview?.(given, folder.uri);
     if (change !== undefined) await diffs.show(callId, change);
   };
-  const app: App = { backend, chat, panel, sessions, rewind, images, demonstration, log, showDiff };
+  /** Shows what an edit changed that has ended. */
+  const showEnded = async (callId: string): Promise<void> => {
+    const { folder, session } = chat;
+    const isIt = (part: Part): boolean => part.type === "toolCall" && part.id === callId;
+    const turnId = session?.view.snapshot.messages.findLast(({ parts }) => parts.some(isIt))?.turnId;
+    if (folder === undefined || images === undefined || turnId === undefined) return;
+    const [image] = await images.of([{ turnId, toolCallId: callId }]);
+    if (image === undefined) throw new Error("the contents of this file before the edit are not kept");
+    await views.showEdit(image, await images.ofSession(sessionOf(image)), images, folder.uri);
+  };
+  const app: App = { backend, chat, panel, sessions, rewind, restorer, tracker, views, images, changes, demonstration, log, showDiff };
   const status = new Status(backend, chat);
   const asked = new Set<string>();
   const redraw = (): void => {
@@ -83,6 +104,9 @@ export function activate(context: vscode.ExtensionContext): void {
     log,
     models,
     diffs,
+    tracker,
+    views,
+    new Lenses(tracker),
     backend,
     chat,
     status,
@@ -95,6 +119,7 @@ export function activate(context: vscode.ExtensionContext): void {
         .catch((error: unknown) => log.error(String(error)));
     }),
     backend.onChange(redraw),
+    tracker.onChange(() => panel.update({ session: false, streamingOnly: false })),
     backend.onSessions(() => void sessions.refresh().catch((error: unknown) => log.error(String(error)))),
     backend.onReplace(() => void chat.reopen().catch((error: unknown) => log.error(String(error)))),
     chat.onChange((changed) => {

@@ -357,7 +357,7 @@ mod tests {
         let ground = Workspace::new();
         let folder = ground.0.join("w");
         let edit = |old: &str, new: &str| json!({ "path": "src/a.rs", "old": old, "new": new }).to_string();
-        let shown = |edit: &str| planned(&folder, EDIT_FILE, edit).unwrap().unwrap();
+        let shown = |edit: &str| planned(&folder, EDIT_FILE, edit, None).unwrap().unwrap();
         // Both were shown before the first one was made.
         let edits = [edit("one", "eins"), edit("two", "zwei")].map(|edit| (shown(&edit), edit));
         for (shown, edit) in &edits {
@@ -408,10 +408,10 @@ mod tests {
         let ground = Workspace::new();
         let folder = ground.0.join("w");
         let edit = json!({ "path": "src/a.rs", "old": "one", "new": "eins" }).to_string();
-        let change = planned(&folder, "edit_file", &edit).unwrap().unwrap();
+        let change = planned(&folder, "edit_file", &edit, None).unwrap().unwrap();
         assert_eq!(change.before.as_deref(), Some("fn one() {}\nfn two() {}\n"));
         assert_eq!(change.after, "fn eins() {}\nfn two() {}\n");
         assert_eq!(ground.text("src/a.rs"), "fn one() {}\nfn two() {}\n");
-        assert_eq!(planned(&folder, "read_file", "{}"), None);
+        assert_eq!(planned(&folder, "read_file", "{}", None), None);
     }
 }

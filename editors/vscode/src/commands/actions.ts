@@ -2,9 +2,13 @@
 
 import { type ErrorData, isProtocolError, type Session } from "@threadhold/client";
 import * as vscode from "vscode";
+import type { Changes } from "../changes/changes.ts";
+import type { Tracker } from "../changes/tracker.ts";
+import type { Views } from "../changes/views.ts";
 import { textIn } from "../panel/conversation.ts";
 import type { Panel } from "../panel/panel.ts";
 import type { BeforeImages } from "../rewind/before-images.ts";
+import type { Restorer } from "../rewind/restorer.ts";
 import type { Rewind } from "../rewind/rewind.ts";
 import type { Backend } from "../session/backend.ts";
 import type { Chat } from "../session/chat.ts";
@@ -29,8 +33,12 @@ export interface App {
   panel: Panel;
   sessions: Sessions;
   rewind: Rewind;
+  restorer: Restorer;
+  tracker: Tracker;
+  views: Views;
   /** Missing where no folder is open. */
   images: BeforeImages | undefined;
+  changes: Changes | undefined;
   demonstration: Demonstration;
   log: vscode.LogOutputChannel;
   showDiff: (callId: string) => Promise<void>;
@@ -61,7 +69,7 @@ export async function act(app: App, action: Action): Promise<void> {
 type Said = Exclude<Parameters<Panel["say"]>[0], undefined>;
 
 /** Says something of a session above it; where another one is shown by now, beside the panel and without what could be done. */
-function sayOf({ chat, panel }: App, sessionId: string | undefined, notice: Said): void {
+export function sayOf({ chat, panel }: App, sessionId: string | undefined, notice: Said): void {
   if (sessionId === undefined || sessionId === chat.session?.id) return panel.say(notice);
   const { level, text } = notice;
   const tell = {
@@ -218,7 +226,18 @@ async function carryOut(app: App, action: Action): Promise<void> {
     case "rewindDiff":
       return app.rewind.showDiff(action.path);
     case "putBack":
-      return app.rewind.putBack((notice) => sayOf(app, session.id, notice));
+      return app.restorer.putBack((notice) => sayOf(app, session.id, notice));
+    case "keepChanges":
+      return app.changes?.keep(action.paths);
+    case "undoChanges":
+      return app.changes?.undo(action.paths, (notice) => sayOf(app, session.id, notice));
+    case "showChange": {
+      const entry = (await app.tracker.fresh()).find(({ path }) => path === action.path);
+      if (entry === undefined) throw new Error(`${action.path} is as it was before the agent changed it`);
+      return app.views.show(entry);
+    }
+    case "viewChanges":
+      return app.views.showAll(await app.tracker.fresh());
     case "forgetLimits":
       await session.request("session/configure", { forgetLearnedLimits: true });
       return chat.inspect(true);

@@ -16,6 +16,7 @@ import { DISMISS } from "../shared/view.ts";
 import { visible, visibleLine } from "../shared/visible.ts";
 import { chooseTools } from "../tools/choose-tools.ts";
 import { type App, act, compacted, deleteSession, renameSession, showCompaction } from "./actions.ts";
+import { changeCommands } from "./changes.ts";
 import { find } from "./find.ts";
 import { restoreVersion } from "./versions.ts";
 
@@ -33,6 +34,7 @@ export function registerCommands(context: vscode.ExtensionContext, app: App, mod
     panel.focus();
   };
   const commands: Record<string, (...given: never[]) => unknown> = {
+    ...changeCommands(app),
     focus: show,
     newSession: async () => {
       // The prompt has the focus once it is the new session's: what is typed before is the other's.

@@ -4,6 +4,7 @@
 import { randomBytes } from "node:crypto";
 import type { Session } from "@threadhold/client";
 import * as vscode from "vscode";
+import type { Tracker } from "../changes/tracker.ts";
 import { configuration } from "../configuration.ts";
 import type { Models } from "../models/models.ts";
 import type { Rewind } from "../rewind/rewind.ts";
@@ -30,6 +31,7 @@ export class Panel implements vscode.WebviewViewProvider {
   readonly #warning = new Warning();
   #sessions: Sessions | undefined;
   #rewind: Rewind | undefined;
+  #tracker: Tracker | undefined;
   #view: vscode.WebviewView | undefined;
   /** The webview is still drawing the last update. */
   #drawing = false;
@@ -64,6 +66,11 @@ export class Panel implements vscode.WebviewViewProvider {
   /** Where the question comes from that stands before a part of the conversation is taken away. */
   set rewind(rewind: Rewind) {
     this.#rewind = rewind;
+  }
+
+  /** Where the changed files come from. */
+  set tracker(tracker: Tracker) {
+    this.#tracker = tracker;
   }
 
   get warning(): Warning {
@@ -253,6 +260,7 @@ export class Panel implements vscode.WebviewViewProvider {
     };
     if (view === undefined) return { ...EMPTY, ...around };
     const { snapshot } = view;
+    const changes = this.#tracker?.summary;
     const meter = size === undefined ? undefined : meterOf(size, snapshot, this.#chat.wantsDetails ? inspected : undefined);
     this.#warning.take(meter, configuration().warnBeforeCompaction);
     return {
@@ -267,6 +275,7 @@ export class Panel implements vscode.WebviewViewProvider {
       asked: (snapshot.heldBy === undefined ? (snapshot.pause?.reasons ?? []) : []).map(({ toolCallId }) => toolCallId),
       ...(snapshot.heldBy !== undefined && { heldBy: { pid: snapshot.heldBy.pid } }),
       ...(meter !== undefined && { meter }),
+      ...(changes !== undefined && { changes }),
       ...(this.#warning.text !== undefined && !snapshot.compression.running && { warning: this.#warning.text }),
     };
   }

@@ -25,6 +25,10 @@ export interface BeforeImage extends CallName {
   mode?: number;
   /** SHA-256 of the file after the change; missing where the change was not seen to its end. */
   after?: string;
+  /** True once the user kept the change; once they undid it, what the file was before that (`identityOf`). */
+  settled?: true | string;
+  /** SHA-256 of the earlier contents with those hunks that the user kept since. */
+  baseline?: string;
 }
 
 /** A file before a change: its bytes on disk; none where the call makes it. */
@@ -61,6 +65,8 @@ export class BeforeImages {
   readonly #home: string;
   readonly #mostBytes: () => number;
   readonly #keeping = new KeyedQueue();
+  /** Called when something was noted of a change. */
+  onChange: () => void = () => undefined;
 
   /** `mostBytes` is asked with each file, for it is a setting. */
   constructor(home: string, mostBytes: () => number) {
@@ -135,20 +141,51 @@ export class BeforeImages {
   /** Changes by these calls, in the order in which they happened, which is not that of the calls: calls of one round run in parallel. */
   async of(calls: readonly CallName[]): Promise<BeforeImage[]> {
     const wanted = new Set(calls.map(keyOf));
-    const found: Line[] = [];
+    const found: BeforeImage[] = [];
     // What a branch took over was said before what is its own.
     for (const session of new Set(calls.map(sessionOf))) {
-      const known = new Map<string, Line>();
-      for (const line of await linesOf(join(this.#folderOf(session), INDEX))) {
-        if (line.path === undefined) continue;
-        const key = `${keyOf(line)}\n${line.path}`;
-        // A call that was run again began from what the first run found.
-        if (wanted.has(keyOf(line))) known.set(key, { ...line, ...known.get(key), ...(line.after !== undefined && { after: line.after }) });
-      }
-      // A command is kept when it is over, but what it found was there when it began.
-      found.push(...[...known.values()].sort((one, other) => (one.at ?? 0) - (other.at ?? 0)));
+      const all = await this.ofSession(session);
+      found.push(...all.filter((image) => wanted.has(keyOf(image))));
     }
+    return found;
+  }
+
+  /** Changes by all calls of a session, also those that a rewind took out of it, in the order in which they happened. */
+  async ofSession(sessionId: string): Promise<BeforeImage[]> {
+    const known = new Map<string, Line>();
+    for (const line of await linesOf(join(this.#folderOf(sessionId), INDEX))) {
+      if (line.path === undefined) continue;
+      const key = `${keyOf(line)}\n${line.path}`;
+      const { after, settled, baseline } = line;
+      const newer = {
+        ...(after !== undefined && { after }),
+        ...(settled !== undefined && { settled }),
+        ...(baseline !== undefined && { baseline }),
+      };
+      // A call that was run again began from what the first run found.
+      known.set(key, { ...line, ...known.get(key), ...newer });
+    }
+    // A command is kept when it is over, but what it found was there when it began.
+    const found = [...known.values()].sort((one, other) => (one.at ?? 0) - (other.at ?? 0));
     return found.map(({ at: _, ...image }) => image);
+  }
+
+  /** Notes that the user kept changes, or undid them in files that were `settled` before that. */
+  async settle(images: readonly BeforeImage[], settled: true | string): Promise<void> {
+    for (const [session, own] of Map.groupBy(images, sessionOf)) {
+      await this.#write(this.#folderOf(session), ...own.map((image) => ({ ...nameOf(image), path: image.path, settled })));
+    }
+  }
+
+  /** Keeps the contents that the user goes back to instead of those before a change, since some of its hunks were kept. */
+  async rebase(image: BeforeImage, bytes: Uint8Array): Promise<void> {
+    await this.#keeping.run(this.#home, async () => {
+      const folder = this.#folderOf(sessionOf(image));
+      await this.#makeRoom(this.#mostBytes() - bytes.length);
+      const baseline = hashOf(bytes);
+      await put(join(folder, baseline), bytes);
+      await this.#write(folder, { ...nameOf(image), path: image.path, baseline });
+    });
   }
 
   /** The earlier contents; undefined if they are no longer kept or are damaged. */
@@ -177,6 +214,7 @@ export class BeforeImages {
   async #write(folder: string, ...lines: Partial<Line>[]): Promise<void> {
     // A line begins by itself, so that one that a crash tore spoils no other.
     await appendFile(join(folder, INDEX), lines.map((line) => `\n${JSON.stringify(line)}`).join(""), { mode: 0o600 });
+    this.onChange();
   }
 
   /** Takes the oldest away until no more than so many bytes are left. */
@@ -214,7 +252,7 @@ function keyOf({ turnId, toolCallId }: CallName): string {
 }
 
 /** The session in which a turn was said. A branch has the turns of the session that it began from under their ids. */
-function sessionOf({ turnId }: CallName): string {
+export function sessionOf({ turnId }: CallName): string {
   const end = turnId.lastIndexOf("/");
   return end < 0 ? turnId : turnId.slice(0, end);
 }

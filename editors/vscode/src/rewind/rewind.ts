@@ -6,12 +6,13 @@ import type * as vscode from "vscode";
 import { isBusy } from "../panel/frame.ts";
 import type { Chat } from "../session/chat.ts";
 import { errorText } from "../shared/text.ts";
-import { DISMISS, type NoticeRow, type RewindFile, type RewindGoal, type RewindLost, type RewindRow } from "../shared/view.ts";
+import { DISMISS, type RewindFile, type RewindGoal, type RewindLost, type RewindRow } from "../shared/view.ts";
 import type { Diffs } from "../tools/edit.ts";
 import { isTraced } from "../tools/toolbox.ts";
-import type { BeforeImages } from "./before-images.ts";
-import { heldIn, put, standingOf, textOf, uriOf, type Wanted } from "./files.ts";
+import type { BeforeImage, BeforeImages } from "./before-images.ts";
+import { heldIn, standingOf, textOf, uriOf, type Wanted } from "./files.ts";
 import { byFile, callsFrom, fileOf, isSame } from "./plan.ts";
+import { listed, type Restorer, restored, type Say } from "./restorer.ts";
 import { unknownOf } from "./untracked.ts";
 
 /** A change of the conversation that waits for a decision about files. */
@@ -32,22 +33,38 @@ interface PendingRewind extends RewindRequest {
   wanted: Map<string, Wanted>;
 }
 
-type Say = (notice: Omit<NoticeRow, "kind" | "id" | "rev">) => void;
+/** Files that changed from a message on. */
+interface Found {
+  files: RewindFile[];
+  lost: RewindLost[];
+  wanted: Map<string, Wanted>;
+  /** Their changes by the calls from there on. */
+  images: BeforeImage[];
+}
 
 export class Rewind {
   readonly #chat: Chat;
   readonly #images: BeforeImages | undefined;
   readonly #diffs: Diffs;
+  readonly #restorer: Restorer;
+  readonly #onRestored: (images: BeforeImage[], files: readonly Wanted[]) => Promise<void>;
   #asked: PendingRewind | undefined;
   #isGoing = false;
-  /** Contents of the files before the last restore. */
-  #undo: { folder: vscode.Uri; files: Wanted[] } | undefined;
   #count = 0;
 
-  constructor(chat: Chat, images: BeforeImages | undefined, diffs: Diffs) {
+  /** `onRestored` is given the files that were restored, and the changes that the restore took back. */
+  constructor(
+    chat: Chat,
+    images: BeforeImages | undefined,
+    diffs: Diffs,
+    restorer: Restorer,
+    onRestored: (images: BeforeImage[], files: readonly Wanted[]) => Promise<void>,
+  ) {
     this.#chat = chat;
     this.#images = images;
     this.#diffs = diffs;
+    this.#restorer = restorer;
+    this.#onRestored = onRestored;
   }
 
   /** The question that waits in the session that is shown. */
@@ -100,30 +117,25 @@ export class Rewind {
     }
     this.#forget();
     const chosen = restore.flatMap((path) => asked.wanted.get(path) ?? []);
-    const { before, failed } = await put(chosen, folder.uri);
+    const outcome = await this.#restorer.restore(chosen, folder.uri);
+    const { before, failed } = outcome;
     try {
       await asked.go();
     } catch (error) {
       // Both or neither.
-      const back = await put(before, folder.uri);
+      const back = await this.#restorer.restore(before, folder.uri);
       if (back.failed.length === 0) throw error;
       throw new Error(
         `${errorText(error)} These files were already restored: ${back.failed.map(({ what, why }) => `${what} (${why})`).join(", ")}`,
       );
     }
-    if (before.length > 0) this.#undo = { folder: folder.uri, files: before };
-    if (chosen.length === 0 && asked.goal !== "rewind") return;
     const notDone = new Set(failed.map(({ what }) => what));
-    const lines = chosen
-      .filter(({ path }) => !notDone.has(path))
-      .map(({ path, content }) => `${path}: ${content === undefined ? "deleted" : "restored"}`)
-      .concat(failed.map(({ what, why }) => `${what}: not restored because ${why}`));
-    say({
-      level: failed.length > 0 ? "warning" : "info",
-      text: done(chosen.length - failed.length, failed.length, asked.goal),
-      ...(lines.length > 0 && { detail: lines.join("\n") }),
-      actions: [...(before.length > 0 ? [PUT_BACK] : []), DISMISS],
-    });
+    await this.#onRestored(
+      now.images,
+      chosen.filter(({ path }) => !notDone.has(path)),
+    );
+    if (chosen.length === 0 && asked.goal !== "rewind") return;
+    this.#restorer.tell(done(chosen.length - failed.length, failed.length, asked.goal), chosen, outcome, folder.uri, say);
   }
 
   /** Leaves conversation and files as they are. */
@@ -133,25 +145,6 @@ export class Rewind {
     this.#forget();
     leave?.();
     this.#chat.changed();
-  }
-
-  /** Takes back what was restored. */
-  async putBack(say: Say): Promise<void> {
-    const undo = this.#undo;
-    if (undo === undefined) return;
-    this.#undo = undefined;
-    const { failed } = await put(undo.files, undo.folder);
-    if (failed.length === 0) return say({ level: "info", text: "The restore was undone.", actions: [DISMISS] });
-    // What is in the way may be taken out of it.
-    const left = new Set(failed.map(({ what }) => what));
-    this.#undo = { ...undo, files: undo.files.filter(({ path }) => left.has(path)) };
-    const rest = undo.files.length > failed.length ? " The other files were changed back." : "";
-    say({
-      level: "warning",
-      text: `The restore of ${listed([...left])} could not be undone.${rest}`,
-      detail: failed.map(({ what, why }) => `${what}: ${why}`).join("\n"),
-      actions: [{ ...PUT_BACK, label: "Try Again" }, DISMISS],
-    });
   }
 
   /** Shows what restoring a file would change. */
@@ -185,11 +178,7 @@ export class Rewind {
     this.#asked = undefined;
   }
 
-  async #changes(
-    session: Session,
-    messageId: string,
-    folder: vscode.Uri,
-  ): Promise<{ files: RewindFile[]; lost: RewindLost[]; wanted: Map<string, Wanted> }> {
+  async #changes(session: Session, messageId: string, folder: vscode.Uri): Promise<Found> {
     const calls = callsFrom(session.view.snapshot, messageId, argumentsOf);
     const files: RewindFile[] = [];
     const lost: RewindLost[] = [];
@@ -229,31 +218,22 @@ export class Rewind {
     const coverOf = (await this.#images?.covers(calls).catch(() => undefined)) ?? (() => undefined);
     const { read } = this.#chat.effects;
     if (createdAt !== undefined) lost.push(...(await unknownOf(calls, Date.parse(createdAt), folder, known, read, coverOf)));
-    return { files, lost, wanted };
+    return { files, lost, wanted, images };
   }
 }
 
 const AT_WORK = "The agent is still running and may change files. Stop it (press Escape in the input box), then try again.";
-const PUT_BACK = { label: "Undo Restore", action: { type: "putBack" } } as const;
 
 /** True if what would be lost is what the user was told of. */
 function isStill(told: Wanted | undefined, found: Wanted | undefined): boolean {
   return told !== undefined && found !== undefined && isSame(told.now, found.now);
 }
 
-/** A few names, or how many there are. */
-function listed(paths: readonly string[]): string {
-  if (paths.length > 3) return `${paths.length} files`;
-  return paths.length < 2 ? paths.join("") : `${paths.slice(0, -1).join(", ")} and ${paths.at(-1)}`;
-}
-
-function done(restored: number, failed: number, goal: RewindGoal): string {
-  const files = (count: number): string => (count === 1 ? "1 file" : `${count} files`);
+function done(succeeded: number, failed: number, goal: RewindGoal): string {
   const sentences = [
-    goal === "rewind" && "Rewound the conversation.",
-    restored > 0 && `Restored ${files(restored)}.`,
-    failed > 0 && `Could not restore ${files(failed)}.`,
+    ...(goal === "rewind" ? ["Rewound the conversation."] : []),
+    ...restored(succeeded, failed),
     "The previous conversation is kept as a separate session.",
   ];
-  return sentences.filter((sentence) => sentence !== false).join(" ");
+  return sentences.join(" ");
 }

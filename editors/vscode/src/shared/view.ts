@@ -166,6 +166,32 @@ export interface RewindRow extends Drawn {
   lost: RewindLost[];
 }
 
+/** Files that the agent changed and the user has neither kept nor undone. */
+export interface ChangedFiles {
+  files: number;
+  /** Lines. */
+  added: number;
+  removed: number;
+  /** The first of them by path. */
+  items: ChangedItem[];
+}
+
+/** A file that the agent changed. */
+export interface ChangedItem {
+  path: string;
+  kind: "edited" | "created" | "deleted";
+  /** Lines; missing where it is no text. */
+  added?: number;
+  removed?: number;
+  /** Whose changes an undo of the file would lose. */
+  others?: Others;
+  /** Why it cannot be undone. */
+  lost?: string;
+}
+
+/** Whose changes would be lost: made after the agent's, between them, not saved yet, or perhaps there. */
+export type Others = "since" | "between" | "unsaved" | "unknown";
+
 export type RewindGoal = "rewind" | "askAgain" | "answerAgain";
 
 /** A file that can be restored. */
@@ -173,8 +199,8 @@ export interface RewindFile {
   path: string;
   /** Its earlier text is written, or written into a file that is gone by now, or the file that the agent made is deleted. */
   how: "restore" | "create" | "delete";
-  /** Whose changes would be lost: made after the agent's, between them, not saved yet, or perhaps there. */
-  others?: "since" | "between" | "unsaved" | "unknown";
+  /** Whose changes would be lost. */
+  others?: Others;
 }
 
 /** Something that cannot be restored, and why. */
@@ -229,6 +255,7 @@ export interface Frame {
   warning?: string;
   sessions?: SessionList;
   notice?: NoticeRow;
+  changes?: ChangedFiles;
 }
 
 export type Standing = { state: "starting" } | { state: "ready" } | { state: "none"; title: string; text: string; actions: Button[] };
@@ -391,8 +418,13 @@ export type Action =
   | { type: "rewindWith"; restore: string[] }
   | { type: "rewindNot" }
   | { type: "rewindDiff"; path: string }
-  /** Undoes the restore of the last rewind. */
+  /** Undoes the last restore of files. */
   | { type: "putBack" }
+  /** Keeps or undoes the agent's changes in these files; in all of them without any. */
+  | { type: "keepChanges"; paths?: string[] }
+  | { type: "undoChanges"; paths?: string[] }
+  | { type: "showChange"; path: string }
+  | { type: "viewChanges" }
   | { type: "removeWaiting"; itemId: string }
   | { type: "abandon"; callId: string }
   | { type: "rerun"; callId: string }

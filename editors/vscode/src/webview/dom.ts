@@ -91,6 +91,10 @@ const PATHS = {
   write: "M4 2h5l3 3v9H4zM8 7v4M6 9h4",
   terminal: "M2 3h12v10H2zM4.5 6l2 2-2 2M8 10h3",
   tool: "M13 4a3 3 0 0 1-4 4l-5 5-1.5-1.5 5-5a3 3 0 0 1 4-4l-2 2 1.5 1.5z",
+  check: "M3 8.5l3.5 3.5L13 4.5",
+  right: "M6 3l5 5-5 5",
+  down: "M3 6l5 5 5-5",
+  diff: "M8 2v7M4.5 5.5h7M4.5 13h7",
   trash: "M3 4h10M6 4V2h4v2M5 4l.5 10h5L11 4",
 } as const;
 

@@ -5,6 +5,7 @@
 import "./style.css";
 import { type HostMessage, PageChannel, type PageMessage } from "../shared/envelope.ts";
 import type { AnswerRow, CallGroupRow, CallRow, Frame, NoticeRow, Row, ToPanel } from "../shared/view.ts";
+import { ChangesView } from "./changes.ts";
 import { Composer } from "./composer.ts";
 import { type PanelContext, SessionState } from "./context.ts";
 import { Decisions } from "./decisions.ts";
@@ -87,12 +88,13 @@ const decisions = new Decisions(panel, rowOf, (callId) => list.reveal(`call ${ca
 const sessions = new SessionsView(panel);
 const meter = new MeterView(panel);
 const composer = new Composer(panel, () => meter.show());
+const changes = new ChangesView(panel, () => composer.focus());
 const FIRST_WORDS =
   "Sessions are saved. When the prompt nears the model's context window, earlier rounds are summarized. A card shows " +
   "each compaction, which you can undo.";
 const empty = el("div", { class: "empty" }, el("p", {}, "Ask about this folder."), el("p", { class: "note" }, FIRST_WORDS));
 const middle = el("div", { class: "middle" }, empty, feed, toEnd);
-document.body.append(header, sessions.element, notices, middle, decisions.element, meter.element, composer.element);
+document.body.append(header, sessions.element, notices, middle, decisions.element, changes.element, meter.element, composer.element);
 
 function drawRow(row: Row): HTMLElement {
   switch (row.kind) {
@@ -126,6 +128,7 @@ function drawFrame(frame: Frame): void {
   drawNotices(frame);
   decisions.draw(frame);
   sessions.draw(frame);
+  changes.draw(frame);
   meter.draw(frame);
   composer.draw(frame);
 }

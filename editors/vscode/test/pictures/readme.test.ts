@@ -64,7 +64,7 @@ test("the demonstration: its card, what it covers, what the prompt is made of", 
   await take(editor, "context", sidebar(editor));
 });
 
-test("a decision about an edit, and a rewind", async () => {
+test("a decision about an edit, its change, and a rewind", async () => {
   using probe = new Probe({
     answers: [
       { calls: [{ id: "c1", name: "read_file", input: { path: "src/clock.rs" } }] },
@@ -102,6 +102,16 @@ test("a decision about an edit, and a rewind", async () => {
   await take(editor, "decision");
   await panel.button("Allow").click();
   await panel.answer("Day and hour are both local now.").waitFor();
+  await panel.frame.getByRole("button", { name: /2 files changed/ }).click();
+  // The first one is in what the command made.
+  await editor.command("threadhold: Go to Next Change");
+  await editor.page.locator(".tab.active").filter({ hasText: "lines.txt" }).waitFor();
+  await editor.command("threadhold: Go to Next Change");
+  await editor.page.locator(".tab.active").filter({ hasText: "clock.rs" }).waitFor();
+  await editor.page.locator(".codelens-decoration a").filter({ hasText: "Undo" }).waitFor();
+  await editor.command("View: Hide Panel");
+  await calm(editor);
+  await take(editor, "changes");
   const question = panel.frame.locator(".row.user").first();
   await question.hover();
   await question.getByRole("button", { name: "Rewind to Here…" }).click();

@@ -5,7 +5,7 @@ import { beginningsIn } from "../../shared/beginning.ts";
 import type { CallResult, CallRow, CallState, Phrase } from "../../shared/view.ts";
 import { visible } from "../../shared/visible.ts";
 import type { PanelContext } from "../context.ts";
-import { button, duration, el, foldable, icon, tokens } from "../dom.ts";
+import { button, duration, el, foldable, icon, iconButton, tokens } from "../dom.ts";
 import { beginTyping, form, isTyping } from "../form.ts";
 import { appendVisible, argumentsText, drawArguments } from "./arguments.ts";
 import { pictures, shownMark } from "./message.ts";
@@ -54,7 +54,10 @@ export function drawCall(panel: PanelContext, row: CallRow): HTMLElement {
     const content = () => [toolOf(row), argumentsOf(row), isOutput ? changedBy(result) : resultOf(panel, row)];
     const details = foldable(panel.open, callKey(row), "", content);
     details.querySelector("summary")?.append(...head.filter((part) => part !== false));
-    element.append(el("div", { class: "card" }, details, isOutput && drawOutput(panel, row, result)));
+    const hasChanged = row.hasDiff && state === "done" && (result?.changed.length ?? 0) > 0;
+    const diff = iconButton("Show Diff", "diff", () => panel.post({ type: "diff", callId: row.callId }), `${row.id}/diff`);
+    const main = hasChanged ? el("div", { class: "with-diff" }, details, diff) : details;
+    element.append(el("div", { class: "card" }, main, isOutput && drawOutput(panel, row, result)));
   } else {
     const ask = row.held === true ? undefined : state === "open" ? unfinished(panel, row) : decision(panel, row);
     if (ask !== undefined && state === "asked") element.addEventListener("keydown", (event) => decideByKey(panel, row, event));

@@ -1,6 +1,7 @@
 // The question before a part of the conversation is taken away: the files that changed in it, which of them are restored,
 // and what nobody can restore.
 
+import { OTHERS } from "../../shared/others.ts";
 import type { RewindFile, RewindGoal, RewindRow } from "../../shared/view.ts";
 import { visible } from "../../shared/visible.ts";
 import type { PanelContext } from "../context.ts";
@@ -18,14 +19,6 @@ const HOW: Record<RewindFile["how"], string | undefined> = {
   restore: undefined,
   create: "deleted since then; will be recreated",
   delete: "created by the agent; will be deleted",
-};
-
-/** Whose changes would be lost. */
-const OTHERS: Record<NonNullable<RewindFile["others"]>, string> = {
-  since: "Changed since then outside the agent. Those changes would be lost.",
-  between: "Also changed between the agent's edits. Those changes would be lost.",
-  unsaved: "Has unsaved changes, which would be lost.",
-  unknown: "May have changed since then outside the agent.",
 };
 
 export function drawRewind(panel: PanelContext, row: RewindRow): HTMLElement {
