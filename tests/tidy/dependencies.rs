@@ -14,6 +14,8 @@ struct Crate {
     license: String,
     /// `None` for a crate of this workspace.
     source: Option<String>,
+    /// Names of the crates that depend on it.
+    dependents: BTreeSet<String>,
 }
 
 fn crates() -> Vec<Crate> {
@@ -22,13 +24,24 @@ fn crates() -> Vec<Crate> {
     assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
     let metadata: Value = serde_json::from_slice(&output.stdout).unwrap();
     let text = |value: &Value| value.as_str().map(str::to_owned);
+    let nodes = metadata["resolve"]["nodes"].as_array().unwrap();
+    let packages = metadata["packages"].as_array().unwrap();
+    let names: BTreeMap<&str, &str> = packages
+        .iter()
+        .map(|package| (package["id"].as_str().unwrap(), package["name"].as_str().unwrap()))
+        .collect();
+    let dependents = |id: &Value| {
+        let of = nodes.iter().filter(|node| node["dependencies"].as_array().unwrap().contains(id));
+        of.map(|node| names[node["id"].as_str().unwrap()].to_owned()).collect()
+    };
     let read = |package: &Value| Crate {
+        dependents: dependents(&package["id"]),
         name: text(&package["name"]).unwrap(),
         version: text(&package["version"]).unwrap(),
         license: text(&package["license"]).unwrap_or_default(),
         source: text(&package["source"]),
     };
-    metadata["packages"].as_array().unwrap().iter().map(read).collect()
+    packages.iter().map(read).collect()
 }
 
 fn rules() -> toml::Table {
@@ -39,6 +52,14 @@ fn rules() -> toml::Table {
 fn list(rules: &toml::Table, section: &str, key: &str) -> BTreeSet<String> {
     let entries = rules[section][key].as_array().unwrap().iter();
     entries.map(|entry| entry.as_str().or_else(|| entry["crate"].as_str()).unwrap().to_owned()).collect()
+}
+
+/// Crates through which a banned one may come in.
+fn wrappers(rules: &toml::Table, banned: &str) -> BTreeSet<String> {
+    let entries = rules["bans"]["deny"].as_array().unwrap().iter();
+    let of = entries.filter(|entry| entry.get("crate").and_then(|name| name.as_str()) == Some(banned));
+    let named = of.filter_map(|entry| entry.get("wrappers")?.as_array()).flatten();
+    named.map(|name| name.as_str().unwrap().to_owned()).collect()
 }
 
 /// `true` if the allowed licences satisfy an SPDX expression without nested alternatives.
@@ -57,7 +78,7 @@ fn dependencies_have_allowed_licences_and_sources() {
     let rules = rules();
     let (licenses, banned) = (list(&rules, "licenses", "allow"), list(&rules, "bans", "deny"));
     let mut faults = Vec::new();
-    for Crate { name, version, license, source } in crates() {
+    for Crate { name, version, license, source, dependents } in crates() {
         let Some(source) = source else { continue };
         if !is_allowed(&license, &licenses) {
             faults.push(format!("{name} {version}: licence {license:?}"));
@@ -65,7 +86,8 @@ fn dependencies_have_allowed_licences_and_sources() {
         if !source.starts_with("registry+") {
             faults.push(format!("{name} {version}: comes from {source}"));
         }
-        if banned.contains(&name) {
+        let wrappers = wrappers(&rules, &name);
+        if banned.contains(&name) && (wrappers.is_empty() || !dependents.is_subset(&wrappers)) {
             faults.push(format!("{name} {version} is banned"));
         }
     }

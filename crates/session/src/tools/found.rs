@@ -88,7 +88,7 @@ fn waits(conversation: &Conversation, approvals: &Approvals) -> Option<Found> {
         let waited = conversation.head().carried.state == Some(StateName::WaitingUserInput);
         let mut calling = Calling::default();
         for call in conversation.reasons(open.iter(), "") {
-            calling.begin(call.call.clone(), conversation.is_own(&call.name));
+            calling.begin(call.call.clone(), conversation.runner(&call.name));
             if waited {
                 calling.wait(&call.call);
             }
