@@ -244,12 +244,12 @@ impl Connection {
     }
 
     /// Ends the connection and the server's process.
-    pub fn close(mut self) {
+    pub async fn close(mut self) {
         if let Some(stop) = self.stop.take() {
             stop.cancel();
         }
         if let Some(process) = self.process.take() {
-            tokio::spawn(process.end());
+            process.end().await;
         }
     }
 }

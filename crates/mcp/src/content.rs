@@ -29,11 +29,15 @@ pub fn result(given: CallToolResult) -> ToolResult {
     }
 }
 
-/// `true` if a text says the structured content already, as servers do for clients that do not read it.
+/// `true` if a text says the structured content already, as servers do for clients that do not read it: as JSON, or as
+/// the only field of an object.
 fn says(content: &[ContentBlock], value: &Value) -> bool {
-    let texts = content.iter().filter_map(ContentBlock::as_text);
-    let mut read = texts.filter_map(|text| serde_json::from_str::<Value>(&text.text).ok());
-    read.any(|said| said == *value)
+    let only = value.as_object().filter(|fields| fields.len() == 1).and_then(|fields| fields.values().next());
+    let mut texts = content.iter().filter_map(ContentBlock::as_text).map(|text| text.text.as_str());
+    texts.any(|text| {
+        only.and_then(Value::as_str) == Some(text)
+            || serde_json::from_str::<Value>(text).is_ok_and(|said| said == *value)
+    })
 }
 
 struct Parts {
@@ -184,6 +188,9 @@ mod tests {
         let same =
             json!({ "content": [{ "type": "text", "text": "{\"a\": 1}" }], "structuredContent": { "a": 1 } });
         assert_eq!(read(same).content, [text("{\"a\": 1}")]);
+        let only =
+            json!({ "content": [{ "type": "text", "text": "b" }], "structuredContent": { "result": "b" } });
+        assert_eq!(read(only).content, [text("b")]);
         let alone = json!({ "content": [], "structuredContent": { "a": 1 } });
         assert_eq!(read(alone).content, [text("{\"a\":1}")]);
         let other = json!({ "content": [{ "type": "text", "text": "done" }], "structuredContent": [2] });

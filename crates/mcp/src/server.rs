@@ -36,6 +36,8 @@ pub struct Status {
     pub revision: Option<String>,
     /// The tools as last listed.
     pub listing: Arc<Listing>,
+    /// `true` once tools were listed.
+    pub is_listed: bool,
 }
 
 /// A server. Calls may run side by side; starts take turns.
@@ -60,7 +62,7 @@ struct Life {
 impl Server {
     /// A server that is not started. `changed` is called after each change of its status, from any thread.
     pub fn new(definition: Definition, changed: impl Fn() + Send + Sync + 'static) -> Arc<Self> {
-        let status = Status { phase: Phase::Off, revision: None, listing: Arc::default() };
+        let status = Status { phase: Phase::Off, revision: None, listing: Arc::default(), is_listed: false };
         let (status, changed) = (Mutex::new(status), Box::new(changed));
         Arc::new(Self { definition, status, life: Turn::default(), changed })
     }
@@ -112,6 +114,7 @@ impl Server {
                     status.phase = Phase::Ready;
                     status.revision = Some(connection.revision().to_owned());
                     status.listing = Arc::new(listing);
+                    status.is_listed = true;
                 });
                 Ok(connection)
             }
@@ -135,7 +138,7 @@ impl Server {
         match connection.tools(&self.definition).await {
             Ok(listing) => Ok((connection, listing)),
             Err(why) => {
-                connection.close();
+                connection.close().await;
                 Err(why)
             }
         }
@@ -210,7 +213,7 @@ impl Server {
         let mut life = self.life.lock().await;
         life.is_closed = true;
         if let Some(connection) = life.connection.take().and_then(Arc::into_inner) {
-            connection.close();
+            connection.close().await;
         }
         self.tell(|status| status.phase = Phase::Off);
     }

@@ -348,6 +348,7 @@ const HARMLESS: ReadonlySet<keyof ClientRequests> = new Set<keyof ClientRequests
   "worktree/changes",
   "session/messages",
   "model/check",
+  "mcp/list",
   "session/history",
   "session/subscribe",
   "session/configure",
