@@ -213,9 +213,11 @@ impl RequestHandler<'_> {
         self.router.enter_folder(&folder);
         self.router.stores.enter(&folder);
         let settings = self.checked(to, params.settings.as_ref(), &folder)?;
-        if let Some(servers) = &params.mcp_servers {
-            check_servers(servers)?;
-            self.router.servers.set_given(&id, servers.clone());
+        let servers = params.mcp_servers.clone();
+        if servers.is_some() || !self.router.sessions.has(&id) {
+            let servers = servers.unwrap_or_default();
+            check_servers(&servers)?;
+            self.router.servers.set_given(&id, servers);
         }
         let opens = requests::session::open(params, folder, settings)?;
         self.router.hand(&id, Queued::Open(to, Box::new(opens)));

@@ -31,7 +31,7 @@ impl ServerHandler<'_> {
     /// except what only reads.
     pub fn first(&mut self, id: &SessionId, item: Queued) -> Option<Queued> {
         if !begins_turn(&item) {
-            if self.router.servers.has_line(id) && !only_reads(&item) {
+            if self.router.servers.has_waiting(id) && !only_reads(&item) {
                 self.release(id);
             }
             return Some(item);
@@ -39,9 +39,13 @@ impl ServerHandler<'_> {
         if self.router.servers.is_releasing(id) {
             return Some(item);
         }
-        if self.router.servers.has_line(id) {
+        if self.router.servers.has_waiting(id) {
             self.router.servers.wait(id, item);
             return None;
+        }
+        // A request into a running turn keeps the tools of that turn.
+        if !self.router.sessions.host(id).is_some_and(|host| host.session().is_at_rest()) {
+            return Some(item);
         }
         let offered = self.offered(id);
         if self.router.servers.start(id, &offered) {
@@ -86,13 +90,13 @@ impl ServerHandler<'_> {
         self.router.servers.released();
     }
 
-    /// Gives a session the tools of its servers, and tells it which are missing.
+    /// Gives a session the tools of its servers, and notifies it of those that are missing.
     fn offer(&mut self, id: &SessionId, offered: &[Offered]) {
         let Some(host) = self.router.sessions.host(id) else { return };
         let had = &host.session().head().prefix.server_tools;
         let tools = self.router.servers.tools(offered, had);
         let is_new = tools != *had;
-        if let Some(text) = self.router.servers.news(id, offered) {
+        if let Some(text) = self.router.servers.notice(id, offered) {
             let notice = Command::Notice { kind: SERVER_FAILED, text };
             self.router.run_input(id, Input::Command(NOBODY, notice));
         }

@@ -13,7 +13,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 /// The longest time that a turn waits for servers to be ready.
-const PATIENCE: Duration = Duration::from_secs(10);
+const MOST_WAIT: Duration = Duration::from_secs(10);
 
 /// A server, by its folder and the key of its definition.
 pub(in crate::server) type Key = (String, String);
@@ -45,7 +45,7 @@ pub(in crate::server) enum Unused {
 }
 
 /// Turns that wait for servers.
-struct Line {
+struct WaitingTurns {
     items: VecDeque<Queued>,
     number: u64,
 }
@@ -58,13 +58,13 @@ pub(in crate::server) struct McpServers {
     starting: BTreeSet<Key>,
     /// Servers that clients gave for single sessions.
     given: BTreeMap<SessionId, BTreeMap<String, McpServer>>,
-    lines: BTreeMap<SessionId, Line>,
+    turns: BTreeMap<SessionId, WaitingTurns>,
     /// Servers that a session has waited for long enough.
     given_up: BTreeMap<SessionId, BTreeSet<Key>>,
     /// The session whose turns go on now.
     releasing: Option<SessionId>,
-    /// What each session was last told of its missing servers.
-    told: BTreeMap<SessionId, BTreeMap<String, String>>,
+    /// The missing servers that each session was last notified of.
+    reported: BTreeMap<SessionId, BTreeMap<String, String>>,
     /// Number of the newest wait.
     last: u64,
 }
@@ -76,17 +76,20 @@ impl McpServers {
             servers: BTreeMap::new(),
             starting: BTreeSet::new(),
             given: BTreeMap::new(),
-            lines: BTreeMap::new(),
+            turns: BTreeMap::new(),
             given_up: BTreeMap::new(),
             releasing: None,
-            told: BTreeMap::new(),
+            reported: BTreeMap::new(),
             last: 0,
         }
     }
 
-    /// Takes the servers that a client gave for a session.
+    /// Takes the servers that a client gave for a session, in place of earlier ones.
     pub fn set_given(&mut self, id: &SessionId, servers: BTreeMap<String, McpServer>) {
-        self.given.insert(id.clone(), servers);
+        match servers.is_empty() {
+            true => drop(self.given.remove(id)),
+            false => drop(self.given.insert(id.clone(), servers)),
+        }
     }
 
     /// The servers that a client gave for a session.
@@ -124,7 +127,7 @@ impl McpServers {
     pub fn settled(&mut self, key: &Key) -> Vec<SessionId> {
         self.starting.remove(key);
         self.given_up.values_mut().for_each(|given_up| _ = given_up.remove(key));
-        self.lines.keys().cloned().collect()
+        self.turns.keys().cloned().collect()
     }
 
     /// `true` if one of these servers is still being started.
@@ -134,27 +137,27 @@ impl McpServers {
     }
 
     /// `true` if turns of this session wait.
-    pub fn has_line(&self, id: &SessionId) -> bool {
-        self.lines.contains_key(id)
+    pub fn has_waiting(&self, id: &SessionId) -> bool {
+        self.turns.contains_key(id)
     }
 
     /// Lets a turn wait, behind others.
     pub fn wait(&mut self, id: &SessionId, item: Queued) {
-        if let Some(line) = self.lines.get_mut(id) {
-            return line.items.push_back(item);
+        if let Some(turns) = self.turns.get_mut(id) {
+            return turns.items.push_back(item);
         }
         self.last += 1;
         let (mailbox, session, number) = (self.mailbox.clone(), id.clone(), self.last);
         tokio::spawn(async move {
-            tokio::time::sleep(PATIENCE).await;
+            tokio::time::sleep(MOST_WAIT).await;
             mailbox.send(McpEvent::Waited(session, number));
         });
-        self.lines.insert(id.clone(), Line { items: [item].into(), number });
+        self.turns.insert(id.clone(), WaitingTurns { items: [item].into(), number });
     }
 
     /// `true` if the time of this wait is over and the session still waits.
     pub fn is_over(&self, id: &SessionId, number: u64) -> bool {
-        self.lines.get(id).is_some_and(|line| line.number == number)
+        self.turns.get(id).is_some_and(|turns| turns.number == number)
     }
 
     /// `true` while turns of this session go on that have waited.
@@ -170,24 +173,24 @@ impl McpServers {
     /// Takes the turns that wait, to go on. The session does not wait again for servers that are still being started.
     pub fn take(&mut self, id: &SessionId) -> VecDeque<Queued> {
         self.releasing = Some(id.clone());
-        let Some(line) = self.lines.remove(id) else { return VecDeque::new() };
+        let Some(turns) = self.turns.remove(id) else { return VecDeque::new() };
         self.given_up.insert(id.clone(), self.starting.clone());
-        line.items
+        turns.items
     }
 
     /// Sessions whose turns wait.
     pub fn waiting(&self) -> Vec<SessionId> {
-        self.lines.keys().cloned().collect()
+        self.turns.keys().cloned().collect()
     }
 
     /// `true` if this request waits for servers.
     pub fn holds(&self, to: ReplyTo) -> bool {
-        self.lines.values().flat_map(|line| &line.items).any(|item| item.to() == to)
+        self.turns.values().flat_map(|turns| &turns.items).any(|item| item.to() == to)
     }
 
     /// Drops a request that was cancelled.
     pub fn forget(&mut self, to: ReplyTo) {
-        self.lines.values_mut().for_each(|line| line.items.retain(|item| item.to() != to));
+        self.turns.values_mut().for_each(|turns| turns.items.retain(|item| item.to() != to));
     }
 
     /// The tools to offer a session: those that its servers list, and those that it had of a server that was not listed
@@ -214,8 +217,8 @@ impl McpServers {
         tools
     }
 
-    /// What a session is to be told of servers whose tools are missing, each reason once.
-    pub fn news(&mut self, id: &SessionId, offered: &[Offered]) -> Option<String> {
+    /// The notice for a session about servers whose tools are missing; each reason is stated once.
+    pub fn notice(&mut self, id: &SessionId, offered: &[Offered]) -> Option<String> {
         let missing = offered.iter().filter_map(|offered| {
             let why = match &offered.server {
                 Ok((_, server)) => match server.status().phase {
@@ -231,7 +234,7 @@ impl McpServers {
             Some((offered.name.clone(), why))
         });
         let missing: BTreeMap<String, String> = missing.collect();
-        let before = self.told.insert(id.clone(), missing.clone()).unwrap_or_default();
+        let before = self.reported.insert(id.clone(), missing.clone()).unwrap_or_default();
         let new = missing.iter().filter(|(name, why)| before.get(*name) != Some(why));
         let lines: Vec<String> =
             new.map(|(name, why)| format!("The tool server {name:?} is not ready: {why}.")).collect();
