@@ -113,7 +113,7 @@ test("a Python server of the newer revision: structured content, 100 MB, an end 
   const [huge] = await sidecar.turn(session);
   assert.match(texts(huge)[0], /^\[the server answered with an error: the answer has \d+ bytes and the limit is 8388608/);
   const [crash] = await sidecar.turn(session);
-  assert.match(texts(crash)[0], /the server ended \(exit status: 7\); its last words: .*crashed on purpose/);
+  assert.match(texts(crash)[0], /the server ended \(exit status: 7\); standard error: .*crashed on purpose/);
   const [look] = await sidecar.turn(session);
   assert.deepEqual(texts(look), ["looked"]);
   const [listed] = await state(sidecar);
@@ -153,7 +153,7 @@ test("a server that cannot be started delays no session and is told once", async
   const notices = sidecar.events.filter(({ type, message }) => type === "messageAdded" && message.kind === "serverFailed");
   const told = notices.map(({ message }) => message.parts[0].text);
   assert.equal(told[0],
-    'The tool server "broken" is not ready: ended at its start (exit status: 3); its last words: no configuration.\n' +
+    'The tool server "broken" is not ready: ended at its start (exit status: 3); standard error: no configuration.\n' +
       'The tool server "missing" is not ready: the key of TOKEN is missing: neither model/key nor the environment has NO_SUCH_KEY.',
   );
   const states = (await state(sidecar)).map(({ name, state }) => [name, state]);

@@ -2,10 +2,10 @@
 
 use crate::content;
 use crate::definition::{Definition, Launch};
-use crate::handler::{Handler, Heard};
+use crate::handler::{Handler, Notified};
 use crate::lines;
 use crate::listing::{Listing, MOST_TOOLS};
-use crate::process::{LastWords, Process, Start};
+use crate::process::{Process, Start, StderrTail};
 use engine::message::ToolResult;
 use reqwest::header::{HeaderName, HeaderValue};
 use reqwest::redirect;
@@ -59,8 +59,8 @@ pub enum CallError {
 pub(crate) struct Connection {
     peer: Peer<RoleClient>,
     revision: String,
-    heard: watch::Receiver<Heard>,
-    words: LastWords,
+    notified: watch::Receiver<Notified>,
+    tail: StderrTail,
     /// `true` once the connection has ended.
     closed: watch::Receiver<bool>,
     stop: Option<RunningServiceCancellationToken>,
@@ -71,24 +71,24 @@ pub(crate) struct Connection {
 impl Connection {
     /// Connects. `revision` is the one that the server spoke before.
     pub async fn open(definition: &Definition, revision: Option<&str>) -> Result<Self, String> {
-        let words = LastWords::new(definition.secrets());
-        match timeout(CONNECT, Self::connect(definition, revision, &words)).await {
-            Ok(connected) => connected.map_err(|why| words.after(&why)),
-            Err(_) => Err(words.after(&format!("not ready within {} s", CONNECT.as_secs()))),
+        let tail = StderrTail::new(definition.secrets());
+        match timeout(CONNECT, Self::connect(definition, revision, &tail)).await {
+            Ok(connected) => connected.map_err(|why| tail.after(&why)),
+            Err(_) => Err(tail.after(&format!("not ready within {} s", CONNECT.as_secs()))),
         }
     }
 
     async fn connect(
         definition: &Definition,
         revision: Option<&str>,
-        words: &LastWords,
+        tail: &StderrTail,
     ) -> Result<Self, String> {
-        let (told, heard) = watch::channel(Heard::default());
-        let handler = Handler(told.clone());
+        let (sender, notified) = watch::channel(Notified::default());
+        let handler = Handler(sender.clone());
         let (service, process, mut tasks) = match &definition.launch {
             Launch::Command { program, args, env, cwd } => {
                 let start = Start { program, args, env, cwd };
-                let (process, service, task) = over_pipes(handler, &start, words, revision).await?;
+                let (process, service, task) = over_pipes(handler, &start, tail, revision).await?;
                 (service, Some(process), vec![task])
             }
             Launch::Http { url, headers } => {
@@ -104,7 +104,7 @@ impl Connection {
             info.as_ref().is_some_and(|info| info.protocol_version >= ProtocolVersion::NO_INITIALIZE);
         let changes = info.as_ref().and_then(|info| info.capabilities.tools.as_ref()?.list_changed);
         if is_newer && changes == Some(true) {
-            tasks.push(tokio::spawn(subscribe(peer.clone(), told)).abort_handle());
+            tasks.push(tokio::spawn(subscribe(peer.clone(), sender)).abort_handle());
         }
         let stop = service.cancellation_token();
         let (tell, closed) = watch::channel(false);
@@ -112,8 +112,8 @@ impl Connection {
             drop(service.waiting().await);
             tell.send_replace(true);
         });
-        let words = words.clone();
-        Ok(Self { peer, revision, heard, words, closed, stop: Some(stop), process, tasks })
+        let tail = tail.clone();
+        Ok(Self { peer, revision, notified, tail, closed, stop: Some(stop), process, tasks })
     }
 
     /// The revision of the protocol that the server speaks.
@@ -147,34 +147,34 @@ impl Connection {
     }
 
     /// Notifications of the server, as they come.
-    pub fn heard(&self) -> watch::Receiver<Heard> {
-        self.heard.clone()
+    pub fn notified(&self) -> watch::Receiver<Notified> {
+        self.notified.clone()
     }
 
     /// Why the connection ended, for people and models.
-    pub async fn end_words(&self) -> String {
-        // The status and the last words come a moment after the end of the output.
+    pub async fn end_reason(&self) -> String {
+        // The status and standard error come a moment after the end of the output.
         if let Some(process) = &self.process {
             let mut ended = process.ended.clone();
             drop(timeout(QUIET, ended.wait_for(Option::is_some)).await);
         }
         match self.exit() {
-            Some(status) => self.words.after(&format!("the server ended ({status})")),
-            None => self.words.after("the connection to the server ended"),
+            Some(status) => self.tail.after(&format!("the server ended ({status})")),
+            None => self.tail.after("the connection to the server ended"),
         }
     }
 
     /// Lists the tools, once the list has not changed for a moment: some servers add tools while they start.
     pub async fn tools(&self, definition: &Definition) -> Result<Listing, String> {
-        let mut heard = self.heard.clone();
+        let mut notified = self.notified.clone();
         for _ in 0..MOST_READS {
-            heard.mark_unchanged();
-            let lists = heard.borrow().lists;
+            notified.mark_unchanged();
+            let lists = notified.borrow().lists;
             let listing = match timeout(definition.timeout, self.all_tools()).await {
                 Ok(tools) => Listing::of(&definition.name, definition.is_trusted, tools?),
-                Err(_) => return Err(self.words.after("did not list its tools in time")),
+                Err(_) => return Err(self.tail.after("did not list its tools in time")),
             };
-            if timeout(QUIET, heard.wait_for(|heard| heard.lists != lists)).await.is_err() {
+            if timeout(QUIET, notified.wait_for(|notified| notified.lists != lists)).await.is_err() {
                 return Ok(listing);
             }
         }
@@ -189,7 +189,7 @@ impl Connection {
         loop {
             let params = PaginatedRequestParams::default().with_cursor(cursor.take());
             let page = self.peer.list_tools(Some(params)).await.map_err(|error| {
-                self.words.after(&format!("its tools could not be listed: {}", service_error(&error)))
+                self.tail.after(&format!("its tools could not be listed: {}", service_error(&error)))
             })?;
             let is_empty = page.tools.is_empty();
             all.extend(page.tools);
@@ -212,32 +212,32 @@ impl Connection {
         let params = CallToolRequestParams::new(tool.to_owned()).with_arguments(arguments);
         let last = Instant::now() + silence * WITH_PROGRESS;
         let mut deadline = Instant::now() + silence;
-        let (mut heard, closed) = (self.heard.clone(), self.closed());
-        heard.mark_unchanged();
-        let before = heard.borrow().signs;
+        let (mut notified, closed) = (self.notified.clone(), self.closed());
+        notified.mark_unchanged();
+        let before = notified.borrow().signs;
         let call = self.peer.call_tool(params);
         tokio::pin!(call, closed);
         loop {
             tokio::select! {
                 done = &mut call => return match done {
                     Ok(result) => Ok(content::result(result)),
-                    Err(ServiceError::TransportClosed) => Err(CallError::Ended(self.end_words().await)),
-                    Err(ServiceError::McpError(error)) => Err(CallError::Refused(self.words.masked(&error.message))),
-                    Err(error) => Err(CallError::Refused(self.words.masked(&service_error(&error)))),
+                    Err(ServiceError::TransportClosed) => Err(CallError::Ended(self.end_reason().await)),
+                    Err(ServiceError::McpError(error)) => Err(CallError::Refused(self.tail.masked(&error.message))),
+                    Err(error) => Err(CallError::Refused(self.tail.masked(&service_error(&error)))),
                 },
-                () = &mut closed => return Err(CallError::Ended(self.end_words().await)),
+                () = &mut closed => return Err(CallError::Ended(self.end_reason().await)),
                 // Progress names no call here: that of another call counts, too, up to the longest time.
-                changed = heard.changed() => match changed {
+                changed = notified.changed() => match changed {
                     Ok(()) => deadline = (Instant::now() + silence).min(last),
-                    Err(_) => return Err(CallError::Ended(self.end_words().await)),
+                    Err(_) => return Err(CallError::Ended(self.end_reason().await)),
                 },
                 () = sleep_until(deadline) => {
-                    let Heard { progress, signs, .. } = heard.borrow().clone();
+                    let Notified { progress, signs, .. } = notified.borrow().clone();
                     let progress = progress.filter(|_| signs > before);
                     let progress = progress.map_or_else(String::new, |progress| format!("; its last progress was {progress}"));
                     let time = if deadline < last { silence } else { silence * WITH_PROGRESS };
                     let late = format!("no result within {} s{progress}; the call was cancelled", time.as_secs_f32());
-                    return Err(CallError::Late(self.words.masked(&late)));
+                    return Err(CallError::Late(self.tail.masked(&late)));
                 }
             }
         }
@@ -267,10 +267,10 @@ impl Drop for Connection {
 async fn over_pipes(
     handler: Handler,
     start: &Start<'_>,
-    words: &LastWords,
+    tail: &StderrTail,
     revision: Option<&str>,
 ) -> Result<(Process, RunningService<RoleClient, Handler>, AbortHandle), String> {
-    let started = Process::start(start, words.clone());
+    let started = Process::start(start, tail.clone());
     let (process, stdin, stdout) = started.map_err(|error| format!("cannot be started: {error}"))?;
     let (ours, theirs) = tokio::io::duplex(BETWEEN);
     let passing = tokio::spawn(lines::pass(stdout, theirs, lines::MOST_LINE)).abort_handle();
@@ -285,7 +285,7 @@ async fn over_pipes(
         Some(Err(error)) => why_not(&error),
         None => String::new(),
     };
-    // The status and the last words come a moment after the end of the output, and the other way round.
+    // The status and standard error come a moment after the end of the output, and the other way round.
     drop(timeout(QUIET, ended.wait_for(Option::is_some)).await);
     tokio::time::sleep(QUIET).await;
     let status = *process.ended.borrow();
@@ -342,11 +342,11 @@ fn http(
 }
 
 /// Counts changes of the list of tools, which newer servers tell subscribers only.
-async fn subscribe(peer: Peer<RoleClient>, told: watch::Sender<Heard>) {
+async fn subscribe(peer: Peer<RoleClient>, sender: watch::Sender<Notified>) {
     let filter = SubscriptionFilter::builder().tools_list_changed().build();
     let Ok(mut changes) = peer.listen(filter).await else { return };
     while let Ok(Some(_)) = changes.next().await {
-        told.send_modify(|heard| heard.lists += 1);
+        sender.send_modify(|notified| notified.lists += 1);
     }
 }
 

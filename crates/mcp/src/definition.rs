@@ -108,7 +108,7 @@ mod tests {
                 program: "npx".to_owned(),
                 args: args.iter().map(|arg| (*arg).to_owned()).collect(),
                 env: vec![("TOKEN".to_owned(), token.into())],
-                cwd: "/work".into(),
+                cwd: "/w".into(),
             },
             timeout: Duration::from_secs(60),
             is_trusted: false,

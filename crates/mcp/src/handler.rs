@@ -14,7 +14,7 @@ use tokio::sync::watch;
 
 /// Counts of the notifications of a server, for whoever waits for one.
 #[derive(Debug, Clone, Default, PartialEq)]
-pub(crate) struct Heard {
+pub(crate) struct Notified {
     /// The number of changes of its list of tools.
     pub lists: u64,
     /// The number of signs of progress, in any of its calls.
@@ -24,7 +24,7 @@ pub(crate) struct Heard {
 }
 
 /// The handler of one connection.
-pub(crate) struct Handler(pub watch::Sender<Heard>);
+pub(crate) struct Handler(pub watch::Sender<Notified>);
 
 impl ClientHandler for Handler {
     fn get_info(&self) -> ClientConfig {
@@ -58,13 +58,13 @@ impl ClientHandler for Handler {
         let message = params
             .message
             .map_or_else(String::new, |message| format!(" ({})", engine::text::one_line(&message, 100)));
-        self.0.send_modify(|heard| {
-            heard.signs += 1;
-            heard.progress = Some(format!("{}{total}{message}", params.progress));
+        self.0.send_modify(|notified| {
+            notified.signs += 1;
+            notified.progress = Some(format!("{}{total}{message}", params.progress));
         });
     }
 
     async fn on_tool_list_changed(&self, _: NotificationContext<RoleClient>) {
-        self.0.send_modify(|heard| heard.lists += 1);
+        self.0.send_modify(|notified| notified.lists += 1);
     }
 }

@@ -55,12 +55,12 @@ const GRACE: Duration = Duration::from_millis(500);
 
 /// The last lines of a server's standard error, without its secrets.
 #[derive(Clone)]
-pub(crate) struct LastWords {
+pub(crate) struct StderrTail {
     lines: Arc<Mutex<VecDeque<String>>>,
     secrets: Arc<[SecretString]>,
 }
 
-impl LastWords {
+impl StderrTail {
     pub fn new(secrets: Vec<SecretString>) -> Self {
         Self { lines: Arc::default(), secrets: secrets.into() }
     }
@@ -79,7 +79,7 @@ impl LastWords {
         if lines.is_empty() {
             return why;
         }
-        format!("{why}; its last words: {}", lines.iter().cloned().collect::<Vec<_>>().join(" | "))
+        format!("{why}; standard error: {}", lines.iter().cloned().collect::<Vec<_>>().join(" | "))
     }
 
     fn push(&self, line: &[u8]) {
@@ -114,7 +114,7 @@ pub(crate) struct Start<'a> {
 
 impl Process {
     /// Starts a server in a process group of its own.
-    pub fn start(start: &Start<'_>, words: LastWords) -> std::io::Result<(Self, ChildStdin, ChildStdout)> {
+    pub fn start(start: &Start<'_>, tail: StderrTail) -> std::io::Result<(Self, ChildStdin, ChildStdout)> {
         let mut command = Command::new(start.program);
         command.args(start.args).current_dir(start.cwd).env_clear();
         command.envs(INHERITED.iter().filter_map(|name| Some((name, std::env::var_os(name)?))));
@@ -128,9 +128,9 @@ impl Process {
         let (Some(stdin), Some(stdout), Some(stderr)) = pipes else {
             return Err(std::io::Error::other("the process has no pipes"));
         };
-        let (told, ended) = watch::channel(None);
-        tokio::spawn(keep_last_lines(stderr, words));
-        let waiting = tokio::spawn(wait(child, told)).abort_handle();
+        let (sender, ended) = watch::channel(None);
+        tokio::spawn(read_stderr(stderr, tail));
+        let waiting = tokio::spawn(wait(child, sender)).abort_handle();
         Ok((Self { group, waiting, ended }, stdin, stdout))
     }
 
@@ -152,21 +152,21 @@ impl Drop for Process {
     }
 }
 
-async fn wait(mut child: Child, told: watch::Sender<Option<ExitStatus>>) {
+async fn wait(mut child: Child, sender: watch::Sender<Option<ExitStatus>>) {
     if let Ok(status) = child.wait().await {
-        told.send_replace(Some(status));
+        sender.send_replace(Some(status));
     }
 }
 
 /// Reads standard error to its end. A line is read up to its limit, so that none fills the memory.
-async fn keep_last_lines(stderr: ChildStderr, words: LastWords) {
+async fn read_stderr(stderr: ChildStderr, tail: StderrTail) {
     let mut reader = BufReader::new(stderr);
     let mut line = Vec::new();
     loop {
         line.clear();
         match (&mut reader).take(8 << 10).read_until(b'\n', &mut line).await {
             Ok(0) | Err(_) => return,
-            Ok(_) => words.push(&line),
+            Ok(_) => tail.push(&line),
         }
     }
 }

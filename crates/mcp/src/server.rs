@@ -147,18 +147,18 @@ impl Server {
     /// Notices the end of a connection, and changes of its tools.
     fn watch(self: &Arc<Self>, connection: &Arc<Connection>) {
         let (server, connection) = (Arc::downgrade(self), Arc::downgrade(connection));
-        let Some((closed, mut heard)) = connection.upgrade().map(|of| (of.closed(), of.heard())) else {
+        let Some((closed, mut notified)) = connection.upgrade().map(|of| (of.closed(), of.notified())) else {
             return;
         };
-        heard.mark_unchanged();
-        let mut lists = heard.borrow().lists;
+        notified.mark_unchanged();
+        let mut lists = notified.borrow().lists;
         tokio::spawn(async move {
             tokio::pin!(closed);
             loop {
                 tokio::select! {
                     () = &mut closed => break,
-                    changed = heard.wait_for(|heard| heard.lists != lists) => match changed {
-                        Ok(heard) => lists = heard.lists,
+                    changed = notified.wait_for(|notified| notified.lists != lists) => match changed {
+                        Ok(notified) => lists = notified.lists,
                         Err(_) => break,
                     },
                 }
@@ -173,7 +173,7 @@ impl Server {
                 }
             }
             let (Some(server), Some(connection)) = (server.upgrade(), connection.upgrade()) else { return };
-            let why = connection.end_words().await;
+            let why = connection.end_reason().await;
             let mut life = server.life.lock().await;
             if life.is_closed || !life.connection.as_ref().is_some_and(|now| Arc::ptr_eq(now, &connection)) {
                 return;

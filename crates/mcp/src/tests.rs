@@ -93,7 +93,7 @@ async fn server_that_ends_in_a_call_is_started_again_at_the_next() {
     let folder = Folder::new("ends");
     let (server, mut changes) = server(&folder, &[], LONG);
     let ended = server.call("fake__die", "{}").await;
-    let words = "the server ended (exit status: 3); its last words: out of cheese, [secret]";
+    let words = "the server ended (exit status: 3); standard error: out of cheese, [secret]";
     assert_eq!(ended, Err(CallError::Ended(words.to_owned())));
     changes.wait_for(|_| server.status().phase == Phase::Failed(words.to_owned())).await.unwrap();
     assert_eq!(server.call("fake__echo", "{}").await, said("{}"));
@@ -104,7 +104,7 @@ async fn server_that_ends_in_a_call_is_started_again_at_the_next() {
 async fn server_that_cannot_be_started_says_why_and_is_not_tried_at_once() {
     let folder = Folder::new("broken");
     let (server, _) = server(&folder, &["--broken"], LONG);
-    let why = "ended at its start (exit status: 2); its last words: no configuration";
+    let why = "ended at its start (exit status: 2); standard error: no configuration";
     assert_eq!(server.start().await, Err(why.to_owned()));
     assert_eq!(server.start().await, Err(why.to_owned()));
     assert_eq!(server.start().await, Err(format!("{why}; it can be started again in 1 s")));

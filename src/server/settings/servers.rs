@@ -194,13 +194,13 @@ mod tests {
     fn missing_key_is_named_and_a_relative_folder_is_below_the_session_s() {
         let server = json!({ "command": "a", "env": { "TOKEN": { "keyEnv": "MINE" } }, "cwd": "sub" });
         let server: McpServer = serde_json::from_value(server).unwrap();
-        let missing = definition("s", &server, "/work", |_| None).unwrap_err();
+        let missing = definition("s", &server, "/w", |_| None).unwrap_err();
         assert_eq!(missing, "the key of TOKEN is missing: neither model/key nor the environment has MINE");
         let Launch::Command { cwd, .. } =
-            definition("s", &server, "/work", |_| Some("k".into())).unwrap().launch
+            definition("s", &server, "/w", |_| Some("k".into())).unwrap().launch
         else {
             panic!("a command")
         };
-        assert_eq!(cwd, Path::new("/work/sub"));
+        assert_eq!(cwd, Path::new("/w/sub"));
     }
 }
