@@ -271,9 +271,9 @@ mod tests {
             "budgetExit" | "triggers.preTurnTokens" | "triggers.background" | "retention.tokenTail" => {
                 json!(0.31)
             }
-            "mcp" => json!({ "servers": { "a.b": { "command": "c", "args": ["d"] } } }),
+            "mcp" => json!({ "servers": { "a": { "command": "c", "args": ["d"] } } }),
             "mcp.servers" => {
-                json!({ "a b": { "url": "http://c/mcp", "headers": { "X-Key": { "keyEnv": "K" } } } })
+                json!({ "b": { "url": "http://c/mcp", "headers": { "X-Key": { "keyEnv": "K" } } } })
             }
             "workspaceTrusted" => json!(false),
             "agentPresets" => json!([{ "name": "reader", "tools": ["read"] }]),
