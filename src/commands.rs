@@ -7,7 +7,7 @@ mod client;
 mod doctor;
 mod files;
 mod import;
-mod mcp;
+mod mcp_server;
 mod measure;
 mod model;
 mod policy;
@@ -55,7 +55,7 @@ enum Command {
     /// Make sessions of transcripts that other programs wrote
     Import(import::ImportCommand),
     /// Serve the past sessions of a folder to other agents as an MCP server, read-only
-    Mcp(mcp::Mcp),
+    Mcp(mcp_server::Mcp),
     /// Print the protocol: types, methods and errors
     Schema(schema::SchemaCommand),
 }

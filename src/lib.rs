@@ -14,6 +14,7 @@
 //! | [`shell`] | effects of shell commands on files, read from their text | IO, run a command |
 //! | [`session`] | the state machine of a chat: input in, effects out | IO, time, randomness, threads |
 //! | [`models`] | calls to models; [`models::scripted`] answers from a fixture | know where a request comes from |
+//! | [`mcp`] | servers of the Model Context Protocol: connections, tools, calls | believe what a server says of itself |
 //! | [`store`] | sessions on disk, one writer each; [`store::worker`] owns the thread | decide what is written, or show a prompt |
 //! | [`protocol`] | the wire: types, methods, errors; [`protocol::schema`] writes its documents | act on a message |
 //! | [`rpc`] | frames, transport, outgoing queue, recording, the process's ends | know a session or a method of ours |

@@ -9,6 +9,7 @@ use super::mailbox::{Mail, Mailbox};
 use super::services::agents::AgentEvent;
 use super::services::intake::{Asked, Read};
 use super::services::leases::LeaseCheck;
+use super::services::mcp::McpEvent;
 use super::services::models::ModelEvent;
 use super::services::shared::SharedEvent;
 use super::services::tasks::TaskEvent;
@@ -58,6 +59,8 @@ pub(super) enum Event {
     Host(HostEvent),
     /// A deadline passed.
     Expired(Expired),
+    /// A server of the Model Context Protocol is settled, or was waited for.
+    Servers(McpEvent),
     /// A watched file changed.
     File(Box<FileChanged>),
     /// A scope, approvals or memories were read or changed.

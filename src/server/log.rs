@@ -43,6 +43,11 @@ pub fn start(usual: &str) -> Log {
     let lines = Lines { sender, dropped: Arc::clone(&dropped) };
     std::thread::spawn(move || write(&receiver, &dropped));
     let filter = EnvFilter::try_from_default_env().unwrap_or_else(|_| EnvFilter::new(usual));
+    // The library logs whole messages of servers, which hold what users and tools said.
+    let filter = match "rmcp=off".parse() {
+        Ok(off) => filter.add_directive(off),
+        Err(_) => filter,
+    };
     let writer = lines.clone();
     let _ = tracing_subscriber::fmt()
         .with_env_filter(filter)

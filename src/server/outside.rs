@@ -271,6 +271,10 @@ mod tests {
             "budgetExit" | "triggers.preTurnTokens" | "triggers.background" | "retention.tokenTail" => {
                 json!(0.31)
             }
+            "mcp" => json!({ "servers": { "a": { "command": "c", "args": ["d"] } } }),
+            "mcp.servers" => {
+                json!({ "b": { "url": "http://c/mcp", "headers": { "X-Key": { "keyEnv": "K" } } } })
+            }
             "workspaceTrusted" => json!(false),
             "agentPresets" => json!([{ "name": "reader", "tools": ["read"] }]),
             _ => json!(77),

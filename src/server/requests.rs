@@ -108,6 +108,10 @@ asks! {
         ScopePut => PutScope,
         ToolApprovals => Approvals,
     }
+    /// Servers of the Model Context Protocol.
+    Serving {
+        McpList => List,
+    }
     /// Keys and checks of models.
     Modelling {
         ModelKey => Key,

@@ -7,6 +7,7 @@ mod arriving;
 mod lifecycle;
 mod parked;
 mod requests;
+mod servers;
 mod sessions;
 
 use super::client::Client;
@@ -28,15 +29,14 @@ use super::services::leases::Leases;
 use super::services::loops::{Loops, Step};
 use super::services::models::{self, ModelEvent, ModelEventKind, Models};
 use super::services::shared::SharedState;
-use super::services::tasks::{TaskEvent, Tasks};
+use super::services::tasks::Tasks;
 use super::services::trajectories::{self, Changed, FileEvent, Newer, Settled, Trajectories};
-use super::services::{transfer, worktrees::Worktrees};
+use super::services::{mcp::McpServers, transfer, worktrees::Worktrees};
 use super::stores::Stores;
 use crate::convert;
 use crate::tokenizer::counted::Counted;
 use agents::AgentHandler;
 use engine::id::SessionId;
-use engine::message::PROCESS_COMPLETED;
 use engine::tokens::TokenCount;
 use protocol::error::{ErrorData, ProtocolError};
 use protocol::methods::{self, Named};
@@ -45,6 +45,7 @@ use requests::RequestHandler;
 use rpc::message::Answer;
 use rpc::outgoing::Outgoing;
 use serde_json::Value;
+use servers::ServerHandler;
 use session::input::{Command, Input, ReplyTo};
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::path::PathBuf;
@@ -71,6 +72,7 @@ pub(super) struct Router {
     stores: Stores,
     shared: SharedState,
     models: Models,
+    servers: McpServers,
     trajectories: Trajectories,
     loops: Loops,
     tasks: Tasks,
@@ -111,6 +113,7 @@ impl Router {
             stores: Stores::default(),
             shared: SharedState::new(mailbox(&inbox, |event| Event::Shared(Box::new(event)))),
             models: Models::new(mailbox(&inbox, |event| Event::Model(Box::new(event)))),
+            servers: McpServers::new(mailbox(&inbox, Event::Servers)),
             trajectories: Trajectories::new(mailbox(&inbox, |event| Event::Trajectory(Box::new(event)))),
             loops: Loops::default(),
             tasks: Tasks::new(mailbox(&inbox, Event::Tasks)),
@@ -196,7 +199,10 @@ impl Router {
             }
             Event::Ready(to, value) => self.answer(to, value),
             Event::Watch => self.check_requests(),
-            Event::Abandoned(to) => self.abandoned(to),
+            Event::Abandoned(to) => {
+                self.servers.forget(to);
+                self.abandoned(to);
+            }
             Event::Delta(delta) => self.delta(&delta),
             Event::Answered(answer) => self.answered(*answer),
             Event::Drained => self.client.drained().into_iter().for_each(|id| self.catch_up(&id)),
@@ -220,27 +226,9 @@ impl Router {
                     self.answer(to, value);
                 }
             }
+            Event::Servers(event) => ServerHandler { router: self }.event(event),
             Event::Agents(event) => self.delegation().event(*event),
-            Event::Tasks(TaskEvent::Waiting(folder, found)) => {
-                let at = (&self.config, &self.sessions);
-                for session in self.tasks.waiting(at, &folder, found) {
-                    if self.ending.is_none() {
-                        let store = self.stores.name(&folder);
-                        self.stores.remember(&session, store);
-                        self.hand(&session, Queued::Task);
-                    }
-                }
-            }
-            Event::Tasks(TaskEvent::Ended(id, found)) => {
-                let is_here =
-                    self.sessions.host(&id).is_some_and(|host| host.is_stored() && !host.is_leaving());
-                for (task, text) in self.tasks.ended(&id, found, is_here) {
-                    if self.tasks.tell_parent_once(task) {
-                        let notice = Command::Notice { kind: PROCESS_COMPLETED, text };
-                        self.hand(&id, Queued::Command(NOBODY, Box::new(notice)));
-                    }
-                }
-            }
+            Event::Tasks(event) => arriving::tasks(self, event),
             Event::Trajectory(event) => self.trajectory(*event),
             Event::Follow(event) => match *event {
                 FollowEvent::Look => self.look(),
@@ -260,7 +248,7 @@ impl Router {
             }
             Event::Found(found) => self.requests().history_found(*found),
             Event::Ending(done) => arriving::ending(self, done),
-            Event::Saved(done) => drop(done.send(())),
+            Event::Saved(done) => self.servers.end(move || _ = done.send(())),
         }
     }
 

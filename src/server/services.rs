@@ -5,6 +5,7 @@ pub(super) mod diagnostics;
 pub(super) mod intake;
 pub(super) mod leases;
 pub(super) mod loops;
+pub(super) mod mcp;
 pub(super) mod models;
 pub(super) mod shared;
 pub(super) mod tasks;

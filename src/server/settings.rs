@@ -6,6 +6,7 @@ mod layer;
 mod listed;
 mod models;
 mod names;
+mod servers;
 mod workspace;
 
 pub(super) use effective::{is_policy_file, policy_file_rules, policy_of, result_tokens, shown};
@@ -13,6 +14,7 @@ pub(super) use layer::{Fault, Layer};
 pub(super) use listed::Listed;
 pub(super) use models::facts as model_facts;
 pub(super) use names::{names, nearest, other_names};
+pub(super) use servers::{check_given as check_servers, definition};
 
 use engine::compact::policy::Policy;
 use protocol::error::ProtocolError;

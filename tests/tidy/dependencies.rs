@@ -14,6 +14,8 @@ struct Crate {
     license: String,
     /// `None` for a crate of this workspace.
     source: Option<String>,
+    /// Names of the crates that depend on it.
+    dependents: BTreeSet<String>,
 }
 
 fn cargo(args: &[&str]) -> String {
@@ -22,27 +24,42 @@ fn cargo(args: &[&str]) -> String {
     String::from_utf8(output.stdout).unwrap()
 }
 
-/// Crates that are built, for any system. The lock file also names crates that no feature in use asks for.
+/// Crates that are built for some system, as `name version`, with the names of those that depend on them. The lock file
+/// also names crates that no feature in use asks for.
+fn built() -> BTreeMap<String, BTreeSet<String>> {
+    let tree =
+        ["tree", "--locked", "--workspace", "--target", "all", "--prefix", "depth", "--format", " {p}"];
+    let mut built: BTreeMap<String, BTreeSet<String>> = BTreeMap::new();
+    let mut above: Vec<String> = Vec::new();
+    for line in cargo(&tree).lines() {
+        let mut words = line.split(' ');
+        let [Some(depth), Some(name), Some(version)] = [words.next(), words.next(), words.next()] else {
+            continue;
+        };
+        let dependents = built.entry(format!("{name} {}", version.trim_start_matches('v'))).or_default();
+        above.truncate(depth.parse().unwrap());
+        dependents.extend(above.last().cloned());
+        above.push(name.to_owned());
+    }
+    built
+}
+
 fn crates() -> Vec<Crate> {
-    let tree = ["tree", "--locked", "--workspace", "--target", "all", "--prefix", "none", "--format", "{p}"];
-    let tree = cargo(&tree);
-    let built: BTreeSet<String> = tree
-        .lines()
-        .filter_map(|line| {
-            Some(line.split(' ').next()?.to_owned() + " " + line.split(' ').nth(1)?.strip_prefix('v')?)
-        })
-        .collect();
+    let mut built = built();
     let metadata: Value =
         serde_json::from_str(&cargo(&["metadata", "--format-version", "1", "--locked"])).unwrap();
     let text = |value: &Value| value.as_str().map(str::to_owned);
-    let read = |package: &Value| Crate {
-        name: text(&package["name"]).unwrap(),
-        version: text(&package["version"]).unwrap(),
-        license: text(&package["license"]).unwrap_or_default(),
-        source: text(&package["source"]),
+    let read = |package: &Value| {
+        let (name, version) = (text(&package["name"]).unwrap(), text(&package["version"]).unwrap());
+        Some(Crate {
+            dependents: built.remove(&format!("{name} {version}"))?,
+            name,
+            version,
+            license: text(&package["license"]).unwrap_or_default(),
+            source: text(&package["source"]),
+        })
     };
-    let all = metadata["packages"].as_array().unwrap().iter().map(read);
-    all.filter(|package| built.contains(&format!("{} {}", package.name, package.version))).collect()
+    metadata["packages"].as_array().unwrap().iter().filter_map(read).collect()
 }
 
 fn rules() -> toml::Table {
@@ -53,6 +70,14 @@ fn rules() -> toml::Table {
 fn list(rules: &toml::Table, section: &str, key: &str) -> BTreeSet<String> {
     let entries = rules[section][key].as_array().unwrap().iter();
     entries.map(|entry| entry.as_str().or_else(|| entry["crate"].as_str()).unwrap().to_owned()).collect()
+}
+
+/// Crates through which a banned one may come in.
+fn wrappers(rules: &toml::Table, banned: &str) -> BTreeSet<String> {
+    let entries = rules["bans"]["deny"].as_array().unwrap().iter();
+    let of = entries.filter(|entry| entry.get("crate").and_then(|name| name.as_str()) == Some(banned));
+    let named = of.filter_map(|entry| entry.get("wrappers")?.as_array()).flatten();
+    named.map(|name| name.as_str().unwrap().to_owned()).collect()
 }
 
 /// `true` if the allowed licences satisfy an SPDX expression without nested alternatives.
@@ -71,7 +96,7 @@ fn dependencies_have_allowed_licences_and_sources() {
     let rules = rules();
     let (licenses, banned) = (list(&rules, "licenses", "allow"), list(&rules, "bans", "deny"));
     let mut faults = Vec::new();
-    for Crate { name, version, license, source } in crates() {
+    for Crate { name, version, license, source, dependents } in crates() {
         let Some(source) = source else { continue };
         if !is_allowed(&license, &licenses) {
             faults.push(format!("{name} {version}: licence {license:?}"));
@@ -79,7 +104,8 @@ fn dependencies_have_allowed_licences_and_sources() {
         if !source.starts_with("registry+") {
             faults.push(format!("{name} {version}: comes from {source}"));
         }
-        if banned.contains(&name) {
+        let wrappers = wrappers(&rules, &name);
+        if banned.contains(&name) && (wrappers.is_empty() || !dependents.is_subset(&wrappers)) {
             faults.push(format!("{name} {version} is banned"));
         }
     }

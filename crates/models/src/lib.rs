@@ -9,7 +9,7 @@ mod excerpt;
 pub(crate) mod frames;
 pub mod known;
 pub mod listed;
-mod options;
+pub mod options;
 pub mod overflow;
 pub mod remote;
 pub mod retry;

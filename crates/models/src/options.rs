@@ -228,6 +228,11 @@ fn unfit_parameter(name: &str, value: &str) -> Option<String> {
     is_secret.then(|| "must not contain a key, because URLs are written to logs; use extraHeaders".to_owned())
 }
 
+/// Returns `true` if a value of this name is, or looks like, a key.
+pub fn is_secret(name: &str, value: &str) -> bool {
+    is_secret_name(name) || holds_secret_text(value)
+}
+
 fn is_secret_name(name: &str) -> bool {
     words(name).iter().any(|word| SECRET_WORDS.contains(&word.as_str()))
 }

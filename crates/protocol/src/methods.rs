@@ -52,6 +52,7 @@ use crate::session::{
     SessionMessagesResult, SessionOpenParams, SessionOpenResult, SessionSubscribeParams,
     SessionSubscribeResult, SessionTakeOverParams,
 };
+use crate::tool::server::{McpListParams, McpListResult};
 use crate::tool::{
     RequestPermissionParams, RequestPermissionResult, ToolDecideParams, ToolDecideResult, ToolInvokeParams,
     ToolInvokeResult, ToolResultParams, ToolResultResult,
@@ -329,6 +330,9 @@ methods! {
     CommandEffects = "command/effects", ToSidecar, Extras,
         "Reads which files a shell command reads, writes, deletes and moves, from its text alone.",
         CommandEffectsParams => CommandEffectsResult;
+    McpList = "mcp/list", ToSidecar, Extras,
+        "Lists the servers of the Model Context Protocol whose tools are offered, with their states. Starts none.",
+        McpListParams => McpListResult;
     WorktreeSnapshot = "worktree/snapshot", ToSidecar, Extras,
         "Stores the files of a folder as they are now, for comparison with a later snapshot.",
         WorktreeSnapshotParams => WorktreeSnapshotResult;

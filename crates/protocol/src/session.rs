@@ -19,9 +19,11 @@ use crate::session::restore::{Diagnostic, RestoreReport};
 use crate::session::snapshot::Snapshot;
 use crate::settings::{GivenSettings, Settings};
 use crate::tool::Tool;
+use crate::tool::server::McpServer;
 use crate::turn::Turn;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
+use std::collections::BTreeMap;
 
 pub use state::{Driver, Origin, SessionSummary, State};
 
@@ -56,6 +58,11 @@ pub struct SessionOpenParams {
     /// Tools to offer to the model. Default: unchanged; none in a new session.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub tools: Option<Vec<Tool>>,
+    /// Servers of the Model Context Protocol for this session, by name, beside those of `mcp.servers`; one of the same
+    /// name replaces it. Held while the session is open here and not stored, so that values may be secrets. Sessions with
+    /// the driver `editor` use none. Default: unchanged; none in a session that is not open.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub mcp_servers: Option<BTreeMap<String, McpServer>>,
     /// Sections before the messages, in this order. Default: unchanged; none in a new session.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub sections: Option<Vec<Section>>,

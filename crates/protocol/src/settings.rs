@@ -4,6 +4,7 @@ mod in_force;
 
 use crate::context::compaction::Placement;
 pub use crate::context::compaction::SummaryMode;
+use crate::tool::server::McpServer;
 pub use engine::compact::policy::{Consent, Stage as LimitHistory};
 pub use engine::endpoint::options::{CacheTtl, Effort, Fallbacks, HeaderValue, Manners, Thinking};
 pub use engine::message::cut::ThinkingInPrompt;
@@ -285,6 +286,15 @@ settings! {
 }
 
 settings! {
+    /// Servers of the Model Context Protocol.
+    Mcp {
+        /// Servers whose tools are offered to the model in sessions whose loop the sidecar runs, by name. Started when such
+        /// a session begins a turn. Ignored in a workspace's file. Default: none.
+        servers: BTreeMap<String, McpServer>;
+    }
+}
+
+settings! {
     /// Settings. Later places win: the policy, the user's file, the workspace's file (which can only lower `threshold`
     /// and `roundLimit`), the environment, `initialize`, `workspace/didChangeConfiguration`, `session/open` and
     /// `session/configure`, flags of the command line, the request itself. Within one place a setting wins over another
@@ -451,6 +461,8 @@ settings! {
         /// Parts of a turn that are kept once it is over, if the sidecar runs the loop. With the driver `editor`
         /// everything is kept, because the editor would send removed messages again. Default: `full`.
         transcript: TranscriptKept;
+        /// Servers of the Model Context Protocol.
+        mcp: Mcp;
         /// Moment at which the store acknowledges a write. Default: `full`.
         synchronous: Synchronous;
     }

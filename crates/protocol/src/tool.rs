@@ -1,5 +1,7 @@
 //! Tools: definitions, calls, approvals and results.
 
+pub mod server;
+
 use crate::message::{Arguments, Content, Effect, Meta};
 use crate::session::agent::AskingAgent;
 use crate::session::state::State;

@@ -12,12 +12,12 @@ use crate::compaction::job::Then;
 use crate::compaction::summarizing::Ended;
 use crate::context::attach::attach_later;
 use crate::context::instructions::take_instructions;
+use crate::context::prefix::take_server_tools;
 use crate::core::{Conversation, Core, StepContext};
 use crate::history::take;
 use crate::state::State;
 use crate::title::titler::Titler;
-use crate::tools::approvals::Approvals;
-use crate::tools::round;
+use crate::tools::{approvals::Approvals, round};
 use crate::turn::answer::Broken;
 use crate::turn::size;
 use crate::values::acceptance;
@@ -155,6 +155,7 @@ impl Step<'_> {
             Input::Expired(Timer::Idle) => self.idle_expired(),
             Input::Reviewed(review) => self.reviewed(review),
             Input::Settings(settings) => self.take_settings(*settings),
+            Input::ServerTools(tools) => take_server_tools(&mut self.core, tools),
             Input::Scope(scope) => self.core.set_scope(scope),
             Input::Instructions(files) => take_instructions(&mut self.core, files),
             Input::Attach(attachments) => attach_later(&mut self.core, attachments),

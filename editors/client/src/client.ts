@@ -349,6 +349,7 @@ const HARMLESS: ReadonlySet<keyof ClientRequests> = new Set<keyof ClientRequests
   "session/messages",
   "session/ledger",
   "model/check",
+  "mcp/list",
   "session/history",
   "session/subscribe",
   "session/configure",

@@ -182,6 +182,11 @@ export interface ClientRequests {
    * Reads which files a shell command reads, writes, deletes and moves, from its text alone. Level: extras.
    */
   "command/effects": { params: CommandEffectsParams; result: CommandEffectsResult };
+  /**
+   * Lists the servers of the Model Context Protocol whose tools are offered, with their states. Starts
+   * none. Level: extras.
+   */
+  "mcp/list": { params: McpListParams; result: McpListResult };
   /** Stores the files of a folder as they are now, for comparison with a later snapshot. Level: extras. */
   "worktree/snapshot": { params: WorktreeSnapshotParams; result: WorktreeSnapshotResult };
   /**
@@ -1864,6 +1869,109 @@ export type Manners =
   | "mistral"
   /** Takes `thinking`, and wants the thinking of answers with calls back as `reasoning_content`. */
   | "deepseek";
+
+/** Servers of the Model Context Protocol. */
+export interface Mcp {
+  /**
+   * Servers whose tools are offered to the model in sessions whose loop the sidecar runs, by name. Started
+   * when such a session begins a turn. Ignored in a workspace's file. Default: none.
+   */
+  servers?: { [key: string]: unknown };
+}
+
+/** Parameters of `mcp/list`. */
+export interface McpListParams {
+  /** Folder whose servers are listed: those of the settings. Default: the client's first folder. */
+  workspaceFolder?: string;
+  /**
+   * Open session whose servers are listed, with those that it was opened with. Goes before
+   * `workspaceFolder`.
+   */
+  sessionId?: string;
+}
+
+/** Result of `mcp/list`. */
+export interface McpListResult {
+  /** The servers, by name. */
+  servers: McpServerStatus[];
+}
+
+/** A server: a command that the sidecar starts, or an address. One of `command` and `url` is required. */
+export interface McpServer {
+  /** Program to start: a path, or a name in `PATH`. No shell reads it. */
+  command?: string;
+  /** Arguments of the program. Default: none. */
+  args?: string[];
+  /**
+   * Environment variables of the program, beside a few that every program needs. A secret is given as the
+   * name of a key, as in `keyEnv` of a model: `{"TOKEN": {"keyEnv": "GITHUB_TOKEN"}}`. Default: none.
+   */
+  env?: { [key: string]: unknown };
+  /**
+   * Working directory of the program, absolute or below the folder of the session. Default: that folder.
+   */
+  cwd?: string;
+  /** Address of a server over streamable HTTP: http or https, without user, password and fragment. */
+  url?: string;
+  /**
+   * Headers of each request to the address. A secret is given as the name of a key, as in `env`. Default:
+   * none.
+   */
+  headers?: { [key: string]: unknown };
+  /** `false` if its tools are not offered. Default: true. */
+  enabled?: boolean;
+  /**
+   * Seconds without an answer or progress after which a call fails, from 1 to 3,600. With progress a call
+   * may take twenty times as long. Default: 60.
+   */
+  timeoutSeconds?: number;
+  /**
+   * `true` lets tools that the server says to be read-only run without asking. Default: false, each call
+   * asks.
+   */
+  trust?: boolean;
+}
+
+/** A server as it is now. */
+export interface McpServerStatus {
+  /** Name of the server. */
+  name: string;
+  /** State of the server. */
+  state: McpState;
+  /** Reason of the state `failed`, or why an `off` server is not started. */
+  reason?: string;
+  /** Program with its arguments, or the address; without environment and headers. */
+  target: string;
+  /** Revision of the protocol that the server speaks, once known. */
+  revision?: string;
+  /** Tools as last listed, by name. */
+  tools: McpTool[];
+  /** Tools that the server lists and models are not offered, each with the reason. */
+  leftOut?: string[];
+}
+
+/** State of a server. */
+export type McpState =
+  /** Not started: no session has needed it yet, or it is disabled. */
+  | "off"
+  /** Being started. */
+  | "connecting"
+  /** Connected; its tools are listed. */
+  | "ready"
+  /** Not startable, or ended. The next turn or call starts it again. */
+  | "failed";
+
+/** A tool of a server. */
+export interface McpTool {
+  /** Name for models: the server's name, `__`, and the tool's own name, shortened if it is too long. */
+  name: string;
+  /** Description by the server. */
+  description: string;
+  /** Size of the definition in prompts, in tokens. */
+  tokens: number;
+  /** `true` if calls run without asking the user. */
+  runsUnasked: boolean;
+}
 
 /** A memory of a folder. */
 export interface Memory {
@@ -3734,6 +3842,13 @@ export interface SessionOpenParams {
   settings?: Settings;
   /** Tools to offer to the model. Default: unchanged; none in a new session. */
   tools?: Tool[];
+  /**
+   * Servers of the Model Context Protocol for this session, by name, beside those of `mcp.servers`; one of
+   * the same name replaces it. Held while the session is open here and not stored, so that values may be
+   * secrets. Sessions with the driver `editor` use none. Default: unchanged; none in a session that is not
+   * open.
+   */
+  mcpServers?: { [key: string]: unknown };
   /** Sections before the messages, in this order. Default: unchanged; none in a new session. */
   sections?: Section[];
   /**
@@ -4189,6 +4304,8 @@ export interface Settings {
    * everything is kept, because the editor would send removed messages again. Default: `full`.
    */
   transcript?: TranscriptKept;
+  /** Servers of the Model Context Protocol. */
+  mcp?: Mcp;
   /** Moment at which the store acknowledges a write. Default: `full`. */
   synchronous?: Synchronous;
 }

@@ -80,6 +80,7 @@ pub(super) async fn open(
         work_scope: None,
         settings: None,
         tools: Some(tools::tools()),
+        mcp_servers: None,
         sections: None,
         history: None,
         // A session of another process is returned with `held_by`, not as an error.

@@ -30,6 +30,8 @@ pub(super) struct Calls {
     remotes: BTreeMap<ModelCallId, AbortHandle>,
     /// Request numbers of tool calls.
     tools: BTreeMap<CallId, i64>,
+    /// Tasks of calls to tools of servers.
+    servers: BTreeMap<CallId, AbortHandle>,
     /// Number of the permission request.
     permission: Option<i64>,
     /// Number of the request to review a compaction.
@@ -46,8 +48,8 @@ pub(super) struct Asked {
 
 impl Calls {
     pub fn new(mailbox: Mailbox<HostEvent>) -> Self {
-        let (models, remotes, tools) = Default::default();
-        Self { mailbox, models, remotes, tools, permission: None, review: None }
+        let (models, remotes, tools, servers) = Default::default();
+        Self { mailbox, models, remotes, tools, servers, permission: None, review: None }
     }
 
     /// Asks the client's model.
@@ -110,8 +112,21 @@ impl Calls {
         client.request(number, methods::ToolInvoke::NAME, &params);
     }
 
+    /// Notes a call to a tool of a server; dropping its task cancels it there.
+    pub fn insert_server(&mut self, call: CallId, task: AbortHandle) {
+        self.servers.insert(call, task);
+    }
+
+    /// Forgets a call of ours or of a server that has its result.
+    pub fn end_server(&mut self, call: &CallId) {
+        self.servers.remove(call);
+    }
+
     /// Cancels a tool call.
     pub fn cancel_tool(&mut self, client: &mut Client, call: &CallId) {
+        if let Some(task) = self.servers.remove(call) {
+            task.abort();
+        }
         if let Some(number) = self.tools.remove(call) {
             client.cancel(number);
         }
@@ -243,6 +258,6 @@ fn tool_outcome(call: &CallId, outcome: Result<Value, Error>) -> ToolOutcome {
 
 impl Drop for Calls {
     fn drop(&mut self) {
-        self.remotes.values().for_each(AbortHandle::abort);
+        self.remotes.values().chain(self.servers.values()).for_each(AbortHandle::abort);
     }
 }

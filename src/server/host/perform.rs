@@ -12,7 +12,7 @@ use crate::server::clock::{Clock, Expired};
 use crate::server::mailbox::Pending;
 use crate::server::stores;
 use crate::server::wire::answer;
-use engine::id::SessionId;
+use engine::id::{CallId, SessionId};
 use engine::scope::ScopePatch;
 use engine::search::{self, Query, SearchPage};
 use protocol::error::ProtocolError;
@@ -185,6 +185,22 @@ impl SessionHost {
     /// Ends such a call. Returns `false` if its answer is no longer wanted.
     pub fn model_replied(&mut self, call: ModelCallId) -> bool {
         self.calls.end_remote(call)
+    }
+
+    /// Notes a call to a tool of a server. Its outcome comes as that of a tool of ours.
+    pub fn server_called(&mut self, call: CallId, task: AbortHandle) {
+        self.calls.insert_server(call, task);
+    }
+
+    /// Sends the outcome of a call of a server's tool through the inbox, from any task.
+    pub fn server_outcome(&self, call: CallId) -> impl FnOnce(ToolOutcome) + Send + use<> {
+        let (mailbox, session) = (self.mailbox.clone(), self.session.id().clone());
+        move |outcome| mailbox.send(HostEvent { session, what: HostEventKind::Ran(call, outcome) })
+    }
+
+    /// Notes that a call of a tool has its outcome.
+    pub fn tool_ended(&mut self, call: &CallId) {
+        self.calls.end_server(call);
     }
 
     /// Performs an effect that needs only session, client and clock. Gives back any other.

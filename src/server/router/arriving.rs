@@ -1,10 +1,16 @@
 //! Requests on their way to their handlers: at once, or after a large one of the same session was read.
 
 use super::Router;
+use super::servers::ServerHandler;
 use crate::server::client::Reply;
+use crate::server::client::replies::NOBODY;
+use crate::server::host::queued::Queued;
 use crate::server::inbox::Event;
 use crate::server::requests::Ask;
 use crate::server::services::intake::{Asked, Next, Prepared, Read};
+use crate::server::services::tasks::TaskEvent;
+use engine::message::PROCESS_COMPLETED;
+use session::input::Command;
 use session::input::ReplyTo;
 use tokio::sync::oneshot;
 
@@ -43,6 +49,7 @@ pub(super) fn applied(router: &mut Router, session: Option<String>) {
         }
     }
     if let Some(done) = router.intake.ended() {
+        ServerHandler { router }.release_all();
         router.end(done);
     }
 }
@@ -50,6 +57,7 @@ pub(super) fn applied(router: &mut Router, session: Option<String>) {
 /// Handles the end of the process, behind the requests before it.
 pub(super) fn ending(router: &mut Router, done: oneshot::Sender<()>) {
     if let Some(done) = router.intake.end(done) {
+        ServerHandler { router }.release_all();
         router.end(done);
     }
 }
@@ -57,5 +65,31 @@ pub(super) fn ending(router: &mut Router, done: oneshot::Sender<()>) {
 fn carry_out(router: &mut Router, to: ReplyTo, ask: Box<Ask>) {
     if let Err(error) = router.requests().ask(to, *ask) {
         router.answer(to, Err(error));
+    }
+}
+
+/// Handles a store's answer about tasks.
+pub(super) fn tasks(router: &mut Router, event: TaskEvent) {
+    match event {
+        TaskEvent::Waiting(folder, found) => {
+            let at = (&router.config, &router.sessions);
+            for session in router.tasks.waiting(at, &folder, found) {
+                if router.ending.is_none() {
+                    let store = router.stores.name(&folder);
+                    router.stores.remember(&session, store);
+                    router.hand(&session, Queued::Task);
+                }
+            }
+        }
+        TaskEvent::Ended(id, found) => {
+            let is_here =
+                router.sessions.host(&id).is_some_and(|host| host.is_stored() && !host.is_leaving());
+            for (task, text) in router.tasks.ended(&id, found, is_here) {
+                if router.tasks.tell_parent_once(task) {
+                    let notice = Command::Notice { kind: PROCESS_COMPLETED, text };
+                    router.hand(&id, Queued::Command(NOBODY, Box::new(notice)));
+                }
+            }
+        }
     }
 }

@@ -430,7 +430,7 @@ impl Router {
 
     /// `true` if something under way leads to the answer of this request.
     fn is_under_way(&self, to: ReplyTo) -> bool {
-        if self.replies.is_pending(to) || self.intake.holds(to) {
+        if self.replies.is_pending(to) || self.intake.holds(to) || self.servers.holds(to) {
             return true;
         }
         let Some(id) = self.replies.session(to) else { return false };

@@ -7,6 +7,7 @@ mod tasks;
 mod worktrees;
 
 use super::Router;
+use super::servers::ServerHandler;
 use crate::convert::{self, Reading};
 use crate::server::folder::{given_folder, spelled};
 use crate::server::given::{given_id, new_id};
@@ -14,13 +15,14 @@ use crate::server::host::queued::{New, Opens, Queued};
 use crate::server::host::{Shared, new_head};
 use crate::server::inbox::HistoryFound;
 use crate::server::requests::{
-    self, Ask, Looping, Modelling, Session, Sharing, Shell, Tasking, Transfer, context, editing, render,
+    self, Ask, Looping, Modelling, Serving, Session, Sharing, Shell, Tasking, Transfer, context, editing,
+    render,
 };
 use crate::server::services::loops::Start;
 use crate::server::services::shared::{Place, Then};
 use crate::server::services::trajectories::FileEvent;
 use crate::server::services::{diagnostics, transfer};
-use crate::server::settings::Layer;
+use crate::server::settings::{Layer, check_servers};
 use crate::server::stores;
 use crate::server::wire::answer::{self, Form};
 use crate::server::wire::{refused, to_value};
@@ -60,6 +62,10 @@ impl RequestHandler<'_> {
             Ask::Sharing(ask) => return self.ask_sharing(to, ask),
             Ask::Modelling(Modelling::Key(params)) => return models::set_key(self.router, to, params),
             Ask::Modelling(Modelling::Check(params)) => return models::check(self.router, to, &params),
+            Ask::Serving(Serving::List(params)) => {
+                let servers = ServerHandler { router: self.router }.list(&params)?;
+                self.router.answer(to, to_value(&servers));
+            }
             Ask::Remembering(ask) => {
                 let at = (&mut self.router.stores, &mut self.router.replies);
                 return self.router.shared.ask_memories(at, to, ask);
@@ -208,6 +214,12 @@ impl RequestHandler<'_> {
         self.router.enter_folder(&folder);
         self.router.stores.enter(&folder);
         let settings = self.checked(to, params.settings.as_ref(), &folder)?;
+        let servers = params.mcp_servers.clone();
+        if servers.is_some() || !self.router.sessions.has(&id) {
+            let servers = servers.unwrap_or_default();
+            check_servers(&servers)?;
+            self.router.servers.set_given(&id, servers);
+        }
         let opens = requests::session::open(params, folder, settings)?;
         self.router.hand(&id, Queued::Open(to, Box::new(opens)));
         Ok(())

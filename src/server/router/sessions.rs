@@ -1,5 +1,6 @@
 //! Sessions at work: items reach a session in order, and its effects are performed one at a time.
 
+use super::servers::ServerHandler;
 use super::{Router, parked};
 use crate::server::client::Used;
 use crate::server::client::replies::NOBODY;
@@ -72,6 +73,8 @@ impl Router {
         }
         let Some(host) = self.sessions.host_mut(id) else { return };
         let Some(item) = host.wait_in_line(item) else { return };
+        let Some(item) = (ServerHandler { router: self }).first(id, item) else { return };
+        let Some(host) = self.sessions.host_mut(id) else { return };
         match item {
             Queued::Task => {
                 self.tasks.take(id);
@@ -225,6 +228,7 @@ impl Router {
                 let pending = host.pending(&mut self.replies, to);
                 host.search(pending, query, move |found| HostEventKind::Searched(to, found));
             }
+            Effect::CallServer(call) => ServerHandler { router: self }.call(id, call),
             Effect::RunTool(call) => match host.looks_for(&call) {
                 Some(query) => {
                     let pending = host.pending(&mut self.replies, NOBODY);
@@ -369,7 +373,12 @@ impl Router {
                     host.ask_again(&mut self.client, call);
                 }
             }
-            HostEventKind::Ran(call, outcome) => self.run_input(&id, Input::ToolDone(call, outcome)),
+            HostEventKind::Ran(call, outcome) => {
+                if let Some(host) = self.sessions.host_mut(&id) {
+                    host.tool_ended(&call);
+                }
+                self.run_input(&id, Input::ToolDone(call, outcome));
+            }
             HostEventKind::SearchedForTool(call, Ok(found)) => self.run_tool(&id, &call, Some(&found)),
             HostEventKind::SearchedForTool(call, Err(error)) => {
                 let failed = ToolOutcome::Failed(error.to_string());
@@ -430,6 +439,7 @@ impl Router {
                 | Effect::AskModel(_)
                 | Effect::InvokeTool(_)
                 | Effect::RunTool(_)
+                | Effect::CallServer(_)
                 | Effect::Remember(_)
                 | Effect::ChangeScope(_)
                 | Effect::Memorize(_)

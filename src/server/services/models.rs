@@ -103,7 +103,7 @@ impl Models {
     }
 
     /// The key of this name: the client's, else the environment's.
-    fn key(&self, name: &str) -> Option<SecretString> {
+    pub fn key(&self, name: &str) -> Option<SecretString> {
         let given = self.keys.get(name).cloned();
         given.or_else(|| std::env::var(name).ok().filter(|key| !key.is_empty()).map(SecretString::from))
     }

@@ -3,6 +3,7 @@
 
 use super::models;
 use super::names::camel;
+use super::servers;
 use crate::server::watch::{Found, Look};
 use crate::server::wire::to_value as wire_form;
 use crate::tool::OwnTool;
@@ -72,6 +73,7 @@ pub(super) fn validated(
         ..SystemText::default()
     };
     effective.memory = memory(settings)?;
+    servers::check(settings.mcp.as_ref().and_then(|mcp| mcp.servers.as_ref()))?;
     effective.agents = agents(settings)?;
     // Only the check: window and threshold must leave room beside all that is reserved.
     effective.budget().map_err(|error| match error {

@@ -185,7 +185,10 @@ fn one(setting: Written, place: Option<&str>) -> (Layer, Vec<Fault>) {
         return (Layer::default(), vec![Fault::unknown(written)]);
     }
     let mut faults = Vec::new();
-    if let Value::Object(parts) = &mut value {
+    // The keys of a part that is an object, such as the servers of `mcp.servers`, are the user's own names.
+    if let Value::Object(parts) = &mut value
+        && !name.contains('.')
+    {
         parts.retain(|part, _| {
             let part = format!("{name}.{part}");
             let is_known = is_name(&part);

@@ -10,7 +10,7 @@ use std::collections::BTreeMap;
 use std::sync::LazyLock;
 
 /// Settings whose parts are set by themselves.
-pub(super) const GROUPS: &[&str] = &["triggers"];
+pub(super) const GROUPS: &[&str] = &["mcp", "triggers"];
 
 /// Names of settings, each with the names of its parts.
 static NAMES: LazyLock<BTreeMap<String, Vec<String>>> = LazyLock::new(|| {

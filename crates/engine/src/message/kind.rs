@@ -49,6 +49,9 @@ pub const NOT_KEPT: &str = "notKept";
 /// The kind of [`Body::Event`] that reports the end of a background session.
 pub const PROCESS_COMPLETED: &str = "process_completed";
 
+/// The kind of [`Body::Event`] that reports a tool server whose tools are missing.
+pub const SERVER_FAILED: &str = "serverFailed";
+
 /// The kind of [`Body::Event`] that records a tool's question to the user.
 pub const QUESTION: &str = "question";
 

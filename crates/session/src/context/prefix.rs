@@ -8,6 +8,7 @@ use crate::values::input::GivenPrefix;
 use engine::compact::placing;
 use engine::compact::record::Compaction;
 use engine::prompt;
+use engine::prompt::item::Tool;
 use engine::prompt::order::SystemPrompt;
 use engine::settings::Budget;
 use engine::words::BreakCause;
@@ -54,6 +55,15 @@ pub(crate) fn settle_placement(core: &mut Core<'_>, budget: Budget) -> Option<Co
     let record = placing::replaced(core.source(budget), placement, core.counter())?;
     core.announce(BreakCause::Compaction);
     Some(commit(core, record, Some("its block stands in another place from now on")))
+}
+
+/// Takes over the tools of servers.
+pub(crate) fn take_server_tools(core: &mut Core<'_>, tools: Vec<Tool>) {
+    if core.head().prefix.server_tools != tools {
+        core.prefix_mut().server_tools = tools;
+        core.freeze();
+        core.write_head_as_it_was_used();
+    }
 }
 
 /// Takes over tools and sections that were given and differ.

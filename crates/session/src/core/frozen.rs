@@ -14,13 +14,17 @@ use engine::tokens::TokenCount;
 const INSTRUCTIONS: &str = "# WORKSPACE INSTRUCTIONS\n\
                        The files below belong to the workspace. They say how to work in it; the user's requests go before them.";
 
-/// Counts and freezes the prefix: named sections, those of the caller, its tools, and own tools of other names.
+/// Counts and freezes the prefix: named sections, those of the caller, its tools, and own tools and those of servers
+/// that have other names.
 pub(super) fn freeze(kept: &mut Conversation, counter: &dyn TokenCount) {
     let Settings { own_tools, system, policy, .. } = &kept.settings;
     let prefix = &kept.head.prefix;
-    let theirs = |own: &&Tool| !prefix.tools.iter().any(|tool| tool.name == own.name);
-    let own = own_tools.iter().filter(theirs);
-    let tools = prefix.tools.iter().chain(own).cloned().collect();
+    let mut tools = prefix.tools.clone();
+    for more in [own_tools, &prefix.server_tools] {
+        let is_new = |tool: &&Tool| !tools.iter().any(|known| known.name == tool.name);
+        let new: Vec<Tool> = more.iter().filter(is_new).cloned().collect();
+        tools.extend(new);
+    }
     let remembered = prefix.remembered.as_ref();
     let text = SystemText {
         instruction_files: instructions(prefix),

@@ -1,6 +1,7 @@
 //! Lookups in a conversation: messages, calls, compaction records.
 
 use super::conversation::{Conversation, ordinal};
+use crate::tools::calling::Runner;
 use crate::values::input::At;
 use crate::values::refusal::{Reason, Refusal};
 use engine::compact::known_tools::Kinds;
@@ -151,6 +152,18 @@ impl Conversation {
     pub fn is_own(&self, name: &str) -> bool {
         let is = |tools: &[Tool]| tools.iter().any(|tool| tool.name == name);
         is(&self.settings.own_tools) && !is(&self.head.prefix.tools)
+    }
+
+    /// The side that runs calls of this tool.
+    pub fn runner(&self, name: &str) -> Runner {
+        let is = |tools: &[Tool]| tools.iter().any(|tool| tool.name == name);
+        if self.is_own(name) {
+            Runner::Own
+        } else if is(&self.head.prefix.server_tools) && !is(&self.head.prefix.tools) {
+            Runner::Server
+        } else {
+            Runner::Editor
+        }
     }
 
     /// The call that ends the newest turn in its newest round, and how, if one does.

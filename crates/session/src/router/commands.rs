@@ -16,7 +16,7 @@ use crate::history::take::{append_round, take_history};
 use crate::state::State;
 use crate::title::name_by;
 use crate::tools::found::{found, rest_after};
-use crate::tools::round::run_own_again;
+use crate::tools::round::{run_own_again, unknown};
 use crate::turn::answer;
 use crate::turn::end::let_go;
 use crate::values::acceptance::{self, Takes};
@@ -178,6 +178,10 @@ impl Step<'_> {
         self.interrupt_editors_turn();
         if let State::Calling(calling) = &self.own.state {
             run_own_again(&mut self.core, calling);
+            for call in calling.servers().clone() {
+                // Fails only for a call that does not run.
+                drop(self.take_result(&call, unknown(&call)));
+            }
         }
     }
 

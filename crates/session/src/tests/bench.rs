@@ -223,7 +223,9 @@ impl Bench {
                 self.asked.push((ask.call, ask.purpose, ask.request.items));
             }
             Effect::CancelModel(call) => self.asked.retain(|(asked, ..)| *asked != call),
-            Effect::InvokeTool(call) | Effect::RunTool(call) => self.invoked.push(call.call),
+            Effect::InvokeTool(call) | Effect::RunTool(call) | Effect::CallServer(call) => {
+                self.invoked.push(call.call);
+            }
             Effect::CancelTool(call) => self.invoked.retain(|invoked| *invoked != call),
             Effect::Start(timer, _) => drop(self.timers.insert(timer)),
             Effect::Stop(timer) => drop(self.timers.remove(&timer)),

@@ -14,6 +14,7 @@ pub mod refused;
 pub mod resumed;
 pub mod reverting;
 pub mod rewinding;
+pub mod servers;
 pub mod streamed;
 pub mod tasks;
 pub mod thinking;

@@ -8,7 +8,7 @@ use crate::values::rest::Rest;
 use crate::values::stored::{Driver, TurnStatus};
 use engine::message::{
     BUDGET_EXIT, Body, COMPACTION_DROPPED, NOT_KEPT, PROCESS_COMPLETED, QUESTION, REMOVED, REVIEW_UNUSABLE,
-    ROUND_LIMIT,
+    ROUND_LIMIT, SERVER_FAILED,
 };
 use engine::prompt::item::EndsTurn;
 use engine::words::StateName;
@@ -88,7 +88,7 @@ fn waits(conversation: &Conversation, approvals: &Approvals) -> Option<Found> {
         let waited = conversation.head().carried.state == Some(StateName::WaitingUserInput);
         let mut calling = Calling::default();
         for call in conversation.reasons(open.iter(), "") {
-            calling.begin(call.call.clone(), conversation.is_own(&call.name));
+            calling.begin(call.call.clone(), conversation.runner(&call.name));
             if waited {
                 calling.wait(&call.call);
             }
@@ -104,7 +104,7 @@ fn asks_the_user(conversation: &Conversation, turn: usize) -> bool {
     let transcript = conversation.transcript();
     let known = transcript.turns().get(turn).map(|turn| turn.first).zip(transcript.last_of_turn(turn));
     let Some((first, last)) = known else { return false };
-    let asides = [PROCESS_COMPLETED, REMOVED, NOT_KEPT, COMPACTION_DROPPED, REVIEW_UNUSABLE];
+    let asides = [PROCESS_COMPLETED, REMOVED, NOT_KEPT, COMPACTION_DROPPED, REVIEW_UNUSABLE, SERVER_FAILED];
     let is_aside = |body: &&Body| matches!(body, Body::Event { kind, .. } if asides.contains(&kind.as_str()));
     let mut newest_first = transcript.range(first, last).iter().rev().map(|message| &message.body);
     let last = newest_first.find(|body| !is_aside(body));

@@ -1,7 +1,7 @@
 //! Calls of a round: which run, and their results. Every call gets exactly one result.
 
 use super::approvals::Approvals;
-use super::calling::Calling;
+use super::calling::{Calling, Runner};
 use super::pause::Pause;
 use crate::core::Core;
 use crate::values::effect::{Effect, InvokeTool};
@@ -18,6 +18,9 @@ use std::collections::BTreeSet;
 
 /// The result of a call that was stopped.
 const CANCELLED: &str = "[cancelled by the user before a result came]";
+/// The result of a call of a server's tool that ran when the process ended.
+const UNKNOWN: &str = "[the sidecar ended while this call ran: it may have been done, partly or not at all; check before you \
+                       call it again]";
 /// The result of a call that waited for agents when something else came first.
 const NOT_AWAITED: &str = "[the user wrote before the agents were done; they keep running, and wait_agents returns their \
                            answers later]";
@@ -60,7 +63,7 @@ fn run(core: &mut Core<'_>, approvals: &Approvals, calls: BTreeSet<CallId>) -> B
     let mut begin = Vec::new();
     for call in core.reasons(calls.iter(), "") {
         let is_known = core.tool(&call.name).is_some();
-        let is_own = core.is_own(&call.name);
+        let runner = core.runner(&call.name);
         // Calls of one round may be decided differently, whatever holds for later ones.
         let is_approved = verdict(core, &call.call).is_some_and(|verdict| verdict.approved);
         let refused = if !is_approved && approvals.is_rejected(&call.name, &call.arguments) {
@@ -69,11 +72,11 @@ fn run(core: &mut Core<'_>, approvals: &Approvals, calls: BTreeSet<CallId>) -> B
             "[denied: this tool may not be used here]".to_owned()
         } else if !is_known {
             format!("[no tool is named {}]", call.name)
-        } else if !is_own && !core.settings().client.invokes {
+        } else if runner == Runner::Editor && !core.settings().client.invokes {
             "[the editor runs no tools]".to_owned()
         } else {
-            calling.begin(call.call.clone(), is_own);
-            begin.push((is_own, InvokeTool::of(call, turn.clone())));
+            calling.begin(call.call.clone(), runner);
+            begin.push((runner, InvokeTool::of(call, turn.clone())));
             continue;
         };
         answer(core, &call.call, error(&call.call, refused));
@@ -83,23 +86,33 @@ fn run(core: &mut Core<'_>, approvals: &Approvals, calls: BTreeSet<CallId>) -> B
     }
     core.emit_state(calling.state_name(), None);
     note_started(core);
-    for (is_own, call) in begin {
-        start(core, call, is_own);
+    for (runner, call) in begin {
+        start(core, call, runner);
     }
     Begun::Calling(calling)
 }
 
-fn start(core: &mut Core<'_>, call: InvokeTool, is_own: bool) {
+fn start(core: &mut Core<'_>, call: InvokeTool, runner: Runner) {
     core.start(Timer::Tool(call.call.clone()), core.settings().tool_deadline_ms);
-    core.push(if is_own { Effect::RunTool(call) } else { Effect::InvokeTool(call) });
+    core.push(match runner {
+        Runner::Own => Effect::RunTool(call),
+        Runner::Editor => Effect::InvokeTool(call),
+        Runner::Server => Effect::CallServer(call),
+    });
 }
 
 /// Runs own calls again that were running or waiting when the process ended: they change nothing outside.
 pub(crate) fn run_own_again(core: &mut Core<'_>, calling: &Calling) {
     let Some(turn) = core.turn_id() else { return };
     for call in core.reasons(calling.own(), "") {
-        start(core, InvokeTool::of(call, turn.clone()), true);
+        start(core, InvokeTool::of(call, turn.clone()), Runner::Own);
     }
+}
+
+/// The result of a call of a server's tool that ran when the process ended. Nobody can tell what it did, so it is not run
+/// again.
+pub(crate) fn unknown(call: &CallId) -> ToolResult {
+    error(call, UNKNOWN.to_owned())
 }
 
 /// Stores that the calls of the newest round were started.

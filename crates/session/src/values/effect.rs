@@ -47,6 +47,8 @@ pub enum Effect {
     InvokeTool(InvokeTool),
     /// Runs a tool of the sidecar.
     RunTool(InvokeTool),
+    /// Calls a tool of a server.
+    CallServer(InvokeTool),
     /// Cancels a tool call; its result is dropped.
     CancelTool(CallId),
     /// Stores a standing approval or rejection for this workspace.

@@ -59,6 +59,8 @@ pub enum Input {
     Expired(Timer),
     /// The session's settings, after a layer shared with other sessions changed.
     Settings(Box<Settings>),
+    /// The tools of servers that the sidecar calls for this session. The next prompt has them.
+    ServerTools(Vec<Tool>),
     /// The scope shared with background sessions changed, or was read for the first time.
     Scope(Arc<Scope>),
     /// Instruction files of the workspace were read: path and content, `None` for a missing file.

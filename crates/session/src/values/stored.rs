@@ -220,6 +220,9 @@ pub struct Prefix {
     pub sections: Vec<CallerSection>,
     /// The tools that the model is offered.
     pub tools: Vec<Tool>,
+    /// Tools of servers that the sidecar calls itself, as last taken over.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub server_tools: Vec<Tool>,
     /// The user's pins.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub pins: Vec<Pin>,

@@ -228,7 +228,7 @@ pub fn params(method: &str, session: &str, folder: &str, seen: &Seen, mut choice
         }),
         "loop/stop" => json!({ "loopId": seen.id("loopId", choice) }),
         "task/start" => json!({ "workspaceFolder": folder, "content": "Look at it." }),
-        "session/takeOver" | "task/list" => json!({ "workspaceFolder": folder }),
+        "session/takeOver" | "task/list" | "mcp/list" => json!({ "workspaceFolder": folder }),
         "command/effects" => json!({ "command": "rm -r a && mv b c" }),
         "worktree/snapshot" => json!({ "workspaceFolder": folder }),
         "worktree/changes" => {
@@ -256,6 +256,7 @@ pub fn params(method: &str, session: &str, folder: &str, seen: &Seen, mut choice
         "server/diagnostics",
         "model/key",
         "model/check",
+        "mcp/list",
         "command/effects",
         "worktree/snapshot",
         "worktree/changes",

@@ -1,0 +1,135 @@
+//! Definitions of servers: how each is reached. Secrets are resolved before and never shown.
+
+use secrecy::{ExposeSecret, SecretString};
+use sha2::{Digest, Sha256};
+use std::path::PathBuf;
+use std::time::Duration;
+
+/// A server to connect to.
+#[derive(Debug, Clone)]
+pub struct Definition {
+    /// The user's name for the server.
+    pub name: String,
+    /// How the server is reached.
+    pub launch: Launch,
+    /// The time without progress after which a call is given up.
+    pub timeout: Duration,
+    /// `true` if the user trusts the server's own statement that a tool only reads.
+    pub is_trusted: bool,
+}
+
+/// How a server is reached.
+#[derive(Debug, Clone)]
+pub enum Launch {
+    /// A process of its own, over its standard input and output. No shell reads the command.
+    Command {
+        /// The program, a path or a name in `PATH`.
+        program: String,
+        /// The arguments.
+        args: Vec<String>,
+        /// Environment variables beside the inherited ones.
+        env: Vec<(String, SecretString)>,
+        /// The working directory.
+        cwd: PathBuf,
+    },
+    /// A server over streamable HTTP.
+    Http {
+        /// The address.
+        url: String,
+        /// Headers of each request.
+        headers: Vec<(String, SecretString)>,
+    },
+}
+
+impl Definition {
+    /// Two definitions with the same key may share one connection. The key holds no secret, only its hash.
+    pub fn key(&self) -> String {
+        let mut hash = Sha256::new();
+        let mut add = |text: &str| {
+            hash.update(text.len().to_le_bytes());
+            hash.update(text);
+        };
+        add(&self.name);
+        match &self.launch {
+            Launch::Command { program, args, env, cwd } => {
+                add("command");
+                add(program);
+                args.iter().for_each(|arg| add(arg));
+                add(&cwd.to_string_lossy());
+                for (name, value) in env {
+                    add(name);
+                    add(value.expose_secret());
+                }
+            }
+            Launch::Http { url, headers } => {
+                add("http");
+                add(url);
+                for (name, value) in headers {
+                    add(name);
+                    add(value.expose_secret());
+                }
+            }
+        }
+        add(&format!("{} {}", self.timeout.as_millis(), self.is_trusted));
+        hash.finalize().iter().map(|byte| format!("{byte:02x}")).collect()
+    }
+
+    /// The program with its arguments, or the address; environment and headers are left out.
+    pub fn shown(&self) -> String {
+        match &self.launch {
+            Launch::Command { program, args, .. } => {
+                std::iter::once(program).chain(args).map(|word| quoted(word)).collect::<Vec<_>>().join(" ")
+            }
+            Launch::Http { url, .. } => url.clone(),
+        }
+    }
+
+    /// The values that must appear in no message.
+    pub(crate) fn secrets(&self) -> Vec<SecretString> {
+        let (Launch::Command { env: values, .. } | Launch::Http { headers: values, .. }) = &self.launch;
+        values.iter().map(|(_, value)| value.clone()).collect()
+    }
+}
+
+/// A word as a person would type it.
+fn quoted(word: &str) -> String {
+    let is_plain = |c: char| c.is_ascii_alphanumeric() || "-_./:=@%+,".contains(c);
+    if !word.is_empty() && word.chars().all(is_plain) { word.to_owned() } else { format!("{word:?}") }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn command(args: &[&str], token: &str) -> Definition {
+        Definition {
+            name: "files".to_owned(),
+            launch: Launch::Command {
+                program: "npx".to_owned(),
+                args: args.iter().map(|arg| (*arg).to_owned()).collect(),
+                env: vec![("TOKEN".to_owned(), token.into())],
+                cwd: "/w".into(),
+            },
+            timeout: Duration::from_secs(60),
+            is_trusted: false,
+        }
+    }
+
+    #[test]
+    fn definitions_that_differ_have_different_keys() {
+        let keys: std::collections::BTreeSet<String> =
+            [command(&["a", "b"], "x"), command(&["ab"], "x"), command(&["a", "b"], "y")]
+                .iter()
+                .map(Definition::key)
+                .collect();
+        assert_eq!(keys.len(), 3);
+        assert_eq!(command(&["a"], "x").key(), command(&["a"], "x").key());
+    }
+
+    #[test]
+    fn shown_command_has_no_environment() {
+        let shown = format!("{} {:?}", command(&["-y", "a b"], "s3cret").shown(), command(&[], "s3cret"));
+        assert!(shown.starts_with("npx -y \"a b\" Definition"), "{shown}");
+        assert!(!shown.contains("s3cret"), "{shown}");
+    }
+}

@@ -1,0 +1,22 @@
+//! Servers of the Model Context Protocol, as a client: one [`Server`] for each definition. It starts the server at its
+//! first use, lists its tools within bounds, runs calls, and starts a server that ended again at the next use.
+//!
+//! Everything that a server says is untrusted: names, descriptions and schemas are checked and bounded in [`listing`],
+//! results in [`content`].
+
+mod connection;
+pub mod content;
+mod definition;
+mod handler;
+mod lines;
+pub mod listing;
+pub mod names;
+mod process;
+mod server;
+
+pub use connection::CallError;
+pub use definition::{Definition, Launch};
+pub use server::{Phase, Server, Status};
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,232 @@
+//! A server over its whole life: started at its first use, started again after its end, with growing pauses while it
+//! fails.
+
+use crate::connection::{CallError, Connection, missing_folder};
+use crate::definition::Definition;
+use crate::listing::Listing;
+use engine::message::ToolResult;
+use rmcp::model::JsonObject;
+use std::sync::{Arc, Mutex, PoisonError};
+use std::time::Duration;
+use tokio::sync::Mutex as Turn;
+use tokio::time::Instant;
+
+/// The longest pause between two starts.
+const MOST_PAUSE: Duration = Duration::from_secs(60);
+
+/// The phase of a server's life.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Phase {
+    /// Not started yet, or ended by us.
+    Off,
+    /// Being started.
+    Connecting,
+    /// Connected, its tools listed.
+    Ready,
+    /// Could not be started, or ended; the reason.
+    Failed(String),
+}
+
+/// The known facts about a server.
+#[derive(Debug, Clone)]
+pub struct Status {
+    /// The phase of its life.
+    pub phase: Phase,
+    /// The revision of the protocol that it speaks, once known.
+    pub revision: Option<String>,
+    /// The tools as last listed.
+    pub listing: Arc<Listing>,
+    /// `true` once tools were listed.
+    pub is_listed: bool,
+}
+
+/// A server. Calls may run side by side; starts take turns.
+pub struct Server {
+    definition: Definition,
+    status: Mutex<Status>,
+    life: Turn<Life>,
+    /// Called after each change of the status.
+    changed: Box<dyn Fn() + Send + Sync>,
+}
+
+#[derive(Default)]
+struct Life {
+    connection: Option<Arc<Connection>>,
+    /// Starts and runs that failed since the last answer.
+    failures: u32,
+    /// Before this, it is not started again.
+    not_before: Option<Instant>,
+    is_closed: bool,
+}
+
+impl Server {
+    /// A server that is not started. `changed` is called after each change of its status, from any thread.
+    pub fn new(definition: Definition, changed: impl Fn() + Send + Sync + 'static) -> Arc<Self> {
+        let status = Status { phase: Phase::Off, revision: None, listing: Arc::default(), is_listed: false };
+        let (status, changed) = (Mutex::new(status), Box::new(changed));
+        Arc::new(Self { definition, status, life: Turn::default(), changed })
+    }
+
+    /// The definition that it was made with.
+    pub fn definition(&self) -> &Definition {
+        &self.definition
+    }
+
+    /// The status now.
+    pub fn status(&self) -> Status {
+        self.status.lock().unwrap_or_else(PoisonError::into_inner).clone()
+    }
+
+    fn tell(&self, change: impl FnOnce(&mut Status)) {
+        change(&mut self.status.lock().unwrap_or_else(PoisonError::into_inner));
+        (self.changed)();
+    }
+
+    /// Starts it unless it runs. Returns once its tools are listed; the error is the reason why it does not run.
+    pub async fn start(self: &Arc<Self>) -> Result<(), String> {
+        self.connected().await.map(drop)
+    }
+
+    async fn connected(self: &Arc<Self>) -> Result<Arc<Connection>, String> {
+        let mut life = self.life.lock().await;
+        if let Some(connection) = life.connection.as_ref().filter(|connection| connection.is_open()) {
+            return Ok(connection.clone());
+        }
+        if life.is_closed {
+            return Err("the server was ended".to_owned());
+        }
+        if let Some(left) = life.not_before.and_then(|then| then.checked_duration_since(Instant::now())) {
+            let why = match self.status().phase {
+                Phase::Failed(why) => why,
+                _ => String::new(),
+            };
+            return Err(format!("{why}; it can be started again in {} s", left.as_secs() + 1));
+        }
+        life.connection = None;
+        self.tell(|status| status.phase = Phase::Connecting);
+        let known = self.status().revision;
+        match self.open(known.as_deref()).await {
+            Ok((connection, listing)) => {
+                let connection = Arc::new(connection);
+                life.connection = Some(connection.clone());
+                self.watch(&connection);
+                self.tell(|status| {
+                    status.phase = Phase::Ready;
+                    status.revision = Some(connection.revision().to_owned());
+                    status.listing = Arc::new(listing);
+                    status.is_listed = true;
+                });
+                Ok(connection)
+            }
+            Err(why) => {
+                life.failed();
+                self.tell(|status| {
+                    status.phase = Phase::Failed(why.clone());
+                    // It may have been replaced by a version that speaks another one.
+                    status.revision = None;
+                });
+                Err(why)
+            }
+        }
+    }
+
+    async fn open(&self, revision: Option<&str>) -> Result<(Connection, Listing), String> {
+        if let Some(folder) = missing_folder(&self.definition) {
+            return Err(format!("its working directory {} does not exist", folder.display()));
+        }
+        let connection = Connection::open(&self.definition, revision).await?;
+        match connection.tools(&self.definition).await {
+            Ok(listing) => Ok((connection, listing)),
+            Err(why) => {
+                connection.close().await;
+                Err(why)
+            }
+        }
+    }
+
+    /// Notices the end of a connection, and changes of its tools.
+    fn watch(self: &Arc<Self>, connection: &Arc<Connection>) {
+        let (server, connection) = (Arc::downgrade(self), Arc::downgrade(connection));
+        let Some((closed, mut notified)) = connection.upgrade().map(|of| (of.closed(), of.notified())) else {
+            return;
+        };
+        notified.mark_unchanged();
+        let mut lists = notified.borrow().lists;
+        tokio::spawn(async move {
+            tokio::pin!(closed);
+            loop {
+                tokio::select! {
+                    () = &mut closed => break,
+                    changed = notified.wait_for(|notified| notified.lists != lists) => match changed {
+                        Ok(notified) => lists = notified.lists,
+                        Err(_) => break,
+                    },
+                }
+                let (Some(server), Some(connection)) = (server.upgrade(), connection.upgrade()) else {
+                    return;
+                };
+                // A list that cannot be read leaves the one that is known.
+                if let Ok(listing) = connection.tools(&server.definition).await
+                    && *server.status().listing != listing
+                {
+                    server.tell(|status| status.listing = Arc::new(listing));
+                }
+            }
+            let (Some(server), Some(connection)) = (server.upgrade(), connection.upgrade()) else { return };
+            let why = connection.end_reason().await;
+            let mut life = server.life.lock().await;
+            if life.is_closed || !life.connection.as_ref().is_some_and(|now| Arc::ptr_eq(now, &connection)) {
+                return;
+            }
+            life.connection = None;
+            life.failed();
+            server.tell(|status| status.phase = Phase::Failed(why));
+        });
+    }
+
+    /// Calls a tool by its name for models; starts the server first if it does not run. Dropped, the call is cancelled.
+    pub async fn call(self: &Arc<Self>, name: &str, arguments: &str) -> Result<ToolResult, CallError> {
+        let arguments = self.arguments(arguments)?;
+        let connection = self.connected().await.map_err(|why| {
+            CallError::NotSent(format!("the server {:?} does not run: {why}", self.definition.name))
+        })?;
+        let listing = self.status().listing;
+        let Some(own) = listing.names.get(name) else {
+            let server = &self.definition.name;
+            return Err(CallError::NotSent(format!("the server {server:?} no longer has the tool {name}")));
+        };
+        let done = connection.call(own, arguments, self.definition.timeout).await;
+        if !matches!(done, Err(CallError::Ended(_))) {
+            self.life.lock().await.failures = 0;
+        }
+        done
+    }
+
+    fn arguments(&self, text: &str) -> Result<JsonObject, CallError> {
+        let text = if text.trim().is_empty() { "{}" } else { text };
+        engine::text::json::read(text)
+            .map_err(|error| CallError::NotSent(format!("the arguments must be a JSON object: {error}")))
+    }
+
+    /// Ends it for good.
+    pub async fn close(&self) {
+        let mut life = self.life.lock().await;
+        life.is_closed = true;
+        if let Some(connection) = life.connection.take().and_then(Arc::into_inner) {
+            connection.close().await;
+        }
+        self.tell(|status| status.phase = Phase::Off);
+    }
+}
+
+impl Life {
+    /// The first failure after an answer costs no pause: a server that was killed comes back at once.
+    fn failed(&mut self) {
+        self.failures = self.failures.saturating_add(1);
+        let pause = match self.failures {
+            0 | 1 => Duration::ZERO,
+            more => Duration::from_secs(1 << (more - 2).min(6)).min(MOST_PAUSE),
+        };
+        self.not_before = Some(Instant::now() + pause);
+    }
+}

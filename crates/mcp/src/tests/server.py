@@ -1,0 +1,70 @@
+"""A server of an older revision for the tests: each tool shows one behaviour. State is kept in the working directory."""
+
+import json
+import os
+import sys
+import time
+
+tools = ["echo", "environment", "fail", "hang", "large", "die", "grow", "progress", "silent_die"]
+
+
+def send(message):
+    sys.stdout.write(json.dumps({"jsonrpc": "2.0", **message}) + "\n")
+    sys.stdout.flush()
+
+
+def result(id, text):
+    send({"id": id, "result": {"content": [{"type": "text", "text": text}]}})
+
+
+def listed():
+    names = tools + [name for name in ("grown",) if os.path.exists(name)]
+    schema = {"type": "object"}
+    return [{"name": name, "inputSchema": schema} for name in names] + [{"name": "bad", "inputSchema": {"type": "string"}}]
+
+
+def call(id, name, arguments, token):
+    if name == "echo":
+        result(id, json.dumps(arguments))
+    elif name == "environment":
+        result(id, " ".join(sorted(os.environ)))
+    elif name == "fail":
+        send({"id": id, "error": {"code": -32000, "message": "the token s3cret was refused"}})
+    elif name == "large":
+        send({"id": id, "result": {"content": [{"type": "text", "text": "x" * (20 << 20)}]}})
+    elif name == "die":
+        sys.stderr.write("out of cheese, s3cret\n")
+        sys.exit(3)
+    elif name == "silent_die":
+        os._exit(0)
+    elif name == "grow":
+        open("grown", "w").close()
+        send({"method": "notifications/tools/list_changed"})
+        result(id, "grown")
+    elif name == "progress":
+        for n in range(1, 6):
+            time.sleep(0.2)
+            send({"method": "notifications/progress", "params": {"progressToken": token, "progress": n, "total": 5}})
+        result(id, "done")
+
+
+if "--broken" in sys.argv:
+    sys.stderr.write("no configuration\n")
+    sys.exit(2)
+with open("starts", "a") as starts:
+    starts.write("x")
+print("a line that is no message")
+for line in sys.stdin:
+    message = json.loads(line)
+    id, method, params = message.get("id"), message["method"], message.get("params", {})
+    if method == "initialize":
+        about = {"protocolVersion": "2025-11-25", "capabilities": {"tools": {"listChanged": True}}}
+        send({"id": id, "result": {**about, "serverInfo": {"name": "fake", "version": "1"}}})
+    elif method == "tools/list":
+        send({"id": id, "result": {"tools": listed()}})
+    elif method == "tools/call":
+        call(id, params["name"], params.get("arguments", {}), params.get("_meta", {}).get("progressToken"))
+    elif method == "notifications/cancelled":
+        open("cancelled", "w").close()
+    elif id is not None:
+        send({"id": id, "error": {"code": -32601, "message": "unknown method"}})

@@ -1,0 +1,258 @@
+//! Servers of the Model Context Protocol: one process for all sessions of a folder with the same definition, started
+//! when a session begins a turn. Turns that wait for a server are kept here, in order and not for long.
+
+use crate::server::host::queued::Queued;
+use crate::server::mailbox::Mailbox;
+use engine::id::SessionId;
+use engine::prompt::item::Tool;
+use mcp::{Definition, Phase, Server};
+use protocol::tool::server::McpServer;
+use session::input::ReplyTo;
+use std::collections::{BTreeMap, BTreeSet, VecDeque};
+use std::sync::Arc;
+use std::time::Duration;
+
+/// The longest time that a turn waits for servers to be ready.
+const MOST_WAIT: Duration = Duration::from_secs(10);
+
+/// A server, by its folder and the key of its definition.
+pub(in crate::server) type Key = (String, String);
+
+/// An event about servers.
+pub(in crate::server) enum McpEvent {
+    /// A start succeeded or failed.
+    Settled(Key),
+    /// The time of this wait of a session's turn is over.
+    Waited(SessionId, u64),
+}
+
+/// A server as a session is offered it.
+pub(in crate::server) struct Offered {
+    /// The user's name for it.
+    pub name: String,
+    /// Its program or address, for people.
+    pub target: String,
+    /// The server itself; otherwise why it is not used.
+    pub server: Result<(Key, Arc<Server>), Unused>,
+}
+
+/// Why a server is not used.
+pub(in crate::server) enum Unused {
+    /// The user disabled it.
+    Disabled,
+    /// It cannot be reached.
+    Faulty(String),
+}
+
+/// Turns that wait for servers.
+struct WaitingTurns {
+    items: VecDeque<Queued>,
+    number: u64,
+}
+
+/// All servers.
+pub(in crate::server) struct McpServers {
+    mailbox: Mailbox<McpEvent>,
+    servers: BTreeMap<Key, Arc<Server>>,
+    /// Servers that are being started.
+    starting: BTreeSet<Key>,
+    /// Servers that clients gave for single sessions.
+    given: BTreeMap<SessionId, BTreeMap<String, McpServer>>,
+    turns: BTreeMap<SessionId, WaitingTurns>,
+    /// Servers that a session has waited for long enough.
+    given_up: BTreeMap<SessionId, BTreeSet<Key>>,
+    /// The session whose turns go on now.
+    releasing: Option<SessionId>,
+    /// The missing servers that each session was last notified of.
+    reported: BTreeMap<SessionId, BTreeMap<String, String>>,
+    /// Number of the newest wait.
+    last: u64,
+}
+
+impl McpServers {
+    pub fn new(mailbox: Mailbox<McpEvent>) -> Self {
+        Self {
+            mailbox,
+            servers: BTreeMap::new(),
+            starting: BTreeSet::new(),
+            given: BTreeMap::new(),
+            turns: BTreeMap::new(),
+            given_up: BTreeMap::new(),
+            releasing: None,
+            reported: BTreeMap::new(),
+            last: 0,
+        }
+    }
+
+    /// Takes the servers that a client gave for a session, in place of earlier ones.
+    pub fn set_given(&mut self, id: &SessionId, servers: BTreeMap<String, McpServer>) {
+        match servers.is_empty() {
+            true => drop(self.given.remove(id)),
+            false => drop(self.given.insert(id.clone(), servers)),
+        }
+    }
+
+    /// The servers that a client gave for a session.
+    pub fn given(&self, id: &SessionId) -> Option<&BTreeMap<String, McpServer>> {
+        self.given.get(id)
+    }
+
+    /// The server of a definition; made if there is none.
+    pub fn of(&mut self, folder: &str, definition: Definition) -> (Key, Arc<Server>) {
+        let key = (folder.to_owned(), definition.key());
+        let server = self.servers.entry(key.clone());
+        let server = server.or_insert_with(|| Server::new(definition, || ())).clone();
+        (key, server)
+    }
+
+    /// Starts those of these servers that do not run. Returns `true` if the session has one to wait for.
+    pub fn start(&mut self, id: &SessionId, offered: &[Offered]) -> bool {
+        let mut waits = false;
+        for (key, server) in offered.iter().filter_map(|offered| offered.server.as_ref().ok()) {
+            if server.status().phase != Phase::Ready && self.starting.insert(key.clone()) {
+                let (mailbox, key, server) = (self.mailbox.clone(), key.clone(), server.clone());
+                tokio::spawn(async move {
+                    // Whatever comes of it is in the server's status.
+                    drop(server.start().await);
+                    mailbox.send(McpEvent::Settled(key));
+                });
+            }
+            let is_given_up = self.given_up.get(id).is_some_and(|given_up| given_up.contains(key));
+            waits |= self.starting.contains(key) && !is_given_up;
+        }
+        waits
+    }
+
+    /// Notes that a start succeeded or failed. Returns the sessions whose turns may go on.
+    pub fn settled(&mut self, key: &Key) -> Vec<SessionId> {
+        self.starting.remove(key);
+        self.given_up.values_mut().for_each(|given_up| _ = given_up.remove(key));
+        self.turns.keys().cloned().collect()
+    }
+
+    /// `true` if one of these servers is still being started.
+    pub fn still_waits(&self, offered: &[Offered]) -> bool {
+        let mut used = offered.iter().filter_map(|offered| offered.server.as_ref().ok());
+        used.any(|(key, _)| self.starting.contains(key))
+    }
+
+    /// `true` if turns of this session wait.
+    pub fn has_waiting(&self, id: &SessionId) -> bool {
+        self.turns.contains_key(id)
+    }
+
+    /// Lets a turn wait, behind others.
+    pub fn wait(&mut self, id: &SessionId, item: Queued) {
+        if let Some(turns) = self.turns.get_mut(id) {
+            return turns.items.push_back(item);
+        }
+        self.last += 1;
+        let (mailbox, session, number) = (self.mailbox.clone(), id.clone(), self.last);
+        tokio::spawn(async move {
+            tokio::time::sleep(MOST_WAIT).await;
+            mailbox.send(McpEvent::Waited(session, number));
+        });
+        self.turns.insert(id.clone(), WaitingTurns { items: [item].into(), number });
+    }
+
+    /// `true` if the time of this wait is over and the session still waits.
+    pub fn is_over(&self, id: &SessionId, number: u64) -> bool {
+        self.turns.get(id).is_some_and(|turns| turns.number == number)
+    }
+
+    /// `true` while turns of this session go on that have waited.
+    pub fn is_releasing(&self, id: &SessionId) -> bool {
+        self.releasing.as_ref() == Some(id)
+    }
+
+    /// Notes that they went on.
+    pub fn released(&mut self) {
+        self.releasing = None;
+    }
+
+    /// Takes the turns that wait, to go on. The session does not wait again for servers that are still being started.
+    pub fn take(&mut self, id: &SessionId) -> VecDeque<Queued> {
+        self.releasing = Some(id.clone());
+        let Some(turns) = self.turns.remove(id) else { return VecDeque::new() };
+        self.given_up.insert(id.clone(), self.starting.clone());
+        turns.items
+    }
+
+    /// Sessions whose turns wait.
+    pub fn waiting(&self) -> Vec<SessionId> {
+        self.turns.keys().cloned().collect()
+    }
+
+    /// `true` if this request waits for servers.
+    pub fn holds(&self, to: ReplyTo) -> bool {
+        self.turns.values().flat_map(|turns| &turns.items).any(|item| item.to() == to)
+    }
+
+    /// Drops a request that was cancelled.
+    pub fn forget(&mut self, to: ReplyTo) {
+        self.turns.values_mut().for_each(|turns| turns.items.retain(|item| item.to() != to));
+    }
+
+    /// The tools to offer a session: those that its servers list, and those that it had of a server that was not listed
+    /// in this process yet. Sorted, so that a prompt does not depend on which server was ready first.
+    pub fn tools(&self, offered: &[Offered], had: &[Tool]) -> Vec<Tool> {
+        let mut tools: Vec<Tool> = Vec::new();
+        for offered in offered {
+            match &offered.server {
+                Ok((_, server)) => {
+                    let status = server.status();
+                    let prefix = mcp::names::prefix(&offered.name);
+                    match status.is_listed {
+                        true => tools.extend(status.listing.tools.iter().cloned()),
+                        false => {
+                            tools.extend(had.iter().filter(|tool| tool.name.starts_with(&prefix)).cloned());
+                        }
+                    }
+                }
+                Err(Unused::Faulty(_) | Unused::Disabled) => {}
+            }
+        }
+        tools.sort_by(|a, b| a.name.cmp(&b.name));
+        tools.dedup_by(|a, b| a.name == b.name);
+        tools
+    }
+
+    /// The notice for a session about servers whose tools are missing; each reason is stated once.
+    pub fn notice(&mut self, id: &SessionId, offered: &[Offered]) -> Option<String> {
+        let missing = offered.iter().filter_map(|offered| {
+            let why = match &offered.server {
+                Ok((_, server)) => match server.status().phase {
+                    Phase::Failed(why) => why,
+                    Phase::Connecting => {
+                        "it is still being started; its tools join at the next turn".to_owned()
+                    }
+                    Phase::Off | Phase::Ready => return None,
+                },
+                Err(Unused::Faulty(why)) => why.clone(),
+                Err(Unused::Disabled) => return None,
+            };
+            Some((offered.name.clone(), why))
+        });
+        let missing: BTreeMap<String, String> = missing.collect();
+        let before = self.reported.insert(id.clone(), missing.clone()).unwrap_or_default();
+        let new = missing.iter().filter(|(name, why)| before.get(*name) != Some(why));
+        let lines: Vec<String> =
+            new.map(|(name, why)| format!("The tool server {name:?} is not ready: {why}.")).collect();
+        (!lines.is_empty()).then(|| lines.join("\n"))
+    }
+
+    /// Ends all servers, then calls `done`.
+    pub fn end(&mut self, done: impl FnOnce() + Send + 'static) {
+        let servers = std::mem::take(&mut self.servers);
+        if servers.is_empty() {
+            return done();
+        }
+        tokio::spawn(async move {
+            let ends = servers.into_values().map(|server| tokio::spawn(async move { server.close().await }));
+            for end in ends.collect::<Vec<_>>() {
+                drop(end.await);
+            }
+            done();
+        });
+    }
+}
