@@ -2,12 +2,12 @@
 // published schema, method by method, because the schema's root accepts nearly everything.
 import { spawn } from "node:child_process";
 import { readFileSync } from "node:fs";
-import { mkdtemp, rm, writeFile } from "node:fs/promises";
+import { mkdtemp, writeFile } from "node:fs/promises";
 import { createRequire } from "node:module";
-import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { createInterface } from "node:readline";
 import Ajv from "ajv/dist/2020.js";
+import { folder } from "./sidecar.mjs";
 import { THREADHOLD } from "./start.mjs";
 
 const require = createRequire(import.meta.url);
@@ -52,14 +52,13 @@ export function faults(log) {
 
 /** A folder that is removed at the end of the test, with a workspace, a store and a scripted model in it. */
 export async function ground(test, model, files = {}) {
-  const folder = await mkdtemp(join(tmpdir(), "threadhold-acp-"));
-  test.after(() => rm(folder, { recursive: true, force: true, maxRetries: 3 }));
-  const at = (name) => join(folder, name);
+  const home = folder(test);
+  const at = (name) => join(home, name);
   const workspace = await mkdtemp(at("w-"));
   await writeFile(at("model.json"), JSON.stringify(model));
   for (const [name, text] of Object.entries(files)) await writeFile(join(workspace, name), text);
   const args = ["acp", "--storage", at("store"), "--model", `scripted:${at("model.json")}`];
-  return { folder, at, workspace, args };
+  return { folder: home, at, workspace, args };
 }
 
 /** The sidecar as an agent, and this test as its editor. */

@@ -24,14 +24,14 @@ export class Sidecar {
   #input = Buffer.alloc(0);
 
   /** Starts a sidecar whose model gives these answers, each `{ say }` or `{ call }`. */
-  static async start(test, answers, settings = {}, at = folder(test)) {
+  static async start(test, answers, settings = {}, at = folder(test), args = []) {
     const sidecar = new Sidecar(at);
     const script = join(at, `model-${process.hrtime.bigint()}.json`);
     writeFileSync(script, JSON.stringify({ name: "scripted", answers, then: "empty" }));
     // Neither settings of this machine nor keys of it.
     const env = { PATH: process.env.PATH, HOME: at, THREADHOLD_CONFIG: join(at, "config.toml"), GIVEN_KEY: "k3y" };
     writeFileSync(env.THREADHOLD_CONFIG, "");
-    sidecar.process = spawn(THREADHOLD, ["serve"], { env, cwd: at, stdio: ["pipe", "pipe", "inherit"] });
+    sidecar.process = spawn(THREADHOLD, ["serve", ...args], { env, cwd: at, stdio: ["pipe", "pipe", "inherit"] });
     sidecar.process.stdout.on("data", (bytes) => sidecar.#read(bytes));
     sidecar.ended = new Promise((resolve) => sidecar.process.on("exit", resolve));
     test.after(() => sidecar.end());
