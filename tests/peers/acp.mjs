@@ -8,7 +8,7 @@ import { join } from "node:path";
 import { createInterface } from "node:readline";
 import Ajv from "ajv/dist/2020.js";
 import { folder } from "./sidecar.mjs";
-import { THREADHOLD } from "./start.mjs";
+import { atEnd, THREADHOLD } from "./start.mjs";
 
 const require = createRequire(import.meta.url);
 const schemas = ["schema.json", "schema.unstable.json"].map((name) =>
@@ -72,7 +72,10 @@ export class Editor {
 
   constructor(test, args, env = {}) {
     this.process = spawn(THREADHOLD, args, { env: { ...process.env, ...env }, stdio: ["pipe", "pipe", "inherit"] });
-    test.after(() => this.process.kill("SIGKILL"));
+    atEnd(test, () => {
+      this.process.kill("SIGKILL");
+      return this.ended;
+    });
     this.ended = new Promise((resolve) => {
       this.process.once("exit", (code) => {
         for (const answer of this.#open.values()) answer({ error: { message: `the agent ended with code ${code}` } });

@@ -3,12 +3,12 @@ import { spawn } from "node:child_process";
 import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { THREADHOLD } from "./start.mjs";
+import { atEnd, THREADHOLD } from "./start.mjs";
 
 /** A folder that is removed when the test ends. */
 export function folder(test) {
   const path = mkdtempSync(join(tmpdir(), "threadhold-peers-"));
-  test.after(() => rmSync(path, { recursive: true, force: true }));
+  atEnd(test, () => rmSync(path, { recursive: true, force: true, maxRetries: 3 }));
   return path;
 }
 
@@ -34,7 +34,7 @@ export class Sidecar {
     sidecar.process = spawn(THREADHOLD, ["serve", ...args], { env, cwd: at, stdio: ["pipe", "pipe", "inherit"] });
     sidecar.process.stdout.on("data", (bytes) => sidecar.#read(bytes));
     sidecar.ended = new Promise((resolve) => sidecar.process.on("exit", resolve));
-    test.after(() => sidecar.end());
+    atEnd(test, () => sidecar.end());
     await sidecar.request("initialize", {
       processId: null,
       rootUri: null,

@@ -11,3 +11,19 @@ export const npm = (name) => [process.execPath, here(`node_modules/.bin/${name}`
 
 /** The Python that has the packages of requirements.txt. */
 export const PYTHON = here(".venv/bin/python");
+
+const ends = new WeakMap();
+
+/** Does something when the test ends, before what was asked for earlier: a program ends before its folder goes. */
+export function atEnd(test, act) {
+  const known = ends.get(test);
+  if (known) {
+    known.push(act);
+    return;
+  }
+  const acts = [act];
+  ends.set(test, acts);
+  test.after(async () => {
+    for (const act of acts.toReversed()) await act();
+  });
+}
