@@ -1,7 +1,7 @@
 //! `threadhold acp`: an agent for editors that speak the Agent Client Protocol. Like the chat in a terminal it is a client
 //! of the sidecar in the same process, so sessions, prompts and compactions are those of every other client. `lines` and
 //! `editor` are the connection with the editor; `agent` holds the states of its requests, `happened` follows the
-//! sidecar; `view` says what the editor has been shown, as `row` and `content` put it; `ground` runs tools where the
+//! sidecar; `view` says what the editor has been shown, as `row` and `content` put it; `runner` runs tools where the
 //! editor offers it, after `permission`; `command` and `option` are what the user can enter and choose.
 
 mod agent;
@@ -9,13 +9,13 @@ mod command;
 mod content;
 mod editor;
 mod failure;
-mod ground;
 mod happened;
 mod lines;
 mod option;
 mod permission;
 mod requests;
 mod row;
+mod runner;
 mod session;
 mod view;
 

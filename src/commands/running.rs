@@ -6,50 +6,56 @@ use tokio::task::{AbortHandle, JoinSet};
 /// Pieces of work, each with its purpose, and their results.
 #[derive(Debug)]
 pub(super) struct Running<P, R> {
-    set: JoinSet<(P, R)>,
-    handles: Vec<(P, AbortHandle)>,
+    set: JoinSet<R>,
+    pieces: Vec<(P, AbortHandle)>,
 }
 
-impl<P: Clone + PartialEq + Send + 'static, R: Send + 'static> Running<P, R> {
+impl<P, R: Send + 'static> Running<P, R> {
     pub fn new() -> Self {
-        Self { set: JoinSet::new(), handles: Vec::new() }
+        Self { set: JoinSet::new(), pieces: Vec::new() }
     }
 
     /// `true` if nothing runs.
     pub fn is_empty(&self) -> bool {
-        self.set.is_empty()
+        self.pieces.is_empty()
     }
 
-    /// `true` if a piece of work with this purpose runs.
-    pub fn contains(&self, purpose: &P) -> bool {
-        self.handles.iter().any(|(other, _)| other == purpose)
+    /// Purposes of what runs.
+    pub fn purposes(&self) -> impl Iterator<Item = &P> {
+        self.pieces.iter().map(|(purpose, _)| purpose)
     }
 
     /// Begins a piece of work.
     pub fn begin(&mut self, purpose: P, work: impl Future<Output = R> + Send + 'static) {
-        let of = purpose.clone();
-        let handle = self.set.spawn(async move { (of, work.await) });
-        self.handles.push((purpose, handle));
+        let handle = self.set.spawn(work);
+        self.pieces.push((purpose, handle));
     }
 
     /// The next piece that ends; waits for ever while none runs. Cancel safe.
     pub async fn next(&mut self) -> (P, R) {
         loop {
-            match self.set.join_next().await {
-                Some(Ok((purpose, result))) => {
-                    self.handles.retain(|(other, _)| *other != purpose);
-                    return (purpose, result);
-                }
-                // It was stopped.
-                Some(Err(_)) => {}
+            let (id, result) = match self.set.join_next_with_id().await {
+                Some(Ok((id, result))) => (id, Some(result)),
+                Some(Err(error)) => (error.id(), None),
                 None => std::future::pending().await,
+            };
+            // A piece that was stopped has no purpose any more, even if it had ended already.
+            let at = self.pieces.iter().position(|(_, handle)| handle.id() == id);
+            let purpose = at.map(|at| self.pieces.remove(at).0);
+            if let (Some(purpose), Some(result)) = (purpose, result) {
+                return (purpose, result);
             }
         }
     }
 
-    /// Stops the pieces for which this is `true`.
-    pub fn stop_if(&mut self, is_meant: impl Fn(&P) -> bool) {
-        let meant = self.handles.extract_if(.., |(purpose, _)| is_meant(purpose));
-        meant.for_each(|(_, handle)| handle.abort());
+    /// Stops the pieces for which this is `true`, and returns their purposes.
+    pub fn stop_if(&mut self, is_meant: impl Fn(&P) -> bool) -> Vec<P> {
+        let meant = self.pieces.extract_if(.., |(purpose, _)| is_meant(purpose));
+        meant
+            .map(|(purpose, handle)| {
+                handle.abort();
+                purpose
+            })
+            .collect()
     }
 }

@@ -5,9 +5,9 @@ mod change;
 mod look;
 mod run;
 
-pub(super) use change::{Change, changed, file, planned};
+pub(super) use change::{Change, MOST_CHANGED, changed, file, planned};
 pub(super) use look::{page, read_of};
-pub(super) use run::{Command, End, MOST_TAIL, Runnable, bash, command, ended, runnable};
+pub(super) use run::{Command, End, MOST_TAIL, Runnable, UNATTENDED, command, ended, runnable, words};
 
 use engine::text::json;
 use protocol::message::Content;

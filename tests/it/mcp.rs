@@ -112,8 +112,7 @@ fn hostile_lines_are_refused_and_the_server_goes_on() {
     assert_eq!(refusals(&answers), expected.map(|(id, reason)| (id, reason.to_owned())));
     let last = answers.iter().find(|answer| answer["id"] == 11).expect("an answer");
     assert_eq!(last["result"]["structuredContent"], json!({ "sessions": [] }));
-    assert_eq!(log.lines().count(), 1, "{log}");
-    assert!(log.contains("exceeded the maximum line length"), "{log}");
+    assert_eq!(log, "", "nothing of a line is logged");
 }
 
 #[test]

@@ -129,6 +129,59 @@ test("a turn is cancelled in the middle of an answer and of a question", async (
   assert.deepEqual(faults(editor.log), []);
 });
 
+test("a prompt behind a running turn waits, and goes when all is cancelled", async (t) => {
+  const on = await ground(t, { answers: [{ behave: "never" }, { say: "Second." }] });
+  const { editor, sessionId } = await begun(t, on);
+  const first = editor.prompt(sessionId, "One.");
+  await editor.until(({ params }) => params?.update?.sessionUpdate === "usage_update");
+  const [second, third] = [editor.prompt(sessionId, "Two."), editor.prompt(sessionId, "Three.")];
+  editor.send({ method: "session/cancel", params: { sessionId } });
+  const reasons = (await Promise.all([first, second, third])).map(({ stopReason }) => stopReason);
+  assert.deepEqual(reasons, ["cancelled", "cancelled", "cancelled"]);
+  assert.equal((await editor.prompt(sessionId, "Four.")).stopReason, "end_turn");
+  assert.deepEqual(faults(editor.log), []);
+});
+
+test("a session that is loaded in the middle of a turn goes on as it was", async (t) => {
+  const on = await ground(t, { answers: [call("run_command", { command: "cat gate" }), { say: "Done." }] });
+  const { editor, sessionId } = await begun(t, on, { capabilities: { terminal: true } });
+  let exit;
+  Object.assign(editor.handlers, {
+    "session/request_permission": allow("allowOnce"),
+    "terminal/create": () => ({ terminalId: "t" }),
+    "terminal/wait_for_exit": () => new Promise((resolve) => (exit = resolve)),
+    "terminal/output": () => ({ output: "waited\n", truncated: false }),
+    "terminal/release": () => ({}),
+  });
+  const prompt = editor.prompt(sessionId, "Wait for it.");
+  await editor.until(({ method }) => method === "terminal/wait_for_exit");
+  await editor.call("session/load", { sessionId, cwd: on.workspace, mcpServers: [] });
+  exit({ exitCode: 0, signal: null });
+  assert.equal((await prompt).stopReason, "end_turn");
+  const ended = editor.updates(sessionId).filter(({ status }) => status === "completed" || status === "failed");
+  assert.deepEqual(
+    ended.map((update) => [update.status, output(update)]),
+    [["completed", "waited"]],
+  );
+  assert.deepEqual(faults(editor.log), []);
+});
+
+test("an undone compaction is not told as one that was made", async (t) => {
+  const long = Array.from({ length: 260 }, (_, at) => `line ${at} says what it says`).join("\n");
+  const on = await ground(t, { answers: [{ say: long }, { say: "Short." }], then: "echo" });
+  for (const compaction of [{}, undefined]) {
+    const { editor, sessionId } = await begun(t, on, { capabilities: { session: { compaction } } });
+    await editor.prompt(sessionId, "One.");
+    await editor.prompt(sessionId, "Two.");
+    await editor.prompt(sessionId, "/compact");
+    const from = editor.log.length;
+    await editor.prompt(sessionId, "/undo");
+    const told = short(editor.updates(sessionId, from));
+    assert.deepEqual(told, ["agent: Undone: the prompt shows the original messages again."]);
+    await editor.leave();
+  }
+});
+
 test("a request that is cancelled by its id ends with its turn", async (t) => {
   const on = await ground(t, { answers: [{ behave: "never" }] });
   const { editor, sessionId } = await begun(t, on);
@@ -195,8 +248,8 @@ test("files and commands go through the editor where it offers them", async (t) 
       buffers[path] = content;
       return {};
     },
-    "terminal/create": ({ command, args, cwd }) => {
-      terminals.push({ args, cwd, isBash: command.endsWith("bash"), calls: [] });
+    "terminal/create": ({ command, args, cwd, env }) => {
+      terminals.push({ args, cwd, isBash: command.endsWith("bash"), env: env.map(({ name }) => name), calls: [] });
       return { terminalId: `t${terminals.length - 1}` };
     },
     "terminal/wait_for_exit": ({ terminalId }) => (terminalId === "t0" ? { exitCode: 2, signal: null } : undefined),
@@ -214,9 +267,10 @@ test("files and commands go through the editor where it offers them", async (t) 
   assert.deepEqual(buffers, { [path]: "an changed line\n" });
   assert.equal(await readFile(path, "utf8"), "on disk\n");
   const cwd = on.workspace;
+  const env = ["GIT_TERMINAL_PROMPT", "GIT_EDITOR", "GIT_PAGER", "PAGER"];
   assert.deepEqual(terminals, [
-    { args: ["-c", "make"], cwd, isBash: true, calls: ["release"] },
-    { args: ["-c", "sleep 100"], cwd, isBash: true, calls: ["kill", "release"] },
+    { args: ["-c", "exec </dev/null\nmake"], cwd, isBash: true, env, calls: ["release"] },
+    { args: ["-c", "exec </dev/null\nsleep 100"], cwd, isBash: true, env, calls: ["kill", "release"] },
   ]);
   const ended = editor.updates(sessionId).filter(({ status }) => status === "completed" || status === "failed");
   assert.deepEqual(
@@ -352,6 +406,8 @@ test("slash commands act on the session", async (t) => {
   assert.match((await said("/search parser")).at(-1), /How does the parser work\?/);
   assert.match((await said("/cost")).at(-1), /cost/);
   assert.match((await said("/new")).at(-1), /^agent: A new chat begins here\.$/);
+  const { error } = await editor.ask("session/prompt", { sessionId, prompt: [{ type: "text", text: "/undo" }] });
+  assert.equal(typeof error.message, "string");
   assert.deepEqual(faults(editor.log), []);
 });
 

@@ -4,9 +4,10 @@
 use super::command::Command;
 use super::editor::Editor;
 use super::failure::{refused, unknown_session};
-use super::ground::Ground;
 use super::lines::Lines;
+use super::option::Mode;
 use super::permission::Outcome;
+use super::runner::{Ran, Runner};
 use super::session::Session;
 use super::view::Takes;
 use crate::commands::client::{Client, Greeting};
@@ -23,16 +24,21 @@ use lsp_types::notification::Exit;
 use lsp_types::request::{Request as _, Shutdown};
 use protocol::VERSION;
 use protocol::message::Content;
-use protocol::tool::ToolInvokeResult;
+use protocol::tool::PauseReason;
 use rpc::message::Message;
 use serde::Serialize;
 use serde_json::{Map, Value, json};
 use std::collections::HashMap;
 use std::path::PathBuf;
 use std::sync::Arc;
+use std::time::Duration;
 use tokio::io::{AsyncRead, DuplexStream};
 use tokio::sync::Mutex;
+use tokio::time::Instant;
 use tower_lsp::jsonrpc::{Error, Id};
+
+/// Time for open requests once the editor has left.
+const LAST_ANSWERS: Duration = Duration::from_secs(10);
 
 /// How a session is opened.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -68,10 +74,12 @@ pub(super) enum Asked {
     Listed(Id),
     Closed(Id, String),
     Deleted(Id, String),
-    /// The turn of a prompt.
-    Started(Id, String),
+    /// The turn of a prompt, with the mode that the model was told of before and `true` if the tools changed with it.
+    Started(Id, String, Mode, bool),
     /// A slash command of a prompt.
     Commanded(Id, String, Command),
+    /// The user's decision about a call.
+    Decided(PauseReason, String),
     /// The end of queued prompts of a session.
     Cancelled(String),
     Configured(Id, String),
@@ -91,14 +99,14 @@ impl Asked {
 }
 
 /// Work that runs beside the loop.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug)]
 pub(super) enum Work {
-    /// A tool for a request of the sidecar.
-    Tool(Id),
+    /// A tool for a request of the sidecar, with its session and the id of its call.
+    Tool(Id, String, String),
     /// A tool of this session for a call that was pending when the session was opened.
     Resumed(String, String),
     /// A question about a call of this session.
-    Question(String, String),
+    Question(String, PauseReason),
     /// A question whether to take a session over for this prompt.
     TakeOver(String, Id),
 }
@@ -106,10 +114,18 @@ pub(super) enum Work {
 /// Results of work.
 #[derive(Debug)]
 pub(super) enum Done {
-    Ran(ToolInvokeResult),
+    Ran(Ran),
     Answered(Outcome),
-    /// `true` if the prompt may take the session over.
-    TakesOver(bool, Content),
+    /// The user's choice about a session that another process writes, and the prompt.
+    Chose(Choice, Content),
+}
+
+/// What the user wants with a session that another process writes.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Choice {
+    TakeOver,
+    Leave,
+    Cancel,
 }
 
 /// State of the agent.
@@ -128,7 +144,7 @@ pub(super) struct Agent {
     pub(super) work: Running<Work, Done>,
     /// Changes that the user was shown, by the sessions and ids of their calls.
     pub(super) shown: HashMap<(String, String), Change>,
-    /// See [`Ground::turn`].
+    /// Held while a buffer of the editor is changed.
     turn: Arc<Mutex<()>>,
 }
 
@@ -174,9 +190,13 @@ impl Agent {
 
     /// Answers what is open, and shuts the sidecar down once all that was acknowledged is on disk.
     async fn leave(&mut self) {
+        let deadline = Instant::now() + LAST_ANSWERS;
         while self.asked.values().any(Asked::is_short) {
-            let Some(heard) = self.sidecar.hear().await else { return };
-            self.heard(heard).await;
+            match tokio::time::timeout_at(deadline, self.sidecar.hear()).await {
+                Ok(Some(heard)) => self.heard(heard).await,
+                Ok(None) => return,
+                Err(_) => break,
+            }
         }
         if self.sidecar.call_named(Shutdown::METHOD, &Value::Null).await.is_err() {
             return;
@@ -234,9 +254,9 @@ impl Agent {
         Ok(result(&introduction()))
     }
 
-    /// Where tools of this process run.
-    pub(super) fn ground(&self) -> Ground {
-        Ground {
+    /// The runner of tools in this process or in the editor.
+    pub(super) fn runner(&self) -> Runner {
+        Runner {
             editor: self.editor.clone(),
             capabilities: self.client.clone().unwrap_or_default(),
             turn: Arc::clone(&self.turn),
@@ -250,7 +270,6 @@ impl Agent {
         Takes {
             compactions: session.is_some_and(|session| session.compaction.is_some()),
             notices: session.is_some_and(|session| session.notices.is_some()),
-            terminals: client.is_some_and(|client| client.terminal),
         }
     }
 

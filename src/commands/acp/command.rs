@@ -115,7 +115,7 @@ impl Command {
                 client.ask::<SessionSearch>(&params).await
             }
             Self::New => {
-                let params = SessionResetParams { session_id, keep_queue: None, idempotency_key: None };
+                let params = SessionResetParams { session_id, keep_queue: Some(true), idempotency_key: None };
                 client.ask::<SessionReset>(&params).await
             }
         }

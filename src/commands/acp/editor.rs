@@ -44,8 +44,8 @@ pub(super) enum Unanswered {
     #[error("{0}")]
     Refused(String),
     /// The editor's result has another form.
-    #[error("the editor answered {method} in an unknown form: {error}")]
-    Unreadable { method: &'static str, error: String },
+    #[error("the editor answered {method} in an unknown form")]
+    Unreadable { method: &'static str },
     /// The connection is closed.
     #[error("the editor is gone")]
     Gone,
@@ -111,8 +111,7 @@ impl Editor {
         self.send(&json!({ "jsonrpc": "2.0", "id": id, "method": method, "params": params }));
         let outcome = answer.await.map_err(|_| Unanswered::Gone)?;
         let value = outcome.map_err(|error| Unanswered::Refused(error.message.into_owned()))?;
-        serde_json::from_value(value)
-            .map_err(|error| Unanswered::Unreadable { method, error: error.to_string() })
+        serde_json::from_value(value).map_err(|_| Unanswered::Unreadable { method })
     }
 
     /// Sends a request whose result nobody needs.

@@ -1,12 +1,13 @@
 //! What the sidecar says, and what came of work: answers to the editor, updates of its sessions, further work.
 
-use super::agent::{Agent, Asked, Done, How, Open, Work, result};
+use super::agent::{Agent, Asked, Choice, Done, How, Open, Work, result};
 use super::command::Step;
 use super::failure::{invalid, of_sidecar, refused};
-use super::ground::Call;
-use super::option::{Mode, modes, options};
+use super::option::{modes, options};
 use super::permission::{self, Outcome};
+use super::requests::root;
 use super::row;
+use super::runner::{Call, Ran};
 use super::session::{Prompt, Session};
 use super::view::said;
 use crate::commands::client::Incoming;
@@ -29,7 +30,7 @@ use protocol::session::{Driver, Origin, SessionConfigureParams, SessionSummary};
 use protocol::settings::GivenSettings;
 use protocol::tool::{
     PauseReason, PendingCall, ToolDecideParams, ToolInvokeParams, ToolInvokeResult, ToolKind,
-    ToolResultParams,
+    ToolResultParams, Verdict,
 };
 use protocol::turn::TurnStatus;
 use serde_json::{Map, Value, json};
@@ -44,7 +45,9 @@ impl Agent {
             Incoming::Invoke(id, call) => self.invoke(id, call),
             // Questions are asked when a pause tells of them.
             Incoming::Permission(id, _) => self.sidecar.answer(&id, &Value::Null).await,
-            Incoming::Withdrawn(id) => self.work.stop_if(|work| *work == Work::Tool(id.clone())),
+            Incoming::Withdrawn(id) => {
+                drop(self.work.stop_if(|work| matches!(work, Work::Tool(of, ..) if *of == id)))
+            }
             Incoming::Answer(number, outcome) => {
                 if let Some(asked) = self.asked.remove(&number) {
                     self.answered(asked, outcome).await;
@@ -68,29 +71,37 @@ impl Agent {
     /// Handles the end of work.
     pub(super) async fn done(&mut self, work: Work, done: Done) {
         match (work, done) {
-            (Work::Tool(id), Done::Ran(ran)) => self.sidecar.answer(&id, &ran).await,
-            (Work::Resumed(session, call), Done::Ran(ran)) => self.resumed(session, call, ran).await,
-            (Work::Question(session, call), Done::Answered(Outcome::Decided(decision, change))) => {
-                if let Some(change) = change {
-                    self.shown.insert((session.clone(), call), change);
+            (Work::Tool(id, session, call), Done::Ran(Ran { result, has_terminal })) => {
+                if let Some(open) = self.sessions.get_mut(&session).filter(|_| has_terminal) {
+                    open.view.has_terminal(&call);
                 }
-                let params = ToolDecideParams { session_id: session, decisions: vec![decision] };
+                self.sidecar.answer(&id, &result).await;
+            }
+            (Work::Resumed(session, call), Done::Ran(ran)) => {
+                self.resumed(session, call, ran.result).await;
+            }
+            (Work::Question(session, reason), Done::Answered(Outcome::Decided(decision, change))) => {
+                let is_allowed = matches!(decision.decision, Verdict::AllowOnce | Verdict::AllowAlways);
+                if let Some(change) = change.filter(|_| is_allowed) {
+                    self.shown.insert((session.clone(), decision.tool_call_id.clone()), change);
+                }
+                let params = ToolDecideParams { session_id: session.clone(), decisions: vec![decision] };
                 let number = self.sidecar.ask::<ToolDecide>(&params).await;
-                self.asked.insert(number, Asked::Unwatched);
+                self.asked.insert(number, Asked::Decided(reason, session));
             }
             (Work::Question(session, _), Done::Answered(Outcome::Cancelled)) => {
-                // The turn that waits for an agent is the one that the user sees.
-                let parent = self.parents.get(&session).cloned();
-                self.cancel(parent.as_ref().unwrap_or(&session), None).await;
+                let shown_in = root(&self.parents, &session).to_owned();
+                self.cancel(&shown_in, None).await;
             }
-            (Work::TakeOver(session, request), Done::TakesOver(true, content)) => {
+            (Work::TakeOver(session, request), Done::Chose(Choice::TakeOver, content)) => {
                 self.take_over(request, session, content).await;
             }
-            (Work::TakeOver(session, request), Done::TakesOver(false, _)) => {
+            (Work::TakeOver(session, request), Done::Chose(Choice::Leave, _)) => {
                 let left =
                     format!("session {session} stays open in the other process; the prompt was not sent");
                 self.editor.answer(&request, Err(refused(left)));
             }
+            (work @ Work::TakeOver(..), Done::Chose(Choice::Cancel, _)) => self.unasked(vec![work]),
             _ => {}
         }
     }
@@ -131,11 +142,26 @@ impl Agent {
                 }
                 self.editor.answer(&request, deleted);
             }
-            Asked::Started(request, session) => self.started(&request, &session, outcome),
+            Asked::Started(request, session, told, had_new_mode) => {
+                if outcome.is_err()
+                    && let Some(open) = self.sessions.get_mut(&session)
+                {
+                    (open.told, open.has_new_mode) = (told, open.has_new_mode || had_new_mode);
+                }
+                self.started(&request, &session, outcome).await;
+            }
+            Asked::Decided(reason, session) => {
+                // Decided or withdrawn already; anything else leaves the call waiting.
+                if outcome.is_err_and(|error| error.code != ErrorCode::InvalidParams) {
+                    self.question(&session, &[reason]);
+                }
+            }
             Asked::Commanded(request, session, command) => match outcome.map(|value| command.step(value)) {
                 Ok(Ok(Step::Said(text))) => {
-                    let id = uuid::Uuid::now_v7().to_string();
-                    self.update(&session, [said(&id, &text)]);
+                    if self.sessions.contains_key(&session) {
+                        let id = uuid::Uuid::now_v7().to_string();
+                        self.update(&session, [said(&id, &text)]);
+                    }
                     self.editor.answer(&request, Ok(ended(StopReason::EndTurn, None)));
                 }
                 Ok(Ok(Step::Next(next))) => {
@@ -145,6 +171,9 @@ impl Agent {
                     self.asked.insert(number, Asked::Commanded(request, session, next));
                 }
                 Ok(Err(reason)) => self.editor.answer(&request, Err(refused(reason))),
+                Err(error) if is_cancelled(&error) => {
+                    self.editor.answer(&request, Ok(ended(StopReason::Cancelled, None)));
+                }
                 Err(error) => self.editor.answer(&request, Err(error)),
             },
             Asked::Cancelled(session) => {
@@ -167,15 +196,20 @@ impl Agent {
             Asked::Inspected(session) => {
                 let spent = outcome.and_then(read::<ContextInspect>).ok().and_then(|seen| seen.spent);
                 let Some(open) = self.sessions.get_mut(&session) else { return };
+                open.is_inspected = false;
+                let waiting = std::mem::take(&mut open.ended);
                 if let Some(dollars) = spent.and_then(|spent| spent.total.dollars) {
                     open.view.cost = Some(f64::from(dollars));
                     let used = open.view.used();
-                    self.update(&session, [used]);
+                    self.update(&session, used);
+                }
+                for (prompt, outcome) in waiting {
+                    self.editor.answer(&prompt.request, outcome);
                 }
             }
             Asked::TakenOver(request, session, content) => match outcome.and_then(read::<SessionTakeOver>) {
                 Ok(taken) => {
-                    self.follows(&session, taken.snapshot).await;
+                    self.follows(&session, &taken.snapshot).await;
                     self.start(request, session, content).await;
                 }
                 Err(error) => self.editor.answer(&request, Err(error)),
@@ -195,10 +229,15 @@ impl Agent {
             }
             How::New | How::Resume | How::Fork => session.view.knows(&snapshot),
         }
+        self.knows_agents(&snapshot);
         // A session that is loaded again keeps what waits for its turns.
         if let Some(before) = self.sessions.remove(&id) {
-            (session.prompts, session.mode, session.told) = (before.prompts, before.mode, before.told);
-            session.has_new_mode = session.mode != Mode::default();
+            session = Session {
+                view: session.view,
+                settings: session.settings,
+                held_by: session.held_by,
+                ..before
+            };
         }
         let (modes, choices) = (modes(session.mode), options(&session.settings));
         self.sessions.insert(id.clone(), session);
@@ -230,30 +269,70 @@ impl Agent {
     }
 
     /// Takes the snapshot of a session that was taken over.
-    async fn follows(&mut self, id: &str, snapshot: Snapshot) {
+    async fn follows(&mut self, id: &str, snapshot: &Snapshot) {
         let Some(session) = self.sessions.get_mut(id) else { return };
-        session.held_by.clone_from(&snapshot.held_by);
-        let updates = session.view.replay(&snapshot);
+        let updates = session.view.replay(snapshot);
         self.update(id, updates);
-        self.goes_on(id, &snapshot).await;
+        self.synced(id, snapshot).await;
+    }
+
+    /// Takes a snapshot in place of events that were not sent: prompts may have ended, questions may have changed, and
+    /// the process that wrote the session may be gone.
+    async fn synced(&mut self, id: &str, snapshot: &Snapshot) {
+        self.knows_agents(snapshot);
+        let Some(session) = self.sessions.get_mut(id) else { return };
+        let was_held = session.held_by.is_some();
+        session.held_by.clone_from(&snapshot.held_by);
+        session.settings.clone_from(&snapshot.settings);
+        let over = snapshot.turns.iter().filter(|turn| turn.status != TurnStatus::Running);
+        for turn in over {
+            let prompts = session.ends(&turn.id);
+            let reason = session.reason(turn.status).map_or_else(|| failed(None), Ok);
+            session.ended.extend(answers(prompts, &reason, Some(&turn.id)));
+        }
+        let ended = std::mem::take(&mut session.ended);
+        for (prompt, outcome) in ended {
+            self.editor.answer(&prompt.request, outcome);
+        }
+        match &snapshot.pause {
+            Some(pause) if snapshot.held_by.is_none() => self.question(id, &pause.reasons),
+            _ => drop(self.work.stop_if(|work| matches!(work, Work::Question(session, _) if session == id))),
+        }
+        if was_held {
+            self.goes_on(id, snapshot).await;
+        }
+    }
+
+    /// Notes the background sessions of a snapshot.
+    fn knows_agents(&mut self, snapshot: &Snapshot) {
+        for agent in &snapshot.agents {
+            self.parents.insert(agent.session_id.clone(), snapshot.session_id.clone());
+        }
     }
 
     /// Goes on with what was pending when the session was left: questions are asked again, reads run again. A call that
-    /// may have done its work is answered as interrupted.
+    /// may have done its work is answered as interrupted, unless it runs here.
     async fn goes_on(&mut self, id: &str, snapshot: &Snapshot) {
         if snapshot.held_by.is_some() {
             return;
         }
         if let Some(pause) = &snapshot.pause {
-            self.question(id, id, &pause.reasons);
-            return;
+            return self.question(id, &pause.reasons);
         }
         for call in &snapshot.pending_calls {
             let PendingCall { tool_call_id, name, arguments, .. } = call;
+            let runs = self.work.purposes().any(|work| match work {
+                Work::Tool(_, session, call) | Work::Resumed(session, call) => {
+                    session == id && call == tool_call_id
+                }
+                _ => false,
+            });
+            if runs {
+                continue;
+            }
             if matches!(tools::kind(name), Some(ToolKind::Read | ToolKind::Search)) {
-                let call = self.call(id, tool_call_id, name, &arguments.0);
-                let Some(call) = call else { continue };
-                let work = self.ground().run(call, None);
+                let Some(call) = self.call(id, tool_call_id, name, &arguments.0) else { continue };
+                let work = self.runner().run(call, None);
                 let purpose = Work::Resumed(id.to_owned(), tool_call_id.clone());
                 self.work.begin(purpose, async { Done::Ran(work.await) });
             } else if tools::kind(name).is_some() {
@@ -277,18 +356,21 @@ impl Agent {
         self.asked.insert(number, Asked::Unwatched);
     }
 
-    fn started(&mut self, request: &Id, session: &str, outcome: Result<Value, Error>) {
+    async fn started(&mut self, request: &Id, session: &str, outcome: Result<Value, Error>) {
         let outcome = outcome.and_then(read::<TurnStart>);
         let Some(open) = self.sessions.get_mut(session) else { return };
         let at = open.prompts.iter().position(|prompt| prompt.request == *request);
-        let Some(at) = at else { return };
+        let Some(prompt) = at.and_then(|at| open.prompts.get_mut(at)) else { return };
         match outcome {
             Ok(started) => {
-                let prompt = &mut open.prompts[at];
-                (prompt.turn, prompt.message) = (Some(started.turn_id), Some(started.message_id));
+                prompt.turn = Some(started.turn_id.clone());
+                (prompt.message, prompt.item) = (Some(started.message_id), started.item_id);
+                if prompt.is_cancelled {
+                    self.cancel(session, Some(started.turn_id)).await;
+                }
             }
             Err(error) => {
-                open.prompts.remove(at);
+                open.prompts.retain(|prompt| prompt.request != *request);
                 self.editor.answer(request, Err(error));
             }
         }
@@ -296,28 +378,36 @@ impl Agent {
 
     async fn happened(&mut self, event: &SessionEvent) {
         let id = &event.session_id;
-        if let Event::AgentUpdated { agent } = &event.event {
-            self.parents.insert(agent.session_id.clone(), id.clone());
-        }
-        if let Event::PauseRequired { reasons, agent } = &event.event {
-            let shown_in = agent.as_ref().map_or(id, |agent| &agent.parent_id).clone();
-            self.question(id, &shown_in, reasons);
-        }
-        if let Event::PauseCleared {} = &event.event {
-            self.work.stop_if(|work| matches!(work, Work::Question(session, _) if session == id));
+        match &event.event {
+            Event::AgentUpdated { agent } => {
+                self.parents.insert(agent.session_id.clone(), id.clone());
+            }
+            Event::PauseRequired { reasons, agent } => {
+                if let Some(agent) = agent {
+                    self.parents.insert(id.clone(), agent.parent_id.clone());
+                }
+                self.question(id, reasons);
+            }
+            Event::PauseCleared {} => {
+                drop(self.work.stop_if(|work| matches!(work, Work::Question(session, _) if session == id)));
+            }
+            _ => {}
         }
         let Some(session) = self.sessions.get_mut(id) else { return };
         let updates = session.view.event(&event.event);
         self.update(id, updates);
         let Some(session) = self.sessions.get_mut(id) else { return };
         match &event.event {
-            Event::Snapshot { snapshot } => session.held_by.clone_from(&snapshot.held_by),
+            Event::Snapshot { snapshot } => self.synced(id, snapshot).await,
             Event::MessageAdded { message } => session.joins(&message.id, &message.turn_id),
             Event::StreamFinished { stop_reason, .. } => session.stop = *stop_reason,
-            Event::ThreadUpdated { settings: Some(settings), .. } => {
-                session.settings = (**settings).clone();
+            Event::ThreadUpdated { settings: Some(settings), .. } => session.settings.clone_from(settings),
+            Event::QueueUpdated { failed: Some(failure), .. } => {
+                let prompts: Vec<_> = session.fails(&failure.item_id).into_iter().collect();
+                self.end(prompts, &failed(Some(&failure.error)), None);
             }
             Event::TurnCompleted { .. } => {
+                session.is_inspected = true;
                 let params = ContextInspectParams { session_id: id.clone(), compactions: Some(1) };
                 let number = self.sidecar.ask::<ContextInspect>(&params).await;
                 self.asked.insert(number, Asked::Inspected(id.clone()));
@@ -327,7 +417,12 @@ impl Agent {
             {
                 let prompts = session.ends(turn);
                 let reason = session.reason(*status).map_or_else(|| failed(error.as_ref()), Ok);
-                self.end(prompts, &reason, Some(turn));
+                if session.is_inspected {
+                    session.ended.extend(answers(prompts, &reason, Some(turn)));
+                } else {
+                    self.end(prompts, &reason, Some(turn));
+                }
+                self.shown.retain(|(of, _), _| of != id);
             }
             Event::SessionTakenOver {} => {
                 let prompts = std::mem::take(&mut session.prompts);
@@ -339,23 +434,29 @@ impl Agent {
 
     /// Answers prompts whose turn ended.
     fn end(&self, prompts: Vec<Prompt>, reason: &Result<StopReason, Error>, turn: Option<&str>) {
-        for prompt in prompts {
-            let outcome = reason.clone().map(|reason| ended(reason, turn));
+        for (prompt, outcome) in answers(prompts, reason, turn) {
             self.editor.answer(&prompt.request, outcome);
         }
     }
 
     /// Asks about calls that were not asked about yet.
-    fn question(&mut self, session: &str, shown_in: &str, reasons: &[PauseReason]) {
+    fn question(&mut self, session: &str, reasons: &[PauseReason]) {
         for reason in reasons {
-            let purpose = Work::Question(session.to_owned(), reason.tool_call_id.clone());
-            if self.work.contains(&purpose) {
+            let is_asked = self.work.purposes().any(
+                |work| matches!(work, Work::Question(of, other) if of == session && other.tool_call_id == reason.tool_call_id),
+            );
+            if is_asked {
                 continue;
             }
+            let purpose = Work::Question(session.to_owned(), reason.clone());
             let call = self.call(session, &reason.tool_call_id, &reason.name, &reason.arguments.0);
-            let Some(call) = call else { continue };
-            let asks = permission::ask(self.ground(), call, shown_in.to_owned(), reason.clone());
-            self.work.begin(purpose, async { Done::Answered(asks.await) });
+            let (runner, reason) = (self.runner(), reason.clone());
+            self.work.begin(purpose, async move {
+                Done::Answered(match call {
+                    Some(call) => permission::ask(runner, call, reason).await,
+                    None => permission::unseen(reason),
+                })
+            });
         }
     }
 
@@ -366,20 +467,23 @@ impl Agent {
         if self.sessions.contains_key(&session_id) {
             self.update(&session_id, [SessionUpdate::ToolCallUpdate(row::begun(&tool_call_id))]);
         }
-        let ground = self.ground();
+        let (runner, purpose) = (self.runner(), Work::Tool(id, session_id.clone(), tool_call_id));
         let work = async move {
             Done::Ran(match run {
-                Some(call) => ground.run(call, shown).await,
-                None => tools::said(Err(format!("session {session_id} is not open in this editor"))),
+                Some(call) => runner.run(call, shown).await,
+                None => tools::said(Err(format!("session {session_id} is not open in this editor"))).into(),
             })
         };
-        self.work.begin(Work::Tool(id), work);
+        self.work.begin(purpose, work);
     }
 
     /// A call in the folder of its session, or of the session that it works for.
     fn call(&self, session: &str, id: &str, name: &str, arguments: &str) -> Option<Call> {
-        let open = self.sessions.get(session).or_else(|| self.sessions.get(self.parents.get(session)?))?;
+        let shown_in = root(&self.parents, session);
+        let shown_in = if self.sessions.contains_key(session) { session } else { shown_in };
+        let open = self.sessions.get(shown_in)?;
         Some(Call {
+            shown_in: shown_in.to_owned(),
             session: session.to_owned(),
             folder: open.folder.clone(),
             id: id.to_owned(),
@@ -392,15 +496,35 @@ impl Agent {
     pub(super) fn forget(&mut self, session: &str) {
         if let Some(open) = self.sessions.remove(session) {
             self.end(open.prompts, &Ok(StopReason::Cancelled), None);
+            for (prompt, outcome) in open.ended {
+                self.editor.answer(&prompt.request, outcome);
+            }
         }
         self.shown.retain(|(of, _), _| of != session);
-        self.work.stop_if(|work| match work {
+        let stopped = self.work.stop_if(|work| match work {
             Work::Resumed(of, _) | Work::Question(of, _) | Work::TakeOver(of, _) => of == session,
-            Work::Tool(_) => false,
+            Work::Tool(..) => false,
         });
+        self.unasked(stopped);
     }
 }
 
+/// The answers to prompts whose turn ended.
+fn answers(
+    prompts: Vec<Prompt>,
+    reason: &Result<StopReason, Error>,
+    turn: Option<&str>,
+) -> Vec<(Prompt, Result<Value, Error>)> {
+    let answer = |prompt| (prompt, reason.clone().map(|reason| ended(reason, turn)));
+    prompts.into_iter().map(answer).collect()
+}
+
+/// `true` for the refusal of a command that was cancelled.
+fn is_cancelled(error: &Error) -> bool {
+    error.data.as_ref().and_then(|data| data.get("kind")).is_some_and(|kind| kind == "Cancelled")
+}
+
+/// The result of a request, which the sidecar forms as its method says.
 fn read<M: Method>(value: Value) -> Result<M::Result, Error> {
     read_result::<M>(value).map_err(|error| invalid(error.message))
 }

@@ -1,7 +1,7 @@
 //! The user's decision about a tool call: what the editor is asked, and what the sidecar is told.
 
-use super::ground::{Call, Ground};
 use super::row;
+use super::runner::{Call, Runner};
 use crate::commands::tools::Change;
 use crate::commands::visible::visible;
 use agent_client_protocol_schema::v1::{
@@ -20,10 +20,10 @@ pub(super) enum Outcome {
     Cancelled,
 }
 
-/// Asks about a call. The editor of `shown_in` asks, which for a call of an agent is the session that it works for.
-pub(super) async fn ask(ground: Ground, call: Call, shown_in: String, reason: PauseReason) -> Outcome {
+/// Asks about a call.
+pub(super) async fn ask(runner: Runner, call: Call, reason: PauseReason) -> Outcome {
     let mut row = row::called(&call.folder, &call.id, &call.name, &call.arguments);
-    let change = match ground.planned(&call).await {
+    let change = match runner.planned(&call).await {
         Some(Ok(change)) => {
             row = row.content(vec![row::difference(&call.folder, &change)]);
             Some(change)
@@ -34,8 +34,8 @@ pub(super) async fn ask(ground: Ground, call: Call, shown_in: String, reason: Pa
         }
         None => None,
     };
-    let request = RequestPermissionRequest::new(shown_in, shown(row, &reason), options(&reason));
-    let answer = ground.editor.ask::<RequestPermissionResponse>("session/request_permission", &request).await;
+    let request = RequestPermissionRequest::new(call.shown_in, shown(row, &reason), options(&reason));
+    let answer = runner.editor.ask::<RequestPermissionResponse>("session/request_permission", &request).await;
     let (verdict, note) = match answer.map(|answer| answer.outcome) {
         Ok(RequestPermissionOutcome::Selected(selected)) => match verdict(&selected.option_id.0) {
             Some(verdict) => (verdict, None),
@@ -47,6 +47,13 @@ pub(super) async fn ask(ground: Ground, call: Call, shown_in: String, reason: Pa
     let pattern = reason.pattern.filter(|_| verdict == Verdict::AllowAlways);
     let decision = Decision { tool_call_id: reason.tool_call_id, decision: verdict, note, pattern };
     Outcome::Decided(decision, change)
+}
+
+/// The decision about a call that no open session of the editor shows.
+pub(super) fn unseen(reason: PauseReason) -> Outcome {
+    let note = Some("No session of the editor shows this call.".to_owned());
+    let decision = Verdict::RejectOnce;
+    Outcome::Decided(Decision { tool_call_id: reason.tool_call_id, decision, note, pattern: None }, None)
 }
 
 /// The call with the reason why it waits, which only editors that know us can show.

@@ -1,19 +1,19 @@
 //! Requests and notifications of the editor: what each asks the sidecar for.
 
-use super::agent::{Agent, Asked, Done, How, Open, Work, result};
+use super::agent::{Agent, Asked, Choice, Done, How, Open, Work, result};
 use super::command::Command;
 use super::content::part;
 use super::failure::{invalid, refused, unknown_method, unknown_session};
-use super::ground::Ground;
 use super::option::{Mode, chosen};
+use super::runner::Runner;
 use super::session::Prompt;
 use agent_client_protocol_schema::v1::{
     AuthenticateResponse, CancelNotification, CloseSessionRequest, ContentBlock, CurrentModeUpdate,
     DeleteSessionRequest, ForkSessionRequest, ListSessionsRequest, LoadSessionRequest, McpServer,
-    NewSessionRequest, PermissionOption, PermissionOptionKind, PromptRequest, RequestPermissionOutcome,
-    RequestPermissionRequest, RequestPermissionResponse, ResumeSessionRequest, SessionUpdate,
-    SetSessionConfigOptionRequest, SetSessionModeRequest, SetSessionModeResponse, ToolCallUpdate,
-    ToolCallUpdateFields, ToolKind,
+    NewSessionRequest, PermissionOption, PermissionOptionKind, PromptRequest, PromptResponse,
+    RequestPermissionOutcome, RequestPermissionRequest, RequestPermissionResponse, ResumeSessionRequest,
+    SessionUpdate, SetSessionConfigOptionRequest, SetSessionModeRequest, SetSessionModeResponse, StopReason,
+    ToolCallUpdate, ToolCallUpdateFields, ToolKind,
 };
 use protocol::message::Content;
 use protocol::methods::{
@@ -28,21 +28,22 @@ use protocol::session::{
 use protocol::turn::{TurnCancelParams, TurnStartParams};
 use serde::de::DeserializeOwned;
 use serde_json::{Map, Value, json};
+use std::collections::HashMap;
 use std::path::{Path, PathBuf};
 use tower_lsp::jsonrpc::{Error, Id};
 
 /// Sessions on a page of a list.
 const PAGE: u32 = 100;
 
-/// Parses parameters. The error names the place and not the content.
+/// Parses parameters. The error names the place and quotes no value of a wrong type.
 pub(super) fn read<T: DeserializeOwned>(params: Value) -> Result<T, Error> {
     serde_json::from_value(params).map_err(|error| {
         let text = error.to_string();
-        // The parser quotes values that have a wrong type.
-        let what =
-            text.split_once(", expected").map_or(text.clone(), |(_, expected)| format!("expected{expected}"));
-        let is_safe = text.starts_with("missing field");
-        invalid(if is_safe { text } else { format!("invalid parameters: {what}") })
+        if text.starts_with("missing field") {
+            return invalid(text);
+        }
+        let expected = text.rsplit_once(", expected").map(|(_, expected)| format!(": expected{expected}"));
+        invalid(format!("invalid parameters{}", expected.unwrap_or_default()))
     })
 }
 
@@ -128,18 +129,35 @@ impl Agent {
                 }
             }
             "$/cancel_request" => {
-                let Some(id) = params.get("requestId") else { return };
-                let is_meant =
-                    |prompt: &&Prompt| serde_json::to_value(&prompt.request).is_ok_and(|of| of == *id);
-                let meant = self.sessions.iter().find_map(|(session, state)| {
-                    let prompt = state.prompts.iter().find(is_meant)?;
-                    Some((session.clone(), prompt.turn.clone()))
-                });
-                if let Some((session, turn)) = meant {
-                    self.cancel(&session, turn).await;
+                if let Some(id) = params.get("requestId") {
+                    self.cancel_request(id).await;
                 }
             }
             _ => {}
+        }
+    }
+
+    /// Cancels what a request of the editor began. A request that only waits for the sidecar is answered as usual.
+    async fn cancel_request(&mut self, id: &Value) {
+        let is_meant = |request: &Id| serde_json::to_value(request).is_ok_and(|of| of == *id);
+        let stopped =
+            self.work.stop_if(|work| matches!(work, Work::TakeOver(_, request) if is_meant(request)));
+        self.unasked(stopped);
+        let command = self.asked.iter().find_map(|(number, asked)| match asked {
+            Asked::Commanded(request, ..) if is_meant(request) => Some(*number),
+            _ => None,
+        });
+        if let Some(number) = command {
+            return self.sidecar.cancel(number).await;
+        }
+        let meant = self.sessions.iter_mut().find_map(|(session, state)| {
+            let prompt = state.prompts.iter_mut().find(|prompt| is_meant(&prompt.request))?;
+            prompt.is_cancelled = true;
+            Some((session.clone(), prompt.turn.clone()?))
+        });
+        // A prompt without a turn is cancelled when it gets one.
+        if let Some((session, turn)) = meant {
+            self.cancel(&session, Some(turn)).await;
         }
     }
 
@@ -149,11 +167,27 @@ impl Agent {
             return;
         }
         let of = session.to_owned();
-        self.work.stop_if(|work| matches!(work, Work::Resumed(session, _) if *session == of));
+        let parents = &self.parents;
+        let stopped = self.work.stop_if(|work| match work {
+            Work::Resumed(session, _) | Work::TakeOver(session, _) => *session == of,
+            Work::Question(session, _) => root(parents, session) == of,
+            Work::Tool(..) => false,
+        });
+        self.unasked(stopped);
         let cancel_queued = turn.is_none().then_some(true);
         let params = TurnCancelParams { session_id: of.clone(), turn_id: turn, cancel_queued };
         let number = self.sidecar.ask::<TurnCancel>(&params).await;
         self.asked.insert(number, Asked::Cancelled(of));
+    }
+
+    /// Answers prompts whose question was stopped.
+    pub(super) fn unasked(&self, stopped: Vec<Work>) {
+        for work in stopped {
+            if let Work::TakeOver(_, request) = work {
+                let cancelled = PromptResponse::new(StopReason::Cancelled);
+                self.editor.answer(&request, Ok(result(&cancelled)));
+            }
+        }
     }
 
     /// Opens a session that must be stored.
@@ -169,11 +203,13 @@ impl Agent {
     }
 
     pub(super) async fn open(&mut self, open: Open) {
+        let known = open.session.as_ref().and_then(|session| self.sessions.get(session));
+        let mode = known.map_or_else(Mode::default, |session| session.mode);
         let params = json!({
             "workspaceFolder": open.folder,
             "sessionId": open.session,
             "driver": "sidecar",
-            "tools": Mode::default().tools(),
+            "tools": mode.tools(),
             "mcpServers": open.servers,
             "follow": true,
         });
@@ -232,7 +268,7 @@ impl Agent {
         }
         match session.held_by.as_ref().map(|held| held.pid) {
             Some(pid) => {
-                let ask = takes_over(self.ground(), id_of.clone(), pid, Content(parts));
+                let ask = takes_over(self.runner(), id_of.clone(), pid, Content(parts));
                 self.work.begin(Work::TakeOver(id_of, id.clone()), ask);
             }
             None => self.start(id.clone(), id_of, Content(parts)).await,
@@ -247,16 +283,17 @@ impl Agent {
         };
         let external = uuid::Uuid::now_v7().to_string();
         session.view.sent(external.clone());
-        session.prompts.push(Prompt { request: request.clone(), turn: None, message: None });
+        session.prompts.push(Prompt { request: request.clone(), ..Prompt::default() });
+        let (before, has_new_mode) = (session.told, std::mem::take(&mut session.has_new_mode));
         let params = TurnStartParams {
             external_id: Some(external),
-            tools: std::mem::take(&mut session.has_new_mode).then(|| session.mode.tools()),
+            tools: has_new_mode.then(|| session.mode.tools()),
             attachments: session.mode.told(session.told).map(|told| vec![told]),
             ..TurnStartParams::new(id.clone(), content)
         };
         session.told = session.mode;
         let number = self.sidecar.ask::<TurnStart>(&params).await;
-        self.asked.insert(number, Asked::Started(request, id));
+        self.asked.insert(number, Asked::Started(request, id, before, has_new_mode));
     }
 
     /// Takes a session over that another process writes.
@@ -267,6 +304,20 @@ impl Agent {
     }
 }
 
+/// The session that a background session works for in the end; the session itself if it is none.
+pub(super) fn root<'a>(parents: &'a HashMap<String, String>, session: &'a str) -> &'a str {
+    let mut of = session;
+    // Bounded: a circle would be a defect of the sidecar.
+    for _ in 0..parents.len() {
+        match parents.get(of) {
+            Some(parent) => of = parent,
+            None => break,
+        }
+    }
+    of
+}
+
+/// A session to open, if its folder and its servers can be used.
 fn opening(
     request: &Id,
     session: Option<&str>,
@@ -313,7 +364,7 @@ fn server(server: &McpServer) -> Result<(String, Value), String> {
 }
 
 /// Asks whether to take over a session that another process writes.
-async fn takes_over(ground: Ground, session: String, pid: u32, content: Content) -> Done {
+async fn takes_over(runner: Runner, session: String, pid: u32, content: Content) -> Done {
     let fields = ToolCallUpdateFields::new()
         .title(format!(
             "Continue here? The session is open in another process (pid {pid}), whose work stops."
@@ -325,8 +376,13 @@ async fn takes_over(ground: Ground, session: String, pid: u32, content: Content)
     ];
     let row = ToolCallUpdate::new(format!("{session}/takeOver"), fields);
     let request = RequestPermissionRequest::new(session, row, options);
-    let answer = ground.editor.ask::<RequestPermissionResponse>("session/request_permission", &request).await;
-    let is_allowed = matches!(answer.map(|answer| answer.outcome),
-        Ok(RequestPermissionOutcome::Selected(selected)) if &*selected.option_id.0 == "allowOnce");
-    Done::TakesOver(is_allowed, content)
+    let answer = runner.editor.ask::<RequestPermissionResponse>("session/request_permission", &request).await;
+    let choice = match answer.map(|answer| answer.outcome) {
+        Ok(RequestPermissionOutcome::Selected(selected)) if &*selected.option_id.0 == "allowOnce" => {
+            Choice::TakeOver
+        }
+        Ok(RequestPermissionOutcome::Cancelled) => Choice::Cancel,
+        _ => Choice::Leave,
+    };
+    Done::Chose(choice, content)
 }

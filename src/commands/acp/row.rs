@@ -75,14 +75,13 @@ pub(super) fn difference(folder: &Path, change: &Change) -> ToolCallContent {
     ToolCallContent::Diff(diff)
 }
 
-/// The end of a call. The difference of an edit and the terminal of a command stay as they were shown: content that is
-/// given replaces them.
+/// The end of a call. Content that is given replaces what the row shows, such as the difference of an edit.
 pub(super) fn ended(id: &str, content: &[Part], is_error: bool, keeps_content: bool) -> ToolCallUpdate {
     let status = if is_error { ToolCallStatus::Failed } else { ToolCallStatus::Completed };
     let blocks = content.iter().filter_map(block).map(ToolCallContent::from).collect::<Vec<_>>();
     let fields = ToolCallUpdateFields::new().status(status);
-    let shows = !keeps_content || is_error;
-    let fields = if shows { fields.content(blocks) } else { fields.raw_output(Value::from(texts(content))) };
+    let fields =
+        if keeps_content { fields.raw_output(Value::from(texts(content))) } else { fields.content(blocks) };
     ToolCallUpdate::new(id.to_owned(), fields)
 }
 

@@ -8,8 +8,9 @@ use protocol::session::Driver;
 use protocol::session::snapshot::{HeldBy, Snapshot};
 use protocol::settings::Settings;
 use protocol::turn::TurnStatus;
+use serde_json::Value;
 use std::path::PathBuf;
-use tower_lsp::jsonrpc::Id;
+use tower_lsp::jsonrpc::{Error, Id};
 
 /// A prompt of the editor, which is answered at the end of its turn.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -20,6 +21,16 @@ pub(super) struct Prompt {
     pub turn: Option<String>,
     /// The prompt's message.
     pub message: Option<String>,
+    /// Id of the prompt in the queue.
+    pub item: Option<String>,
+    /// `true` if the editor cancelled the prompt before it had a turn.
+    pub is_cancelled: bool,
+}
+
+impl Default for Prompt {
+    fn default() -> Self {
+        Self { request: Id::Null, turn: None, message: None, item: None, is_cancelled: false }
+    }
 }
 
 /// An open session.
@@ -34,6 +45,10 @@ pub(super) struct Session {
     pub settings: Settings,
     pub view: View,
     pub prompts: Vec<Prompt>,
+    /// Prompts whose turns ended, which are answered once the cost of the turn was told.
+    pub ended: Vec<(Prompt, Result<Value, Error>)>,
+    /// `true` if the cost of a turn was asked for.
+    pub is_inspected: bool,
     /// The process that writes the session, if it is another one.
     pub held_by: Option<HeldBy>,
     /// `true` if the session's own editor runs its turns.
@@ -52,6 +67,8 @@ impl Session {
             has_new_mode: false,
             settings: snapshot.settings.clone(),
             prompts: Vec::new(),
+            ended: Vec::new(),
+            is_inspected: false,
             held_by: snapshot.held_by.clone(),
             is_of_editor: snapshot.driver == Driver::Editor,
             stop: None,
@@ -64,6 +81,12 @@ impl Session {
         if let Some(prompt) = joined {
             prompt.turn = Some(turn.to_owned());
         }
+    }
+
+    /// Takes the prompt that could not be carried out when its turn came.
+    pub fn fails(&mut self, item: &str) -> Option<Prompt> {
+        let at = self.prompts.iter().position(|prompt| prompt.item.as_deref() == Some(item))?;
+        Some(self.prompts.remove(at))
     }
 
     /// Takes the prompts of a turn.

@@ -8,7 +8,7 @@ use agent_client_protocol_schema::v1::{
     PlanEntryPriority, PlanEntryStatus, SessionInfoUpdate, SessionUpdate, UsageUpdate,
 };
 use protocol::context::compaction::CompactionView;
-use protocol::event::{CompactionUpdateStatus, Event, Retrying};
+use protocol::event::{CompactionPhase, CompactionUpdateStatus, Event, Retrying};
 use protocol::message::{Message, Part, Role, texts};
 use protocol::model::DeltaOp;
 use protocol::session::scope::{Todo, TodoStatus};
@@ -25,8 +25,6 @@ pub(super) struct Takes {
     pub compactions: bool,
     /// `notice`.
     pub notices: bool,
-    /// Terminals, in the rows of commands.
-    pub terminals: bool,
 }
 
 /// State of what an editor was shown of a session.
@@ -40,6 +38,12 @@ pub(super) struct View {
     shown: HashSet<String>,
     /// Names of calls without a result, by their ids.
     calls: HashMap<String, String>,
+    /// Ids of calls whose rows show a terminal.
+    terminals: HashSet<String>,
+    /// Ids of compactions that were shown.
+    compactions: HashSet<String>,
+    /// Numbers of attempts at a compaction that came to nothing, by its id: the next attempt has the same.
+    attempts: HashMap<String, u32>,
     live: Live,
     title: Option<String>,
     todos: Vec<Todo>,
@@ -66,6 +70,9 @@ impl View {
             own: HashSet::new(),
             shown: HashSet::new(),
             calls: HashMap::new(),
+            terminals: HashSet::new(),
+            compactions: HashSet::new(),
+            attempts: HashMap::new(),
             live: Live::default(),
             title: None,
             todos: Vec::new(),
@@ -77,6 +84,11 @@ impl View {
     /// Notes a request that the editor shows by itself.
     pub fn sent(&mut self, external_id: String) {
         self.own.insert(external_id);
+    }
+
+    /// Notes that the row of a call shows a terminal, which stays there.
+    pub fn has_terminal(&mut self, call: &str) {
+        self.terminals.insert(call.to_owned());
     }
 
     /// Takes a snapshot whose messages the editor has, such as that of a session which it resumes.
@@ -134,28 +146,31 @@ impl View {
             }
             Event::ContextUpdated { tokens, limit, .. } => {
                 self.usage = (u64::from(*tokens), u64::from(*limit));
-                vec![self.used()]
+                self.used().into_iter().collect()
             }
             Event::RuntimeUpdated { retrying: Some(retrying), .. } if self.takes.notices => {
                 vec![SessionUpdate::Notice(retried(retrying))]
             }
-            Event::CompactionUpdated { compaction_id, status, reason, compaction, .. } => match compaction {
-                Some(made) => self.compacted(made).into_iter().collect(),
-                None => self.compacts(compaction_id, *status, reason.as_deref()).into_iter().collect(),
-            },
+            Event::CompactionUpdated { phase: CompactionPhase::Accepted, compaction: Some(made), .. } => {
+                self.compacted(made).into_iter().collect()
+            }
+            Event::CompactionUpdated { compaction_id, status, reason, .. } => {
+                self.compacts(compaction_id, *status, reason.as_deref()).into_iter().collect()
+            }
             _ => Vec::new(),
         }
     }
 
-    /// The size of the prompt, and what the session cost.
-    pub fn used(&self) -> SessionUpdate {
+    /// The size of the prompt, once it is known, and what the session cost.
+    pub fn used(&self) -> Option<SessionUpdate> {
         use agent_client_protocol_schema::v1::Cost;
         let (used, size) = self.usage;
         let usage = UsageUpdate::new(used, size);
-        SessionUpdate::UsageUpdate(match self.cost {
+        let usage = match self.cost {
             Some(dollars) => usage.cost(Cost::new(dollars, "USD")),
             None => usage,
-        })
+        };
+        (size > 0).then_some(SessionUpdate::UsageUpdate(usage))
     }
 
     fn changed(&mut self, op: &DeltaOp) -> Vec<SessionUpdate> {
@@ -254,12 +269,9 @@ impl View {
         let Part::ToolResult { tool_call_id, content, is_error, .. } = part else { return None };
         let name = self.calls.remove(tool_call_id);
         let kind = name.and_then(|name| crate::commands::tools::kind(&name));
-        let keeps = match kind {
-            Some(ToolKind::Edit) => true,
-            Some(ToolKind::Execute) => self.takes.terminals,
-            _ => false,
-        };
-        let ended = row::ended(tool_call_id, &content.0, *is_error == Some(true), keeps);
+        let is_error = *is_error == Some(true);
+        let keeps = self.terminals.remove(tool_call_id) || (kind == Some(ToolKind::Edit) && !is_error);
+        let ended = row::ended(tool_call_id, &content.0, is_error, keeps);
         Some(SessionUpdate::ToolCallUpdate(ended))
     }
 
@@ -288,10 +300,13 @@ impl View {
     }
 
     /// A compaction that was made, at its place among the messages.
-    fn compacted(&self, made: &CompactionView) -> Option<SessionUpdate> {
+    fn compacted(&mut self, made: &CompactionView) -> Option<SessionUpdate> {
+        if !self.compactions.insert(made.id.clone()) {
+            return None;
+        }
         if self.takes.compactions {
             let summary = (!made.block.is_empty()).then(|| vec![ContentBlock::from(made.block.as_str())]);
-            let update = CompactionUpdate::new(made.id.clone(), CompactionStatus::Completed);
+            let update = CompactionUpdate::new(self.attempt(&made.id), CompactionStatus::Completed);
             return Some(SessionUpdate::CompactionUpdate(match summary {
                 Some(summary) => update.summary(summary),
                 None => update,
@@ -302,16 +317,24 @@ impl View {
         Some(said(&made.id, &text))
     }
 
+    /// The id of a compaction for editors, where each has its own.
+    fn attempt(&self, id: &str) -> String {
+        match self.attempts.get(id) {
+            Some(failed) => format!("{id}.{failed}"),
+            None => id.to_owned(),
+        }
+    }
+
     /// A compaction that goes on, or ends without one.
     fn compacts(
-        &self,
+        &mut self,
         id: &str,
         status: CompactionUpdateStatus,
         reason: Option<&str>,
     ) -> Option<SessionUpdate> {
         let status = match status {
             CompactionUpdateStatus::InProgress => CompactionStatus::InProgress,
-            // It was told when it was made.
+            // A completed compaction is sent with its record.
             CompactionUpdateStatus::Completed => return None,
             CompactionUpdateStatus::Failed => CompactionStatus::Failed,
             CompactionUpdateStatus::Cancelled => CompactionStatus::Cancelled,
@@ -319,7 +342,10 @@ impl View {
         if !self.takes.compactions {
             return None;
         }
-        let update = CompactionUpdate::new(id.to_owned(), status.clone());
+        let update = CompactionUpdate::new(self.attempt(id), status.clone());
+        if status != CompactionStatus::InProgress {
+            *self.attempts.entry(id.to_owned()).or_default() += 1;
+        }
         let error = reason.filter(|_| status == CompactionStatus::Failed);
         Some(SessionUpdate::CompactionUpdate(match error {
             Some(reason) => update.error(reason.to_owned()),

@@ -16,7 +16,7 @@ pub(super) const EDIT_FILE: &str = "edit_file";
 pub(super) const WRITE_FILE: &str = "write_file";
 
 /// The largest file that is changed. Bytes.
-const MOST_CHANGED: u64 = 16 << 20;
+pub(in super::super) const MOST_CHANGED: u64 = 16 << 20;
 
 /// The mark with which a file can say that it is UTF-8.
 const MARK: char = '\u{feff}';

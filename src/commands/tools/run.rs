@@ -21,6 +21,9 @@ const MOST_HEAD: usize = 16 << 10;
 pub(in super::super) const MOST_TAIL: usize = 48 << 10;
 /// Time after which a command is ended, in seconds, unless the call states another.
 const USUAL_SECONDS: u64 = 120;
+/// Environment of a command whose questions nobody would see.
+pub(in super::super) const UNATTENDED: [(&str, &str); 4] =
+    [("GIT_TERMINAL_PROMPT", "0"), ("GIT_EDITOR", "true"), ("GIT_PAGER", "cat"), ("PAGER", "cat")];
 /// The longest time that a call can ask for, in seconds.
 const MOST_SECONDS: u64 = 3_600;
 /// Wait for the rest of the output once the command has ended.
@@ -148,9 +151,7 @@ impl Running {
             .stdout(writer.try_clone()?)
             .stderr(writer)
             .kill_on_drop(true)
-            // Nobody would see the question.
-            .env("GIT_TERMINAL_PROMPT", "0")
-            .env("GIT_EDITOR", "true");
+            .envs(UNATTENDED);
         let child = process.spawn()?;
         let group = Group(child.id());
         let output = Arc::new(Mutex::new(Output::default()));
@@ -181,9 +182,21 @@ impl Running {
     }
 }
 
+/// A command as a program and its arguments, for a terminal that somebody else opens. It cannot read input there either.
+#[cfg(unix)]
+pub(in super::super) fn words(command: &str) -> (String, Vec<String>) {
+    (bash().to_owned(), vec!["-c".to_owned(), format!("exec </dev/null\n{command}")])
+}
+
+/// A command as a program and its arguments, for a terminal that somebody else opens.
+#[cfg(not(unix))]
+pub(in super::super) fn words(command: &str) -> (String, Vec<String>) {
+    ("cmd".to_owned(), vec!["/C".to_owned(), command.to_owned()])
+}
+
 /// The shell that runs commands: models write bash.
 #[cfg(unix)]
-pub(in super::super) fn bash() -> &'static str {
+fn bash() -> &'static str {
     let shells = ["/bin/bash", "/usr/bin/bash", "/usr/local/bin/bash"];
     shells.iter().find(|shell| Path::new(shell).exists()).unwrap_or(&"sh")
 }
