@@ -21,7 +21,7 @@ mod view;
 
 use super::Failure;
 use super::files;
-use super::model::Named;
+use super::model::ModelFlags;
 use super::serving::Serving;
 use crate::server::serve_within;
 use agent::Agent;
@@ -38,16 +38,8 @@ const LAST_WRITE: Duration = Duration::from_secs(2);
 
 #[derive(Debug, Args)]
 pub(super) struct Acp {
-    /// The model: anthropic:NAME, openai-chat:NAME, openai-responses:NAME, gemini:NAME, ollama:NAME or scripted[:FILE]; without it
-    /// the model of the settings
-    #[arg(long, value_name = "WIRE:NAME")]
-    model: Option<String>,
-    /// The model's base URL, instead of its provider's
-    #[arg(long, value_name = "URL", requires = "model")]
-    base_url: Option<String>,
-    /// The environment variable that holds the API key, instead of the provider's usual one
-    #[arg(long, value_name = "NAME", requires = "model")]
-    key_env: Option<String>,
+    #[command(flatten)]
+    model: ModelFlags,
     /// Keep sessions in DIR, as `storage.path` of an editor does, instead of the platform's data folder
     #[arg(long, value_name = "DIR")]
     storage: Option<PathBuf>,
@@ -57,8 +49,7 @@ pub(super) struct Acp {
 
 impl Acp {
     pub(super) fn run(&self) -> Result<u8, Failure> {
-        let named = |model: &String| Named::read(model, self.base_url.as_deref(), self.key_env.as_deref());
-        let model = self.model.as_ref().map(named).transpose()?;
+        let model = self.model.named()?;
         let options = self.serving.options(&[])?;
         let storage = self.storage.as_deref().map(files::absolute).transpose()?;
         let served = serve_within(&options, async |stream| {

@@ -20,7 +20,7 @@ mod wrap;
 
 use super::Failure;
 use super::files;
-use super::model::Named;
+use super::model::{ModelFlags, Named};
 use super::serving::Serving;
 use crate::server::serve_within;
 use clap::Args;
@@ -31,16 +31,8 @@ use talk::Ended;
 
 #[derive(Debug, Args)]
 pub(super) struct Chat {
-    /// The model: anthropic:NAME, openai-chat:NAME, openai-responses:NAME, gemini:NAME, ollama:NAME or scripted[:FILE]; without it
-    /// the model of the settings, or a scripted one if none is set
-    #[arg(long, value_name = "WIRE:NAME")]
-    model: Option<String>,
-    /// The model's base URL, instead of its provider's
-    #[arg(long, value_name = "URL", requires = "model")]
-    base_url: Option<String>,
-    /// The environment variable that holds the API key, instead of the provider's usual one
-    #[arg(long, value_name = "NAME", requires = "model")]
-    key_env: Option<String>,
+    #[command(flatten)]
+    model: ModelFlags,
     /// Resume this session, or start a new one with this id
     #[arg(long, value_name = "ID", conflicts_with = "continue")]
     session: Option<String>,
@@ -62,8 +54,7 @@ pub(super) struct Chat {
 
 impl Chat {
     pub(super) fn run(&self) -> Result<u8, Failure> {
-        let named = |model: &String| Named::read(model, self.base_url.as_deref(), self.key_env.as_deref());
-        let mut model = self.model.as_ref().map(named).transpose()?;
+        let mut model = self.model.named()?;
         let folder = files::workspace(&self.folder)?;
         let mut which = match &self.session {
             Some(id) => Which::Named(id.clone()),

@@ -1,12 +1,36 @@
 //! `--model WIRE:NAME`, as every command takes it: parsing, and one wording of errors.
 
 use super::Failure;
+use clap::Args;
 use engine::endpoint::{Endpoint, Wire};
 use engine::text::distance;
 use models::address;
 use protocol::settings::GivenSettings;
 use serde_json::{Map, Value};
 use std::path::PathBuf;
+
+/// Flags that name a model.
+#[derive(Debug, Default, Args)]
+pub(super) struct ModelFlags {
+    /// The model: anthropic:NAME, openai-chat:NAME, openai-responses:NAME, gemini:NAME, ollama:NAME or scripted[:FILE]; without it
+    /// the model of the settings
+    #[arg(long, value_name = "WIRE:NAME")]
+    model: Option<String>,
+    /// The model's base URL, instead of its provider's
+    #[arg(long, value_name = "URL", requires = "model")]
+    base_url: Option<String>,
+    /// The environment variable that holds the API key, instead of the provider's usual one
+    #[arg(long, value_name = "NAME", requires = "model")]
+    key_env: Option<String>,
+}
+
+impl ModelFlags {
+    /// The model, if one is named.
+    pub fn named(&self) -> Result<Option<Named>, Failure> {
+        let named = |model: &String| Named::read(model, self.base_url.as_deref(), self.key_env.as_deref());
+        self.model.as_ref().map(named).transpose()
+    }
+}
 
 /// The model that flags name.
 #[derive(Debug, Clone, PartialEq, Eq)]

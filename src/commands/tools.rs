@@ -11,7 +11,7 @@ pub(super) use run::{Command, End, MOST_TAIL, Runnable, UNATTENDED, command, end
 
 use engine::text::json;
 use protocol::message::Content;
-use protocol::tool::{Tool, ToolInvokeResult, ToolKind, ToolPolicy};
+use protocol::tool::{Tool, ToolInvokeResult, ToolKind, ToolPolicy, ToolResultParams};
 use serde::de::DeserializeOwned;
 use serde_json::{Value, json};
 use std::path::{Path, PathBuf};
@@ -58,6 +58,13 @@ pub(super) fn interrupted() -> ToolInvokeResult {
         "the call was interrupted; it may have done some or all of its work, so check before you repeat it"
             .to_owned(),
     ))
+}
+
+/// The result of a call that no request of the sidecar stands for: it was pending when its session was opened.
+pub(super) fn late(session_id: String, tool_call_id: String, result: ToolInvokeResult) -> ToolResultParams {
+    let ToolInvokeResult { content, is_error, exit_code, effects, .. } = result;
+    let content = content.unwrap_or_else(|| Content::text(""));
+    ToolResultParams { session_id, tool_call_id, content, is_error, exit_code, effects, meta: None }
 }
 
 /// The result of a call that only answers.

@@ -6,14 +6,16 @@ use super::editor::Editor;
 use super::failure::{refused, unknown_session};
 use super::lines::Lines;
 use super::option::Mode;
-use super::permission::Outcome;
-use super::runner::{Ran, Runner};
+use super::permission::{self, Outcome};
+use super::requests::root;
+use super::row;
+use super::runner::{Call, Ran, Runner};
 use super::session::Session;
 use super::view::Takes;
 use crate::commands::client::{Client, Greeting};
 use crate::commands::model::Named;
 use crate::commands::running::Running;
-use crate::commands::tools::Change;
+use crate::commands::tools::{self, Change};
 use agent_client_protocol_schema::v1::{
     AgentCapabilities, AvailableCommandsUpdate, ClientCapabilities, Implementation, InitializeRequest,
     InitializeResponse, McpCapabilities, PromptCapabilities, SessionCapabilities, SessionCloseCapabilities,
@@ -24,7 +26,7 @@ use lsp_types::notification::Exit;
 use lsp_types::request::{Request as _, Shutdown};
 use protocol::VERSION;
 use protocol::message::Content;
-use protocol::tool::PauseReason;
+use protocol::tool::{PauseReason, ToolInvokeParams};
 use rpc::message::Message;
 use serde::Serialize;
 use serde_json::{Map, Value, json};
@@ -261,6 +263,59 @@ impl Agent {
             capabilities: self.client.clone().unwrap_or_default(),
             turn: Arc::clone(&self.turn),
         }
+    }
+
+    /// Asks about calls that were not asked about yet.
+    pub(super) fn question(&mut self, session: &str, reasons: &[PauseReason]) {
+        for reason in reasons {
+            let is_asked = self.work.purposes().any(
+                |work| matches!(work, Work::Question(of, other) if of == session && other.tool_call_id == reason.tool_call_id),
+            );
+            if is_asked {
+                continue;
+            }
+            let purpose = Work::Question(session.to_owned(), reason.clone());
+            let call = self.call(session, &reason.tool_call_id, &reason.name, &reason.arguments.0);
+            let (runner, reason) = (self.runner(), reason.clone());
+            self.work.begin(purpose, async move {
+                Done::Answered(match call {
+                    Some(call) => permission::ask(runner, call, reason).await,
+                    None => permission::unseen(reason),
+                })
+            });
+        }
+    }
+
+    pub(super) fn invoke(&mut self, id: Id, call: ToolInvokeParams) {
+        let ToolInvokeParams { session_id, tool_call_id, name, arguments, .. } = call;
+        let shown = self.shown.remove(&(session_id.clone(), tool_call_id.clone()));
+        let run = self.call(&session_id, &tool_call_id, &name, &arguments.0);
+        if self.sessions.contains_key(&session_id) {
+            self.update(&session_id, [SessionUpdate::ToolCallUpdate(row::begun(&tool_call_id))]);
+        }
+        let (runner, purpose) = (self.runner(), Work::Tool(id, session_id.clone(), tool_call_id));
+        let work = async move {
+            Done::Ran(match run {
+                Some(call) => runner.run(call, shown).await,
+                None => tools::said(Err(format!("session {session_id} is not open in this editor"))).into(),
+            })
+        };
+        self.work.begin(purpose, work);
+    }
+
+    /// A call in the folder of its session, or of the session that it works for.
+    pub(super) fn call(&self, session: &str, id: &str, name: &str, arguments: &str) -> Option<Call> {
+        let shown_in = root(&self.parents, session);
+        let shown_in = if self.sessions.contains_key(session) { session } else { shown_in };
+        let open = self.sessions.get(shown_in)?;
+        Some(Call {
+            shown_in: shown_in.to_owned(),
+            session: session.to_owned(),
+            folder: open.folder.clone(),
+            id: id.to_owned(),
+            name: name.to_owned(),
+            arguments: arguments.to_owned(),
+        })
     }
 
     /// Updates that the editor takes.

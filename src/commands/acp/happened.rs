@@ -4,10 +4,9 @@ use super::agent::{Agent, Asked, Choice, Done, How, Open, Work, result};
 use super::command::Step;
 use super::failure::{invalid, of_sidecar, refused};
 use super::option::{modes, options};
-use super::permission::{self, Outcome};
+use super::permission::Outcome;
 use super::requests::root;
-use super::row;
-use super::runner::{Call, Ran};
+use super::runner::Ran;
 use super::session::{Prompt, Session};
 use super::view::said;
 use crate::commands::client::Incoming;
@@ -20,7 +19,6 @@ use agent_client_protocol_schema::v1::{
 use protocol::context::ContextInspectParams;
 use protocol::error::ErrorData;
 use protocol::event::{Event, EventError, SessionEvent};
-use protocol::message::Content;
 use protocol::methods::{
     ContextInspect, Method, SessionConfigure, SessionFork, SessionList, SessionOpen, SessionTakeOver,
     ToolDecide, ToolResult, TurnCancel, TurnStart, read_result,
@@ -28,10 +26,7 @@ use protocol::methods::{
 use protocol::session::snapshot::Snapshot;
 use protocol::session::{Driver, Origin, SessionConfigureParams, SessionSummary};
 use protocol::settings::GivenSettings;
-use protocol::tool::{
-    PauseReason, PendingCall, ToolDecideParams, ToolInvokeParams, ToolInvokeResult, ToolKind,
-    ToolResultParams, Verdict,
-};
+use protocol::tool::{PendingCall, ToolDecideParams, ToolInvokeResult, ToolKind, Verdict};
 use protocol::turn::TurnStatus;
 use serde_json::{Map, Value, json};
 use std::io::Write;
@@ -341,17 +336,8 @@ impl Agent {
         }
     }
 
-    async fn resumed(&mut self, session_id: String, tool_call_id: String, ran: ToolInvokeResult) {
-        let ToolInvokeResult { content, is_error, exit_code, effects, .. } = ran;
-        let params = ToolResultParams {
-            session_id,
-            tool_call_id,
-            content: content.unwrap_or_else(|| Content::text("")),
-            is_error,
-            exit_code,
-            effects,
-            meta: None,
-        };
+    async fn resumed(&mut self, session: String, call: String, ran: ToolInvokeResult) {
+        let params = tools::late(session, call, ran);
         let number = self.sidecar.ask::<ToolResult>(&params).await;
         self.asked.insert(number, Asked::Unwatched);
     }
@@ -437,59 +423,6 @@ impl Agent {
         for (prompt, outcome) in answers(prompts, reason, turn) {
             self.editor.answer(&prompt.request, outcome);
         }
-    }
-
-    /// Asks about calls that were not asked about yet.
-    fn question(&mut self, session: &str, reasons: &[PauseReason]) {
-        for reason in reasons {
-            let is_asked = self.work.purposes().any(
-                |work| matches!(work, Work::Question(of, other) if of == session && other.tool_call_id == reason.tool_call_id),
-            );
-            if is_asked {
-                continue;
-            }
-            let purpose = Work::Question(session.to_owned(), reason.clone());
-            let call = self.call(session, &reason.tool_call_id, &reason.name, &reason.arguments.0);
-            let (runner, reason) = (self.runner(), reason.clone());
-            self.work.begin(purpose, async move {
-                Done::Answered(match call {
-                    Some(call) => permission::ask(runner, call, reason).await,
-                    None => permission::unseen(reason),
-                })
-            });
-        }
-    }
-
-    fn invoke(&mut self, id: Id, call: ToolInvokeParams) {
-        let ToolInvokeParams { session_id, tool_call_id, name, arguments, .. } = call;
-        let shown = self.shown.remove(&(session_id.clone(), tool_call_id.clone()));
-        let run = self.call(&session_id, &tool_call_id, &name, &arguments.0);
-        if self.sessions.contains_key(&session_id) {
-            self.update(&session_id, [SessionUpdate::ToolCallUpdate(row::begun(&tool_call_id))]);
-        }
-        let (runner, purpose) = (self.runner(), Work::Tool(id, session_id.clone(), tool_call_id));
-        let work = async move {
-            Done::Ran(match run {
-                Some(call) => runner.run(call, shown).await,
-                None => tools::said(Err(format!("session {session_id} is not open in this editor"))).into(),
-            })
-        };
-        self.work.begin(purpose, work);
-    }
-
-    /// A call in the folder of its session, or of the session that it works for.
-    fn call(&self, session: &str, id: &str, name: &str, arguments: &str) -> Option<Call> {
-        let shown_in = root(&self.parents, session);
-        let shown_in = if self.sessions.contains_key(session) { session } else { shown_in };
-        let open = self.sessions.get(shown_in)?;
-        Some(Call {
-            shown_in: shown_in.to_owned(),
-            session: session.to_owned(),
-            folder: open.folder.clone(),
-            id: id.to_owned(),
-            name: name.to_owned(),
-            arguments: arguments.to_owned(),
-        })
     }
 
     /// Drops what belongs to a session that is no longer open.

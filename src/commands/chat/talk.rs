@@ -18,7 +18,7 @@ use protocol::message::{Content, Role, texts};
 use protocol::methods::{SessionClose, ToolDecide, ToolResult, TurnCancel, TurnStart};
 use protocol::session::{SessionCloseParams, State};
 use protocol::snapshot::Snapshot;
-use protocol::tool::{RequestPermissionResult, ToolDecideParams, ToolInvokeResult, ToolResultParams};
+use protocol::tool::{RequestPermissionResult, ToolDecideParams, ToolInvokeResult};
 use protocol::turn::{TurnCancelParams, TurnStartParams, TurnStatus};
 use serde_json::Value;
 use std::time::Duration;
@@ -453,17 +453,8 @@ impl Talk {
     async fn send(&mut self, recipient: Recipient, result: ToolInvokeResult) {
         match recipient {
             Recipient::Request(id) => self.client.answer(&id, &result).await,
-            Recipient::Call(tool_call_id) => {
-                let ToolInvokeResult { content, is_error, exit_code, effects, .. } = result;
-                let params = ToolResultParams {
-                    session_id: self.about.session.clone(),
-                    tool_call_id,
-                    content: content.unwrap_or_else(|| Content::text("")),
-                    is_error,
-                    exit_code,
-                    effects,
-                    meta: None,
-                };
+            Recipient::Call(call) => {
+                let params = tools::late(self.about.session.clone(), call, result);
                 self.client.ask::<ToolResult>(&params).await;
             }
         }
