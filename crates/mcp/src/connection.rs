@@ -28,7 +28,7 @@ use tokio::task::AbortHandle;
 use tokio::time::{Instant, sleep_until, timeout};
 
 /// The time in which a server must be ready: the probe for the newer revision alone may take ten seconds.
-const CONNECT: Duration = Duration::from_secs(45);
+pub(crate) const CONNECT: Duration = Duration::from_secs(45);
 /// The time without a change after which a list of tools counts as settled.
 const QUIET: Duration = Duration::from_millis(150);
 /// Most times that a list is read again because it changed meanwhile.
@@ -225,7 +225,13 @@ impl Connection {
                     Err(ServiceError::McpError(error)) => Err(CallError::Refused(self.tail.masked(&error.message))),
                     Err(error) => Err(CallError::Refused(self.tail.masked(&service_error(&error)))),
                 },
-                () = &mut closed => return Err(CallError::Ended(self.end_reason().await)),
+                () = &mut closed => {
+                    // The answer may have come together with the end.
+                    if let Ok(Ok(result)) = timeout(QUIET, &mut call).await {
+                        return Ok(content::result(result));
+                    }
+                    return Err(CallError::Ended(self.end_reason().await));
+                }
                 // Progress names no call here: that of another call counts, too, up to the longest time.
                 changed = notified.changed() => match changed {
                     Ok(()) => deadline = (Instant::now() + silence).min(last),
@@ -317,8 +323,9 @@ fn http(
     for (name, value) in headers {
         let header =
             HeaderName::try_from(name.as_str()).map_err(|_| format!("{name:?} is no name of a header"))?;
-        let value = HeaderValue::try_from(value.expose_secret())
+        let mut value = HeaderValue::try_from(value.expose_secret())
             .map_err(|_| format!("the header {name:?} has characters that no header can have"))?;
+        value.set_sensitive(true);
         custom.insert(header, value);
     }
     let client = reqwest::Client::builder()
