@@ -4,7 +4,7 @@ use crate::content;
 use crate::definition::{Definition, Launch};
 use crate::handler::{Handler, Notified};
 use crate::lines;
-use crate::listing::{Listing, MOST_TOOLS};
+use crate::listing::{Listing, MOST_BYTES, MOST_TOOLS};
 use crate::process::{Process, Start, StderrTail};
 use engine::message::ToolResult;
 use reqwest::header::{HeaderName, HeaderValue};
@@ -35,6 +35,8 @@ const QUIET: Duration = Duration::from_millis(150);
 const MOST_READS: usize = 5;
 /// The longest a call may take with progress, as a multiple of the time that it may take without.
 const WITH_PROGRESS: u32 = 20;
+/// Bytes of listed tools after which no more pages are read.
+const MOST_PAGES: usize = 4 * MOST_BYTES;
 /// Bytes between the process's output and the reader of the protocol.
 const BETWEEN: usize = 64 << 10;
 
@@ -182,7 +184,7 @@ impl Connection {
     }
 
     async fn all_tools(&self) -> Result<Vec<rmcp::model::Tool>, String> {
-        let (mut all, mut cursor) = (Vec::new(), None);
+        let (mut all, mut cursor, mut bytes) = (Vec::new(), None, 0);
         if self.peer.peer_info().is_some_and(|info| info.capabilities.tools.is_none()) {
             return Ok(all);
         }
@@ -192,10 +194,13 @@ impl Connection {
                 self.tail.after(&format!("its tools could not be listed: {}", service_error(&error)))
             })?;
             let is_empty = page.tools.is_empty();
+            bytes += page.tools.iter().map(size).sum::<usize>();
             all.extend(page.tools);
             match page.next_cursor {
                 // A list that does not end is cut where no tool would be offered anyway.
-                Some(next) if !is_empty && all.len() <= MOST_TOOLS => cursor = Some(next),
+                Some(next) if !is_empty && all.len() <= MOST_TOOLS && bytes <= MOST_PAGES => {
+                    cursor = Some(next)
+                }
                 _ => break,
             }
         }
@@ -376,6 +381,11 @@ fn service_error(error: &ServiceError) -> String {
         ServiceError::TransportClosed => "the connection ended".to_owned(),
         error => error.to_string(),
     }
+}
+
+/// The bytes of a tool as JSON.
+fn size(tool: &rmcp::model::Tool) -> usize {
+    serde_json::to_string(tool).map_or(0, |text| text.len())
 }
 
 /// The folder in which a server of this definition works, if it exists.
