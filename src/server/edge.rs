@@ -5,14 +5,20 @@ pub(super) mod backend;
 
 use engine::text::json;
 use protocol::error::{ErrorData, ErrorKind};
-use protocol::methods::{ModelKey, Named};
-use rpc::record::Masked;
+use protocol::methods::{ModelKey, Named, SessionOpen};
+use rpc::record::{Masked, Secrets};
 use serde_json::Value;
 use std::borrow::Cow;
 use tower_lsp::jsonrpc::Error;
 
-/// The method whose parameters contain a model's key.
-pub(super) const MASKED: Masked = Masked { method: ModelKey::NAME, shown: "name" };
+/// The methods whose parameters contain secrets: a model's key, and what a client gives the servers of a session.
+pub(super) const MASKED: &[Masked] = &[
+    Masked { method: ModelKey::NAME, secrets: Secrets::AllBut("name") },
+    Masked {
+        method: SessionOpen::NAME,
+        secrets: Secrets::Fields { of: "mcpServers", fields: &["env", "headers", "args"] },
+    },
+];
 
 /// Replaces each unpaired surrogate escape in a body by that of U+FFFD, and counts them. Recordings, keys
 /// that are masked in them, and messages are all read from the result.

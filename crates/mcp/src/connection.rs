@@ -4,7 +4,7 @@ use crate::content;
 use crate::definition::{Definition, Launch};
 use crate::handler::{Handler, Notified};
 use crate::lines;
-use crate::listing::{Listing, MOST_TOOLS};
+use crate::listing::{Listing, MOST_BYTES, MOST_TOOLS};
 use crate::process::{Process, Start, StderrTail};
 use engine::message::ToolResult;
 use reqwest::header::{HeaderName, HeaderValue};
@@ -28,13 +28,15 @@ use tokio::task::AbortHandle;
 use tokio::time::{Instant, sleep_until, timeout};
 
 /// The time in which a server must be ready: the probe for the newer revision alone may take ten seconds.
-const CONNECT: Duration = Duration::from_secs(45);
+pub(crate) const CONNECT: Duration = Duration::from_secs(45);
 /// The time without a change after which a list of tools counts as settled.
 const QUIET: Duration = Duration::from_millis(150);
 /// Most times that a list is read again because it changed meanwhile.
 const MOST_READS: usize = 5;
 /// The longest a call may take with progress, as a multiple of the time that it may take without.
 const WITH_PROGRESS: u32 = 20;
+/// Bytes of listed tools after which no more pages are read.
+const MOST_PAGES: usize = 4 * MOST_BYTES;
 /// Bytes between the process's output and the reader of the protocol.
 const BETWEEN: usize = 64 << 10;
 
@@ -182,7 +184,7 @@ impl Connection {
     }
 
     async fn all_tools(&self) -> Result<Vec<rmcp::model::Tool>, String> {
-        let (mut all, mut cursor) = (Vec::new(), None);
+        let (mut all, mut cursor, mut bytes) = (Vec::new(), None, 0);
         if self.peer.peer_info().is_some_and(|info| info.capabilities.tools.is_none()) {
             return Ok(all);
         }
@@ -192,10 +194,13 @@ impl Connection {
                 self.tail.after(&format!("its tools could not be listed: {}", service_error(&error)))
             })?;
             let is_empty = page.tools.is_empty();
+            bytes += page.tools.iter().map(size).sum::<usize>();
             all.extend(page.tools);
             match page.next_cursor {
                 // A list that does not end is cut where no tool would be offered anyway.
-                Some(next) if !is_empty && all.len() <= MOST_TOOLS => cursor = Some(next),
+                Some(next) if !is_empty && all.len() <= MOST_TOOLS && bytes <= MOST_PAGES => {
+                    cursor = Some(next)
+                }
                 _ => break,
             }
         }
@@ -225,7 +230,13 @@ impl Connection {
                     Err(ServiceError::McpError(error)) => Err(CallError::Refused(self.tail.masked(&error.message))),
                     Err(error) => Err(CallError::Refused(self.tail.masked(&service_error(&error)))),
                 },
-                () = &mut closed => return Err(CallError::Ended(self.end_reason().await)),
+                () = &mut closed => {
+                    // The answer may have come together with the end.
+                    if let Ok(Ok(result)) = timeout(QUIET, &mut call).await {
+                        return Ok(content::result(result));
+                    }
+                    return Err(CallError::Ended(self.end_reason().await));
+                }
                 // Progress names no call here: that of another call counts, too, up to the longest time.
                 changed = notified.changed() => match changed {
                     Ok(()) => deadline = (Instant::now() + silence).min(last),
@@ -317,8 +328,9 @@ fn http(
     for (name, value) in headers {
         let header =
             HeaderName::try_from(name.as_str()).map_err(|_| format!("{name:?} is no name of a header"))?;
-        let value = HeaderValue::try_from(value.expose_secret())
+        let mut value = HeaderValue::try_from(value.expose_secret())
             .map_err(|_| format!("the header {name:?} has characters that no header can have"))?;
+        value.set_sensitive(true);
         custom.insert(header, value);
     }
     let client = reqwest::Client::builder()
@@ -369,6 +381,11 @@ fn service_error(error: &ServiceError) -> String {
         ServiceError::TransportClosed => "the connection ended".to_owned(),
         error => error.to_string(),
     }
+}
+
+/// The bytes of a tool as JSON.
+fn size(tool: &rmcp::model::Tool) -> usize {
+    serde_json::to_string(tool).map_or(0, |text| text.len())
 }
 
 /// The folder in which a server of this definition works, if it exists.

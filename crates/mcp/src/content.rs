@@ -1,12 +1,12 @@
 //! Results of calls, as a session keeps them. They are bounded: what is left out is said in words.
 
 use engine::message::{Content, Image, ResourceLink, ToolResult};
-use engine::text::{head, one_line};
+use engine::text::{head, one_line, tail};
 use rmcp::model::{CallToolResult, ContentBlock, ResourceContents};
 use serde_json::Value;
 
-/// Most bytes of all texts of a result.
-pub const MOST_TEXT: usize = 2 << 20;
+/// Most bytes of all texts of a result, addresses and links included.
+pub const MOST_TEXT: usize = 256 << 10;
 /// Most bytes of an image, as base64.
 pub const MOST_IMAGE: usize = 5 << 20;
 /// Most parts of a result.
@@ -67,8 +67,11 @@ impl Parts {
             }
             ContentBlock::Resource(resource) => match resource.resource {
                 ResourceContents::TextResourceContents { uri, text, .. } => {
-                    let text = self.cut(&text).into();
-                    self.content.push(Content::Resource { uri: one_line(&uri, 2048), text });
+                    let uri = one_line(&uri, 2048);
+                    if self.has_room(uri.len()) {
+                        let text = self.cut(&text).into();
+                        self.content.push(Content::Resource { uri, text });
+                    }
                 }
                 ResourceContents::BlobResourceContents { uri, mime_type, blob, .. } => {
                     let mime_type = mime_type.unwrap_or_default();
@@ -82,14 +85,19 @@ impl Parts {
             },
             ContentBlock::ResourceLink(link) => {
                 let short = |text: &str| one_line(text, 2048);
-                self.content.push(Content::ResourceLink(ResourceLink {
+                let link = ResourceLink {
                     uri: short(&link.uri),
                     name: short(&link.name),
                     title: link.title.as_deref().map(short),
                     description: link.description.as_deref().map(short),
                     mime_type: link.mime_type.as_deref().map(short),
                     size: link.size,
-                }));
+                };
+                let more = [&link.title, &link.description, &link.mime_type].into_iter().flatten();
+                let bytes = link.uri.len() + link.name.len() + more.map(String::len).sum::<usize>();
+                if self.has_room(bytes) {
+                    self.content.push(Content::ResourceLink(link));
+                }
             }
             _ => self.text("[content of an unknown form is left out]"),
         }
@@ -115,21 +123,33 @@ impl Parts {
         self.content.push(Content::Text(text));
     }
 
-    /// A text within the room that is left.
+    /// The beginning and the end of a text, within the room that is left.
     fn cut(&mut self, text: &str) -> String {
-        let kept = head(text, self.room);
-        self.room -= kept.len();
-        match text.len() - kept.len() {
-            0 => kept.to_owned(),
-            more => {
-                format!("{kept}\n[{more} more bytes left out: a result may have {MOST_TEXT} bytes of text]")
-            }
+        if text.len() <= self.room {
+            self.room -= text.len();
+            return text.to_owned();
         }
+        let end = tail(text, self.room / 4);
+        let begin = head(text, self.room - end.len());
+        let more = text.len() - begin.len() - end.len();
+        self.room = 0;
+        format!("{begin}\n[{more} bytes left out: a result may have {MOST_TEXT} bytes of text]\n{end}")
+    }
+
+    /// Takes room for a text that is not cut. Returns `false` if there is none.
+    fn has_room(&mut self, bytes: usize) -> bool {
+        let left = self.room.checked_sub(bytes);
+        self.room = left.unwrap_or(self.room);
+        self.left_out += usize::from(left.is_none());
+        left.is_some()
     }
 
     fn finished(mut self) -> Vec<Content> {
         if self.left_out > 0 {
-            let words = format!("[{} more parts left out: a result may have {MOST_PARTS}]", self.left_out);
+            let words = format!(
+                "[{} more parts left out: a result may have {MOST_PARTS} and {MOST_TEXT} bytes of text]",
+                self.left_out
+            );
             self.content.push(Content::Text(words.into()));
         }
         self.content
@@ -203,13 +223,23 @@ mod tests {
         let parts = json!([{ "type": "text", "text": long }, { "type": "text", "text": "behind" }]);
         let Content::Text(first) = &read(json!({ "content": parts })).content[0] else { panic!() };
         assert_eq!(
-            first.trim_start_matches('é'),
-            "\n[2097152 more bytes left out: a result may have 2097152 bytes of text]"
+            first.trim_matches('é'),
+            "\n[262144 bytes left out: a result may have 262144 bytes of text]\n"
+        );
+        let link = json!({ "type": "resource_link", "uri": "u".repeat(2048), "name": "n".repeat(2048) });
+        let links = read(json!({ "content": vec![link; MOST_PARTS] })).content;
+        assert_eq!(links.len(), MOST_TEXT / 4096 + 1);
+        assert_eq!(
+            links.last(),
+            Some(&text("[36 more parts left out: a result may have 100 and 262144 bytes of text]"))
         );
         let many: Vec<Value> = (0..MOST_PARTS + 3).map(|_| json!({ "type": "text", "text": "x" })).collect();
         let content = read(json!({ "content": many })).content;
         assert_eq!(content.len(), MOST_PARTS + 1);
-        assert_eq!(content.last(), Some(&text("[3 more parts left out: a result may have 100]")));
+        assert_eq!(
+            content.last(),
+            Some(&text("[3 more parts left out: a result may have 100 and 262144 bytes of text]"))
+        );
         let image = json!([{ "type": "image", "mimeType": "image/png", "data": "A".repeat(MOST_IMAGE + 1) }]);
         assert_eq!(
             read(json!({ "content": image })).content,

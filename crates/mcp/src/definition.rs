@@ -5,6 +5,9 @@ use sha2::{Digest, Sha256};
 use std::path::PathBuf;
 use std::time::Duration;
 
+/// Least bytes of a text that is hidden from messages.
+const LEAST_SECRET: usize = 4;
+
 /// A server to connect to.
 #[derive(Debug, Clone)]
 pub struct Definition {
@@ -54,6 +57,8 @@ impl Definition {
             Launch::Command { program, args, env, cwd } => {
                 add("command");
                 add(program);
+                // With its length, so that no argument is taken for what follows.
+                add(&args.len().to_string());
                 args.iter().for_each(|arg| add(arg));
                 add(&cwd.to_string_lossy());
                 for (name, value) in env {
@@ -80,14 +85,28 @@ impl Definition {
             Launch::Command { program, args, .. } => {
                 std::iter::once(program).chain(args).map(|word| quoted(word)).collect::<Vec<_>>().join(" ")
             }
-            Launch::Http { url, .. } => url.clone(),
+            // A query may hold a key.
+            Launch::Http { url, .. } => url.split('?').next().unwrap_or_default().to_owned(),
         }
     }
 
-    /// The values that must appear in no message.
+    /// The texts that must appear in no message, the longest first: each value, the part after the scheme of a header,
+    /// and each line of a key of several lines.
     pub(crate) fn secrets(&self) -> Vec<SecretString> {
         let (Launch::Command { env: values, .. } | Launch::Http { headers: values, .. }) = &self.launch;
-        values.iter().map(|(_, value)| value.clone()).collect()
+        let is_http = matches!(self.launch, Launch::Http { .. });
+        let mut parts: Vec<&str> = Vec::new();
+        for (_, value) in values {
+            let value = value.expose_secret();
+            parts.push(value);
+            parts.extend(value.lines().map(str::trim));
+            parts.extend(value.split_once(' ').filter(|_| is_http).map(|(_, after)| after.trim()));
+        }
+        // A value such as "1" is no secret, and hiding it would spoil every message.
+        parts.retain(|part| part.len() >= LEAST_SECRET);
+        parts.sort_by_key(|part| std::cmp::Reverse(part.len()));
+        parts.dedup();
+        parts.into_iter().map(SecretString::from).collect()
     }
 }
 
@@ -124,6 +143,20 @@ mod tests {
                 .collect();
         assert_eq!(keys.len(), 3);
         assert_eq!(command(&["a"], "x").key(), command(&["a"], "x").key());
+    }
+
+    #[test]
+    fn parts_of_values_are_secrets_and_switches_are_not() {
+        let secrets = |definition: Definition| {
+            let all = definition.secrets();
+            all.iter().map(|secret| secret.expose_secret().to_owned()).collect::<Vec<_>>()
+        };
+        assert_eq!(secrets(command(&[], "1")), Vec::<String>::new());
+        assert_eq!(secrets(command(&[], "first\nsecond")), ["first\nsecond", "second", "first"]);
+        let headers = vec![("Authorization".to_owned(), "Bearer abcd".into())];
+        let launch = Launch::Http { url: "https://b".to_owned(), headers };
+        let shown = secrets(Definition { launch, ..command(&[], "") });
+        assert_eq!(shown, ["Bearer abcd", "abcd"]);
     }
 
     #[test]

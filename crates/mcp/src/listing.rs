@@ -90,7 +90,8 @@ impl Listing {
 fn approval(tool: &Given, is_trusted: bool) -> Approval {
     let Some(hints) = tool.annotations.as_ref().filter(|_| is_trusted) else { return Approval::Ask };
     let only_reads = hints.read_only_hint == Some(true) && hints.destructive_hint != Some(true);
-    if only_reads { Approval::Allow } else { Approval::Ask }
+    // Unstated, a tool may reach anything, by the protocol's own default.
+    if only_reads && hints.open_world_hint == Some(false) { Approval::Allow } else { Approval::Ask }
 }
 
 fn description(tool: &Given) -> String {
@@ -185,10 +186,13 @@ mod tests {
                 given(json!({ "name": "a", "inputSchema": { "type": "object" }, "annotations": hints }));
             approval(&tool, is_trusted)
         };
-        let reads = json!({ "readOnlyHint": true });
+        let reads = json!({ "readOnlyHint": true, "openWorldHint": false });
         assert_eq!(with(reads.clone(), true), Approval::Allow);
         assert_eq!(with(reads, false), Approval::Ask);
-        assert_eq!(with(json!({ "readOnlyHint": true, "destructiveHint": true }), true), Approval::Ask);
+        assert_eq!(with(json!({ "readOnlyHint": true }), true), Approval::Ask);
+        assert_eq!(with(json!({ "readOnlyHint": true, "openWorldHint": true }), true), Approval::Ask);
+        let destroys = json!({ "readOnlyHint": true, "destructiveHint": true, "openWorldHint": false });
+        assert_eq!(with(destroys, true), Approval::Ask);
         assert_eq!(with(json!({ "destructiveHint": false }), true), Approval::Ask);
     }
 

@@ -14,7 +14,11 @@ const BETWEEN: &str = "__";
 /// The first part of the names of a server's tools, with the separator. A name that cannot be used as it is gets a hash,
 /// so that two servers never share a part.
 pub fn prefix(server: &str) -> String {
-    let clean = clean(server);
+    let mut clean = clean(server);
+    // Some providers refuse names that begin otherwise.
+    if clean.starts_with(|c: char| c.is_ascii_digit() || c == '-') {
+        clean.insert(0, 's');
+    }
     let is_as_given = clean == server && clean.len() <= MOST_SERVER && !clean.contains(BETWEEN);
     if is_as_given && !clean.is_empty() && !clean.ends_with('_') {
         return format!("{clean}{BETWEEN}");
@@ -65,6 +69,8 @@ mod tests {
             prefix("my_server"),
             prefix("a__b"),
             prefix("über"),
+            prefix("7zip"),
+            prefix("-a"),
             prefix(&"x".repeat(30)),
         ];
         assert_eq!(
@@ -78,6 +84,8 @@ mod tests {
                 "my_server__",
                 "a-b-63e5c1__",
                 "ber-b51c85__",
+                "s7zip-98fa30__",
+                "s-a-c27489__",
                 "xxxxxxxxxxxxxxxxx-666a59__",
             ]
         );

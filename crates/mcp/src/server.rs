@@ -1,18 +1,23 @@
 //! A server over its whole life: started at its first use, started again after its end, with growing pauses while it
 //! fails.
 
-use crate::connection::{CallError, Connection, missing_folder};
+use crate::connection::{CONNECT, CallError, Connection, missing_folder};
 use crate::definition::Definition;
 use crate::listing::Listing;
 use engine::message::ToolResult;
 use rmcp::model::JsonObject;
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
-use tokio::sync::Mutex as Turn;
-use tokio::time::Instant;
+use tokio::sync::{Mutex as Turn, watch};
+use tokio::time::{Instant, timeout, timeout_at};
 
 /// The longest pause between two starts.
 const MOST_PAUSE: Duration = Duration::from_secs(60);
+
+/// The longest time that the end of a server may take; its process group is killed then.
+const MOST_END: Duration = Duration::from_secs(2);
+/// The reason of a server that was ended.
+const WAS_ENDED: &str = "the server was ended";
 
 /// The phase of a server's life.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -45,6 +50,8 @@ pub struct Server {
     definition: Definition,
     status: Mutex<Status>,
     life: Turn<Life>,
+    /// `true` once it is to be ended: a start under way is given up.
+    ending: watch::Sender<bool>,
     /// Called after each change of the status.
     changed: Box<dyn Fn() + Send + Sync>,
 }
@@ -56,7 +63,6 @@ struct Life {
     failures: u32,
     /// Before this, it is not started again.
     not_before: Option<Instant>,
-    is_closed: bool,
 }
 
 impl Server {
@@ -64,7 +70,13 @@ impl Server {
     pub fn new(definition: Definition, changed: impl Fn() + Send + Sync + 'static) -> Arc<Self> {
         let status = Status { phase: Phase::Off, revision: None, listing: Arc::default(), is_listed: false };
         let (status, changed) = (Mutex::new(status), Box::new(changed));
-        Arc::new(Self { definition, status, life: Turn::default(), changed })
+        Arc::new(Self {
+            definition,
+            status,
+            life: Turn::default(),
+            ending: watch::Sender::new(false),
+            changed,
+        })
     }
 
     /// The definition that it was made with.
@@ -92,8 +104,8 @@ impl Server {
         if let Some(connection) = life.connection.as_ref().filter(|connection| connection.is_open()) {
             return Ok(connection.clone());
         }
-        if life.is_closed {
-            return Err("the server was ended".to_owned());
+        if *self.ending.borrow() {
+            return Err(WAS_ENDED.to_owned());
         }
         if let Some(left) = life.not_before.and_then(|then| then.checked_duration_since(Instant::now())) {
             let why = match self.status().phase {
@@ -105,7 +117,13 @@ impl Server {
         life.connection = None;
         self.tell(|status| status.phase = Phase::Connecting);
         let known = self.status().revision;
-        match self.open(known.as_deref()).await {
+        let mut ending = self.ending.subscribe();
+        // A start that is dropped ends its process.
+        let opened = tokio::select! {
+            opened = self.open(known.as_deref()) => opened,
+            _ = ending.wait_for(|ending| *ending) => Err(WAS_ENDED.to_owned()),
+        };
+        match opened {
             Ok((connection, listing)) => {
                 let connection = Arc::new(connection);
                 life.connection = Some(connection.clone());
@@ -134,8 +152,10 @@ impl Server {
         if let Some(folder) = missing_folder(&self.definition) {
             return Err(format!("its working directory {} does not exist", folder.display()));
         }
+        let deadline = Instant::now() + CONNECT;
         let connection = Connection::open(&self.definition, revision).await?;
-        match connection.tools(&self.definition).await {
+        let listed = timeout_at(deadline, connection.tools(&self.definition)).await;
+        match listed.unwrap_or_else(|_| Err("did not list its tools in time".to_owned())) {
             Ok(listing) => Ok((connection, listing)),
             Err(why) => {
                 connection.close().await;
@@ -175,7 +195,9 @@ impl Server {
             let (Some(server), Some(connection)) = (server.upgrade(), connection.upgrade()) else { return };
             let why = connection.end_reason().await;
             let mut life = server.life.lock().await;
-            if life.is_closed || !life.connection.as_ref().is_some_and(|now| Arc::ptr_eq(now, &connection)) {
+            if *server.ending.borrow()
+                || !life.connection.as_ref().is_some_and(|now| Arc::ptr_eq(now, &connection))
+            {
                 return;
             }
             life.connection = None;
@@ -208,13 +230,17 @@ impl Server {
             .map_err(|error| CallError::NotSent(format!("the arguments must be a JSON object: {error}")))
     }
 
-    /// Ends it for good.
+    /// Ends it for good, within two seconds.
     pub async fn close(&self) {
-        let mut life = self.life.lock().await;
-        life.is_closed = true;
-        if let Some(connection) = life.connection.take().and_then(Arc::into_inner) {
-            connection.close().await;
-        }
+        self.ending.send_replace(true);
+        let closes = async {
+            let connection = self.life.lock().await.connection.take();
+            if let Some(connection) = connection.and_then(Arc::into_inner) {
+                connection.close().await;
+            }
+        };
+        // A connection that is dropped kills its process group.
+        drop(timeout(MOST_END, closes).await);
         self.tell(|status| status.phase = Phase::Off);
     }
 }

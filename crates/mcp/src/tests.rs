@@ -191,3 +191,23 @@ async fn end_of_a_server_is_noticed_without_a_call() {
     let words = "the server ended (exit status: 0)";
     changes.wait_for(|_| server.status().phase == Phase::Failed(words.to_owned())).await.unwrap();
 }
+
+#[cfg(unix)]
+#[tokio::test]
+async fn close_interrupts_a_start() {
+    let folder = Folder::new("closed");
+    let mut silent = definition(&folder.0, &[], LONG);
+    if let Launch::Command { program, args, .. } = &mut silent.launch {
+        (*program, *args) = ("sleep".to_owned(), vec!["600".to_owned()]);
+    }
+    let (told, mut changes) = watch::channel(0);
+    let server = Server::new(silent, move || told.send_modify(|changes| *changes += 1));
+    let starting = tokio::spawn({
+        let server = server.clone();
+        async move { server.start().await }
+    });
+    changes.wait_for(|_| server.status().phase == Phase::Connecting).await.unwrap();
+    server.close().await;
+    assert_eq!(starting.await.unwrap(), Err("the server was ended".to_owned()));
+    assert_eq!(server.status().phase, Phase::Off);
+}

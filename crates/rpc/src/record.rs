@@ -19,13 +19,27 @@ use std::time::Instant;
 /// The replacement of a secret.
 const MASKED: &str = "[key]";
 
-/// A method with a secret in its parameters: all of them are masked but one.
+/// A method with secrets in its parameters.
 #[derive(Debug, Clone, Copy)]
 pub struct Masked {
     /// The method's name.
     pub method: &'static str,
-    /// The parameter that is recorded unmasked.
-    pub shown: &'static str,
+    /// The parameters that are masked.
+    pub secrets: Secrets,
+}
+
+/// The secrets among parameters.
+#[derive(Debug, Clone, Copy)]
+pub enum Secrets {
+    /// All parameters but this one.
+    AllBut(&'static str),
+    /// The values of some fields of each object in one parameter, which is an object of objects.
+    Fields {
+        /// The parameter.
+        of: &'static str,
+        /// The fields: objects or lists, whose names and length stay.
+        fields: &'static [&'static str],
+    },
 }
 
 /// The sender of a frame.
@@ -50,7 +64,7 @@ impl Side {
 #[derive(Debug)]
 pub struct Recorder {
     file: Option<File>,
-    masked: Masked,
+    masked: &'static [Masked],
     started: Instant,
 }
 
@@ -59,14 +73,14 @@ impl Recorder {
     ///
     /// # Errors
     /// If the file cannot be created.
-    pub fn create(path: &Path, masked: Masked) -> io::Result<Self> {
+    pub fn create(path: &Path, masked: &'static [Masked]) -> io::Result<Self> {
         Ok(Self { file: Some(open_private(path)?), masked, started: Instant::now() })
     }
 
     /// Records a frame whose body is JSON.
     pub fn frame(&mut self, from: Side, body: &[u8]) {
         // A line break in JSON is white space between tokens, as strings escape it.
-        let text = match self.masked.without_secret(body) {
+        let text = match self.masked.iter().find_map(|masked| masked.without_secret(body)) {
             Some(masked) => masked,
             None => String::from_utf8_lossy(body).replace(['\n', '\r'], " "),
         };
@@ -85,8 +99,11 @@ impl Recorder {
 
     fn escaped(&mut self, from: Side, name: &str, bytes: &[u8], note: &str) {
         // Unreadable input cannot be masked in part.
-        let method = self.masked.method.as_bytes();
-        let is_key = bytes.windows(method.len()).any(|part| part == method);
+        let has = |word: &str| bytes.windows(word.len()).any(|part| part == word.as_bytes());
+        let is_key = self.masked.iter().any(|masked| match masked.secrets {
+            Secrets::AllBut(_) => has(masked.method),
+            Secrets::Fields { of, .. } => has(of),
+        });
         let text = serde_json::Value::from(if is_key { MASKED.to_owned() } else { escape(bytes) });
         let note = serde_json::Value::from(note);
         self.line(from, &format!("\"{name}\":{text},\"note\":{note}"));
@@ -118,19 +135,45 @@ impl Masked {
             return None;
         }
         let mut frame: Value = serde_json::from_slice(body).ok()?;
-        match frame.get_mut("params") {
-            // In parameters of an unknown shape, the secret could be anywhere.
-            Some(params) if !params.is_object() => *params = MASKED.into(),
-            Some(params) => {
-                for (name, value) in params.as_object_mut().into_iter().flatten() {
-                    if name != self.shown && !value.is_null() {
-                        *value = MASKED.into();
-                    }
+        match (frame.get_mut("params"), self.secrets) {
+            (None, _) => {}
+            (Some(Value::Object(params)), Secrets::AllBut(shown)) => {
+                let others = params.iter_mut().filter(|(name, value)| *name != shown && !value.is_null());
+                others.for_each(|(_, value)| *value = MASKED.into());
+            }
+            (Some(Value::Object(params)), Secrets::Fields { of, fields }) => {
+                if let Some(all) = params.get_mut(of) {
+                    mask_fields(all, fields);
                 }
             }
-            None => {}
+            // In parameters of an unknown shape, the secret could be anywhere.
+            (Some(params), _) => *params = MASKED.into(),
         }
         Some(frame.to_string())
+    }
+}
+
+/// Masks the values of these fields of each object. A value of another shape is masked as a whole.
+fn mask_fields(all: &mut Value, fields: &[&str]) {
+    let Value::Object(all) = all else {
+        if !all.is_null() {
+            *all = MASKED.into();
+        }
+        return;
+    };
+    for one in all.values_mut() {
+        let Value::Object(one) = one else {
+            *one = MASKED.into();
+            continue;
+        };
+        for field in fields {
+            match one.get_mut(*field) {
+                Some(Value::Object(parts)) => parts.values_mut().for_each(|part| *part = MASKED.into()),
+                Some(Value::Array(parts)) => parts.iter_mut().for_each(|part| *part = MASKED.into()),
+                Some(Value::Null) | None => {}
+                Some(other) => *other = MASKED.into(),
+            }
+        }
     }
 }
 
@@ -162,7 +205,33 @@ fn escape(bytes: &[u8]) -> String {
 mod tests {
     use super::*;
 
-    const KEY: Masked = Masked { method: "model/key", shown: "name" };
+    const KEY: Masked = Masked { method: "model/key", secrets: Secrets::AllBut("name") };
+    const SERVERS: Masked = Masked {
+        method: "session/open",
+        secrets: Secrets::Fields { of: "mcpServers", fields: &["env", "headers", "args"] },
+    };
+
+    #[test]
+    fn fields_of_each_server_are_masked() {
+        let masked = |params: Value| {
+            let frame = serde_json::json!({ "method": "session/open", "params": params }).to_string();
+            let masked = SERVERS.without_secret(frame.as_bytes()).unwrap();
+            serde_json::from_str::<Value>(&masked).unwrap()["params"].clone()
+        };
+        let given = serde_json::json!({ "title": "t", "mcpServers": {
+            "a": { "command": "c", "args": ["s1"], "env": { "TOKEN": "s2", "B": { "keyEnv": "s3" } } },
+            "b": { "url": "u", "headers": { "Authorization": "s4" }, "env": "s5" },
+            "c": "s6",
+        } });
+        let expected = serde_json::json!({ "title": "t", "mcpServers": {
+            "a": { "command": "c", "args": [MASKED], "env": { "TOKEN": MASKED, "B": MASKED } },
+            "b": { "url": "u", "headers": { "Authorization": MASKED }, "env": MASKED },
+            "c": MASKED,
+        } });
+        assert_eq!(masked(given), expected);
+        assert_eq!(masked(serde_json::json!({ "mcpServers": ["s1"] }))["mcpServers"], MASKED);
+        assert_eq!(masked(serde_json::json!(["s1"])), MASKED);
+    }
 
     #[test]
     fn key_is_masked_in_any_spelling_of_its_method() {

@@ -37,6 +37,7 @@ use protocol::session::SessionOpenParams;
 use protocol::settings::{GivenSettings, Settings};
 use protocol::stages::LoopStopResult;
 use protocol::transfer::{ExportFormat, SessionImportParams, TrajectoryListParams};
+use std::collections::BTreeMap;
 use store::error::StoreError;
 
 /// The handlers of requests.
@@ -215,12 +216,11 @@ impl RequestHandler<'_> {
         self.router.stores.enter(&folder);
         let settings = self.checked(to, params.settings.as_ref(), &folder)?;
         let servers = params.mcp_servers.clone();
-        if servers.is_some() || !self.router.sessions.has(&id) {
-            let servers = servers.unwrap_or_default();
-            check_servers(&servers)?;
-            self.router.servers.set_given(&id, servers);
-        }
+        check_servers(servers.as_ref().unwrap_or(&BTreeMap::new()))?;
         let opens = requests::session::open(params, folder, settings)?;
+        if servers.is_some() || !self.router.sessions.has(&id) {
+            self.router.servers.set_given(&id, servers.unwrap_or_default());
+        }
         self.router.hand(&id, Queued::Open(to, Box::new(opens)));
         Ok(())
     }

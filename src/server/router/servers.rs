@@ -31,9 +31,14 @@ impl ServerHandler<'_> {
     /// except what only reads.
     pub fn first(&mut self, id: &SessionId, item: Queued) -> Option<Queued> {
         if !begins_turn(&item) {
-            if self.router.servers.has_waiting(id) && !only_reads(&item) {
-                self.release(id);
+            if !self.router.servers.has_waiting(id) || only_reads(&item) {
+                return Some(item);
             }
+            if !ends_wait(&item) {
+                self.router.servers.wait(id, item);
+                return None;
+            }
+            self.release(id);
             return Some(item);
         }
         if self.router.servers.is_releasing(id) {
@@ -204,9 +209,23 @@ fn target(server: &McpServer) -> String {
 /// `true` for an item that may ask a model for a turn.
 fn begins_turn(item: &Queued) -> bool {
     match item {
-        Queued::Command(_, command) => matches!(**command, Command::StartTurn(_)),
+        Queued::Command(_, command) => matches!(
+            **command,
+            Command::StartTurn(_)
+                | Command::Retry { .. }
+                | Command::Regenerate { .. }
+                | Command::Update { regenerate: true, .. }
+        ),
         Queued::Task => true,
         _ => false,
+    }
+}
+
+/// `true` for an item that does not wait behind a turn, because it ends it.
+fn ends_wait(item: &Queued) -> bool {
+    match item {
+        Queued::Command(_, command) => matches!(**command, Command::CancelTurn { .. }),
+        item => item.is_end(),
     }
 }
 
@@ -279,5 +298,27 @@ fn status(offered: Offered, counter: &dyn TokenCount) -> McpServerStatus {
         tools: tools.collect(),
         left_out: server.listing.left_out.clone(),
         ..empty
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn queued(command: Command) -> Queued {
+        Queued::Command(NOBODY, Box::new(command))
+    }
+
+    #[test]
+    fn each_request_for_an_answer_begins_a_turn() {
+        assert!(begins_turn(&queued(Command::Regenerate { key: None })));
+        assert!(!begins_turn(&queued(Command::CancelTurn { turn: None, queued: false })));
+    }
+
+    #[test]
+    fn only_ends_release_a_turn_that_waits() {
+        assert!(ends_wait(&queued(Command::CancelTurn { turn: None, queued: false })));
+        assert!(ends_wait(&Queued::Close(NOBODY)) && ends_wait(&Queued::Delete(NOBODY)));
+        assert!(!ends_wait(&queued(Command::Notice { kind: SERVER_FAILED, text: String::new() })));
     }
 }

@@ -3,6 +3,7 @@
 
 use crate::server::host::queued::Queued;
 use crate::server::mailbox::Mailbox;
+use engine::approval::Approval;
 use engine::id::SessionId;
 use engine::prompt::item::Tool;
 use mcp::{Definition, Phase, Server};
@@ -205,7 +206,10 @@ impl McpServers {
                     match status.is_listed {
                         true => tools.extend(status.listing.tools.iter().cloned()),
                         false => {
-                            tools.extend(had.iter().filter(|tool| tool.name.starts_with(&prefix)).cloned());
+                            let stored = had.iter().filter(|tool| tool.name.starts_with(&prefix)).cloned();
+                            // Nobody trusts a stored statement: it may be that of another program, or of one that
+                            // was trusted then.
+                            tools.extend(stored.map(|tool| Tool { approval: Approval::Ask, ..tool }));
                         }
                     }
                 }
@@ -254,5 +258,41 @@ impl McpServers {
             }
             done();
         });
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn definition(name: &str, is_trusted: bool) -> Definition {
+        let launch = mcp::Launch::Http { url: "http://127.0.0.1:1/mcp".to_owned(), headers: Vec::new() };
+        Definition { name: name.to_owned(), launch, timeout: MOST_WAIT, is_trusted }
+    }
+
+    fn servers() -> McpServers {
+        McpServers::new(Mailbox::new(|_| ()))
+    }
+
+    fn tool(name: &str, approval: Approval) -> Tool {
+        Tool {
+            name: name.to_owned(),
+            description: String::new(),
+            input_schema: serde_json::json!({ "type": "object" }),
+            approval,
+            kind: None,
+            guidelines: None,
+            rules: Vec::new(),
+            ends_turn: None,
+        }
+    }
+
+    #[test]
+    fn stored_tool_of_an_unlisted_server_asks() {
+        let mut servers = servers();
+        let server = servers.of("/w", definition("files", true));
+        let offered = [Offered { name: "files".to_owned(), target: String::new(), server: Ok(server) }];
+        let had = [tool("files__read", Approval::Allow), tool("other__read", Approval::Allow)];
+        assert_eq!(servers.tools(&offered, &had), [tool("files__read", Approval::Ask)]);
     }
 }

@@ -66,9 +66,34 @@ fn check_one(server: &McpServer, is_stored: bool) -> Result<(), String> {
     if !(1..=MOST_TIMEOUT).contains(&server.timeout_seconds.unwrap_or(TIMEOUT)) {
         return Err(format!("needs timeoutSeconds from 1 to {MOST_TIMEOUT}"));
     }
+    if is_stored && server.args.as_deref().is_some_and(has_secret_arg) {
+        return Err("must not contain a key in args; give it in env as {\"keyEnv\": \"NAME\"}".to_owned());
+    }
+    if is_stored && server.url.as_deref().is_some_and(has_secret_query) {
+        return Err(
+            "must not contain a key in its url; give it in headers as {\"keyEnv\": \"NAME\"}".to_owned()
+        );
+    }
     let env = server.env.iter().flatten().map(|(name, value)| ("env", name, value));
     let headers = server.headers.iter().flatten().map(|(name, value)| ("headers", name, value));
     env.chain(headers).try_for_each(|(part, name, value)| check_value(part, name, value, is_stored))
+}
+
+/// `true` if an argument is, or looks like, a key: alone, behind `=`, or behind the option that names it.
+fn has_secret_arg(args: &[String]) -> bool {
+    let has = |arg: &String| match arg.split_once('=') {
+        Some((name, value)) => is_secret(name, value),
+        None => is_secret("", arg),
+    };
+    let is_named = |pair: &[String]| match pair {
+        [name, value] => name.starts_with('-') && !value.starts_with('-') && is_secret(name, ""),
+        _ => false,
+    };
+    args.iter().any(has) || args.windows(2).any(is_named)
+}
+
+fn has_secret_query(url: &str) -> bool {
+    Url::parse(url).is_ok_and(|url| url.query_pairs().any(|(name, value)| is_secret(&name, &value)))
 }
 
 fn check_url(url: &str) -> Result<(), String> {
@@ -176,6 +201,18 @@ mod tests {
             (
                 json!({ "url": "http://b", "headers": { "Authorization": "Bearer x" } }),
                 "must not contain a key in Authorization; name it as {\"keyEnv\": \"NAME\"}",
+            ),
+            (
+                json!({ "command": "a", "args": ["--api-key", "x"] }),
+                "must not contain a key in args; give it in env as {\"keyEnv\": \"NAME\"}",
+            ),
+            (
+                json!({ "command": "a", "args": ["--token=x"] }),
+                "must not contain a key in args; give it in env as {\"keyEnv\": \"NAME\"}",
+            ),
+            (
+                json!({ "url": "https://b/mcp?api_key=x" }),
+                "must not contain a key in its url; give it in headers as {\"keyEnv\": \"NAME\"}",
             ),
         ];
         for (server, reason) in refused {

@@ -9,7 +9,7 @@ from mcp.types import ToolAnnotations
 server = MCPServer("hostile")
 
 
-@server.tool(annotations=ToolAnnotations(readOnlyHint=True))
+@server.tool(annotations=ToolAnnotations(readOnlyHint=True, openWorldHint=False))
 def look() -> str:
     """Looks."""
     return "looked"
