@@ -42,12 +42,9 @@ pub fn start(usual: &str) -> Log {
     let dropped = Arc::new(AtomicU64::new(0));
     let lines = Lines { sender, dropped: Arc::clone(&dropped) };
     std::thread::spawn(move || write(&receiver, &dropped));
-    let filter = EnvFilter::try_from_default_env().unwrap_or_else(|_| EnvFilter::new(usual));
-    // The library logs whole messages of servers, which hold what users and tools said.
-    let filter = match "rmcp=off".parse() {
-        Ok(off) => filter.add_directive(off),
-        Err(_) => filter,
-    };
+    let given = std::env::var("RUST_LOG").unwrap_or_default();
+    let filter =
+        EnvFilter::try_new(wanted(&given, usual)).unwrap_or_else(|_| EnvFilter::new(wanted("", usual)));
     let writer = lines.clone();
     let _ = tracing_subscriber::fmt()
         .with_env_filter(filter)
@@ -56,6 +53,15 @@ pub fn start(usual: &str) -> Log {
         .try_init();
     std::panic::set_hook(Box::new(note));
     Log { lines }
+}
+
+/// The directives of `RUST_LOG`, or the usual level. The library rmcp stays silent whatever they say: its log holds whole
+/// messages of servers, and so what users and tools said.
+fn wanted(given: &str, usual: &str) -> String {
+    let directives = given.split(',').map(str::trim).filter(|of| !of.is_empty() && !of.contains("rmcp"));
+    let given: Vec<_> = directives.collect();
+    let given = if given.is_empty() { usual.to_owned() } else { given.join(",") };
+    given + ",rmcp=off"
 }
 
 /// Logs a panic.
@@ -100,5 +106,20 @@ fn write(lines: &Receiver<Line>, dropped: &AtomicU64) {
             0 => {}
             count => drop(writeln!(output, "threadhold: {count} log lines found no room and were dropped")),
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn messages_of_servers_are_never_logged() {
+        assert_eq!(wanted("", "warn"), "warn,rmcp=off");
+        assert_eq!(
+            wanted("debug, rmcp::service=trace,threadhold=info", "warn"),
+            "debug,threadhold=info,rmcp=off"
+        );
+        assert_eq!(wanted("rmcp=debug", "error"), "error,rmcp=off");
     }
 }
