@@ -4,6 +4,7 @@
 mod acp;
 mod chat;
 mod client;
+mod context;
 mod doctor;
 mod files;
 mod import;

@@ -129,11 +129,6 @@ impl Client {
         self.send(M::NAME, params).await
     }
 
-    /// Like [`Client::ask`], for parameters that are JSON already.
-    pub async fn ask_named(&mut self, method: &str, params: &impl Serialize) -> i64 {
-        self.send(method, params).await
-    }
-
     /// Sends a request and waits for its response. Other messages are kept for [`Client::hear`].
     pub async fn call<M: Method>(&mut self, params: &M::Params) -> Result<M::Result, ClientError> {
         let value = self.call_named(M::NAME, params).await?;

@@ -4,7 +4,7 @@
 //! `server` speaks the protocol, `tools` has the tools with their parameters and results, and `reader` reads them from
 //! the sidecar, which `relay` reaches.
 
-mod reader;
+mod past_sessions;
 mod relay;
 mod server;
 mod tools;
@@ -13,7 +13,7 @@ use super::client::{Client, Greeting};
 use super::{Failure, SUCCESS, files};
 use crate::server::{Options, serve_within};
 use clap::Args;
-use reader::Reader;
+use past_sessions::PastSessions;
 use relay::relay;
 use std::path::{Path, PathBuf};
 use tokio::io::DuplexStream;
@@ -40,7 +40,7 @@ impl Mcp {
 
 /// Serves until the end of input, or until the sidecar stops.
 async fn run(stream: DuplexStream, folder: String, storage: Option<&Path>) -> Result<u8, Failure> {
-    let (reader, requests) = Reader::of(folder);
+    let (reader, requests) = PastSessions::of(folder);
     let relaying = async {
         let mut client = Client::new(stream);
         let greeted = client.greet(Greeting { name: "threadhold mcp", storage, ..Greeting::default() }).await;

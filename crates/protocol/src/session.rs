@@ -79,6 +79,28 @@ pub struct SessionOpenParams {
     pub snapshot_messages: Option<u32>,
 }
 
+impl SessionOpenParams {
+    /// Creates a session of this folder and leaves everything else as it is by default.
+    pub fn of(workspace_folder: String) -> Self {
+        Self {
+            workspace_folder,
+            session_id: None,
+            driver: None,
+            title: None,
+            kind: None,
+            parent_id: None,
+            work_scope: None,
+            settings: None,
+            tools: None,
+            mcp_servers: None,
+            sections: None,
+            history: None,
+            follow: None,
+            snapshot_messages: None,
+        }
+    }
+}
+
 /// Parameters of `session/messages`.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]

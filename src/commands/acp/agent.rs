@@ -6,11 +6,11 @@ use super::editor::Editor;
 use super::failure::{refused, unknown_session};
 use super::lines::Lines;
 use super::option::Mode;
-use super::permission::{self, Outcome};
+use super::permission::{self, Choice, Outcome};
 use super::requests::root;
 use super::row;
 use super::runner::{Call, Ran, Runner};
-use super::session::Session;
+use super::session::OpenSession;
 use super::view::Takes;
 use crate::commands::client::{Client, Greeting};
 use crate::commands::model::Named;
@@ -26,11 +26,12 @@ use lsp_types::notification::Exit;
 use lsp_types::request::{Request as _, Shutdown};
 use protocol::VERSION;
 use protocol::message::Content;
+use protocol::tool::server::McpServer;
 use protocol::tool::{PauseReason, ToolInvokeParams};
 use rpc::message::Message;
 use serde::Serialize;
 use serde_json::{Map, Value, json};
-use std::collections::HashMap;
+use std::collections::{BTreeMap, HashMap};
 use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::Duration;
@@ -62,8 +63,8 @@ pub(super) struct Open {
     pub session: Option<String>,
     pub folder: PathBuf,
     pub how: How,
-    /// Setting `mcpServers` of the session, in the sidecar's form.
-    pub servers: Value,
+    /// MCP servers of the session, by their names.
+    pub servers: BTreeMap<String, McpServer>,
 }
 
 /// The purpose of a request to the sidecar.
@@ -122,14 +123,6 @@ pub(super) enum Done {
     Chose(Choice, Content),
 }
 
-/// What the user wants with a session that another process writes.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Choice {
-    TakeOver,
-    Leave,
-    Cancel,
-}
-
 /// State of the agent.
 pub(super) struct Agent {
     pub(super) sidecar: Client,
@@ -139,7 +132,7 @@ pub(super) struct Agent {
     model: Option<Named>,
     /// Capabilities of the editor; `None` before it has initialized.
     client: Option<ClientCapabilities>,
-    pub(super) sessions: HashMap<String, Session>,
+    pub(super) sessions: HashMap<String, OpenSession>,
     /// Sessions that background sessions work for.
     pub(super) parents: HashMap<String, String>,
     pub(super) asked: HashMap<i64, Asked>,
@@ -329,7 +322,7 @@ impl Agent {
     }
 
     /// The open session of this id.
-    pub(super) fn session(&mut self, id: &str) -> Result<&mut Session, Error> {
+    pub(super) fn session(&mut self, id: &str) -> Result<&mut OpenSession, Error> {
         self.sessions.get_mut(id).ok_or_else(|| unknown_session(id))
     }
 

@@ -1,9 +1,10 @@
 //! Slash commands: the list that editors offer, and what a prompt that begins with one asks the sidecar for.
 
 use crate::commands::client::Client;
+use crate::commands::context::About;
 use crate::commands::report;
 use agent_client_protocol_schema::v1::{AvailableCommand, AvailableCommandInput, UnstructuredCommandInput};
-use protocol::context::{ContextCompactParams, ContextInspectParams, ContextPinParams, ContextUndoParams};
+use protocol::context::ContextPinParams;
 use protocol::methods::{
     ContextCompact, ContextInspect, ContextPin, ContextUndo, Method, SessionReset, SessionSearch, read_result,
 };
@@ -83,24 +84,11 @@ impl Command {
     /// Sends the request. Returns its number.
     pub async fn ask(&self, client: &mut Client, session: &str, folder: &str) -> i64 {
         let session_id = session.to_owned();
-        let compact = |focus: Option<String>, redo: Option<String>| ContextCompactParams {
-            session_id: session.to_owned(),
-            focus,
-            redo,
-            keep: Vec::new(),
-            preview: false,
-            work_done_token: None,
-        };
         match self {
-            Self::Compact(focus) => client.ask::<ContextCompact>(&compact(focus.clone(), None)).await,
-            Self::Undo => {
-                client.ask::<ContextUndo>(&ContextUndoParams { session_id, compaction_id: None }).await
-            }
-            Self::Redo(Some(id)) => client.ask::<ContextCompact>(&compact(None, Some(id.clone()))).await,
-            Self::Redo(None) | Self::Context | Self::Cost => {
-                let params = ContextInspectParams { session_id, compactions: Some(1) };
-                client.ask::<ContextInspect>(&params).await
-            }
+            Self::Compact(focus) => About::Compact(focus.clone()).ask(client, session).await,
+            Self::Undo => About::Undo.ask(client, session).await,
+            Self::Redo(Some(id)) => About::Again(id.clone()).ask(client, session).await,
+            Self::Redo(None) | Self::Context | Self::Cost => About::Inspect.ask(client, session).await,
             Self::Pin(text) => {
                 let params = ContextPinParams { session_id, message_id: None, text: Some(text.clone()) };
                 client.ask::<ContextPin>(&params).await

@@ -1,13 +1,13 @@
 //! What the sidecar says, and what came of work: answers to the editor, updates of its sessions, further work.
 
-use super::agent::{Agent, Asked, Choice, Done, How, Open, Work, result};
+use super::agent::{Agent, Asked, Done, How, Open, Work, result};
 use super::command::Step;
 use super::failure::{invalid, of_sidecar, refused};
 use super::option::{modes, options};
-use super::permission::Outcome;
+use super::permission::{Choice, Outcome};
 use super::requests::root;
 use super::runner::Ran;
-use super::session::{Prompt, Session};
+use super::session::{OpenSession, Prompt};
 use super::view::said;
 use crate::commands::client::Incoming;
 use crate::commands::tools;
@@ -216,7 +216,7 @@ impl Agent {
     /// Answers the request that opened a session, after its messages if it wants them.
     async fn opened(&mut self, open: &Open, snapshot: Snapshot) {
         let id = snapshot.session_id.clone();
-        let mut session = Session::new(open.folder.clone(), self.takes(), &snapshot);
+        let mut session = OpenSession::new(open.folder.clone(), self.takes(), &snapshot);
         match open.how {
             How::Load => {
                 let replay = session.view.replay(&snapshot);
@@ -227,7 +227,7 @@ impl Agent {
         self.knows_agents(&snapshot);
         // A session that is loaded again keeps what waits for its turns.
         if let Some(before) = self.sessions.remove(&id) {
-            session = Session {
+            session = OpenSession {
                 view: session.view,
                 settings: session.settings,
                 held_by: session.held_by,

@@ -6,7 +6,7 @@ use crate::commands::tools::Change;
 use crate::commands::visible::visible;
 use agent_client_protocol_schema::v1::{
     PermissionOption, PermissionOptionKind, RequestPermissionOutcome, RequestPermissionRequest,
-    RequestPermissionResponse, ToolCall, ToolCallUpdate,
+    RequestPermissionResponse, ToolCall, ToolCallUpdate, ToolCallUpdateFields, ToolKind,
 };
 use protocol::tool::{Decision, PauseReason, Verdict};
 use serde_json::{Map, Value, json};
@@ -18,6 +18,14 @@ pub(super) enum Outcome {
     Decided(Decision, Option<Change>),
     /// The user ended the turn instead.
     Cancelled,
+}
+
+/// The user's choice about a session that another process writes.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Choice {
+    TakeOver,
+    Leave,
+    Cancel,
 }
 
 /// Asks about a call.
@@ -54,6 +62,29 @@ pub(super) fn unseen(reason: PauseReason) -> Outcome {
     let note = Some("No session of the editor shows this call.".to_owned());
     let decision = Verdict::RejectOnce;
     Outcome::Decided(Decision { tool_call_id: reason.tool_call_id, decision, note, pattern: None }, None)
+}
+
+/// Asks whether to take over a session that another process writes.
+pub(super) async fn ask_to_take_over(runner: Runner, session: String, pid: u32) -> Choice {
+    let fields = ToolCallUpdateFields::new()
+        .title(format!(
+            "Continue here? The session is open in another process (pid {pid}), whose work stops."
+        ))
+        .kind(ToolKind::Other);
+    let options = vec![
+        PermissionOption::new(ALLOW_ONCE, "Continue Here", PermissionOptionKind::AllowOnce),
+        PermissionOption::new(REJECT_ONCE, "Leave It There", PermissionOptionKind::RejectOnce),
+    ];
+    let row = ToolCallUpdate::new(format!("{session}/takeOver"), fields);
+    let request = RequestPermissionRequest::new(session, row, options);
+    let answer = runner.editor.ask::<RequestPermissionResponse>("session/request_permission", &request).await;
+    match answer.map(|answer| answer.outcome) {
+        Ok(RequestPermissionOutcome::Selected(selected)) if &*selected.option_id.0 == ALLOW_ONCE => {
+            Choice::TakeOver
+        }
+        Ok(RequestPermissionOutcome::Cancelled) => Choice::Cancel,
+        _ => Choice::Leave,
+    }
 }
 
 /// The call with the reason why it waits, which only editors that know us can show.

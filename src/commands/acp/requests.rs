@@ -1,34 +1,33 @@
 //! Requests and notifications of the editor: what each asks the sidecar for.
 
-use super::agent::{Agent, Asked, Choice, Done, How, Open, Work, result};
+use super::agent::{Agent, Asked, Done, How, Open, Work, result};
 use super::command::Command;
 use super::content::part;
 use super::failure::{invalid, refused, unknown_method, unknown_session};
 use super::option::{Mode, chosen};
-use super::runner::Runner;
+use super::permission;
 use super::session::Prompt;
 use agent_client_protocol_schema::v1::{
     AuthenticateResponse, CancelNotification, CloseSessionRequest, ContentBlock, CurrentModeUpdate,
     DeleteSessionRequest, ForkSessionRequest, ListSessionsRequest, LoadSessionRequest, McpServer,
-    NewSessionRequest, PermissionOption, PermissionOptionKind, PromptRequest, PromptResponse,
-    RequestPermissionOutcome, RequestPermissionRequest, RequestPermissionResponse, ResumeSessionRequest,
-    SessionUpdate, SetSessionConfigOptionRequest, SetSessionModeRequest, SetSessionModeResponse, StopReason,
-    ToolCallUpdate, ToolCallUpdateFields, ToolKind,
+    NewSessionRequest, PromptRequest, PromptResponse, ResumeSessionRequest, SessionUpdate,
+    SetSessionConfigOptionRequest, SetSessionModeRequest, SetSessionModeResponse, StopReason,
 };
 use protocol::message::Content;
 use protocol::methods::{
-    SessionClose, SessionConfigure, SessionDelete, SessionFork, SessionList, SessionMessages,
+    SessionClose, SessionConfigure, SessionDelete, SessionFork, SessionList, SessionMessages, SessionOpen,
     SessionTakeOver, TurnCancel, TurnStart,
 };
 use protocol::session::edit::SessionForkParams;
 use protocol::session::{
-    SessionCloseParams, SessionConfigureParams, SessionDeleteParams, SessionListParams,
-    SessionMessagesParams, SessionTakeOverParams,
+    Driver, SessionCloseParams, SessionConfigureParams, SessionDeleteParams, SessionListParams,
+    SessionMessagesParams, SessionOpenParams, SessionTakeOverParams,
 };
+use protocol::tool::server::{HeaderValue, McpServer as Server};
 use protocol::turn::{TurnCancelParams, TurnStartParams};
 use serde::de::DeserializeOwned;
-use serde_json::{Map, Value, json};
-use std::collections::HashMap;
+use serde_json::Value;
+use std::collections::{BTreeMap, HashMap};
 use std::path::{Path, PathBuf};
 use tower_lsp::jsonrpc::{Error, Id};
 
@@ -205,15 +204,16 @@ impl Agent {
     pub(super) async fn open(&mut self, open: Open) {
         let known = open.session.as_ref().and_then(|session| self.sessions.get(session));
         let mode = known.map_or_else(Mode::default, |session| session.mode);
-        let params = json!({
-            "workspaceFolder": open.folder,
-            "sessionId": open.session,
-            "driver": "sidecar",
-            "tools": mode.tools(),
-            "mcpServers": open.servers,
-            "follow": true,
-        });
-        let number = self.sidecar.ask_named("session/open", &params).await;
+        let params = SessionOpenParams {
+            session_id: open.session.clone(),
+            driver: Some(Driver::Sidecar),
+            tools: Some(mode.tools()),
+            mcp_servers: Some(open.servers.clone()),
+            // A session of another process is returned with `held_by`, not as an error.
+            follow: Some(true),
+            ..SessionOpenParams::of(open.folder.display().to_string())
+        };
+        let number = self.sidecar.ask::<SessionOpen>(&params).await;
         self.asked.insert(number, Asked::Opened(open));
     }
 
@@ -268,8 +268,10 @@ impl Agent {
         }
         match session.held_by.as_ref().map(|held| held.pid) {
             Some(pid) => {
-                let ask = takes_over(self.runner(), id_of.clone(), pid, Content(parts));
-                self.work.begin(Work::TakeOver(id_of, id.clone()), ask);
+                let asks = permission::ask_to_take_over(self.runner(), id_of.clone(), pid);
+                let content = Content(parts);
+                let work = async { Done::Chose(asks.await, content) };
+                self.work.begin(Work::TakeOver(id_of, id.clone()), work);
             }
             None => self.start(id.clone(), id_of, Content(parts)).await,
         }
@@ -326,9 +328,9 @@ fn opening(
     servers: &[McpServer],
 ) -> Result<Open, Error> {
     absolute(&cwd)?;
-    let servers = servers.iter().map(server).collect::<Result<Map<_, _>, _>>().map_err(invalid)?;
+    let servers = servers.iter().map(server).collect::<Result<BTreeMap<_, _>, _>>().map_err(invalid)?;
     let session = session.map(str::to_owned);
-    Ok(Open { request: request.clone(), session, folder: cwd, how, servers: Value::Object(servers) })
+    Ok(Open { request: request.clone(), session, folder: cwd, how, servers })
 }
 
 /// The folder as text, if it is an absolute path.
@@ -339,19 +341,28 @@ fn absolute(folder: &Path) -> Result<String, Error> {
     Err(invalid(format!("cwd must be an absolute path, and it is {:?}", folder.display().to_string())))
 }
 
-/// An MCP server in the form of the setting `mcpServers`, under its name.
-fn server(server: &McpServer) -> Result<(String, Value), String> {
+/// An MCP server in our own form, under its name.
+fn server(server: &McpServer) -> Result<(String, Server), String> {
+    let values = |pairs: &mut dyn Iterator<Item = (&String, &String)>| {
+        Some(pairs.map(|(name, value)| (name.clone(), HeaderValue::Text(value.clone()))).collect())
+    };
     Ok(match server {
         McpServer::Stdio(stdio) => {
-            let env: Map<String, Value> =
-                stdio.env.iter().map(|var| (var.name.clone(), Value::from(var.value.as_str()))).collect();
-            let command = stdio.command.display().to_string();
-            (stdio.name.clone(), json!({ "command": command, "args": stdio.args, "env": env }))
+            let server = Server {
+                command: Some(stdio.command.display().to_string()),
+                args: Some(stdio.args.clone()),
+                env: values(&mut stdio.env.iter().map(|of| (&of.name, &of.value))),
+                ..Server::default()
+            };
+            (stdio.name.clone(), server)
         }
         McpServer::Http(http) => {
-            let headers: Map<String, Value> =
-                http.headers.iter().map(|of| (of.name.clone(), Value::from(of.value.as_str()))).collect();
-            (http.name.clone(), json!({ "url": http.url, "headers": headers }))
+            let server = Server {
+                url: Some(http.url.clone()),
+                headers: values(&mut http.headers.iter().map(|of| (&of.name, &of.value))),
+                ..Server::default()
+            };
+            (http.name.clone(), server)
         }
         McpServer::Sse(sse) => {
             return Err(format!(
@@ -361,28 +372,4 @@ fn server(server: &McpServer) -> Result<(String, Value), String> {
         }
         _ => return Err("an MCP server has an unknown transport; use HTTP or stdio".to_owned()),
     })
-}
-
-/// Asks whether to take over a session that another process writes.
-async fn takes_over(runner: Runner, session: String, pid: u32, content: Content) -> Done {
-    let fields = ToolCallUpdateFields::new()
-        .title(format!(
-            "Continue here? The session is open in another process (pid {pid}), whose work stops."
-        ))
-        .kind(ToolKind::Other);
-    let options = vec![
-        PermissionOption::new("allowOnce", "Continue Here", PermissionOptionKind::AllowOnce),
-        PermissionOption::new("rejectOnce", "Leave It There", PermissionOptionKind::RejectOnce),
-    ];
-    let row = ToolCallUpdate::new(format!("{session}/takeOver"), fields);
-    let request = RequestPermissionRequest::new(session, row, options);
-    let answer = runner.editor.ask::<RequestPermissionResponse>("session/request_permission", &request).await;
-    let choice = match answer.map(|answer| answer.outcome) {
-        Ok(RequestPermissionOutcome::Selected(selected)) if &*selected.option_id.0 == "allowOnce" => {
-            Choice::TakeOver
-        }
-        Ok(RequestPermissionOutcome::Cancelled) => Choice::Cancel,
-        _ => Choice::Leave,
-    };
-    Done::Chose(choice, content)
 }

@@ -35,7 +35,7 @@ impl Default for Prompt {
 
 /// An open session.
 #[derive(Debug)]
-pub(super) struct Session {
+pub(super) struct OpenSession {
     pub folder: PathBuf,
     pub mode: Mode,
     /// The mode that the model was told of last.
@@ -57,7 +57,7 @@ pub(super) struct Session {
     pub stop: Option<Stop>,
 }
 
-impl Session {
+impl OpenSession {
     pub fn new(folder: PathBuf, takes: Takes, snapshot: &Snapshot) -> Self {
         Self {
             view: View::new(folder.clone(), takes),

@@ -1,9 +1,10 @@
 //! Slash commands: their requests, and the text shown for their results.
 
 use crate::commands::client::{Client, ClientError};
+use crate::commands::context::About;
 use crate::commands::model::Named;
 use crate::commands::report;
-use protocol::context::{CompactionView, ContextCompactParams, ContextInspectParams, ContextUndoParams};
+use protocol::context::{CompactionView, ContextInspectParams};
 use protocol::message::Content;
 use protocol::methods::{
     ContextCompact, ContextInspect, ContextUndo, Method, SessionConfigure, SessionList, TaskList, TaskStart,
@@ -149,20 +150,9 @@ impl Command {
     /// Sends the request. Returns its number; the error is one of the command's own.
     pub async fn ask(&self, client: &mut Client, context: &Context) -> Result<i64, ClientError> {
         let (session_id, workspace_folder) = (context.session.clone(), context.folder.clone());
-        let compact = |focus: Option<String>, redo: Option<String>| ContextCompactParams {
-            session_id: session_id.clone(),
-            focus,
-            redo,
-            keep: Vec::new(),
-            preview: false,
-            work_done_token: None,
-        };
         Ok(match self {
-            Self::Compact(focus) => client.ask::<ContextCompact>(&compact(focus.clone(), None)).await,
-            Self::Context | Self::Cost => {
-                let params = ContextInspectParams { session_id, compactions: Some(1) };
-                client.ask::<ContextInspect>(&params).await
-            }
+            Self::Compact(focus) => About::Compact(focus.clone()).ask(client, &session_id).await,
+            Self::Context | Self::Cost => About::Inspect.ask(client, &session_id).await,
             Self::Model => {
                 let params = SessionConfigureParams {
                     session_id,
@@ -177,7 +167,7 @@ impl Command {
                 let newest = client.call::<ContextInspect>(&params).await?.compactions.pop();
                 let nothing = || ClientError::No("there is no compaction to make again".to_owned());
                 let id = newest.map(|compaction| compaction.id).ok_or_else(nothing)?;
-                client.ask::<ContextCompact>(&compact(None, Some(id))).await
+                About::Again(id).ask(client, &session_id).await
             }
             Self::Sessions => {
                 let params = SessionListParams {
@@ -193,9 +183,7 @@ impl Command {
                 client.ask::<TaskStart>(&params).await
             }
             Self::Tasks => client.ask::<TaskList>(&TaskListParams { workspace_folder, session_id }).await,
-            Self::Undo => {
-                client.ask::<ContextUndo>(&ContextUndoParams { session_id, compaction_id: None }).await
-            }
+            Self::Undo => About::Undo.ask(client, &session_id).await,
         })
     }
 

@@ -70,21 +70,12 @@ pub(super) async fn open(
         Which::Newest => newest(client, folder).await?,
     };
     let params = SessionOpenParams {
-        snapshot_messages: None,
-        workspace_folder: folder.to_owned(),
         session_id,
         driver: Some(Driver::Sidecar),
-        title: None,
-        kind: None,
-        parent_id: None,
-        work_scope: None,
-        settings: None,
         tools: Some(tools::tools()),
-        mcp_servers: None,
-        sections: None,
-        history: None,
         // A session of another process is returned with `held_by`, not as an error.
         follow: Some(true),
+        ..SessionOpenParams::of(folder.to_owned())
     };
     let opened = opened(client, &params, screen).await?;
     let model = match usable(client, &opened).await {

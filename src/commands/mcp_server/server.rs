@@ -1,7 +1,7 @@
 //! The server: lists the tools, and answers calls. What a call cannot do is an error of the tool, so that the model
 //! reads it.
 
-use super::reader::Reader;
+use super::past_sessions::PastSessions;
 use super::tools;
 use crate::commands::Failure;
 use crate::commands::client::ClientError;
@@ -22,7 +22,7 @@ use serde_json::{Map, Value};
 const LONGEST_LINE: usize = 1 << 20;
 
 /// Serves until the end of input.
-pub(super) async fn serve(reader: Reader) -> Result<(), Failure> {
+pub(super) async fn serve(reader: PastSessions) -> Result<(), Failure> {
     let stdio = stdio::open().map_err(Failure::Stdio)?;
     let transport =
         AsyncRwTransport::new_server(stdio.input, stdio.output).with_max_line_length(LONGEST_LINE);
@@ -40,7 +40,7 @@ pub(super) async fn serve(reader: Reader) -> Result<(), Failure> {
     served
 }
 
-impl ServerHandler for Reader {
+impl ServerHandler for PastSessions {
     fn get_info(&self) -> ServerConfig {
         ServerConfig::new(ServerCapabilities::builder().enable_tools().build())
             .with_server_info(Implementation::new("threadhold", env!("CARGO_PKG_VERSION")))

@@ -280,6 +280,16 @@ export class Editor {
     }
   }
 
+  /**
+   * Changes the settings of the open window, and waits for what comes of it. The editor misses a change of the file now and
+   * then, so it is written again until then.
+   */
+  async change<T>(settings: Record<string, unknown>, awaited: Promise<T>): Promise<T> {
+    this.settings(settings);
+    const again = setInterval(() => this.settings(settings), 10_000);
+    return awaited.finally(() => clearInterval(again));
+  }
+
   /** Runs a command as a person does: by its words, through the palette. */
   async command(title: string, page = this.page): Promise<void> {
     await page.keyboard.press("F1");

@@ -66,19 +66,17 @@ test("a program that is missing, not executable or too old; then the right one",
   const locked = join(editor.root, "locked");
   copyFileSync(process.env["THREADHOLD_BIN"] ?? "", locked);
   chmodSync(locked, 0o644);
-  editor.settings({ ...SCRIPTED, "threadhold.binary": locked });
-  await panel.error("The threadhold program is not executable");
+  const refused = panel.error("The threadhold program is not executable");
+  await editor.change({ ...SCRIPTED, "threadhold.binary": locked }, refused);
   assert.match((await notice.textContent()) ?? "", /chmod \+x/);
   await editor.shoot("failures-2-locked");
 
   const old = join(editor.root, "old");
   writeFileSync(old, TOO_OLD, { mode: 0o755 });
-  editor.settings({ ...SCRIPTED, "threadhold.binary": old });
-  await panel.error("The threadhold program is too old");
+  await editor.change({ ...SCRIPTED, "threadhold.binary": old }, panel.error("The threadhold program is too old"));
   await editor.shoot("failures-3-old");
 
-  editor.settings(SCRIPTED);
-  await notice.waitFor({ state: "detached" });
+  await editor.change(SCRIPTED, notice.waitFor({ state: "detached" }));
   await panel.ask("Are you there?");
   await panel.answer("Here I am.").waitFor();
 });

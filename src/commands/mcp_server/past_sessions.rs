@@ -35,12 +35,12 @@ const AT_ONCE: u32 = 100;
 
 /// Reads from one folder.
 #[derive(Debug, Clone)]
-pub(super) struct Reader {
+pub(super) struct PastSessions {
     folder: Arc<str>,
     requests: Requests,
 }
 
-impl Reader {
+impl PastSessions {
     /// Returns a reader of this folder, and the requests that it sends.
     pub fn of(folder: String) -> (Self, mpsc::Receiver<Request>) {
         let (requests, waiting) = ends();
