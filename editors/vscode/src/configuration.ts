@@ -76,6 +76,12 @@ export class Configuration {
     return isNamed(name, this.#from.get<string[]>("tools.exclude", []));
   }
 
+  /** The sidecar's own tools to offer in the panel. */
+  get sidecarTools(): string[] {
+    const given = this.#from.get<Settings>("sidecarSettings", {}).ownTools;
+    return given ?? (this.#from.get("tools.todo", true) ? ["todo"] : []);
+  }
+
   /** Approval policy for tools of a kind. */
   policy(kind: "read" | "edit" | "run" | "editor"): ToolPolicy {
     return this.#from.get<ToolPolicy>(`approve.${kind}`, kind === "read" ? "allow" : "ask");

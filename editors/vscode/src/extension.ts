@@ -39,7 +39,7 @@ export function activate(context: vscode.ExtensionContext): void {
     modelComplete: (request, stream, signal) => models.complete(request, stream, signal),
     countTokens: (request, signal) => models.count(request, signal),
     toolInvoke: (call, signal) => chat.invoke(call, signal),
-    compactionReview: (request, signal) => chat.reviewCompaction(request, signal),
+    compactionReview: (request, signal) => chat.reviews.ask(request, signal),
   };
   backend = new Backend(context, log, keys, models, handlers);
   const { storageUri } = context;

@@ -22,7 +22,6 @@ import { textOf } from "../shared/slash.ts";
 import { errorText, escapeLinks, sentence } from "../shared/text.ts";
 import { type Action, DISMISS } from "../shared/view.ts";
 import { inFolder } from "../tools/own-tool.ts";
-import { offered } from "../tools/toolbox.ts";
 import { insertAtCursor } from "./insert.ts";
 import { runSlash } from "./slash.ts";
 
@@ -83,7 +82,7 @@ export function sayOf({ chat, panel }: App, sessionId: string | undefined, notic
 const CHOOSE = { label: "Choose Model…", action: { type: "selectModel" } } as const;
 
 /** Actions that a model would have to answer. */
-const ASKS = new Set<Action["type"]>(["send", "edit", "retry", "regenerate", "continue"]);
+const ASKS = new Set<Action["type"]>(["send", "edit", "retry", "regenerate", "continue", "acceptPlan"]);
 
 const NOBODY = {
   level: "info",
@@ -183,6 +182,9 @@ async function carryOut(app: App, action: Action): Promise<void> {
     case "removeAttachment":
       chat.attachments.remove(action.id);
       return chat.changed();
+    case "selectMode":
+      await vscode.commands.executeCommand("threadhold.selectMode");
+      return;
     case "selectModel":
       await vscode.commands.executeCommand("threadhold.selectModel");
       return;
@@ -213,7 +215,9 @@ async function carryOut(app: App, action: Action): Promise<void> {
     case "decide":
       return steering.decide(session, action);
     case "continue":
-      return steering.goOn(session, offered());
+      return steering.goOn(chat, session);
+    case "acceptPlan":
+      return chat.acceptPlan(session);
     case "retry":
     case "edit":
     case "regenerate":
@@ -267,7 +271,10 @@ async function carryOut(app: App, action: Action): Promise<void> {
       await session.request("context/edit", { compactionId: action.compactionId, narrative: action.text });
       return;
     case "review":
-      return chat.answerReview(action.compactionId, { decision: action.decision, ...(action.text !== undefined && { text: action.text }) });
+      return chat.reviews.answer(action.compactionId, {
+        decision: action.decision,
+        ...(action.text !== undefined && { text: action.text }),
+      });
     case "earlier":
       return chat.showEarlier(action.all);
     case "covered": {

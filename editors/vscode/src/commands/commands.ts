@@ -11,6 +11,7 @@ import { setUpModel } from "../models/set-up.ts";
 import { knownSessions } from "../session/session-list.ts";
 import { preview } from "../session/steering.ts";
 import { beginningsIn } from "../shared/beginning.ts";
+import { MODES, nameOf } from "../shared/mode.ts";
 import { errorText, escapeIcons, escapeLinks, sentence } from "../shared/text.ts";
 import { DISMISS } from "../shared/view.ts";
 import { visible, visibleLine } from "../shared/visible.ts";
@@ -114,6 +115,7 @@ export function registerCommands(context: vscode.ExtensionContext, app: App, mod
       } else await chat.attachments.addFiles([uri]);
       chat.changed();
     },
+    selectMode: () => chooseMode(app),
     selectModel: () => models.choose(),
     setKey: async () => {
       const route = await chooseRoute();
@@ -167,6 +169,19 @@ export function registerCommands(context: vscode.ExtensionContext, app: App, mod
     };
     context.subscriptions.push(vscode.commands.registerCommand(`threadhold.${name}`, guarded));
   }
+}
+
+/** Lets the user choose what the agent may do in the session that is shown. */
+async function chooseMode({ chat }: App): Promise<void> {
+  // The one that is shown now: another may be while this is chosen.
+  const { shownId } = chat;
+  const current = chat.modes.of(shownId);
+  const items = MODES.map(({ mode, name, about }) => ({ label: name, detail: about, picked: mode === current, mode }));
+  items.sort((one, other) => Number(other.picked) - Number(one.picked));
+  const chosen = await vscode.window.showQuickPick(items, { title: "Choose Mode", placeHolder: `Now: ${nameOf(current)}` });
+  if (chosen === undefined) return;
+  await chat.modes.set(shownId, chosen.mode);
+  chat.changed();
 }
 
 /** The model whose key is set: asked only where there are several; where there is none, what is missing is said. */

@@ -20,6 +20,7 @@ interface SlashContext {
 const OF_EDITOR: Partial<Record<SlashName, string>> = {
   find: "threadhold.find",
   help: "threadhold.openWalkthrough",
+  mode: "threadhold.selectMode",
   model: "threadhold.selectModel",
   new: "threadhold.newSession",
   sessions: "threadhold.sessions",

@@ -40,6 +40,7 @@ const OWN: ReadonlyMap<string, Telling> = new Map([
   ["search_text", { icon: "search", present: "Search", past: "Searched", object: "files", rest: searched }],
   ["edit_file", { icon: "edit", present: "Edit", past: "Edited", object: "a file", rest: (given) => path(given) }],
   ["write_file", { icon: "write", present: "Write", past: "Wrote", object: "a file", rest: (given) => path(given) }],
+  ["todo", { icon: "list", present: "Update", past: "Updated", object: "the todo list", rest: () => [plain("the todo list")] }],
   ["run_command", { icon: "terminal", present: "Run", past: "Ran", object: "a command", rest: ran }],
 ] satisfies [string, Telling][]);
 

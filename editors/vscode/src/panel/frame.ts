@@ -2,7 +2,7 @@
 
 import type { ContextInspectResult, ContextSize, SessionView, Snapshot } from "@threadhold/client";
 import { sentence } from "../shared/text.ts";
-import type { Button, Frame, Meter, NoticeRow, Waiting } from "../shared/view.ts";
+import type { Button, Frame, Meter, NoticeRow, TodoItem, Waiting } from "../shared/view.ts";
 import { textIn } from "./conversation.ts";
 import { spendingOf } from "./cost.ts";
 
@@ -72,6 +72,23 @@ export function endNoticesOf({ snapshot, lastEnd }: Ended, isInterrupted: boolea
   const isOpen = last?.role === "user" || last?.role === "tool";
   if (state !== "idle" || !isOpen || driver !== "sidecar" || heldBy !== undefined || queue.length > 0) return [];
   return [{ ...notice, level: "info", text: "The turn ended without an answer. The conversation is kept.", actions: [ASK_AGAIN] }];
+}
+
+/** What the user can do about the plan that the newest answer is, if the model was asked for one. */
+export function planNoticeOf({ state, messages, driver, heldBy, queue }: Snapshot): NoticeRow | undefined {
+  const last = messages.findLast(({ role }) => role !== "event");
+  const isAnswer = last?.role === "assistant" && textIn(last.parts).text !== "";
+  if (state !== "idle" || !isAnswer || driver !== "sidecar" || heldBy !== undefined || queue.length > 0) return undefined;
+  const text = "Accept the plan to have it implemented, or describe what to change.";
+  const actions: Button[] = [{ label: "Accept Plan", action: { type: "acceptPlan" } }];
+  return { kind: "notice", id: "notice plan", rev: 0, level: "info", text, actions };
+}
+
+/** The agent's todos; undefined where there are none, and once all are completed and nothing goes on. */
+export function todosOf(snapshot: Snapshot): TodoItem[] | undefined {
+  const { todos } = snapshot.scope;
+  if (todos.every(({ status }) => status === "completed") && (todos.length === 0 || !isBusy(snapshot))) return undefined;
+  return todos.map(({ content, status }) => ({ text: content, status }));
 }
 
 /** True if the newest turn was cut off by the end of its window or of the sidecar, and nothing goes on here or elsewhere. */
@@ -213,7 +230,7 @@ export class Warning {
 }
 
 /** The panel before there is a session. */
-export const EMPTY: Omit<Frame, "sidecar" | "model" | "attachments"> = {
+export const EMPTY: Omit<Frame, "sidecar" | "model" | "mode" | "attachments"> = {
   title: "New session",
   state: "idle",
   activity: "",

@@ -17,7 +17,7 @@ import type { Action, Frame, MentionItem, NoticeRow, ToPanel } from "../shared/v
 import { ownTool } from "../tools/toolbox.ts";
 import { WHY } from "./compaction-row.ts";
 import type { RowContext } from "./conversation.ts";
-import { activityOf, EMPTY, endNoticesOf, isBusy, meterOf, Warning, waitingOf } from "./frame.ts";
+import { activityOf, EMPTY, endNoticesOf, isBusy, meterOf, planNoticeOf, todosOf, Warning, waitingOf } from "./frame.ts";
 import { PanelUpdates } from "./updates.ts";
 
 export class Panel implements vscode.WebviewViewProvider {
@@ -207,7 +207,8 @@ export class Panel implements vscode.WebviewViewProvider {
     const view = this.#session?.view;
     if (view === undefined) return this.#telling.nothing();
     const { snapshot, compacting } = view;
-    const { review } = this.#chat;
+    const review = this.#chat.reviews.shown;
+    const plan = this.#chat.modes.isPlanning(snapshot.sessionId) ? planNoticeOf(snapshot) : undefined;
     const beside: RowContext = {
       running: this.#chat.running,
       durations: this.#chat.durations,
@@ -217,7 +218,7 @@ export class Panel implements vscode.WebviewViewProvider {
       cuts: this.#chat.inspected?.cuts ?? [],
       compactions: this.#chat.inspected?.compactions ?? [],
       ...(view.lastEnd !== undefined && { lastEnd: view.lastEnd }),
-      notices: endNoticesOf(view, this.#chat.isInterrupted),
+      notices: [...endNoticesOf(view, this.#chat.isInterrupted), ...(plan === undefined ? [] : [plan])],
     };
     const rewind = this.#rewind?.row;
     if (rewind !== undefined) beside.rewind = rewind;
@@ -254,6 +255,7 @@ export class Panel implements vscode.WebviewViewProvider {
     const around = {
       sidecar: this.#chat.folder === undefined ? NO_FOLDER : this.#backend.standing,
       model: this.#models.chosen?.label ?? "Choose Model",
+      mode: this.#chat.modes.of(session?.id),
       attachments: this.#chat.attachments.shown,
       ...(this.#notice !== undefined && { notice: this.#notice }),
       ...(this.#sessions?.shown !== undefined && { sessions: this.#sessions.shown }),
@@ -261,6 +263,7 @@ export class Panel implements vscode.WebviewViewProvider {
     if (view === undefined) return { ...EMPTY, ...around };
     const { snapshot } = view;
     const changes = this.#tracker?.summary;
+    const todos = todosOf(snapshot);
     const meter = size === undefined ? undefined : meterOf(size, snapshot, this.#chat.wantsDetails ? inspected : undefined);
     this.#warning.take(meter, configuration().warnBeforeCompaction);
     return {
@@ -276,6 +279,7 @@ export class Panel implements vscode.WebviewViewProvider {
       ...(snapshot.heldBy !== undefined && { heldBy: { pid: snapshot.heldBy.pid } }),
       ...(meter !== undefined && { meter }),
       ...(changes !== undefined && { changes }),
+      ...(todos !== undefined && { todos }),
       ...(this.#warning.text !== undefined && !snapshot.compression.running && { warning: this.#warning.text }),
     };
   }

@@ -27,7 +27,7 @@ export class Status implements vscode.Disposable {
     const { standing } = this.#backend;
     const { session, size } = this.#chat;
     const activity = session === undefined ? "" : activityOf(session.view);
-    const waits = session?.view.snapshot.pause !== undefined || this.#chat.review !== undefined;
+    const waits = session?.view.snapshot.pause !== undefined || this.#chat.reviews.shown !== undefined;
     const share = size === undefined ? "" : ` ${Math.round((100 * size.tokens) / Math.max(1, size.limit))}%`;
     const picture =
       standing.state === "none" ? "$(error)" : waits ? "$(bell-dot)" : activity === "" ? "$(comment-discussion)" : "$(sync~spin)";

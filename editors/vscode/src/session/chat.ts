@@ -2,31 +2,31 @@
 
 import { resolve } from "node:path";
 import {
-  type CompactionReviewParams,
-  type CompactionReviewResult,
   type ContextInspectResult,
   type ContextSize,
   isProtocolError,
+  type Part,
   type Session,
   type SessionOpenParams,
   type SessionSummary,
   type ToolInvokeParams,
   type ToolInvokeResult,
+  type TurnStartParams,
 } from "@threadhold/client";
 import * as vscode from "vscode";
 import { configuration } from "../configuration.ts";
 import type { Models } from "../models/models.ts";
-import { reviewRow } from "../panel/compaction-row.ts";
 import { isBusy } from "../panel/frame.ts";
 import type { Before } from "../rewind/before-images.ts";
 import type { Keeping } from "../rewind/keeping.ts";
 import { KeyedQueue } from "../shared/keyed-queue.ts";
-import type { CompactionRow } from "../shared/view.ts";
 import { isTraced, offered, run } from "../tools/toolbox.ts";
 import type { Attachments, PendingAttachment } from "./attachments.ts";
 import type { Backend } from "./backend.ts";
 import { Background } from "./background.ts";
 import { CommandEffects } from "./command-effects.ts";
+import { ACCEPTED, Modes } from "./modes.ts";
+import { Reviews } from "./reviews.ts";
 import { passUnreadable } from "./unreadable-calls.ts";
 
 const LAST = "threadhold.lastSession";
@@ -56,6 +56,7 @@ export class Chat implements vscode.Disposable {
   readonly #models: Models;
   readonly #state: vscode.Memento;
   readonly attachments: Attachments;
+  readonly modes: Modes;
   readonly #changed = new vscode.EventEmitter<Changed>();
   readonly onChange = this.#changed.event;
   /** Calls that run in this window, by their ids. */
@@ -64,8 +65,11 @@ export class Chat implements vscode.Disposable {
   readonly #finished = new Map<string, { sessionId: string; stream: string | undefined; result: ToolInvokeResult }>();
   /** How long calls took that ran here. */
   readonly durations = new Map<string, number>();
-  /** Compactions that the user is asked about, also of a session that is not shown now. */
-  readonly #reviews = new Map<string, { sessionId: string; row: CompactionRow; answer: (result: CompactionReviewResult | null) => void }>();
+  /** Compactions that the user is asked about. */
+  readonly reviews = new Reviews(
+    () => this.#session,
+    () => this.changed(),
+  );
   readonly #keeping: Keeping | undefined;
   /** Parameters that override the settings when a session is opened. */
   openOverrides: (sessionId: string | undefined) => Partial<SessionOpenParams> | undefined = () => undefined;
@@ -102,6 +106,7 @@ export class Chat implements vscode.Disposable {
     this.#models = models;
     this.attachments = attachments;
     this.#state = state;
+    this.modes = new Modes(state);
     this.#keeping = keeping;
   }
 
@@ -155,11 +160,6 @@ export class Chat implements vscode.Disposable {
     return this.#isInterrupted;
   }
 
-  /** The compaction of this session that the user is asked about. */
-  get review(): CompactionRow | undefined {
-    return [...this.#reviews.values()].find(({ sessionId }) => sessionId === this.#session?.id)?.row;
-  }
-
   /** The session that was shown last, else the newest of the folder, else a new one. */
   ready(): Promise<Session> {
     if (this.#session !== undefined) return Promise.resolve(this.#session);
@@ -205,8 +205,9 @@ export class Chat implements vscode.Disposable {
   async #open(folder: vscode.WorkspaceFolder, sessionId: string | undefined): Promise<Session> {
     const params = {
       workspaceFolder: folder.uri.fsPath,
-      tools: offered(),
+      tools: this.modes.allowed(sessionId, offered()),
       sections: configuration().sections,
+      settings: { ownTools: configuration().sidecarTools },
       ...this.openOverrides(sessionId),
       ...(sessionId !== undefined && { sessionId }),
     };
@@ -357,13 +358,32 @@ export class Chat implements vscode.Disposable {
     if (chosen === undefined) return false;
     if (session.view.snapshot.driver === "editor") throw new Error(OF_EDITOR);
     const { parts, contextFiles } = await this.attachments.contents(attached);
-    await session.ask([{ type: "text", text: words }, ...parts], {
-      tools: offered(),
+    await this.askWith(session, [{ type: "text", text: words }, ...parts], {
       model: chosen.model,
       ...(contextFiles.length > 0 && { contextFiles }),
       ...(urgent && { priority: true }),
     });
     return true;
+  }
+
+  /** Sends a request in the session's mode. */
+  async askWith(session: Session, content: Part[], more: Omit<TurnStartParams, "sessionId" | "content"> = {}): Promise<void> {
+    const mode = this.modes.of(session.id);
+    await session.ask(content, { ...this.modes.request(session.id, offered()), ...more });
+    await this.modes.told(session.id, mode);
+  }
+
+  /** Has the agent implement the plan that the newest answer is. */
+  async acceptPlan(session: Session): Promise<void> {
+    // The second of two clicks comes before the new turn is told.
+    if (!this.modes.isPlanning(session.id)) return;
+    await this.modes.set(session.id, "agent");
+    try {
+      await this.askWith(session, [{ type: "text", text: ACCEPTED }]);
+    } catch (error) {
+      await this.modes.set(session.id, "plan");
+      throw error;
+    }
   }
 
   /** Reads what the prompt is made of; all of it as long as somebody looks at it. */
@@ -401,6 +421,8 @@ export class Chat implements vscode.Disposable {
     if (folder === undefined) return { content: "no folder is open in the editor", isError: true };
     const since = performance.now();
     const { toolCallId, sessionId } = call;
+    const refusal = this.modes.refusal(sessionId, call.name, offered());
+    if (refusal !== undefined) return { content: refusal, isError: true };
     const stream = this.#find(sessionId)?.view.snapshot.stream;
     const stop = new AbortController();
     this.running.set(toolCallId, { sessionId, stream, stop });
@@ -452,32 +474,6 @@ export class Chat implements vscode.Disposable {
       // Where it cannot be brought, the call stays open and is decided about by the user.
       if (waiting.has(id)) void this.deliver(session, id, result).catch(() => undefined);
     }
-  }
-
-  /** Asks the user about a compaction, in its place in the conversation. */
-  reviewCompaction(
-    { compaction, dropped, sessionId }: CompactionReviewParams,
-    signal: AbortSignal,
-  ): Promise<CompactionReviewResult | null> {
-    const session = this.#session;
-    // Nobody sees the session here, so nobody can answer.
-    if (session?.id !== sessionId) return Promise.resolve(null);
-    return new Promise((resolve) => {
-      const answer = (result: CompactionReviewResult | null): void => {
-        this.#reviews.delete(compaction.id);
-        this.changed();
-        resolve(result);
-      };
-      const row = { ...reviewRow(compaction, dropped.length, session.view.snapshot), rev: 0 };
-      this.#reviews.set(compaction.id, { sessionId, row, answer });
-      signal.addEventListener("abort", () => answer(null), { once: true });
-      this.changed();
-    });
-  }
-
-  /** Passes the user's review on to the sidecar. */
-  answerReview(compactionId: string, result: CompactionReviewResult): void {
-    this.#reviews.get(compactionId)?.answer(result);
   }
 
   /** Has it drawn again. */

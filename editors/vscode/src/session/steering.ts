@@ -1,7 +1,7 @@
 // Requests on a session's past and context: decide about calls, ask again, compact, undo, redo, edit, pin, exclude. Each is
 // one request of the sidecar, with its result in words.
 
-import { argumentsOf, type Message, type Session, type Tool } from "@threadhold/client";
+import { argumentsOf, type Message, type Session } from "@threadhold/client";
 import { counted, isCovered } from "../panel/compaction-row.ts";
 import { listOf, openCalls, textIn } from "../panel/conversation.ts";
 import type { Action, Original } from "../shared/view.ts";
@@ -22,13 +22,13 @@ export function newestRequest({ view }: Session): Message | undefined {
 }
 
 /** Has the model go on where its answer was cut off. What is attached and typed stays for the next request. */
-export async function goOn(session: Session, tools: Tool[]): Promise<void> {
+export async function goOn(chat: Chat, session: Session): Promise<void> {
   const turn = session.view.snapshot.turns.at(-1)?.id;
   // The second of two clicks comes before the new turn is told.
   if (turn === undefined || continued.get(session) === turn) return;
   continued.set(session, turn);
   try {
-    await session.ask([{ type: "text", text: "Your answer was interrupted. Continue where it ended." }], { tools });
+    await chat.askWith(session, [{ type: "text", text: "Your answer was interrupted. Continue where it ended." }]);
   } catch (error) {
     continued.delete(session);
     throw error;

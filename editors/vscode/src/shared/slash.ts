@@ -9,7 +9,7 @@ export interface SlashCommand {
   takes?: string;
 }
 
-export type SlashName = "compact" | "cost" | "find" | "help" | "model" | "new" | "pin" | "rewind" | "sessions" | "undo";
+export type SlashName = "compact" | "cost" | "find" | "help" | "mode" | "model" | "new" | "pin" | "rewind" | "sessions" | "undo";
 
 /** All of them, in the order of the menu. */
 export const SLASH: readonly SlashCommand[] = [
@@ -17,6 +17,7 @@ export const SLASH: readonly SlashCommand[] = [
   { name: "cost", about: "Show what the prompt holds and what the session cost" },
   { name: "find", about: "Find in this session" },
   { name: "help", about: "Open the walkthrough" },
+  { name: "mode", about: "Choose what the agent may do: ask, plan, or agent" },
   { name: "model", about: "Choose the model" },
   { name: "new", about: "Start a new session" },
   { name: "pin", about: "Include a text unchanged in every prompt", takes: "the text" },

@@ -1,6 +1,7 @@
 // Rows, frame and messages between the extension host, which has all state, and the webview, which has only its scroll
 // position. Types and constants only; imports no editor, no document, no protocol of the sidecar.
 
+import type { Mode } from "./mode.ts";
 import type { SlashName } from "./slash.ts";
 
 /** Something of the conversation that stands in a row of its own. `id` stays, `rev` changes with what it says. */
@@ -247,6 +248,7 @@ export interface Frame {
   /** The other process that writes the session. */
   heldBy?: { pid: number };
   model: string;
+  mode: Mode;
   meter?: Meter;
   queue: Waiting[];
   attachments: Attached[];
@@ -256,6 +258,13 @@ export interface Frame {
   sessions?: SessionList;
   notice?: NoticeRow;
   changes?: ChangedFiles;
+  todos?: TodoItem[];
+}
+
+/** A step of what the agent wants to do. */
+export interface TodoItem {
+  text: string;
+  status: "pending" | "inProgress" | "completed";
 }
 
 export type Standing = { state: "starting" } | { state: "ready" } | { state: "none"; title: string; text: string; actions: Button[] };
@@ -409,6 +418,8 @@ export type Action =
   | { type: "slash"; name: SlashName; rest: string }
   /** The newest answer, which was interrupted, goes on. */
   | { type: "continue" }
+  /** The newest answer is a plan, which is to be implemented. */
+  | { type: "acceptPlan" }
   /** The newest answer is given again. */
   | { type: "regenerate" }
   | { type: "edit"; messageId: string; text: string }
@@ -456,6 +467,7 @@ export type Action =
   | { type: "attachImage"; mimeType: string; data: string; name: string }
   | { type: "attachUris"; uris: string[] }
   | { type: "removeAttachment"; id: string }
+  | { type: "selectMode" }
   | { type: "selectModel" }
   | { type: "diff"; callId: string }
   | { type: "open"; href: string }

@@ -17,7 +17,7 @@ const ALSO: Record<Others, string> = {
 };
 
 export class ChangesView {
-  readonly element = el("section", { class: "changed", aria: { label: "Changed files" } });
+  readonly element = el("section", { class: "strip changed", aria: { label: "Changed files" } });
   readonly #panel: PanelContext;
   readonly #leave: () => void;
   #changes: ChangedFiles | undefined;

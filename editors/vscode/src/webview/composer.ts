@@ -2,6 +2,7 @@
 // does not lose it.
 
 import { mentionAt, mentioned } from "../shared/mention.ts";
+import { nameOf } from "../shared/mode.ts";
 import { type SlashCommand, type SlashName, slashesFor, slashOf } from "../shared/slash.ts";
 import type { Frame, MentionItem } from "../shared/view.ts";
 import type { PanelContext } from "./context.ts";
@@ -20,6 +21,7 @@ export class Composer {
   readonly #attached = el("div", { class: "files", role: "list", aria: { label: "Attachments" } });
   readonly #send: HTMLButtonElement;
   readonly #stop: HTMLButtonElement;
+  readonly #mode: HTMLButtonElement;
   readonly #model: HTMLButtonElement;
   readonly #menu: PromptMenu;
   /** Data URLs of attached images, by attachment id. */
@@ -45,6 +47,7 @@ export class Composer {
       icon: "stop",
       title: "Stop (Escape)",
     });
+    this.#mode = button("", () => panel.post({ type: "selectMode" }), { class: "mode", key: "mode" });
     this.#model = button("", () => panel.post({ type: "selectModel" }), { class: "model", key: "model" });
     this.#menu = new PromptMenu(this.#input);
     this.element = el(
@@ -58,6 +61,7 @@ export class Composer {
         "div",
         { class: "bar" },
         iconButton("Attach Files…", "attach", () => panel.post({ type: "attach" })),
+        this.#mode,
         this.#model,
         el("span", { class: "room" }),
         this.#stop,
@@ -120,6 +124,9 @@ export class Composer {
     if (this.#wantsFocus && !isDisabled && document.hasFocus()) this.focus();
     this.#send.disabled = isDisabled;
     this.#send.title = frame.busy ? "Add to Queue (Enter), Steer with Message (Ctrl+Enter)" : "Send (Enter)";
+    const mode = nameOf(frame.mode);
+    drawPart(this.#mode, mode, () => [el("span", {}, mode)]);
+    this.#mode.setAttribute("aria-label", `Mode: ${mode}. Choose Mode…`);
     drawPart(this.#model, frame.model, () => [el("span", {}, frame.model)]);
     this.#model.setAttribute("aria-label", `Model: ${frame.model}. Choose Model…`);
     this.#queued.hidden = frame.queue.length === 0;

@@ -92,6 +92,7 @@ const PATHS = {
   terminal: "M2 3h12v10H2zM4.5 6l2 2-2 2M8 10h3",
   tool: "M13 4a3 3 0 0 1-4 4l-5 5-1.5-1.5 5-5a3 3 0 0 1 4-4l-2 2 1.5 1.5z",
   check: "M3 8.5l3.5 3.5L13 4.5",
+  open: "M8 3a5 5 0 1 0 .01 0",
   right: "M6 3l5 5-5 5",
   down: "M3 6l5 5 5-5",
   diff: "M8 2v7M4.5 5.5h7M4.5 13h7",

@@ -23,6 +23,7 @@ import { type DrawnAnswer, drawAnswer, drawUser } from "./rows/message.ts";
 import { drawNotice } from "./rows/notice.ts";
 import { drawRewind } from "./rows/rewind.ts";
 import { SessionsView } from "./sessions.ts";
+import { TodosView } from "./todos.ts";
 
 declare function acquireVsCodeApi(): { postMessage(done: PageMessage): void };
 const host = acquireVsCodeApi();
@@ -89,12 +90,14 @@ const sessions = new SessionsView(panel);
 const meter = new MeterView(panel);
 const composer = new Composer(panel, () => meter.show());
 const changes = new ChangesView(panel, () => composer.focus());
+const todos = new TodosView();
 const FIRST_WORDS =
   "Sessions are saved. When the prompt nears the model's context window, earlier rounds are summarized. A card shows " +
   "each compaction, which you can undo.";
 const empty = el("div", { class: "empty" }, el("p", {}, "Ask about this folder."), el("p", { class: "note" }, FIRST_WORDS));
 const middle = el("div", { class: "middle" }, empty, feed, toEnd);
-document.body.append(header, sessions.element, notices, middle, decisions.element, changes.element, meter.element, composer.element);
+const below = [decisions, todos, changes, meter, composer].map(({ element }) => element);
+document.body.append(header, sessions.element, notices, middle, ...below);
 
 function drawRow(row: Row): HTMLElement {
   switch (row.kind) {
@@ -128,6 +131,7 @@ function drawFrame(frame: Frame): void {
   drawNotices(frame);
   decisions.draw(frame);
   sessions.draw(frame);
+  todos.draw(frame);
   changes.draw(frame);
   meter.draw(frame);
   composer.draw(frame);

@@ -137,6 +137,7 @@ test("what an attached picture looks like is told once, and the frame stays smal
     ...EMPTY,
     sidecar: { state: "ready" },
     model: "m",
+    mode: "agent",
     activity,
     attachments,
   });

@@ -19,6 +19,7 @@ const FRAME: Frame = {
   activity: "Answering",
   busy: true,
   model: "m",
+  mode: "agent",
   asked: [],
   attachments: [],
   queue: [{ itemId: "q1", text: "And then this", priority: false }],
