@@ -4,6 +4,9 @@ import { homedir } from "node:os";
 import type { Model, Section, Settings, ToolPolicy } from "@threadhold/client";
 import * as vscode from "vscode";
 
+/** What the user is told of sessions that they do not see. */
+export type Notify = "never" | "decisions" | "decisionsAndAnswers";
+
 /** The current settings. */
 export function configuration(): Configuration {
   return new Configuration(vscode.workspace.getConfiguration("threadhold"));
@@ -42,6 +45,10 @@ export class Configuration {
 
   get warnBeforeCompaction(): boolean {
     return this.#from.get("warnBeforeCompaction", true);
+  }
+
+  get notify(): Notify {
+    return this.#from.get<Notify>("notify", "decisions");
   }
 
   get showDiff(): boolean {

@@ -12,6 +12,7 @@ import { registerCommands } from "./commands/commands.ts";
 import { configuration } from "./configuration.ts";
 import { Keys } from "./models/keys.ts";
 import { Models } from "./models/models.ts";
+import { Notifications } from "./panel/notifications.ts";
 import { Panel } from "./panel/panel.ts";
 import { Status } from "./panel/status.ts";
 import { Participant } from "./participant/participant.ts";
@@ -92,6 +93,12 @@ export function activate(context: vscode.ExtensionContext): void {
   };
   const app: App = { backend, chat, panel, sessions, rewind, restorer, tracker, views, images, changes, demonstration, log, showDiff };
   const status = new Status(backend, chat);
+  const notifications = new Notifications({
+    isSeen: (session) => panel.isSeen && chat.session === session,
+    wanted: () => configuration().notify,
+    show: (sessionId) => void vscode.commands.executeCommand("threadhold.showSession", sessionId),
+    count: (decisions) => panel.count(decisions),
+  });
   const asked = new Set<string>();
   const redraw = (): void => {
     status.update();
@@ -126,8 +133,10 @@ export function activate(context: vscode.ExtensionContext): void {
       panel.update(changed);
       if (changed.streamingOnly) return;
       status.update();
+      if (chat.session !== undefined) notifications.look(chat.session);
       void showNewDiffs();
     }),
+    chat.onBackground((session) => notifications.look(session)),
     vscode.workspace.onDidChangeConfiguration((change) => {
       if (change.affectsConfiguration("threadhold")) void backend?.configure().catch((error: unknown) => log.error(String(error)));
       // What a sidecar is started with.

@@ -73,6 +73,17 @@ export class Panel implements vscode.WebviewViewProvider {
     this.#tracker = tracker;
   }
 
+  /** True if the user sees it, and the window has the focus. */
+  get isSeen(): boolean {
+    return this.#view?.visible === true && vscode.window.state.focused;
+  }
+
+  /** Shows at the panel's icon how many decisions wait. */
+  count(decisions: number): void {
+    const tooltip = decisions === 1 ? "1 call waits for your decision" : `${decisions} calls wait for your decision`;
+    if (this.#view !== undefined) this.#view.badge = decisions === 0 ? undefined : { value: decisions, tooltip };
+  }
+
   get warning(): Warning {
     return this.#warning;
   }

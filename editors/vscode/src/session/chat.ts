@@ -59,6 +59,9 @@ export class Chat implements vscode.Disposable {
   readonly modes: Modes;
   readonly #changed = new vscode.EventEmitter<Changed>();
   readonly onChange = this.#changed.event;
+  readonly #behind = new vscode.EventEmitter<Session>();
+  /** Changes of a session that is open and not shown. */
+  readonly onBackground = this.#behind.event;
   /** Calls that run in this window, by their ids. */
   readonly running = new Map<string, Running>();
   /** Results that the sidecar may not have received yet. */
@@ -81,7 +84,10 @@ export class Chat implements vscode.Disposable {
   /** Those that are not shown and not at rest. */
   readonly #background = new Background(
     (session) => this.isShown(session) || this.isAnswering(session.id),
-    (session) => this.#settleCalls(session),
+    (session) => {
+      this.#settleCalls(session);
+      this.#behind.fire(session);
+    },
   );
   #starting: Promise<Session> | undefined;
   readonly #drafts = new KeyedQueue();
@@ -117,6 +123,7 @@ export class Chat implements vscode.Disposable {
     this.#isOver = true;
     for (const { stop } of this.running.values()) stop.abort();
     this.#changed.dispose();
+    this.#behind.dispose();
   }
 
   /** The folder whose sessions these are. */
