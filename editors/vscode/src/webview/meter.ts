@@ -14,7 +14,7 @@ export class MeterView {
   readonly #panel: PanelContext;
   readonly #details = el("details", { class: "meter" });
   readonly #summary = el("summary", { data: { key: "meter" } });
-  readonly #body = el("div", { class: "breakdown" });
+  readonly #body = el("div", { class: "breakdown", role: "group", tabIndex: 0, aria: { label: "Contents of the prompt" } });
 
   constructor(panel: PanelContext) {
     this.#panel = panel;
@@ -43,7 +43,7 @@ export class MeterView {
     ]);
     this.#summary.setAttribute(
       "aria-label",
-      `Context: ${words}, ${share} percent. About ${tokens(Math.max(0, meter.untilCompaction))} tokens until the next compaction.`,
+      `${words} in the prompt, ${share}%. About ${tokens(Math.max(0, meter.untilCompaction))} tokens until the next compaction.`,
     );
     if (this.#details.open) drawPart(this.#body, meter, () => this.#breakdown(meter));
   }

@@ -1,6 +1,7 @@
 // A real VS Code in a browser, with folders of its own, as a user would meet it: started, opened, typed into, restarted,
 // photographed. Nothing of the extension's own inside is known here; the panel's parts are in panel.ts.
 
+import assert from "node:assert/strict";
 import { type ChildProcess, spawn, spawnSync } from "node:child_process";
 import { createHash } from "node:crypto";
 import { once } from "node:events";
@@ -21,6 +22,7 @@ import {
 import { tmpdir } from "node:os";
 import { basename, join } from "node:path";
 import { type BrowserContext, chromium, type Locator, type Page } from "playwright-core";
+import { faultsOf } from "./accessibility.ts";
 import { BrowserCache } from "./browser-cache.ts";
 import { editorCopy, type Variant } from "./extension-host.ts";
 import { hiding } from "./hidden.ts";
@@ -200,7 +202,7 @@ export class Editor {
   /** Ends it and takes its folders away. */
   async [Symbol.asyncDispose](): Promise<void> {
     // What stood there at the end says why a test failed.
-    if (this.#page !== undefined) await this.shoot(`last-${basename(process.argv[1] ?? "")}`).catch(() => undefined);
+    if (this.#page !== undefined) await this.#picture(`last-${basename(process.argv[1] ?? "")}`, this.#page).catch(() => undefined);
     await this.down();
     rmSync(this.root, { recursive: true, force: true, maxRetries: 5 });
   }
@@ -338,8 +340,13 @@ export class Editor {
     return this.page.locator(".notification-toast").filter({ hasText: text });
   }
 
-  /** Writes a picture of the window. */
+  /** Writes a picture of the window, and checks that nothing in the panel keeps people from using it. */
   async shoot(name: string, page = this.page): Promise<void> {
+    await this.#picture(name, page);
+    assert.deepEqual(await faultsOf(page), [], `the panel is accessible in the state ${name}`);
+  }
+
+  async #picture(name: string, page: Page): Promise<void> {
     mkdirSync(shots, { recursive: true });
     await page.screenshot({ path: join(shots, `${name}.png`) });
   }
