@@ -11,6 +11,8 @@ import { isBusy } from "./frame.ts";
 
 /** Characters of a title. */
 const MOST_TITLE = 60;
+/** Characters of a call's main argument. */
+const MOST_ABOUT = 100;
 
 interface NotificationContext {
   /** True if the user sees this session now. */
@@ -67,9 +69,15 @@ function askedIn({ heldBy, pause }: Snapshot): Set<string> {
   return new Set((heldBy === undefined ? (pause?.reasons ?? []) : []).map(({ toolCallId }) => toolCallId));
 }
 
-/** What a call would do, without its arguments: those are decided about where they are shown whole. */
+/** What a call would do, cut to a line: it is decided about where all of it is shown. */
 function what({ pause }: Snapshot, callId: string): string {
   const reason = pause?.reasons.find(({ toolCallId }) => toolCallId === callId);
-  const bare = callWords(reason?.name ?? "", "").bare;
-  return bare.map(({ text }) => text).join("");
+  if (reason === undefined) return "a call";
+  const { bare, about } = callWords(reason.name, textOf(reason.arguments));
+  const words = bare.map(({ text }) => text).join("");
+  return about === "" ? words : `${words}, ${visibleLine(about, MOST_ABOUT)}`;
+}
+
+function textOf(given: unknown): string {
+  return typeof given === "string" ? given : (JSON.stringify(given) ?? "");
 }

@@ -42,7 +42,7 @@ test("a decision that waits in a session that is not seen is told, and opens it"
   await editor.command("View: Show Search");
   await panel.prompt.waitFor({ state: "hidden" });
   probe.release("one");
-  const told = editor.toast("“Run two commands.” is waiting for your decision: Run a command.");
+  const told = editor.toast("“Run two commands.” is waiting for your decision: Run a command, echo hidden.");
   await told.waitFor();
   await editor.shoot("notifications-1-waits");
   await told.getByRole("button", { name: "Open Session" }).click();

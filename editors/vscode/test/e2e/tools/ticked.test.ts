@@ -9,7 +9,7 @@ import { Panel } from "../../support/panel.ts";
 import { Probe } from "../../support/probe.ts";
 import { PACKAGES, SCRIPTED } from "../../support/settings.ts";
 
-const { "threadhold.tools.editor": _, ...SETTINGS } = SCRIPTED;
+const { "threadhold.tools.editor": _, "threadhold.tools.todo": _todo, ...SETTINGS } = SCRIPTED;
 const OWN = ["edit_file", "list_files", "read_file", "run_command", "search_text", "todo", "write_file"];
 
 test("no tool of the editor is offered that the user did not tick", async () => {
