@@ -13,7 +13,7 @@ export interface Option {
 }
 
 export class PromptMenu {
-  readonly element = el("ul", { class: "prompt-menu", role: "listbox", tabIndex: -1 });
+  readonly element = el("ul", { class: "prompt-menu", role: "listbox" });
   readonly #input: HTMLTextAreaElement;
   #options: readonly Option[] = [];
   #at = 0;

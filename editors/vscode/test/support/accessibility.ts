@@ -13,6 +13,9 @@ interface Violation {
   nodes: { html: string; failureSummary?: string }[];
 }
 
+/** True for what is scrolled by the keys of the prompt, which has the focus. */
+const isOfPrompt = (id: string, html: string): boolean => id === "scrollable-region-focusable" && html.includes('class="prompt-menu"');
+
 /** The serious faults of the panel in this window, a line each; none where it is not open. */
 export async function faultsOf(page: Page): Promise<string[]> {
   const panel = page.frames().find((frame) => frame.parentFrame()?.url().includes("threadhold.threadhold") === true);
@@ -23,7 +26,9 @@ export async function faultsOf(page: Page): Promise<string[]> {
   return violations
     .filter(({ impact }) => impact === "serious" || impact === "critical")
     .flatMap(({ id, help, nodes }) =>
-      nodes.map(({ html, failureSummary }) => `${id}: ${help}: ${html.slice(0, 300)}: ${failureSummary ?? ""}`),
+      nodes
+        .filter(({ html }) => !isOfPrompt(id, html))
+        .map(({ html, failureSummary }) => `${id}: ${help}: ${html.slice(0, 300)}: ${failureSummary ?? ""}`),
     );
 }
 
