@@ -10,6 +10,7 @@ pub mod list;
 #[cfg(any(test, feature = "testing"))]
 pub mod model;
 pub mod place;
+pub mod postgres;
 mod schema;
 pub mod session_search;
 pub mod sqlite;
