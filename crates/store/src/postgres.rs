@@ -3,11 +3,16 @@
 
 mod fault;
 mod holder;
+mod leases;
 mod link;
+mod memories;
 mod migrate;
 mod options;
+mod read;
+mod shared;
 mod tx;
 mod value;
+mod write;
 
 pub use options::{Options, OptionsError};
 pub use tx::Traffic;
@@ -16,7 +21,7 @@ use crate::error::StoreError;
 use crate::follow::{FollowState, Mark};
 use crate::list::{ListQuery, Page, RevisionPage};
 use crate::task::{Task, Waiting};
-use crate::{Deleted, Fence, MessagePage, Store, StoreDiagnostics};
+use crate::{Commit, Deleted, Fence, MessagePage, Store, StoreDiagnostics, one_by_one};
 use engine::id::{Ordinal, SessionId, Time};
 use engine::memory::{Memory, MemoryPage, MemoryPatch, MemoryQuery};
 use engine::scope::{Scope, ScopePatch};
@@ -50,6 +55,10 @@ impl Opener {
             None => Arc::clone(self.link.insert(Arc::new(Link::start(self.options.clone())?))),
         };
         link.connect()?;
+        link.write(async |tx| {
+            leases::forget_the_dead(tx);
+            Ok(())
+        })?;
         Ok(PostgresStore { link })
     }
 }
@@ -67,30 +76,35 @@ impl PostgresStore {
     }
 }
 
-/// The error of a call that is not built yet.
-fn unbuilt() -> StoreError {
-    StoreError::Crashed { reason: "this call of the PostgreSQL store is not built yet".to_owned() }
-}
-
 impl Store for PostgresStore {
     fn commit(&mut self, session: &SessionId, fence: Fence, writes: &[Write]) -> Result<(), StoreError> {
-        let _ = (session, fence, writes);
-        Err(unbuilt())
+        let commit = Commit { session: session.clone(), fence, writes: Arc::new(writes.to_vec()) };
+        self.commit_all(&[commit]).pop().unwrap_or(Ok(()))
+    }
+
+    fn commit_all(&mut self, commits: &[Commit]) -> Vec<Result<(), StoreError>> {
+        let me = self.link.me();
+        match self.link.write(async |tx| write::commit(tx, commits, me).await) {
+            Ok(outcomes) => outcomes,
+            Err(error @ StoreError::Closed) => vec![Err(error); commits.len()],
+            Err(error) if commits.len() < 2 => vec![Err(error)],
+            // Each would wait as long for the same answer.
+            Err(error) if !self.link.is_connected() => vec![Err(error); commits.len()],
+            // Nothing of it is stored: each has its own error, or none.
+            Err(_) => one_by_one(self, commits),
+        }
     }
 
     fn load(&mut self, session: &SessionId) -> Result<Option<Stored>, StoreError> {
-        let _ = (session);
-        Err(unbuilt())
+        self.link.read(async |tx| read::load(tx, session, Ordinal(0)).await)
     }
 
     fn load_part(&mut self, session: &SessionId, newest: u32) -> Result<Option<Part>, StoreError> {
-        let _ = (session, newest);
-        Err(unbuilt())
+        self.link.read(async |tx| read::part::load(tx, session, newest).await)
     }
 
     fn load_rest(&mut self, session: &SessionId, from: Ordinal) -> Result<Rest, StoreError> {
-        let _ = (session, from);
-        Err(unbuilt())
+        self.link.read(async |tx| read::part::rest(tx, session, from).await)
     }
 
     fn messages(
@@ -99,28 +113,25 @@ impl Store for PostgresStore {
         before: Option<Ordinal>,
         limit: u32,
     ) -> Result<Option<MessagePage>, StoreError> {
-        let _ = (session, before, limit);
-        Err(unbuilt())
+        self.link.read(async |tx| read::part::page(tx, session, before, limit).await)
     }
 
     fn tidy(&mut self, is_late: bool) -> Result<bool, StoreError> {
-        let _ = (is_late);
-        Err(unbuilt())
+        // The server does its own maintenance.
+        let _ = is_late;
+        Ok(false)
     }
 
     fn is_known(&mut self, session: &SessionId, claims: &Claims, from: Ordinal) -> Result<bool, StoreError> {
-        let _ = (session, claims, from);
-        Err(unbuilt())
+        self.link.read(async |tx| read::part::is_known(tx, session, claims, from).await)
     }
 
     fn find(&mut self, external_ids: &[String], workspace: &str) -> Result<Option<SessionId>, StoreError> {
-        let _ = (external_ids, workspace);
-        Err(unbuilt())
+        self.link.read(async |tx| read::list::find(tx, external_ids, workspace).await)
     }
 
     fn workspace(&mut self, session: &SessionId) -> Result<Option<String>, StoreError> {
-        let _ = (session);
-        Err(unbuilt())
+        self.link.read(async |tx| read::workspace(tx, session).await)
     }
 
     fn revisions(
@@ -129,53 +140,50 @@ impl Store for PostgresStore {
         before: Option<u32>,
         limit: u32,
     ) -> Result<Option<RevisionPage>, StoreError> {
-        let _ = (session, before, limit);
-        Err(unbuilt())
+        self.link.read(async |tx| read::revisions::page(tx, session, before, limit).await)
     }
 
     fn list(&mut self, query: &ListQuery) -> Result<Page, StoreError> {
-        let _ = (query);
-        Err(unbuilt())
+        let me = self.link.me();
+        self.link.read(async |tx| read::list::list(tx, query, me).await)
     }
 
     fn search(&mut self, session: &SessionId, query: &Query) -> Result<SearchPage, StoreError> {
-        let _ = (session, query);
-        Err(unbuilt())
+        self.link.read(async |tx| read::search::search(tx, session, query).await)
     }
 
     fn acquire(&mut self, session: &SessionId, since: Time) -> Result<Fence, StoreError> {
-        let _ = (session, since);
-        Err(unbuilt())
+        let me = self.link.me();
+        self.link.write(async |tx| leases::take(tx, session, since, me, false).await)
     }
 
     fn take_over(&mut self, session: &SessionId, since: Time) -> Result<Fence, StoreError> {
-        let _ = (session, since);
-        Err(unbuilt())
+        let me = self.link.me();
+        self.link.write(async |tx| leases::take(tx, session, since, me, true).await)
     }
 
     fn holds(&mut self, session: &SessionId, fence: Fence) -> Result<(), StoreError> {
-        let _ = (session, fence);
-        Err(unbuilt())
+        let me = self.link.me();
+        self.link.read(async |tx| leases::holds(tx, session, fence, me).await)
     }
 
     fn release(&mut self, session: &SessionId, fence: Fence) -> Result<(), StoreError> {
-        let _ = (session, fence);
-        Err(unbuilt())
+        let me = self.link.me();
+        self.link.write(async |tx| leases::release(tx, session, fence, me).await)
     }
 
     fn waiting(&mut self, workspace: &str) -> Result<Vec<Waiting>, StoreError> {
-        let _ = (workspace);
-        Err(unbuilt())
+        let me = self.link.me();
+        self.link.read(async |tx| read::tasks::waiting(tx, workspace, me).await)
     }
 
     fn tasks(&mut self, parent: &SessionId) -> Result<Vec<Task>, StoreError> {
-        let _ = (parent);
-        Err(unbuilt())
+        let me = self.link.me();
+        self.link.read(async |tx| read::tasks::tasks(tx, parent, me).await)
     }
 
     fn pulse(&mut self) -> Result<u64, StoreError> {
-        let _ = ();
-        Err(unbuilt())
+        self.link.pulse()
     }
 
     fn follow(
@@ -183,18 +191,17 @@ impl Store for PostgresStore {
         session: &SessionId,
         known: Option<&Mark>,
     ) -> Result<Option<FollowState>, StoreError> {
-        let _ = (session, known);
-        Err(unbuilt())
+        let me = self.link.me();
+        self.link.read(async |tx| read::follow(tx, session, known, me).await)
     }
 
     fn delete(&mut self, session: &SessionId) -> Result<Option<Deleted>, StoreError> {
-        let _ = (session);
-        Err(unbuilt())
+        let me = self.link.me();
+        self.link.write(async |tx| write::delete::delete(tx, session, me).await)
     }
 
     fn scope(&mut self, workspace: &str, name: &str) -> Result<Scope, StoreError> {
-        let _ = (workspace, name);
-        Err(unbuilt())
+        self.link.read(async |tx| shared::scope(tx, workspace, name).await)
     }
 
     fn put_scope(
@@ -204,28 +211,29 @@ impl Store for PostgresStore {
         patch: &ScopePatch,
         if_revision: Option<u64>,
     ) -> Result<Scope, StoreError> {
-        let _ = (workspace, name, patch, if_revision);
-        Err(unbuilt())
+        self.link.write(async |tx| shared::put_scope(tx, workspace, name, patch, if_revision).await)
     }
 
     fn approvals(&mut self, workspace: &str) -> Result<Vec<Always>, StoreError> {
-        let _ = (workspace);
-        Err(unbuilt())
+        self.link.read(async |tx| shared::approvals(tx, workspace).await)
     }
 
     fn approve(&mut self, workspace: &str, always: &Always) -> Result<(), StoreError> {
-        let _ = (workspace, always);
-        Err(unbuilt())
+        self.link.write(async |tx| {
+            shared::approve(tx, workspace, always);
+            Ok(())
+        })
     }
 
     fn revoke(&mut self, workspace: &str, always: &Always) -> Result<(), StoreError> {
-        let _ = (workspace, always);
-        Err(unbuilt())
+        self.link.write(async |tx| {
+            shared::revoke(tx, workspace, always);
+            Ok(())
+        })
     }
 
     fn memories(&mut self, workspace: &str, query: &MemoryQuery) -> Result<MemoryPage, StoreError> {
-        let _ = (workspace, query);
-        Err(unbuilt())
+        self.link.read(async |tx| memories::memories(tx, workspace, query).await)
     }
 
     fn put_memory(
@@ -235,22 +243,36 @@ impl Store for PostgresStore {
         patch: MemoryPatch,
         now: Time,
     ) -> Result<Option<Memory>, StoreError> {
-        let _ = (workspace, id, patch, now);
-        Err(unbuilt())
+        self.link.write(async |tx| memories::put(tx, workspace, id, patch.clone(), now).await)
     }
 
     fn delete_memory(&mut self, workspace: &str, id: &str) -> Result<bool, StoreError> {
-        let _ = (workspace, id);
-        Err(unbuilt())
+        self.link.write(async |tx| memories::delete(tx, workspace, id).await)
     }
 
     fn diagnostics(&mut self) -> Result<StoreDiagnostics, StoreError> {
-        let _ = ();
-        Err(unbuilt())
+        let (sessions, messages, bytes, journal) = self.link.read(async |tx| read::diagnostics(tx).await)?;
+        Ok(StoreDiagnostics {
+            backend: "postgres",
+            path: Some(self.link.place().to_owned()),
+            schema_version: self.link.schema(),
+            sessions,
+            messages,
+            bytes,
+            journal,
+        })
     }
 
     fn close(&mut self) -> Result<(), StoreError> {
-        let _ = ();
-        Err(unbuilt())
+        let me = self.link.me();
+        let closed = self.link.write(async |tx| {
+            leases::let_go(tx, me);
+            Ok(())
+        });
+        self.link.close();
+        match closed {
+            Err(StoreError::Closed) => Ok(()),
+            closed => closed,
+        }
     }
 }

@@ -385,6 +385,10 @@ fn diagnostics_say_what_is_there() {
         assert_eq!(found.path, path);
         match kind {
             Backend::Memory => assert_eq!((found.backend, found.bytes), ("memory", 0)),
+            Backend::Postgres => {
+                assert_eq!((found.backend, found.schema_version), ("postgres", 2));
+                assert!(found.journal.starts_with("PostgreSQL "), "{}", found.journal);
+            }
             Backend::Model => assert_eq!((found.backend, found.bytes), ("model", 0)),
             Backend::Sqlite => {
                 assert_eq!((found.backend, found.schema_version), ("sqlite", 11));

@@ -87,9 +87,9 @@ fn started(pid: u32) -> Option<u64> {
     fields.nth(18)?.parse().ok()
 }
 
-/// The columns of a lease with its holder, and the tables that have them, for statements that end with a condition on `l`.
+/// The columns of a lease `l`, which may be missing, with its holder, and the table of holders.
 pub(super) const LEASE_COLUMNS: &str =
-    "l.fence, l.holder, l.since, coalesce(h.pid, 0), coalesce(h.machine, ''),
+    "coalesce(l.fence, 0), l.holder, coalesce(l.since, 0), coalesce(h.pid, 0), coalesce(h.machine, ''),
      coalesce(h.started, 0), coalesce(h.expires_at > clock_timestamp(), false)";
 pub(super) const WITH_HOLDER: &str = "LEFT JOIN holders h ON h.tenant = l.tenant AND h.holder = l.holder";
 

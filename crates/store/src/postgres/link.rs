@@ -11,13 +11,12 @@ use super::tx::{Db, Traffic, Tx};
 use crate::error::StoreError;
 use connect::channel_of;
 use std::path::Path;
-use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::sync::{Arc, mpsc};
 use std::thread;
 use std::time::{Duration, Instant};
 use tokio::runtime::{Builder, Handle};
 use tokio::sync::{Mutex, oneshot};
-use tokio::time::timeout;
 
 /// The longest wait for the last sign of a store that is dropped.
 const FAREWELL: Duration = Duration::from_secs(1);
@@ -132,6 +131,12 @@ impl Link {
         Ok(self.shared.pulse.load(Ordering::Acquire))
     }
 
+    /// `false` if the connection was lost.
+    pub fn is_connected(&self) -> bool {
+        let is_open = |state: &State| state.db.as_ref().is_some_and(|db| !db.client.is_closed());
+        self.handle.block_on(async { is_open(&*self.shared.state.lock().await) })
+    }
+
     /// Later calls fail until it is connected again.
     pub fn close(&self) {
         self.handle.block_on(async {
@@ -145,8 +150,9 @@ impl Drop for Link {
     fn drop(&mut self) {
         self.shared.me.unregister();
         // Others need not wait then until the row has expired.
-        let farewell = self.handle.block_on(timeout(FAREWELL, self.shared.leave()));
-        if !matches!(farewell, Ok(Ok(()))) {
+        let (shared, (done, left)) = (Arc::clone(&self.shared), mpsc::channel());
+        self.handle.spawn(async move { drop(done.send(shared.leave().await)) });
+        if !matches!(left.recv_timeout(FAREWELL), Ok(Ok(()))) {
             tracing::debug!("the database was not told that a store was dropped");
         }
         drop(self.stop.take());

@@ -161,13 +161,18 @@ impl<'a> Tx<'a> {
         self.waiting.push(statement);
     }
 
-    /// The number of statements that wait, and drops those behind such a number.
-    pub fn mark(&self) -> usize {
-        self.waiting.len()
+    /// A point to go back to, as long as nothing is sent.
+    pub fn mark(&self) -> (u64, usize) {
+        (self.traffic.trips, self.waiting.len())
     }
 
-    pub fn drop_behind(&mut self, mark: usize) {
-        self.waiting.truncate(mark);
+    /// Drops what was written since a mark. Returns `false` if it was sent.
+    pub fn drop_behind(&mut self, (trips, waiting): (u64, usize)) -> bool {
+        let waits = self.traffic.trips == trips;
+        if waits {
+            self.waiting.truncate(waiting);
+        }
+        waits
     }
 
     /// Sends what waits, and asks. The first parameter is the tenant.

@@ -72,7 +72,8 @@ CREATE INDEX chat_sessions_parent ON chat_sessions (tenant, parent, created_at, 
 CREATE INDEX chat_sessions_revisions ON chat_sessions (tenant, parent, cuts DESC) WHERE origin = 'revision';
 CREATE INDEX chat_sessions_waiting ON chat_sessions (tenant, workspace, created_at, id) WHERE waits;
 
--- What changes with every turn. `state`, `works`, `used` and `continued` are parts of `carried` that lists read.
+-- What changes with every turn. `state`, `works`, `used` and `left_behind` follow from `carried`, for
+-- statements that do not read it.
 CREATE TABLE chat_activity (
     tenant text COLLATE "C" NOT NULL,
     session text COLLATE "C" NOT NULL,
@@ -85,7 +86,7 @@ CREATE TABLE chat_activity (
     state text,
     works boolean NOT NULL DEFAULT false,
     used bigint NOT NULL DEFAULT 0,
-    continued boolean NOT NULL DEFAULT false,
+    left_behind boolean NOT NULL DEFAULT false,
     commits bigint NOT NULL DEFAULT 0,
     rewrites bigint NOT NULL DEFAULT 0,
     is_revision boolean NOT NULL DEFAULT false,
