@@ -14,6 +14,9 @@ mod tx;
 mod value;
 mod write;
 
+#[cfg(test)]
+mod tests;
+
 pub use options::{Options, OptionsError};
 pub use tx::Traffic;
 

@@ -181,6 +181,14 @@ impl Bench {
     }
 }
 
+/// Lets a store hear what another one committed: notifications come with answers, and behind those of a transaction.
+pub fn heard(from: &mut dyn Store, by: &mut dyn Store) {
+    from.workspace(&session("s")).expect("an answer");
+    for _ in 0..2 {
+        by.workspace(&session("s")).expect("an answer");
+    }
+}
+
 pub fn session(id: &str) -> SessionId {
     SessionId::new(id)
 }

@@ -3,7 +3,7 @@
 use crate::list::{ListQuery, SessionRow};
 use crate::task::{Task, Waiting};
 use crate::testing::{
-    Backend, Bench, backends, compaction, enqueue, head, keep, key, message, piece, session, user,
+    Backend, Bench, compaction, enqueue, head, keep, key, message, piece, postgres, session, user,
 };
 use engine::compact::record::Status;
 use engine::id::{Generation, ItemId, MessageId, Ordinal, SessionId, Time, TurnId};
@@ -260,29 +260,47 @@ fn each(benches: &mut [Bench], act: &Act) {
     assert!(outcomes.iter().all(|outcome| *outcome == outcomes[0]), "{act:?}: {outcomes:?}");
 }
 
+/// Applies operations to each of these backends; all must keep the same as the model, the last one.
+fn keep_the_same(kinds: &[Backend], acts: &[Act]) -> Result<(), TestCaseError> {
+    let mut benches: Vec<Bench> = kinds.iter().copied().map(Bench::new).collect();
+    for act in acts {
+        each(&mut benches, act);
+    }
+    let mut kept: Vec<Everything> = benches.iter_mut().map(everything).collect();
+    let model = kept.pop().expect("the model");
+    for (kept, kind) in kept.iter().zip(kinds) {
+        prop_assert_eq!(kept, &model, "{:?}", kind);
+    }
+    let again = benches.iter_mut().map(|bench| {
+        bench.reopen();
+        everything(bench)
+    });
+    let mut again: Vec<Everything> = again.collect();
+    let mut model_again = again.pop().expect("the model");
+    for (again, kind) in again.iter().zip(kinds) {
+        prop_assert_eq!(again, &model_again, "{:?}", kind);
+    }
+    // The process of the running turns has ended; all else is unchanged.
+    model_again.5.1.clone_from(&model.5.1);
+    prop_assert_eq!(model_again, model);
+    Ok(())
+}
+
 proptest! {
     #![proptest_config(ProptestConfig { cases: 48, ..ProptestConfig::default() })]
     #[test]
     fn all_backends_keep_the_same(acts in prop::collection::vec(act(), 1..24)) {
-        let mut benches: Vec<Bench> = backends().into_iter().map(Bench::new).collect();
-        for act in &acts {
-            each(&mut benches, act);
+        keep_the_same(&[Backend::Sqlite, Backend::Memory, Backend::Model], &acts)?;
+    }
+}
+
+proptest! {
+    // Each operation waits for a server.
+    #![proptest_config(ProptestConfig { cases: 12, ..ProptestConfig::default() })]
+    #[test]
+    fn postgres_keeps_the_same(acts in prop::collection::vec(act(), 1..24)) {
+        if postgres::server().is_some() {
+            keep_the_same(&[Backend::Postgres, Backend::Model], &acts)?;
         }
-        let kept: Vec<Everything> = benches.iter_mut().map(everything).collect();
-        let model = benches.iter().position(|bench| bench.kind() == Backend::Model).expect("the model");
-        for (at, bench) in benches.iter().enumerate() {
-            prop_assert_eq!(&kept[at], &kept[model], "{:?}", bench.kind());
-        }
-        let again = benches.iter_mut().map(|bench| {
-            bench.reopen();
-            everything(bench)
-        });
-        let mut again: Vec<Everything> = again.collect();
-        for (at, bench) in benches.iter().enumerate() {
-            prop_assert_eq!(&again[at], &again[model], "{:?}", bench.kind());
-        }
-        // The process of the running turns has ended; all else is unchanged.
-        again[model].5.1.clone_from(&kept[model].5.1);
-        prop_assert_eq!(&again[model], &kept[model]);
     }
 }

@@ -15,7 +15,7 @@ use std::collections::{BTreeMap, BTreeSet};
 /// The revisions of a session and the copies left by its rewinds, and those of these: each with `true` for a revision.
 /// Clients may reuse ids, so parents can form a cycle; UNION ends it.
 const LEFT_BEHIND: &str = "WITH RECURSIVE gone (id, is_revision) AS (
-         SELECT $2::text COLLATE "C", false UNION
+         SELECT $2::text COLLATE \"C\", false UNION
          SELECT s.id, s.origin = 'revision' FROM gone JOIN chat_sessions s ON s.tenant = $1 AND s.parent = gone.id
              JOIN chat_activity a ON a.tenant = s.tenant AND a.session = s.id WHERE a.left_behind)
      SELECT id, is_revision FROM gone WHERE id <> $2 ORDER BY id";
