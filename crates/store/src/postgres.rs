@@ -81,18 +81,23 @@ impl PostgresStore {
 
 impl Store for PostgresStore {
     fn commit(&mut self, session: &SessionId, fence: Fence, writes: &[Write]) -> Result<(), StoreError> {
-        let commit = Commit { session: session.clone(), fence, writes: Arc::new(writes.to_vec()) };
-        self.commit_all(&[commit]).pop().unwrap_or(Ok(()))
+        let (me, changes) = (self.link.me(), [(session, fence, writes)]);
+        self.link.write(async |tx| write::commit(tx, &changes, me).await).map(drop)
     }
 
     fn commit_all(&mut self, commits: &[Commit]) -> Vec<Result<(), StoreError>> {
+        if commits.len() < 2 {
+            return one_by_one(self, commits);
+        }
         let me = self.link.me();
-        match self.link.write(async |tx| write::commit(tx, commits, me).await) {
+        let changes: Vec<_> =
+            commits.iter().map(|commit| (&commit.session, commit.fence, &commit.writes[..])).collect();
+        match self.link.write(async |tx| write::commit(tx, &changes, me).await) {
             Ok(outcomes) => outcomes,
-            Err(error @ StoreError::Closed) => vec![Err(error); commits.len()],
-            Err(error) if commits.len() < 2 => vec![Err(error)],
             // Each would wait as long for the same answer.
-            Err(error) if !self.link.is_connected() => vec![Err(error); commits.len()],
+            Err(error) if error == StoreError::Closed || !self.link.is_connected() => {
+                vec![Err(error); commits.len()]
+            }
             // Nothing of it is stored: each has its own error, or none.
             Err(_) => one_by_one(self, commits),
         }

@@ -137,6 +137,15 @@ impl Link {
         self.handle.block_on(async { is_open(&*self.shared.state.lock().await) })
     }
 
+    /// Gives the sign of life that is due after a while.
+    #[cfg(test)]
+    pub fn sign_of_life(&self) -> Result<(), StoreError> {
+        self.handle.block_on(async {
+            self.shared.state.lock().await.renewed = Instant::now().checked_sub(Duration::from_secs(3600));
+            self.shared.renewed().await.map_err(|fault| fault.at(self.place()))
+        })
+    }
+
     /// Later calls fail until it is connected again.
     pub fn close(&self) {
         self.handle.block_on(async {

@@ -22,6 +22,7 @@ pub struct Options {
     pub(super) user: String,
     pub(super) host: String,
     pub(super) place: PathBuf,
+    pub(super) hears: bool,
 }
 
 /// Options that cannot be used.
@@ -91,13 +92,28 @@ impl Options {
         config.keepalives_retries(3);
         config.tcp_user_timeout(Duration::from_secs(30));
         let place = place(&config);
-        Ok(Self { config, tenant: tenant.to_owned(), user: user_name(), host: host_name(), place })
+        Ok(Self {
+            config,
+            tenant: tenant.to_owned(),
+            user: user_name(),
+            host: host_name(),
+            place,
+            hears: true,
+        })
     }
 
     /// Sets who is told to others as the holder of a session, in place of this process's user and host.
     #[must_use]
     pub fn held_by(mut self, user: &str, host: &str) -> Self {
         (self.user, self.host) = (user.to_owned(), host.to_owned());
+        self
+    }
+
+    /// Looks for what others commit instead of being told: for a pooler that gives each transaction another connection of
+    /// the server. One that does so from the start is noticed.
+    #[must_use]
+    pub fn without_notifications(mut self) -> Self {
+        self.hears = false;
         self
     }
 

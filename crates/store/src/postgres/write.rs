@@ -14,14 +14,14 @@ mod messages;
 mod segments;
 mod waiting;
 
-use super::fault::{Done, refused};
-use super::holder::Identity;
+use super::fault::{Done, Fault, refused};
+use super::holder::{Identity, Lease};
 use super::leases;
 use super::tx::Tx;
 use super::value::values;
-use crate::blob::split;
+use crate::Fence;
+use crate::blob::{Blob, split};
 use crate::error::StoreError;
-use crate::{Commit, Fence};
 use engine::id::SessionId;
 use known::{Known, Wanted};
 use session::stored::Write;
@@ -44,21 +44,22 @@ fn of<'k>(known: &'k mut BTreeMap<SessionId, Known>, session: &SessionId) -> Don
     known.get_mut(session).ok_or_else(|| refused(session, "unknown session".to_owned()))
 }
 
+/// The changes of a session, and the fence under which it is held.
+pub(super) type Changes<'w> = (&'w SessionId, Fence, &'w [Write]);
+
 /// Applies the changes of sessions that this store holds. Returns the outcome of each.
 pub(super) async fn commit(
     tx: &mut Tx<'_>,
-    commits: &[Commit],
+    commits: &[Changes<'_>],
     me: &Identity,
 ) -> Done<Vec<Result<(), StoreError>>> {
-    let mut writes: BTreeMap<SessionId, Vec<Write>> = BTreeMap::new();
+    let mut wanted: BTreeMap<&SessionId, Wanted> = BTreeMap::new();
     let mut hashes: BTreeSet<String> = BTreeSet::new();
-    for commit in commits {
-        writes.entry(commit.session.clone()).or_default().extend(commit.writes.iter().cloned());
-        contents_of(&commit.writes, &mut hashes);
+    for (session, _, writes) in commits {
+        wanted.entry(session).or_default().add(writes);
+        contents_of(writes, &mut hashes);
     }
-    let sessions: Vec<String> = writes.keys().map(|session| session.as_str().to_owned()).collect();
-    let wanted: Vec<(&SessionId, Wanted)> =
-        writes.iter().map(|(session, writes)| (session, Wanted::of(writes))).collect();
+    let sessions: Vec<String> = wanted.keys().map(|session| session.as_str().to_owned()).collect();
     let mut asked = vec![leases::locked(tx, &sessions)];
     for (session, wanted) in &wanted {
         asked.extend(known::ask(tx, session, wanted));
@@ -78,14 +79,19 @@ pub(super) async fn commit(
     let contents = blobs::hashes(&answers.next().unwrap_or_default())?.into_iter().collect();
     let mut step = Step { tx, known, free, contents };
     let mut outcomes = Vec::new();
-    for Commit { session, fence, writes } in commits {
-        let (mark, before) = (step.tx.mark(), (step.known.clone(), step.contents.clone()));
-        match step.apply_all(session, (*fence, held.get(session), me), writes).await {
+    for (session, fence, writes) in commits {
+        let is_group = commits.len() > 1;
+        let before = is_group.then(|| (step.tx.mark(), step.known.clone(), step.contents.clone()));
+        match step.apply_all(session, (*fence, held.get(*session), me), writes).await {
             Ok(()) => outcomes.push(Ok(())),
-            Err(super::fault::Fault::Store(error)) if commits.len() > 1 && step.tx.drop_behind(mark) => {
-                (step.known, step.contents) = before;
-                outcomes.push(Err(error));
-            }
+            // Nothing of it was sent, so the others of the group go on without it.
+            Err(Fault::Store(error)) => match before {
+                Some((mark, known, contents)) if step.tx.drop_behind(mark) => {
+                    (step.known, step.contents) = (known, contents);
+                    outcomes.push(Err(error));
+                }
+                _ => return Err(error.into()),
+            },
             Err(fault) => return Err(fault),
         }
     }
@@ -96,7 +102,7 @@ impl Step<'_, '_> {
     async fn apply_all(
         &mut self,
         session: &SessionId,
-        (fence, lease, me): (Fence, Option<&super::holder::Lease>, &Identity),
+        (fence, lease, me): (Fence, Option<&Lease>, &Identity),
         writes: &[Write],
     ) -> Done {
         leases::held(session, fence, lease, me)?;
@@ -159,7 +165,8 @@ impl Step<'_, '_> {
 
     /// Asks what is to be known of a session before these writes.
     async fn look_up(&mut self, session: &SessionId, writes: &[Write]) -> Done {
-        let wanted = Wanted::of(writes);
+        let mut wanted = Wanted::default();
+        wanted.add(writes);
         let asked = known::ask(self.tx, session, &wanted);
         let mut answers = self.tx.queries(asked).await?.into_iter();
         if let Ok(known) = Known::read(session, &wanted, &mut answers)? {
@@ -186,7 +193,7 @@ impl Step<'_, '_> {
 
 /// The hashes of large contents in these writes.
 fn contents_of(writes: &[Write], hashes: &mut BTreeSet<String>) {
-    let mut add = |split: serde_json::Result<(String, Vec<crate::blob::Blob>)>| {
+    let mut add = |split: serde_json::Result<(String, Vec<Blob>)>| {
         hashes.extend(split.into_iter().flat_map(|(_, blobs)| blobs).map(|blob| blob.hash));
     };
     for write in writes {

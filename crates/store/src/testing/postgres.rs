@@ -60,8 +60,8 @@ impl Server {
             return None;
         };
         // Short, for the path of a socket may have a hundred bytes.
-        let id = Uuid::now_v7().simple().to_string();
-        let folder = env::temp_dir().join(format!("th-pg-{}", &id[20..]));
+        let id = Uuid::now_v7().as_u128() & 0xffff_ffff_ffff;
+        let folder = env::temp_dir().join(format!("th-pg-{id:012x}"));
         fs::create_dir(&folder).expect("a folder");
         let server = Self { programs, folder, user: unprivileged(), watch: Mutex::new(None) };
         if let Some(user) = &server.user {

@@ -84,7 +84,7 @@ impl Shared {
         let schema = migrate::migrate(&mut db, traffic, &self.options.place, migrate::MIGRATIONS).await?;
         let can_hear = self.listen(&mut db, traffic).await?;
         self.tells.store(can_hear, Ordering::Release);
-        self.hears.store(can_hear && !is_pooled, Ordering::Release);
+        self.hears.store(can_hear && self.options.hears && !is_pooled, Ordering::Release);
         Ok((db, schema))
     }
 

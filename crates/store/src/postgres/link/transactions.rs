@@ -185,7 +185,7 @@ impl Shared {
     }
 
     /// Gives a sign of life, unless a commit did.
-    async fn renewed(&self) -> Done {
+    pub async fn renewed(&self) -> Done {
         let mut state = self.state.lock().await;
         let is_fresh = state.renewed.is_some_and(|at| at.elapsed() < RENEWED_EACH);
         if is_fresh || state.renewed.is_none() || state.is_closed {

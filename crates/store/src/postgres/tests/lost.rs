@@ -7,7 +7,6 @@ use crate::postgres::{Opener, Options, PostgresStore};
 use crate::testing::postgres::{self, Server};
 use crate::testing::{session, step};
 use engine::id::{SessionId, Time};
-use session::stored::Write;
 use std::io::{Read, Write as _};
 use std::net::Shutdown;
 use std::os::unix::net::{UnixListener, UnixStream};
@@ -162,5 +161,4 @@ fn unknown_outcome_of_a_commit_is_looked_up() {
         let stored = store.load(&s).unwrap().unwrap();
         assert_eq!((stored.messages.len(), stored.streamed.len()), (n as usize + 1, n as usize), "{how:?}");
     }
-    let _: Write = piece;
 }

@@ -99,8 +99,9 @@ pub(in crate::postgres) struct Wanted {
 }
 
 impl Wanted {
-    pub fn of(writes: &[Write]) -> Self {
-        let mut wanted = Self::default();
+    /// Adds what these writes are about.
+    pub fn add(&mut self, writes: &[Write]) {
+        let wanted = self;
         for write in writes {
             match write {
                 Write::Message { message, .. } => _ = wanted.messages.insert(message.ord.0),
@@ -116,7 +117,6 @@ impl Wanted {
                 _ => {}
             }
         }
-        wanted
     }
 }
 

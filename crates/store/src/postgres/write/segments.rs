@@ -31,8 +31,9 @@ enum Versions {
 /// Makes a segment with ids of the session `named`. A session that is made may have the id of one that was deleted, whose
 /// segment others still have rows in; so only the caller knows whether the name is free.
 pub(super) fn create(tx: &mut Tx<'_>, id: &SessionId, named: &str, is_free: bool) -> String {
-    let unique = Uuid::now_v7().simple().to_string();
-    let name = if is_free { id.as_str().to_owned() } else { format!("{id}#{}", &unique[20..]) };
+    // The end of a time-ordered id is random.
+    let random = Uuid::now_v7().as_u128() & 0xffff_ffff_ffff;
+    let name = if is_free { id.as_str().to_owned() } else { format!("{id}#{random:012x}") };
     tx.push("INSERT INTO segments (tenant, id, named) VALUES ($1, $2, $3)", values![&name, named]);
     name
 }
