@@ -7,9 +7,12 @@ pub mod error;
 pub mod follow;
 mod lease;
 pub mod list;
+mod lost;
 #[cfg(any(test, feature = "testing"))]
 pub mod model;
 pub mod place;
+pub mod postgres;
+mod row;
 mod schema;
 pub mod session_search;
 pub mod sqlite;

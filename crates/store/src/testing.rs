@@ -9,10 +9,13 @@
     reason = "helpers of tests fail as tests do"
 )]
 
+pub mod postgres;
+
 use crate::error::StoreError;
 use crate::list::{ListQuery, Page, SessionRow};
 use crate::model::World;
 use crate::place::{InMemory, Options};
+use crate::postgres::{Opener, PostgresStore};
 use crate::sqlite::SqliteStore;
 use crate::{Deleted, Store};
 use engine::compact::record::{
@@ -46,6 +49,14 @@ pub enum Backend {
     Sqlite,
     Memory,
     Model,
+    Postgres,
+}
+
+impl Backend {
+    /// `true` if a deletion leaves no trace.
+    pub fn can_scrub(self) -> bool {
+        self != Self::Postgres
+    }
 }
 
 /// A folder in the system's temporary folder, removed on drop.
@@ -83,20 +94,28 @@ pub struct Bench {
     folder: Folder,
     memory: InMemory,
     world: World,
+    tenant: String,
     store: Option<Box<dyn Store>>,
 }
 
 /// Runs a test on each backend, with an empty store each.
 pub fn on_each(test: impl Fn(&mut Bench)) {
-    for kind in [Backend::Sqlite, Backend::Memory, Backend::Model] {
+    for kind in backends() {
         test(&mut Bench::new(kind));
     }
+}
+
+/// The backends that can be tested here.
+pub fn backends() -> Vec<Backend> {
+    let postgres = postgres::server().map(|_| Backend::Postgres);
+    [Backend::Sqlite, Backend::Memory, Backend::Model].into_iter().chain(postgres).collect()
 }
 
 impl Bench {
     pub fn new(kind: Backend) -> Self {
         let (memory, world) = (InMemory::default(), World::default());
-        let mut bench = Self { kind, folder: Folder::new(), memory, world, store: None };
+        let tenant = Uuid::now_v7().to_string();
+        let mut bench = Self { kind, folder: Folder::new(), memory, world, tenant, store: None };
         bench.store = Some(bench.another());
         bench
     }
@@ -119,7 +138,14 @@ impl Bench {
             Backend::Sqlite => Box::new(self.folder.open()),
             Backend::Memory => Box::new(SqliteStore::in_memory(&self.memory).expect("a store")),
             Backend::Model => Box::new(self.world.open()),
+            Backend::Postgres => Box::new(self.postgres()),
         }
+    }
+
+    /// Opens a store of the bench's tenant.
+    pub fn postgres(&self) -> PostgresStore {
+        let server = postgres::server().expect("a server");
+        Opener::new(server.options(&self.tenant)).open().expect("a store")
     }
 
     /// Drops the store without closing it, as a crash would, and opens it again.
@@ -152,6 +178,14 @@ impl Bench {
 
     pub fn delete(&mut self, id: &str) -> Option<Deleted> {
         self.store().delete(&session(id)).expect("a deletion")
+    }
+}
+
+/// Lets a store hear what another one committed: notifications come with answers, and behind those of a transaction.
+pub fn heard(from: &mut dyn Store, by: &mut dyn Store) {
+    from.workspace(&session("s")).expect("an answer");
+    for _ in 0..2 {
+        by.workspace(&session("s")).expect("an answer");
     }
 }
 

@@ -26,7 +26,7 @@ use crate::error::StoreError;
 use crate::follow::Holder;
 use crate::list::{ListQuery, SessionRow};
 use crate::testing::{
-    Backend, Bench, bodies, compaction, expected, head, keep, message, on_each, session, step, user,
+    Backend, Bench, bodies, compaction, expected, head, heard, keep, message, on_each, session, step, user,
 };
 use engine::compact::record::Status;
 use engine::cost::Cost;
@@ -334,6 +334,7 @@ fn take_over_makes_the_only_writer() {
         let before = bench.store().pulse().unwrap();
         let taken = other.take_over(&s, Time(6)).unwrap();
         assert!(taken > fence);
+        heard(&mut *other, bench.store());
         assert_ne!(bench.store().pulse().unwrap(), before, "who loses it can see that something happened");
         let lost = |since| {
             let holder = Some(Holder { pid: std::process::id(), since: Time(since) });
@@ -382,9 +383,16 @@ fn diagnostics_say_what_is_there() {
         let (kind, path) = (bench.kind(), bench.file());
         let found = bench.store().diagnostics().unwrap();
         assert_eq!((found.sessions, found.messages), (2, 5));
-        assert_eq!(found.path, path);
+        match kind {
+            Backend::Postgres => assert!(found.path.is_some_and(|path| path.starts_with("postgres:"))),
+            _ => assert_eq!(found.path, path),
+        }
         match kind {
             Backend::Memory => assert_eq!((found.backend, found.bytes), ("memory", 0)),
+            Backend::Postgres => {
+                assert_eq!((found.backend, found.schema_version), ("postgres", 2));
+                assert!(found.journal.starts_with("PostgreSQL "), "{}", found.journal);
+            }
             Backend::Model => assert_eq!((found.backend, found.bytes), ("model", 0)),
             Backend::Sqlite => {
                 assert_eq!((found.backend, found.schema_version), ("sqlite", 11));

@@ -2,8 +2,8 @@
 
 use super::Fault;
 use super::columns::{CHANGED, json, number, text};
-use crate::blob::check_sum;
 use crate::error::StoreError;
+use crate::row::memory_sum;
 use engine::id::Time;
 use engine::memory::{Memory, MemoryPage, MemoryPatch, MemoryQuery};
 use engine::search::{Words, folded};
@@ -13,17 +13,12 @@ use std::collections::BTreeSet;
 /// The most runs of a query. More would not change the result: each hit is checked anyway.
 const MOST_RUNS: usize = 24;
 
-fn sum(workspace: &str, memory: &Memory, row: &str) -> i64 {
-    let active = [u8::from(memory.active)];
-    check_sum(&[workspace.as_bytes(), memory.id.as_bytes(), memory.area.as_bytes(), &active, row.as_bytes()])
-}
-
 /// Reads a memory; an unreadable one is logged and left out.
 fn memory(workspace: &str, row: &Row<'_>) -> Option<Memory> {
     let read = || -> Result<Memory, String> {
         let whole = text(row, 2)?;
         let memory: Memory = json(whole)?;
-        let is_same = sum(workspace, &memory, whole) == number::<i64>(row, 1)?;
+        let is_same = memory_sum(workspace, &memory, whole) == number::<i64>(row, 1)?;
         if is_same { Ok(memory) } else { Err(CHANGED.to_owned()) }
     };
     let warn = |reason| tracing::warn!(reason, workspace, "a memory cannot be read and is set aside");
@@ -98,7 +93,7 @@ pub(super) fn put(
     }
     let row = serde_json::to_string(&memory)
         .map_err(|error| StoreError::Crashed { reason: format!("memory {id}: {error}") })?;
-    let sum = sum(workspace, &memory, &row);
+    let sum = memory_sum(workspace, &memory, &row);
     let n: i64 = tx
         .prepare_cached(
             "INSERT INTO memories (n, workspace, id, area, active, check_sum, memory)

@@ -9,15 +9,14 @@ pub(super) use records::{compaction, compactions, record};
 
 use super::blobs::content;
 use super::columns::{
-    MESSAGE_COLUMNS, MessageRow, json, next, number, place, text, text_or_null, time, variant,
+    MESSAGE_COLUMNS, json, message_row, next, number, place, text, text_or_null, time, variant,
 };
 use super::leases::Lease;
 use super::segments::{self, RowKind};
 use super::{Fault, streamed, waiting};
-use crate::blob::join;
-use engine::id::{Generation, MessageId, Ordinal, SessionId, TurnId};
+use crate::lost::{FoundOrLost, Left, Lost, in_order};
+use engine::id::{Generation, Ordinal, SessionId, TurnId};
 use engine::message::Message;
-use engine::message::unreadable::unreadable;
 use rusqlite::{OptionalExtension, Row, Transaction};
 use session::renaming::Renaming;
 use session::stored::{Head, Prefix, Stored, TurnRow};
@@ -209,88 +208,7 @@ pub(super) fn messages_between(
         collect(tx, (session, &range), "DESC", &mut found, unreadable)?;
         unreadable.truncate(damages + 1);
     }
-    let mut behind: Vec<Option<u32>> = found
-        .values()
-        .rev()
-        .scan(None, |turn: &mut Option<u32>, (_, found)| {
-            *turn = found.as_ref().map_or(*turn, |(turn, _)| Some(*turn));
-            Some(*turn)
-        })
-        .collect();
-    behind.reverse();
-    let mut messages: Vec<(u32, Arc<Message>)> = Vec::with_capacity(found.len());
-    for ((ord, (_, message)), behind) in found.into_iter().zip(behind) {
-        match message {
-            Ok(message) => messages.push(message),
-            Err(lost) => {
-                unreadable.push(format!("message {ord}: {}", lost.reason));
-                let before = messages.last().map(|(turn, message)| (*turn, message.ord));
-                messages.extend(lost.placed(range.start, before, behind));
-            }
-        }
-    }
-    Ok(messages)
-}
-
-/// A message with the index of its turn, or what is left of its row.
-type FoundOrLost = Result<(u32, Arc<Message>), Lost>;
-
-/// An unreadable row of a message. Any of its columns may be the damaged one.
-struct Lost {
-    reason: String,
-    /// The index of its turn, as the row states it.
-    turn: Option<u32>,
-    stand_in: Message,
-}
-
-impl Lost {
-    fn of(session: &SessionId, (ord, rev): (i64, i64), row: &Row<'_>, reason: String) -> Self {
-        let whole = |number: i64| u32::try_from(number).unwrap_or(u32::MAX);
-        let (turn, ord) = (number(row, 2).ok(), whole(ord));
-        let id = text(row, 5).map_or_else(|_| format!("{session}/m{ord}"), str::to_owned);
-        let of_turn =
-            text(row, 6).map_or_else(|_| format!("{session}/t{}", turn.unwrap_or(0)), str::to_owned);
-        let role = text(row, 3).unwrap_or_default();
-        let stand_in = unreadable(role, MessageId::new(id), Ordinal(ord), whole(rev), TurnId::new(of_turn));
-        let is_shown = number::<u8>(row, 7) != Ok(0);
-        let owned = |column| text_or_null(row, column).ok().flatten().map(str::to_owned);
-        let stand_in = Message {
-            external_id: owned(4),
-            visible_to_model: stand_in.visible_to_model && is_shown,
-            created_at: owned(8),
-            ..stand_in
-        };
-        Self { reason, turn, stand_in }
-    }
-
-    fn renamed(self, renaming: Option<&Renaming>) -> Self {
-        match renaming {
-            Some(renaming) => Self { stand_in: renaming.message(self.stand_in), ..self },
-            None => self,
-        }
-    }
-
-    /// The stand-in with the index of its turn, between what is `before` it and the turn of what is `behind` it; `None` if
-    /// only the row itself vouches for its position: positions are filled up to a message.
-    fn placed(
-        self,
-        start: Ordinal,
-        before: Option<(u32, Ordinal)>,
-        behind: Option<u32>,
-    ) -> Option<(u32, Arc<Message>)> {
-        let ord = self.stand_in.ord;
-        let is_next = before.map_or(start, |(_, before)| before.next()) == ord;
-        if !is_next && behind.is_none() {
-            return None;
-        }
-        let (first, last) = match (before, behind) {
-            (Some((turn, _)), behind) => (turn, turn.saturating_add(1).min(behind.unwrap_or(u32::MAX))),
-            // Every turn has a message.
-            (None, behind) => (0, ord.0.min(behind.unwrap_or(u32::MAX))),
-        };
-        let turn = self.turn.unwrap_or(first).clamp(first, last.max(first));
-        Some((turn, Arc::new(self.stand_in)))
-    }
+    Ok(in_order(found, range.start, unreadable))
 }
 
 pub(super) fn messages_sql(order: &str) -> String {
@@ -315,7 +233,7 @@ fn collect(
             if found.get(&ord).is_none_or(|(newest, _)| *newest < rev) {
                 let renaming = span.renaming.as_ref();
                 let message = message(tx, row, renaming)
-                    .map_err(|reason| Lost::of(session, (ord, rev), row, reason).renamed(renaming));
+                    .map_err(|reason| Lost::of(session, (ord, rev), left(row), reason).renamed(renaming));
                 found.insert(ord, (rev, message));
             }
         }
@@ -323,29 +241,23 @@ fn collect(
     Ok(())
 }
 
+/// What is left of an unreadable row with [`MESSAGE_COLUMNS`].
+fn left<'a>(row: &'a Row<'_>) -> Left<'a> {
+    let optional = |column| text_or_null(row, column).ok().flatten();
+    Left {
+        turn: number(row, 2).ok(),
+        role: text(row, 3).ok(),
+        external_id: optional(4),
+        message_id: text(row, 5).ok(),
+        turn_id: text(row, 6).ok(),
+        visible: number::<u8>(row, 7) != Ok(0),
+        created_at: optional(8),
+    }
+}
+
 /// Reads a message from a row with [`MESSAGE_COLUMNS`].
 pub(super) fn message(tx: &Transaction<'_>, row: &Row<'_>, renaming: Option<&Renaming>) -> Found {
-    let row = MessageRow::read(row)?;
-    let body = join(row.body, &mut |hash| content(tx, hash))?;
-    let message = Message {
-        id: MessageId::new(row.message_id),
-        external_id: row.external_id.map(str::to_owned),
-        ord: Ordinal(row.ord),
-        rev: row.rev,
-        turn: TurnId::new(row.turn_id),
-        body,
-        visible_to_model: row.visible,
-        created_at: row.created_at.map(str::to_owned),
-        shown: row.cut()?,
-        tokens: row.tokens,
-        hash: row.hash.to_owned(),
-        found: Default::default(),
-    };
-    let message = match renaming {
-        Some(renaming) => renaming.message(message),
-        None => message,
-    };
-    Ok((row.turn, Arc::new(message)))
+    message_row(row)?.message(&mut |hash| content(tx, hash), renaming)
 }
 
 pub(super) const FIND: &str =

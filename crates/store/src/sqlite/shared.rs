@@ -2,16 +2,12 @@
 
 use super::Fault;
 use super::columns::{CHANGED, json, number, text, text_or_null};
-use crate::blob::check_sum;
 use crate::error::StoreError;
 use crate::patch;
+use crate::row::{approval_sum, scope_sum};
 use engine::scope::{Scope, ScopePatch};
 use rusqlite::{OptionalExtension, Row, Transaction, params};
 use session::stored::Always;
-
-fn scope_sum(workspace: &str, name: &str, revision: u64, scope: &str) -> i64 {
-    check_sum(&[workspace.as_bytes(), name.as_bytes(), &revision.to_le_bytes(), scope.as_bytes()])
-}
 
 /// Reads a scope. An unreadable one is empty, at its revision.
 pub(super) fn scope(tx: &Transaction<'_>, workspace: &str, name: &str) -> rusqlite::Result<Scope> {
@@ -95,14 +91,6 @@ pub(super) fn drop_scopes(
         params![workspace, names[0], names[1]],
     )
     .map(drop)
-}
-
-fn approval_sum(workspace: &str, always: &Always) -> i64 {
-    let pattern =
-        always.pattern.as_ref().map_or_else(Vec::new, |pattern| [b"=", pattern.as_bytes()].concat());
-    let approval = [workspace.as_bytes(), always.tool.as_bytes(), &pattern];
-    // Rows of older schemas, which only approve, keep their sum.
-    if always.rejected { check_sum(&[&approval[..], &[b"rejected"]].concat()) } else { check_sum(&approval) }
 }
 
 /// See [`crate::Store::approvals`]. An unreadable approval does not count: the user is asked again.

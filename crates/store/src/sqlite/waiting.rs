@@ -5,16 +5,13 @@ use super::blobs::{QUEUED, content, drop_refs, put_for};
 use super::columns::{CHANGED, json, next, number, place, text};
 use super::{Fault, refused, segments};
 use crate::Deleted;
-use crate::blob::{check_sum, join, split};
+use crate::blob::{join, split};
+use crate::row::named_sum;
 use engine::id::{ItemId, SessionId};
 use engine::message::Text;
 use rusqlite::{OptionalExtension, Row, Transaction, params};
 use session::queue::{Accepted, QueueItem};
 use session::stored::KEPT_KEYS;
-
-fn sum(name: &str, value: &str) -> i64 {
-    check_sum(&[name.as_bytes(), value.as_bytes()])
-}
 
 pub(super) const QUEUED_BY_ID: &str = "SELECT check_sum FROM chat_queue WHERE session = ?1 AND id = ?2";
 pub(super) const NEXT_QUEUED: &str = "SELECT coalesce(max(n) + 1, 0) FROM chat_queue WHERE session = ?1";
@@ -23,7 +20,7 @@ pub(super) const NEXT_QUEUED: &str = "SELECT coalesce(max(n) + 1, 0) FROM chat_q
 pub(super) fn enqueue(tx: &Transaction<'_>, session: &SessionId, item: &QueueItem) -> Result<(), Fault> {
     let (id, name) = (session.as_str(), item.id.as_str());
     let (row, blobs) = split(item).map_err(|error| refused(session, error.to_string()))?;
-    let check_sum = sum(name, &row);
+    let check_sum = named_sum(name, &row);
     let there: Option<i64> =
         tx.prepare_cached(QUEUED_BY_ID)?.query_row([id, name], |row| row.get(0)).optional()?;
     if let Some(there) = there {
@@ -64,7 +61,7 @@ pub(super) fn remember(
 ) -> Result<(), Fault> {
     let id = session.as_str();
     let row = serde_json::to_string(accepted).map_err(|error| refused(session, error.to_string()))?;
-    let check_sum = sum(key, &row);
+    let check_sum = named_sum(key, &row);
     if tx.prepare_cached(SAME_KEY)?.exists(params![id, key, check_sum, row])? {
         return Ok(());
     }
@@ -93,7 +90,7 @@ pub(super) fn keep_draft(
                  ON CONFLICT (session) DO UPDATE SET check_sum = excluded.check_sum, draft = excluded.draft
                  WHERE (check_sum, draft) IS NOT (excluded.check_sum, excluded.draft)",
             )?
-            .execute(params![id, sum("draft", draft), draft])?,
+            .execute(params![id, named_sum("draft", draft), draft])?,
     };
     Ok(())
 }
@@ -148,7 +145,7 @@ pub(super) fn draft(
 /// Name and value of a row (columns 1 and 3), if its check sum is right.
 fn checked<'a>(row: &'a Row<'_>) -> Result<(&'a str, &'a str), String> {
     let (name, value) = (text(row, 1)?, text(row, 3)?);
-    if sum(name, value) == number::<i64>(row, 2)? { Ok((name, value)) } else { Err(CHANGED.to_owned()) }
+    if named_sum(name, value) == number::<i64>(row, 2)? { Ok((name, value)) } else { Err(CHANGED.to_owned()) }
 }
 
 /// Reads these rows; unreadable ones are reported under `what`.

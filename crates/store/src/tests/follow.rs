@@ -3,7 +3,7 @@
 
 use crate::Store;
 use crate::follow::{Change, FollowState, Mark};
-use crate::testing::{Bench, compaction, head, message, on_each, piece, session, step, user};
+use crate::testing::{Bench, compaction, head, heard, message, on_each, piece, session, step, user};
 use engine::compact::record::Status;
 use engine::id::{Ordinal, Time};
 use engine::words::StateName;
@@ -123,6 +123,7 @@ fn the_pulse_tells_that_another_store_committed() {
     on_each(|bench| {
         bench.write("s", &step("s", 0, 2));
         let mut other = bench.another();
+        heard(bench.store(), &mut *other);
         let mut before = other.pulse().unwrap();
         assert_eq!(other.pulse().unwrap(), before);
         assert!(other.follow(&session("s"), None).unwrap().is_some());
@@ -134,6 +135,7 @@ fn the_pulse_tells_that_another_store_committed() {
         ];
         for write in writes {
             write(bench);
+            heard(bench.store(), &mut *other);
             let now = other.pulse().unwrap();
             assert_ne!(now, before, "{:?}", bench.kind());
             before = now;

@@ -3,7 +3,7 @@
 use super::{RowKind, Span, drop_unused, insert_share, own_segment, spans};
 use crate::sqlite::Done;
 use crate::sqlite::blobs::MESSAGE;
-use crate::sqlite::columns::{MESSAGE_COLUMNS, MessageRow};
+use crate::sqlite::columns::{MESSAGE_COLUMNS, MessageRow, message_row};
 use engine::id::SessionId;
 use rusqlite::{OptionalExtension, Transaction, params};
 
@@ -70,7 +70,7 @@ fn copy_message(tx: &Transaction<'_>, own: &str, at: u32, span: &Span, versions:
     let mut statement = tx.prepare_cached(&sql)?;
     let mut rows = statement.query(params![span.segment, at])?;
     while let Some(row) = rows.next()? {
-        let Ok(row) = MessageRow::read(row) else { continue };
+        let Ok(row) = message_row(row) else { continue };
         let (id, turn) = (renaming.id(row.message_id), renaming.id(row.turn_id));
         let renamed = MessageRow { message_id: &id, turn_id: &turn, ..row };
         tx.prepare_cached(

@@ -1,0 +1,286 @@
+//! The PostgreSQL backend: many stores on one database, a tenant for each team. This file has the store itself; the
+//! modules below have its connection, its tables and its statements.
+
+mod fault;
+mod holder;
+mod leases;
+mod link;
+mod memories;
+mod migrate;
+mod options;
+mod read;
+mod shared;
+mod tx;
+mod value;
+mod write;
+
+#[cfg(test)]
+mod tests;
+
+pub use options::{Options, OptionsError};
+pub use tx::Traffic;
+
+use crate::error::StoreError;
+use crate::follow::{FollowState, Mark};
+use crate::list::{ListQuery, Page, RevisionPage};
+use crate::task::{Task, Waiting};
+use crate::{Commit, Deleted, Fence, MessagePage, Store, StoreDiagnostics, one_by_one};
+use engine::id::{Ordinal, SessionId, Time};
+use engine::memory::{Memory, MemoryPage, MemoryPatch, MemoryQuery};
+use engine::scope::{Scope, ScopePatch};
+use engine::search::{Query, SearchPage};
+use link::Link;
+use session::part::Claims;
+use session::stored::{Always, Part, Rest, Stored, Write};
+use std::sync::Arc;
+
+/// Opens a store, and opens it again after a panic. Its sessions stay held while this value lives.
+#[derive(Debug)]
+pub struct Opener {
+    options: Options,
+    link: Option<Arc<Link>>,
+}
+
+impl Opener {
+    /// An opener of a database. Nothing is connected before the first [`Opener::open`].
+    pub fn new(options: Options) -> Self {
+        Self { options, link: None }
+    }
+
+    /// Connects, and makes the tables if they are missing.
+    ///
+    /// # Errors
+    /// [`StoreError::NewerSchema`], with the database unchanged; [`StoreError::ReadOnly`]; [`StoreError::Io`] if the
+    /// server is away or refuses the connection.
+    pub fn open(&mut self) -> Result<PostgresStore, StoreError> {
+        let link = match &self.link {
+            Some(link) => Arc::clone(link),
+            None => Arc::clone(self.link.insert(Arc::new(Link::start(self.options.clone())?))),
+        };
+        link.connect()?;
+        link.write(async |tx| {
+            leases::forget_the_dead(tx);
+            Ok(())
+        })?;
+        Ok(PostgresStore { link })
+    }
+}
+
+/// A store in a PostgreSQL database.
+#[derive(Debug)]
+pub struct PostgresStore {
+    link: Arc<Link>,
+}
+
+impl PostgresStore {
+    /// What was exchanged with the server so far.
+    pub fn traffic(&self) -> Traffic {
+        self.link.traffic()
+    }
+}
+
+impl Store for PostgresStore {
+    fn commit(&mut self, session: &SessionId, fence: Fence, writes: &[Write]) -> Result<(), StoreError> {
+        let (me, changes) = (self.link.me(), [(session, fence, writes)]);
+        self.link.write(async |tx| write::commit(tx, &changes, me).await).map(drop)
+    }
+
+    fn commit_all(&mut self, commits: &[Commit]) -> Vec<Result<(), StoreError>> {
+        if commits.len() < 2 {
+            return one_by_one(self, commits);
+        }
+        let me = self.link.me();
+        let changes: Vec<_> =
+            commits.iter().map(|commit| (&commit.session, commit.fence, &commit.writes[..])).collect();
+        match self.link.write(async |tx| write::commit(tx, &changes, me).await) {
+            Ok(outcomes) => outcomes,
+            // Each would wait as long for the same answer.
+            Err(error) if error == StoreError::Closed || !self.link.is_connected() => {
+                vec![Err(error); commits.len()]
+            }
+            // Nothing of it is stored: each has its own error, or none.
+            Err(_) => one_by_one(self, commits),
+        }
+    }
+
+    fn load(&mut self, session: &SessionId) -> Result<Option<Stored>, StoreError> {
+        self.link.read(async |tx| read::load(tx, session, Ordinal(0)).await)
+    }
+
+    fn load_part(&mut self, session: &SessionId, newest: u32) -> Result<Option<Part>, StoreError> {
+        self.link.read(async |tx| read::part::load(tx, session, newest).await)
+    }
+
+    fn load_rest(&mut self, session: &SessionId, from: Ordinal) -> Result<Rest, StoreError> {
+        self.link.read(async |tx| read::part::rest(tx, session, from).await)
+    }
+
+    fn messages(
+        &mut self,
+        session: &SessionId,
+        before: Option<Ordinal>,
+        limit: u32,
+    ) -> Result<Option<MessagePage>, StoreError> {
+        self.link.read(async |tx| read::part::page(tx, session, before, limit).await)
+    }
+
+    fn tidy(&mut self, is_late: bool) -> Result<bool, StoreError> {
+        // The server does its own maintenance.
+        let _ = is_late;
+        Ok(false)
+    }
+
+    fn is_known(&mut self, session: &SessionId, claims: &Claims, from: Ordinal) -> Result<bool, StoreError> {
+        self.link.read(async |tx| read::part::is_known(tx, session, claims, from).await)
+    }
+
+    fn find(&mut self, external_ids: &[String], workspace: &str) -> Result<Option<SessionId>, StoreError> {
+        self.link.read(async |tx| read::list::find(tx, external_ids, workspace).await)
+    }
+
+    fn workspace(&mut self, session: &SessionId) -> Result<Option<String>, StoreError> {
+        self.link.read(async |tx| read::workspace(tx, session).await)
+    }
+
+    fn revisions(
+        &mut self,
+        session: &SessionId,
+        before: Option<u32>,
+        limit: u32,
+    ) -> Result<Option<RevisionPage>, StoreError> {
+        self.link.read(async |tx| read::revisions::page(tx, session, before, limit).await)
+    }
+
+    fn list(&mut self, query: &ListQuery) -> Result<Page, StoreError> {
+        let me = self.link.me();
+        self.link.read(async |tx| read::list::list(tx, query, me).await)
+    }
+
+    fn search(&mut self, session: &SessionId, query: &Query) -> Result<SearchPage, StoreError> {
+        self.link.read(async |tx| read::search::search(tx, session, query).await)
+    }
+
+    fn acquire(&mut self, session: &SessionId, since: Time) -> Result<Fence, StoreError> {
+        let me = self.link.me();
+        self.link.write(async |tx| leases::take(tx, session, since, me, false).await)
+    }
+
+    fn take_over(&mut self, session: &SessionId, since: Time) -> Result<Fence, StoreError> {
+        let me = self.link.me();
+        self.link.write(async |tx| leases::take(tx, session, since, me, true).await)
+    }
+
+    fn holds(&mut self, session: &SessionId, fence: Fence) -> Result<(), StoreError> {
+        let me = self.link.me();
+        self.link.read(async |tx| leases::holds(tx, session, fence, me).await)
+    }
+
+    fn release(&mut self, session: &SessionId, fence: Fence) -> Result<(), StoreError> {
+        let me = self.link.me();
+        self.link.write(async |tx| leases::release(tx, session, fence, me).await)
+    }
+
+    fn waiting(&mut self, workspace: &str) -> Result<Vec<Waiting>, StoreError> {
+        let me = self.link.me();
+        self.link.read(async |tx| read::tasks::waiting(tx, workspace, me).await)
+    }
+
+    fn tasks(&mut self, parent: &SessionId) -> Result<Vec<Task>, StoreError> {
+        let me = self.link.me();
+        self.link.read(async |tx| read::tasks::tasks(tx, parent, me).await)
+    }
+
+    fn pulse(&mut self) -> Result<u64, StoreError> {
+        self.link.pulse()
+    }
+
+    fn follow(
+        &mut self,
+        session: &SessionId,
+        known: Option<&Mark>,
+    ) -> Result<Option<FollowState>, StoreError> {
+        let me = self.link.me();
+        self.link.read(async |tx| read::follow(tx, session, known, me).await)
+    }
+
+    fn delete(&mut self, session: &SessionId) -> Result<Option<Deleted>, StoreError> {
+        let me = self.link.me();
+        self.link.write(async |tx| write::delete::delete(tx, session, me).await)
+    }
+
+    fn scope(&mut self, workspace: &str, name: &str) -> Result<Scope, StoreError> {
+        self.link.read(async |tx| shared::scope(tx, workspace, name).await)
+    }
+
+    fn put_scope(
+        &mut self,
+        workspace: &str,
+        name: &str,
+        patch: &ScopePatch,
+        if_revision: Option<u64>,
+    ) -> Result<Scope, StoreError> {
+        self.link.write(async |tx| shared::put_scope(tx, workspace, name, patch, if_revision).await)
+    }
+
+    fn approvals(&mut self, workspace: &str) -> Result<Vec<Always>, StoreError> {
+        self.link.read(async |tx| shared::approvals(tx, workspace).await)
+    }
+
+    fn approve(&mut self, workspace: &str, always: &Always) -> Result<(), StoreError> {
+        self.link.write(async |tx| {
+            shared::approve(tx, workspace, always);
+            Ok(())
+        })
+    }
+
+    fn revoke(&mut self, workspace: &str, always: &Always) -> Result<(), StoreError> {
+        self.link.write(async |tx| {
+            shared::revoke(tx, workspace, always);
+            Ok(())
+        })
+    }
+
+    fn memories(&mut self, workspace: &str, query: &MemoryQuery) -> Result<MemoryPage, StoreError> {
+        self.link.read(async |tx| memories::memories(tx, workspace, query).await)
+    }
+
+    fn put_memory(
+        &mut self,
+        workspace: &str,
+        id: &str,
+        patch: MemoryPatch,
+        now: Time,
+    ) -> Result<Option<Memory>, StoreError> {
+        self.link.write(async |tx| memories::put(tx, workspace, id, patch.clone(), now).await)
+    }
+
+    fn delete_memory(&mut self, workspace: &str, id: &str) -> Result<bool, StoreError> {
+        self.link.write(async |tx| memories::delete(tx, workspace, id).await)
+    }
+
+    fn diagnostics(&mut self) -> Result<StoreDiagnostics, StoreError> {
+        let (sessions, messages, bytes, journal) = self.link.read(async |tx| read::diagnostics(tx).await)?;
+        Ok(StoreDiagnostics {
+            backend: "postgres",
+            path: Some(self.link.place().to_owned()),
+            schema_version: self.link.schema(),
+            sessions,
+            messages,
+            bytes,
+            journal,
+        })
+    }
+
+    fn close(&mut self) -> Result<(), StoreError> {
+        let me = self.link.me();
+        let closed = self.link.write(async |tx| {
+            leases::let_go(tx, me);
+            Ok(())
+        });
+        self.link.close();
+        match closed {
+            Err(StoreError::Closed) => Ok(()),
+            closed => closed,
+        }
+    }
+}

@@ -1,0 +1,109 @@
+//! Errors inside a call, before the database's place is added.
+
+use crate::error::StoreError;
+use engine::id::SessionId;
+use std::error::Error as _;
+use std::path::Path;
+use tokio_postgres::error::SqlState;
+
+pub(super) type Done<T = ()> = Result<T, Fault>;
+
+/// The error for a write that contradicts the stored rows; rolls the step back.
+pub(super) fn refused(session: &SessionId, reason: String) -> Fault {
+    StoreError::Refused { session: session.clone(), reason }.into()
+}
+
+/// An error without the database's place.
+#[derive(Debug)]
+pub(super) enum Fault {
+    Postgres(tokio_postgres::Error),
+    /// A row has something else than what it should.
+    Row(String),
+    /// No answer came in time, or no connection could be made.
+    Unavailable(String),
+    Store(StoreError),
+}
+
+impl Fault {
+    /// `true` if the connection is lost: whether the server did its part is not known.
+    pub fn is_lost(&self) -> bool {
+        match self {
+            Self::Postgres(error) => match error.as_db_error() {
+                // The server ends, or ended this connection.
+                Some(error) => is_ended(error.code()),
+                None => true,
+            },
+            Self::Unavailable(_) => true,
+            Self::Row(_) | Self::Store(_) => false,
+        }
+    }
+
+    /// The server's code.
+    pub fn code(&self) -> Option<&SqlState> {
+        match self {
+            Self::Postgres(error) => error.code(),
+            _ => None,
+        }
+    }
+
+    /// `true` if the server rolled back what would succeed the next time.
+    pub fn is_passing(&self) -> bool {
+        let passing = [SqlState::T_R_SERIALIZATION_FAILURE, SqlState::T_R_DEADLOCK_DETECTED];
+        self.code().is_some_and(|code| passing.contains(code))
+    }
+
+    pub fn at(self, place: &Path) -> StoreError {
+        let path = place.to_owned();
+        match self {
+            Self::Store(error) => error,
+            Self::Row(reason) => StoreError::Corrupt { path, reason },
+            Self::Unavailable(reason) => StoreError::Io { path, reason },
+            Self::Postgres(error) => from_postgres(&error, place),
+        }
+    }
+}
+
+fn is_ended(code: &SqlState) -> bool {
+    [SqlState::ADMIN_SHUTDOWN, SqlState::CRASH_SHUTDOWN, SqlState::CANNOT_CONNECT_NOW].contains(code)
+}
+
+/// Converts an error of the server, or of the connection to it.
+fn from_postgres(error: &tokio_postgres::Error, place: &Path) -> StoreError {
+    let path = place.to_owned();
+    let Some(found) = error.as_db_error() else {
+        let cause = error.source().map(|cause| format!(": {cause}")).unwrap_or_default();
+        return StoreError::Io { path, reason: format!("{error}{cause}") };
+    };
+    let reason = format!("{} ({})", found.message(), found.code().code());
+    match found.code() {
+        code if *code == SqlState::DISK_FULL => StoreError::Full { path },
+        code if *code == SqlState::READ_ONLY_SQL_TRANSACTION || *code == SqlState::INSUFFICIENT_PRIVILEGE => {
+            StoreError::ReadOnly { path, reason }
+        }
+        code if *code == SqlState::LOCK_NOT_AVAILABLE || *code == SqlState::T_R_DEADLOCK_DETECTED => {
+            StoreError::Locked { path }
+        }
+        code if *code == SqlState::DATA_CORRUPTED || *code == SqlState::INDEX_CORRUPTED => {
+            StoreError::Corrupt { path, reason }
+        }
+        _ => StoreError::Io { path, reason },
+    }
+}
+
+impl From<tokio_postgres::Error> for Fault {
+    fn from(error: tokio_postgres::Error) -> Self {
+        Self::Postgres(error)
+    }
+}
+
+impl From<StoreError> for Fault {
+    fn from(error: StoreError) -> Self {
+        Self::Store(error)
+    }
+}
+
+impl From<String> for Fault {
+    fn from(reason: String) -> Self {
+        Self::Row(reason)
+    }
+}

@@ -1,0 +1,124 @@
+//! Compaction records, and the summary that lists show of them.
+
+use super::blobs::put_for;
+use super::known::{self, Place};
+use super::segments::is_its_alone;
+use super::{Step, of};
+use crate::postgres::fault::{Done, refused};
+use crate::postgres::read::contents::{Contents, decoded};
+use crate::postgres::read::places::{RowKind, places};
+use crate::postgres::read::rows;
+use crate::postgres::value::{number, text, values};
+use crate::row::{CompactionRow, millis, word};
+use engine::compact::record::{Compaction, Status};
+use engine::id::{CompactionId, SessionId};
+
+/// Finds a record by its id.
+pub(super) async fn place_of(
+    step: &mut Step<'_, '_>,
+    session: &SessionId,
+    id: &CompactionId,
+) -> Done<Option<Place>> {
+    let known = of(&mut step.known, session)?;
+    if let Some(place) = known.records.get(id.as_str()) {
+        return Ok(*place);
+    }
+    if known.is_new {
+        return Ok(None);
+    }
+    let asked = vec![known::records(step.tx, session, &[id.as_str().to_owned()])];
+    let found = step.tx.queries(asked).await?.pop().unwrap_or_default();
+    let Some(row) = found.last() else { return Ok(None) };
+    let n = number(row, 0)?;
+    if text(row, 5)? == text(row, 6)? {
+        return Ok(Some(Place { n, check_sum: number(row, 4)? }));
+    }
+    let record = decoded(step.tx, &mut Contents::default(), |contents| rows::record(row, contents)).await?;
+    let renamed = record.ok().and_then(|record| CompactionRow::of(&record).ok());
+    let check_sum = renamed.map_or_else(|| number(row, 4), |renamed| Ok(renamed.check_sum))?;
+    Ok(Some(Place { n, check_sum }))
+}
+
+pub(super) async fn record(step: &mut Step<'_, '_>, session: &SessionId, compaction: &Compaction) -> Done {
+    let name = compaction.id.as_str();
+    let row = CompactionRow::of(compaction).map_err(|error| refused(session, error.to_string()))?;
+    if let Some(there) = place_of(step, session, &compaction.id).await? {
+        let other = || refused(session, format!("compaction {name} exists with other content"));
+        return if there.check_sum == row.check_sum { Ok(()) } else { Err(other()) };
+    }
+    let known = of(&mut step.known, session)?;
+    let kind = RowKind::Compactions;
+    let shared = known.shares.iter().filter(|share| share.kind == kind).map(|share| share.range.end);
+    let n = shared.max().unwrap_or_default().max(known.ends[kind as usize]);
+    known.ends[kind as usize] = n + 1;
+    known.records.insert(name.to_owned(), Some(Place { n, check_sum: row.check_sum }));
+    let segment = known.segment.clone();
+    step.tx.push(
+        "INSERT INTO compactions (tenant, segment, n, id, status, covered, created_at, check_sum, block, record)
+         VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10)",
+        values![
+            &segment,
+            n,
+            name,
+            word(&compaction.status),
+            compaction.resume_at().0,
+            compaction.created_at.map(millis),
+            row.check_sum,
+            &*compaction.block,
+            row.record,
+        ],
+    );
+    put_for(step, &segment, ("compaction", n, 0), &row.blobs);
+    sum_up(step, session)
+}
+
+pub(super) async fn set_status(
+    step: &mut Step<'_, '_>,
+    session: &SessionId,
+    record: &CompactionId,
+    status: Status,
+) -> Done {
+    let Some(Place { n, .. }) = place_of(step, session, record).await? else {
+        return Err(refused(session, format!("unknown compaction {record}")));
+    };
+    let (id, status) = (session.as_str(), word(&status));
+    let known = of(&mut step.known, session)?;
+    if is_its_alone(known, RowKind::Compactions, n) {
+        let own = "UPDATE compactions SET status = $4 WHERE tenant = $1 AND segment = $2 AND n = $3";
+        step.tx.push(own, values![&known.segment, n, status]);
+        let beside = "DELETE FROM compaction_statuses WHERE tenant = $1 AND session = $2 AND n = $3";
+        step.tx.push(beside, values![id, n]);
+    } else {
+        step.tx.push(
+            "INSERT INTO compaction_statuses (tenant, session, n, status) VALUES ($1, $2, $3, $4)
+             ON CONFLICT (tenant, session, n) DO UPDATE SET status = excluded.status",
+            values![id, n, status],
+        );
+    }
+    sum_up(step, session)
+}
+
+/// Updates the session's summary and its count, from the newest compaction in force. A revision is listed without its
+/// summary.
+pub(super) fn sum_up(step: &mut Step<'_, '_>, session: &SessionId) -> Done {
+    if of(&mut step.known, session)?.is_revision {
+        return Ok(());
+    }
+    let places = places(RowKind::Compactions);
+    let status = "coalesce((SELECT t.status FROM compaction_statuses t
+         WHERE t.tenant = $1 AND t.session = $2 AND t.n = r.n), r.status)";
+    step.tx.push(
+        format!(
+            "{places}, newest AS (
+                 SELECT r.block, r.covered, r.created_at FROM places p JOIN compactions r ON r.tenant = $1
+                     AND r.segment = p.segment AND r.n >= p.start AND r.n < p.until
+                 WHERE {status} = 'inForce' ORDER BY r.n DESC LIMIT 1)
+             UPDATE chat_sessions SET summary = nullif((SELECT block FROM newest), ''),
+                 summarized_count = coalesce((SELECT covered FROM newest), 0),
+                 summary_updated_at = (SELECT created_at FROM newest)
+             WHERE tenant = $1 AND id = $2"
+        ),
+        values![session.as_str()],
+    );
+    Ok(())
+}

@@ -1,0 +1,388 @@
+//! Segments: where the rows of messages, turns and compactions are. A session writes into a segment of its own. A branch
+//! and a revision have ranges of rows in the segments of their session instead of copies.
+//!
+//! A row that another session has, too, is never changed. Before a session changes one, the row is copied into its own
+//! segment ([`own`]); if its own segment is what others have rows in, it goes on in a new one. A segment that nobody
+//! writes any more goes away with the last session that has rows in it ([`drop_unused`]).
+
+use super::blobs::{self, QUEUED};
+use super::known::{Known, Share};
+use super::{Step, of};
+use crate::Deleted;
+use crate::postgres::fault::Done;
+use crate::postgres::read::places::{RowKind, in_places};
+use crate::postgres::read::rows;
+use crate::postgres::tx::{Statement, Tx};
+use crate::postgres::value::{number, text, values};
+use crate::row::count;
+use engine::id::SessionId;
+use session::renaming::Renaming;
+use std::collections::BTreeSet;
+use std::ops::Range;
+use uuid::Uuid;
+
+/// Which versions of a message are copied.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Versions {
+    All,
+    Newest,
+}
+
+/// Makes a segment with ids of the session `named`. A session that is made may have the id of one that was deleted, whose
+/// segment others still have rows in; so only the caller knows whether the name is free.
+pub(super) fn create(tx: &mut Tx<'_>, id: &SessionId, named: &str, is_free: bool) -> String {
+    // The end of a time-ordered id is random.
+    let random = Uuid::now_v7().as_u128() & 0xffff_ffff_ffff;
+    let name = if is_free { id.as_str().to_owned() } else { format!("{id}#{random:012x}") };
+    tx.push("INSERT INTO segments (tenant, id, named) VALUES ($1, $2, $3)", values![&name, named]);
+    name
+}
+
+/// The ranges of a session's positions in its own segment.
+fn own_ranges(known: &Known, kind: RowKind) -> Vec<Range<u32>> {
+    let mut ranges = Vec::new();
+    let mut at = 0;
+    for share in known.shares.iter().filter(|share| share.kind == kind) {
+        if at < share.range.start {
+            ranges.push(at..share.range.start);
+        }
+        at = share.range.end;
+    }
+    // More rows may follow there.
+    let end = known.ends[kind as usize];
+    if at < end {
+        ranges.push(at..end);
+    }
+    ranges
+}
+
+/// Everything that a session has so far, as shares of another one, before this position.
+fn all_shares(known: &Known, kind: RowKind, limit: u32) -> Vec<Share> {
+    let own = own_ranges(known, kind).into_iter().map(|range| Share {
+        kind,
+        range,
+        segment: known.segment.clone(),
+        named: known.named.clone(),
+    });
+    let mut shares: Vec<Share> =
+        known.shares.iter().filter(|share| share.kind == kind).cloned().chain(own).collect();
+    shares.iter_mut().for_each(|share| share.range.end = share.range.end.min(limit));
+    shares.retain(|share| !share.range.is_empty());
+    shares.sort_by_key(|share| share.range.start);
+    shares
+}
+
+fn insert_share(tx: &mut Tx<'_>, session: &SessionId, share: &Share) {
+    tx.push(
+        "INSERT INTO shares (tenant, session, kind, start, until, segment) VALUES ($1, $2, $3, $4, $5, $6)",
+        values![session.as_str(), share.kind.word(), share.range.start, share.range.end, &share.segment],
+    );
+}
+
+/// How far another session shares messages, turns and compactions: the first position that is not shared.
+pub(super) type Limits = [u32; 3];
+
+/// The limits of a session that shares everything.
+pub(super) const EVERYTHING: Limits = [u32::MAX; 3];
+
+/// Gives a new session the rows of another one before these limits.
+pub(super) fn share(step: &mut Step<'_, '_>, from: &SessionId, to: &SessionId, limits: Limits) -> Done {
+    for (kind, limit) in RowKind::ALL.into_iter().zip(limits) {
+        let lender = of(&mut step.known, from)?;
+        let shares = all_shares(lender, kind, limit);
+        let lent = shares.iter().filter(|share| share.segment == lender.segment);
+        let lent: Vec<_> = lent.map(|share| (kind, share.range.clone())).collect();
+        lender.lent.extend(lent);
+        shares.iter().for_each(|share| insert_share(step.tx, to, share));
+        let borrower = of(&mut step.known, to)?;
+        borrower.is_new &= shares.is_empty();
+        borrower.shares.extend(shares);
+    }
+    let [.., records] = limits;
+    step.tx.push(
+        "INSERT INTO compaction_statuses (tenant, session, n, status)
+         SELECT tenant, $3, n, status FROM compaction_statuses WHERE tenant = $1 AND session = $2 AND n < $4",
+        values![from.as_str(), to.as_str(), records],
+    );
+    Ok(())
+}
+
+/// The segment in which a session may write the row at this position. All versions of the row are there from now on, if
+/// there are any.
+pub(super) async fn own(
+    step: &mut Step<'_, '_>,
+    session: &SessionId,
+    kind: RowKind,
+    at: u32,
+) -> Done<String> {
+    let known = of(&mut step.known, session)?;
+    if known.is_lent(kind, at) {
+        go_on(step.tx, known);
+    }
+    if known.share_at(kind, at).is_some() {
+        copy(step, session, kind, at, Versions::All).await?;
+    }
+    let known = of(&mut step.known, session)?;
+    let end = &mut known.ends[kind as usize];
+    *end = (*end).max(at.saturating_add(1));
+    Ok(known.segment.clone())
+}
+
+/// Lets a session write a new segment; it has the rows of the one before as others do.
+fn go_on(tx: &mut Tx<'_>, known: &mut Known) {
+    let new = create(tx, &known.id, &known.named, false);
+    for kind in RowKind::ALL {
+        for range in own_ranges(known, kind) {
+            let share = Share { kind, range, segment: known.segment.clone(), named: known.named.clone() };
+            insert_share(tx, &known.id, &share);
+            known.shares.push(share);
+        }
+    }
+    known.shares.sort_by_key(|share| (share.kind, share.range.start));
+    let id = known.id.as_str();
+    tx.push("UPDATE chat_sessions SET segment = $3 WHERE tenant = $1 AND id = $2", values![id, &new]);
+    tx.push(
+        "UPDATE blob_refs SET segment = $3 WHERE tenant = $1 AND segment = $2 AND owner = $4",
+        values![&known.segment, &new, QUEUED],
+    );
+    (known.segment, known.ends) = (new, [0; 3]);
+    known.lent.clear();
+    known.refs.clear();
+}
+
+/// Copies a row and the references to its contents into the own segment, under the session's ids. From now on it is the
+/// session's own.
+async fn copy(
+    step: &mut Step<'_, '_>,
+    session: &SessionId,
+    kind: RowKind,
+    at: u32,
+    versions: Versions,
+) -> Done {
+    let known = of(&mut step.known, session)?;
+    let Some(place) = known.share_at(kind, at) else { return Ok(()) };
+    let share = known.shares.remove(place);
+    let renaming = Renaming::between(&share.named, &known.named);
+    match kind {
+        RowKind::Messages => {
+            copy_message(step.tx, known, at, &share, renaming.as_ref(), versions).await?;
+            known.refs.remove(&at);
+            if renaming.is_some() || versions == Versions::Newest {
+                known.versions.remove(&at);
+            }
+        }
+        RowKind::Turns => copy_turn(step.tx, known, at, &share, renaming.is_some()),
+        // A record never changes; its status is beside it.
+        RowKind::Compactions => {}
+    }
+    let gone = "DELETE FROM shares WHERE tenant = $1 AND session = $2 AND kind = $3 AND start = $4";
+    step.tx.push(gone, values![session.as_str(), kind.word(), share.range.start]);
+    for range in [share.range.start..at, at.saturating_add(1)..share.range.end] {
+        if !range.is_empty() {
+            let part = Share { range, ..share.clone() };
+            insert_share(step.tx, session, &part);
+            known.shares.push(part);
+        }
+    }
+    known.shares.sort_by_key(|share| (share.kind, share.range.start));
+    drop_unused(step.tx, &share.segment).await.map(drop)
+}
+
+async fn copy_message(
+    tx: &mut Tx<'_>,
+    known: &Known,
+    at: u32,
+    share: &Share,
+    renaming: Option<&Renaming>,
+    versions: Versions,
+) -> Done {
+    let newest = versions == Versions::Newest;
+    // Raw, so that what is unreadable there is so here.
+    tx.push(
+        "INSERT INTO chat_messages (tenant, segment, ord, rev, turn, role, external_id, message_id, turn_id, visible,
+             created_at, tokens, hash, check_sum, body, shown)
+         SELECT tenant, $4, ord, rev, turn, role, external_id, message_id, turn_id, visible, created_at, tokens, hash,
+             check_sum, body, shown FROM chat_messages m WHERE tenant = $1 AND segment = $2 AND ord = $3
+             AND (NOT $5 OR NOT EXISTS (SELECT 1 FROM chat_messages n
+                 WHERE n.tenant = $1 AND n.segment = $2 AND n.ord = $3 AND n.rev > m.rev))",
+        values![&share.segment, at, &known.segment, newest],
+    );
+    tx.push(
+        "INSERT INTO blob_refs (tenant, segment, owner, n, rev, hash)
+         SELECT b.tenant, $4, b.owner, b.n, b.rev, b.hash FROM blob_refs b
+         WHERE b.tenant = $1 AND b.segment = $2 AND b.owner = 'message' AND b.n = $3
+             AND EXISTS (SELECT 1 FROM chat_messages m
+                 WHERE m.tenant = $1 AND m.segment = $4 AND m.ord = $3 AND m.rev = b.rev)",
+        values![&share.segment, at, &known.segment],
+    );
+    let Some(renaming) = renaming else { return Ok(()) };
+    let sql = format!(
+        "SELECT {} FROM chat_messages r, (SELECT ''::text AS named, ''::text AS own) p
+         WHERE r.tenant = $1 AND r.segment = $2 AND r.ord = $3",
+        rows::MESSAGE
+    );
+    for row in tx.query(sql, values![&known.segment, at]).await? {
+        let renamed = rows::renamed(&row, renaming);
+        let Ok((rev, id, turn, check_sum)) = renamed else { continue };
+        tx.push(
+            "UPDATE chat_messages SET message_id = $5, turn_id = $6, check_sum = $7
+             WHERE tenant = $1 AND segment = $2 AND ord = $3 AND rev = $4",
+            values![&known.segment, at, rev, id, turn, check_sum],
+        );
+    }
+    Ok(())
+}
+
+fn copy_turn(tx: &mut Tx<'_>, known: &Known, at: u32, share: &Share, is_renamed: bool) {
+    let (from, to) = (format!("{}/", share.named), format!("{}/", known.named));
+    // A session does not take over what another one decided.
+    tx.push(
+        "INSERT INTO chat_turns (tenant, segment, idx, id, status, started, decided, figures)
+         SELECT tenant, $4, idx,
+             CASE WHEN left(id, length($5)) = $5 THEN $6 || substr(id, length($5) + 1) ELSE id END,
+             status, started, CASE WHEN $7 THEN '[]' ELSE decided END, figures
+         FROM chat_turns WHERE tenant = $1 AND segment = $2 AND idx = $3",
+        values![&share.segment, at, &known.segment, from, to, is_renamed],
+    );
+}
+
+/// Gives a session only the newest version of what it shares: what its session changed was never the branch's.
+pub(super) async fn forget_versions(step: &mut Step<'_, '_>, session: &SessionId) -> Done {
+    let sql = in_places(RowKind::Messages, "DISTINCT r.ord", "AND r.rev > 0", "ORDER BY r.ord");
+    for row in step.tx.query(sql, values![session.as_str()]).await? {
+        copy(step, session, RowKind::Messages, number(&row, 0)?, Versions::Newest).await?;
+        let end = &mut of(&mut step.known, session)?.ends[RowKind::Messages as usize];
+        *end = (*end).max(number::<u32>(&row, 0)?.saturating_add(1));
+    }
+    Ok(())
+}
+
+/// `true` if a session alone has the row at this position, which it may change in place.
+pub(super) fn is_its_alone(known: &Known, kind: RowKind, at: u32) -> bool {
+    !known.is_lent(kind, at) && known.share_at(kind, at).is_none()
+}
+
+/// Removes a session's rows of a kind from a position on; those that others have stay with them.
+pub(super) async fn cut(step: &mut Step<'_, '_>, session: &SessionId, kind: RowKind, from: u32) -> Done {
+    let known = of(&mut step.known, session)?;
+    if known.lent.iter().any(|(of, range)| *of == kind && range.end > from) {
+        go_on(step.tx, known);
+    }
+    if known.ends[kind as usize] > from {
+        delete_rows(step.tx, &known.segment, kind, from..u32::MAX).await?;
+        known.ends[kind as usize] = from;
+    }
+    let (behind, mut stay): (Vec<_>, Vec<_>) =
+        known.shares.drain(..).partition(|share| share.kind == kind && share.range.end > from);
+    if behind.is_empty() {
+        known.shares = stay;
+        return Ok(());
+    }
+    let of = values![session.as_str(), kind.word(), from];
+    step.tx.push(
+        "DELETE FROM shares WHERE tenant = $1 AND session = $2 AND kind = $3 AND start >= $4",
+        of.clone(),
+    );
+    step.tx.push(
+        "UPDATE shares SET until = $4 WHERE tenant = $1 AND session = $2 AND kind = $3 AND until > $4",
+        of,
+    );
+    let segments: BTreeSet<String> = behind.iter().map(|share| share.segment.clone()).collect();
+    let cut = |share: Share| Share { range: share.range.start..share.range.end.min(from), ..share };
+    stay.extend(behind.into_iter().map(cut).filter(|share| !share.range.is_empty()));
+    stay.sort_by_key(|share| (share.kind, share.range.start));
+    known.shares = stay;
+    for segment in segments {
+        drop_unused(step.tx, &segment).await?;
+    }
+    Ok(())
+}
+
+/// Forgets where a session has its rows, before its own row is deleted. Returns the segments that it had some in.
+pub(super) async fn forget(tx: &mut Tx<'_>, session: &SessionId) -> Done<BTreeSet<String>> {
+    tx.push("DELETE FROM compaction_statuses WHERE tenant = $1 AND session = $2", values![session.as_str()]);
+    let gone = "DELETE FROM shares WHERE tenant = $1 AND session = $2 RETURNING segment";
+    let own = "SELECT segment FROM chat_sessions WHERE tenant = $1 AND id = $2";
+    let asked = [gone, own].map(|sql| tx.of_tenant(sql, values![session.as_str()]));
+    let rows = tx.queries(asked.into()).await?;
+    Ok(rows.iter().flatten().map(|row| text(row, 0)).collect::<Result<_, _>>()?)
+}
+
+/// Deletes the rows of a segment that no session has, unless one still writes it. Of two that do so at once, the second one
+/// waits at the segment's row, and sees what the first one left.
+pub(super) async fn drop_unused(tx: &mut Tx<'_>, segment: &str) -> Done<Deleted> {
+    let of = values![segment];
+    tx.push("SELECT id FROM segments WHERE tenant = $1 AND id = $2 FOR UPDATE", of.clone());
+    let writer = "SELECT id FROM chat_sessions WHERE tenant = $1 AND segment = $2";
+    let shares = "SELECT DISTINCT kind, start, until FROM shares WHERE tenant = $1 AND segment = $2 ORDER BY kind, start";
+    let asked = [writer, shares].map(|sql| tx.of_tenant(sql, of.clone()));
+    let rows = tx.queries(asked.into()).await?;
+    let [writer, shares] = &rows[..] else { return Ok(Deleted::default()) };
+    let mut deleted = Deleted::default();
+    if !writer.is_empty() {
+        return Ok(deleted);
+    }
+    for kind in RowKind::ALL {
+        let mut at = 0;
+        for row in shares {
+            if text(row, 0)? != kind.word() {
+                continue;
+            }
+            let (start, until): (u32, u32) = (number(row, 1)?, number(row, 2)?);
+            if at < start {
+                deleted.add(&delete_rows(tx, segment, kind, at..start).await?);
+            }
+            at = at.max(until);
+        }
+        deleted.add(&delete_rows(tx, segment, kind, at..u32::MAX).await?);
+    }
+    if shares.is_empty() {
+        let rest = "DELETE FROM blob_refs WHERE tenant = $1 AND segment = $2 RETURNING hash";
+        let rest = tx.query(rest, of.clone()).await?;
+        deleted.add(&blobs::drop_counted(tx, blobs::hashes(&rest)?).await?);
+        tx.push("DELETE FROM segments WHERE tenant = $1 AND id = $2", of);
+    }
+    Ok(deleted)
+}
+
+/// Deletes rows of a segment with what they refer to.
+async fn delete_rows(tx: &mut Tx<'_>, segment: &str, kind: RowKind, range: Range<u32>) -> Done<Deleted> {
+    let (table, position) = kind.table();
+    let within = format!("tenant = $1 AND segment = $2 AND {position} >= $3 AND {position} < $4");
+    let gone =
+        format!("WITH gone AS (DELETE FROM {table} WHERE {within} RETURNING 1) SELECT count(*) FROM gone");
+    let mut asked: Vec<Statement> = vec![tx.of_tenant(gone, values![segment, range.start, range.end])];
+    if let Some(owner) = kind.owner() {
+        let refs =
+            "DELETE FROM blob_refs WHERE tenant = $1 AND segment = $2 AND n >= $3 AND n < $4 AND owner = $5
+             RETURNING hash";
+        asked.push(tx.of_tenant(refs, values![segment, range.start, range.end, owner]));
+    }
+    let rows = tx.queries(asked).await?;
+    let mut rows = rows.iter();
+    let number = rows.next().and_then(|rows| rows.first()).map(|row| number::<usize>(row, 0)).transpose()?;
+    let mut deleted = match rows.next() {
+        Some(refs) => blobs::drop_counted(tx, blobs::hashes(refs)?).await?,
+        None => Deleted::default(),
+    };
+    *match kind {
+        RowKind::Messages => &mut deleted.messages,
+        RowKind::Turns => &mut deleted.turns,
+        RowKind::Compactions => &mut deleted.compactions,
+    } += count(number.unwrap_or_default());
+    Ok(deleted)
+}
+
+/// The number of a session's rows in a range, the versions of a message counted once.
+pub(super) async fn number_of(
+    tx: &mut Tx<'_>,
+    session: &SessionId,
+    kind: RowKind,
+    range: Range<u32>,
+) -> Done<i64> {
+    let (_, position) = kind.table();
+    let count = format!("count(DISTINCT r.{position})");
+    let sql = in_places(kind, &count, &format!("AND r.{position} >= $3 AND r.{position} < $4"), "");
+    let rows = tx.query(sql, values![session.as_str(), range.start, range.end]).await?;
+    Ok(rows.first().map(|row| number(row, 0)).transpose()?.unwrap_or_default())
+}
