@@ -21,7 +21,7 @@ function shared(t) {
       const model = join(at, `${name}-model.json`);
       await writeFile(model, JSON.stringify({ answers }));
       const args = ["acp", "--storage", join(at, "store"), "--model", `scripted:${model}`, ...ours(name)];
-      const editor = new Editor(t, args);
+      const editor = new Editor(t, args, { RUST_LOG: "warn" });
       await editor.initialize();
       return editor;
     },
@@ -32,11 +32,15 @@ function shared(t) {
       // A prefix of the messages is a prefix of this text.
       return texts.map((text) => /^\{"messages":\[(.*?)\],"tools":\[/s.exec(text)[1]);
     },
+    /** The events that a process sent to its client, which in the agent is the agent itself. */
+    async events(name) {
+      const lines = (await readFile(join(at, `${name}.jsonl`), "utf8")).trimEnd().split("\n");
+      const frames = lines.map((line) => JSON.parse(line).frame);
+      return frames.filter((frame) => frame?.method === "session/event").map(({ params }) => params);
+    },
     /** The causes of each break of the prefix that a process reported. */
     async breaks(name) {
-      const lines = (await readFile(join(at, `${name}.jsonl`), "utf8")).trimEnd().split("\n");
-      const events = lines.map((line) => JSON.parse(line).frame?.params);
-      return events.filter((event) => event?.type === "prefixBroken").map(({ causes }) => causes);
+      return (await this.events(name)).filter(({ type }) => type === "prefixBroken").map(({ causes }) => causes);
     },
   };
 }
@@ -168,5 +172,37 @@ test("both protocols on one session at once keep one prefix", async (t) => {
   // The editor shows the third request by itself.
   const told = short(editor.updates(sessionId)).map((line) => line.replace(/^\w+: /, ""));
   assert.deepEqual(told, lines.filter((line) => line !== "Three."));
+  assert.deepEqual(faults(editor.log), []);
+});
+
+test("a turn that ends while the editor does not read is told by a snapshot", async (t) => {
+  const on = shared(t);
+  const picture = (size) => [{ type: "image", mimeType: "image/png", data: Buffer.alloc(size).toString("base64") }];
+  const flood = Array.from({ length: 8 }, () => ({ say: "Seen." }));
+  const sidecar = await on.sidecar("own", flood);
+  const noisy = await sidecar.open();
+  const run = { name: "run_command", arguments: { command: "echo one" } };
+  const editor = await on.editor("agent", [{ call: run }, { say: "Done." }]);
+  const { sessionId } = await editor.call("session/new", { cwd: on.at, mcpServers: [] });
+  let answer;
+  editor.handlers["session/request_permission"] = () => new Promise((resolve) => (answer = resolve));
+  const prompt = editor.prompt(sessionId, "Run it.");
+  await editor.until(({ method }) => method === "session/request_permission");
+  await sidecar.request("session/open", { sessionId, workspaceFolder: on.at, follow: true });
+  await editor.call("session/load", { sessionId: noisy, cwd: on.at, mcpServers: [] });
+
+  editor.pause();
+  let isHeld = false;
+  const held = editor.complains("the client does not read").then(() => (isHeld = true));
+  for (let at = 0; at < flood.length && !isHeld; at++) await sidecar.turn(noisy, picture(4 << 20));
+  await held;
+  answer({ outcome: { outcome: "selected", optionId: "rejectOnce" } });
+  await sidecar.until((event) => event.sessionId === sessionId && event.type === "turnCompleted");
+  editor.resume();
+  assert.equal((await prompt).stopReason, "end_turn");
+  assert.deepEqual(short(editor.updates(sessionId)), ["call 1: `echo one`", "call 1: failed", "agent: Done."]);
+  await editor.leave();
+  const types = (await on.events("agent")).filter((event) => event.sessionId === sessionId).map(({ type }) => type);
+  assert.deepEqual([types.includes("snapshot"), types.includes("turnCompleted")], [true, false]);
   assert.deepEqual(faults(editor.log), []);
 });

@@ -66,12 +66,15 @@ export class Editor {
   log = [];
   /** What requests of the agent are answered with, by their methods. */
   handlers = {};
+  /** Lines of the agent's error output. */
+  complaints = [];
+  #input;
   #open = new Map();
   #last = 0;
   #watchers = [];
 
   constructor(test, args, env = {}) {
-    this.process = spawn(THREADHOLD, args, { env: { ...process.env, ...env }, stdio: ["pipe", "pipe", "inherit"] });
+    this.process = spawn(THREADHOLD, args, { env: { ...process.env, ...env }, stdio: "pipe" });
     atEnd(test, () => {
       this.process.kill("SIGKILL");
       return this.ended;
@@ -82,12 +85,31 @@ export class Editor {
         resolve(code);
       });
     });
-    createInterface({ input: this.process.stdout }).on("line", (line) => this.#heard(JSON.parse(line)));
+    this.#input = createInterface({ input: this.process.stdout }).on("line", (line) => this.#heard(JSON.parse(line)));
+    createInterface({ input: this.process.stderr }).on("line", (line) => {
+      console.error(line);
+      this.complaints.push(line);
+      this.#changed();
+    });
+  }
+
+  /** Stops reading what the agent says. */
+  pause() {
+    this.#input.pause();
+  }
+
+  /** Reads on. */
+  resume() {
+    this.#input.resume();
+  }
+
+  #changed() {
+    for (const watcher of this.#watchers) watcher();
   }
 
   #heard(message) {
     this.log.push({ from: "agent", message });
-    for (const watcher of this.#watchers) watcher();
+    this.#changed();
     if (message.method === undefined) {
       this.#open.get(message.id)?.(message);
       this.#open.delete(message.id);
@@ -137,10 +159,18 @@ export class Editor {
   }
 
   /** Waits until a line of the agent has it. */
-  async until(is) {
-    const has = () => this.log.find(({ from, message }) => from === "agent" && is(message))?.message;
-    while (!has()) await new Promise((resolve) => this.#watchers.push(resolve));
-    return has();
+  until(is) {
+    return this.#until(() => this.log.find(({ from, message }) => from === "agent" && is(message))?.message);
+  }
+
+  /** Waits until the agent complained of it. */
+  complains(words) {
+    return this.#until(() => this.complaints.find((line) => line.includes(words)));
+  }
+
+  async #until(find) {
+    while (!find()) await new Promise((resolve) => this.#watchers.push(resolve));
+    return find();
   }
 
   /** Closes the agent's input and waits for its end. */
