@@ -1,10 +1,12 @@
 //! `threadhold acp`: an agent for editors that speak the Agent Client Protocol. Like the chat in a terminal it is a client
 //! of the sidecar in the same process, so sessions, prompts and compactions are those of every other client. `lines` and
-//! `editor` are the connection with the editor, which `second` translates for version 2; `agent` holds the states of its requests, `happened` follows the
-//! sidecar; `view` says what the editor has been shown, as `row` and `content` put it; `runner` runs tools where the
-//! editor offers it, after `permission`; `command` and `option` are what the user can enter and choose.
+//! `editor` are the connection with the editor, which `version2` translates for version 2; `agent` holds the states of its
+//! requests, `happened` follows the sidecar, `outcome` has what editors are told of both; `view` says what the editor has
+//! been shown, as `row`, `agents` and `content` put it; `runner` runs tools where the editor offers it, after
+//! `permission`; `command` and `option` are what the user can enter and choose.
 
 mod agent;
+mod agents;
 mod command;
 mod content;
 mod editor;
@@ -17,8 +19,8 @@ mod permission;
 mod requests;
 mod row;
 mod runner;
-mod second;
 mod session;
+mod version2;
 mod view;
 
 use super::Failure;

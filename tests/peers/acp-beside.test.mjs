@@ -7,10 +7,7 @@ import { Editor, faults, ground, short } from "./acp.mjs";
 import { npm } from "./start.mjs";
 
 test("servers of the editor bring their tools, over approval", async (t) => {
-  const answers = [
-    { call: { name: "files__read_text_file", arguments: { path: "PATH" } } },
-    { say: "Done." },
-  ];
+  const answers = [{ call: { name: "files__read_text_file", arguments: { path: "PATH" } } }, { say: "Done." }];
   const on = await ground(t, { answers }, { "a.txt": "one\n" });
   const path = join(on.workspace, "a.txt");
   await writeFile(on.at("model.json"), JSON.stringify({ answers }).replace("PATH", path));

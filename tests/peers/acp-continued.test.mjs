@@ -4,8 +4,8 @@ import { readdir, readFile, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import test from "node:test";
 import { Editor, faults, short } from "./acp.mjs";
-import { conversation, overCorpus } from "./recorded.mjs";
 import { folder, Sidecar } from "./sidecar.mjs";
+import { conversation, overCorpus } from "./vscode-conversation.mjs";
 
 /** A folder with a store that both protocols use, and a folder of dumps for each process. */
 function shared(t) {
@@ -60,7 +60,10 @@ function assertSame(actual, expected) {
 function assertGrows(prompts, count) {
   assert.equal(prompts.length, count);
   const broken = prompts.slice(1).map((text, at) => text.startsWith(`${prompts[at]},`));
-  assert.deepEqual(broken, broken.map(() => true));
+  assert.deepEqual(
+    broken,
+    broken.map(() => true),
+  );
 }
 
 /** What the tools of a turn return: the results of its calls. */
@@ -100,7 +103,12 @@ test("the recorded conversation of VS Code goes on over the agent and back", ove
   const editor = await on.editor("agent", [second.answers.at(-1)]);
   await editor.call("session/load", { sessionId, cwd: on.at, mcpServers: [] });
   const told = short(editor.updates(sessionId));
-  assert.deepEqual(told.slice(1), [`agent: ${first.answers[0].say}`, "call 1: create_file", "call 1: completed", `agent: ${first.answers[1].say}`]);
+  assert.deepEqual(told.slice(1), [
+    `agent: ${first.answers[0].say}`,
+    "call 1: create_file",
+    "call 1: completed",
+    `agent: ${first.answers[1].say}`,
+  ]);
   const ended = await editor.call("session/prompt", { sessionId, prompt: second.content });
   assert.equal(ended.stopReason, "end_turn");
   await editor.leave();
@@ -171,7 +179,10 @@ test("both protocols on one session at once keep one prefix", async (t) => {
   const lines = ["One.", "First.", "Two.", "Second.", "Three.", "Third.", "Four.", "Fourth."];
   // The editor shows the third request by itself.
   const told = short(editor.updates(sessionId)).map((line) => line.replace(/^\w+: /, ""));
-  assert.deepEqual(told, lines.filter((line) => line !== "Three."));
+  assert.deepEqual(
+    told,
+    lines.filter((line) => line !== "Three."),
+  );
   assert.deepEqual(faults(editor.log), []);
 });
 

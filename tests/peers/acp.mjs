@@ -11,38 +11,47 @@ import { folder } from "./sidecar.mjs";
 import { atEnd, THREADHOLD } from "./start.mjs";
 
 const require = createRequire(import.meta.url);
-const schemas = ["schema.json", "schema.unstable.json"].map((name) =>
-  JSON.parse(readFileSync(require.resolve(`@agentclientprotocol/sdk/schema/v1/${name}`), "utf8")),
-);
 const ajv = new Ajv({ strict: false, validateFormats: false });
-schemas.forEach((schema, at) => ajv.addSchema(schema, `v${at}`));
+
+/** A published schema, by the path that the package gives it. */
+function published(path) {
+  const schema = JSON.parse(readFileSync(require.resolve(`@agentclientprotocol/sdk/schema/${path}`), "utf8"));
+  ajv.addSchema(schema, path);
+  return [path, schema];
+}
+
+/** Schemas of each version: a method is held against the first that has it. */
+const schemas = {
+  1: [published("v1/schema.json"), published("v1/schema.unstable.json")],
+  2: [published("v2/schema.json")],
+};
 
 /** The check of a method's parameters or results; undefined for a method that no schema has. */
-function checkOf(method, kind) {
-  for (const [at, schema] of schemas.entries()) {
+function checkOf(version, method, kind) {
+  for (const [path, schema] of schemas[version]) {
     for (const [name, of] of Object.entries(schema.$defs)) {
-      if (of["x-method"] === method && kind.test(name)) return ajv.getSchema(`v${at}#/$defs/${name}`);
+      if (of["x-method"] === method && kind.test(name)) return ajv.getSchema(`${path}#/$defs/${name}`);
     }
   }
   return undefined;
 }
 
 /** What is wrong with lines in both directions, in words. */
-export function faults(log) {
+export function faults(log, version = 1) {
   const found = [];
   const open = new Map();
   for (const { from, message } of log) {
     let check;
     if (message.method !== undefined) {
       if (message.id !== undefined) open.set(`${from} ${message.id}`, message.method);
-      check = checkOf(message.method, message.id === undefined ? /Notification$/ : /Request$/);
+      check = checkOf(version, message.method, message.id === undefined ? /Notification$/ : /Request$/);
       if (!check) found.push(`${from} sent the unknown method ${message.method}`);
       else if (!check(message.params)) found.push(`${message.method}: ${ajv.errorsText(check.errors)}`);
     } else if (message.result !== undefined) {
       const key = `${from === "agent" ? "client" : "agent"} ${message.id}`;
       const method = open.get(key);
       open.delete(key);
-      check = method && checkOf(method, /Response$/);
+      check = method && checkOf(version, method, /Response$/);
       if (!check) found.push(`${from} answered ${message.id}, which was not asked`);
       else if (!check(message.result)) found.push(`${method}: ${ajv.errorsText(check.errors)}`);
     }

@@ -45,16 +45,7 @@ test("a turn reads, edits after approval and tells each step", async (t) => {
       [{ type: "diff", path, oldText: "one\ntwo\n", newText: "one\nzwei\n" }],
       ["Allow", "Always allow edit_file in this folder", "Reject", "Always reject edit_file in this folder"],
     ],
-    [
-      "`cat a.txt`",
-      [],
-      [
-        "Allow",
-        "Always allow `cat` in this folder",
-        "Reject",
-        "Always reject exactly this command in this folder",
-      ],
-    ],
+    ["`cat a.txt`", [], ["Allow", "Always allow `cat` in this folder", "Reject", "Always reject exactly this command in this folder"]],
   ]);
   const live = short(editor.updates(sessionId));
   assert.deepEqual(live, [
@@ -88,11 +79,7 @@ test("a turn reads, edits after approval and tells each step", async (t) => {
 
 test("always is remembered for the beginning of a command", async (t) => {
   const model = {
-    answers: [
-      call("run_command", { command: "echo one" }),
-      call("run_command", { command: "echo two" }),
-      { say: "Done." },
-    ],
+    answers: [call("run_command", { command: "echo one" }), call("run_command", { command: "echo two" }), { say: "Done." }],
   };
   const on = await ground(t, model);
   const { editor, sessionId } = await begun(t, on);
@@ -214,7 +201,10 @@ test("an overflow is told where it happened, live and in the replay", async (t) 
       assert.ok(completed.length > 0, "a compaction was made");
       assert.ok(completed.every(({ summary }) => summary[0].text.length > 0));
       const told = replayed.filter((line) => line.startsWith("compaction"));
-      assert.deepEqual(told, completed.map(() => "compaction completed"));
+      assert.deepEqual(
+        told,
+        completed.map(() => "compaction completed"),
+      );
       assert.ok(replayed.indexOf("compaction completed") < replayed.length - 1, "not at the end");
     } else {
       assert.deepEqual(made, []);

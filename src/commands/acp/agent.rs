@@ -127,7 +127,7 @@ pub(super) enum Done {
 pub(super) struct Agent {
     pub(super) sidecar: Client,
     pub(super) editor: Editor,
-    storage: Option<PathBuf>,
+    pub(super) storage: Option<PathBuf>,
     pub(super) choices: Choices,
     /// Capabilities of the editor; `None` before it has initialized.
     client: Option<ClientCapabilities>,

@@ -1,7 +1,7 @@
 //! The editor's side of the connection: answers and notifications for it, and requests that it answers. Any task may
 //! hold a handle; what they send leaves in the order in which it was sent.
 
-use super::second::{Second, is_asked_for};
+use super::version2::{Version2, is_asked_for};
 use rpc::message::Answer;
 use serde::Serialize;
 use serde::de::DeserializeOwned;
@@ -23,7 +23,7 @@ pub(super) struct Editor {
     unread: Arc<Unread>,
     pending: Arc<Mutex<Pending>>,
     /// The translation for an editor that speaks version 2.
-    second: Arc<Mutex<Option<Second>>>,
+    version2: Arc<Mutex<Option<Version2>>>,
 }
 
 /// Bytes that wait to be written.
@@ -69,7 +69,7 @@ pub(super) fn connection() -> (Editor, Queue) {
         lines: sender,
         unread: Arc::clone(&unread),
         pending: Arc::default(),
-        second: Arc::default(),
+        version2: Arc::default(),
     };
     (editor, Queue { lines, unread })
 }
@@ -90,36 +90,36 @@ impl Queue {
 impl Editor {
     /// A request of the editor as version 1 has it. The first one, `initialize`, says which version the editor speaks.
     pub fn requested(&self, id: &Id, method: String, params: Value) -> Result<(String, Value), Error> {
-        let mut second = lock(&self.second);
-        if second.is_none() && method == "initialize" && is_asked_for(&params) {
-            *second = Some(Second::default());
+        let mut version2 = lock(&self.version2);
+        if version2.is_none() && method == "initialize" && is_asked_for(&params) {
+            *version2 = Some(Version2::default());
         }
-        match second.as_mut() {
-            Some(second) => second.requested(id, &method, params),
+        match version2.as_mut() {
+            Some(version2) => version2.requested(id, &method, params),
             None => Ok((method, params)),
         }
     }
 
     /// `true` for a notification that means nothing in the editor's version.
     pub fn ignores(&self, method: &str, params: &Value) -> bool {
-        lock(&self.second).as_ref().is_some_and(|second| second.ignores(method, params))
+        lock(&self.version2).as_ref().is_some_and(|version2| version2.ignores(method, params))
     }
 
     /// Tells that a prompt is part of the conversation, under this id.
     pub fn accepted(&self, prompt: &Id, message: &str) {
-        self.tell_second(|second| second.accepted(prompt, message));
+        self.tell_version2(|version2| version2.accepted(prompt, message));
     }
 
     /// Tells whether a session works.
     pub fn works(&self, session: &str, is_working: bool) {
-        self.tell_second(|second| second.works(session, is_working));
+        self.tell_version2(|version2| version2.works(session, is_working));
     }
 
     /// Sends what only an editor of version 2 is told.
-    fn tell_second(&self, told: impl FnOnce(&mut Second) -> Vec<Value>) {
+    fn tell_version2(&self, told: impl FnOnce(&mut Version2) -> Vec<Value>) {
         // Held until all is queued: other tasks send, too.
-        let mut second = lock(&self.second);
-        let messages = second.as_mut().map(told).unwrap_or_default();
+        let mut version2 = lock(&self.version2);
+        let messages = version2.as_mut().map(told).unwrap_or_default();
         messages.iter().for_each(|message| self.queue(message));
     }
 
@@ -170,7 +170,7 @@ impl Editor {
     /// Takes the editor's answer to a request; an answer to none is dropped.
     pub fn answered(&self, answer: Answer) {
         let Id::Number(id) = answer.id else { return };
-        self.tell_second(|second| second.answered(id));
+        self.tell_version2(|version2| version2.answered(id));
         let Some(waiting) = self.pending().waiting.remove(&id) else { return };
         // Whoever asked may have stopped waiting.
         let _ = waiting.send(answer.outcome);
@@ -185,9 +185,9 @@ impl Editor {
 
     /// Sends a message in the editor's version.
     fn send(&self, message: Value) {
-        let mut second = lock(&self.second);
-        match second.as_mut() {
-            Some(second) => second.said(message).iter().for_each(|message| self.queue(message)),
+        let mut version2 = lock(&self.version2);
+        match version2.as_mut() {
+            Some(version2) => version2.said(message).iter().for_each(|message| self.queue(message)),
             None => self.queue(&message),
         }
     }

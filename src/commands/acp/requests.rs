@@ -219,7 +219,9 @@ impl Agent {
     }
 
     async fn list(&mut self, id: &Id, request: ListSessionsRequest) -> Result<(), Error> {
-        let folder = request.cwd.as_deref().map(absolute).transpose()?;
+        // Without `--storage` each folder has a store of its own, and editors start the agent in theirs.
+        let own = self.storage.is_none().then(|| std::env::current_dir().ok()).flatten();
+        let folder = request.cwd.or(own).as_deref().map(absolute).transpose()?;
         let params = SessionListParams {
             workspace_folder: folder,
             query: None,

@@ -10,7 +10,10 @@ export const overCorpus = CORPUS ? {} : { skip: "THREADHOLD_CORPUS is not set" }
 
 const [SYSTEM, USER, ASSISTANT, TOOL] = [0, 1, 2, 3];
 const parts = ({ content }) => content.filter(({ type }) => type === 1).map(({ text }) => ({ type: "text", text }));
-const text = (message) => parts(message).map(({ text }) => text).join("");
+const text = (message) =>
+  parts(message)
+    .map(({ text }) => text)
+    .join("");
 
 /** System text, tools, and the turns: the request, the model's answers and the results of its calls. */
 export function conversation() {
@@ -29,6 +32,10 @@ export function conversation() {
     } else if (message.role === TOOL) turns.at(-1).results.push(text(message));
   }
   turns.at(-1).answers.push({ say: last.response.message.join("") });
-  const tools = last.metadata.tools.map(({ function: { name, description, parameters } }) => ({ name, description, inputSchema: parameters }));
+  const tools = last.metadata.tools.map(({ function: { name, description, parameters } }) => ({
+    name,
+    description,
+    inputSchema: parameters,
+  }));
   return { system: text(messages.find(({ role }) => role === SYSTEM)), tools, turns };
 }

@@ -21,7 +21,7 @@ const MOST_TIME: Duration = Duration::from_millis(200);
 
 /// The translation, with what it must know of requests and sessions.
 #[derive(Debug, Default)]
-pub(super) struct Second {
+pub(super) struct Version2 {
     /// Requests of the editor whose answers have another form, by their ids as JSON.
     asked: HashMap<String, Asked>,
     /// Sessions of questions that wait for the user, by the numbers of our requests.
@@ -74,7 +74,7 @@ pub(super) fn is_asked_for(params: &Value) -> bool {
     version.is_some_and(|version| version >= VERSION) && params.get("info").is_some_and(Value::is_object)
 }
 
-impl Second {
+impl Version2 {
     /// Translates a request of the editor.
     pub fn requested(&mut self, id: &Id, method: &str, mut params: Value) -> Result<(String, Value), Error> {
         let text = |params: &Value, key: &str| params.get(key).and_then(Value::as_str).map(str::to_owned);
@@ -197,11 +197,14 @@ impl Second {
     }
 
     fn becomes(&mut self, session: &str, state: &'static str) -> Vec<Value> {
+        // The answer to its request tells the state.
+        let is_opening = self.asked.values().any(|asked| matches!(asked, Asked::Resume(of) if of == session));
         let shown = self.sessions.entry(session.to_owned()).or_default();
-        if shown.state == Some(state) {
+        // A session that was not told of is idle.
+        let before = shown.state.replace(state).unwrap_or("idle");
+        if before == state || is_opening {
             return Vec::new();
         }
-        shown.state = Some(state);
         vec![update(session, json!({ "sessionUpdate": "state_update", "state": state }))]
     }
 

@@ -8,13 +8,13 @@ import { THREADHOLD } from "./start.mjs";
 
 const TEE = fileURLToPath(new URL("tee.mjs", import.meta.url));
 
-export class Tape {
-  /** A tape in the folder of a test. */
+export class Recording {
+  /** A recording in the folder of a test. */
   constructor(on) {
-    this.file = on.at("tape.jsonl");
+    this.file = on.at("recording.jsonl");
   }
 
-  /** The words of a command that runs the agent with its connection on the tape. */
+  /** The words of a command that runs the agent with its connection on the recording. */
   command(args) {
     return [process.execPath, TEE, this.file, THREADHOLD, ...args];
   }
@@ -62,9 +62,12 @@ export class Tape {
   }
 
   /** Holds all lines in both directions against the published schema. */
-  isSound() {
+  isSound(version = 1) {
     const all = this.connections();
-    assert.ok(all.length > 0, "the tape is empty");
-    assert.deepEqual(all.flatMap(({ log }) => faults(log)), []);
+    assert.ok(all.length > 0, "the recording is empty");
+    assert.deepEqual(
+      all.flatMap(({ log }) => faults(log, version)),
+      [],
+    );
   }
 }
