@@ -1,10 +1,12 @@
 //! `threadhold acp`: an agent for editors that speak the Agent Client Protocol. Like the chat in a terminal it is a client
 //! of the sidecar in the same process, so sessions, prompts and compactions are those of every other client. `lines` and
-//! `editor` are the connection with the editor; `agent` holds the states of its requests, `happened` follows the
-//! sidecar; `view` says what the editor has been shown, as `row` and `content` put it; `runner` runs tools where the
-//! editor offers it, after `permission`; `command` and `option` are what the user can enter and choose.
+//! `editor` are the connection with the editor, which `version2` translates for version 2; `agent` holds the states of its
+//! requests, `happened` follows the sidecar, `outcome` has what editors are told of both; `view` says what the editor has
+//! been shown, as `row`, `agents` and `content` put it; `runner` runs tools where the editor offers it, after
+//! `permission`; `command` and `option` are what the user can enter and choose.
 
 mod agent;
+mod agents;
 mod command;
 mod content;
 mod editor;
@@ -12,16 +14,18 @@ mod failure;
 mod happened;
 mod lines;
 mod option;
+mod outcome;
 mod permission;
 mod requests;
 mod row;
 mod runner;
 mod session;
+mod version2;
 mod view;
 
 use super::Failure;
 use super::files;
-use super::model::ModelFlags;
+use super::model::{ModelFlags, Named};
 use super::serving::Serving;
 use crate::server::serve_within;
 use agent::Agent;
@@ -40,6 +44,9 @@ const LAST_WRITE: Duration = Duration::from_secs(2);
 pub(super) struct Acp {
     #[command(flatten)]
     model: ModelFlags,
+    /// Another model that the user can choose in the editor; may be given more than once
+    #[arg(long, value_name = "WIRE:NAME", requires = "model")]
+    also_model: Vec<String>,
     /// Keep sessions in DIR, as `storage.path` of an editor does, instead of the platform's data folder
     #[arg(long, value_name = "DIR")]
     storage: Option<PathBuf>,
@@ -49,13 +56,13 @@ pub(super) struct Acp {
 
 impl Acp {
     pub(super) fn run(&self) -> Result<u8, Failure> {
-        let model = self.model.named()?;
+        let models = self.models()?;
         let options = self.serving.options(&[])?;
         let storage = self.storage.as_deref().map(files::absolute).transpose()?;
         let served = serve_within(&options, async |stream| {
             let stdio = stdio::open()?;
             let (editor, queue) = connection();
-            let agent = Agent::new(stream, editor, storage, model);
+            let agent = Agent::new(stream, editor, storage, models);
             let writing = queue.write(stdio.output);
             tokio::pin!(writing);
             tokio::select! {
@@ -70,5 +77,13 @@ impl Acp {
         });
         served.map_err(Failure::Runtime)?.map_err(Failure::Stdio)?;
         Ok(super::SUCCESS)
+    }
+    /// The models of the command line, the first of which answers at the beginning.
+    fn models(&self) -> Result<Vec<Named>, Failure> {
+        let first = self.model.named()?;
+        let others = self.also_model.iter().map(|model| Named::read(model, None, None));
+        let others =
+            others.map(|other| Ok(other?.beside(first.as_ref()))).collect::<Result<Vec<_>, Failure>>()?;
+        Ok(first.clone().into_iter().chain(others).collect())
     }
 }

@@ -87,6 +87,11 @@ impl Named {
         self
     }
 
+    /// The model as `--model` names it.
+    pub fn id(&self) -> String {
+        id(self.endpoint.wire.name(), self.name.as_deref().or(self.endpoint.base_url.as_deref()))
+    }
+
     /// The setting `model` as the values of `--set`.
     pub fn flags(&self) -> Vec<String> {
         let said = |value: &Value| value.as_str().unwrap_or_default().to_owned();
@@ -110,4 +115,9 @@ impl Named {
         let set = parts.into_iter().filter_map(|(part, value)| Some((part.to_owned(), Value::from(value?))));
         set.collect()
     }
+}
+
+/// A model as `--model` names it. A scripted one has the path of its file for a name.
+pub(super) fn id(wire: &str, name: Option<&str>) -> String {
+    name.map_or_else(|| wire.to_owned(), |name| format!("{wire}:{name}"))
 }

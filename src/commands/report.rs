@@ -57,8 +57,7 @@ pub(super) fn model(settings: &Settings) -> Option<String> {
     let model = settings.model.as_ref()?;
     let wire = serde_json::to_value(model.wire?).ok()?;
     let wire = wire.as_str().filter(|wire| *wire != "editor")?;
-    let name = model.name.as_deref().or(model.base_url.as_deref());
-    Some(name.map_or_else(|| wire.to_owned(), |name| format!("{wire}:{name}")))
+    Some(super::model::id(wire, model.name.as_deref().or(model.base_url.as_deref())))
 }
 
 /// A numbered list of sessions, with the one that is open marked.

@@ -4,6 +4,8 @@
 mod bench;
 mod binding;
 #[cfg(unix)]
+mod channels;
+#[cfg(unix)]
 mod chat;
 mod checker;
 mod corpus;

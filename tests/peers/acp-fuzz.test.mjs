@@ -44,41 +44,55 @@ function answers(args, lines) {
   });
 }
 
-test("5,000 mutated requests behind initialize have one answer each", async (t) => {
-  const on = await ground(t, { then: "echo" });
-  const cwd = on.workspace;
-  const sessionId = "s";
-  const requests = [
-    ["session/new", { cwd, mcpServers: [{ name: "m", command: "/bin/no", args: [], env: [{ name: "A", value: "b" }] }] }],
-    ["session/load", { sessionId, cwd, mcpServers: [] }],
-    ["session/resume", { sessionId, cwd }],
-    ["session/list", { cwd, cursor: "x" }],
-    ["session/close", { sessionId }],
-    ["session/delete", { sessionId }],
-    ["session/fork", { sessionId, cwd, mcpServers: [] }],
-    ["session/prompt", { sessionId, prompt: [{ type: "text", text: "a" }, { type: "image", mimeType: "image/png", data: "" }] }],
-    ["session/set_mode", { sessionId, modeId: "ask" }],
-    ["session/set_config_option", { sessionId, configId: "policy", value: "rounds" }],
-    ["authenticate", { methodId: "x" }],
-  ];
-  const next = numbers(28);
-  const hello = { jsonrpc: "2.0", id: "hello", method: "initialize", params: { protocolVersion: 1 } };
-  const lines = [JSON.stringify(hello)];
-  const ids = ["hello"];
-  for (let id = 0; id < 5_000; id++) {
-    const [method, params] = requests[next(requests.length)];
-    const changed = next(10) === 0 ? { method: method + next(9), params } : { method, params: mutated(params, next) };
-    lines.push(JSON.stringify({ jsonrpc: "2.0", id, method: changed.method, params: changed.params }));
-    ids.push(id);
-  }
-  const { code, answers: got } = await answers(on.args, lines);
-  assert.equal(code, 0);
-  const sorted = (list) => list.map(String).sort();
-  assert.deepEqual(sorted(got.map(({ id }) => id)), sorted(ids));
-  const odd = got.filter(({ result, error }) => (result === undefined) === (error === undefined));
-  assert.deepEqual(odd, []);
-  assert.deepEqual(new Set(got.filter(({ error }) => error && typeof error.message !== "string")), new Set());
-});
+/** Parameters of `initialize` for each version. */
+const HELLOS = [{ protocolVersion: 1 }, { protocolVersion: 2, info: { name: "test", version: "1" } }];
+
+for (const params of HELLOS) {
+  test(`5,000 mutated requests behind initialize of version ${params.protocolVersion} have one answer each`, async (t) => {
+    const on = await ground(t, { then: "echo" });
+    const cwd = on.workspace;
+    const sessionId = "s";
+    const requests = [
+      ["session/new", { cwd, mcpServers: [{ name: "m", command: "/bin/no", args: [], env: [{ name: "A", value: "b" }] }] }],
+      ["session/load", { sessionId, cwd, mcpServers: [] }],
+      ["session/resume", { sessionId, cwd }],
+      ["session/list", { cwd, cursor: "x" }],
+      ["session/close", { sessionId }],
+      ["session/delete", { sessionId }],
+      ["session/fork", { sessionId, cwd, mcpServers: [] }],
+      [
+        "session/prompt",
+        {
+          sessionId,
+          prompt: [
+            { type: "text", text: "a" },
+            { type: "image", mimeType: "image/png", data: "" },
+          ],
+        },
+      ],
+      ["session/set_mode", { sessionId, modeId: "ask" }],
+      ["session/set_config_option", { sessionId, configId: "policy", value: "rounds" }],
+      ["authenticate", { methodId: "x" }],
+    ];
+    const next = numbers(28);
+    const hello = { jsonrpc: "2.0", id: "hello", method: "initialize", params };
+    const lines = [JSON.stringify(hello)];
+    const ids = ["hello"];
+    for (let id = 0; id < 5_000; id++) {
+      const [method, params] = requests[next(requests.length)];
+      const changed = next(10) === 0 ? { method: method + next(9), params } : { method, params: mutated(params, next) };
+      lines.push(JSON.stringify({ jsonrpc: "2.0", id, method: changed.method, params: changed.params }));
+      ids.push(id);
+    }
+    const { code, answers: got } = await answers(on.args, lines);
+    assert.equal(code, 0);
+    const sorted = (list) => list.map(String).sort();
+    assert.deepEqual(sorted(got.map(({ id }) => id)), sorted(ids));
+    const odd = got.filter(({ result, error }) => (result === undefined) === (error === undefined));
+    assert.deepEqual(odd, []);
+    assert.deepEqual(new Set(got.filter(({ error }) => error && typeof error.message !== "string")), new Set());
+  });
+}
 
 test("lines that are no messages are answered and the rest is served", async (t) => {
   const on = await ground(t, { then: "echo" });

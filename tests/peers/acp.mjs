@@ -11,38 +11,47 @@ import { folder } from "./sidecar.mjs";
 import { atEnd, THREADHOLD } from "./start.mjs";
 
 const require = createRequire(import.meta.url);
-const schemas = ["schema.json", "schema.unstable.json"].map((name) =>
-  JSON.parse(readFileSync(require.resolve(`@agentclientprotocol/sdk/schema/v1/${name}`), "utf8")),
-);
 const ajv = new Ajv({ strict: false, validateFormats: false });
-schemas.forEach((schema, at) => ajv.addSchema(schema, `v${at}`));
+
+/** A published schema, by the path that the package gives it. */
+function published(path) {
+  const schema = JSON.parse(readFileSync(require.resolve(`@agentclientprotocol/sdk/schema/${path}`), "utf8"));
+  ajv.addSchema(schema, path);
+  return [path, schema];
+}
+
+/** Schemas of each version: a method is held against the first that has it. */
+const schemas = {
+  1: [published("v1/schema.json"), published("v1/schema.unstable.json")],
+  2: [published("v2/schema.json")],
+};
 
 /** The check of a method's parameters or results; undefined for a method that no schema has. */
-function checkOf(method, kind) {
-  for (const [at, schema] of schemas.entries()) {
+function checkOf(version, method, kind) {
+  for (const [path, schema] of schemas[version]) {
     for (const [name, of] of Object.entries(schema.$defs)) {
-      if (of["x-method"] === method && kind.test(name)) return ajv.getSchema(`v${at}#/$defs/${name}`);
+      if (of["x-method"] === method && kind.test(name)) return ajv.getSchema(`${path}#/$defs/${name}`);
     }
   }
   return undefined;
 }
 
 /** What is wrong with lines in both directions, in words. */
-export function faults(log) {
+export function faults(log, version = 1) {
   const found = [];
   const open = new Map();
   for (const { from, message } of log) {
     let check;
     if (message.method !== undefined) {
       if (message.id !== undefined) open.set(`${from} ${message.id}`, message.method);
-      check = checkOf(message.method, message.id === undefined ? /Notification$/ : /Request$/);
+      check = checkOf(version, message.method, message.id === undefined ? /Notification$/ : /Request$/);
       if (!check) found.push(`${from} sent the unknown method ${message.method}`);
       else if (!check(message.params)) found.push(`${message.method}: ${ajv.errorsText(check.errors)}`);
     } else if (message.result !== undefined) {
       const key = `${from === "agent" ? "client" : "agent"} ${message.id}`;
       const method = open.get(key);
       open.delete(key);
-      check = method && checkOf(method, /Response$/);
+      check = method && checkOf(version, method, /Response$/);
       if (!check) found.push(`${from} answered ${message.id}, which was not asked`);
       else if (!check(message.result)) found.push(`${method}: ${ajv.errorsText(check.errors)}`);
     }
@@ -66,12 +75,15 @@ export class Editor {
   log = [];
   /** What requests of the agent are answered with, by their methods. */
   handlers = {};
+  /** Lines of the agent's error output. */
+  complaints = [];
+  #input;
   #open = new Map();
   #last = 0;
   #watchers = [];
 
   constructor(test, args, env = {}) {
-    this.process = spawn(THREADHOLD, args, { env: { ...process.env, ...env }, stdio: ["pipe", "pipe", "inherit"] });
+    this.process = spawn(THREADHOLD, args, { env: { ...process.env, ...env }, stdio: "pipe" });
     atEnd(test, () => {
       this.process.kill("SIGKILL");
       return this.ended;
@@ -82,12 +94,31 @@ export class Editor {
         resolve(code);
       });
     });
-    createInterface({ input: this.process.stdout }).on("line", (line) => this.#heard(JSON.parse(line)));
+    this.#input = createInterface({ input: this.process.stdout }).on("line", (line) => this.#heard(JSON.parse(line)));
+    createInterface({ input: this.process.stderr }).on("line", (line) => {
+      console.error(line);
+      this.complaints.push(line);
+      this.#changed();
+    });
+  }
+
+  /** Stops reading what the agent says. */
+  pause() {
+    this.#input.pause();
+  }
+
+  /** Reads on. */
+  resume() {
+    this.#input.resume();
+  }
+
+  #changed() {
+    for (const watcher of this.#watchers) watcher();
   }
 
   #heard(message) {
     this.log.push({ from: "agent", message });
-    for (const watcher of this.#watchers) watcher();
+    this.#changed();
     if (message.method === undefined) {
       this.#open.get(message.id)?.(message);
       this.#open.delete(message.id);
@@ -137,10 +168,18 @@ export class Editor {
   }
 
   /** Waits until a line of the agent has it. */
-  async until(is) {
-    const has = () => this.log.find(({ from, message }) => from === "agent" && is(message))?.message;
-    while (!has()) await new Promise((resolve) => this.#watchers.push(resolve));
-    return has();
+  until(is) {
+    return this.#until(() => this.log.find(({ from, message }) => from === "agent" && is(message))?.message);
+  }
+
+  /** Waits until the agent complained of it. */
+  complains(words) {
+    return this.#until(() => this.complaints.find((line) => line.includes(words)));
+  }
+
+  async #until(find) {
+    while (!find()) await new Promise((resolve) => this.#watchers.push(resolve));
+    return find();
   }
 
   /** Closes the agent's input and waits for its end. */

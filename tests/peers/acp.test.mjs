@@ -1,6 +1,6 @@
 // The sidecar as an agent of the Agent Client Protocol, line by line against the published schema.
 import assert from "node:assert/strict";
-import { readdir, readFile } from "node:fs/promises";
+import { readdir, readFile, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import test from "node:test";
 import { Editor, faults, ground, short } from "./acp.mjs";
@@ -45,16 +45,7 @@ test("a turn reads, edits after approval and tells each step", async (t) => {
       [{ type: "diff", path, oldText: "one\ntwo\n", newText: "one\nzwei\n" }],
       ["Allow", "Always allow edit_file in this folder", "Reject", "Always reject edit_file in this folder"],
     ],
-    [
-      "`cat a.txt`",
-      [],
-      [
-        "Allow",
-        "Always allow `cat` in this folder",
-        "Reject",
-        "Always reject exactly this command in this folder",
-      ],
-    ],
+    ["`cat a.txt`", [], ["Allow", "Always allow `cat` in this folder", "Reject", "Always reject exactly this command in this folder"]],
   ]);
   const live = short(editor.updates(sessionId));
   assert.deepEqual(live, [
@@ -88,11 +79,7 @@ test("a turn reads, edits after approval and tells each step", async (t) => {
 
 test("always is remembered for the beginning of a command", async (t) => {
   const model = {
-    answers: [
-      call("run_command", { command: "echo one" }),
-      call("run_command", { command: "echo two" }),
-      { say: "Done." },
-    ],
+    answers: [call("run_command", { command: "echo one" }), call("run_command", { command: "echo two" }), { say: "Done." }],
   };
   const on = await ground(t, model);
   const { editor, sessionId } = await begun(t, on);
@@ -214,7 +201,10 @@ test("an overflow is told where it happened, live and in the replay", async (t) 
       assert.ok(completed.length > 0, "a compaction was made");
       assert.ok(completed.every(({ summary }) => summary[0].text.length > 0));
       const told = replayed.filter((line) => line.startsWith("compaction"));
-      assert.deepEqual(told, completed.map(() => "compaction completed"));
+      assert.deepEqual(
+        told,
+        completed.map(() => "compaction completed"),
+      );
       assert.ok(replayed.indexOf("compaction completed") < replayed.length - 1, "not at the end");
     } else {
       assert.deepEqual(made, []);
@@ -332,6 +322,36 @@ test("options are chosen and told whole", async (t) => {
   assert.equal(answer.error.code, -32602);
   assert.equal((await editor.prompt(sessionId, "Hello?")).stopReason, "end_turn");
   assert.deepEqual(faults(editor.log), []);
+});
+
+test("one of several models is chosen, and kept with the session", async (t) => {
+  const on = await ground(t, { answers: [{ say: "From the first." }], then: "echo" });
+  await writeFile(on.at("other.json"), JSON.stringify({ answers: [{ say: "From the second." }], then: "echo" }));
+  const [first, second] = ["model.json", "other.json"].map((name) => `scripted:${on.at(name)}`);
+  const args = ["--also-model", second];
+  const { editor, sessionId } = await begun(t, on, { args });
+  const model = ({ configOptions }) => {
+    const [{ category, currentValue, options }] = configOptions.filter(({ id }) => id === "model");
+    return { category, currentValue, options: options.map(({ value }) => value) };
+  };
+  const chosen = (currentValue) => ({ category: "model", currentValue, options: [first, second] });
+  const set = (value) => editor.ask("session/set_config_option", { sessionId, configId: "model", value });
+  const said = async (words) => {
+    const from = editor.log.length;
+    await editor.prompt(sessionId, words);
+    return short(editor.updates(sessionId, from));
+  };
+  assert.deepEqual(await said("One."), ["agent: From the first."]);
+  assert.deepEqual(model((await set(second)).result), chosen(second));
+  assert.deepEqual(await said("Two."), ["agent: From the second."]);
+  assert.deepEqual((await set("scripted:none")).error, { code: -32602, message: 'unknown model "scripted:none"' });
+  // Another session begins with the first model, and this one keeps its own.
+  assert.deepEqual(model(await editor.call("session/new", { cwd: on.workspace, mcpServers: [] })), chosen(first));
+  await editor.leave();
+  const other = new Editor(t, [...on.args, ...args]);
+  await other.initialize();
+  assert.deepEqual(model(await other.call("session/load", { sessionId, cwd: on.workspace, mcpServers: [] })), chosen(second));
+  assert.deepEqual([...faults(editor.log), ...faults(other.log)], []);
 });
 
 test("one process holds a session, another follows it and takes it over", async (t) => {

@@ -1,5 +1,5 @@
 """Drives the agent with the SDK for Python: whole turns, approvals, a compaction, a cancellation, a list and a replay in
-another process. Prints what it saw as JSON.
+another process, and a turn in a third that resumes. Prints what it saw as JSON.
 
 Usage: acp_client.py FOLDER COMMAND [ARGUMENT...]
 """
@@ -15,7 +15,9 @@ folder, command, *arguments = sys.argv[1:]
 
 
 class Editor:
-    """Allows the first edit and rejects the others."""
+    """Answers questions with these kinds of options, in order."""
+
+    choices = ["allow_once", "reject_once", "allow_always"]
 
     def __init__(self):
         self.asked = []
@@ -26,8 +28,8 @@ class Editor:
         pass
 
     async def request_permission(self, session_id, tool_call, options, **kwargs):
-        kind = "reject_once" if self.asked else "allow_once"
-        self.asked.append(tool_call.title)
+        kind = self.choices[len(self.asked)]
+        self.asked.append([tool_call.title, kind])
         option = next(option for option in options if option.kind == kind)
         return RequestPermissionResponse(outcome={"outcome": "selected", "optionId": option.option_id})
 
@@ -85,6 +87,15 @@ async def main():
         await other.texts.wait()
         await conn.cancel(session_id=session)
         seen["cancelled"] = (await prompt).stop_reason
+    third = Editor()
+    speaks = arguments.copy()
+    speaks[speaks.index("--model") + 1] = f"scripted:{folder}/speaks.json"
+    async with agent(third, speaks) as (conn, _):
+        await begin(conn)
+        await conn.resume_session(cwd=folder, session_id=session, mcp_servers=[])
+        stop = (await conn.prompt(session_id=session, prompt=text("F"))).stop_reason
+        kinds = {kind for kind, _ in third.kinds if kind.endswith(("_chunk", "tool_call"))}
+        seen["resumed"] = {"stop": stop, "kinds": sorted(kinds)}
     print(json.dumps(seen))
 
 

@@ -18,6 +18,8 @@ export class Sidecar {
   asked = [];
   /** Messages for the log. */
   logged = [];
+  /** What this client's tools return, by their names. */
+  tools = {};
   #open = new Map();
   #waits = new Set();
   #last = 0;
@@ -43,7 +45,7 @@ export class Sidecar {
       initializationOptions: {
         threadhold: {
           protocolVersion: 1,
-          capabilities: { requestPermission: true },
+          capabilities: { requestPermission: true, toolInvoke: true },
           storage: { path: join(at, "store") },
           settings: { model: { wire: "scripted", baseUrl: script }, titles: "request", ...settings },
         },
@@ -70,9 +72,9 @@ export class Sidecar {
   }
 
   /** Runs a turn to its end, and returns the results of its calls, in order. */
-  async turn(sessionId, text = "go on") {
+  async turn(sessionId, content = "go on") {
     const since = this.events.length;
-    await this.request("turn/start", { sessionId, content: text });
+    await this.request("turn/start", { sessionId, content });
     await this.until((event) => event.sessionId === sessionId && event.type === "turnCompleted", since);
     const added = this.events.slice(since).filter(({ type }) => type === "messageAdded");
     return added.filter(({ message }) => message.role === "tool").map(({ message }) => message.parts[0]);
@@ -128,6 +130,8 @@ export class Sidecar {
       this.asked.push(...params.reasons.map((reason) => reason.name));
       const decisions = params.reasons.map(({ toolCallId }) => ({ toolCallId, decision: "allowOnce" }));
       this.#send({ id, result: { decisions } });
+    } else if (method === "tool/invoke") {
+      this.#send({ id, result: { content: this.tools[params.name](params.arguments) } });
     } else if (method === "window/logMessage") {
       this.logged.push(params.message);
     } else if (method === "session/event") {

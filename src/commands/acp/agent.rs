@@ -5,7 +5,7 @@ use super::command::Command;
 use super::editor::Editor;
 use super::failure::{refused, unknown_session};
 use super::lines::Lines;
-use super::option::Mode;
+use super::option::{Choices, Mode};
 use super::permission::{self, Choice, Outcome};
 use super::requests::root;
 use super::row;
@@ -127,9 +127,8 @@ pub(super) enum Done {
 pub(super) struct Agent {
     pub(super) sidecar: Client,
     pub(super) editor: Editor,
-    storage: Option<PathBuf>,
-    /// The model of the command line. As a setting of the client it is one that the user can change in a session.
-    model: Option<Named>,
+    pub(super) storage: Option<PathBuf>,
+    pub(super) choices: Choices,
     /// Capabilities of the editor; `None` before it has initialized.
     client: Option<ClientCapabilities>,
     pub(super) sessions: HashMap<String, OpenSession>,
@@ -144,12 +143,12 @@ pub(super) struct Agent {
 }
 
 impl Agent {
-    pub fn new(stream: DuplexStream, editor: Editor, storage: Option<PathBuf>, model: Option<Named>) -> Self {
+    pub fn new(stream: DuplexStream, editor: Editor, storage: Option<PathBuf>, models: Vec<Named>) -> Self {
         Self {
             sidecar: Client::new(stream),
             editor,
             storage,
-            model,
+            choices: Choices { models },
             client: None,
             sessions: HashMap::new(),
             parents: HashMap::new(),
@@ -212,23 +211,32 @@ impl Agent {
                 let (method, id, params) = request.into_parts();
                 let params = params.unwrap_or_else(|| json!({}));
                 match id {
-                    Some(id) if method == "initialize" => {
-                        let outcome = self.initialize(params).await;
-                        self.editor.answer(&id, outcome);
-                    }
-                    Some(id) if self.client.is_none() => {
-                        let early = format!("{method} came before initialize; send initialize first");
-                        self.editor.answer(&id, Err(refused(early)));
-                    }
                     Some(id) => {
-                        if let Err(error) = self.requested(&id, &method, params).await {
+                        let outcome = match self.editor.requested(&id, method.into_owned(), params) {
+                            Ok((method, params)) => self.handled(&id, &method, params).await,
+                            Err(error) => Err(error),
+                        };
+                        if let Err(error) = outcome {
                             self.editor.answer(&id, Err(error));
                         }
                     }
+                    None if self.editor.ignores(&method, &params) => {}
                     None => self.notified(&method, &params).await,
                 }
             }
         }
+    }
+
+    async fn handled(&mut self, id: &Id, method: &str, params: Value) -> Result<(), Error> {
+        if method == "initialize" {
+            let introduced = self.initialize(params).await?;
+            self.editor.answer(id, Ok(introduced));
+            return Ok(());
+        }
+        if self.client.is_none() {
+            return Err(refused(format!("{method} came before initialize; send initialize first")));
+        }
+        self.requested(id, method, params).await
     }
 
     async fn initialize(&mut self, params: Value) -> Result<Value, Error> {
@@ -242,7 +250,8 @@ impl Agent {
             version: info.map(|info| info.version.as_str()),
             capabilities: Some(json!({ "toolInvoke": true })),
             storage: self.storage.as_deref(),
-            settings: self.model.as_ref().map(Named::settings),
+            // As a setting of the client, the first model is one that the user can change in a session.
+            settings: self.choices.models.first().map(Named::settings),
         };
         self.sidecar.greet(greeting).await.map_err(|error| refused(error.to_string()))?;
         self.client = Some(request.client_capabilities);

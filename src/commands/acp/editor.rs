@@ -1,13 +1,14 @@
 //! The editor's side of the connection: answers and notifications for it, and requests that it answers. Any task may
 //! hold a handle; what they send leaves in the order in which it was sent.
 
+use super::version2::{Version2, is_asked_for};
 use rpc::message::Answer;
 use serde::Serialize;
 use serde::de::DeserializeOwned;
 use serde_json::{Value, json};
 use std::collections::HashMap;
 use std::sync::atomic::{AtomicUsize, Ordering};
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use tokio::io::{AsyncWrite, AsyncWriteExt};
 use tokio::sync::{Notify, mpsc, oneshot};
 use tower_lsp::jsonrpc::{Error, Id};
@@ -21,6 +22,8 @@ pub(super) struct Editor {
     lines: mpsc::UnboundedSender<String>,
     unread: Arc<Unread>,
     pending: Arc<Mutex<Pending>>,
+    /// The translation for an editor that speaks version 2.
+    version2: Arc<Mutex<Option<Version2>>>,
 }
 
 /// Bytes that wait to be written.
@@ -62,7 +65,12 @@ pub(super) struct Queue {
 pub(super) fn connection() -> (Editor, Queue) {
     let (sender, lines) = mpsc::unbounded_channel();
     let unread = Arc::new(Unread::default());
-    let editor = Editor { lines: sender, unread: Arc::clone(&unread), pending: Arc::default() };
+    let editor = Editor {
+        lines: sender,
+        unread: Arc::clone(&unread),
+        pending: Arc::default(),
+        version2: Arc::default(),
+    };
     (editor, Queue { lines, unread })
 }
 
@@ -80,17 +88,52 @@ impl Queue {
 }
 
 impl Editor {
+    /// A request of the editor as version 1 has it. The first one, `initialize`, says which version the editor speaks.
+    pub fn requested(&self, id: &Id, method: String, params: Value) -> Result<(String, Value), Error> {
+        let mut version2 = lock(&self.version2);
+        if version2.is_none() && method == "initialize" && is_asked_for(&params) {
+            *version2 = Some(Version2::default());
+        }
+        match version2.as_mut() {
+            Some(version2) => version2.requested(id, &method, params),
+            None => Ok((method, params)),
+        }
+    }
+
+    /// `true` for a notification that means nothing in the editor's version.
+    pub fn ignores(&self, method: &str, params: &Value) -> bool {
+        lock(&self.version2).as_ref().is_some_and(|version2| version2.ignores(method, params))
+    }
+
+    /// Tells that a prompt is part of the conversation, under this id.
+    pub fn accepted(&self, prompt: &Id, message: &str) {
+        self.tell_version2(|version2| version2.accepted(prompt, message));
+    }
+
+    /// Tells whether a session works.
+    pub fn works(&self, session: &str, is_working: bool) {
+        self.tell_version2(|version2| version2.works(session, is_working));
+    }
+
+    /// Sends what only an editor of version 2 is told.
+    fn tell_version2(&self, told: impl FnOnce(&mut Version2) -> Vec<Value>) {
+        // Held until all is queued: other tasks send, too.
+        let mut version2 = lock(&self.version2);
+        let messages = version2.as_mut().map(told).unwrap_or_default();
+        messages.iter().for_each(|message| self.queue(message));
+    }
+
     /// Answers a request of the editor.
     pub fn answer(&self, id: &Id, outcome: Result<Value, Error>) {
         match outcome {
-            Ok(result) => self.send(&json!({ "jsonrpc": "2.0", "id": id, "result": result })),
-            Err(error) => self.send(&json!({ "jsonrpc": "2.0", "id": id, "error": error })),
+            Ok(result) => self.send(json!({ "jsonrpc": "2.0", "id": id, "result": result })),
+            Err(error) => self.send(json!({ "jsonrpc": "2.0", "id": id, "error": error })),
         }
     }
 
     /// Sends a notification.
     pub fn notify(&self, method: &str, params: &impl Serialize) {
-        self.send(&json!({ "jsonrpc": "2.0", "method": method, "params": params }));
+        self.send(json!({ "jsonrpc": "2.0", "method": method, "params": params }));
     }
 
     /// Sends a request and waits for its result. The request is cancelled if this is dropped before.
@@ -108,7 +151,7 @@ impl Editor {
             id
         };
         let _open = Open { editor: self, id };
-        self.send(&json!({ "jsonrpc": "2.0", "id": id, "method": method, "params": params }));
+        self.send(json!({ "jsonrpc": "2.0", "id": id, "method": method, "params": params }));
         let outcome = answer.await.map_err(|_| Unanswered::Gone)?;
         let value = outcome.map_err(|error| Unanswered::Refused(error.message.into_owned()))?;
         serde_json::from_value(value).map_err(|_| Unanswered::Unreadable { method })
@@ -121,12 +164,13 @@ impl Editor {
             pending.last += 1;
             pending.last
         };
-        self.send(&json!({ "jsonrpc": "2.0", "id": id, "method": method, "params": params }));
+        self.send(json!({ "jsonrpc": "2.0", "id": id, "method": method, "params": params }));
     }
 
     /// Takes the editor's answer to a request; an answer to none is dropped.
     pub fn answered(&self, answer: Answer) {
         let Id::Number(id) = answer.id else { return };
+        self.tell_version2(|version2| version2.answered(id));
         let Some(waiting) = self.pending().waiting.remove(&id) else { return };
         // Whoever asked may have stopped waiting.
         let _ = waiting.send(answer.outcome);
@@ -139,16 +183,29 @@ impl Editor {
         }
     }
 
-    fn send(&self, message: &Value) {
+    /// Sends a message in the editor's version.
+    fn send(&self, message: Value) {
+        let mut version2 = lock(&self.version2);
+        match version2.as_mut() {
+            Some(version2) => version2.said(message).iter().for_each(|message| self.queue(message)),
+            None => self.queue(&message),
+        }
+    }
+
+    fn queue(&self, message: &Value) {
         let line = format!("{message}\n");
         self.unread.bytes.fetch_add(line.len(), Ordering::Relaxed);
         // The queue is gone only when the connection is.
         let _ = self.lines.send(line);
     }
 
-    fn pending(&self) -> std::sync::MutexGuard<'_, Pending> {
-        self.pending.lock().unwrap_or_else(PoisonError::into_inner)
+    fn pending(&self) -> MutexGuard<'_, Pending> {
+        lock(&self.pending)
     }
+}
+
+fn lock<T>(of: &Mutex<T>) -> MutexGuard<'_, T> {
+    of.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
 /// A request that waits for its answer.

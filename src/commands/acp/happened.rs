@@ -2,8 +2,9 @@
 
 use super::agent::{Agent, Asked, Done, How, Open, Work, result};
 use super::command::Step;
-use super::failure::{invalid, of_sidecar, refused};
-use super::option::{modes, options};
+use super::failure::{of_sidecar, refused};
+use super::option::modes;
+use super::outcome::{answers, ended, failed, is_cancelled, listed, read};
 use super::permission::{Choice, Outcome};
 use super::requests::root;
 use super::runner::Ran;
@@ -13,18 +14,17 @@ use crate::commands::client::Incoming;
 use crate::commands::tools;
 use agent_client_protocol_schema::v1::{
     CloseSessionResponse, DeleteSessionResponse, ForkSessionResponse, ListSessionsResponse,
-    LoadSessionResponse, NewSessionResponse, Notice, NoticeSeverity, PromptResponse, ResumeSessionResponse,
-    SessionInfo, SessionUpdate, SetSessionConfigOptionResponse, StopReason,
+    LoadSessionResponse, NewSessionResponse, Notice, NoticeSeverity, ResumeSessionResponse, SessionUpdate,
+    SetSessionConfigOptionResponse, StopReason,
 };
 use protocol::context::ContextInspectParams;
-use protocol::error::ErrorData;
-use protocol::event::{Event, EventError, SessionEvent};
+use protocol::event::{Event, SessionEvent};
 use protocol::methods::{
-    ContextInspect, Method, SessionConfigure, SessionFork, SessionList, SessionOpen, SessionTakeOver,
-    ToolDecide, ToolResult, TurnCancel, TurnStart, read_result,
+    ContextInspect, SessionConfigure, SessionFork, SessionList, SessionOpen, SessionTakeOver, ToolDecide,
+    ToolResult, TurnCancel, TurnStart,
 };
+use protocol::session::SessionConfigureParams;
 use protocol::session::snapshot::Snapshot;
-use protocol::session::{Driver, Origin, SessionConfigureParams, SessionSummary};
 use protocol::settings::GivenSettings;
 use protocol::tool::{PendingCall, ToolDecideParams, ToolInvokeResult, ToolKind, Verdict};
 use protocol::turn::TurnStatus;
@@ -180,7 +180,7 @@ impl Agent {
             }
             Asked::Configured(request, session) => {
                 let configured = outcome.and_then(read::<SessionConfigure>).map(|configured| {
-                    let choices = options(&configured.settings);
+                    let choices = self.choices.options(&configured.settings);
                     if let Some(open) = self.sessions.get_mut(&session) {
                         open.settings = configured.settings;
                     }
@@ -234,7 +234,7 @@ impl Agent {
                 ..before
             };
         }
-        let (modes, choices) = (modes(session.mode), options(&session.settings));
+        let (modes, choices) = (modes(session.mode), self.choices.options(&session.settings));
         self.sessions.insert(id.clone(), session);
         let answer = match open.how {
             How::New => result(&NewSessionResponse::new(id.clone()).modes(modes).config_options(choices)),
@@ -242,6 +242,7 @@ impl Agent {
             How::Resume => result(&ResumeSessionResponse::new().modes(modes).config_options(choices)),
             How::Fork => result(&ForkSessionResponse::new(id.clone()).modes(modes).config_options(choices)),
         };
+        self.works(&snapshot);
         self.editor.answer(&open.request, Ok(answer));
         self.offer(&id);
         if open.how == How::New && snapshot.settings.own_tools.as_ref().is_none_or(Vec::is_empty) {
@@ -275,6 +276,7 @@ impl Agent {
     /// the process that wrote the session may be gone.
     async fn synced(&mut self, id: &str, snapshot: &Snapshot) {
         self.knows_agents(snapshot);
+        self.works(snapshot);
         let Some(session) = self.sessions.get_mut(id) else { return };
         let was_held = session.held_by.is_some();
         session.held_by.clone_from(&snapshot.held_by);
@@ -296,6 +298,11 @@ impl Agent {
         if was_held {
             self.goes_on(id, snapshot).await;
         }
+    }
+
+    fn works(&self, snapshot: &Snapshot) {
+        let is_working = snapshot.turns.iter().any(|turn| turn.status == TurnStatus::Running);
+        self.editor.works(&snapshot.session_id, is_working);
     }
 
     /// Notes the background sessions of a snapshot.
@@ -350,6 +357,10 @@ impl Agent {
         match outcome {
             Ok(started) => {
                 prompt.turn = Some(started.turn_id.clone());
+                // A queued one is part of the conversation once its turn comes.
+                if started.item_id.is_none() {
+                    self.editor.accepted(request, &started.message_id);
+                }
                 (prompt.message, prompt.item) = (Some(started.message_id), started.item_id);
                 if prompt.is_cancelled {
                     self.cancel(session, Some(started.turn_id)).await;
@@ -385,7 +396,12 @@ impl Agent {
         let Some(session) = self.sessions.get_mut(id) else { return };
         match &event.event {
             Event::Snapshot { snapshot } => self.synced(id, snapshot).await,
-            Event::MessageAdded { message } => session.joins(&message.id, &message.turn_id),
+            Event::TurnStarted { .. } => self.editor.works(id, true),
+            Event::MessageAdded { message } => {
+                if let Some(prompt) = session.joins(&message.id, &message.turn_id) {
+                    self.editor.accepted(prompt, &message.id);
+                }
+            }
             Event::StreamFinished { stop_reason, .. } => session.stop = *stop_reason,
             Event::ThreadUpdated { settings: Some(settings), .. } => session.settings.clone_from(settings),
             Event::QueueUpdated { failed: Some(failure), .. } => {
@@ -403,6 +419,9 @@ impl Agent {
             {
                 let prompts = session.ends(turn);
                 let reason = session.reason(*status).map_or_else(|| failed(error.as_ref()), Ok);
+                if prompts.is_empty() {
+                    self.editor.works(id, false);
+                }
                 if session.is_inspected {
                     session.ended.extend(answers(prompts, &reason, Some(turn)));
                 } else {
@@ -440,51 +459,4 @@ impl Agent {
         });
         self.unasked(stopped);
     }
-}
-
-/// The answers to prompts whose turn ended.
-fn answers(
-    prompts: Vec<Prompt>,
-    reason: &Result<StopReason, Error>,
-    turn: Option<&str>,
-) -> Vec<(Prompt, Result<Value, Error>)> {
-    let answer = |prompt| (prompt, reason.clone().map(|reason| ended(reason, turn)));
-    prompts.into_iter().map(answer).collect()
-}
-
-/// `true` for the refusal of a command that was cancelled.
-fn is_cancelled(error: &Error) -> bool {
-    error.data.as_ref().and_then(|data| data.get("kind")).is_some_and(|kind| kind == "Cancelled")
-}
-
-/// The result of a request, which the sidecar forms as its method says.
-fn read<M: Method>(value: Value) -> Result<M::Result, Error> {
-    read_result::<M>(value).map_err(|error| invalid(error.message))
-}
-
-/// The answer to a prompt.
-fn ended(reason: StopReason, turn: Option<&str>) -> Value {
-    let ours = turn.map(|turn| Map::from_iter([("threadhold".to_owned(), json!({ "turnId": turn }))]));
-    result(&PromptResponse::new(reason).meta(ours))
-}
-
-/// The answer about a turn that failed: an error, unless the model refused.
-fn failed(error: Option<&EventError>) -> Result<StopReason, Error> {
-    if let Some(ErrorData::ProviderError { cause, .. }) = error.map(|error| &error.data)
-        && cause == "refused"
-    {
-        return Ok(StopReason::Refusal);
-    }
-    let message = error.map_or("the turn failed", |error| error.message.as_str()).to_owned();
-    let data = error.and_then(|error| serde_json::to_value(&error.data).ok());
-    Err(Error { code: ErrorCode::InternalError, message: message.into(), data })
-}
-
-/// A session's row; `None` for sessions that no user began.
-fn listed(session: SessionSummary) -> Option<SessionInfo> {
-    if session.driver != Driver::Sidecar || !matches!(session.origin, Origin::New | Origin::Branch) {
-        return None;
-    }
-    let info = SessionInfo::new(session.session_id, session.workspace_folder);
-    Some(info.title(session.title).updated_at(session.updated_at))
 }

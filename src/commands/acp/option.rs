@@ -1,6 +1,7 @@
 //! Modes and options of a session, as editors offer them to the user.
 
-use crate::commands::tools;
+use crate::commands::model::Named;
+use crate::commands::{report, tools};
 use agent_client_protocol_schema::v1::{
     SessionConfigKind, SessionConfigOption, SessionConfigOptionCategory, SessionConfigOptionValue,
     SessionConfigSelect, SessionConfigSelectOption, SessionMode, SessionModeState,
@@ -9,7 +10,7 @@ use engine::compact::policy::presets;
 use protocol::prompt::section::Attachment;
 use protocol::settings::{Effort, GivenSettings, Settings};
 use protocol::tool::{Tool, ToolKind, ToolPolicy};
-use serde_json::{Map, Value, json};
+use serde_json::{Map, Value};
 
 /// Permissions of the agent in a session.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
@@ -85,34 +86,99 @@ pub(super) fn modes(current: Mode) -> SessionModeState {
     SessionModeState::new(current.id(), Mode::ALL.map(mode).to_vec())
 }
 
+const MODEL: &str = "model";
 const EFFORT: &str = "effort";
 const POLICY: &str = "policy";
 /// The value of an effort that is left to the model.
 const USUAL: &str = "default";
 
-/// The options of a session with these settings.
-pub(super) fn options(settings: &Settings) -> Vec<SessionConfigOption> {
-    let model = settings.model.as_ref();
-    let has_wire = model.is_some_and(|model| model.wire.is_some());
-    let effort = has_wire.then(|| {
-        let current = model.and_then(|model| model.effort).map_or(USUAL, Effort::name);
-        let levels = [
-            Effort::None,
-            Effort::Minimal,
-            Effort::Low,
-            Effort::Medium,
-            Effort::High,
-            Effort::Xhigh,
-            Effort::Max,
-        ];
-        let usual = SessionConfigSelectOption::new(USUAL, "Default")
-            .description("As the model does by itself".to_owned());
-        let values = levels.map(|level| SessionConfigSelectOption::new(level.name(), level.name()));
-        let values: Vec<_> = [usual].into_iter().chain(values).collect();
-        select(EFFORT, "Effort", current, values)
-            .description("How much the model thinks; not every model knows each level".to_owned())
-            .category(SessionConfigOptionCategory::ThoughtLevel)
-    });
+/// What the user can choose in a session: one of these models, its effort and the compaction policy.
+#[derive(Debug)]
+pub(super) struct Choices {
+    /// Models of the command line, the first of which answers at the beginning.
+    pub models: Vec<Named>,
+}
+
+impl Choices {
+    /// The options of a session with these settings.
+    pub fn options(&self, settings: &Settings) -> Vec<SessionConfigOption> {
+        self.model(settings).into_iter().chain(effort(settings)).chain([policy(settings)]).collect()
+    }
+
+    /// The choice of a model, if there is one.
+    fn model(&self, settings: &Settings) -> Option<SessionConfigOption> {
+        let current = report::model(settings)?;
+        let mut ids: Vec<_> = self.models.iter().map(Named::id).collect();
+        // A session can have a model of its own.
+        if !ids.contains(&current) {
+            ids.push(current.clone());
+        }
+        let values = ids.iter().map(|id| SessionConfigSelectOption::new(id.clone(), id.clone())).collect();
+        let option = select(MODEL, "Model", &current, values)
+            .description("A change makes the provider read the conversation anew".to_owned())
+            .category(SessionConfigOptionCategory::Model);
+        (ids.len() > 1).then_some(option)
+    }
+
+    /// The settings that a choice of the user stands for, in a session with these. The error names what is not known.
+    pub fn chosen(
+        &self,
+        id: &str,
+        value: &SessionConfigOptionValue,
+        settings: &Settings,
+    ) -> Result<GivenSettings, String> {
+        let value = value.as_value_id().map(|value| value.0.as_ref());
+        // A model is given whole: its parts mean nothing without the wire.
+        let model = serde_json::to_value(&settings.model).unwrap_or_default();
+        let mut model = if let Value::Object(model) = model { model } else { Map::new() };
+        let settings = match (id, value) {
+            (MODEL, Some(name)) => {
+                if report::model(settings).as_deref() != Some(name) {
+                    let named = self.models.iter().find(|model| model.id() == name);
+                    model = named.ok_or_else(|| format!("unknown model {name:?}"))?.setting();
+                }
+                ("model", Value::Object(model))
+            }
+            (EFFORT, Some(level)) => {
+                model.remove("effort");
+                if level != USUAL {
+                    model.insert("effort".to_owned(), Value::from(level));
+                }
+                ("model", Value::Object(model))
+            }
+            (POLICY, Some(name)) => ("policy", Value::from(name)),
+            (MODEL | EFFORT | POLICY, None) => return Err(format!("option {id} takes the id of a value")),
+            _ => return Err(format!("unknown option {id}")),
+        };
+        let (name, value) = settings;
+        Ok(GivenSettings(Map::from_iter([(name.to_owned(), value)])))
+    }
+}
+
+/// The effort of a model that the sidecar asks.
+fn effort(settings: &Settings) -> Option<SessionConfigOption> {
+    let model = settings.model.as_ref().filter(|model| model.wire.is_some())?;
+    let current = model.effort.map_or(USUAL, Effort::name);
+    let levels = [
+        Effort::None,
+        Effort::Minimal,
+        Effort::Low,
+        Effort::Medium,
+        Effort::High,
+        Effort::Xhigh,
+        Effort::Max,
+    ];
+    let usual = SessionConfigSelectOption::new(USUAL, "Default")
+        .description("As the model does by itself".to_owned());
+    let values = levels.map(|level| SessionConfigSelectOption::new(level.name(), level.name()));
+    let values: Vec<_> = [usual].into_iter().chain(values).collect();
+    let option = select(EFFORT, "Effort", current, values)
+        .description("How much the model thinks; not every model knows each level".to_owned())
+        .category(SessionConfigOptionCategory::ThoughtLevel);
+    Some(option)
+}
+
+fn policy(settings: &Settings) -> SessionConfigOption {
     let current = settings.policy.as_deref().unwrap_or(USUAL);
     let value = |name: &str| SessionConfigSelectOption::new(name.to_owned(), name);
     let preset = |preset: &presets::Preset| value(&preset.policy.name).description(preset.about.to_owned());
@@ -120,10 +186,9 @@ pub(super) fn options(settings: &Settings) -> Vec<SessionConfigOption> {
     let is_known = presets::ALL.iter().any(|preset| preset.policy.name == current);
     let other = (!is_known).then(|| value(current));
     let values = presets::ALL.iter().map(preset).chain(other).collect();
-    let policy = select(POLICY, "Compaction policy", current, values)
+    select(POLICY, "Compaction policy", current, values)
         .description("When and how the conversation is compacted".to_owned())
-        .category(SessionConfigOptionCategory::Other("_compaction".to_owned()));
-    effort.into_iter().chain([policy]).collect()
+        .category(SessionConfigOptionCategory::Other("_compaction".to_owned()))
 }
 
 fn select(
@@ -134,30 +199,4 @@ fn select(
 ) -> SessionConfigOption {
     let kind = SessionConfigSelect::new(current.to_owned(), values);
     SessionConfigOption::new(id, name, SessionConfigKind::Select(kind))
-}
-
-/// The settings that a choice of the user stands for, in a session with these. The error names what is not known.
-pub(super) fn chosen(
-    id: &str,
-    value: &SessionConfigOptionValue,
-    settings: &Settings,
-) -> Result<GivenSettings, String> {
-    let value = value.as_value_id().map(|value| value.0.as_ref());
-    let settings = match (id, value) {
-        (EFFORT, Some(level)) => {
-            // A model is given whole: its parts mean nothing without the wire.
-            let model = serde_json::to_value(&settings.model).unwrap_or_default();
-            let mut model = if let Value::Object(model) = model { model } else { Map::new() };
-            model.remove("effort");
-            if level != USUAL {
-                model.insert("effort".to_owned(), Value::from(level));
-            }
-            json!({ "model": model })
-        }
-        (POLICY, Some(name)) => json!({ "policy": name }),
-        (EFFORT | POLICY, None) => return Err(format!("option {id} takes the id of a value")),
-        _ => return Err(format!("unknown option {id}")),
-    };
-    let Value::Object(settings) = settings else { return Ok(GivenSettings(Map::new())) };
-    Ok(GivenSettings(settings))
 }

@@ -4,7 +4,7 @@ use super::agent::{Agent, Asked, Done, How, Open, Work, result};
 use super::command::Command;
 use super::content::part;
 use super::failure::{invalid, refused, unknown_method, unknown_session};
-use super::option::{Mode, chosen};
+use super::option::Mode;
 use super::permission;
 use super::session::Prompt;
 use agent_client_protocol_schema::v1::{
@@ -104,10 +104,11 @@ impl Agent {
             "session/set_config_option" => {
                 let SetSessionConfigOptionRequest { session_id, config_id, value, .. } = read(params)?;
                 let session = session_id.0.to_string();
-                let settings = &self.session(&session)?.settings;
+                let open = self.sessions.get(&session).ok_or_else(|| unknown_session(&session))?;
+                let chosen = self.choices.chosen(&config_id.0, &value, &open.settings).map_err(invalid)?;
                 let params = SessionConfigureParams {
                     session_id: session.clone(),
-                    settings: Some(chosen(&config_id.0, &value, settings).map_err(invalid)?),
+                    settings: Some(chosen),
                     title: None,
                     forget_learned_limits: None,
                 };
@@ -218,7 +219,9 @@ impl Agent {
     }
 
     async fn list(&mut self, id: &Id, request: ListSessionsRequest) -> Result<(), Error> {
-        let folder = request.cwd.as_deref().map(absolute).transpose()?;
+        // Without `--storage` each folder has a store of its own, and editors start the agent in theirs.
+        let own = self.storage.is_none().then(|| std::env::current_dir().ok()).flatten();
+        let folder = request.cwd.or(own).as_deref().map(absolute).transpose()?;
         let params = SessionListParams {
             workspace_folder: folder,
             query: None,
@@ -249,6 +252,7 @@ impl Agent {
             && let Some(command) = Command::read(&text.text)
         {
             let command = command.map_err(invalid)?;
+            self.editor.accepted(id, &uuid::Uuid::now_v7().to_string());
             let number = command.ask(&mut self.sidecar, &id_of, &folder).await;
             self.asked.insert(number, Asked::Commanded(id.clone(), id_of, command));
             return Ok(());

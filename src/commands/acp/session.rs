@@ -75,12 +75,13 @@ impl OpenSession {
         }
     }
 
-    /// Notes that a prompt waited in the queue and became part of this turn.
-    pub fn joins(&mut self, message: &str, turn: &str) {
+    /// Notes that a prompt waited in the queue and became part of this turn. Returns its request.
+    pub fn joins(&mut self, message: &str, turn: &str) -> Option<&Id> {
         let joined = self.prompts.iter_mut().find(|prompt| prompt.message.as_deref() == Some(message));
-        if let Some(prompt) = joined {
+        joined.map(|prompt| {
             prompt.turn = Some(turn.to_owned());
-        }
+            &prompt.request
+        })
     }
 
     /// Takes the prompt that could not be carried out when its turn came.

@@ -1,6 +1,7 @@
 //! A session as one editor sees it. Events of the session become updates for the editor; what an update cannot express,
 //! such as an answer that begins anew, is said in words.
 
+use super::agents::Agents;
 use super::content::block;
 use super::row;
 use agent_client_protocol_schema::v1::{
@@ -47,6 +48,7 @@ pub(super) struct View {
     live: Live,
     title: Option<String>,
     todos: Vec<Todo>,
+    agents: Agents,
     /// Sum of the session's costs, in US dollars.
     pub cost: Option<f64>,
     usage: (u64, u64),
@@ -76,6 +78,7 @@ impl View {
             live: Live::default(),
             title: None,
             todos: Vec::new(),
+            agents: Agents::default(),
             cost: None,
             usage: (0, 0),
         }
@@ -120,6 +123,7 @@ impl View {
         if let Some(streaming) = &snapshot.streaming {
             updates.extend(self.arriving(&streaming.message_id, &streaming.parts));
         }
+        updates.extend(snapshot.agents.iter().filter_map(|agent| self.agents.told(agent)));
         updates.extend(self.titled(snapshot.title.as_ref()));
         updates.extend(self.planned(&snapshot.scope.todos));
         updates
@@ -141,6 +145,7 @@ impl View {
             }
             Event::StreamReset { .. } => self.reset().into_iter().collect(),
             Event::MessageAdded { message } => self.added(message, false),
+            Event::AgentUpdated { agent } => self.agents.told(agent).into_iter().collect(),
             Event::ThreadUpdated { title, scope, .. } => {
                 [self.titled(title.as_ref()), self.planned(&scope.todos)].into_iter().flatten().collect()
             }
