@@ -42,8 +42,6 @@ struct Shared {
     pulse: Arc<AtomicU64>,
     /// `false` if this store is not told of other stores' commits.
     hears: AtomicBool,
-    /// `false` if the server has no notifications.
-    tells: AtomicBool,
 }
 
 #[derive(Debug, Default)]
@@ -80,7 +78,6 @@ impl Link {
             state: Mutex::default(),
             pulse: Arc::default(),
             hears: AtomicBool::new(false),
-            tells: AtomicBool::new(false),
         });
         handle.spawn(transactions::renew(Arc::downgrade(&shared)));
         Ok(Self { shared, handle, stop: Some(stop), thread: Some(thread) })
