@@ -1,4 +1,4 @@
-//! What a commit costs: waits for the server, rows and bytes, whatever it writes and however long the session is.
+//! Costs of a commit: waits for the server, rows and bytes, whatever it writes and however long the session is.
 
 use super::{open, unique};
 use crate::postgres::{PostgresStore, Traffic};
