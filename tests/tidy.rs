@@ -56,7 +56,10 @@ struct File {
 
 /// `true` if a file below `src` has only tests and their helpers.
 fn is_of_tests(path: &str) -> bool {
-    path.ends_with("/tests.rs") || path.contains("/tests/") || path.ends_with("/testing.rs")
+    path.ends_with("/tests.rs")
+        || path.contains("/tests/")
+        || path.ends_with("/testing.rs")
+        || path.contains("/testing/")
 }
 
 impl File {

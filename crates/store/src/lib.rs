@@ -1,6 +1,7 @@
 //! Durable storage: acknowledged writes are on disk, and a session has one writer. This file has the trait
-//! and its values; [`sqlite`] is the file format, [`worker`] the thread that owns a store. A store knows
-//! nothing about prompts and reads no more of a message than its columns need.
+//! and its values; [`sqlite`] is the file format, [`postgres`] the database of a team, [`worker`] the thread
+//! that owns a store. A store knows nothing about prompts and reads no more of a message than its columns
+//! need.
 
 mod blob;
 pub mod error;
@@ -357,9 +358,9 @@ pub struct MessagePage {
 /// Facts about a store, for people.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct StoreDiagnostics {
-    /// `sqlite` or `memory`; `model` in tests.
+    /// `sqlite`, `postgres` or `memory`; `model` in tests.
     pub backend: &'static str,
-    /// The file, if there is one.
+    /// The file, or the database without credentials; `None` for a store in memory.
     pub path: Option<PathBuf>,
     /// The schema version; 0 for a store in memory.
     pub schema_version: u32,

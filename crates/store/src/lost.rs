@@ -19,7 +19,7 @@ pub(super) struct Lost {
 }
 
 impl Lost {
-    /// What is left of a row of this session, with these columns as far as they can be read.
+    /// The remains of a row of this session, with these columns as far as they can be read.
     pub fn of(session: &SessionId, (ord, rev): (i64, i64), left: Left<'_>, reason: String) -> Self {
         let whole = |number: i64| u32::try_from(number).unwrap_or(u32::MAX);
         let (turn, ord) = (left.turn, whole(ord));

@@ -73,7 +73,7 @@ pub struct PostgresStore {
 }
 
 impl PostgresStore {
-    /// What was exchanged with the server so far.
+    /// The exchange with the server so far.
     pub fn traffic(&self) -> Traffic {
         self.link.traffic()
     }

@@ -31,7 +31,7 @@ pub(super) struct Link {
     thread: Option<thread::JoinHandle<()>>,
 }
 
-/// What the store's calls and the thread's tasks have in common.
+/// State of the store's calls and the thread's tasks.
 #[derive(Debug)]
 struct Shared {
     options: Options,
@@ -42,8 +42,6 @@ struct Shared {
     pulse: Arc<AtomicU64>,
     /// `false` if this store is not told of other stores' commits.
     hears: AtomicBool,
-    /// `false` if the server has no notifications.
-    tells: AtomicBool,
 }
 
 #[derive(Debug, Default)]
@@ -71,7 +69,11 @@ impl Link {
         let runtime = Builder::new_current_thread().enable_all().build().map_err(failed)?;
         let handle = runtime.handle().clone();
         let (stop, stopped) = oneshot::channel::<()>();
-        let work = move || drop(runtime.block_on(stopped));
+        let work = move || {
+            let _ = runtime.block_on(stopped);
+            // A name that is being looked up is not waited for.
+            runtime.shutdown_background();
+        };
         let thread = thread::Builder::new().name("postgres".to_owned()).spawn(work).map_err(failed)?;
         let shared = Arc::new(Shared {
             channel: channel_of(&options.tenant),
@@ -80,7 +82,6 @@ impl Link {
             state: Mutex::default(),
             pulse: Arc::default(),
             hears: AtomicBool::new(false),
-            tells: AtomicBool::new(false),
         });
         handle.spawn(transactions::renew(Arc::downgrade(&shared)));
         Ok(Self { shared, handle, stop: Some(stop), thread: Some(thread) })

@@ -31,7 +31,7 @@ pub enum OptionsError {
     /// The URL is none, or has a parameter that is not known. The URL is not repeated: it may have a password.
     #[error("the storage url is not a PostgreSQL url: {reason}")]
     Url {
-        /// What is wrong with it.
+        /// The part or parameter that is wrong.
         reason: String,
     },
     /// The URL lacks a part.
@@ -160,7 +160,7 @@ fn is_local(config: &Config) -> bool {
     config.get_hosts().iter().all(is_local) && config.get_hostaddrs().iter().all(IpAddr::is_loopback)
 }
 
-/// What is wrong with a URL, without its values.
+/// The fault of a URL, without its values.
 fn words(error: &tokio_postgres::Error) -> String {
     let cause = std::error::Error::source(error).map(ToString::to_string);
     cause.unwrap_or_else(|| error.to_string())

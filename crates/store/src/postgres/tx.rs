@@ -15,7 +15,7 @@ use tokio_postgres::{Client, Row};
 /// The longest wait for the answers of a round trip.
 const ANSWERED_WITHIN: Duration = Duration::from_secs(60);
 
-/// What a store exchanged with the server since it was opened.
+/// Counts of a store's exchange with the server since it was opened.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct Traffic {
     /// Waits for answers.

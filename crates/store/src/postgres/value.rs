@@ -19,7 +19,7 @@ pub(super) enum Value {
 }
 
 impl Value {
-    /// What is handed to the client, with its type.
+    /// The value for the client, with its type.
     pub fn bound(&self) -> (&(dyn ToSql + Sync), Type) {
         match self {
             Self::Text(text) => (text, Type::TEXT),

@@ -198,7 +198,7 @@ impl Server {
         &self.folder
     }
 
-    /// What the server logged.
+    /// The server's log.
     pub fn log(&self) -> String {
         fs::read_to_string(self.folder.join("log")).unwrap_or_default()
     }

@@ -82,9 +82,8 @@ impl Shared {
             return Err(StoreError::Corrupt { path: self.options.place.clone(), reason }.into());
         }
         let schema = migrate::migrate(&mut db, traffic, &self.options.place, migrate::MIGRATIONS).await?;
-        let can_hear = self.listen(&mut db, traffic).await?;
-        self.tells.store(can_hear, Ordering::Release);
-        self.hears.store(can_hear && self.options.hears && !is_pooled, Ordering::Release);
+        let hears = self.options.hears && !is_pooled && self.listen(&mut db, traffic).await?;
+        self.hears.store(hears, Ordering::Release);
         Ok((db, schema))
     }
 

@@ -54,7 +54,7 @@ impl Contents {
     }
 }
 
-/// What rows say together with their contents: a second round trip, if there are any.
+/// Values of rows and their contents: a second round trip, if there are any.
 pub(in crate::postgres) async fn decoded<T>(
     tx: &mut Tx<'_>,
     contents: &mut Contents,

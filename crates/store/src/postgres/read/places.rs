@@ -1,7 +1,7 @@
 //! Where the rows of a session are: in its own segment, and in ranges of others that it shares. See
 //! `crate::postgres::write::segments`.
 
-/// What sessions share.
+/// Rows that sessions share.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub(in crate::postgres) enum RowKind {
     Messages,

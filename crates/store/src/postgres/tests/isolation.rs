@@ -71,7 +71,7 @@ fn fill(store: &mut PostgresStore, word: &str) -> Fence {
     fence
 }
 
-/// What every reading method shows.
+/// The results of every reading method.
 fn shown(store: &mut PostgresStore) -> Vec<String> {
     let s = session("s");
     let list = ListQuery { limit: 9, ..ListQuery::default() };

@@ -68,7 +68,7 @@ fn nothing_acknowledged_is_lost_when_the_server_crashes() {
     assert_eq!(ords(&mut store, &s), [0, 1]);
 }
 
-/// A proxy that forwards everything, and ends a connection when its client says `COMMIT`: before that is forwarded, or
+/// A proxy that forwards everything, and ends a connection when its client commits messages: before that is forwarded, or
 /// before the answer is.
 struct Proxy {
     folder: PathBuf,
@@ -114,13 +114,16 @@ fn forward(client: UnixStream, server: UnixStream, cut: &Arc<Mutex<Option<Cut>>>
     let (mut from, mut to) = (client.try_clone().unwrap(), server.try_clone().unwrap());
     let (cut, deaf) = (Arc::clone(cut), Arc::clone(&is_deaf));
     thread::spawn(move || {
-        let mut bytes = [0; 1 << 16];
+        let (mut bytes, mut since) = ([0; 1 << 16], Vec::new());
         while let Ok(many @ 1..) = from.read(&mut bytes) {
             let said = &bytes[..many];
-            // Reads end with one, too; only a transaction that wrote has what a write begins with.
-            let commits = said.windows(7).any(|word| word == b"COMMIT\0")
-                && said.windows(11).any(|w| w == b"INSERT INTO");
-            match cut.lock().unwrap().take_if(|_| commits) {
+            since.extend_from_slice(said);
+            let has = |word: &[u8]| since.windows(word.len()).any(|found| found == word);
+            let (ends, wrote) = (has(b"COMMIT\0"), has(b"INSERT INTO chat_messages"));
+            if ends {
+                since.clear();
+            }
+            match cut.lock().unwrap().take_if(|_| ends && wrote) {
                 Some(Cut::Request) => break,
                 Some(Cut::Answer) => deaf.store(true, Ordering::SeqCst),
                 None => {}

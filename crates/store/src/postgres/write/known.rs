@@ -1,5 +1,5 @@
-//! What is known of a session within a transaction that changes it: its own row, where its rows are, and the rows that
-//! its writes are about. It is asked for before the first write, in one round trip, and follows the writes; what nobody
+//! Knowledge of a session within a transaction that changes it: its own row, where its rows are, and the rows that its
+//! writes are about. It is asked for before the first write, in one round trip, and follows the writes; what nobody
 //! asked for then is asked for when it is needed.
 
 use crate::postgres::fault::Done;
@@ -88,7 +88,7 @@ pub(in crate::postgres) struct Change {
     pub rewrites: i64,
 }
 
-/// What writes are about.
+/// Rows that writes are about.
 #[derive(Debug, Default)]
 pub(in crate::postgres) struct Wanted {
     messages: BTreeSet<u32>,
