@@ -22,7 +22,7 @@ mod view;
 use super::Failure;
 use super::files;
 use super::model::ModelFlags;
-use super::serving::Serving;
+use super::serve::Serving;
 use crate::server::serve_within;
 use agent::Agent;
 use clap::Args;
