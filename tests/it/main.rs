@@ -17,5 +17,7 @@ mod mcp;
 mod promises;
 mod protocol;
 mod readme;
+#[cfg(target_os = "linux")]
+mod team;
 #[cfg(unix)]
 mod wire;
