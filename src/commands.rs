@@ -17,7 +17,7 @@ mod report;
 mod running;
 mod schema;
 mod serve;
-mod serving;
+mod store;
 #[cfg(test)]
 mod tests;
 mod tools;
@@ -57,6 +57,8 @@ enum Command {
     Import(import::ImportCommand),
     /// Serve the past sessions of a folder to other agents as an MCP server, read-only
     Mcp(mcp_server::Mcp),
+    /// Copy sessions between stores: storage folders and PostgreSQL databases
+    Store(store::StoreCommand),
     /// Print the protocol: types, methods and errors
     Schema(schema::SchemaCommand),
 }
@@ -87,6 +89,7 @@ pub fn run(arguments: impl IntoIterator<Item = OsString>) -> ExitCode {
         Some(Command::Chat(chat)) => chat.run(),
         Some(Command::Import(import)) => import.run(),
         Some(Command::Mcp(mcp)) => mcp.run(),
+        Some(Command::Store(store)) => store.run(),
         Some(Command::Schema(schema)) => schema.run(),
         None if std::io::stdin().is_terminal() => {
             let _ = write!(std::io::stderr(), "{}", Arguments::command().render_help());
@@ -139,9 +142,12 @@ enum Failure {
     /// The runtime cannot be started.
     #[error("cannot run: {0}")]
     Runtime(std::io::Error),
-    /// A storage folder cannot be checked or repaired.
+    /// A store cannot be checked, repaired or copied.
     #[error(transparent)]
-    Storage(#[from] store::error::StoreError),
+    Storage(#[from] ::store::error::StoreError),
+    /// A database is not named as it must be.
+    #[error(transparent)]
+    Database(#[from] protocol::error::ProtocolError),
     /// A chat cannot begin or continue, or the sidecar in this process refuses a request.
     #[error("{0}")]
     Chat(String),

@@ -37,6 +37,8 @@ mod stores;
 mod watch;
 mod wire;
 
+pub use stores::database;
+
 use crate::tokenizer::O200k;
 use edge::backend::{self, Backend};
 use inbox::Event;
@@ -125,8 +127,9 @@ async fn serve_on(
     let (outgoing, queue) = outgoing();
     let (events, inbox) = mpsc::unbounded_channel();
     let to_loop = events.clone();
+    let storage = stores::StorageOutside::now();
     let (service, socket) =
-        backend::service(|_| Backend { events: to_loop, parents, requests: AtomicU64::new(0) });
+        backend::service(|_| Backend { events: to_loop, parents, requests: AtomicU64::new(0), storage });
     let answers = events.clone();
     let sent = outgoing.clone();
     let transport = Transport {

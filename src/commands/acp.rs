@@ -26,7 +26,7 @@ mod view;
 use super::Failure;
 use super::files;
 use super::model::{ModelFlags, Named};
-use super::serving::Serving;
+use super::serve::Serving;
 use crate::server::serve_within;
 use agent::Agent;
 use clap::Args;

@@ -21,7 +21,7 @@ mod wrap;
 use super::Failure;
 use super::files;
 use super::model::{ModelFlags, Named};
-use super::serving::Serving;
+use super::serve::Serving;
 use crate::server::serve_within;
 use clap::Args;
 use opening::{Begin, Which};

@@ -2,10 +2,12 @@
 //! provider's own words, and advice. Nothing is stored; a key is read and never shown. `storage` checks a
 //! storage folder instead.
 
+mod database;
 mod storage;
 
 use super::files::print;
 use super::model::Named;
+use super::store::database_of;
 use super::{Failure, SUCCESS, UNFIT};
 use clap::Args;
 use engine::endpoint::{Endpoint, Wire};
@@ -16,7 +18,7 @@ use models::scripted::Scripted;
 use models::wire::Terms;
 use models::{ModelError, known};
 use secrecy::SecretString;
-use std::path::PathBuf;
+use std::path::Path;
 use std::time::Duration;
 
 /// Longest silence of the model.
@@ -33,9 +35,13 @@ pub(super) struct Doctor {
     /// The environment variable that holds the API key, instead of the provider's usual one
     #[arg(long, value_name = "NAME")]
     key_env: Option<String>,
-    /// Check this storage folder, and its sessions' own files, instead of a model; nothing is changed
-    #[arg(long, value_name = "DIR")]
-    storage: Option<PathBuf>,
+    /// Check this storage folder, and its sessions' own files, instead of a model; nothing is changed. A PostgreSQL database
+    /// is checked by its URL, or as `postgres` where the environment or the user's settings name it
+    #[arg(long, value_name = "DIR|URL")]
+    storage: Option<String>,
+    /// The tenant in a PostgreSQL database, instead of the one in the settings
+    #[arg(long, value_name = "NAME", requires = "storage")]
+    tenant: Option<String>,
     /// Repair what can be repaired, after copying what is changed; no other program may use it meanwhile
     #[arg(long, requires = "storage")]
     repair: bool,
@@ -46,7 +52,16 @@ pub(super) struct Doctor {
 
 impl Doctor {
     pub(super) fn run(&self) -> Result<u8, Failure> {
-        if let Some(folder) = &self.storage {
+        if let Some(storage) = &self.storage {
+            if let Some(options) = database_of(storage, self.tenant.as_deref())? {
+                if self.repair || self.drop.is_some() {
+                    return Err(Failure::Chat(
+                        "--repair and --drop are for storage folders; a database is repaired with its own tools".into(),
+                    ));
+                }
+                return database::run(&options);
+            }
+            let folder = Path::new(storage);
             return match &self.drop {
                 Some(session) => storage::drop_session(folder, session),
                 None => storage::run(folder, self.repair),

@@ -14,6 +14,7 @@ use super::services::models::ModelEvent;
 use super::services::shared::SharedEvent;
 use super::services::tasks::TaskEvent;
 use super::services::trajectories::FileEvent;
+use crate::server::stores::Storage;
 use engine::id::SessionId;
 use protocol::error::ProtocolError;
 use protocol::model::ModelDeltaParams;
@@ -97,6 +98,8 @@ pub(super) struct HistoryFound {
 pub(super) struct Hello {
     /// Our part of `initialize`.
     pub options: InitializeOptions,
+    /// Where sessions are stored.
+    pub storage: Storage,
     /// Settings as written: an invalid one must not cost the others.
     pub settings: Value,
     /// The folders that are open, as the client names them.

@@ -2,6 +2,8 @@
 //! sources and syntax; `settings` covers their meaning.
 
 use super::settings::{Fault, Layer, is_policy_file, names, nearest, other_names};
+use super::watch::{Found, Look};
+use secrecy::SecretString;
 use serde_json::{Map, Value};
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
@@ -63,12 +65,15 @@ const PREFIX: &str = "THREADHOLD_";
 /// unknown.
 const OF_TOOLS: &[&str] = &[
     "THREADHOLD_BIN",
+    "THREADHOLD_COPIES",
     "THREADHOLD_CORPUS",
+    "THREADHOLD_CRASHES",
     "THREADHOLD_EDITOR",
     "THREADHOLD_KILLS",
     "THREADHOLD_SHOTS",
     "THREADHOLD_TEST_STORE",
     "THREADHOLD_TEST_UPGRADE",
+    "THREADHOLD_TURNS",
     "THREADHOLD_WIRE_COMPARE",
     "THREADHOLD_WIRE_ONLY",
     "THREADHOLD_WIRE_SERVER",
@@ -84,7 +89,8 @@ pub(super) fn environment(variables: impl Iterator<Item = (String, String)>) -> 
     let is_a_tools = |name: &String| OF_TOOLS.contains(&name.as_str());
     let mut ours: BTreeMap<String, String> =
         variables.filter(|(name, value)| is_ours(name) && !value.is_empty()).collect();
-    ours.retain(|name, _| name != USERS_FILE && !is_a_tools(name));
+    let is_storage = |name: &String| storage_variables().any(|(variable, _)| variable == *name);
+    ours.retain(|name, _| name != USERS_FILE && !is_a_tools(name) && !is_storage(name));
     if ours.is_empty() {
         return (Layer::default(), Vec::new());
     }
@@ -180,12 +186,53 @@ pub(super) fn user_file(variable: impl Fn(&str) -> Option<String>) -> Option<Pat
     Some(base?.join("threadhold").join("config.toml"))
 }
 
+/// The table of the user's file that says where sessions are stored. No setting: it holds from the start of the process.
+const STORAGE: &str = "storage";
+
+/// The names of what can be said about storage.
+pub(super) const STORAGE_OPTIONS: [&str; 8] =
+    ["backend", "path", "url", "passwordEnv", "tenant", "workspaceBy", "workspaceKey", "hostName"];
+
+/// The variables of these, each with its option.
+pub(super) fn storage_variables() -> impl Iterator<Item = (String, &'static str)> {
+    STORAGE_OPTIONS.iter().map(|option| (variable(&format!("{STORAGE}.{option}")), *option))
+}
+
+/// The table of the user's file about storage, with the file's path.
+pub(super) fn storage_of_file() -> Option<(String, Map<String, Value>)> {
+    let file = user_file(|name| std::env::var(name).ok())?;
+    // A file that cannot be used is reported with the other settings in it.
+    let Found::Text { text, .. } = of_user(&file).now() else { return None };
+    match table(&text).ok()?.remove(STORAGE)? {
+        Value::Object(options) => Some((file.display().to_string(), options)),
+        _ => None,
+    }
+}
+
+/// Most bytes of a settings file that are read.
+pub(super) const MOST_BYTES: u64 = 1 << 20;
+
+/// The user's file. It may be a link: people keep their settings elsewhere.
+pub(super) fn of_user(file: &Path) -> Look {
+    let above = file.parent().unwrap_or(file);
+    // Our own folder in the platform's may not exist yet.
+    let base = if above.ends_with("threadhold") { above.parent().unwrap_or(above) } else { above };
+    Look { file: file.to_owned(), base: base.to_owned(), may_leave: true, most: MOST_BYTES }
+}
+
+/// A key of the environment.
+pub(super) fn key(name: &str) -> Option<SecretString> {
+    std::env::var(name).ok().filter(|key| !key.is_empty()).map(SecretString::from)
+}
+
 /// Parses the text of the user's file.
 ///
 /// # Errors
 /// Fails if the text is not TOML: names the line, and no content.
 pub(super) fn users_file(text: &str, place: &str) -> Result<(Layer, Vec<Fault>), String> {
-    Ok(Layer::written(seen_from(place, table(text)?), Some(place)))
+    let mut settings = table(text)?;
+    settings.remove(STORAGE);
+    Ok(Layer::written(seen_from(place, settings), Some(place)))
 }
 
 /// Parses the text of a workspace's file.
@@ -193,7 +240,11 @@ pub(super) fn users_file(text: &str, place: &str) -> Result<(Layer, Vec<Fault>),
 /// # Errors
 /// As [`users_file`].
 pub(super) fn workspaces_file(text: &str, place: &str) -> Result<(Layer, Vec<Fault>), String> {
-    Ok(Layer::of_workspace(table(text)?, place))
+    let mut settings = table(text)?;
+    // It would send sessions, and a password of the environment, to a server that the repository names.
+    let storage = settings.remove(STORAGE).map(|_| Fault::ignored(STORAGE.to_owned()));
+    let (layer, faults) = Layer::of_workspace(settings, place);
+    Ok((layer, storage.into_iter().chain(faults).collect()))
 }
 
 fn table(text: &str) -> Result<Map<String, Value>, String> {

@@ -281,7 +281,7 @@ impl Router {
 
     /// Handles `initialize`: settings of all sessions, and their stores.
     fn hello(&mut self, hello: Hello) {
-        let Hello { options, settings, folders } = hello;
+        let Hello { options, storage, settings, folders } = hello;
         self.config.set_client(options.capabilities.unwrap_or_default());
         let folders: Vec<String> = folders.iter().map(|folder| spelled(folder)).collect();
         let changes = self.config.read_users_file(&mut self.client, &self.sessions);
@@ -289,7 +289,7 @@ impl Router {
         folders.iter().for_each(|folder| self.enter_folder(folder));
         let home = folders.into_iter().next().unwrap_or_default();
         let synchronous = self.config.initialize(&mut self.client, settings, home.clone());
-        self.stores.configure(options.storage.unwrap_or_default(), synchronous, home);
+        self.stores.configure(storage, synchronous, home);
     }
 
     /// Applies a named folder's settings, and looks for its tasks from now on.

@@ -1,24 +1,34 @@
 //! Maps folders to the stores of their sessions. A store is opened by its own thread, at its first job, so
 //! nothing waits for a disk here.
 
+mod keys;
+mod storage;
+
+pub use storage::database;
+pub(in crate::server) use storage::{Database, Storage, StorageOutside};
+
+use super::outside;
 use engine::id::SessionId;
 use protocol::error::{ErrorData, ProtocolError, StorageCause};
-use protocol::server::{StorageBackend, StorageOptions};
+use protocol::server::StorageBackend;
 use protocol::settings::Synchronous as Asked;
+use secrecy::SecretString;
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::PathBuf;
 use std::sync::atomic::{AtomicUsize, Ordering};
-use std::sync::{Arc, Mutex};
-use store::Workspaces;
+use std::sync::{Arc, Mutex, PoisonError};
 use store::error::StoreError;
+use store::keyed::Keyed;
 use store::place::{InMemory, Options, Synchronous, data_folder, is_store};
-use store::sqlite::Opener;
 use store::worker::{Handle, Open};
+use store::{Workspaces, postgres, sqlite};
 
 /// The stores that are in use.
 #[derive(Default)]
 pub(in crate::server) struct Stores {
-    options: StorageOptions,
+    storage: Storage,
+    /// The password of the database, as of now.
+    password: Arc<Mutex<Option<SecretString>>>,
     synchronous: Synchronous,
     /// By folder; one entry if the client gave a folder for all of them.
     handles: BTreeMap<String, Handle>,
@@ -33,14 +43,23 @@ pub(in crate::server) struct Stores {
 }
 
 impl Stores {
-    /// Applies the client's options; opens nothing. `home` is the folder for requests that name none.
-    pub fn configure(&mut self, options: StorageOptions, synchronous: Option<Asked>, home: String) {
-        self.options = options;
+    /// Applies where sessions are stored; opens nothing. `home` is the folder for requests that name none.
+    pub fn configure(&mut self, storage: Storage, synchronous: Option<Asked>, home: String) {
+        self.storage = storage;
         self.synchronous = match synchronous {
             Some(Asked::Normal) => Synchronous::Normal,
             Some(Asked::Full) | None => Synchronous::Full,
         };
         self.home = home;
+    }
+
+    /// Takes a key that the client gave or forgot: it may be the password of the database.
+    pub fn key_given(&self, name: &str, key: Option<SecretString>) {
+        if let Storage::Postgres(Database { password, .. }) = &self.storage
+            && password == name
+        {
+            *self.password.lock().unwrap_or_else(PoisonError::into_inner) = key;
+        }
     }
 
     /// Sets a test's own store for all folders that are not named.
@@ -86,8 +105,11 @@ impl Stores {
 
     /// The key of a folder's store, which is itself a folder of that store.
     pub fn name(&self, folder: &str) -> String {
-        // With a path from the client, one file holds everything.
-        if self.options.path.is_some() { String::new() } else { folder.to_owned() }
+        match self.storage {
+            // One file or one database holds everything.
+            Storage::Sqlite(Some(_)) | Storage::Postgres(_) => String::new(),
+            Storage::Sqlite(None) | Storage::Memory => folder.to_owned(),
+        }
     }
 
     /// Notes which store has a session.
@@ -118,7 +140,7 @@ impl Stores {
         if let Some(handle) = self.handles.get(&key) {
             return Ok(handle.clone());
         }
-        let handle = Handle::start(self.opener(folder)?).map_err(|error| {
+        let handle = Handle::start(self.opener(folder)).map_err(|error| {
             let data = ErrorData::StorageError { cause: StorageCause::Unavailable, path: None };
             ProtocolError::new(
                 data,
@@ -131,49 +153,79 @@ impl Stores {
 
     /// `true` if a folder's store is open, or exists.
     pub fn is_there(&self, folder: &str) -> bool {
-        self.handles.contains_key(&self.name(folder)) || self.place(folder).is_some_and(|at| is_store(&at))
+        match &self.storage {
+            _ if self.handles.contains_key(&self.name(folder)) => true,
+            Storage::Postgres(_) => true,
+            Storage::Sqlite(_) | Storage::Memory => self.place(folder).is_some_and(|at| is_store(&at)),
+        }
     }
 
-    /// Where the store of a folder lies; `None` for one in memory.
+    /// The kind of the stores.
+    pub fn backend(&self) -> StorageBackend {
+        match self.storage {
+            Storage::Sqlite(_) => StorageBackend::Sqlite,
+            Storage::Memory => StorageBackend::Memory,
+            Storage::Postgres(_) => StorageBackend::Postgres,
+        }
+    }
+
+    /// Where files beside the store of a folder lie on this machine; `None` if nothing is kept on its disk.
     pub fn place(&self, folder: &str) -> Option<PathBuf> {
-        if self.options.backend.is_some_and(|backend| backend != StorageBackend::Sqlite) {
-            return None;
-        }
-        match &self.options.path {
-            Some(path) => Some(PathBuf::from(path)),
-            None => data_folder(folder).ok(),
+        match &self.storage {
+            Storage::Sqlite(Some(path)) => Some(path.clone()),
+            Storage::Sqlite(None) | Storage::Postgres(_) => data_folder(folder).ok(),
+            Storage::Memory => None,
         }
     }
 
-    fn opener(&self, folder: String) -> Result<Open, ProtocolError> {
-        match self.options.backend.unwrap_or(StorageBackend::Sqlite) {
-            StorageBackend::Memory => {
-                let mut opener = Opener::in_memory(InMemory::default());
-                Ok(Box::new(move || Ok(Box::new(opener.open()?))))
+    fn opener(&self, folder: String) -> Open {
+        match &self.storage {
+            Storage::Memory => {
+                let mut opener = sqlite::Opener::in_memory(InMemory::default());
+                Box::new(move || Ok(Box::new(opener.open()?)))
             }
-            StorageBackend::Postgres => {
-                let data = ErrorData::UnsupportedFormat {
-                    format: "postgres".into(),
-                    known: vec!["sqlite".into(), "memory".into()],
-                };
-                Err(ProtocolError::new(data, "this build has no postgres store; use sqlite or memory"))
-            }
-            StorageBackend::Sqlite => {
-                let given = self.options.path.clone().map(PathBuf::from);
+            Storage::Postgres(database) => self.opener_of(database.clone()),
+            Storage::Sqlite(given) => {
+                let given = given.clone();
                 let synchronous = self.synchronous;
-                let mut opener: Option<Opener> = None;
-                Ok(Box::new(move || {
+                let mut opener: Option<sqlite::Opener> = None;
+                Box::new(move || {
                     let opener = match &mut opener {
                         Some(opener) => opener,
                         none => {
                             let place = given.clone().map_or_else(|| data_folder(&folder), Ok)?;
-                            none.insert(Opener::new(Options { synchronous, ..Options::in_folder(place) }))
+                            let options = Options { synchronous, ..Options::in_folder(place) };
+                            none.insert(sqlite::Opener::new(options))
                         }
                     };
                     Ok(Box::new(opener.open()?))
-                }))
+                })
             }
         }
+    }
+
+    /// Opens a database. The password is read anew until it was opened once: the client may give it later.
+    fn opener_of(&self, database: Database) -> Open {
+        let (given, home) = (Arc::clone(&self.password), self.home.clone());
+        let mut opened: Option<postgres::Opener> = None;
+        Box::new(move || {
+            let mut opener = match opened.take() {
+                Some(opener) => opener,
+                None => {
+                    let given = given.lock().unwrap_or_else(PoisonError::into_inner).clone();
+                    let password = given.or_else(|| outside::key(&database.password));
+                    let options = database.options(password.as_ref());
+                    // Checked at `initialize`: only the password is new.
+                    postgres::Opener::new(options.map_err(|error| unusable(&database, &error))?)
+                }
+            };
+            let store = opener.open()?;
+            opened = Some(opener);
+            Ok(match database.naming.names(&home) {
+                Some(names) => Box::new(Keyed::new(store, names)),
+                None => Box::new(store),
+            })
+        })
     }
 
     /// All stores in use, each with its folder.
@@ -203,6 +255,10 @@ impl Stores {
             });
         }
     }
+}
+
+fn unusable(database: &Database, error: &postgres::OptionsError) -> StoreError {
+    StoreError::Io { path: database.place(), reason: error.to_string() }
 }
 
 /// Causes of storage errors, by their words on the wire.
@@ -243,16 +299,15 @@ pub(in crate::server) fn error(error: &StoreError) -> ProtocolError {
         StoreError::IsRevision { session, .. } => {
             ErrorData::UnknownSession { session_id: session.as_str().to_owned() }
         }
-        StoreError::Held { session, pid, since } => ErrorData::SessionHeldElsewhere {
-            session_id: session.as_str().to_owned(),
-            pid: *pid,
-            since: crate::convert::iso(*since),
-        },
-        StoreError::FenceLost { session, holder: Some(holder) } => ErrorData::SessionHeldElsewhere {
-            session_id: session.as_str().to_owned(),
-            pid: holder.pid,
-            since: crate::convert::iso(holder.since),
-        },
+        StoreError::Held { session, holder } | StoreError::FenceLost { session, holder: Some(holder) } => {
+            ErrorData::SessionHeldElsewhere {
+                session_id: session.as_str().to_owned(),
+                pid: holder.pid,
+                since: crate::convert::iso(holder.since),
+                user: holder.user.as_deref().map(Box::from),
+                host: holder.host.as_deref().map(Box::from),
+            }
+        }
         StoreError::FenceLost { session, holder: None } => {
             ErrorData::StaleReference { field: "sessionId".into(), id: session.as_str().to_owned() }
         }

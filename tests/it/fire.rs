@@ -4,6 +4,6 @@
 #![allow(clippy::print_stdout, reason = "seeds and counts are printed")]
 
 mod disk;
-mod driver;
-mod kill;
-mod windows;
+pub mod driver;
+pub mod kill;
+pub mod windows;

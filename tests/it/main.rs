@@ -19,5 +19,7 @@ mod mcp;
 mod promises;
 mod protocol;
 mod readme;
+#[cfg(target_os = "linux")]
+mod team;
 #[cfg(unix)]
 mod wire;

@@ -25,7 +25,7 @@ mod fold;
 mod folders;
 mod follow;
 mod frames;
-mod ground;
+pub mod ground;
 mod histories;
 mod instructions;
 mod liveness;

@@ -151,6 +151,12 @@ errors! {
         pid: u32,
         /// Time since when it writes the session, ISO-8601, UTC.
         since: String,
+        /// User of that process, if the store is shared between machines.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        user: Option<Box<str>>,
+        /// Machine of that process, if the store is shared between machines.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        host: Option<Box<str>>,
     }
     /// The store cannot be read or written. Its content is unchanged.
     StorageError = -33010 {

@@ -9,6 +9,7 @@ use serde::{Deserialize, Serialize};
 
 pub use initialize::{
     ClientCapabilities, ClientInfo, InitializeOptions, ServerCapabilities, StorageBackend, StorageOptions,
+    WorkspaceBy,
 };
 pub use progress::ProgressToken;
 

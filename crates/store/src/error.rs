@@ -2,7 +2,7 @@
 //! system's errors are converted here; the server maps them to the protocol.
 
 use super::follow::Holder;
-use engine::id::{SessionId, Time};
+use engine::id::SessionId;
 use std::path::{Path, PathBuf};
 
 /// An error of a store. The session keeps what was not written, and a later write may succeed.
@@ -10,15 +10,13 @@ use std::path::{Path, PathBuf};
 pub enum StoreError {
     /// Another store is the session's writer.
     #[error(
-        "session \"{session}\" is open in another process (pid {pid}); nothing was changed; follow it, close it there, or take it over"
+        "session \"{session}\" is open in another process ({holder}); nothing was changed; follow it, close it there, or take it over"
     )]
     Held {
         /// The session.
         session: SessionId,
         /// The process of that store.
-        pid: u32,
-        /// The time at which it acquired the session.
-        since: Time,
+        holder: Holder,
     },
     /// This store does not hold the session under this fence.
     #[error(
@@ -160,7 +158,7 @@ pub enum StoreError {
 
 /// The holder's process, as a part of a sentence.
 fn in_process(holder: Option<&Holder>) -> String {
-    holder.map_or_else(String::new, |holder| format!(", in another process (pid {})", holder.pid))
+    holder.map_or_else(String::new, |holder| format!(", in another process ({holder})"))
 }
 
 /// Converts an error of SQLite on this file.

@@ -3,6 +3,7 @@
 
 use engine::id::{Ordinal, Time};
 use session::stored::{Stored, Streamed};
+use std::fmt;
 
 /// A follower's position in a session. Opaque outside of the store.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -40,12 +41,32 @@ impl Mark {
 }
 
 /// The live writer of a session.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Holder {
     /// The process id.
     pub pid: u32,
     /// The time at which it acquired the session.
     pub since: Time,
+    /// The user of the process; `None` if the store is on this machine.
+    pub user: Option<String>,
+    /// The machine of the process; `None` if the store is on this machine.
+    pub host: Option<String>,
+}
+
+impl Holder {
+    /// A process on this machine.
+    pub fn here(pid: u32, since: Time) -> Self {
+        Self { pid, since, user: None, host: None }
+    }
+}
+
+/// For messages: `pid 12`, or `pid 12 of ann on build-7`.
+impl fmt::Display for Holder {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "pid {}", self.pid)?;
+        self.user.iter().try_for_each(|user| write!(f, " of {user}"))?;
+        self.host.iter().try_for_each(|host| write!(f, " on {host}"))
+    }
 }
 
 /// The state of a followed session.

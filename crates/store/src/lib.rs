@@ -4,8 +4,10 @@
 //! need.
 
 mod blob;
+pub mod copy;
 pub mod error;
 pub mod follow;
+pub mod keyed;
 mod lease;
 pub mod list;
 mod lost;

@@ -120,7 +120,7 @@ impl State {
     fn other(&self, session: &SessionId, own: u64) -> Option<Holder> {
         let lease = self.leases.get(session)?;
         let is_other = lease.holder.is_some_and(|id| id != own && self.holders.contains(&id));
-        is_other.then_some(Holder { pid: process::id(), since: lease.since })
+        is_other.then_some(Holder::here(process::id(), lease.since))
     }
 
     /// `true` if a live holder has the session.
@@ -143,7 +143,7 @@ impl State {
     /// Fails with `Held` while another live holder has the session.
     fn free_for(&self, session: &SessionId, own: u64) -> Result<(), StoreError> {
         match self.other(session, own) {
-            Some(Holder { pid, since }) => Err(StoreError::Held { session: session.clone(), pid, since }),
+            Some(holder) => Err(StoreError::Held { session: session.clone(), holder }),
             None => Ok(()),
         }
     }

@@ -1,6 +1,7 @@
 //! The PostgreSQL backend: many stores on one database, a tenant for each team. This file has the store itself; the
 //! modules below have its connection, its tables and its statements.
 
+pub mod check;
 mod fault;
 mod holder;
 mod leases;

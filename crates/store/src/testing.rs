@@ -12,6 +12,7 @@
 pub mod postgres;
 
 use crate::error::StoreError;
+use crate::follow::Holder;
 use crate::list::{ListQuery, Page, SessionRow};
 use crate::model::World;
 use crate::place::{InMemory, Options};
@@ -145,7 +146,14 @@ impl Bench {
     /// Opens a store of the bench's tenant.
     pub fn postgres(&self) -> PostgresStore {
         let server = postgres::server().expect("a server");
-        Opener::new(server.options(&self.tenant)).open().expect("a store")
+        Opener::new(server.options(&self.tenant).held_by("ann", "desk-1")).open().expect("a store")
+    }
+
+    /// This process, as another store sees it hold a session.
+    pub fn holder(&self, since: Time) -> Holder {
+        let at = (self.kind == Backend::Postgres).then_some(("ann", "desk-1"));
+        let (user, host) = at.map(|(user, host)| (user.to_owned(), host.to_owned())).unzip();
+        Holder { pid: std::process::id(), since, user, host }
     }
 
     /// Drops the store without closing it, as a crash would, and opens it again.

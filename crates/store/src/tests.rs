@@ -23,7 +23,6 @@ mod written;
 
 use crate::Fence;
 use crate::error::StoreError;
-use crate::follow::Holder;
 use crate::list::{ListQuery, SessionRow};
 use crate::testing::{
     Backend, Bench, bodies, compaction, expected, head, heard, keep, message, on_each, session, step, user,
@@ -300,7 +299,7 @@ fn only_the_holder_writes() {
         bench.store().commit(&s, fence, &step("s", 0, 1)).unwrap();
         let mut other = bench.another();
         let held = other.acquire(&s, Time(7)).unwrap_err();
-        assert_eq!(held, StoreError::Held { session: s.clone(), pid: std::process::id(), since: Time(5) });
+        assert_eq!(held, StoreError::Held { session: s.clone(), holder: bench.holder(Time(5)) });
         assert!(matches!(other.delete(&s), Err(StoreError::Held { .. })));
         lost(other.commit(&s, fence, &step("s", 1, 1)));
         // Reading needs no lease.
@@ -336,12 +335,10 @@ fn take_over_makes_the_only_writer() {
         assert!(taken > fence);
         heard(&mut *other, bench.store());
         assert_ne!(bench.store().pulse().unwrap(), before, "who loses it can see that something happened");
-        let lost = |since| {
-            let holder = Some(Holder { pid: std::process::id(), since: Time(since) });
-            Err(StoreError::FenceLost { session: s.clone(), holder })
-        };
-        assert_eq!(bench.store().holds(&s, fence), lost(6));
-        assert_eq!(bench.store().commit(&s, fence, &step("s", 1, 1)), lost(6));
+        let holder = Some(bench.holder(Time(6)));
+        let lost = Err(StoreError::FenceLost { session: s.clone(), holder });
+        assert_eq!(bench.store().holds(&s, fence), lost);
+        assert_eq!(bench.store().commit(&s, fence, &step("s", 1, 1)), lost);
         // A lost session cannot be released, nor acquired without a take-over.
         bench.store().release(&s, fence).unwrap();
         assert!(matches!(bench.store().acquire(&s, Time(7)), Err(StoreError::Held { .. })));

@@ -8,6 +8,7 @@ use agent_client_protocol_schema::v1::{
     PermissionOption, PermissionOptionKind, RequestPermissionOutcome, RequestPermissionRequest,
     RequestPermissionResponse, ToolCall, ToolCallUpdate, ToolCallUpdateFields, ToolKind,
 };
+use protocol::snapshot::HeldBy;
 use protocol::tool::{Decision, PauseReason, Verdict};
 use serde_json::{Map, Value, json};
 
@@ -65,11 +66,9 @@ pub(super) fn unseen(reason: PauseReason) -> Outcome {
 }
 
 /// Asks whether to take over a session that another process writes.
-pub(super) async fn ask_to_take_over(runner: Runner, session: String, pid: u32) -> Choice {
+pub(super) async fn ask_to_take_over(runner: Runner, session: String, held: &HeldBy) -> Choice {
     let fields = ToolCallUpdateFields::new()
-        .title(format!(
-            "Continue here? The session is open in another process (pid {pid}), whose work stops."
-        ))
+        .title(format!("Continue here? The session is open in another process ({held}), whose work stops."))
         .kind(ToolKind::Other);
     let options = vec![
         PermissionOption::new(ALLOW_ONCE, "Continue Here", PermissionOptionKind::AllowOnce),

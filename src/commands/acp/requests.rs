@@ -270,11 +270,13 @@ impl Agent {
         if parts.is_empty() {
             return Err(invalid("the prompt is empty"));
         }
-        match session.held_by.as_ref().map(|held| held.pid) {
-            Some(pid) => {
-                let asks = permission::ask_to_take_over(self.runner(), id_of.clone(), pid);
+        match session.held_by.clone() {
+            Some(held) => {
+                let (runner, of) = (self.runner(), id_of.clone());
                 let content = Content(parts);
-                let work = async { Done::Chose(asks.await, content) };
+                let work = async move {
+                    Done::Chose(permission::ask_to_take_over(runner, of, &held).await, content)
+                };
                 self.work.begin(Work::TakeOver(id_of, id.clone()), work);
             }
             None => self.start(id.clone(), id_of, Content(parts)).await,

@@ -145,7 +145,7 @@ async fn opened(
             client.drop_events();
             return Ok(opened);
         };
-        let said = format!("session {} is open in another process (pid {})", opened.session_id, held.pid);
+        let said = format!("session {} is open in another process ({held})", opened.session_id);
         if Instant::now() >= deadline {
             let session_id = opened.session_id.clone();
             client.call::<SessionClose>(&SessionCloseParams { session_id }).await?;

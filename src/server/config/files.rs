@@ -1,9 +1,9 @@
 //! The files with settings: their paths, and how they are read.
 
-use crate::server::outside;
+use crate::server::outside::{self, MOST_BYTES};
 use crate::server::settings::{Fault, Layer};
 use crate::server::watch::{Found, Look};
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 
 /// A watched file.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -18,21 +18,11 @@ pub(in crate::server) enum Which {
     Instructions(String, String),
 }
 
-/// Most bytes of a settings file that are read.
-const MOST: u64 = 1 << 20;
 /// The settings file of the workspace in this folder; `None` if the folder is not a local path.
 pub(super) fn of_workspace(folder: &str) -> Option<Look> {
     let base = PathBuf::from(folder);
     let file = base.join(".threadhold").join("config.toml");
-    base.is_absolute().then_some(Look { file, base, may_leave: false, most: MOST })
-}
-
-/// The user's file. It may be a link: people keep their settings elsewhere.
-pub(super) fn of_user(file: &Path) -> Look {
-    let above = file.parent().unwrap_or(file);
-    // Our own folder in the platform's may not exist yet.
-    let base = if above.ends_with("threadhold") { above.parent().unwrap_or(above) } else { above };
-    Look { file: file.to_owned(), base: base.to_owned(), may_leave: true, most: MOST }
+    base.is_absolute().then_some(Look { file, base, may_leave: false, most: MOST_BYTES })
 }
 
 /// Parses a settings file. Returns the settings with their faults.
@@ -42,8 +32,8 @@ pub(super) fn read(which: &Which, found: Found, place: &str) -> Result<(Layer, V
         Found::Unusable(why) => return Err(why),
         Found::Text { text, bytes } => (text, bytes),
     };
-    if bytes > MOST {
-        return Err(format!("has {bytes} bytes and the limit is {MOST}"));
+    if bytes > MOST_BYTES {
+        return Err(format!("has {bytes} bytes and the limit is {MOST_BYTES}"));
     }
     match which {
         Which::Workspace(_) => outside::workspaces_file(&text, place),

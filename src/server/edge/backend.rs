@@ -5,6 +5,7 @@
 use crate::server::inbox::{Event, Hello};
 use crate::server::requests::{self, Asks, Routes};
 use crate::server::services::intake::{Asked, Params, is_large};
+use crate::server::stores::StorageOutside;
 use lsp_types::{
     DidChangeConfigurationParams, DidChangeWorkspaceFoldersParams, InitializeParams, InitializeResult,
     ServerInfo,
@@ -31,6 +32,8 @@ pub(in crate::server) struct Backend {
     pub parents: mpsc::UnboundedSender<Parent>,
     /// Number of requests so far.
     pub requests: AtomicU64,
+    /// Where sessions are stored, by the environment and the user's file.
+    pub storage: StorageOutside,
 }
 
 /// Notifies the router if the handler is dropped while it awaits its reply: tower-lsp drops cancelled handlers.
@@ -123,6 +126,7 @@ impl LanguageServer for Backend {
                 settings: None,
             },
         };
+        let storage = self.storage.with(options.storage.as_ref()).map_err(|error| jsonrpc(&error))?;
         if let Some(pid) = params.process_id {
             // Before the response: a parent that ended later could not be found any more.
             match Parent::find(pid) {
@@ -138,7 +142,7 @@ impl LanguageServer for Backend {
         let mut folders: Vec<String> = named.collect();
         #[allow(deprecated, reason = "older clients know no other field")]
         folders.extend(params.root_uri.map(|uri| uri.to_string()));
-        drop(self.events.send(Event::Hello(Box::new(Hello { options, settings, folders }))));
+        drop(self.events.send(Event::Hello(Box::new(Hello { options, storage, settings, folders }))));
         let version = env!("CARGO_PKG_VERSION").to_owned();
         let capabilities = ServerCapabilities::of_this_build(&version);
         Ok(InitializeResult {

@@ -109,8 +109,12 @@ impl FollowedSession {
     }
 
     pub fn snapshot(&self, newest: Option<u32>) -> Snapshot {
-        let held_by =
-            self.shown.holder.map(|holder| HeldBy { pid: holder.pid, since: convert::iso(holder.since) });
+        let held_by = self.shown.holder.clone().map(|holder| HeldBy {
+            pid: holder.pid,
+            since: convert::iso(holder.since),
+            user: holder.user,
+            host: holder.host,
+        });
         let streaming = self.pieces.draft();
         Snapshot {
             seq: self.seq,

@@ -53,6 +53,7 @@ pub(in crate::server) fn answer(
     to: ReplyTo,
     found: ServerDiagnosticsResult,
 ) {
+    let backend = stores.backend();
     let stores: Vec<_> = stores.all().map(|(folder, store)| (folder.clone(), store.clone())).collect();
     if stores.is_empty() {
         return replies.answer(client, to, to_value(&found));
@@ -65,7 +66,7 @@ pub(in crate::server) fn answer(
             |store| store.diagnostics(),
             move |told| {
                 let Ok(mut gathered) = gathered.lock() else { return };
-                gathered.0.storage.push(info(folder, told));
+                gathered.0.storage.push(info(folder, backend, told));
                 gathered.1 -= 1;
                 if gathered.1 == 0
                     && let Some(pending) = gathered.2.take()
@@ -77,19 +78,11 @@ pub(in crate::server) fn answer(
     }
 }
 
-fn info(folder: String, told: Result<StoreDiagnostics, StoreError>) -> StorageInfo {
-    let mut info = StorageInfo {
-        workspace_folder: folder,
-        backend: StorageBackend::Sqlite,
-        location: None,
-        schema_version: None,
-        fault: None,
-    };
+fn info(folder: String, backend: StorageBackend, told: Result<StoreDiagnostics, StoreError>) -> StorageInfo {
+    let mut info =
+        StorageInfo { workspace_folder: folder, backend, location: None, schema_version: None, fault: None };
     match told {
         Ok(told) => {
-            if told.backend == "memory" {
-                info.backend = StorageBackend::Memory;
-            }
             info.location = told.path.map(|path| path.display().to_string());
             info.schema_version = Some(told.schema_version);
         }

@@ -3,6 +3,7 @@
 
 use crate::server::client::Used;
 use crate::server::mailbox::Mailbox;
+use crate::server::outside;
 use crate::server::settings::Listed;
 use engine::endpoint::options::HeaderValue;
 use engine::endpoint::{Endpoint, Wire};
@@ -105,7 +106,7 @@ impl Models {
     /// The key of this name: the client's, else the environment's.
     pub fn key(&self, name: &str) -> Option<SecretString> {
         let given = self.keys.get(name).cloned();
-        given.or_else(|| std::env::var(name).ok().filter(|key| !key.is_empty()).map(SecretString::from))
+        given.or_else(|| outside::key(name))
     }
 
     /// The model for one call.

@@ -22,7 +22,7 @@ impl Client {
     fn over(life: Process, store: &Path) -> Self {
         let mut client = Self { life, log: Vec::new() };
         let settings: Value = serde_json::from_str(SETTINGS).expect("JSON");
-        client.life.greet(store, &settings);
+        client.life.greet(&json!({ "path": store }), &settings);
         client
     }
 

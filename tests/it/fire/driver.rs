@@ -4,11 +4,10 @@
 use crate::wire::client::framed;
 use serde_json::{Value, json};
 use std::io::{BufRead, BufReader, Write};
-use std::path::Path;
 use std::process::{Child, ChildStdin, Command, Stdio};
 use std::sync::mpsc::{Receiver, channel};
 use std::sync::{Arc, Mutex, PoisonError};
-use std::thread::{JoinHandle, sleep, spawn};
+use std::thread::{JoinHandle, spawn};
 use std::time::Duration;
 
 /// The longest wait for a frame.
@@ -57,11 +56,11 @@ impl Process {
         self.child.lock().unwrap_or_else(PoisonError::into_inner).id()
     }
 
-    /// Kills the process (SIGKILL) after this time.
-    pub fn dies_after(&mut self, time: Duration) {
+    /// Kills the process (SIGKILL) once this is done.
+    pub fn dies_behind(&mut self, work: impl FnOnce() + Send + 'static) {
         let child = Arc::clone(&self.child);
         self.killer = Some(spawn(move || {
-            sleep(time);
+            work();
             drop(child.lock().unwrap_or_else(PoisonError::into_inner).kill());
         }));
     }
@@ -100,10 +99,10 @@ impl Process {
         }
     }
 
-    /// Sends the handshake of a client with a model and tools, with this storage folder.
-    pub fn greet(&mut self, store: &Path, settings: &Value) {
+    /// Sends the handshake of a client with a model and tools, with these options of storage.
+    pub fn greet(&mut self, storage: &Value, settings: &Value) {
         let options = json!({
-            "protocolVersion": 1, "storage": { "path": store }, "settings": settings,
+            "protocolVersion": 1, "storage": storage, "settings": settings,
             "capabilities": { "modelComplete": true, "toolInvoke": true },
         });
         let options = json!({ "capabilities": {}, "initializationOptions": { "threadhold": options } });

@@ -6,13 +6,12 @@ use super::driver::{Chance, Process};
 use crate::wire::script::{Folder, NARRATIVE};
 use serde_json::{Value, json};
 use std::collections::{BTreeMap, BTreeSet};
-use std::path::Path;
 use std::sync::mpsc::{Receiver, Sender, channel};
 use std::sync::{Mutex, MutexGuard, PoisonError, RwLock};
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
 /// Turns of each window in its own session.
-const TURNS: u64 = 1_000;
+pub const TURNS: u64 = 1_000;
 /// Turns between competitions for the third session.
 const BETWEEN_FIGHTS: u64 = 20;
 /// The contested session.
@@ -257,12 +256,12 @@ impl Window<'_> {
         }
     }
 
-    fn lives(mut self, store: &Path, at_the_fight: &Sender<()>, other: &Receiver<()>) -> Self {
+    fn lives(mut self, storage: &Value, turns: u64, at_the_fight: &Sender<()>, other: &Receiver<()>) -> Self {
         let settings = json!({ "model": { "name": "m", "window": 16_000 }, "titles": "request" });
-        self.life.greet(store, &settings);
+        self.life.greet(storage, &settings);
         let params = json!({ "workspaceFolder": "/code/parser", "sessionId": self.own });
         self.call("session/open", params).expect("it opens");
-        for n in 0..TURNS {
+        for n in 0..turns {
             if n % BETWEEN_FIGHTS == 0 {
                 at_the_fight.send(()).expect("the other window is there");
                 other.recv_timeout(DEADLINE).expect("the other window comes");
@@ -294,9 +293,15 @@ fn are_there(accepted: &[(String, String)], snapshot: &Value) {
 
 #[test]
 fn two_windows_competing_for_a_session_lose_nothing() {
+    let folder = Folder::new("fire-windows");
+    let storage = json!({ "path": folder.path() });
+    compete([&storage, &storage], TURNS);
+}
+
+/// Two windows with these storages of the same sessions, each with so many turns in its own session.
+pub fn compete(storages: [&Value; 2], turns: u64) {
     let seed = SystemTime::now().duration_since(UNIX_EPOCH).map_or(1, |now| now.as_nanos() as u64);
     println!("seed {seed}");
-    let folder = Folder::new("fire-windows");
     let ground = Workspace::default();
     let window = |who: usize| Window {
         who,
@@ -310,18 +315,17 @@ fn two_windows_competing_for_a_session_lose_nothing() {
     };
     let ((to_second, of_first), (to_first, of_second)) = (channel(), channel());
     let (first, second) = (window(0), window(1));
-    let path = folder.path();
     let windows: Vec<Window<'_>> = std::thread::scope(|scope| {
         let lives = [
-            scope.spawn(move || first.lives(path, &to_second, &of_second)),
-            scope.spawn(move || second.lives(path, &to_first, &of_first)),
+            scope.spawn(move || first.lives(storages[0], turns, &to_second, &of_second)),
+            scope.spawn(move || second.lives(storages[1], turns, &to_first, &of_first)),
         ];
         lives.map(|life| life.join().expect("a window fares well")).into()
     });
     windows.iter().for_each(|window| println!("{:?}", window.done));
 
     let mut reader = Process::new();
-    reader.greet(path, &json!({ "model": { "name": "m", "window": 16_000 } }));
+    reader.greet(storages[0], &json!({ "model": { "name": "m", "window": 16_000 } }));
     let mut shown = |session: &str| {
         let params = json!({ "workspaceFolder": "/code/parser", "sessionId": session, "follow": true });
         let opened = reader.call("session/open", params, |_, _| {}).expect("the process lives");
@@ -333,8 +337,8 @@ fn two_windows_competing_for_a_session_lose_nothing() {
     for window in &windows {
         let own = shown(&window.own);
         are_there(&window.accepted, &own);
-        assert_eq!(window.done.turns, TURNS);
-        assert_eq!(own["turns"].as_array().map(Vec::len), Some(TURNS as usize));
+        assert_eq!(window.done.turns, turns);
+        assert_eq!(own["turns"].as_array().map(Vec::len), Some(turns as usize));
         snapshots.insert(window.own.clone(), own);
     }
     for window in &windows {
@@ -348,5 +352,6 @@ fn two_windows_competing_for_a_session_lose_nothing() {
     }
     let sum = |of: fn(&Done) -> u64| windows.iter().map(|window| of(&window.done)).sum::<u64>();
     let seen = [sum(|done| done.refused_to_open), sum(|done| done.took_over), sum(|done| done.told)];
-    assert!(seen.iter().all(|count| *count > 0), "{seen:?}");
+    // A few turns may miss the rarer moments.
+    assert!(turns < TURNS || seen.iter().all(|count| *count > 0), "{seen:?}");
 }

@@ -164,12 +164,18 @@ impl Editor {
     }
 
     /// As [`Self::start`], over a server that is running.
-    pub fn over(mut client: Client, folder: &Folder, settings: Value) -> Self {
+    pub fn over(client: Client, folder: &Folder, settings: Value) -> Self {
+        let storage = json!({ "path": folder.path() });
+        Self::stored(client, &storage, settings)
+    }
+
+    /// As [`Self::over`], with these options of storage.
+    pub fn stored(mut client: Client, storage: &Value, settings: Value) -> Self {
         client.initialize(json!({
             "capabilities": {},
             "initializationOptions": { "threadhold": {
                 "protocolVersion": 1,
-                "storage": { "path": folder.path() },
+                "storage": storage,
                 "capabilities": { "modelComplete": true, "toolInvoke": true, "countTokens": true },
                 "settings": settings,
             } },

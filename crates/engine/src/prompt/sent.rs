@@ -144,9 +144,10 @@ impl Sent {
 
 /// Keeps the first two marks, the last, and those whose distance from the end is a power of two.
 fn thinned<S: Serializer>(marks: &Arc<[Mark]>, to: S) -> Result<S::Ok, S::Error> {
-    let last = marks.len().saturating_sub(1);
-    let is_kept = |at: usize| at < 2 || (last - at).is_power_of_two() || at == last;
-    to.collect_seq(marks.iter().enumerate().filter(|(at, _)| is_kept(*at)).map(|(_, mark)| mark))
+    // By items and not by places in the list: marks that were stored before are stored again as they are.
+    let last = marks.last().map_or(0, |mark| mark.items);
+    let is_kept = |items: u32| items < 2 || items == last || last.saturating_sub(items).is_power_of_two();
+    to.collect_seq(marks.iter().filter(|mark| is_kept(mark.items)))
 }
 
 /// Passes an item on as a model reads it, each field after its length.
@@ -224,6 +225,7 @@ mod tests {
         let json = serde_json::to_string(&sent(&texts)).unwrap();
         assert!(json.len() < 2000, "{} bytes", json.len());
         let stored: Sent = serde_json::from_str(&json).unwrap();
+        assert_eq!(serde_json::to_string(&stored).unwrap(), json, "stored again, it is the same");
         let longer = [&texts[..], &["more"]].concat();
         assert!(stored.followed_by(&sent(&longer)).extends);
         let mut changed = longer.clone();

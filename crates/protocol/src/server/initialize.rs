@@ -28,11 +28,14 @@ pub struct InitializeOptions {
     pub settings: Option<GivenSettings>,
 }
 
-/// The place where sessions are stored.
+/// The place where sessions are stored. What a client leaves out comes from the environment
+/// (`THREADHOLD_STORAGE_BACKEND`, `THREADHOLD_STORAGE_URL` and so on), then from the table `storage` of the user's
+/// settings file; a workspace's file cannot name it. Options that cannot be used fail with `InvalidParams`. A server that
+/// cannot be reached does not: requests that need it fail with `StorageError`.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct StorageOptions {
-    /// Kind of store. Default: `sqlite`.
+    /// Kind of store. Default: `sqlite` with a `path`, `postgres` with a `url`, else `sqlite`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub backend: Option<StorageBackend>,
     /// Folder of one store for all workspaces. A session's id is unique in it: a request reaches sessions of the folder
@@ -40,9 +43,39 @@ pub struct StorageOptions {
     /// the platform's data folder.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub path: Option<String>,
-    /// URL of a database server. Ignored in this version.
+    /// URL of a PostgreSQL database, `postgres://user@host/database`, without a password. TLS is demanded unless the
+    /// server is on this machine or `sslmode` says otherwise. Only the URL in the environment may have a password.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub url: Option<String>,
+    /// Name of the key that is the password, never the password itself: one that the client gave with `model/key`,
+    /// otherwise an environment variable. Default: `PGPASSWORD`.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub password_env: Option<String>,
+    /// Tenant whose sessions are read and written in that database: 1 to 64 letters, digits, `_` and `-`.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub tenant: Option<String>,
+    /// Naming of a folder's sessions in that database, where other machines have the folder under another path.
+    /// Default: `path`.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub workspace_by: Option<WorkspaceBy>,
+    /// Name under which the sessions of the client's folder are stored in that database, in place of its path.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub workspace_key: Option<String>,
+    /// Name of this machine, as others see it where a session is open. Default: the system's.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub host_name: Option<String>,
+}
+
+/// The name of a folder in a database that several machines use.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub enum WorkspaceBy {
+    /// Its path.
+    #[default]
+    Path,
+    /// The address of its repository's remote `origin`, without user and password; the path if there is none, or if
+    /// another folder that this process serves has the same.
+    Remote,
 }
 
 /// The kind of store.
@@ -51,7 +84,7 @@ pub struct StorageOptions {
 pub enum StorageBackend {
     /// An SQLite file.
     Sqlite,
-    /// A database server. This version fails with `UnsupportedFormat`.
+    /// A PostgreSQL database, version 15 or newer, which several machines can use.
     Postgres,
     /// Memory only; sessions end with the process.
     Memory,

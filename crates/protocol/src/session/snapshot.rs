@@ -14,6 +14,7 @@ use crate::turn::TurnStatus;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
+use std::fmt;
 
 /// The whole state of a session.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
@@ -100,6 +101,21 @@ pub struct HeldBy {
     pub pid: u32,
     /// Time at which it began to write the session, ISO-8601, UTC.
     pub since: String,
+    /// User of the process, if the store is shared between machines.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub user: Option<String>,
+    /// Machine of the process, if the store is shared between machines. The id is one of that machine.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub host: Option<String>,
+}
+
+/// For people: `pid 12`, or `pid 12 of ann on build-7`.
+impl fmt::Display for HeldBy {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "pid {}", self.pid)?;
+        self.user.iter().try_for_each(|user| write!(f, " of {user}"))?;
+        self.host.iter().try_for_each(|host| write!(f, " on {host}"))
+    }
 }
 
 /// A turn in a snapshot.

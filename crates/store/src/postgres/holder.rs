@@ -90,7 +90,7 @@ fn started(pid: u32) -> Option<u64> {
 /// The columns of a lease `l`, which may be missing, with its holder, and the table of holders.
 pub(super) const LEASE_COLUMNS: &str =
     "coalesce(l.fence, 0), l.holder, coalesce(l.since, 0), coalesce(h.pid, 0), coalesce(h.machine, ''),
-     coalesce(h.started, 0), coalesce(h.expires_at > clock_timestamp(), false)";
+     coalesce(h.started, 0), coalesce(h.expires_at > clock_timestamp(), false), h.user_name, h.host";
 pub(super) const WITH_HOLDER: &str = "LEFT JOIN holders h ON h.tenant = l.tenant AND h.holder = l.holder";
 
 /// A row of `leases` with its holder.
@@ -101,6 +101,8 @@ pub(super) struct Lease {
     pub since: Time,
     process: Process,
     is_fresh: bool,
+    user: Option<String>,
+    host: Option<String>,
 }
 
 impl Lease {
@@ -114,6 +116,8 @@ impl Lease {
             since: Time(number(row, at + 2)?),
             process,
             is_fresh: boolean(row, at + 6)?,
+            user: text_or_null(row, at + 7)?,
+            host: text_or_null(row, at + 8)?,
         })
     }
 
@@ -121,7 +125,8 @@ impl Lease {
     pub fn other(&self, me: &Identity) -> Option<Holder> {
         let holder = self.holder.as_deref().filter(|holder| *holder != me.id)?;
         let is_alive = self.is_fresh && !self.process.is_gone(&me.process, holder);
-        is_alive.then_some(Holder { pid: self.process.pid, since: self.since })
+        let (pid, since) = (self.process.pid, self.since);
+        is_alive.then(|| Holder { pid, since, user: self.user.clone(), host: self.host.clone() })
     }
 
     /// `true` if this store is the holder.

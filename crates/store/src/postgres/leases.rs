@@ -8,7 +8,6 @@ use super::tx::{Statement, Tx};
 use super::value::{text, values};
 use crate::Fence;
 use crate::error::StoreError;
-use crate::follow::Holder;
 use engine::id::{SessionId, Time};
 use tokio_postgres::Row;
 
@@ -23,7 +22,7 @@ pub(super) fn locked(tx: &Tx<'_>, sessions: &[String]) -> Statement {
 
 /// The session and the lease of a row of [`locked`].
 pub(super) fn read(row: &Row) -> Result<(SessionId, Lease), String> {
-    Ok((SessionId::new(text(row, 7)?), Lease::read(row, 0)?))
+    Ok((SessionId::new(text(row, 9)?), Lease::read(row, 0)?))
 }
 
 /// The lease of a session, locked.
@@ -36,7 +35,7 @@ async fn lease_of(tx: &mut Tx<'_>, session: &SessionId) -> Done<Option<Lease>> {
 /// Fails with `Held` if another live holder has the session.
 pub(super) fn is_free(session: &SessionId, lease: Option<&Lease>, me: &Identity) -> Done {
     match lease.and_then(|lease| lease.other(me)) {
-        Some(Holder { pid, since }) => Err(StoreError::Held { session: session.clone(), pid, since }.into()),
+        Some(holder) => Err(StoreError::Held { session: session.clone(), holder }.into()),
         None => Ok(()),
     }
 }

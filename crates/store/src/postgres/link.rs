@@ -10,6 +10,7 @@ use super::options::Options;
 use super::tx::{Db, Traffic, Tx};
 use crate::error::StoreError;
 use connect::channel_of;
+pub(super) use connect::tls;
 use std::path::Path;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Arc, mpsc};

@@ -37,7 +37,7 @@ impl Caller {
     /// The lease's holder, if it is another one that is alive.
     pub fn other(&self, lease: &Lease) -> Option<Holder> {
         let is_other = lease.holder.as_deref().is_some_and(|holder| self.0.is_other(holder));
-        is_other.then_some(Holder { pid: lease.pid, since: lease.since })
+        is_other.then_some(Holder::here(lease.pid, lease.since))
     }
 
     fn holds(&self, lease: &Lease) -> bool {
@@ -58,8 +58,8 @@ pub(super) fn free_for(
     me: &Caller,
 ) -> Result<Option<Lease>, Fault> {
     let lease = lease_of(tx, session)?;
-    if let Some(Holder { pid, since }) = lease.as_ref().and_then(|lease| me.other(lease)) {
-        return Err(StoreError::Held { session: session.clone(), pid, since }.into());
+    if let Some(holder) = lease.as_ref().and_then(|lease| me.other(lease)) {
+        return Err(StoreError::Held { session: session.clone(), holder }.into());
     }
     Ok(lease)
 }
@@ -134,8 +134,8 @@ pub(super) fn is_free(tx: &Transaction<'_>, holders: &Holders) -> Result<(), Fau
     while let Some(row) = rows.next()? {
         let (session, holder): (String, String) = (row.get(0)?, row.get(1)?);
         if holders.is_alive(&holder) {
-            let session = SessionId::new(session);
-            return Err(StoreError::Held { session, pid: row.get(2)?, since: time(row.get(3)?) }.into());
+            let (session, holder) = (SessionId::new(session), Holder::here(row.get(2)?, time(row.get(3)?)));
+            return Err(StoreError::Held { session, holder }.into());
         }
     }
     Ok(())

@@ -3,6 +3,7 @@
 
 use crate::Store;
 use crate::error::StoreError;
+use crate::follow;
 use crate::place::Options;
 use crate::sqlite::SqliteStore;
 use crate::testing::{Folder, session, step};
@@ -68,7 +69,10 @@ fn kill_a_holder() {
     }
     let mut store = folder.open();
     let held = store.acquire(&session("s"), Time(1)).unwrap_err();
-    assert_eq!(held, StoreError::Held { session: session("s"), pid: holder.0.id(), since: Time(77) });
+    assert_eq!(
+        held,
+        StoreError::Held { session: session("s"), holder: follow::Holder::here(holder.0.id(), Time(77)) }
+    );
     holder.0.kill().unwrap();
     holder.0.wait().unwrap();
     let fence = store.acquire(&session("s"), Time(2)).unwrap();

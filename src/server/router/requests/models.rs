@@ -16,7 +16,9 @@ pub(super) fn set_key(router: &mut Router, to: ReplyTo, params: ModelKeyParams) 
         let reason = "must be the name of a key: letters, digits and underscores";
         return Err(ProtocolError::invalid("name", reason));
     }
-    router.models.set_key(params.name, params.value.map(|key| SecretString::from(key.0)));
+    let key = params.value.map(|key| SecretString::from(key.0));
+    router.stores.key_given(&params.name, key.clone());
+    router.models.set_key(params.name, key);
     router.answer(to, to_value(&ModelKeyResult {}));
     Ok(())
 }

@@ -2,6 +2,7 @@
 
 use super::*;
 use crate::server::host::SessionHost;
+use crate::server::stores::Storage;
 use engine::id::Time;
 
 fn of(session: &str) -> Value {
@@ -161,7 +162,12 @@ fn invalid_settings_are_reported_without_an_open_session() {
     rig.event(Event::Configured(bad.clone()));
     rig.frame("window/logMessage");
     let options = serde_json::from_value(json!({ "protocolVersion": 1 })).unwrap();
-    rig.event(Event::Hello(Box::new(Hello { options, settings: bad, folders: Vec::new() })));
+    rig.event(Event::Hello(Box::new(Hello {
+        options,
+        storage: Storage::default(),
+        settings: bad,
+        folders: Vec::new(),
+    })));
     rig.frame("window/logMessage");
     rig.open("s").unwrap();
 }

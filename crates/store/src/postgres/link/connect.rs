@@ -133,7 +133,7 @@ const ABOUT: &str = "SELECT current_setting('server_encoding'), coalesce((SELECT
 const SLACK: Duration = Duration::from_millis(50);
 
 /// TLS with the system's roots.
-fn tls() -> Done<MakeRustlsConnect> {
+pub(in crate::postgres) fn tls() -> Done<MakeRustlsConnect> {
     let words = |error: rustls::Error| Fault::Unavailable(format!("TLS cannot be set up: {error}"));
     let builder = ClientConfig::builder_with_provider(Arc::new(ring::default_provider()));
     let builder = builder.with_safe_default_protocol_versions().map_err(words)?;
