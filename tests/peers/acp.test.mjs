@@ -328,7 +328,8 @@ test("one of several models is chosen, and kept with the session", async (t) => 
   const on = await ground(t, { answers: [{ say: "From the first." }], then: "echo" });
   await writeFile(on.at("other.json"), JSON.stringify({ answers: [{ say: "From the second." }], then: "echo" }));
   const [first, second] = ["model.json", "other.json"].map((name) => `scripted:${on.at(name)}`);
-  const args = ["--also-model", second];
+  // One that is named twice is offered once.
+  const args = ["--also-model", second, "--also-model", first];
   const { editor, sessionId } = await begun(t, on, { args });
   const model = ({ configOptions }) => {
     const [{ category, currentValue, options }] = configOptions.filter(({ id }) => id === "model");

@@ -1,5 +1,5 @@
-//! Background sessions as rows of the session that they work for: a row says what an agent is called and how it does.
-//! Its questions are asked in that session, and its messages are its own.
+//! Background sessions as rows of the session that they work for: a row has the name and the status of an agent. Its
+//! questions are asked in that session, and its messages are its own.
 
 use agent_client_protocol_schema::v1::{
     SessionUpdate, ToolCall, ToolCallStatus, ToolCallUpdate, ToolCallUpdateFields,

@@ -108,10 +108,12 @@ impl Choices {
     /// The choice of a model, if there is one.
     fn model(&self, settings: &Settings) -> Option<SessionConfigOption> {
         let current = report::model(settings)?;
-        let mut ids: Vec<_> = self.models.iter().map(Named::id).collect();
+        let mut ids = Vec::new();
         // A session can have a model of its own.
-        if !ids.contains(&current) {
-            ids.push(current.clone());
+        for id in self.models.iter().map(Named::id).chain([current.clone()]) {
+            if !ids.contains(&id) {
+                ids.push(id);
+            }
         }
         let values = ids.iter().map(|id| SessionConfigSelectOption::new(id.clone(), id.clone())).collect();
         let option = select(MODEL, "Model", &current, values)
