@@ -6,6 +6,7 @@
 
 mod agent;
 mod command;
+mod consent;
 mod content;
 mod editor;
 mod failure;

@@ -111,6 +111,7 @@ asks! {
     /// Servers of the Model Context Protocol.
     Serving {
         McpList => List,
+        McpAllow => Allow,
     }
     /// Keys and checks of models.
     Modelling {

@@ -16,6 +16,8 @@ export class Sidecar {
   events = [];
   /** Names of the tools for which the user was asked. */
   asked = [];
+  /** The decision about each call. */
+  decision = "allowOnce";
   /** Messages for the log. */
   logged = [];
   #open = new Map();
@@ -126,7 +128,7 @@ export class Sidecar {
       else open?.reject(new Error(`${open.method}: ${error.message}`));
     } else if (method === "tool/requestPermission") {
       this.asked.push(...params.reasons.map((reason) => reason.name));
-      const decisions = params.reasons.map(({ toolCallId }) => ({ toolCallId, decision: "allowOnce" }));
+      const decisions = params.reasons.map(({ toolCallId }) => ({ toolCallId, decision: this.decision }));
       this.#send({ id, result: { decisions } });
     } else if (method === "window/logMessage") {
       this.logged.push(params.message);

@@ -33,6 +33,8 @@ pub(crate) const CONNECT: Duration = Duration::from_secs(45);
 const QUIET: Duration = Duration::from_millis(150);
 /// Most times that a list is read again because it changed meanwhile.
 const MOST_READS: usize = 5;
+/// The time in which a server must answer a list of its tools, after a call was not answered.
+const PROBE: Duration = Duration::from_secs(5);
 /// The longest a call may take with progress, as a multiple of the time that it may take without.
 const WITH_PROGRESS: u32 = 20;
 /// Bytes of listed tools after which no more pages are read.
@@ -173,7 +175,7 @@ impl Connection {
             notified.mark_unchanged();
             let lists = notified.borrow().lists;
             let listing = match timeout(definition.timeout, self.all_tools()).await {
-                Ok(tools) => Listing::of(&definition.name, definition.is_trusted, tools?),
+                Ok(tools) => Listing::of(definition, tools?),
                 Err(_) => return Err(self.tail.after("did not list its tools in time")),
             };
             if timeout(QUIET, notified.wait_for(|notified| notified.lists != lists)).await.is_err() {
@@ -181,6 +183,12 @@ impl Connection {
             }
         }
         Err("its list of tools keeps changing".to_owned())
+    }
+
+    /// `true` if the server answers a request in time.
+    pub async fn answers(&self) -> bool {
+        let answer = timeout(PROBE, self.peer.list_tools(None)).await;
+        !matches!(answer, Err(_) | Ok(Err(ServiceError::TransportClosed)))
     }
 
     async fn all_tools(&self) -> Result<Vec<rmcp::model::Tool>, String> {

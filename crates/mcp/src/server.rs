@@ -218,10 +218,36 @@ impl Server {
             return Err(CallError::NotSent(format!("the server {server:?} no longer has the tool {name}")));
         };
         let done = connection.call(own, arguments, self.definition.timeout).await;
-        if !matches!(done, Err(CallError::Ended(_))) {
-            self.life.lock().await.failures = 0;
+        match &done {
+            Err(CallError::Late(_)) => self.check(connection),
+            Err(CallError::Ended(_)) => {}
+            Ok(_) | Err(CallError::Refused(_) | CallError::NotSent(_)) => {
+                self.life.lock().await.failures = 0;
+            }
         }
         done
+    }
+
+    /// Ends a server that no longer answers anything, so that the next use starts it again.
+    fn check(self: &Arc<Self>, connection: Arc<Connection>) {
+        let server = self.clone();
+        tokio::spawn(async move {
+            if connection.answers().await {
+                return;
+            }
+            let mut life = server.life.lock().await;
+            if !life.connection.as_ref().is_some_and(|now| Arc::ptr_eq(now, &connection)) {
+                return;
+            }
+            life.connection = None;
+            life.failed();
+            let why = "the server answered nothing any more and was ended".to_owned();
+            server.tell(|status| status.phase = Phase::Failed(why));
+            drop(life);
+            if let Some(connection) = Arc::into_inner(connection) {
+                connection.close().await;
+            }
+        });
     }
 
     fn arguments(&self, text: &str) -> Result<JsonObject, CallError> {

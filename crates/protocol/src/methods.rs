@@ -52,7 +52,7 @@ use crate::session::{
     SessionMessagesResult, SessionOpenParams, SessionOpenResult, SessionSubscribeParams,
     SessionSubscribeResult, SessionTakeOverParams,
 };
-use crate::tool::server::{McpListParams, McpListResult};
+use crate::tool::server::{McpAllowParams, McpListParams, McpListResult};
 use crate::tool::{
     RequestPermissionParams, RequestPermissionResult, ToolDecideParams, ToolDecideResult, ToolInvokeParams,
     ToolInvokeResult, ToolResultParams, ToolResultResult,
@@ -333,6 +333,9 @@ methods! {
     McpList = "mcp/list", ToSidecar, Extras,
         "Lists the servers of the Model Context Protocol whose tools are offered, with their states. Starts none.",
         McpListParams => McpListResult;
+    McpAllow = "mcp/allow", ToSidecar, Extras,
+        "Allows or denies a server that a file of the workspace defines, and remembers it for exactly that definition.",
+        McpAllowParams => McpListResult;
     WorktreeSnapshot = "worktree/snapshot", ToSidecar, Extras,
         "Stores the files of a folder as they are now, for comparison with a later snapshot.",
         WorktreeSnapshotParams => WorktreeSnapshotResult;

@@ -2,6 +2,7 @@
 //! waits for an answer of the sidecar is kept by the number of its request.
 
 use super::command::Command;
+use super::consent::Waiting;
 use super::editor::Editor;
 use super::failure::{refused, unknown_session};
 use super::lines::Lines;
@@ -90,6 +91,10 @@ pub(super) enum Asked {
     Inspected(String),
     /// The writing of a session, for a prompt.
     TakenOver(Id, String, Content),
+    /// The servers of a session, for a prompt.
+    Servers(Waiting),
+    /// The storing of the user's decision about a server, for a prompt.
+    Allowed(Waiting),
     /// Something whose result shows in events.
     Unwatched,
 }
@@ -110,7 +115,7 @@ pub(super) enum Work {
     Resumed(String, String),
     /// A question about a call of this session.
     Question(String, PauseReason),
-    /// A question whether to take a session over for this prompt.
+    /// A question that this prompt waits for: whether to take the session over, or to start servers.
     TakeOver(String, Id),
 }
 
@@ -121,6 +126,8 @@ pub(super) enum Done {
     Answered(Outcome),
     /// The user's choice about a session that another process writes, and the prompt.
     Chose(Choice, Content),
+    /// The prompt with the user's decisions about servers; `None` if the user ended it.
+    Consented(Option<Waiting>),
 }
 
 /// State of the agent.

@@ -96,7 +96,10 @@ impl Agent {
                     format!("session {session} stays open in the other process; the prompt was not sent");
                 self.editor.answer(&request, Err(refused(left)));
             }
-            (work @ Work::TakeOver(..), Done::Chose(Choice::Cancel, _)) => self.unasked(vec![work]),
+            (Work::TakeOver(..), Done::Consented(Some(prompt))) => self.consented(prompt).await,
+            (work @ Work::TakeOver(..), Done::Chose(Choice::Cancel, _) | Done::Consented(None)) => {
+                self.unasked(vec![work]);
+            }
             _ => {}
         }
     }
@@ -209,6 +212,9 @@ impl Agent {
                 }
                 Err(error) => self.editor.answer(&request, Err(error)),
             },
+            Asked::Servers(prompt) => self.servers_listed(prompt, outcome).await,
+            // What could not be stored is asked again.
+            Asked::Allowed(prompt) => self.consented(prompt).await,
             Asked::Unwatched => {}
         }
     }

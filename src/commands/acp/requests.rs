@@ -273,7 +273,7 @@ impl Agent {
                 let work = async { Done::Chose(asks.await, content) };
                 self.work.begin(Work::TakeOver(id_of, id.clone()), work);
             }
-            None => self.start(id.clone(), id_of, Content(parts)).await,
+            None => self.start_with_servers(id.clone(), id_of, Content(parts)).await,
         }
         Ok(())
     }
