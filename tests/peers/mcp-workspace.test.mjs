@@ -126,7 +126,7 @@ test("an approval for good does not pass to another server of the same name", as
 });
 
 test("an editor's user is asked over ACP before the prompt's turn", async (t) => {
-  const answers = [{ say: "first" }, { call: { name: "py__look", arguments: {} } }, { say: "second" }];
+  const answers = turns("py__look");
   const mcpServers = { py: { command: PYTHON, args: [HOSTILE] } };
   const on = await ground(t, { answers }, { ".mcp.json": JSON.stringify({ mcpServers }) });
   writeFileSync(on.at("config.toml"), '[mcp]\nworkspaceFiles = "ask"\n');
@@ -138,8 +138,8 @@ test("an editor's user is asked over ACP before the prompt's turn", async (t) =>
     const asked = [];
     editor.handlers["session/request_permission"] = ({ toolCall, options }) => {
       asked.push(toolCall.title);
-      const named = options.find(({ kind }) => kind === (asked.length === 1 ? choice : "allow_once"));
-      return { outcome: { outcome: "selected", optionId: named.optionId } };
+      const { optionId } = options.find(({ kind }) => kind === (asked.length === 1 ? choice : "allow_once"));
+      return { outcome: { outcome: "selected", optionId } };
     };
     const { stopReason } = await editor.prompt(sessionId, "Go on.");
     assert.equal(await editor.leave(), 0);
@@ -148,7 +148,19 @@ test("an editor's user is asked over ACP before the prompt's turn", async (t) =>
   };
   const question = `Start this tool server? .mcp.json defines the tool server "py": ${PYTHON} ${HOSTILE}`;
   assert.deepEqual(await choose("reject_once"), [question]);
-  const [first, ...calls] = await choose("allow_always");
-  assert.equal(first, question);
-  assert.deepEqual([calls, await choose("none")], [[], []]);
+  assert.deepEqual(await choose("allow_always"), [question, "py__look"]);
+  assert.deepEqual(await choose("allow_once"), ["py__look"]);
+});
+
+test("an editor can cancel a prompt that waits for consent", async (t) => {
+  const mcpServers = { py: { command: PYTHON, args: [HOSTILE] } };
+  const on = await ground(t, { answers: [said] }, { ".mcp.json": JSON.stringify({ mcpServers }) });
+  writeFileSync(on.at("config.toml"), '[mcp]\nworkspaceFiles = "ask"\n');
+  const editor = new Editor(t, on.args, { THREADHOLD_CONFIG: on.at("config.toml") });
+  await editor.initialize();
+  const { sessionId } = await editor.call("session/new", { cwd: on.workspace, mcpServers: [] });
+  const prompt = editor.prompt(sessionId, "Go on.");
+  await editor.until(({ method }) => method === "session/request_permission");
+  editor.send({ method: "session/cancel", params: { sessionId } });
+  assert.equal((await prompt).stopReason, "cancelled");
 });

@@ -226,8 +226,8 @@ impl Connection {
         let last = Instant::now() + silence * WITH_PROGRESS;
         let mut deadline = Instant::now() + silence;
         let (mut notified, closed) = (self.notified.clone(), self.closed());
-        notified.mark_unchanged();
         let before = notified.borrow().signs;
+        let mut signs = before;
         let call = self.peer.call_tool(params);
         tokio::pin!(call, closed);
         loop {
@@ -246,9 +246,12 @@ impl Connection {
                     return Err(CallError::Ended(self.end_reason().await));
                 }
                 // Progress names no call here: that of another call counts, too, up to the longest time.
-                changed = notified.changed() => match changed {
-                    Ok(()) => deadline = (Instant::now() + silence).min(last),
-                    Err(_) => return Err(CallError::Ended(self.end_reason().await)),
+                progressed = progressed(&mut notified, signs) => match progressed {
+                    Some(newest) => {
+                        signs = newest;
+                        deadline = (Instant::now() + silence).min(last);
+                    }
+                    None => return Err(CallError::Ended(self.end_reason().await)),
                 },
                 () = sleep_until(deadline) => {
                     let Notified { progress, signs, .. } = notified.borrow().clone();
@@ -389,6 +392,11 @@ fn service_error(error: &ServiceError) -> String {
         ServiceError::TransportClosed => "the connection ended".to_owned(),
         error => error.to_string(),
     }
+}
+
+/// Waits for a sign of progress after that many. Returns their number; `None` once the connection is gone.
+async fn progressed(notified: &mut watch::Receiver<Notified>, signs: u64) -> Option<u64> {
+    notified.wait_for(|notified| notified.signs != signs).await.ok().map(|notified| notified.signs)
 }
 
 /// The bytes of a tool as JSON.

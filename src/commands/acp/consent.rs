@@ -1,18 +1,17 @@
 //! Consent to servers that files of the workspace define: the user is asked before the next prompt is sent, so that a
 //! server takes part in that prompt's turn.
 
-use super::agent::{Agent, Asked, Done, Work};
+use super::agent::{Agent, Asked, Done, Work, result};
 use super::editor::Editor;
 use crate::commands::servers::consent;
 use agent_client_protocol_schema::v1::{
-    PermissionOption, PermissionOptionKind, RequestPermissionOutcome, RequestPermissionRequest,
-    RequestPermissionResponse, ToolCallUpdate, ToolCallUpdateFields, ToolKind,
+    PermissionOption, PermissionOptionKind, PromptResponse, RequestPermissionOutcome,
+    RequestPermissionRequest, RequestPermissionResponse, StopReason, ToolCallUpdate, ToolCallUpdateFields,
+    ToolKind,
 };
 use protocol::message::Content;
 use protocol::methods::{McpAllow, McpList, read_result};
-use protocol::tool::server::{
-    McpAllowParams, McpDecision, McpListParams, McpServerStatus, McpState, WorkspaceServers,
-};
+use protocol::tool::server::{McpAllowParams, McpDecision, McpListParams, McpServerStatus, McpState};
 use serde_json::Value;
 use tower_lsp::jsonrpc::{Error, Id};
 
@@ -34,10 +33,6 @@ const DENY: &str = "denyServer";
 impl Agent {
     /// Starts the turn of a prompt, once the user was asked about servers that wait for consent.
     pub(super) async fn start_with_servers(&mut self, request: Id, session: String, content: Content) {
-        let mcp = self.sessions.get(&session).and_then(|open| open.settings.mcp.as_ref());
-        if mcp.and_then(|mcp| mcp.workspace_files) != Some(WorkspaceServers::Ask) {
-            return self.start(request, session, content).await;
-        }
         let params = McpListParams { session_id: Some(session.clone()), workspace_folder: None };
         let number = self.sidecar.ask::<McpList>(&params).await;
         let waiting = Waiting { request, session, content, decisions: Vec::new() };
@@ -71,6 +66,20 @@ impl Agent {
             }
             Done::Consented(Some(Waiting { decisions, ..waiting }))
         });
+    }
+
+    /// Answers prompts that were cancelled while they waited for what the sidecar knows of servers.
+    pub(super) fn cancel_waiting(&mut self, is_meant: impl Fn(&Waiting) -> bool) {
+        let ended = self.asked.extract_if(|_, asked| match asked {
+            Asked::Servers(waiting) | Asked::Allowed(waiting) => is_meant(waiting),
+            _ => false,
+        });
+        for (_, asked) in ended {
+            if let Asked::Servers(Waiting { request, .. }) | Asked::Allowed(Waiting { request, .. }) = asked {
+                let cancelled = PromptResponse::new(StopReason::Cancelled);
+                self.editor.answer(&request, Ok(result(&cancelled)));
+            }
+        }
     }
 
     /// Tells the sidecar of the next decision. Once it knows all, the turn starts.

@@ -142,6 +142,7 @@ impl Agent {
         let stopped =
             self.work.stop_if(|work| matches!(work, Work::TakeOver(_, request) if is_meant(request)));
         self.unasked(stopped);
+        self.cancel_waiting(|waiting| is_meant(&waiting.request));
         let command = self.asked.iter().find_map(|(number, asked)| match asked {
             Asked::Commanded(request, ..) if is_meant(request) => Some(*number),
             _ => None,
@@ -173,6 +174,7 @@ impl Agent {
             Work::Tool(..) => false,
         });
         self.unasked(stopped);
+        self.cancel_waiting(|waiting| waiting.session == of);
         let cancel_queued = turn.is_none().then_some(true);
         let params = TurnCancelParams { session_id: of.clone(), turn_id: turn, cancel_queued };
         let number = self.sidecar.ask::<TurnCancel>(&params).await;

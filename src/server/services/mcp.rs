@@ -16,6 +16,7 @@ use std::collections::{BTreeMap, BTreeSet, VecDeque};
 use std::sync::Arc;
 use std::time::Duration;
 use store::error::StoreError;
+use tokio::task::JoinSet;
 
 /// The longest time that a turn waits for servers to be ready.
 const MOST_WAIT: Duration = Duration::from_secs(10);
@@ -81,6 +82,8 @@ struct WaitingTurns {
 pub(in crate::server) struct McpServers {
     mailbox: Mailbox<McpEvent>,
     servers: BTreeMap<Key, Arc<Server>>,
+    /// Servers that are being ended.
+    closing: JoinSet<()>,
     /// Servers that are being started.
     starting: BTreeSet<Key>,
     /// Servers that clients gave for single sessions.
@@ -101,6 +104,7 @@ impl McpServers {
         Self {
             mailbox,
             servers: BTreeMap::new(),
+            closing: JoinSet::new(),
             starting: BTreeSet::new(),
             given: BTreeMap::new(),
             turns: BTreeMap::new(),
@@ -307,22 +311,21 @@ impl McpServers {
 
     /// Ends the servers that no open session has.
     pub fn end_unused(&mut self, used: &BTreeSet<Key>) {
+        while self.closing.try_join_next().is_some() {}
         for (_, server) in self.servers.extract_if(.., |key, _| !used.contains(key)) {
-            tokio::spawn(async move { server.close().await });
+            self.closing.spawn(async move { server.close().await });
         }
     }
 
     /// Ends all servers, then calls `done`.
     pub fn end(&mut self, done: impl FnOnce() + Send + 'static) {
-        let servers = std::mem::take(&mut self.servers);
-        if servers.is_empty() {
+        self.end_unused(&BTreeSet::new());
+        let closing = std::mem::take(&mut self.closing);
+        if closing.is_empty() {
             return done();
         }
         tokio::spawn(async move {
-            let ends = servers.into_values().map(|server| tokio::spawn(async move { server.close().await }));
-            for end in ends.collect::<Vec<_>>() {
-                drop(end.await);
-            }
+            drop(closing.join_all().await);
             done();
         });
     }
