@@ -17,6 +17,7 @@ mod report;
 mod running;
 mod schema;
 mod serve;
+mod server_contents;
 mod servers;
 mod serving;
 #[cfg(test)]

@@ -8,6 +8,7 @@ mod agent;
 mod command;
 mod consent;
 mod content;
+mod contents;
 mod editor;
 mod failure;
 mod happened;

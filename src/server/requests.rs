@@ -112,6 +112,8 @@ asks! {
     Serving {
         McpList => List,
         McpAllow => Allow,
+        McpContents => Contents,
+        McpContent => Content,
     }
     /// Keys and checks of models.
     Modelling {

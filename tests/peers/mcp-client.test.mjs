@@ -259,3 +259,21 @@ function children(pid) {
   const list = readFileSync(`/proc/${pid}/task/${pid}/children`, "utf8");
   return list.split(" ").filter(Boolean);
 }
+
+test("prompts and resources are content for a message", async (t) => {
+  const sidecar = await Sidecar.start(t, [said], servers({ all: everything, py: hostile }));
+  const sessionId = await sidecar.open();
+  const { prompts, resources } = await sidecar.request("mcp/contents", { sessionId });
+  const args = prompts.find(({ name }) => name === "args-prompt");
+  assert.deepEqual([args.server, args.arguments.map(({ name, required }) => [name, required])],
+    ["all", [["city", true], ["state", false]]]);
+  const read = (more) => sidecar.request("mcp/content", { sessionId, server: "all", ...more });
+  const { content } = await read({ prompt: "args-prompt", arguments: { city: "Bern" } });
+  assert.match(content[0].text, /Bern/);
+  const { uri } = resources[0];
+  const [resource] = (await read({ uri })).content;
+  assert.deepEqual([resource.type, resource.uri, resource.text.length > 0], ["resource", uri, true]);
+  await assert.rejects(read({ prompt: "no such" }), /the server answered with an error: .*no such/);
+  await assert.rejects(read({ prompt: "a", uri }), /one of prompt and uri is required/);
+  await assert.rejects(read({ server: "none", uri }), /has no server "none"/);
+});

@@ -1,16 +1,18 @@
 //! One connection to a server: the handshake in either revision, its tools, its calls, its end.
 
 use crate::content;
+use crate::contents::{Contents, MOST as MOST_CONTENTS, MOST_PAGES as MOST_CONTENT_PAGES};
 use crate::definition::{Definition, Launch};
 use crate::handler::{Handler, Notified};
 use crate::lines;
 use crate::listing::{Listing, MOST_BYTES, MOST_TOOLS};
 use crate::process::{Process, Start, StderrTail};
-use engine::message::ToolResult;
+use engine::message::{Content, ToolResult};
 use reqwest::header::{HeaderName, HeaderValue};
 use reqwest::redirect;
 use rmcp::model::{
-    CallToolRequestParams, JsonObject, PaginatedRequestParams, ProtocolVersion, SubscriptionFilter,
+    CallToolRequestParams, ContentBlock, GetPromptRequestParams, JsonObject, PaginatedRequestParams,
+    ProtocolVersion, ReadResourceRequestParams, ServerCapabilities, SubscriptionFilter,
 };
 use rmcp::service::{
     ClientInitializeError, ClientLifecycleMode, ClientServiceExt, Peer, RoleClient, RunningService,
@@ -215,6 +217,58 @@ impl Connection {
         Ok(all)
     }
 
+    /// Lists prompts and resources, as far as the server says that it has them.
+    pub async fn contents(&self) -> Result<Contents, String> {
+        let info = self.peer.peer_info();
+        let has =
+            |has: fn(&ServerCapabilities) -> bool| info.as_ref().is_some_and(|info| has(&info.capabilities));
+        let (mut prompts, mut resources) = (Vec::new(), Vec::new());
+        let failed = |error: ServiceError| self.tail.after(&service_error(&error));
+        if has(|able| able.prompts.is_some()) {
+            let mut cursor = None;
+            for _ in 0..MOST_CONTENT_PAGES {
+                let params = PaginatedRequestParams::default().with_cursor(cursor.take());
+                let page = self.peer.list_prompts(Some(params)).await.map_err(failed)?;
+                prompts.extend(page.prompts);
+                cursor = page.next_cursor;
+                if cursor.is_none() || prompts.len() > MOST_CONTENTS {
+                    break;
+                }
+            }
+        }
+        if has(|able| able.resources.is_some()) {
+            let mut cursor = None;
+            for _ in 0..MOST_CONTENT_PAGES {
+                let params = PaginatedRequestParams::default().with_cursor(cursor.take());
+                let page = self.peer.list_resources(Some(params)).await.map_err(failed)?;
+                resources.extend(page.resources);
+                cursor = page.next_cursor;
+                if cursor.is_none() || resources.len() > MOST_CONTENTS {
+                    break;
+                }
+            }
+        }
+        Ok(Contents::of(prompts, resources))
+    }
+
+    /// Reads a prompt by the server's own name, all its messages in order.
+    pub async fn prompt(&self, name: &str, arguments: JsonObject) -> Result<Vec<Content>, CallError> {
+        let params = GetPromptRequestParams::new(name).with_arguments(arguments);
+        let prompt = self.peer.get_prompt(params).await.map_err(|error| self.refused(&error))?;
+        Ok(content::parts(prompt.messages.into_iter().map(|message| message.content)))
+    }
+
+    /// Reads a resource.
+    pub async fn resource(&self, uri: &str) -> Result<Vec<Content>, CallError> {
+        let read = self.peer.read_resource(ReadResourceRequestParams::new(uri)).await;
+        let read = read.map_err(|error| self.refused(&error))?;
+        Ok(content::parts(read.contents.into_iter().map(ContentBlock::resource)))
+    }
+
+    fn refused(&self, error: &ServiceError) -> CallError {
+        CallError::Refused(self.tail.masked(&service_error(error)))
+    }
+
     /// Calls a tool by the server's own name. Dropped, the call is cancelled at the server.
     pub async fn call(
         &self,
@@ -235,8 +289,7 @@ impl Connection {
                 done = &mut call => return match done {
                     Ok(result) => Ok(content::result(result)),
                     Err(ServiceError::TransportClosed) => Err(CallError::Ended(self.end_reason().await)),
-                    Err(ServiceError::McpError(error)) => Err(CallError::Refused(self.tail.masked(&error.message))),
-                    Err(error) => Err(CallError::Refused(self.tail.masked(&service_error(&error)))),
+                    Err(error) => Err(self.refused(&error)),
                 },
                 () = &mut closed => {
                     // The answer may have come together with the end.

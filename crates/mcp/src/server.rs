@@ -2,10 +2,12 @@
 //! fails.
 
 use crate::connection::{CONNECT, CallError, Connection, missing_folder};
+use crate::contents::Contents;
 use crate::definition::Definition;
 use crate::listing::Listing;
-use engine::message::ToolResult;
+use engine::message::{Content, ToolResult};
 use rmcp::model::JsonObject;
+use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 use tokio::sync::{Mutex as Turn, watch};
@@ -209,9 +211,7 @@ impl Server {
     /// Calls a tool by its name for models; starts the server first if it does not run. Dropped, the call is cancelled.
     pub async fn call(self: &Arc<Self>, name: &str, arguments: &str) -> Result<ToolResult, CallError> {
         let arguments = self.arguments(arguments)?;
-        let connection = self.connected().await.map_err(|why| {
-            CallError::NotSent(format!("the server {:?} does not run: {why}", self.definition.name))
-        })?;
+        let connection = self.connected().await.map_err(|why| self.not_running(&why))?;
         let listing = self.status().listing;
         let Some(own) = listing.names.get(name) else {
             let server = &self.definition.name;
@@ -226,6 +226,42 @@ impl Server {
             }
         }
         done
+    }
+
+    /// Lists its prompts and resources; starts it first if it does not run. The error is the reason why there are none.
+    pub async fn contents(self: &Arc<Self>) -> Result<Contents, String> {
+        let connection = self.connected().await?;
+        let listed = timeout(self.definition.timeout, connection.contents()).await;
+        listed.unwrap_or_else(|_| Err("did not list its prompts and resources in time".to_owned()))
+    }
+
+    /// Reads a prompt as content of a message; starts it first if it does not run.
+    pub async fn prompt(
+        self: &Arc<Self>,
+        name: &str,
+        arguments: BTreeMap<String, String>,
+    ) -> Result<Vec<Content>, CallError> {
+        let arguments = arguments.into_iter().map(|(name, value)| (name, value.into())).collect();
+        self.read(async |connection| connection.prompt(name, arguments).await).await
+    }
+
+    /// Reads a resource; starts the server first if it does not run.
+    pub async fn resource(self: &Arc<Self>, uri: &str) -> Result<Vec<Content>, CallError> {
+        self.read(async |connection| connection.resource(uri).await).await
+    }
+
+    async fn read(
+        self: &Arc<Self>,
+        reads: impl AsyncFnOnce(&Connection) -> Result<Vec<Content>, CallError>,
+    ) -> Result<Vec<Content>, CallError> {
+        let connection = self.connected().await.map_err(|why| self.not_running(&why))?;
+        let read = timeout(self.definition.timeout, reads(&connection)).await;
+        let late = || format!("no answer within {} s", self.definition.timeout.as_secs_f32());
+        read.unwrap_or_else(|_| Err(CallError::Late(late())))
+    }
+
+    fn not_running(&self, why: &str) -> CallError {
+        CallError::NotSent(format!("the server {:?} does not run: {why}", self.definition.name))
     }
 
     /// Ends a server that no longer answers anything, so that the next use starts it again.

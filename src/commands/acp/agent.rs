@@ -2,7 +2,8 @@
 //! waits for an answer of the sidecar is kept by the number of its request.
 
 use super::command::Command;
-use super::consent::Waiting;
+use super::consent::{Step, Waiting};
+use super::contents;
 use super::editor::Editor;
 use super::failure::{refused, unknown_session};
 use super::lines::Lines;
@@ -91,18 +92,18 @@ pub(super) enum Asked {
     Inspected(String),
     /// The writing of a session, for a prompt.
     TakenOver(Id, String, Content),
-    /// The servers of a session, for a prompt.
-    Servers(Waiting),
-    /// The storing of the user's decision about a server, for a prompt.
-    Allowed(Waiting),
+    /// The prompts and resources of a session's servers.
+    Contents(String),
+    /// What a prompt needs of the session's servers.
+    Preparing(Step, Waiting),
     /// Something whose result shows in events.
     Unwatched,
 }
 
 impl Asked {
-    /// `true` unless a model may be asked for the answer.
+    /// `true` unless the answer may wait for a model or for servers.
     const fn is_short(&self) -> bool {
-        !matches!(self, Self::Commanded(..))
+        !matches!(self, Self::Commanded(..) | Self::Contents(_))
     }
 }
 
@@ -343,7 +344,10 @@ impl Agent {
 
     /// Tells the editor what the user can enter in a session.
     pub(super) fn offer(&self, session: &str) {
-        let commands = AvailableCommandsUpdate::new(super::command::available());
+        let mut commands = super::command::available();
+        commands
+            .extend(self.sessions.get(session).iter().flat_map(|open| contents::available(&open.contents)));
+        let commands = AvailableCommandsUpdate::new(commands);
         self.update(session, [SessionUpdate::AvailableCommandsUpdate(commands)]);
     }
 }

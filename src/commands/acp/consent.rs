@@ -1,5 +1,5 @@
-//! Consent to servers that files of the workspace define: the user is asked before the next prompt is sent, so that a
-//! server takes part in that prompt's turn.
+//! What a prompt needs of servers before its turn: consent to those that files of the workspace define, so that they take
+//! part in it, and the prompts and resources that it names.
 
 use super::agent::{Agent, Asked, Done, Work, result};
 use super::editor::Editor;
@@ -11,11 +11,24 @@ use agent_client_protocol_schema::v1::{
 };
 use protocol::message::Content;
 use protocol::methods::{McpAllow, McpList, read_result};
-use protocol::tool::server::{McpAllowParams, McpDecision, McpListParams, McpServerStatus, McpState};
+use protocol::tool::server::{
+    McpAllowParams, McpContentParams, McpDecision, McpListParams, McpServerStatus, McpState,
+};
 use serde_json::Value;
 use tower_lsp::jsonrpc::{Error, Id};
 
-/// A prompt that waits for the user's consent to servers.
+/// A request to the sidecar before the turn of a prompt.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Step {
+    /// The servers of the session, which may wait for consent.
+    Servers,
+    /// The storing of the user's decision about a server.
+    Allowed,
+    /// A prompt or a resource of a server.
+    Content,
+}
+
+/// A prompt that waits for what it needs of servers.
 #[derive(Debug)]
 pub(super) struct Waiting {
     /// The editor's request.
@@ -24,6 +37,8 @@ pub(super) struct Waiting {
     pub content: Content,
     /// Decisions that the sidecar was not told of yet.
     pub decisions: Vec<McpAllowParams>,
+    /// Prompts and resources of servers that were not read yet.
+    pub reads: Vec<McpContentParams>,
 }
 
 const ALLOW: &str = "allowServer";
@@ -35,12 +50,12 @@ impl Agent {
     pub(super) async fn start_with_servers(&mut self, request: Id, session: String, content: Content) {
         let params = McpListParams { session_id: Some(session.clone()), workspace_folder: None };
         let number = self.sidecar.ask::<McpList>(&params).await;
-        let waiting = Waiting { request, session, content, decisions: Vec::new() };
-        self.asked.insert(number, Asked::Servers(waiting));
+        let waiting = Waiting { request, session, content, decisions: Vec::new(), reads: Vec::new() };
+        self.asked.insert(number, Asked::Preparing(Step::Servers, waiting));
     }
 
     /// Asks about the servers that wait for consent and were not asked about yet. Without any, the turn starts.
-    pub(super) async fn servers_listed(&mut self, waiting: Waiting, listed: Result<Value, Error>) {
+    async fn servers_listed(&mut self, waiting: Waiting, listed: Result<Value, Error>) {
         let servers = listed.ok().and_then(|value| read_result::<McpList>(value).ok());
         let mut servers = servers.map(|listed| listed.servers).unwrap_or_default();
         servers.retain(|server| server.state == McpState::Waiting);
@@ -49,7 +64,7 @@ impl Agent {
             servers.retain(|server| server.definition.clone().is_some_and(|of| known.insert(of)));
         }
         if servers.is_empty() {
-            return self.start(waiting.request, waiting.session, waiting.content).await;
+            return self.start_with_contents(waiting).await;
         }
         let folder = self.sessions.get(&waiting.session).map(|open| open.folder.display().to_string());
         let (editor, of) =
@@ -70,26 +85,46 @@ impl Agent {
 
     /// Answers prompts that were cancelled while they waited for what the sidecar knows of servers.
     pub(super) fn cancel_waiting(&mut self, is_meant: impl Fn(&Waiting) -> bool) {
-        let ended = self.asked.extract_if(|_, asked| match asked {
-            Asked::Servers(waiting) | Asked::Allowed(waiting) => is_meant(waiting),
-            _ => false,
-        });
+        let ended = self
+            .asked
+            .extract_if(|_, asked| matches!(asked, Asked::Preparing(_, waiting) if is_meant(waiting)));
         for (_, asked) in ended {
-            if let Asked::Servers(Waiting { request, .. }) | Asked::Allowed(Waiting { request, .. }) = asked {
+            if let Asked::Preparing(_, waiting) = asked {
                 let cancelled = PromptResponse::new(StopReason::Cancelled);
-                self.editor.answer(&request, Ok(result(&cancelled)));
+                self.editor.answer(&waiting.request, Ok(result(&cancelled)));
             }
         }
     }
 
+    /// Goes on with a prompt after a request for it.
+    pub(super) async fn prepared(&mut self, step: Step, waiting: Waiting, outcome: Result<Value, Error>) {
+        match step {
+            Step::Servers => self.servers_listed(waiting, outcome).await,
+            // What could not be stored is asked again.
+            Step::Allowed => self.consented(waiting).await,
+            Step::Content => self.content_read(waiting, outcome).await,
+        }
+    }
+
+    /// Goes on with a prompt after its question; without one it was ended.
+    pub(super) async fn decided(&mut self, work: Work, waiting: Option<Waiting>) {
+        match waiting {
+            Some(waiting) => self.consented(waiting).await,
+            None => self.unasked(vec![work]),
+        }
+    }
+
     /// Tells the sidecar of the next decision. Once it knows all, the turn starts.
-    pub(super) async fn consented(&mut self, mut waiting: Waiting) {
+    async fn consented(&mut self, mut waiting: Waiting) {
         match waiting.decisions.pop() {
             Some(decision) => {
                 let number = self.sidecar.ask::<McpAllow>(&decision).await;
-                self.asked.insert(number, Asked::Allowed(waiting));
+                self.asked.insert(number, Asked::Preparing(Step::Allowed, waiting));
             }
-            None => self.start(waiting.request, waiting.session, waiting.content).await,
+            None => {
+                self.learn_contents(&waiting.session).await;
+                self.start_with_contents(waiting).await;
+            }
         }
     }
 }

@@ -96,10 +96,8 @@ impl Agent {
                     format!("session {session} stays open in the other process; the prompt was not sent");
                 self.editor.answer(&request, Err(refused(left)));
             }
-            (Work::TakeOver(..), Done::Consented(Some(prompt))) => self.consented(prompt).await,
-            (work @ Work::TakeOver(..), Done::Chose(Choice::Cancel, _) | Done::Consented(None)) => {
-                self.unasked(vec![work]);
-            }
+            (work @ Work::TakeOver(..), Done::Chose(Choice::Cancel, _)) => self.unasked(vec![work]),
+            (work, Done::Consented(prompt)) => self.decided(work, prompt).await,
             _ => {}
         }
     }
@@ -212,9 +210,8 @@ impl Agent {
                 }
                 Err(error) => self.editor.answer(&request, Err(error)),
             },
-            Asked::Servers(prompt) => self.servers_listed(prompt, outcome).await,
-            // What could not be stored is asked again.
-            Asked::Allowed(prompt) => self.consented(prompt).await,
+            Asked::Contents(session) => self.knows_contents(&session, outcome),
+            Asked::Preparing(step, prompt) => self.prepared(step, prompt, outcome).await,
             Asked::Unwatched => {}
         }
     }
@@ -250,6 +247,7 @@ impl Agent {
         };
         self.editor.answer(&open.request, Ok(answer));
         self.offer(&id);
+        self.learn_contents(&id).await;
         if open.how == How::New && snapshot.settings.own_tools.as_ref().is_none_or(Vec::is_empty) {
             self.plans(&id).await;
         }

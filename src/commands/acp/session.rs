@@ -7,6 +7,7 @@ use protocol::model::StopReason as Stop;
 use protocol::session::Driver;
 use protocol::session::snapshot::{HeldBy, Snapshot};
 use protocol::settings::Settings;
+use protocol::tool::server::McpContentsResult;
 use protocol::turn::TurnStatus;
 use serde_json::Value;
 use std::collections::BTreeSet;
@@ -56,6 +57,8 @@ pub(super) struct OpenSession {
     pub is_of_editor: bool,
     /// Definitions of servers that the user was asked about.
     pub asked_servers: BTreeSet<String>,
+    /// Prompts and resources of the servers, as last listed.
+    pub contents: McpContentsResult,
     /// Reason why the last answer ended.
     pub stop: Option<Stop>,
 }
@@ -75,6 +78,7 @@ impl OpenSession {
             held_by: snapshot.held_by.clone(),
             is_of_editor: snapshot.driver == Driver::Editor,
             asked_servers: BTreeSet::new(),
+            contents: McpContentsResult::default(),
             stop: None,
         }
     }

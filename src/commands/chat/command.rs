@@ -39,7 +39,8 @@ const COMMANDS: &[(&str, &str, &str)] = &[
 ];
 
 /// Keys that are no commands.
-const KEYS: &str = "Alt-Enter begins another line of a message; what is pasted is one message.
+const KEYS: &str = "/SERVER:PROMPT ARGUMENTS sends a prompt of a tool server, and @SERVER:URI in a message adds a resource of one.
+Alt-Enter begins another line of a message; what is pasted is one message.
 The arrow keys bring back earlier messages, and Tab completes commands.
 Ctrl-C stops an answer and keeps the part that arrived. At the prompt it clears the line, and twice it leaves.";
 
@@ -119,10 +120,10 @@ pub(super) struct Context {
 }
 
 impl Typed {
-    /// Parses a line; `None` if it is a message. A path is no command.
+    /// Parses a line; `None` if it is a message, also one that a server writes (`/server:prompt`). A path is no command.
     pub fn read(line: &str) -> Option<Self> {
         let (name, words) = line.split_once(char::is_whitespace).unwrap_or((line, ""));
-        if !name.starts_with('/') || name.get(1..).is_some_and(|rest| rest.contains('/')) {
+        if !name.starts_with('/') || name.get(1..).is_some_and(|rest| rest.contains(['/', ':'])) {
             return None;
         }
         let words = Some(words.trim().to_owned()).filter(|words| !words.is_empty());

@@ -2,7 +2,8 @@
 
 use super::call_text;
 use super::calls::{Call, Calls, EndedCall, Recipient};
-use super::command::{Command, Context, Typed, help, of_session};
+use super::command::{Command, Context, Typed, help};
+use super::contents;
 use super::display::Display;
 use super::input::{Entry, Input, interrupts};
 use super::opening::{self, Begin, Which};
@@ -10,16 +11,14 @@ use super::question::Question;
 use super::screen::{Form, Screen};
 use crate::commands::client::{Client, ClientError, Incoming};
 use crate::commands::model::Named;
-use crate::commands::servers::consent;
 use crate::commands::{SUCCESS, UNFIT, tools};
 use lsp_types::notification::Exit;
 use lsp_types::request::{Request, Shutdown};
 use protocol::event::{Event, SessionEvent};
-use protocol::message::{Content, Role, texts};
-use protocol::methods::{McpList, SessionClose, ToolDecide, ToolResult, TurnCancel, TurnStart};
+use protocol::message::{Role, texts};
+use protocol::methods::{SessionClose, ToolDecide, ToolResult, TurnCancel, TurnStart};
 use protocol::session::{SessionCloseParams, State};
 use protocol::snapshot::Snapshot;
-use protocol::tool::server::McpState;
 use protocol::tool::{RequestPermissionResult, ToolDecideParams, ToolInvokeResult};
 use protocol::turn::{TurnCancelParams, TurnStartParams, TurnStatus};
 use serde_json::Value;
@@ -184,12 +183,8 @@ impl Talk {
             }
         }
         self.display.screen.event(&opening::as_event(opened));
-        // The session goes on without them.
-        let servers = self.client.call::<McpList>(&of_session(&self.about.session)).await;
-        let servers = servers.map(|listed| listed.servers).unwrap_or_default();
-        for server in servers.iter().filter(|server| server.state == McpState::Waiting) {
-            let about = consent(server);
-            self.note(&format!("({about}; it is not started before /allow {}, see /help)", server.name));
+        for waiting in contents::waiting(&mut self.client, &self.about.session).await {
+            self.note(&waiting);
         }
     }
 
@@ -270,7 +265,18 @@ impl Talk {
         match Typed::read(line) {
             None if line.is_empty() => self.rest(),
             None => {
-                let params = TurnStartParams::new(self.about.session.clone(), Content::text(line));
+                let meant = tokio::select! {
+                    meant = contents::meant(&mut self.client, &self.about.session, line) => meant,
+                    Some(()) = self.interrupts.recv() => Err(ClientError::No("(not sent)".to_owned())),
+                };
+                let content = match meant {
+                    Ok(content) => content,
+                    Err(error) => {
+                        self.note(&error.to_string());
+                        return Next::GoOn;
+                    }
+                };
+                let params = TurnStartParams::new(self.about.session.clone(), content);
                 self.is_begun = true;
                 let number = self.client.ask::<TurnStart>(&params).await;
                 self.phase = Phase::Starting(number);

@@ -66,6 +66,12 @@ impl RequestHandler<'_> {
             Ask::Serving(Serving::List(params)) => {
                 return ServerHandler { router: self.router }.list(to, &params);
             }
+            Ask::Serving(Serving::Contents(params)) => {
+                return ServerHandler { router: self.router }.contents(to, &params);
+            }
+            Ask::Serving(Serving::Content(params)) => {
+                return ServerHandler { router: self.router }.content(to, params);
+            }
             Ask::Serving(Serving::Allow(params)) => {
                 return ServerHandler { router: self.router }.allow(to, params);
             }

@@ -1,6 +1,7 @@
 //! Servers of the Model Context Protocol in sessions: a turn waits for their tools, calls go to them, and clients list
 //! them and decide about those of the workspace.
 
+mod contents;
 mod offers;
 
 use super::Router;

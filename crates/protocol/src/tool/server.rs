@@ -1,5 +1,6 @@
 //! Servers of the Model Context Protocol, whose tools the sidecar calls itself.
 
+use crate::message::Content;
 pub use engine::endpoint::options::HeaderValue;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -192,4 +193,96 @@ pub struct McpTool {
     pub tokens: u32,
     /// `true` if calls run without asking the user.
     pub runs_unasked: bool,
+}
+
+/// Parameters of `mcp/contents`.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct McpContentsParams {
+    /// Open session whose servers are asked. Those that do not run are started.
+    pub session_id: String,
+}
+
+/// Result of `mcp/contents`. A server that does not run has none; `mcp/list` says why.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct McpContentsResult {
+    /// Prompts of the servers, by server and name; at most 200 of a server.
+    pub prompts: Vec<McpPrompt>,
+    /// Resources of the servers, by server and URI; at most 200 of a server.
+    pub resources: Vec<McpResource>,
+}
+
+/// A prompt of a server: a message that it writes from arguments.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct McpPrompt {
+    /// Name of the server.
+    pub server: String,
+    /// Name of the prompt.
+    pub name: String,
+    /// Description by the server.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub description: Option<String>,
+    /// Arguments, in the server's order.
+    pub arguments: Vec<McpArgument>,
+}
+
+/// An argument of a prompt.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct McpArgument {
+    /// Name of the argument.
+    pub name: String,
+    /// Description by the server.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub description: Option<String>,
+    /// `true` if the prompt needs it.
+    pub required: bool,
+}
+
+/// A resource of a server.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct McpResource {
+    /// Name of the server.
+    pub server: String,
+    /// URI of the resource.
+    pub uri: String,
+    /// Name of the resource.
+    pub name: String,
+    /// Description by the server.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub description: Option<String>,
+    /// MIME type of the content.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub mime_type: Option<String>,
+}
+
+/// Parameters of `mcp/content`. One of `prompt` and `uri` is required.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct McpContentParams {
+    /// Open session that has the server.
+    pub session_id: String,
+    /// Name of the server.
+    pub server: String,
+    /// Prompt to read.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub prompt: Option<String>,
+    /// Arguments of the prompt. Default: none.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub arguments: Option<BTreeMap<String, String>>,
+    /// URI of the resource to read.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub uri: Option<String>,
+}
+
+/// Result of `mcp/content`.
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct McpContentResult {
+    /// Content for a message of the user, bounded as results of tools are. Nothing is sent to a model before it is part of
+    /// a request such as `turn/start`.
+    pub content: Content,
 }

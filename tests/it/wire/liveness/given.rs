@@ -232,6 +232,8 @@ pub fn params(method: &str, session: &str, folder: &str, seen: &Seen, mut choice
         "mcp/allow" => {
             json!({ "workspaceFolder": folder, "name": "s", "definition": "0", "decision": "forget" })
         }
+        "mcp/contents" => json!({}),
+        "mcp/content" => json!({ "server": "s", "uri": "file:///a" }),
         "command/effects" => json!({ "command": "rm -r a && mv b c" }),
         "worktree/snapshot" => json!({ "workspaceFolder": folder }),
         "worktree/changes" => {
