@@ -17,8 +17,6 @@ mod report;
 mod running;
 mod schema;
 mod serve;
-mod server_contents;
-mod servers;
 mod serving;
 #[cfg(test)]
 mod tests;

@@ -6,9 +6,7 @@
 
 mod agent;
 mod command;
-mod consent;
 mod content;
-mod contents;
 mod editor;
 mod failure;
 mod happened;
@@ -18,6 +16,7 @@ mod permission;
 mod requests;
 mod row;
 mod runner;
+mod servers;
 mod session;
 mod view;
 

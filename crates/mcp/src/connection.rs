@@ -44,7 +44,7 @@ const MOST_PAGES: usize = 4 * MOST_BYTES;
 /// Bytes between the process's output and the reader of the protocol.
 const BETWEEN: usize = 64 << 10;
 
-/// Why a call has no result.
+/// Reason that a call has no result.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum CallError {
     /// The server answered with an error.
@@ -61,7 +61,7 @@ pub enum CallError {
     NotSent(String),
 }
 
-/// A server that is connected.
+/// A connection with a server.
 pub(crate) struct Connection {
     peer: Peer<RoleClient>,
     revision: String,
@@ -157,7 +157,7 @@ impl Connection {
         self.notified.clone()
     }
 
-    /// Why the connection ended, for people and models.
+    /// Reason for the end of the connection, for people and models.
     pub async fn end_reason(&self) -> String {
         // The status and standard error come a moment after the end of the output.
         if let Some(process) = &self.process {

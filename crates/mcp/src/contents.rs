@@ -47,7 +47,7 @@ pub struct Resource {
 }
 
 impl Contents {
-    /// What a server lists. Names that would be cut are left out: they could not be asked for.
+    /// The lists of a server within bounds. An entry whose name is too long to be asked for is left out.
     pub(crate) fn of(prompts: Vec<GivenPrompt>, resources: Vec<GivenResource>) -> Self {
         let words = |text: Option<String>| text.map(|text| one_line(&text, MOST_WORDS));
         let is_name = |name: &str, most: usize| {

@@ -15,7 +15,7 @@ pub struct Definition {
     pub name: String,
     /// Hash of what the server is, without secrets: tools carry it, and approvals of them hold for it alone.
     pub identity: String,
-    /// How the server is reached.
+    /// Transport of the server.
     pub launch: Launch,
     /// The time without progress after which a call is given up.
     pub timeout: Duration,
@@ -23,7 +23,7 @@ pub struct Definition {
     pub is_trusted: bool,
 }
 
-/// How a server is reached.
+/// Transport of a server, with its parameters.
 #[derive(Debug, Clone)]
 pub enum Launch {
     /// A process of its own, over its standard input and output. No shell reads the command.

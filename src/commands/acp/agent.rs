@@ -2,8 +2,6 @@
 //! waits for an answer of the sidecar is kept by the number of its request.
 
 use super::command::Command;
-use super::consent::{Step, Waiting};
-use super::contents;
 use super::editor::Editor;
 use super::failure::{refused, unknown_session};
 use super::lines::Lines;
@@ -12,6 +10,7 @@ use super::permission::{self, Choice, Outcome};
 use super::requests::root;
 use super::row;
 use super::runner::{Call, Ran, Runner};
+use super::servers::{self, Step, Waiting};
 use super::session::OpenSession;
 use super::view::Takes;
 use crate::commands::client::{Client, Greeting};
@@ -346,7 +345,7 @@ impl Agent {
     pub(super) fn offer(&self, session: &str) {
         let mut commands = super::command::available();
         commands
-            .extend(self.sessions.get(session).iter().flat_map(|open| contents::available(&open.contents)));
+            .extend(self.sessions.get(session).iter().flat_map(|open| servers::available(&open.contents)));
         let commands = AvailableCommandsUpdate::new(commands);
         self.update(session, [SessionUpdate::AvailableCommandsUpdate(commands)]);
     }

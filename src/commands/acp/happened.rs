@@ -7,6 +7,7 @@ use super::option::{modes, options};
 use super::permission::{Choice, Outcome};
 use super::requests::root;
 use super::runner::Ran;
+use super::servers::Preparation;
 use super::session::{OpenSession, Prompt};
 use super::view::said;
 use crate::commands::client::Incoming;
@@ -97,7 +98,7 @@ impl Agent {
                 self.editor.answer(&request, Err(refused(left)));
             }
             (work @ Work::TakeOver(..), Done::Chose(Choice::Cancel, _)) => self.unasked(vec![work]),
-            (work, Done::Consented(prompt)) => self.decided(work, prompt).await,
+            (work, Done::Consented(prompt)) => Preparation { agent: self }.decided(work, prompt).await,
             _ => {}
         }
     }
@@ -210,8 +211,10 @@ impl Agent {
                 }
                 Err(error) => self.editor.answer(&request, Err(error)),
             },
-            Asked::Contents(session) => self.knows_contents(&session, outcome),
-            Asked::Preparing(step, prompt) => self.prepared(step, prompt, outcome).await,
+            Asked::Contents(session) => Preparation { agent: self }.knows_contents(&session, outcome),
+            Asked::Preparing(step, prompt) => {
+                Preparation { agent: self }.prepared(step, prompt, outcome).await
+            }
             Asked::Unwatched => {}
         }
     }
@@ -247,7 +250,7 @@ impl Agent {
         };
         self.editor.answer(&open.request, Ok(answer));
         self.offer(&id);
-        self.learn_contents(&id).await;
+        Preparation { agent: self }.learn_contents(&id).await;
         if open.how == How::New && snapshot.settings.own_tools.as_ref().is_none_or(Vec::is_empty) {
             self.plans(&id).await;
         }

@@ -4,7 +4,7 @@ use crate::commands::client::{Client, ClientError};
 use crate::commands::context::About;
 use crate::commands::model::Named;
 use crate::commands::report;
-use crate::commands::servers;
+use crate::commands::tools::servers;
 use protocol::context::{CompactionView, ContextInspectParams};
 use protocol::message::Content;
 use protocol::methods::{

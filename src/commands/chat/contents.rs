@@ -3,8 +3,8 @@
 
 use super::command::of_session;
 use crate::commands::client::{Client, ClientError};
-use crate::commands::server_contents::{command, named};
-use crate::commands::servers::consent;
+use crate::commands::tools::server_contents::{command, named};
+use crate::commands::tools::servers::consent;
 use protocol::message::Content;
 use protocol::methods::{McpContent, McpContents, McpList};
 use protocol::tool::server::{McpContentsParams, McpServerStatus, McpState};

@@ -45,21 +45,21 @@ pub(in crate::server) enum McpEvent {
 pub(in crate::server) struct Offered {
     /// The user's name for it.
     pub name: String,
-    /// How it is reached, for people, without its state.
+    /// The server as clients are shown it, without its state.
     pub shown: McpServerStatus,
     /// The server itself; otherwise why it is not used.
     pub server: Result<(Key, Arc<Server>), Unused>,
 }
 
-/// Why a server is not used.
+/// Reason that a server is not used.
 pub(in crate::server) enum Unused {
-    /// The user disabled it.
+    /// Disabled by the user.
     Disabled,
-    /// It cannot be reached.
+    /// Not startable; the reason.
     Faulty(String),
-    /// A file of the workspace defines it, and the user did not decide about it.
+    /// Defined by a file of the workspace, without a decision of the user.
     Undecided,
-    /// A file of the workspace defines it, and the user denied it.
+    /// Defined by a file of the workspace and denied by the user.
     Denied,
 }
 
@@ -93,7 +93,7 @@ pub(in crate::server) struct McpServers {
     given_up: BTreeMap<SessionId, BTreeSet<Key>>,
     /// The session whose turns go on now.
     releasing: Option<SessionId>,
-    /// What each session was last notified of, in sentences.
+    /// Sentences of the last notice of each session.
     reported: BTreeMap<SessionId, BTreeSet<String>>,
     /// Number of the newest wait.
     last: u64,

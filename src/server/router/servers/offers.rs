@@ -262,7 +262,7 @@ fn decision(decisions: &[Always], name: &str, identity: &str) -> Option<bool> {
     decisions.iter().find(of).map(|always| !always.rejected)
 }
 
-/// How a server is reached, for people. All that a file of the workspace says is shown except values of variables.
+/// A server as clients are shown it. Of a file of the workspace all is shown except the values of variables.
 fn shown(name: &str, server: &McpServer, folder: &str, file: Option<(&str, &str)>) -> McpServerStatus {
     let values = server.env.iter().chain(&server.headers).flatten();
     let keys = values.clone().filter_map(|(_, value)| match value {

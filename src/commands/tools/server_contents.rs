@@ -9,13 +9,13 @@ use std::collections::BTreeSet;
 const MOST_NAMED: usize = 20;
 
 /// The name by which a prompt is entered; `None` if it cannot be one word.
-pub(super) fn command(prompt: &McpPrompt) -> Option<String> {
+pub(in crate::commands) fn command(prompt: &McpPrompt) -> Option<String> {
     let name = format!("{}:{}", prompt.server, prompt.name);
     (!name.chars().any(char::is_whitespace)).then_some(name)
 }
 
 /// The content of a message without what is read instead of it, and what is to be read for it, in order.
-pub(super) fn named(
+pub(in crate::commands) fn named(
     known: &McpContentsResult,
     session: &str,
     content: Content,

@@ -1,10 +1,10 @@
 //! Servers of the Model Context Protocol as people are shown them: what needs their consent, and what each costs.
 
-use super::visible::visible;
+use crate::commands::visible::visible;
 use protocol::tool::server::{McpServerStatus, McpState};
 
 /// A server that needs consent: the file that defines it, its whole command line, and what it is given.
-pub(super) fn consent(server: &McpServerStatus) -> String {
+pub(in crate::commands) fn consent(server: &McpServerStatus) -> String {
     let McpServerStatus { name, target, cwd, variables, keys, file, .. } = server;
     let file = file.as_deref().unwrap_or_default();
     let mut text = format!("{file} defines the tool server {name:?}: {}", visible(target));
@@ -20,7 +20,7 @@ pub(super) fn consent(server: &McpServerStatus) -> String {
 }
 
 /// The servers of a session with their states, one a line.
-pub(super) fn list(servers: &[McpServerStatus]) -> String {
+pub(in crate::commands) fn list(servers: &[McpServerStatus]) -> String {
     let lines: Vec<String> = servers.iter().map(line).collect();
     if lines.is_empty() { "(no tool servers)".to_owned() } else { lines.join("\n") }
 }
