@@ -277,3 +277,25 @@ test("prompts and resources are content for a message", async (t) => {
   await assert.rejects(read({ prompt: "a", uri }), /one of prompt and uri is required/);
   await assert.rejects(read({ server: "none", uri }), /has no server "none"/);
 });
+
+test("an agent has the tools of its parent's servers that its tools name", async (t) => {
+  const start = call("start_agent", { task: "Look.", tools: ["py__look"] });
+  const look = call("py__look");
+  const sidecar = await Sidecar.start(t, [start, look, look, said, said], { ...servers({ py: hostile }), ownTools: ["start_agent"] });
+  const session = await sidecar.open();
+  // The parent's call waits for the agent's, so that each of them has one of the two.
+  let agent;
+  const asked = new Promise((resolve) => {
+    sidecar.hold = async ({ sessionId }) => {
+      if (sessionId === session) return asked;
+      agent = sessionId;
+      return resolve();
+    };
+  });
+  await sidecar.turn(session);
+  const done = async () => (await sidecar.request("session/messages", { sessionId: agent })).messages;
+  let result;
+  while (!(result = (await done()).find(({ role }) => role === "tool"))) continue;
+  assert.deepEqual(texts(result.parts[0]), ["looked"]);
+  assert.deepEqual(sidecar.asked, ["py__look", "py__look"]);
+});

@@ -18,6 +18,8 @@ export class Sidecar {
   asked = [];
   /** The decision about each call. */
   decision = "allowOnce";
+  /** Waits before a decision is sent. */
+  hold = async () => {};
   /** Messages for the log. */
   logged = [];
   #open = new Map();
@@ -129,7 +131,7 @@ export class Sidecar {
     } else if (method === "tool/requestPermission") {
       this.asked.push(...params.reasons.map((reason) => reason.name));
       const decisions = params.reasons.map(({ toolCallId }) => ({ toolCallId, decision: this.decision }));
-      this.#send({ id, result: { decisions } });
+      this.hold(params).then(() => this.#send({ id, result: { decisions } }));
     } else if (method === "window/logMessage") {
       this.logged.push(params.message);
     } else if (method === "session/event") {

@@ -97,7 +97,10 @@ impl ServerHandler<'_> {
     fn offer(&mut self, id: &SessionId, offered: &[Offered]) {
         let Some(host) = self.router.sessions.host(id) else { return };
         let had = &host.session().head().prefix.server_tools;
-        let tools = self.router.servers.tools(offered, had);
+        let mut tools = self.router.servers.tools(offered, had);
+        if let Some(names) = self.router.servers.agent(id).and_then(|agent| agent.names.as_ref()) {
+            tools.tools.retain(|tool| names.contains(&tool.name));
+        }
         let is_new = tools.tools != *had;
         if let Some(text) = self.router.servers.notice(id, offered, &tools) {
             let notice = Command::Notice { kind: SERVER_FAILED, text };

@@ -63,6 +63,15 @@ pub(in crate::server) enum Unused {
     Denied,
 }
 
+/// The servers of an agent, which are those of the session that it works for.
+#[derive(Clone)]
+pub(in crate::server) struct AgentServers {
+    /// The session whose client gave servers.
+    pub root: SessionId,
+    /// Names of the tools that the agent has; `None` for all.
+    pub names: Option<Vec<String>>,
+}
+
 /// The tools of all servers of a session.
 #[derive(Debug, Default, PartialEq)]
 pub(in crate::server) struct Tools {
@@ -88,6 +97,8 @@ pub(in crate::server) struct McpServers {
     starting: BTreeSet<Key>,
     /// Servers that clients gave for single sessions.
     given: BTreeMap<SessionId, BTreeMap<String, McpServer>>,
+    /// Agents that were started in this process.
+    agents: BTreeMap<SessionId, AgentServers>,
     turns: BTreeMap<SessionId, WaitingTurns>,
     /// Servers that a session has waited for long enough.
     given_up: BTreeMap<SessionId, BTreeSet<Key>>,
@@ -107,6 +118,7 @@ impl McpServers {
             closing: JoinSet::new(),
             starting: BTreeSet::new(),
             given: BTreeMap::new(),
+            agents: BTreeMap::new(),
             turns: BTreeMap::new(),
             given_up: BTreeMap::new(),
             releasing: None,
@@ -121,6 +133,18 @@ impl McpServers {
             true => drop(self.given.remove(id)),
             false => drop(self.given.insert(id.clone(), servers)),
         }
+    }
+
+    /// Notes that an agent was started, with the names of its tools; `None` for all of its parent.
+    pub fn set_agent(&mut self, id: &SessionId, parent: &SessionId, names: Option<Vec<String>>) {
+        let root = AgentServers { root: parent.clone(), names: None };
+        let above = self.agents.get(parent).cloned().unwrap_or(root);
+        self.agents.insert(id.clone(), AgentServers { root: above.root, names: names.or(above.names) });
+    }
+
+    /// The servers of an agent that was started in this process.
+    pub fn agent(&self, id: &SessionId) -> Option<&AgentServers> {
+        self.agents.get(id)
     }
 
     /// The servers that a client gave for a session.
@@ -299,6 +323,7 @@ impl McpServers {
     pub fn closed(&mut self, id: &SessionId, reopens: bool) {
         if !reopens {
             self.given.remove(id);
+            self.agents.remove(id);
         }
         self.given_up.remove(id);
         self.reported.remove(id);

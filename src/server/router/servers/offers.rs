@@ -40,18 +40,22 @@ enum Source {
 }
 
 impl ServerHandler<'_> {
-    /// The servers of a session, by name. An agent has none, and neither has a session whose loop the editor runs.
+    /// The servers of a session, by name. An agent has those of its parent, as long as the process runs that started it; a
+    /// session whose loop the editor runs has none.
     pub(super) fn offered(&mut self, id: &SessionId) -> Vec<Offered> {
         let Some(host) = self.router.sessions.host(id) else { return Vec::new() };
         let session = host.session();
         let head = session.head();
-        if head.driver != Driver::Sidecar || head.is_agent() || !host.is_stored() {
+        let agent = self.router.servers.agent(id);
+        let is_unknown = head.is_agent() && agent.is_none();
+        if head.driver != Driver::Sidecar || is_unknown || !host.is_stored() {
             return Vec::new();
         }
+        let root = agent.map_or_else(|| id.clone(), |agent| agent.root.clone());
         let (folder, is_trusted) = (head.workspace.clone(), session.settings().is_trusted);
         let decisions = session.approvals().to_vec();
         let mut named = self.named(&folder, &own_settings(&head.settings));
-        let given = self.router.servers.given(id).cloned().unwrap_or_default();
+        let given = self.router.servers.given(&root).cloned().unwrap_or_default();
         named.extend(given.into_iter().map(|(name, server)| (name, Named::of(server, Source::Client))));
         self.resolved(&folder, named, &decisions, is_trusted)
     }
