@@ -13,6 +13,7 @@ use engine::message::{Content, SERVER_FAILED, ToolResult};
 use mcp::CallError;
 use session::effect::InvokeTool;
 use session::input::{Command, Input, ToolOutcome};
+use session::stored::TurnStatus;
 
 /// The handlers of what concerns servers.
 pub(super) struct ServerHandler<'a> {
@@ -41,8 +42,12 @@ impl ServerHandler<'_> {
             self.router.servers.wait(id, item);
             return None;
         }
-        // A request into a running turn keeps the tools of that turn.
-        if !self.router.sessions.host(id).is_some_and(|host| host.session().is_at_rest()) {
+        // A request into a running turn keeps the tools of that turn. The request of a task is queued before it begins.
+        let begins = self.router.sessions.host(id).is_some_and(|host| {
+            let is_running = || host.session().newest_turn_status() == Some(TurnStatus::Running);
+            host.session().is_at_rest() || (matches!(item, Queued::Task) && !is_running())
+        });
+        if !begins {
             return Some(item);
         }
         let offered = self.offered(id);
