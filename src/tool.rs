@@ -116,6 +116,7 @@ impl OwnTool {
             approval: Approval::Allow,
             // A turn goes on after its wait for agents; a client's tool of that name ends it.
             ends_turn: EndsTurn::built_in(self.name()).filter(|_| self != Self::WaitAgents),
+            origin: None,
         }
     }
 

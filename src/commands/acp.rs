@@ -19,6 +19,7 @@ mod permission;
 mod requests;
 mod row;
 mod runner;
+mod servers;
 mod session;
 mod version2;
 mod view;

@@ -6,6 +6,7 @@
 mod call_text;
 mod calls;
 mod command;
+mod contents;
 mod display;
 mod highlight;
 mod input;

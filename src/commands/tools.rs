@@ -4,6 +4,8 @@
 mod change;
 mod look;
 mod run;
+pub(super) mod server_contents;
+pub(super) mod servers;
 
 pub(super) use change::{Change, MOST_CHANGED, changed, file, planned};
 pub(super) use look::{page, read_of};

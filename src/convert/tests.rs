@@ -120,6 +120,7 @@ fn tool() -> impl Strategy<Value = Tool> {
             kind,
             guidelines,
             approval,
+            origin: None,
         },
     )
 }

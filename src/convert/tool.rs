@@ -146,6 +146,7 @@ fn our_tool(tool: &Tool) -> item::Tool {
         approval: tool.policy.unwrap_or_default(),
         ends_turn: tool.ends_turn.or_else(|| EndsTurn::built_in(&tool.name)),
         rules: Vec::new(),
+        origin: None,
     }
 }
 

@@ -4,6 +4,7 @@
 
 mod files;
 mod instructions;
+mod servers;
 
 pub(super) use files::Which;
 
@@ -12,7 +13,7 @@ use super::given::own_settings;
 use super::host::sessions::Sessions;
 use super::mailbox::Mailbox;
 use super::outside::{self, Flags, of_user};
-use super::settings::{Fault, Layer, Layers, Listed, policy_file_rules, policy_of};
+use super::settings::{Fault, Layer, Layers, Listed, WorkspaceServer, policy_file_rules, policy_of};
 use super::watch::{Found, Look, Watch};
 use engine::id::SessionId;
 use engine::message::Text;
@@ -289,6 +290,11 @@ impl Config {
             return self.follow_file(client, sessions, Which::Workspace(folder.to_owned()), look);
         }
         Changes::new()
+    }
+
+    /// The servers that files of a folder define, as the files are now.
+    pub fn workspace_servers(&self, folder: &str) -> Vec<WorkspaceServer> {
+        if self.reads_files { servers::of_folder(folder) } else { Vec::new() }
     }
 
     /// Reads the instruction files of an open session, and watches them.

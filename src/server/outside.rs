@@ -326,6 +326,7 @@ mod tests {
             "mcp.servers" => {
                 json!({ "b": { "url": "http://c/mcp", "headers": { "X-Key": { "keyEnv": "K" } } } })
             }
+            "mcp.workspaceFiles" => json!("ask"),
             "workspaceTrusted" => json!(false),
             "agentPresets" => json!([{ "name": "reader", "tools": ["read"] }]),
             _ => json!(77),

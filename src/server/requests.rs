@@ -111,6 +111,9 @@ asks! {
     /// Servers of the Model Context Protocol.
     Serving {
         McpList => List,
+        McpAllow => Allow,
+        McpContents => Contents,
+        McpContent => Content,
     }
     /// Keys and checks of models.
     Modelling {

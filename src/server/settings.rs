@@ -8,13 +8,17 @@ mod models;
 mod names;
 mod servers;
 mod workspace;
+mod workspace_servers;
 
 pub(super) use effective::{is_policy_file, policy_file_rules, policy_of, result_tokens, shown};
 pub(super) use layer::{Fault, Layer};
 pub(super) use listed::Listed;
 pub(super) use models::facts as model_facts;
 pub(super) use names::{names, nearest, other_names};
-pub(super) use servers::{check_given as check_servers, definition};
+pub(super) use servers::{check_given as check_servers, definition, identity};
+pub(super) use workspace_servers::{
+    FILES as SERVER_FILES, WorkspaceServer, of_file as servers_of_file, unusable,
+};
 
 use engine::compact::policy::Policy;
 use protocol::error::ProtocolError;

@@ -14,6 +14,7 @@ const HOSTILE = fileURLToPath(new URL("servers/hostile.py", import.meta.url));
 const command = ([command, ...args], more = {}) => ({ command, args, ...more });
 const everything = command([...npm("mcp-server-everything"), "stdio"]);
 const hostile = command([PYTHON, HOSTILE]);
+const liar = command([PYTHON, fileURLToPath(new URL("servers/liar.py", import.meta.url))]);
 
 const call = (name, args = {}) => ({ call: { name, arguments: args } });
 const said = { say: "done" };
@@ -160,6 +161,73 @@ test("a server that cannot be started delays no session and is told once", async
   assert.deepEqual(states, [["broken", "failed"], ["missing", "failed"]]);
 });
 
+test("a server that cannot be used leaves the others", async (t) => {
+  const bad = { ...hostile, url: "http://127.0.0.1/" };
+  const sidecar = await Sidecar.start(t, turns(call("py__look")), servers({ bad, py: hostile }));
+  const [result] = await sidecar.turn(await sidecar.open());
+  assert.deepEqual(texts(result), ["looked"]);
+  const told = sidecar.logged.find((message) => message.includes("mcp.servers.bad"));
+  assert.match(told, /mcp\.servers\.bad: the server "bad" needs one of command and url; it was ignored/);
+});
+
+test("a server that lies about its tools is offered as far as it can be", async (t) => {
+  const answers = turns(call("liar__odd"), call("liar__number"), call("liar__safe"));
+  const sidecar = await Sidecar.start(t, answers, servers({ liar }));
+  const session = await sidecar.open();
+  const [odd] = await sidecar.turn(session);
+  assert.deepEqual(texts(odd), ["[the server answered with an error: its answer has another form than the protocol's]"]);
+  const [number] = await sidecar.turn(session);
+  assert.deepEqual(texts(number), ["n", '{"n":"no number"}']);
+  const [safe] = await sidecar.turn(session);
+  assert.deepEqual(texts(safe), ["safe was called"]);
+  assert.deepEqual(sidecar.asked, ["liar__odd", "liar__number", "liar__safe"]);
+  const [{ tools, leftOut }] = await state(sidecar);
+  assert.deepEqual(tools.map(({ name }) => name).filter((name) => !/^[a-zA-Z0-9_-]{1,64}$/.test(name)), []);
+  assert.deepEqual(leftOut, [
+    "text: its schema is not that of an object",
+    "far: its schema refers to another document",
+  ]);
+});
+
+test("a server that answers nothing any more is ended and started again", async (t) => {
+  const sidecar = await Sidecar.start(t, turns(call("liar__hang"), call("liar__safe")), servers({ liar: { ...liar, timeoutSeconds: 1 } }));
+  const session = await sidecar.open();
+  const [hung] = await sidecar.turn(session);
+  assert.deepEqual(texts(hung), ["[no result within 1 s; the call was cancelled]"]);
+  const [before] = running(sidecar, "liar.py");
+  while ((await state(sidecar, { sessionId: session }))[0].state !== "failed") continue;
+  const [{ reason }] = await state(sidecar, { sessionId: session });
+  assert.equal(reason, "the server answered nothing any more and was ended");
+  while (existsSync(`/proc/${before}`)) await state(sidecar);
+  const [safe] = await sidecar.turn(session);
+  assert.deepEqual(texts(safe), ["safe was called"]);
+});
+
+test("a server that floods with requests fills no memory and is ended", async (t) => {
+  const sidecar = await Sidecar.start(t, turns(call("liar__flood"), call("liar__safe")), servers({ liar: { ...liar, timeoutSeconds: 1 } }));
+  const session = await sidecar.open();
+  const [flooded] = await sidecar.turn(session);
+  assert.deepEqual(texts(flooded), ["[no result within 1 s; the call was cancelled]"]);
+  while ((await state(sidecar, { sessionId: session }))[0].state !== "failed") continue;
+  const status = readFileSync(`/proc/${sidecar.process.pid}/status`, "utf8");
+  assert.ok(Number(/VmHWM:\s+(\d+) kB/.exec(status)[1]) < 400_000, status);
+  const [safe] = await sidecar.turn(session);
+  assert.deepEqual(texts(safe), ["safe was called"]);
+});
+
+test("a server ends when the last session that has it is closed", async (t) => {
+  const answers = [...turns(call("py__look")), ...turns(call("py__look"))];
+  const sidecar = await Sidecar.start(t, answers, servers({ py: hostile }));
+  const sessions = [await sidecar.open(), await sidecar.open()];
+  for (const session of sessions) await sidecar.turn(session);
+  const [pid] = running(sidecar, "hostile.py");
+  await sidecar.request("session/close", { sessionId: sessions[0] });
+  assert.deepEqual(running(sidecar, "hostile.py"), [pid]);
+  await sidecar.request("session/close", { sessionId: sessions[1] });
+  while (existsSync(`/proc/${pid}`)) await state(sidecar);
+  assert.equal((await state(sidecar))[0].state, "off");
+});
+
 test("a workspace's file starts no server", async (t) => {
   const at = folder(t);
   mkdirSync(join(at, ".threadhold"));
@@ -174,18 +242,60 @@ test("two sessions of a folder share a process, which ends with the sidecar", as
   const answers = [...turns(call("py__look")), ...turns(call("py__look"))];
   const sidecar = await Sidecar.start(t, answers, servers({ py: hostile }));
   for (const session of [await sidecar.open(), await sidecar.open()]) await sidecar.turn(session);
-  const running = () => {
-    const found = children(sidecar.process.pid);
-    return found.filter((pid) => readFileSync(`/proc/${pid}/cmdline`, "utf8").includes("hostile.py"));
-  };
-  const pids = running();
+  const pids = running(sidecar, "hostile.py");
   assert.equal(pids.length, 1);
   await sidecar.end();
   assert.ok(!existsSync(`/proc/${pids[0]}`));
 });
+
+/** The servers that a sidecar runs with this program. */
+function running(sidecar, program) {
+  const found = children(sidecar.process.pid);
+  return found.filter((pid) => readFileSync(`/proc/${pid}/cmdline`, "utf8").includes(program));
+}
 
 /** The processes that a process started. */
 function children(pid) {
   const list = readFileSync(`/proc/${pid}/task/${pid}/children`, "utf8");
   return list.split(" ").filter(Boolean);
 }
+
+test("prompts and resources are content for a message", async (t) => {
+  const sidecar = await Sidecar.start(t, [said], servers({ all: everything, py: hostile }));
+  const sessionId = await sidecar.open();
+  const { prompts, resources } = await sidecar.request("mcp/contents", { sessionId });
+  const args = prompts.find(({ name }) => name === "args-prompt");
+  assert.deepEqual([args.server, args.arguments.map(({ name, required }) => [name, required])],
+    ["all", [["city", true], ["state", false]]]);
+  const read = (more) => sidecar.request("mcp/content", { sessionId, server: "all", ...more });
+  const { content } = await read({ prompt: "args-prompt", arguments: { city: "Bern" } });
+  assert.match(content[0].text, /Bern/);
+  const { uri } = resources[0];
+  const [resource] = (await read({ uri })).content;
+  assert.deepEqual([resource.type, resource.uri, resource.text.length > 0], ["resource", uri, true]);
+  await assert.rejects(read({ prompt: "no such" }), /the server answered with an error: .*no such/);
+  await assert.rejects(read({ prompt: "a", uri }), /one of prompt and uri is required/);
+  await assert.rejects(read({ server: "none", uri }), /has no server "none"/);
+});
+
+test("an agent has the tools of its parent's servers that its tools name", async (t) => {
+  const start = call("start_agent", { task: "Look.", tools: ["py__look"] });
+  const look = call("py__look");
+  const sidecar = await Sidecar.start(t, [start, look, look, said, said], { ...servers({ py: hostile }), ownTools: ["start_agent"] });
+  const session = await sidecar.open();
+  // The parent's call waits for the agent's, so that each of them has one of the two.
+  let agent;
+  const asked = new Promise((resolve) => {
+    sidecar.hold = async ({ sessionId }) => {
+      if (sessionId === session) return asked;
+      agent = sessionId;
+      return resolve();
+    };
+  });
+  await sidecar.turn(session);
+  const done = async () => (await sidecar.request("session/messages", { sessionId: agent })).messages;
+  let result;
+  while (!(result = (await done()).find(({ role }) => role === "tool"))) continue;
+  assert.deepEqual(texts(result.parts[0]), ["looked"]);
+  assert.deepEqual(sidecar.asked, ["py__look", "py__look"]);
+});

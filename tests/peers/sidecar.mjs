@@ -16,6 +16,10 @@ export class Sidecar {
   events = [];
   /** Names of the tools for which the user was asked. */
   asked = [];
+  /** The decision about each call. */
+  decision = "allowOnce";
+  /** Waits before a decision is sent. */
+  hold = async () => {};
   /** Messages for the log. */
   logged = [];
   /** What this client's tools return, by their names. */
@@ -128,8 +132,8 @@ export class Sidecar {
       else open?.reject(new Error(`${open.method}: ${error.message}`));
     } else if (method === "tool/requestPermission") {
       this.asked.push(...params.reasons.map((reason) => reason.name));
-      const decisions = params.reasons.map(({ toolCallId }) => ({ toolCallId, decision: "allowOnce" }));
-      this.#send({ id, result: { decisions } });
+      const decisions = params.reasons.map(({ toolCallId }) => ({ toolCallId, decision: this.decision }));
+      this.hold(params).then(() => this.#send({ id, result: { decisions } }));
     } else if (method === "tool/invoke") {
       this.#send({ id, result: { content: this.tools[params.name](params.arguments) } });
     } else if (method === "window/logMessage") {

@@ -52,6 +52,7 @@ pub const CRATES: &[(&str, &[&str])] = &[
             "rustix",
             "rustls",
             "secrecy",
+            "serde",
             "serde_json",
             "sha2",
             "thiserror",

@@ -78,6 +78,7 @@ fn tool(of: &Object) -> Option<Tool> {
         guidelines: owned(of, "guidelines"),
         approval: Approval::default(),
         ends_turn: None,
+        origin: None,
     })
 }
 
@@ -474,6 +475,7 @@ mod tests {
                     guidelines,
                     approval: Approval::default(),
                     ends_turn: None,
+                    origin: None,
                 }).collect();
                 let written = export_jsonl(&import);
                 prop_assert_eq!(crate::import(written.as_bytes(), None).unwrap(), import);

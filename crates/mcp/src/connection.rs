@@ -1,16 +1,18 @@
 //! One connection to a server: the handshake in either revision, its tools, its calls, its end.
 
 use crate::content;
+use crate::contents::{Contents, MOST as MOST_CONTENTS, MOST_PAGES as MOST_CONTENT_PAGES};
 use crate::definition::{Definition, Launch};
 use crate::handler::{Handler, Notified};
 use crate::lines;
 use crate::listing::{Listing, MOST_BYTES, MOST_TOOLS};
 use crate::process::{Process, Start, StderrTail};
-use engine::message::ToolResult;
+use engine::message::{Content, ToolResult};
 use reqwest::header::{HeaderName, HeaderValue};
 use reqwest::redirect;
 use rmcp::model::{
-    CallToolRequestParams, JsonObject, PaginatedRequestParams, ProtocolVersion, SubscriptionFilter,
+    CallToolRequestParams, ContentBlock, GetPromptRequestParams, JsonObject, PaginatedRequestParams,
+    ProtocolVersion, ReadResourceRequestParams, ServerCapabilities, SubscriptionFilter,
 };
 use rmcp::service::{
     ClientInitializeError, ClientLifecycleMode, ClientServiceExt, Peer, RoleClient, RunningService,
@@ -33,6 +35,8 @@ pub(crate) const CONNECT: Duration = Duration::from_secs(45);
 const QUIET: Duration = Duration::from_millis(150);
 /// Most times that a list is read again because it changed meanwhile.
 const MOST_READS: usize = 5;
+/// The time in which a server must answer a list of its tools, after a call was not answered.
+const PROBE: Duration = Duration::from_secs(5);
 /// The longest a call may take with progress, as a multiple of the time that it may take without.
 const WITH_PROGRESS: u32 = 20;
 /// Bytes of listed tools after which no more pages are read.
@@ -40,7 +44,7 @@ const MOST_PAGES: usize = 4 * MOST_BYTES;
 /// Bytes between the process's output and the reader of the protocol.
 const BETWEEN: usize = 64 << 10;
 
-/// Why a call has no result.
+/// Reason that a call has no result.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum CallError {
     /// The server answered with an error.
@@ -57,7 +61,7 @@ pub enum CallError {
     NotSent(String),
 }
 
-/// A server that is connected.
+/// A connection with a server.
 pub(crate) struct Connection {
     peer: Peer<RoleClient>,
     revision: String,
@@ -153,7 +157,7 @@ impl Connection {
         self.notified.clone()
     }
 
-    /// Why the connection ended, for people and models.
+    /// Reason for the end of the connection, for people and models.
     pub async fn end_reason(&self) -> String {
         // The status and standard error come a moment after the end of the output.
         if let Some(process) = &self.process {
@@ -173,7 +177,7 @@ impl Connection {
             notified.mark_unchanged();
             let lists = notified.borrow().lists;
             let listing = match timeout(definition.timeout, self.all_tools()).await {
-                Ok(tools) => Listing::of(&definition.name, definition.is_trusted, tools?),
+                Ok(tools) => Listing::of(definition, tools?),
                 Err(_) => return Err(self.tail.after("did not list its tools in time")),
             };
             if timeout(QUIET, notified.wait_for(|notified| notified.lists != lists)).await.is_err() {
@@ -181,6 +185,12 @@ impl Connection {
             }
         }
         Err("its list of tools keeps changing".to_owned())
+    }
+
+    /// `true` if the server answers a request in time.
+    pub async fn answers(&self) -> bool {
+        let answer = timeout(PROBE, self.peer.list_tools(None)).await;
+        !matches!(answer, Err(_) | Ok(Err(ServiceError::TransportClosed)))
     }
 
     async fn all_tools(&self) -> Result<Vec<rmcp::model::Tool>, String> {
@@ -207,6 +217,58 @@ impl Connection {
         Ok(all)
     }
 
+    /// Lists prompts and resources, as far as the server says that it has them.
+    pub async fn contents(&self) -> Result<Contents, String> {
+        let info = self.peer.peer_info();
+        let has =
+            |has: fn(&ServerCapabilities) -> bool| info.as_ref().is_some_and(|info| has(&info.capabilities));
+        let (mut prompts, mut resources) = (Vec::new(), Vec::new());
+        let failed = |error: ServiceError| self.tail.after(&service_error(&error));
+        if has(|able| able.prompts.is_some()) {
+            let mut cursor = None;
+            for _ in 0..MOST_CONTENT_PAGES {
+                let params = PaginatedRequestParams::default().with_cursor(cursor.take());
+                let page = self.peer.list_prompts(Some(params)).await.map_err(failed)?;
+                prompts.extend(page.prompts);
+                cursor = page.next_cursor;
+                if cursor.is_none() || prompts.len() > MOST_CONTENTS {
+                    break;
+                }
+            }
+        }
+        if has(|able| able.resources.is_some()) {
+            let mut cursor = None;
+            for _ in 0..MOST_CONTENT_PAGES {
+                let params = PaginatedRequestParams::default().with_cursor(cursor.take());
+                let page = self.peer.list_resources(Some(params)).await.map_err(failed)?;
+                resources.extend(page.resources);
+                cursor = page.next_cursor;
+                if cursor.is_none() || resources.len() > MOST_CONTENTS {
+                    break;
+                }
+            }
+        }
+        Ok(Contents::of(prompts, resources))
+    }
+
+    /// Reads a prompt by the server's own name, all its messages in order.
+    pub async fn prompt(&self, name: &str, arguments: JsonObject) -> Result<Vec<Content>, CallError> {
+        let params = GetPromptRequestParams::new(name).with_arguments(arguments);
+        let prompt = self.peer.get_prompt(params).await.map_err(|error| self.refused(&error))?;
+        Ok(content::parts(prompt.messages.into_iter().map(|message| message.content)))
+    }
+
+    /// Reads a resource.
+    pub async fn resource(&self, uri: &str) -> Result<Vec<Content>, CallError> {
+        let read = self.peer.read_resource(ReadResourceRequestParams::new(uri)).await;
+        let read = read.map_err(|error| self.refused(&error))?;
+        Ok(content::parts(read.contents.into_iter().map(ContentBlock::resource)))
+    }
+
+    fn refused(&self, error: &ServiceError) -> CallError {
+        CallError::Refused(self.tail.masked(&service_error(error)))
+    }
+
     /// Calls a tool by the server's own name. Dropped, the call is cancelled at the server.
     pub async fn call(
         &self,
@@ -218,8 +280,8 @@ impl Connection {
         let last = Instant::now() + silence * WITH_PROGRESS;
         let mut deadline = Instant::now() + silence;
         let (mut notified, closed) = (self.notified.clone(), self.closed());
-        notified.mark_unchanged();
         let before = notified.borrow().signs;
+        let mut signs = before;
         let call = self.peer.call_tool(params);
         tokio::pin!(call, closed);
         loop {
@@ -227,8 +289,7 @@ impl Connection {
                 done = &mut call => return match done {
                     Ok(result) => Ok(content::result(result)),
                     Err(ServiceError::TransportClosed) => Err(CallError::Ended(self.end_reason().await)),
-                    Err(ServiceError::McpError(error)) => Err(CallError::Refused(self.tail.masked(&error.message))),
-                    Err(error) => Err(CallError::Refused(self.tail.masked(&service_error(&error)))),
+                    Err(error) => Err(self.refused(&error)),
                 },
                 () = &mut closed => {
                     // The answer may have come together with the end.
@@ -238,9 +299,12 @@ impl Connection {
                     return Err(CallError::Ended(self.end_reason().await));
                 }
                 // Progress names no call here: that of another call counts, too, up to the longest time.
-                changed = notified.changed() => match changed {
-                    Ok(()) => deadline = (Instant::now() + silence).min(last),
-                    Err(_) => return Err(CallError::Ended(self.end_reason().await)),
+                progressed = progressed(&mut notified, signs) => match progressed {
+                    Some(newest) => {
+                        signs = newest;
+                        deadline = (Instant::now() + silence).min(last);
+                    }
+                    None => return Err(CallError::Ended(self.end_reason().await)),
                 },
                 () = sleep_until(deadline) => {
                     let Notified { progress, signs, .. } = notified.borrow().clone();
@@ -381,6 +445,11 @@ fn service_error(error: &ServiceError) -> String {
         ServiceError::TransportClosed => "the connection ended".to_owned(),
         error => error.to_string(),
     }
+}
+
+/// Waits for a sign of progress after that many. Returns their number; `None` once the connection is gone.
+async fn progressed(notified: &mut watch::Receiver<Notified>, signs: u64) -> Option<u64> {
+    notified.wait_for(|notified| notified.signs != signs).await.ok().map(|notified| notified.signs)
 }
 
 /// The bytes of a tool as JSON.

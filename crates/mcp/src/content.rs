@@ -29,6 +29,13 @@ pub fn result(given: CallToolResult) -> ToolResult {
     }
 }
 
+/// Converts blocks to content of a message, with the bounds of a result.
+pub fn parts(given: impl Iterator<Item = ContentBlock>) -> Vec<Content> {
+    let mut parts = Parts { content: Vec::new(), room: MOST_TEXT, left_out: 0 };
+    given.for_each(|block| parts.push(block));
+    parts.finished()
+}
+
 /// `true` if a text says the structured content already, as servers do for clients that do not read it: as JSON, or as
 /// the only field of an object.
 fn says(content: &[ContentBlock], value: &Value) -> bool {

@@ -13,7 +13,9 @@ const LEAST_SECRET: usize = 4;
 pub struct Definition {
     /// The user's name for the server.
     pub name: String,
-    /// How the server is reached.
+    /// Hash of what the server is, without secrets: tools carry it, and approvals of them hold for it alone.
+    pub identity: String,
+    /// Transport of the server.
     pub launch: Launch,
     /// The time without progress after which a call is given up.
     pub timeout: Duration,
@@ -21,7 +23,7 @@ pub struct Definition {
     pub is_trusted: bool,
 }
 
-/// How a server is reached.
+/// Transport of a server, with its parameters.
 #[derive(Debug, Clone)]
 pub enum Launch {
     /// A process of its own, over its standard input and output. No shell reads the command.
@@ -53,6 +55,7 @@ impl Definition {
             hash.update(text);
         };
         add(&self.name);
+        add(&self.identity);
         match &self.launch {
             Launch::Command { program, args, env, cwd } => {
                 add("command");
@@ -123,6 +126,7 @@ mod tests {
     fn command(args: &[&str], token: &str) -> Definition {
         Definition {
             name: "files".to_owned(),
+            identity: String::new(),
             launch: Launch::Command {
                 program: "npx".to_owned(),
                 args: args.iter().map(|arg| (*arg).to_owned()).collect(),

@@ -6,6 +6,7 @@
 
 mod connection;
 pub mod content;
+mod contents;
 mod definition;
 mod handler;
 mod lines;
@@ -15,6 +16,7 @@ mod process;
 mod server;
 
 pub use connection::CallError;
+pub use contents::{Contents, Prompt, Resource};
 pub use definition::{Definition, Launch};
 pub use server::{Phase, Server, Status};
 

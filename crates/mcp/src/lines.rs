@@ -1,24 +1,81 @@
 //! Lines of a server's standard output on their way to the protocol's reader. A line that is too long would be dropped
-//! there without an answer, and its call would never end: here it becomes an error for the call.
+//! there without an answer, and its call would never end: here it becomes an error for the call. Requests and
+//! notifications beyond a rate wait, because the reader keeps each until it is handled.
 
+use serde::Deserialize;
+use serde::de::IgnoredAny;
+use std::time::Duration;
 use tokio::io::{AsyncBufReadExt, AsyncRead, AsyncWrite, AsyncWriteExt, BufReader};
+use tokio::time::{Instant, sleep_until};
 
 /// The longest line, in bytes.
 pub(crate) const MOST_LINE: usize = 8 << 20;
 /// Bytes kept of each end of a line that is too long, to find the request that it answers.
 const KEPT: usize = 256;
 
+/// Requests of a server that pass at once, and how many more in a second.
+const REQUESTS: (u32, u32) = (500, 50);
+/// Notifications of a server that pass at once, and how many more in a second.
+const NOTIFICATIONS: (u32, u32) = (10_000, 1000);
+
+/// The parts of a message that tell requests, notifications and answers apart.
+#[derive(Deserialize)]
+struct Envelope {
+    method: Option<IgnoredAny>,
+    id: Option<IgnoredAny>,
+}
+
+/// A number of messages that may pass; it grows with time up to a limit.
+struct Allowance {
+    most: u32,
+    per_second: u32,
+    left: u32,
+    since: Instant,
+}
+
+impl Allowance {
+    fn new((most, per_second): (u32, u32)) -> Self {
+        Self { most, per_second, left: most, since: Instant::now() }
+    }
+
+    /// Waits until a message may pass.
+    async fn take(&mut self) {
+        let step = Duration::from_secs(1) / self.per_second;
+        let earned = self.since.elapsed().as_nanos() / step.as_nanos().max(1);
+        match u32::try_from(earned) {
+            Ok(earned) if earned < self.most => {
+                self.since += step * earned;
+                self.left = self.left.saturating_add(earned).min(self.most);
+            }
+            _ => (self.since, self.left) = (Instant::now(), self.most),
+        }
+        match self.left.checked_sub(1) {
+            Some(left) => self.left = left,
+            None => {
+                sleep_until(self.since + step).await;
+                self.since += step;
+            }
+        }
+    }
+}
+
 /// Passes lines on until either side ends. Returns early if a line is too long and does not say what it answers, because
 /// a call might wait for it: the end of the connection ends the call.
 pub(crate) async fn pass(from: impl AsyncRead + Unpin, mut to: impl AsyncWrite + Unpin, most: usize) {
     let mut from = BufReader::with_capacity(64 << 10, from);
     let mut line = Vec::new();
+    let (mut requests, mut notifications) = (Allowance::new(REQUESTS), Allowance::new(NOTIFICATIONS));
     loop {
         line.clear();
         let Some(long) = read(&mut from, &mut line, most).await else { return };
         if long > 0 {
             let Some(answer) = instead(&line, long) else { return };
             line = answer.into_bytes();
+        }
+        match serde_json::from_slice(&line) {
+            Ok(Envelope { method: None, id: Some(_) }) => {}
+            Ok(Envelope { method: Some(_), id: Some(_) }) => requests.take().await,
+            Ok(Envelope { id: None, .. }) | Err(_) => notifications.take().await,
         }
         if to.write_all(&line).await.is_err() {
             return;
@@ -90,6 +147,22 @@ mod tests {
         let mut to = Vec::new();
         pass(lines.as_bytes(), &mut to, most).await;
         String::from_utf8(to).unwrap()
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn requests_beyond_the_rate_wait_and_answers_do_not() {
+        let begin = Instant::now();
+        let answers = "{\"id\":1,\"result\":{\"method\":\"x\"}}\n".repeat(20_000);
+        assert_eq!(passed(&answers, 100).await, answers);
+        assert_eq!(begin.elapsed(), Duration::ZERO);
+        let requests = "{\"id\":1,\"method\":\"roots/list\"}\n".repeat(600);
+        assert_eq!(passed(&requests, 100).await, requests);
+        // Timers have steps of a millisecond.
+        assert!(begin.elapsed() >= Duration::from_secs(2), "{:?}", begin.elapsed());
+        let begin = Instant::now();
+        let notifications = "{\"method\":\"notifications/message\"}\n".repeat(12_000);
+        assert_eq!(passed(&notifications, 100).await, notifications);
+        assert!(begin.elapsed() >= Duration::from_secs(2), "{:?}", begin.elapsed());
     }
 
     #[tokio::test]

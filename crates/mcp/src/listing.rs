@@ -1,5 +1,6 @@
 //! The tools of a server, as far as a model may be offered them: bounded in number and size, with checked schemas.
 
+use crate::definition::Definition;
 use crate::names;
 use engine::approval::Approval;
 use engine::prompt::item::Tool;
@@ -31,9 +32,9 @@ pub struct Listing {
 }
 
 impl Listing {
-    /// The tools of a server of this name, as it lists them.
-    pub fn of(server: &str, is_trusted: bool, given: Vec<Given>) -> Self {
-        let prefix = names::prefix(server);
+    /// The tools of a server, as it lists them.
+    pub fn of(server: &Definition, given: Vec<Given>) -> Self {
+        let prefix = names::prefix(&server.name);
         let (mut listing, mut taken, mut bytes) = (Self::default(), BTreeSet::new(), 0);
         let mut seen = BTreeSet::new();
         for tool in given {
@@ -74,9 +75,10 @@ impl Listing {
                 input_schema: schema,
                 kind: None,
                 guidelines: None,
-                approval: approval(&tool, is_trusted),
+                approval: approval(&tool, server.is_trusted),
                 rules: Vec::new(),
                 ends_turn: None,
+                origin: Some(server.identity.clone()),
             });
         }
         listing.tools.sort_by(|a, b| a.name.cmp(&b.name));
@@ -140,14 +142,19 @@ fn check(schema: &Value, levels: usize) -> Result<(), String> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::definition::Launch;
     use serde_json::json;
+    use std::time::Duration;
 
     fn given(tool: Value) -> Given {
         serde_json::from_value(tool).unwrap()
     }
 
     fn listed(tools: &[Value]) -> Listing {
-        Listing::of("files", false, tools.iter().cloned().map(given).collect())
+        let launch = Launch::Http { url: String::new(), headers: Vec::new() };
+        let (name, identity) = ("files".to_owned(), "1".to_owned());
+        let server = Definition { name, identity, launch, timeout: Duration::ZERO, is_trusted: false };
+        Listing::of(&server, tools.iter().cloned().map(given).collect())
     }
 
     #[test]
@@ -166,6 +173,7 @@ mod tests {
             guidelines: None,
             rules: Vec::new(),
             ends_turn: None,
+            origin: Some("1".to_owned()),
         };
         assert_eq!(
             listing,

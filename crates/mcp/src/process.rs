@@ -100,7 +100,7 @@ pub(crate) struct Process {
     group: Group,
     /// The task that waits for the end of the first process, and ends it if it is aborted.
     waiting: AbortHandle,
-    /// How it ended, once it has.
+    /// Exit status of the first process, once it has ended.
     pub ended: watch::Receiver<Option<ExitStatus>>,
 }
 

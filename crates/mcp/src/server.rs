@@ -1,14 +1,15 @@
-//! A server over its whole life: started at its first use, started again after its end, with growing pauses while it
-//! fails.
+//! A server: started at its first use, started again after its end, with growing pauses while it fails.
 
 use crate::connection::{CONNECT, CallError, Connection, missing_folder};
+use crate::contents::Contents;
 use crate::definition::Definition;
 use crate::listing::Listing;
-use engine::message::ToolResult;
+use engine::message::{Content, ToolResult};
 use rmcp::model::JsonObject;
+use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
-use tokio::sync::{Mutex as Turn, watch};
+use tokio::sync::{Mutex as AsyncMutex, watch};
 use tokio::time::{Instant, timeout, timeout_at};
 
 /// The longest pause between two starts.
@@ -19,7 +20,7 @@ const MOST_END: Duration = Duration::from_secs(2);
 /// The reason of a server that was ended.
 const WAS_ENDED: &str = "the server was ended";
 
-/// The phase of a server's life.
+/// The state of a server's connection.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Phase {
     /// Not started yet, or ended by us.
@@ -35,7 +36,7 @@ pub enum Phase {
 /// The known facts about a server.
 #[derive(Debug, Clone)]
 pub struct Status {
-    /// The phase of its life.
+    /// The state of the connection.
     pub phase: Phase,
     /// The revision of the protocol that it speaks, once known.
     pub revision: Option<String>,
@@ -49,15 +50,16 @@ pub struct Status {
 pub struct Server {
     definition: Definition,
     status: Mutex<Status>,
-    life: Turn<Life>,
+    runs: AsyncMutex<Runs>,
     /// `true` once it is to be ended: a start under way is given up.
     ending: watch::Sender<bool>,
-    /// Called after each change of the status.
+    /// Callback after each change of the status.
     changed: Box<dyn Fn() + Send + Sync>,
 }
 
+/// The connection, and the starts that led to it.
 #[derive(Default)]
-struct Life {
+struct Runs {
     connection: Option<Arc<Connection>>,
     /// Starts and runs that failed since the last answer.
     failures: u32,
@@ -73,7 +75,7 @@ impl Server {
         Arc::new(Self {
             definition,
             status,
-            life: Turn::default(),
+            runs: AsyncMutex::default(),
             ending: watch::Sender::new(false),
             changed,
         })
@@ -100,21 +102,21 @@ impl Server {
     }
 
     async fn connected(self: &Arc<Self>) -> Result<Arc<Connection>, String> {
-        let mut life = self.life.lock().await;
-        if let Some(connection) = life.connection.as_ref().filter(|connection| connection.is_open()) {
+        let mut runs = self.runs.lock().await;
+        if let Some(connection) = runs.connection.as_ref().filter(|connection| connection.is_open()) {
             return Ok(connection.clone());
         }
         if *self.ending.borrow() {
             return Err(WAS_ENDED.to_owned());
         }
-        if let Some(left) = life.not_before.and_then(|then| then.checked_duration_since(Instant::now())) {
+        if let Some(left) = runs.not_before.and_then(|then| then.checked_duration_since(Instant::now())) {
             let why = match self.status().phase {
                 Phase::Failed(why) => why,
                 _ => String::new(),
             };
             return Err(format!("{why}; it can be started again in {} s", left.as_secs() + 1));
         }
-        life.connection = None;
+        runs.connection = None;
         self.tell(|status| status.phase = Phase::Connecting);
         let known = self.status().revision;
         let mut ending = self.ending.subscribe();
@@ -126,7 +128,7 @@ impl Server {
         match opened {
             Ok((connection, listing)) => {
                 let connection = Arc::new(connection);
-                life.connection = Some(connection.clone());
+                runs.connection = Some(connection.clone());
                 self.watch(&connection);
                 self.tell(|status| {
                     status.phase = Phase::Ready;
@@ -137,7 +139,7 @@ impl Server {
                 Ok(connection)
             }
             Err(why) => {
-                life.failed();
+                runs.failed();
                 self.tell(|status| {
                     status.phase = Phase::Failed(why.clone());
                     // It may have been replaced by a version that speaks another one.
@@ -194,14 +196,14 @@ impl Server {
             }
             let (Some(server), Some(connection)) = (server.upgrade(), connection.upgrade()) else { return };
             let why = connection.end_reason().await;
-            let mut life = server.life.lock().await;
+            let mut runs = server.runs.lock().await;
             if *server.ending.borrow()
-                || !life.connection.as_ref().is_some_and(|now| Arc::ptr_eq(now, &connection))
+                || !runs.connection.as_ref().is_some_and(|now| Arc::ptr_eq(now, &connection))
             {
                 return;
             }
-            life.connection = None;
-            life.failed();
+            runs.connection = None;
+            runs.failed();
             server.tell(|status| status.phase = Phase::Failed(why));
         });
     }
@@ -209,19 +211,79 @@ impl Server {
     /// Calls a tool by its name for models; starts the server first if it does not run. Dropped, the call is cancelled.
     pub async fn call(self: &Arc<Self>, name: &str, arguments: &str) -> Result<ToolResult, CallError> {
         let arguments = self.arguments(arguments)?;
-        let connection = self.connected().await.map_err(|why| {
-            CallError::NotSent(format!("the server {:?} does not run: {why}", self.definition.name))
-        })?;
+        let connection = self.connected().await.map_err(|why| self.not_running(&why))?;
         let listing = self.status().listing;
         let Some(own) = listing.names.get(name) else {
             let server = &self.definition.name;
             return Err(CallError::NotSent(format!("the server {server:?} no longer has the tool {name}")));
         };
         let done = connection.call(own, arguments, self.definition.timeout).await;
-        if !matches!(done, Err(CallError::Ended(_))) {
-            self.life.lock().await.failures = 0;
+        match &done {
+            Err(CallError::Late(_)) => self.check(connection),
+            Err(CallError::Ended(_)) => {}
+            Ok(_) | Err(CallError::Refused(_) | CallError::NotSent(_)) => {
+                self.runs.lock().await.failures = 0;
+            }
         }
         done
+    }
+
+    /// Lists its prompts and resources; starts it first if it does not run. The error is the reason why there are none.
+    pub async fn contents(self: &Arc<Self>) -> Result<Contents, String> {
+        let connection = self.connected().await?;
+        let listed = timeout(self.definition.timeout, connection.contents()).await;
+        listed.unwrap_or_else(|_| Err("did not list its prompts and resources in time".to_owned()))
+    }
+
+    /// Reads a prompt as content of a message; starts it first if it does not run.
+    pub async fn prompt(
+        self: &Arc<Self>,
+        name: &str,
+        arguments: BTreeMap<String, String>,
+    ) -> Result<Vec<Content>, CallError> {
+        let arguments = arguments.into_iter().map(|(name, value)| (name, value.into())).collect();
+        self.read(async |connection| connection.prompt(name, arguments).await).await
+    }
+
+    /// Reads a resource; starts the server first if it does not run.
+    pub async fn resource(self: &Arc<Self>, uri: &str) -> Result<Vec<Content>, CallError> {
+        self.read(async |connection| connection.resource(uri).await).await
+    }
+
+    async fn read(
+        self: &Arc<Self>,
+        reads: impl AsyncFnOnce(&Connection) -> Result<Vec<Content>, CallError>,
+    ) -> Result<Vec<Content>, CallError> {
+        let connection = self.connected().await.map_err(|why| self.not_running(&why))?;
+        let read = timeout(self.definition.timeout, reads(&connection)).await;
+        let late = || format!("no answer within {} s", self.definition.timeout.as_secs_f32());
+        read.unwrap_or_else(|_| Err(CallError::Late(late())))
+    }
+
+    fn not_running(&self, why: &str) -> CallError {
+        CallError::NotSent(format!("the server {:?} does not run: {why}", self.definition.name))
+    }
+
+    /// Ends a server that no longer answers anything, so that the next use starts it again.
+    fn check(self: &Arc<Self>, connection: Arc<Connection>) {
+        let server = self.clone();
+        tokio::spawn(async move {
+            if connection.answers().await {
+                return;
+            }
+            let mut runs = server.runs.lock().await;
+            if !runs.connection.as_ref().is_some_and(|now| Arc::ptr_eq(now, &connection)) {
+                return;
+            }
+            runs.connection = None;
+            runs.failed();
+            let why = "the server answered nothing any more and was ended".to_owned();
+            server.tell(|status| status.phase = Phase::Failed(why));
+            drop(runs);
+            if let Some(connection) = Arc::into_inner(connection) {
+                connection.close().await;
+            }
+        });
     }
 
     fn arguments(&self, text: &str) -> Result<JsonObject, CallError> {
@@ -234,7 +296,7 @@ impl Server {
     pub async fn close(&self) {
         self.ending.send_replace(true);
         let closes = async {
-            let connection = self.life.lock().await.connection.take();
+            let connection = self.runs.lock().await.connection.take();
             if let Some(connection) = connection.and_then(Arc::into_inner) {
                 connection.close().await;
             }
@@ -245,7 +307,7 @@ impl Server {
     }
 }
 
-impl Life {
+impl Runs {
     /// The first failure after an answer costs no pause: a server that was killed comes back at once.
     fn failed(&mut self) {
         self.failures = self.failures.saturating_add(1);

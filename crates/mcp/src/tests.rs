@@ -28,6 +28,7 @@ impl Drop for Folder {
 fn definition(folder: &Path, args: &[&str], timeout: Duration) -> Definition {
     let script = concat!(env!("CARGO_MANIFEST_DIR"), "/src/tests/server.py");
     Definition {
+        identity: String::new(),
         name: "fake".to_owned(),
         launch: Launch::Command {
             program: "python3".to_owned(),

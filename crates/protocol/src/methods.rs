@@ -52,7 +52,10 @@ use crate::session::{
     SessionMessagesResult, SessionOpenParams, SessionOpenResult, SessionSubscribeParams,
     SessionSubscribeResult, SessionTakeOverParams,
 };
-use crate::tool::server::{McpListParams, McpListResult};
+use crate::tool::server::{
+    McpAllowParams, McpContentParams, McpContentResult, McpContentsParams, McpContentsResult, McpListParams,
+    McpListResult,
+};
 use crate::tool::{
     RequestPermissionParams, RequestPermissionResult, ToolDecideParams, ToolDecideResult, ToolInvokeParams,
     ToolInvokeResult, ToolResultParams, ToolResultResult,
@@ -333,6 +336,15 @@ methods! {
     McpList = "mcp/list", ToSidecar, Extras,
         "Lists the servers of the Model Context Protocol whose tools are offered, with their states. Starts none.",
         McpListParams => McpListResult;
+    McpAllow = "mcp/allow", ToSidecar, Extras,
+        "Allows or denies a server that a file of the workspace defines, and remembers it for exactly that definition.",
+        McpAllowParams => McpListResult;
+    McpContents = "mcp/contents", ToSidecar, Extras,
+        "Lists prompts and resources of a session's servers, which a user can put into a message.",
+        McpContentsParams => McpContentsResult;
+    McpContent = "mcp/content", ToSidecar, Extras,
+        "Reads a prompt or a resource of a session's server, as content for a message.",
+        McpContentParams => McpContentResult;
     WorktreeSnapshot = "worktree/snapshot", ToSidecar, Extras,
         "Stores the files of a folder as they are now, for comparison with a later snapshot.",
         WorktreeSnapshotParams => WorktreeSnapshotResult;

@@ -4,7 +4,7 @@ mod in_force;
 
 use crate::context::compaction::Placement;
 pub use crate::context::compaction::SummaryMode;
-use crate::tool::server::McpServer;
+use crate::tool::server::{McpServer, WorkspaceServers};
 pub use engine::compact::policy::{Consent, Stage as LimitHistory};
 pub use engine::endpoint::options::{CacheTtl, Effort, Fallbacks, HeaderValue, Manners, Thinking};
 pub use engine::message::cut::ThinkingInPrompt;
@@ -291,6 +291,10 @@ settings! {
         /// Servers whose tools are offered to the model in sessions whose loop the sidecar runs, by name. Started when such
         /// a session begins a turn. Ignored in a workspace's file. Default: none.
         servers: BTreeMap<String, McpServer>;
+        /// Use of the servers that files of the workspace define: `.threadhold/config.toml` (`mcp.servers`), `.mcp.json`
+        /// and `.vscode/mcp.json`. With `ask`, each is started only after the user allowed exactly that definition
+        /// (`mcp/allow`); `off` does not read them. Ignored in a workspace's file. Default: off.
+        workspace_files: WorkspaceServers;
     }
 }
 

@@ -162,6 +162,11 @@ impl Session {
         self.kept.settings()
     }
 
+    /// What the user approved or rejected for good in the workspace.
+    pub fn approvals(&self) -> &[Always] {
+        self.own.standing().approvals.all()
+    }
+
     /// Pins, in the order in which they were made.
     pub fn pins(&self) -> &[Pin] {
         self.kept.pins()

@@ -68,6 +68,7 @@ fn whole_session_comes_back_in_a_new_process() {
             kind: None,
             guidelines: Some("g".into()),
             approval: Approval::Ask,
+            origin: None,
         }];
         let mut writes = vec![Write::Head(Box::new(first))];
         for (n, body) in bodies().into_iter().enumerate() {

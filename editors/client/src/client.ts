@@ -350,6 +350,8 @@ const HARMLESS: ReadonlySet<keyof ClientRequests> = new Set<keyof ClientRequests
   "session/ledger",
   "model/check",
   "mcp/list",
+  "mcp/contents",
+  "mcp/content",
   "session/history",
   "session/subscribe",
   "session/configure",

@@ -187,6 +187,17 @@ export interface ClientRequests {
    * none. Level: extras.
    */
   "mcp/list": { params: McpListParams; result: McpListResult };
+  /**
+   * Allows or denies a server that a file of the workspace defines, and remembers it for exactly that
+   * definition. Level: extras.
+   */
+  "mcp/allow": { params: McpAllowParams; result: McpListResult };
+  /**
+   * Lists prompts and resources of a session's servers, which a user can put into a message. Level: extras.
+   */
+  "mcp/contents": { params: McpContentsParams; result: McpContentsResult };
+  /** Reads a prompt or a resource of a session's server, as content for a message. Level: extras. */
+  "mcp/content": { params: McpContentParams; result: McpContentResult };
   /** Stores the files of a folder as they are now, for comparison with a later snapshot. Level: extras. */
   "worktree/snapshot": { params: WorktreeSnapshotParams; result: WorktreeSnapshotResult };
   /**
@@ -1885,7 +1896,84 @@ export interface Mcp {
    * when such a session begins a turn. Ignored in a workspace's file. Default: none.
    */
   servers?: { [key: string]: unknown };
+  /**
+   * Use of the servers that files of the workspace define: `.threadhold/config.toml` (`mcp.servers`),
+   * `.mcp.json` and `.vscode/mcp.json`. With `ask`, each is started only after the user allowed exactly
+   * that definition (`mcp/allow`); `off` does not read them. Ignored in a workspace's file. Default: off.
+   */
+  workspaceFiles?: WorkspaceServers;
 }
+
+/** Parameters of `mcp/allow`. */
+export interface McpAllowParams {
+  /** Folder whose files define the server. Default: the client's first folder. */
+  workspaceFolder?: string;
+  /** Name of the server. */
+  name: string;
+  /**
+   * Hash of the definition that the user was shown, from `mcp/list`. Fails with `StaleReference` if the
+   * files define the server differently now.
+   */
+  definition: string;
+  /** The user's decision. */
+  decision: McpDecision;
+}
+
+/** An argument of a prompt. */
+export interface McpArgument {
+  /** Name of the argument. */
+  name: string;
+  /** Description by the server. */
+  description?: string;
+  /** `true` if the prompt needs it. */
+  required: boolean;
+}
+
+/** Parameters of `mcp/content`. One of `prompt` and `uri` is required. */
+export interface McpContentParams {
+  /** Open session that has the server. */
+  sessionId: string;
+  /** Name of the server. */
+  server: string;
+  /** Prompt to read. */
+  prompt?: string;
+  /** Arguments of the prompt. Default: none. */
+  arguments?: { [key: string]: unknown };
+  /** URI of the resource to read. */
+  uri?: string;
+}
+
+/** Result of `mcp/content`. */
+export interface McpContentResult {
+  /**
+   * Content for a message of the user, bounded as results of tools are. Nothing is sent to a model before
+   * it is part of a request such as `turn/start`.
+   */
+  content: Content;
+}
+
+/** Parameters of `mcp/contents`. */
+export interface McpContentsParams {
+  /** Open session whose servers are asked. Those that do not run are started. */
+  sessionId: string;
+}
+
+/** Result of `mcp/contents`. A server that does not run has none; `mcp/list` says why. */
+export interface McpContentsResult {
+  /** Prompts of the servers, by server and name; at most 200 of a server. */
+  prompts: McpPrompt[];
+  /** Resources of the servers, by server and URI; at most 200 of a server. */
+  resources: McpResource[];
+}
+
+/** The user's decision about a server that a file of the workspace defines. */
+export type McpDecision =
+  /** Starts it whenever a session needs it. */
+  | "allow"
+  /** Never starts it. */
+  | "deny"
+  /** Takes an earlier decision back. */
+  | "forget";
 
 /** Parameters of `mcp/list`. */
 export interface McpListParams {
@@ -1898,10 +1986,36 @@ export interface McpListParams {
   sessionId?: string;
 }
 
-/** Result of `mcp/list`. */
+/** Result of `mcp/list` and `mcp/allow`. */
 export interface McpListResult {
   /** The servers, by name. */
   servers: McpServerStatus[];
+}
+
+/** A prompt of a server: a message that it writes from arguments. */
+export interface McpPrompt {
+  /** Name of the server. */
+  server: string;
+  /** Name of the prompt. */
+  name: string;
+  /** Description by the server. */
+  description?: string;
+  /** Arguments, in the server's order. */
+  arguments: McpArgument[];
+}
+
+/** A resource of a server. */
+export interface McpResource {
+  /** Name of the server. */
+  server: string;
+  /** URI of the resource. */
+  uri: string;
+  /** Name of the resource. */
+  name: string;
+  /** Description by the server. */
+  description?: string;
+  /** MIME type of the content. */
+  mimeType?: string;
 }
 
 /** A server: a command that the sidecar starts, or an address. One of `command` and `url` is required. */
@@ -1934,8 +2048,9 @@ export interface McpServer {
    */
   timeoutSeconds?: number;
   /**
-   * `true` lets tools that the server says to be read-only run without asking. Default: false, each call
-   * asks.
+   * `true` lets tools run without asking of which the server says that they only read (`readOnlyHint:
+   * true`, without `destructiveHint: true`) and reach nothing outside of it (`openWorldHint: false`).
+   * Default: false, each call asks.
    */
   trust?: boolean;
 }
@@ -1950,10 +2065,25 @@ export interface McpServerStatus {
   reason?: string;
   /** Program with its arguments, or the address; without environment and headers. */
   target: string;
+  /** Working directory of the program. */
+  cwd?: string;
+  /** Names of the environment variables or headers that it is given, without their values. */
+  variables?: string[];
+  /** Names of the user's keys or environment variables whose values it is given. */
+  keys?: string[];
+  /**
+   * File of the workspace that defines the server, below its folder. Absent for a server of the settings or
+   * of the client, which needs no consent.
+   */
+  file?: string;
+  /** Hash of the whole definition, for `mcp/allow`. Only with `file`. */
+  definition?: string;
   /** Revision of the protocol that the server speaks, once known. */
   revision?: string;
   /** Tools as last listed, by name. */
   tools: McpTool[];
+  /** Size of the definitions of all these tools in prompts, in tokens. */
+  tokens: number;
   /** Tools that the server lists and models are not offered, each with the reason. */
   leftOut?: string[];
 }
@@ -1967,7 +2097,11 @@ export type McpState =
   /** Connected; its tools are listed. */
   | "ready"
   /** Not startable, or ended. The next turn or call starts it again. */
-  | "failed";
+  | "failed"
+  /** Defined by a file of the workspace and not started before the user allows it with `mcp/allow`. */
+  | "waiting"
+  /** Defined by a file of the workspace and denied by the user. */
+  | "denied";
 
 /** A tool of a server. */
 export interface McpTool {
@@ -5387,6 +5521,12 @@ export type WorkspaceBy =
    * or if another folder that this process serves has the same.
    */
   | "remote";
+/** Use of the servers that files of a workspace define. */
+export type WorkspaceServers =
+  /** Not read. */
+  | "off"
+  /** Used once the user allowed the definition. */
+  | "ask";
 
 /** The change of one file. */
 export interface WorktreeChange {

@@ -10,6 +10,7 @@ use super::permission::{self, Choice, Outcome};
 use super::requests::root;
 use super::row;
 use super::runner::{Call, Ran, Runner};
+use super::servers::{self, Step, Waiting};
 use super::session::OpenSession;
 use super::view::Takes;
 use crate::commands::client::{Client, Greeting};
@@ -90,14 +91,18 @@ pub(super) enum Asked {
     Inspected(String),
     /// The writing of a session, for a prompt.
     TakenOver(Id, String, Content),
+    /// The prompts and resources of a session's servers.
+    Contents(String),
+    /// What a prompt needs of the session's servers.
+    Preparing(Step, Waiting),
     /// Something whose result shows in events.
     Unwatched,
 }
 
 impl Asked {
-    /// `true` unless a model may be asked for the answer.
+    /// `true` unless the answer may wait for a model or for servers.
     const fn is_short(&self) -> bool {
-        !matches!(self, Self::Commanded(..))
+        !matches!(self, Self::Commanded(..) | Self::Contents(_))
     }
 }
 
@@ -110,7 +115,7 @@ pub(super) enum Work {
     Resumed(String, String),
     /// A question about a call of this session.
     Question(String, PauseReason),
-    /// A question whether to take a session over for this prompt.
+    /// A question that this prompt waits for: whether to take the session over, or to start servers.
     TakeOver(String, Id),
 }
 
@@ -121,6 +126,8 @@ pub(super) enum Done {
     Answered(Outcome),
     /// The user's choice about a session that another process writes, and the prompt.
     Chose(Choice, Content),
+    /// The prompt with the user's decisions about servers; `None` if the user ended it.
+    Consented(Option<Waiting>),
 }
 
 /// State of the agent.
@@ -345,7 +352,10 @@ impl Agent {
 
     /// Tells the editor what the user can enter in a session.
     pub(super) fn offer(&self, session: &str) {
-        let commands = AvailableCommandsUpdate::new(super::command::available());
+        let mut commands = super::command::available();
+        commands
+            .extend(self.sessions.get(session).iter().flat_map(|open| servers::available(&open.contents)));
+        let commands = AvailableCommandsUpdate::new(commands);
         self.update(session, [SessionUpdate::AvailableCommandsUpdate(commands)]);
     }
 }

@@ -8,6 +8,7 @@ use super::outcome::{answers, ended, failed, is_cancelled, listed, read};
 use super::permission::{Choice, Outcome};
 use super::requests::root;
 use super::runner::Ran;
+use super::servers::Preparation;
 use super::session::{OpenSession, Prompt};
 use super::view::said;
 use crate::commands::client::Incoming;
@@ -97,6 +98,7 @@ impl Agent {
                 self.editor.answer(&request, Err(refused(left)));
             }
             (work @ Work::TakeOver(..), Done::Chose(Choice::Cancel, _)) => self.unasked(vec![work]),
+            (work, Done::Consented(prompt)) => Preparation { agent: self }.decided(work, prompt).await,
             _ => {}
         }
     }
@@ -209,6 +211,10 @@ impl Agent {
                 }
                 Err(error) => self.editor.answer(&request, Err(error)),
             },
+            Asked::Contents(session) => Preparation { agent: self }.knows_contents(&session, outcome),
+            Asked::Preparing(step, prompt) => {
+                Preparation { agent: self }.prepared(step, prompt, outcome).await
+            }
             Asked::Unwatched => {}
         }
     }
@@ -245,6 +251,7 @@ impl Agent {
         self.works(&snapshot);
         self.editor.answer(&open.request, Ok(answer));
         self.offer(&id);
+        Preparation { agent: self }.learn_contents(&id).await;
         if open.how == How::New && snapshot.settings.own_tools.as_ref().is_none_or(Vec::is_empty) {
             self.plans(&id).await;
         }

@@ -6,6 +6,7 @@ use super::content::part;
 use super::failure::{invalid, refused, unknown_method, unknown_session};
 use super::option::Mode;
 use super::permission;
+use super::servers::Preparation;
 use super::session::Prompt;
 use agent_client_protocol_schema::v1::{
     AuthenticateResponse, CancelNotification, CloseSessionRequest, ContentBlock, CurrentModeUpdate,
@@ -143,6 +144,7 @@ impl Agent {
         let stopped =
             self.work.stop_if(|work| matches!(work, Work::TakeOver(_, request) if is_meant(request)));
         self.unasked(stopped);
+        Preparation { agent: self }.cancel_waiting(|waiting| is_meant(&waiting.request));
         let command = self.asked.iter().find_map(|(number, asked)| match asked {
             Asked::Commanded(request, ..) if is_meant(request) => Some(*number),
             _ => None,
@@ -174,6 +176,7 @@ impl Agent {
             Work::Tool(..) => false,
         });
         self.unasked(stopped);
+        Preparation { agent: self }.cancel_waiting(|waiting| waiting.session == of);
         let cancel_queued = turn.is_none().then_some(true);
         let params = TurnCancelParams { session_id: of.clone(), turn_id: turn, cancel_queued };
         let number = self.sidecar.ask::<TurnCancel>(&params).await;
@@ -279,7 +282,7 @@ impl Agent {
                 };
                 self.work.begin(Work::TakeOver(id_of, id.clone()), work);
             }
-            None => self.start(id.clone(), id_of, Content(parts)).await,
+            None => Preparation { agent: self }.start_with_servers(id.clone(), id_of, Content(parts)).await,
         }
         Ok(())
     }

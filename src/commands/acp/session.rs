@@ -7,8 +7,10 @@ use protocol::model::StopReason as Stop;
 use protocol::session::Driver;
 use protocol::session::snapshot::{HeldBy, Snapshot};
 use protocol::settings::Settings;
+use protocol::tool::server::McpContentsResult;
 use protocol::turn::TurnStatus;
 use serde_json::Value;
+use std::collections::BTreeSet;
 use std::path::PathBuf;
 use tower_lsp::jsonrpc::{Error, Id};
 
@@ -53,6 +55,10 @@ pub(super) struct OpenSession {
     pub held_by: Option<HeldBy>,
     /// `true` if the session's own editor runs its turns.
     pub is_of_editor: bool,
+    /// Definitions of servers that the user was asked about.
+    pub asked_servers: BTreeSet<String>,
+    /// Prompts and resources of the servers, as last listed.
+    pub contents: McpContentsResult,
     /// Reason why the last answer ended.
     pub stop: Option<Stop>,
 }
@@ -71,6 +77,8 @@ impl OpenSession {
             is_inspected: false,
             held_by: snapshot.held_by.clone(),
             is_of_editor: snapshot.driver == Driver::Editor,
+            asked_servers: BTreeSet::new(),
+            contents: McpContentsResult::default(),
             stop: None,
         }
     }

@@ -4,22 +4,26 @@ use crate::commands::client::{Client, ClientError};
 use crate::commands::context::About;
 use crate::commands::model::Named;
 use crate::commands::report;
+use crate::commands::tools::servers;
 use protocol::context::{CompactionView, ContextInspectParams};
 use protocol::message::Content;
 use protocol::methods::{
-    ContextCompact, ContextInspect, ContextUndo, Method, SessionConfigure, SessionList, TaskList, TaskStart,
-    read_result,
+    ContextCompact, ContextInspect, ContextUndo, McpAllow, McpList, Method, SessionConfigure, SessionList,
+    TaskList, TaskStart, read_result,
 };
 use protocol::session::{SessionConfigureParams, SessionListParams};
 use protocol::settings::GivenSettings;
 use protocol::task::{Task, TaskListParams, TaskStartParams, TaskState};
+use protocol::tool::server::{McpAllowParams, McpDecision, McpListParams};
 use serde_json::Value;
 
 /// Commands, their arguments, and what they do.
 const COMMANDS: &[(&str, &str, &str)] = &[
+    ("/allow", "SERVER", "start a tool server that a file of this folder defines, now and later"),
     ("/compact", "[FOCUS]", "summarize the conversation so far; FOCUS says what the summary must keep"),
     ("/context", "", "show what the prompt holds, and when it is compacted next"),
     ("/cost", "", "show what the session's requests to models cost"),
+    ("/deny", "SERVER", "never start that tool server"),
     ("/exit", "", ""),
     ("/help", "", "show this help"),
     ("/model", "[WIRE:NAME]", "show the model, or go on with another one"),
@@ -27,6 +31,7 @@ const COMMANDS: &[(&str, &str, &str)] = &[
     ("/quit", "", "save the session and leave, as Ctrl-D does"),
     ("/redo", "", "make the last compaction again"),
     ("/resume", "ID|NUMBER", "go on with a session, by its id or its number in /sessions"),
+    ("/servers", "", "list the tool servers with their states and costs"),
     ("/sessions", "", "list the sessions of this folder, newest first"),
     ("/task", "DESCRIPTION", "queue a background task for a `threadhold serve` on this folder"),
     ("/tasks", "", "list the background tasks of this chat and their states"),
@@ -34,7 +39,8 @@ const COMMANDS: &[(&str, &str, &str)] = &[
 ];
 
 /// Keys that are no commands.
-const KEYS: &str = "Alt-Enter begins another line of a message; what is pasted is one message.
+const KEYS: &str = "/SERVER:PROMPT ARGUMENTS sends a prompt of a tool server, and @SERVER:URI in a message adds a resource of one.
+Alt-Enter begins another line of a message; what is pasted is one message.
 The arrow keys bring back earlier messages, and Tab completes commands.
 Ctrl-C stops an answer and keeps the part that arrived. At the prompt it clears the line, and twice it leaves.";
 
@@ -86,6 +92,10 @@ pub(super) enum Command {
     Model,
     /// Makes the newest compaction again.
     Redo,
+    /// Decides about a server that a file of the folder defines, by its name.
+    Decide(String, McpDecision),
+    /// Lists servers.
+    Servers,
     /// Lists sessions.
     Sessions,
     /// Queues a task; its description.
@@ -110,14 +120,20 @@ pub(super) struct Context {
 }
 
 impl Typed {
-    /// Parses a line; `None` if it is a message. A path is no command.
+    /// Parses a line; `None` if it is a message, also one that a server writes (`/server:prompt`). A path is no command.
     pub fn read(line: &str) -> Option<Self> {
         let (name, words) = line.split_once(char::is_whitespace).unwrap_or((line, ""));
-        if !name.starts_with('/') || name.get(1..).is_some_and(|rest| rest.contains('/')) {
+        if !name.starts_with('/') || name.get(1..).is_some_and(|rest| rest.contains(['/', ':'])) {
             return None;
         }
         let words = Some(words.trim().to_owned()).filter(|words| !words.is_empty());
         Some(match (name, words) {
+            ("/allow", Some(server)) => Self::Command(Command::Decide(server, McpDecision::Allow)),
+            ("/deny", Some(server)) => Self::Command(Command::Decide(server, McpDecision::Deny)),
+            ("/allow" | "/deny", None) => {
+                Self::Wrong(format!("{name} needs the name of a tool server; /servers lists them"))
+            }
+            ("/servers", _) => Self::Command(Command::Servers),
             ("/compact", focus) => Self::Command(Command::Compact(focus)),
             ("/context", _) => Self::Command(Command::Context),
             ("/cost", _) => Self::Command(Command::Cost),
@@ -169,6 +185,16 @@ impl Command {
                 let id = newest.map(|compaction| compaction.id).ok_or_else(nothing)?;
                 About::Again(id).ask(client, &session_id).await
             }
+            Self::Decide(name, decision) => {
+                let servers = client.call::<McpList>(&of_session(&session_id)).await?.servers;
+                let definition = servers.into_iter().find(|server| server.name == *name);
+                let none = || ClientError::No(format!("no file of this folder defines a server {name:?}"));
+                let definition = definition.and_then(|server| server.definition).ok_or_else(none)?;
+                let (workspace_folder, name, decision) = (Some(workspace_folder), name.clone(), *decision);
+                let params = McpAllowParams { workspace_folder, name, definition, decision };
+                client.ask::<McpAllow>(&params).await
+            }
+            Self::Servers => client.ask::<McpList>(&of_session(&session_id)).await,
             Self::Sessions => {
                 let params = SessionListParams {
                     workspace_folder: Some(workspace_folder),
@@ -204,6 +230,15 @@ impl Command {
                 let settings = result::<SessionConfigure>(value)?.settings;
                 report::model(&settings).unwrap_or_else(|| "the editor's model".to_owned())
             }
+            Self::Decide(name, McpDecision::Allow) => {
+                result::<McpAllow>(value)?;
+                format!("(allowed; {name} is started with the next message)")
+            }
+            Self::Decide(name, McpDecision::Deny | McpDecision::Forget) => {
+                result::<McpAllow>(value)?;
+                format!("(denied; {name} is not started)")
+            }
+            Self::Servers => servers::list(&result::<McpList>(value)?.servers),
             Self::Sessions => {
                 let sessions = result::<SessionList>(value)?.sessions;
                 context.listed = sessions.iter().map(|session| session.session_id.clone()).collect();
@@ -226,6 +261,11 @@ impl Command {
             }
         })
     }
+}
+
+/// Parameters that list the servers of a session.
+pub(super) fn of_session(session: &str) -> McpListParams {
+    McpListParams { session_id: Some(session.to_owned()), workspace_folder: None }
 }
 
 /// One line of the task list.

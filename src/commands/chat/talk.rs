@@ -3,6 +3,7 @@
 use super::call_text;
 use super::calls::{Call, Calls, EndedCall, Recipient};
 use super::command::{Command, Context, Typed, help};
+use super::contents;
 use super::display::Display;
 use super::input::{Entry, Input, interrupts};
 use super::opening::{self, Begin, Which};
@@ -14,7 +15,7 @@ use crate::commands::{SUCCESS, UNFIT, tools};
 use lsp_types::notification::Exit;
 use lsp_types::request::{Request, Shutdown};
 use protocol::event::{Event, SessionEvent};
-use protocol::message::{Content, Role, texts};
+use protocol::message::{Role, texts};
 use protocol::methods::{SessionClose, ToolDecide, ToolResult, TurnCancel, TurnStart};
 use protocol::session::{SessionCloseParams, State};
 use protocol::snapshot::Snapshot;
@@ -182,6 +183,9 @@ impl Talk {
             }
         }
         self.display.screen.event(&opening::as_event(opened));
+        for waiting in contents::waiting(&mut self.client, &self.about.session).await {
+            self.note(&waiting);
+        }
     }
 
     /// `true` if a line can be entered now.
@@ -261,7 +265,18 @@ impl Talk {
         match Typed::read(line) {
             None if line.is_empty() => self.rest(),
             None => {
-                let params = TurnStartParams::new(self.about.session.clone(), Content::text(line));
+                let meant = tokio::select! {
+                    meant = contents::meant(&mut self.client, &self.about.session, line) => meant,
+                    Some(()) = self.interrupts.recv() => Err(ClientError::No("(not sent)".to_owned())),
+                };
+                let content = match meant {
+                    Ok(content) => content,
+                    Err(error) => {
+                        self.note(&error.to_string());
+                        return Next::GoOn;
+                    }
+                };
+                let params = TurnStartParams::new(self.about.session.clone(), content);
                 self.is_begun = true;
                 let number = self.client.ask::<TurnStart>(&params).await;
                 self.phase = Phase::Starting(number);

@@ -21,7 +21,7 @@ use session::agents::{AGENT, AgentLimits};
 use session::effect::InvokeTool;
 use session::event::{EventBody, TurnEnd};
 use session::input::{Command, GivenPrefix, Input, StartTurn, ToolOutcome};
-use session::stored::{Driver, TurnStatus};
+use session::stored::{Driver, Head, TurnStatus};
 use store::error::StoreError;
 use store::task::Task;
 
@@ -34,6 +34,8 @@ pub(super) struct AgentHandler<'a> {
 struct Made {
     settings: Settings,
     tools: Vec<Tool>,
+    /// Names of the tools that it has; `None` for all of its parent.
+    named: Option<Vec<String>>,
 }
 
 impl AgentHandler<'_> {
@@ -119,6 +121,7 @@ impl AgentHandler<'_> {
             settings: Some(made.settings),
             follow: false,
         };
+        self.router.servers.set_agent(&id, parent, made.named);
         self.router.agents.starts(id.clone(), parent.clone(), call.clone());
         self.router.hand(&id, Queued::Open(NOBODY, Box::new(opens)));
         self.router.hand(&id, Queued::Task);
@@ -141,8 +144,7 @@ impl AgentHandler<'_> {
         };
         let named = start.tools.as_ref().or(preset.as_ref().and_then(|preset| preset.tools.as_ref()));
         let own_tools = &session.settings().own_tools;
-        let known: Vec<&str> =
-            head.prefix.tools.iter().chain(own_tools).map(|tool| tool.name.as_str()).collect();
+        let known: Vec<&str> = all_tools(head).chain(own_tools).map(|tool| tool.name.as_str()).collect();
         if let Some(unknown) = named.into_iter().flatten().find(|name| !known.contains(&name.as_str())) {
             let known = known.join(", ");
             return Err(format!(
@@ -166,7 +168,8 @@ impl AgentHandler<'_> {
         let role = preset.as_ref().and_then(|preset| preset.role.clone()).or_else(|| own.role.clone());
         let settings = Settings { model, role, own_tools: Some(own_names), agent_tokens: Some(left), ..own };
         self.router.config.effective(&head.workspace, &settings).map_err(wrong)?;
-        Ok(Made { settings, tools: head.prefix.tools.iter().filter(is_named).cloned().collect() })
+        let tools = head.prefix.tools.iter().filter(is_named).cloned().collect();
+        Ok(Made { settings, tools, named: named.cloned() })
     }
 
     /// Answers the call that started an agent, once the agent is stored; `failure` says why it cannot be.
@@ -381,4 +384,9 @@ fn other_model(known: Model, name: &str) -> Model {
 fn started(agent: &SessionId, title: Option<&str>) -> ToolOutcome {
     let name = title.unwrap_or("unnamed");
     answered(vec![format!("agent {agent} was started; its name is {name:?}; wait_agents returns its answer")])
+}
+
+/// The tools of a session that are not the sidecar's own.
+fn all_tools(head: &Head) -> impl Iterator<Item = &Tool> {
+    head.prefix.tools.iter().chain(&head.prefix.server_tools)
 }

@@ -9,8 +9,7 @@ use crate::server::host::{
     Confirmed, DeletionOutcome, Kept, Loaded, Opened, Opening, SessionHost, Shared, delete, new_head,
 };
 use crate::server::inbox::Event;
-use crate::server::services::trajectories::Changed;
-use crate::server::services::transfer;
+use crate::server::services::{trajectories::Changed, transfer};
 use crate::server::stores;
 use crate::server::wire::{listed, notice, refused, to_value};
 use engine::id::SessionId;
@@ -382,7 +381,9 @@ impl Router {
         }
         let Some(host) = self.sessions.remove(id) else { return VecDeque::new() };
         self.tasks.keep(id);
-        host.leave(&mut self.client, &mut self.replies)
+        let after = host.leave(&mut self.client, &mut self.replies);
+        super::servers::ServerHandler { router: self }.closed(id, !after.is_empty());
+        after
     }
 
     /// Closes a session that is done: it was there for one answer or its task only, or is to be closed.

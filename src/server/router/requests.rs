@@ -64,8 +64,16 @@ impl RequestHandler<'_> {
             Ask::Modelling(Modelling::Key(params)) => return models::set_key(self.router, to, params),
             Ask::Modelling(Modelling::Check(params)) => return models::check(self.router, to, &params),
             Ask::Serving(Serving::List(params)) => {
-                let servers = ServerHandler { router: self.router }.list(&params)?;
-                self.router.answer(to, to_value(&servers));
+                return ServerHandler { router: self.router }.list(to, &params);
+            }
+            Ask::Serving(Serving::Contents(params)) => {
+                return ServerHandler { router: self.router }.contents(to, &params);
+            }
+            Ask::Serving(Serving::Content(params)) => {
+                return ServerHandler { router: self.router }.content(to, params);
+            }
+            Ask::Serving(Serving::Allow(params)) => {
+                return ServerHandler { router: self.router }.allow(to, params);
             }
             Ask::Remembering(ask) => {
                 let at = (&mut self.router.stores, &mut self.router.replies);

@@ -1,25 +1,19 @@
-//! Servers of the Model Context Protocol at work: a turn waits for their tools, calls go to them, and clients list them.
+//! Servers of the Model Context Protocol in sessions: a turn waits for their tools, calls go to them, and clients list
+//! them and decide about those of the workspace.
+
+mod contents;
+mod offers;
 
 use super::Router;
 use crate::server::client::replies::NOBODY;
-use crate::server::folder::given_folder;
-use crate::server::given::{given_id, own_settings};
 use crate::server::host::queued::Queued;
-use crate::server::services::mcp::{McpEvent, Offered, Unused};
-use crate::server::settings::definition;
-use crate::server::wire::refused;
-use engine::approval::Approval;
+use crate::server::services::mcp::{McpEvent, Offered};
 use engine::id::SessionId;
 use engine::message::{Content, SERVER_FAILED, ToolResult};
-use engine::tokens::TokenCount;
-use mcp::{CallError, Phase};
-use protocol::error::ProtocolError;
-use protocol::settings::Settings;
-use protocol::tool::server::{McpListParams, McpListResult, McpServer, McpServerStatus, McpState, McpTool};
+use mcp::CallError;
 use session::effect::InvokeTool;
 use session::input::{Command, Input, ToolOutcome};
-use session::stored::{Driver, Head};
-use std::collections::BTreeMap;
+use session::stored::TurnStatus;
 
 /// The handlers of what concerns servers.
 pub(super) struct ServerHandler<'a> {
@@ -48,11 +42,19 @@ impl ServerHandler<'_> {
             self.router.servers.wait(id, item);
             return None;
         }
-        // A request into a running turn keeps the tools of that turn.
-        if !self.router.sessions.host(id).is_some_and(|host| host.session().is_at_rest()) {
+        // A request into a running turn keeps the tools of that turn. The request of a task is queued before it begins.
+        let begins = self.router.sessions.host(id).is_some_and(|host| {
+            let is_running = || host.session().newest_turn_status() == Some(TurnStatus::Running);
+            host.session().is_at_rest() || (matches!(item, Queued::Task) && !is_running())
+        });
+        if !begins {
             return Some(item);
         }
         let offered = self.offered(id);
+        // There are more than the session's: some may be those of definitions that changed since.
+        if self.router.servers.count() > offered.len() {
+            self.end_unused();
+        }
         if self.router.servers.start(id, &offered) {
             self.router.servers.wait(id, item);
             return None;
@@ -77,6 +79,7 @@ impl ServerHandler<'_> {
                     self.release(&id);
                 }
             }
+            McpEvent::Decided { to, folder, all } => self.decided(to, &folder, all),
         }
     }
 
@@ -99,61 +102,18 @@ impl ServerHandler<'_> {
     fn offer(&mut self, id: &SessionId, offered: &[Offered]) {
         let Some(host) = self.router.sessions.host(id) else { return };
         let had = &host.session().head().prefix.server_tools;
-        let tools = self.router.servers.tools(offered, had);
-        let is_new = tools != *had;
-        if let Some(text) = self.router.servers.notice(id, offered) {
+        let mut tools = self.router.servers.tools(offered, had);
+        if let Some(names) = self.router.servers.agent(id).and_then(|agent| agent.names.as_ref()) {
+            tools.tools.retain(|tool| names.contains(&tool.name));
+        }
+        let is_new = tools.tools != *had;
+        if let Some(text) = self.router.servers.notice(id, offered, &tools) {
             let notice = Command::Notice { kind: SERVER_FAILED, text };
             self.router.run_input(id, Input::Command(NOBODY, notice));
         }
         if is_new {
-            self.router.run_input(id, Input::ServerTools(tools));
+            self.router.run_input(id, Input::ServerTools(tools.tools));
         }
-    }
-
-    /// The servers of a session, by name. An agent has none, and neither has a session whose loop the editor runs.
-    fn offered(&mut self, id: &SessionId) -> Vec<Offered> {
-        let Some(host) = self.router.sessions.host(id) else { return Vec::new() };
-        let head = host.session().head();
-        if head.driver != Driver::Sidecar || head.is_agent() || !host.is_stored() {
-            return Vec::new();
-        }
-        let (folder, is_trusted) = (head.workspace.clone(), host.session().settings().is_trusted);
-        let mut named = self.named(&folder, &own_of(head));
-        named.extend(self.router.servers.given(id).cloned().unwrap_or_default());
-        self.resolved(&folder, named, is_trusted)
-    }
-
-    /// The servers that the settings name.
-    fn named(&self, folder: &str, own: &Settings) -> BTreeMap<String, McpServer> {
-        let merged = self.router.config.layers().merged(folder, own);
-        merged.ok().and_then(|merged| merged.mcp?.servers).unwrap_or_default()
-    }
-
-    fn resolved(
-        &mut self,
-        folder: &str,
-        named: BTreeMap<String, McpServer>,
-        is_trusted: bool,
-    ) -> Vec<Offered> {
-        let mut all = Vec::new();
-        for (name, server) in named {
-            let key = |name: &str| self.router.models.key(name);
-            let made = definition(&name, &server, folder, key);
-            let target = made.as_ref().map_or_else(|_| target(&server), mcp::Definition::shown);
-            let server = if server.enabled == Some(false) {
-                Err(Unused::Disabled)
-            } else if !is_trusted && server.command.is_some() {
-                // A program that is started there may load the folder's code.
-                Err(Unused::Faulty("it is a program, and the folder is not trusted".to_owned()))
-            } else {
-                match made {
-                    Ok(made) => Ok(self.router.servers.of(folder, made)),
-                    Err(why) => Err(Unused::Faulty(why)),
-                }
-            };
-            all.push(Offered { name, target, server });
-        }
-        all
     }
 
     /// Calls a tool of a server, outside of the router.
@@ -172,38 +132,6 @@ impl ServerHandler<'_> {
         });
         host.server_called(named, task.abort_handle());
     }
-
-    /// Lists servers as they are now.
-    pub fn list(&mut self, params: &McpListParams) -> Result<McpListResult, ProtocolError> {
-        let offered = match (&params.session_id, &params.workspace_folder) {
-            (Some(id), _) => {
-                let id = given_id(id)?;
-                if self.router.sessions.host(&id).is_none() {
-                    return Err(refused::not_open(&id));
-                }
-                self.offered(&id)
-            }
-            (None, folder) => {
-                let folder = folder.as_deref().map(given_folder).transpose()?;
-                let folder = folder.unwrap_or_else(|| self.router.stores.home().to_owned());
-                self.router.enter_folder(&folder);
-                let own = Settings::default();
-                let is_trusted = self.router.config.effective(&folder, &own)?.is_trusted;
-                let named = self.named(&folder, &own);
-                self.resolved(&folder, named, is_trusted)
-            }
-        };
-        let counter = &*self.router.counter;
-        Ok(McpListResult { servers: offered.into_iter().map(|offered| status(offered, counter)).collect() })
-    }
-}
-
-fn own_of(head: &Head) -> Settings {
-    own_settings(&head.settings)
-}
-
-fn target(server: &McpServer) -> String {
-    server.command.as_ref().or(server.url.as_ref()).cloned().unwrap_or_default()
 }
 
 /// `true` for an item that may ask a model for a turn.
@@ -257,48 +185,6 @@ fn outcome(done: Result<ToolResult, CallError>) -> ToolOutcome {
         is_error: true,
         ..ToolResult::default()
     }))
-}
-
-fn status(offered: Offered, counter: &dyn TokenCount) -> McpServerStatus {
-    let Offered { name, target, server } = offered;
-    let empty = McpServerStatus {
-        name,
-        state: McpState::Off,
-        reason: None,
-        target,
-        revision: None,
-        tools: Vec::new(),
-        left_out: Vec::new(),
-    };
-    let server = match server {
-        Ok((_, server)) => server.status(),
-        Err(Unused::Disabled) => {
-            return McpServerStatus { reason: Some("it is disabled".to_owned()), ..empty };
-        }
-        Err(Unused::Faulty(why)) => {
-            return McpServerStatus { state: McpState::Failed, reason: Some(why), ..empty };
-        }
-    };
-    let (state, reason) = match server.phase {
-        Phase::Off => (McpState::Off, None),
-        Phase::Connecting => (McpState::Connecting, None),
-        Phase::Ready => (McpState::Ready, None),
-        Phase::Failed(why) => (McpState::Failed, Some(why)),
-    };
-    let tools = server.listing.tools.iter().map(|tool| McpTool {
-        name: tool.name.clone(),
-        description: tool.description.clone(),
-        tokens: tool.tokens(counter),
-        runs_unasked: tool.approval == Approval::Allow,
-    });
-    McpServerStatus {
-        state,
-        reason,
-        revision: server.revision,
-        tools: tools.collect(),
-        left_out: server.listing.left_out.clone(),
-        ..empty
-    }
 }
 
 #[cfg(test)]

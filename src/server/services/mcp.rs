@@ -1,20 +1,32 @@
 //! Servers of the Model Context Protocol: one process for all sessions of a folder with the same definition, started
-//! when a session begins a turn. Turns that wait for a server are kept here, in order and not for long.
+//! when a session begins a turn and ended when no open session has it. Turns that wait for a server are kept here, in
+//! order and not for long.
 
+use crate::server::client::replies::Replies;
 use crate::server::host::queued::Queued;
-use crate::server::mailbox::Mailbox;
+use crate::server::mailbox::{Mailbox, Pending};
 use engine::approval::Approval;
 use engine::id::SessionId;
 use engine::prompt::item::Tool;
 use mcp::{Definition, Phase, Server};
-use protocol::tool::server::McpServer;
+use protocol::tool::server::{McpServer, McpServerStatus};
 use session::input::ReplyTo;
+use session::stored::Always;
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
 use std::sync::Arc;
 use std::time::Duration;
+use store::error::StoreError;
+use tokio::task::JoinSet;
 
 /// The longest time that a turn waits for servers to be ready.
 const MOST_WAIT: Duration = Duration::from_secs(10);
+
+/// Most tools of all servers of a session.
+const MOST_TOOLS: usize = 128;
+/// Most bytes of the definitions of all these tools.
+const MOST_BYTES: usize = 256 << 10;
+/// The reason why a tool beyond them is not offered.
+pub(in crate::server) const TOO_MANY: &str = "all servers of a session together are offered with at most 128 tools and 256 KiB; disable some with enabled: false";
 
 /// A server, by its folder and the key of its definition.
 pub(in crate::server) type Key = (String, String);
@@ -25,24 +37,48 @@ pub(in crate::server) enum McpEvent {
     Settled(Key),
     /// The time of this wait of a session's turn is over.
     Waited(SessionId, u64),
+    /// The decisions of a folder, for a request for its servers.
+    Decided { to: ReplyTo, folder: String, all: Result<Vec<Always>, StoreError> },
 }
 
 /// A server as a session is offered it.
 pub(in crate::server) struct Offered {
     /// The user's name for it.
     pub name: String,
-    /// Its program or address, for people.
-    pub target: String,
+    /// The server as clients are shown it, without its state.
+    pub shown: McpServerStatus,
     /// The server itself; otherwise why it is not used.
     pub server: Result<(Key, Arc<Server>), Unused>,
 }
 
-/// Why a server is not used.
+/// Reason that a server is not used.
 pub(in crate::server) enum Unused {
-    /// The user disabled it.
+    /// Disabled by the user.
     Disabled,
-    /// It cannot be reached.
+    /// Not startable; the reason.
     Faulty(String),
+    /// Defined by a file of the workspace, without a decision of the user.
+    Undecided,
+    /// Defined by a file of the workspace and denied by the user.
+    Denied,
+}
+
+/// The servers of an agent, which are those of the session that it works for.
+#[derive(Clone)]
+pub(in crate::server) struct AgentServers {
+    /// The session whose client gave servers.
+    pub root: SessionId,
+    /// Names of the tools that the agent has; `None` for all.
+    pub names: Option<Vec<String>>,
+}
+
+/// The tools of all servers of a session.
+#[derive(Debug, Default, PartialEq)]
+pub(in crate::server) struct Tools {
+    /// The tools to offer, sorted by name.
+    pub tools: Vec<Tool>,
+    /// Names of the tools beyond the limits, by server.
+    pub left_out: BTreeMap<String, Vec<String>>,
 }
 
 /// Turns that wait for servers.
@@ -55,17 +91,21 @@ struct WaitingTurns {
 pub(in crate::server) struct McpServers {
     mailbox: Mailbox<McpEvent>,
     servers: BTreeMap<Key, Arc<Server>>,
+    /// Servers that are being ended.
+    closing: JoinSet<()>,
     /// Servers that are being started.
     starting: BTreeSet<Key>,
     /// Servers that clients gave for single sessions.
     given: BTreeMap<SessionId, BTreeMap<String, McpServer>>,
+    /// Agents that were started in this process.
+    agents: BTreeMap<SessionId, AgentServers>,
     turns: BTreeMap<SessionId, WaitingTurns>,
     /// Servers that a session has waited for long enough.
     given_up: BTreeMap<SessionId, BTreeSet<Key>>,
     /// The session whose turns go on now.
     releasing: Option<SessionId>,
-    /// The missing servers that each session was last notified of.
-    reported: BTreeMap<SessionId, BTreeMap<String, String>>,
+    /// Sentences of the last notice of each session.
+    reported: BTreeMap<SessionId, BTreeSet<String>>,
     /// Number of the newest wait.
     last: u64,
 }
@@ -75,8 +115,10 @@ impl McpServers {
         Self {
             mailbox,
             servers: BTreeMap::new(),
+            closing: JoinSet::new(),
             starting: BTreeSet::new(),
             given: BTreeMap::new(),
+            agents: BTreeMap::new(),
             turns: BTreeMap::new(),
             given_up: BTreeMap::new(),
             releasing: None,
@@ -93,9 +135,26 @@ impl McpServers {
         }
     }
 
+    /// Notes that an agent was started, with the names of its tools; `None` for all of its parent.
+    pub fn set_agent(&mut self, id: &SessionId, parent: &SessionId, names: Option<Vec<String>>) {
+        let root = AgentServers { root: parent.clone(), names: None };
+        let above = self.agents.get(parent).cloned().unwrap_or(root);
+        self.agents.insert(id.clone(), AgentServers { root: above.root, names: names.or(above.names) });
+    }
+
+    /// The servers of an agent that was started in this process.
+    pub fn agent(&self, id: &SessionId) -> Option<&AgentServers> {
+        self.agents.get(id)
+    }
+
     /// The servers that a client gave for a session.
     pub fn given(&self, id: &SessionId) -> Option<&BTreeMap<String, McpServer>> {
         self.given.get(id)
+    }
+
+    /// A handle for the decisions of a folder, for a request.
+    pub fn pending(&self, replies: &mut Replies, to: ReplyTo) -> Pending<McpEvent> {
+        replies.pending(to, &self.mailbox)
     }
 
     /// The server of a definition; made if there is none.
@@ -196,34 +255,42 @@ impl McpServers {
 
     /// The tools to offer a session: those that its servers list, and those that it had of a server that was not listed
     /// in this process yet. Sorted, so that a prompt does not depend on which server was ready first.
-    pub fn tools(&self, offered: &[Offered], had: &[Tool]) -> Vec<Tool> {
-        let mut tools: Vec<Tool> = Vec::new();
+    pub fn tools(&self, offered: &[Offered], had: &[Tool]) -> Tools {
+        let mut chosen = Tools::default();
+        let (mut bytes, mut names) = (0, BTreeSet::new());
         for offered in offered {
-            match &offered.server {
-                Ok((_, server)) => {
-                    let status = server.status();
+            let Ok((_, server)) = &offered.server else { continue };
+            let status = server.status();
+            let tools: Vec<Tool> = match status.is_listed {
+                true => status.listing.tools.clone(),
+                false => {
                     let prefix = mcp::names::prefix(&offered.name);
-                    match status.is_listed {
-                        true => tools.extend(status.listing.tools.iter().cloned()),
-                        false => {
-                            let stored = had.iter().filter(|tool| tool.name.starts_with(&prefix)).cloned();
-                            // Nobody trusts a stored statement: it may be that of another program, or of one that
-                            // was trusted then.
-                            tools.extend(stored.map(|tool| Tool { approval: Approval::Ask, ..tool }));
-                        }
-                    }
+                    let identity = &server.definition().identity;
+                    let is_its = |tool: &&Tool| {
+                        tool.name.starts_with(&prefix) && tool.origin.as_ref() == Some(identity)
+                    };
+                    // Nobody trusts a stored statement: it may be that of a program that was trusted then.
+                    let asking = |tool: &Tool| Tool { approval: Approval::Ask, ..tool.clone() };
+                    had.iter().filter(is_its).map(asking).collect()
                 }
-                Err(Unused::Faulty(_) | Unused::Disabled) => {}
+            };
+            for tool in tools.into_iter().filter(|tool| names.insert(tool.name.clone())) {
+                let size = tool.description.len() + tool.input_schema.to_string().len();
+                if chosen.tools.len() < MOST_TOOLS && bytes + size <= MOST_BYTES {
+                    bytes += size;
+                    chosen.tools.push(tool);
+                } else {
+                    chosen.left_out.entry(offered.name.clone()).or_default().push(tool.name);
+                }
             }
         }
-        tools.sort_by(|a, b| a.name.cmp(&b.name));
-        tools.dedup_by(|a, b| a.name == b.name);
-        tools
+        chosen.tools.sort_by(|a, b| a.name.cmp(&b.name));
+        chosen
     }
 
-    /// The notice for a session about servers whose tools are missing; each reason is stated once.
-    pub fn notice(&mut self, id: &SessionId, offered: &[Offered]) -> Option<String> {
-        let missing = offered.iter().filter_map(|offered| {
+    /// The notice for a session about servers and tools that are missing; each reason is stated once.
+    pub fn notice(&mut self, id: &SessionId, offered: &[Offered], tools: &Tools) -> Option<String> {
+        let not_ready = offered.iter().filter_map(|offered| {
             let why = match &offered.server {
                 Ok((_, server)) => match server.status().phase {
                     Phase::Failed(why) => why,
@@ -233,29 +300,57 @@ impl McpServers {
                     Phase::Off | Phase::Ready => return None,
                 },
                 Err(Unused::Faulty(why)) => why.clone(),
-                Err(Unused::Disabled) => return None,
+                Err(Unused::Undecided) => format!(
+                    "{} defines it, and it needs your consent to be started: {}",
+                    offered.shown.file.as_deref().unwrap_or_default(),
+                    offered.shown.target
+                ),
+                Err(Unused::Disabled | Unused::Denied) => return None,
             };
-            Some((offered.name.clone(), why))
+            Some(format!("The tool server {:?} is not ready: {why}.", offered.name))
         });
-        let missing: BTreeMap<String, String> = missing.collect();
+        let left_out = tools.left_out.iter().map(|(server, tools)| {
+            format!("Tools of the server {server:?} are not offered ({}): {TOO_MANY}.", tools.len())
+        });
+        let missing: BTreeSet<String> = not_ready.chain(left_out).collect();
         let before = self.reported.insert(id.clone(), missing.clone()).unwrap_or_default();
-        let new = missing.iter().filter(|(name, why)| before.get(*name) != Some(why));
-        let lines: Vec<String> =
-            new.map(|(name, why)| format!("The tool server {name:?} is not ready: {why}.")).collect();
+        let lines: Vec<String> = missing.difference(&before).cloned().collect();
         (!lines.is_empty()).then(|| lines.join("\n"))
+    }
+
+    /// Drops what is kept for a session that was closed. `reopens`: it is opened again, perhaps with servers that a
+    /// client gave meanwhile.
+    pub fn closed(&mut self, id: &SessionId, reopens: bool) {
+        if !reopens {
+            self.given.remove(id);
+            self.agents.remove(id);
+        }
+        self.given_up.remove(id);
+        self.reported.remove(id);
+    }
+
+    /// The number of servers.
+    pub fn count(&self) -> usize {
+        self.servers.len()
+    }
+
+    /// Ends the servers that no open session has.
+    pub fn end_unused(&mut self, used: &BTreeSet<Key>) {
+        while self.closing.try_join_next().is_some() {}
+        for (_, server) in self.servers.extract_if(.., |key, _| !used.contains(key)) {
+            self.closing.spawn(async move { server.close().await });
+        }
     }
 
     /// Ends all servers, then calls `done`.
     pub fn end(&mut self, done: impl FnOnce() + Send + 'static) {
-        let servers = std::mem::take(&mut self.servers);
-        if servers.is_empty() {
+        self.end_unused(&BTreeSet::new());
+        let closing = std::mem::take(&mut self.closing);
+        if closing.is_empty() {
             return done();
         }
         tokio::spawn(async move {
-            let ends = servers.into_values().map(|server| tokio::spawn(async move { server.close().await }));
-            for end in ends.collect::<Vec<_>>() {
-                drop(end.await);
-            }
+            drop(closing.join_all().await);
             done();
         });
     }
@@ -267,7 +362,7 @@ mod tests {
 
     fn definition(name: &str, is_trusted: bool) -> Definition {
         let launch = mcp::Launch::Http { url: "http://127.0.0.1:1/mcp".to_owned(), headers: Vec::new() };
-        Definition { name: name.to_owned(), launch, timeout: MOST_WAIT, is_trusted }
+        Definition { name: name.to_owned(), identity: "1".to_owned(), launch, timeout: MOST_WAIT, is_trusted }
     }
 
     fn servers() -> McpServers {
@@ -284,6 +379,7 @@ mod tests {
             guidelines: None,
             rules: Vec::new(),
             ends_turn: None,
+            origin: Some("1".to_owned()),
         }
     }
 
@@ -291,8 +387,44 @@ mod tests {
     fn stored_tool_of_an_unlisted_server_asks() {
         let mut servers = servers();
         let server = servers.of("/w", definition("files", true));
-        let offered = [Offered { name: "files".to_owned(), target: String::new(), server: Ok(server) }];
-        let had = [tool("files__read", Approval::Allow), tool("other__read", Approval::Allow)];
-        assert_eq!(servers.tools(&offered, &had), [tool("files__read", Approval::Ask)]);
+        let offered =
+            [Offered { name: "files".to_owned(), shown: McpServerStatus::of("files"), server: Ok(server) }];
+        let of_another = Tool { origin: Some("2".to_owned()), ..tool("files__write", Approval::Allow) };
+        let had = [tool("files__read", Approval::Allow), tool("other__read", Approval::Allow), of_another];
+        let expected = Tools { tools: vec![tool("files__read", Approval::Ask)], left_out: BTreeMap::new() };
+        assert_eq!(servers.tools(&offered, &had), expected);
+    }
+
+    #[test]
+    fn tools_of_all_servers_are_bounded_and_the_rest_is_reported_once() {
+        let mut servers = servers();
+        let offered = ["a", "b"].map(|name| Offered {
+            name: name.to_owned(),
+            shown: McpServerStatus::of(name),
+            server: Ok(servers.of("/w", definition(name, false))),
+        });
+        let had: Vec<Tool> = ["a", "b"]
+            .iter()
+            .flat_map(|server| (0..100).map(move |n| tool(&format!("{server}__{n}"), Approval::Ask)))
+            .collect();
+        let tools = servers.tools(&offered, &had);
+        let left: Vec<(&str, usize)> =
+            tools.left_out.iter().map(|(server, tools)| (server.as_str(), tools.len())).collect();
+        assert_eq!((tools.tools.len(), left), (MOST_TOOLS, vec![("b", 72)]));
+        let id = SessionId::new("s");
+        let notice = servers.notice(&id, &offered, &tools);
+        assert_eq!(notice, Some(format!("Tools of the server \"b\" are not offered (72): {TOO_MANY}.")));
+        assert_eq!(servers.notice(&id, &offered, &tools), None);
+    }
+
+    #[tokio::test]
+    async fn servers_of_no_open_session_are_ended() {
+        let mut servers = servers();
+        let (used, _) = servers.of("/w", definition("a", false));
+        let (_, unused) = servers.of("/w", definition("b", false));
+        servers.end_unused(&BTreeSet::from([used.clone()]));
+        assert_eq!(servers.servers.keys().cloned().collect::<Vec<_>>(), [used]);
+        // Ended for good: it is not started again.
+        while unused.start().await != Err("the server was ended".to_owned()) {}
     }
 }

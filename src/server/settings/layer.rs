@@ -27,8 +27,15 @@ pub(in crate::server) struct Held {
     pub place: Option<String>,
 }
 
+/// The setting whose parts are servers, each of them usable without the others.
+const SERVERS: &str = "mcp.servers";
+
 /// The reason that a workspace's file cannot set a setting.
 const IGNORED: &str = "ignored; a workspace's file can only lower threshold and roundLimit";
+
+/// The reason for servers in a workspace's file.
+const NEEDS_CONSENT: &str =
+    "ignored as a setting; where the user sets mcp.workspaceFiles to ask, its servers wait for consent";
 
 /// A setting that was not taken.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -47,12 +54,13 @@ impl Fault {
 
     /// The fault of a setting that a workspace's file cannot set.
     pub fn ignored(name: String) -> Self {
-        Self { name, reason: Some(IGNORED.to_owned()) }
+        let reason = if name == SERVERS { NEEDS_CONSENT } else { IGNORED };
+        Self { name, reason: Some(reason.to_owned()) }
     }
 
     /// `true` if no value would be taken.
     pub fn is_ignored(&self) -> bool {
-        self.reason.as_deref() == Some(IGNORED)
+        self.reason.as_deref().is_some_and(|reason| [IGNORED, NEEDS_CONSENT].contains(&reason))
     }
 }
 
@@ -198,13 +206,13 @@ fn one(setting: Written, place: Option<&str>) -> (Layer, Vec<Fault>) {
             is_known
         });
     }
+    if let Value::Object(servers) = &mut value
+        && name == SERVERS
+    {
+        faults.extend(take_unusable(servers, &written));
+    }
     loop {
-        let mut all = Map::new();
-        put(&mut all, &name, value.clone());
-        let read = read::<Settings>(Value::Object(all))
-            .and_then(plain)
-            .and_then(|settings| effective::check_alone(&settings).map(|()| settings));
-        let error = match read {
+        let error = match checked(&name, &value) {
             Ok(settings) => return (Layer::plain(settings, &written, place), faults),
             Err(error) => error,
         };
@@ -222,6 +230,26 @@ fn one(setting: Written, place: Option<&str>) -> (Layer, Vec<Fault>) {
             return (Layer::default(), faults);
         }
     }
+}
+
+fn checked(name: &str, value: &Value) -> Result<Settings, ProtocolError> {
+    let mut all = Map::new();
+    put(&mut all, name, value.clone());
+    let settings = plain(read::<Settings>(Value::Object(all))?)?;
+    effective::check_alone(&settings).map(|()| settings)
+}
+
+/// Removes the servers that cannot be used, so that the others stay. Returns their faults.
+fn take_unusable(servers: &mut Map<String, Value>, written: &str) -> Vec<Fault> {
+    let mut faults = Vec::new();
+    servers.retain(|server, value| {
+        let alone = Value::Object(Map::from_iter([(server.clone(), value.clone())]));
+        let Err(error) = checked(SERVERS, &alone) else { return true };
+        let (_, reason) = reason(SERVERS, &error);
+        faults.push(Fault { name: format!("{written}.{server}"), reason: Some(reason) });
+        false
+    });
+    faults
 }
 
 /// The faulty part, if there is one, and the reason, without the value.

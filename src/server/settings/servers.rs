@@ -1,6 +1,7 @@
 //! Servers of the Model Context Protocol as settings and requests name them: checked, then resolved to definitions.
 
 use super::effective::Read;
+use engine::text::sha256_hex;
 use lsp_types::Url;
 use mcp::{Definition, Launch};
 use models::address::is_key_name;
@@ -12,8 +13,10 @@ use std::collections::BTreeMap;
 use std::path::Path;
 use std::time::Duration;
 
+/// Characters of a hash by which approvals of tools name a server.
+const SHORT: usize = 32;
 /// Most servers in one place.
-const MOST_SERVERS: usize = 32;
+pub(super) const MOST_SERVERS: usize = 32;
 /// Longest name of a server, in bytes.
 const MOST_NAME: usize = 64;
 /// Default seconds without an answer or progress.
@@ -36,10 +39,7 @@ fn check_all(field: &str, servers: &BTreeMap<String, McpServer>, is_stored: bool
         return Err(ProtocolError::invalid(field, format!("must be at most {MOST_SERVERS} servers")));
     }
     for (name, server) in servers {
-        if name.trim().is_empty() || name.len() > MOST_NAME || name.chars().any(char::is_control) {
-            let reason = format!("must name each server with 1 to {MOST_NAME} bytes of printable characters");
-            return Err(ProtocolError::invalid(field, reason));
-        }
+        check_name(name).map_err(|reason| ProtocolError::invalid(field, reason))?;
         // Without the value: it may be a secret in the wrong place.
         let faulty = |reason| ProtocolError::invalid(field, format!("the server {name:?} {reason}"));
         check_one(server, is_stored).map_err(faulty)?;
@@ -47,7 +47,14 @@ fn check_all(field: &str, servers: &BTreeMap<String, McpServer>, is_stored: bool
     Ok(())
 }
 
-fn check_one(server: &McpServer, is_stored: bool) -> Result<(), String> {
+pub(super) fn check_name(name: &str) -> Result<(), String> {
+    match name.trim().is_empty() || name.len() > MOST_NAME || name.chars().any(char::is_control) {
+        true => Err(format!("must name each server with 1 to {MOST_NAME} bytes of printable characters")),
+        false => Ok(()),
+    }
+}
+
+pub(super) fn check_one(server: &McpServer, is_stored: bool) -> Result<(), String> {
     let of_command = server.args.is_some() || server.env.is_some() || server.cwd.is_some();
     match (&server.command, &server.url) {
         (Some(_), Some(_)) | (None, None) => return Err("needs one of command and url".to_owned()),
@@ -127,10 +134,24 @@ fn check_value(part: &str, name: &str, value: &HeaderValue, is_stored: bool) -> 
     }
 }
 
+/// Hash of what a server is: its name, its folder and all that says how it is reached. Values that a client gave may be
+/// secrets, and are left out unless `has_values`.
+pub(in crate::server) fn identity(name: &str, server: &McpServer, folder: &str, has_values: bool) -> String {
+    let mut server = McpServer { enabled: None, timeout_seconds: None, trust: None, ..server.clone() };
+    let values = server.env.iter_mut().chain(&mut server.headers).flatten();
+    for (_, value) in values.filter(|_| !has_values) {
+        if let HeaderValue::Text(text) = value {
+            text.clear();
+        }
+    }
+    let text = serde_json::to_string(&(name, folder, &server)).unwrap_or_default();
+    sha256_hex(text.as_bytes())
+}
+
 /// The definition of a server that was checked. `key` returns the key of a name; the error is the reason why the server
 /// cannot be reached.
 pub(in crate::server) fn definition(
-    name: &str,
+    (name, identity): (&str, &str),
     server: &McpServer,
     folder: &str,
     key: impl Fn(&str) -> Option<SecretString>,
@@ -158,6 +179,7 @@ pub(in crate::server) fn definition(
     };
     Ok(Definition {
         name: name.to_owned(),
+        identity: identity.get(..SHORT).unwrap_or(identity).to_owned(),
         launch,
         timeout: Duration::from_secs(server.timeout_seconds.unwrap_or(TIMEOUT).into()),
         is_trusted: server.trust.unwrap_or_default(),
@@ -167,6 +189,7 @@ pub(in crate::server) fn definition(
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::server::settings::Layer;
     use serde_json::{Value, json};
 
     fn checked(server: Value, is_stored: bool) -> Result<(), String> {
@@ -228,13 +251,50 @@ mod tests {
     }
 
     #[test]
+    fn unusable_server_leaves_the_others() {
+        let Value::Object(raw) = json!({ "mcp": { "servers": {
+            "bad": { "command": "a", "url": "http://b" }, "good": { "command": "a" }, "odd": { "command": 1 },
+        } } }) else {
+            panic!("settings")
+        };
+        let (layer, faults) = Layer::written(raw, None);
+        assert_eq!(layer.together(), json!({ "mcp": { "servers": { "good": { "command": "a" } } } }));
+        let names: Vec<&str> = faults.iter().map(|fault| fault.name.as_str()).collect();
+        assert_eq!(names, ["mcp.servers.bad", "mcp.servers.odd"]);
+        assert_eq!(faults[0].reason.as_deref(), Some("the server \"bad\" needs one of command and url"));
+    }
+
+    #[test]
+    fn identity_changes_with_all_that_says_how_a_server_is_reached() {
+        let of = |name: &str, server: Value, has_values| {
+            identity(name, &serde_json::from_value(server).unwrap(), "/w", has_values)
+        };
+        let server = json!({ "command": "a", "env": { "A": "b" } });
+        let same = of("s", server.clone(), true);
+        let timeout = json!({ "command": "a", "env": { "A": "b" }, "timeoutSeconds": 5, "enabled": true });
+        assert_eq!(of("s", timeout, true), same);
+        for other in [
+            json!({ "command": "a", "args": ["x"], "env": { "A": "b" } }),
+            json!({ "command": "a", "env": { "A": "c" } }),
+            json!({ "command": "a", "env": { "A": { "keyEnv": "b" } } }),
+            json!({ "command": "a", "env": { "A": "b" }, "cwd": "sub" }),
+            json!({ "url": "http://a" }),
+        ] {
+            assert_ne!(of("s", other.clone(), true), same, "{other}");
+        }
+        assert_ne!(of("t", server.clone(), true), same);
+        let rotated = json!({ "command": "a", "env": { "A": "c" } });
+        assert_eq!(of("s", rotated, false), of("s", server, false), "a client's value may be a secret");
+    }
+
+    #[test]
     fn missing_key_is_named_and_a_relative_folder_is_below_the_session_s() {
         let server = json!({ "command": "a", "env": { "TOKEN": { "keyEnv": "MINE" } }, "cwd": "sub" });
         let server: McpServer = serde_json::from_value(server).unwrap();
-        let missing = definition("s", &server, "/w", |_| None).unwrap_err();
+        let missing = definition(("s", "1"), &server, "/w", |_| None).unwrap_err();
         assert_eq!(missing, "the key of TOKEN is missing: neither model/key nor the environment has MINE");
         let Launch::Command { cwd, .. } =
-            definition("s", &server, "/w", |_| Some("k".into())).unwrap().launch
+            definition(("s", "1"), &server, "/w", |_| Some("k".into())).unwrap().launch
         else {
             panic!("a command")
         };

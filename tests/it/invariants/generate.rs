@@ -395,6 +395,7 @@ pub fn import(entries: Vec<Entry>, with_fixed: bool) -> Import {
         guidelines: (name == "read").then(|| "Read before you write.".to_owned()),
         approval: Approval::default(),
         ends_turn: None,
+        origin: None,
     };
     let path = serde_json::json!({ "type": "object", "properties": { "path": { "type": "string" } } });
     let tools = vec![tool("read", path.clone()), tool("bash", serde_json::json!({})), tool("edit", path)];

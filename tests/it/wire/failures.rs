@@ -78,6 +78,7 @@ fn read() -> Tool {
         kind: Some(ToolKind::Read),
         guidelines: None,
         approval: Approval::default(),
+        origin: None,
     }
 }
 

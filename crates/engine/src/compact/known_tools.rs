@@ -235,6 +235,7 @@ mod tests {
             guidelines: None,
             approval: Default::default(),
             ends_turn: None,
+            origin: None,
         };
         let none = Kinds { named: &[], declared: &[] };
         assert_eq!(none.of("bash"), ToolKind::Execute);

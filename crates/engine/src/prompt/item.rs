@@ -145,6 +145,10 @@ pub struct Tool {
     /// The state in which a successful call ends the turn; `None` if it does not.
     #[serde(default)]
     pub ends_turn: Option<EndsTurn>,
+    /// Hash of the definition of the server that runs the tool, for a tool of a server. What the user approves for good is
+    /// approved of the tool of this server only.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub origin: Option<String>,
 }
 
 /// The state in which a tool ends a turn.

@@ -103,6 +103,7 @@ pub(crate) fn tool(value: &Value) -> Option<Tool> {
         guidelines: None,
         approval: Approval::default(),
         ends_turn: None,
+        origin: None,
     })
 }
 

@@ -193,6 +193,7 @@ pub(super) fn everything() -> Request {
         approval: Approval::default(),
         rules: Vec::new(),
         ends_turn: None,
+        origin: None,
     };
     let mut items = vec![
         Item::made(Role::System, "Be brief.", 1),

@@ -272,6 +272,7 @@ async fn a_tool_is_called_by_its_own_name() {
         approval: Default::default(),
         rules: Vec::new(),
         ends_turn: None,
+        origin: None,
     };
     let request = Request { tools: [tool].into(), ..request() };
     let mut deltas = Vec::new();

@@ -33,6 +33,7 @@ fn tool() -> Tool {
         approval: Approval::default(),
         rules: Vec::new(),
         ends_turn: None,
+        origin: None,
     }
 }
 

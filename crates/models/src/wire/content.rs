@@ -316,6 +316,7 @@ mod tests {
             approval: Default::default(),
             rules: Vec::new(),
             ends_turn: None,
+            origin: None,
         };
         let names = ["read", "fs.read/file", "fsread.file", &"long".repeat(17), "schön"];
         let tools = names.map(tool);

@@ -1,5 +1,6 @@
 //! Servers of the Model Context Protocol, whose tools the sidecar calls itself.
 
+use crate::message::Content;
 pub use engine::endpoint::options::HeaderValue;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -35,9 +36,21 @@ pub struct McpServer {
     /// twenty times as long. Default: 60.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub timeout_seconds: Option<u32>,
-    /// `true` lets tools that the server says to be read-only run without asking. Default: false, each call asks.
+    /// `true` lets tools run without asking of which the server says that they only read (`readOnlyHint: true`, without
+    /// `destructiveHint: true`) and reach nothing outside of it (`openWorldHint: false`). Default: false, each call asks.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub trust: Option<bool>,
+}
+
+/// Use of the servers that files of a workspace define.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub enum WorkspaceServers {
+    /// Not read.
+    #[default]
+    Off,
+    /// Used once the user allowed the definition.
+    Ask,
 }
 
 /// Parameters of `mcp/list`.
@@ -52,7 +65,35 @@ pub struct McpListParams {
     pub session_id: Option<String>,
 }
 
-/// Result of `mcp/list`.
+/// Parameters of `mcp/allow`.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct McpAllowParams {
+    /// Folder whose files define the server. Default: the client's first folder.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub workspace_folder: Option<String>,
+    /// Name of the server.
+    pub name: String,
+    /// Hash of the definition that the user was shown, from `mcp/list`. Fails with `StaleReference` if the files define
+    /// the server differently now.
+    pub definition: String,
+    /// The user's decision.
+    pub decision: McpDecision,
+}
+
+/// The user's decision about a server that a file of the workspace defines.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub enum McpDecision {
+    /// Starts it whenever a session needs it.
+    Allow,
+    /// Never starts it.
+    Deny,
+    /// Takes an earlier decision back.
+    Forget,
+}
+
+/// Result of `mcp/list` and `mcp/allow`.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct McpListResult {
@@ -73,14 +114,53 @@ pub struct McpServerStatus {
     pub reason: Option<String>,
     /// Program with its arguments, or the address; without environment and headers.
     pub target: String,
+    /// Working directory of the program.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub cwd: Option<String>,
+    /// Names of the environment variables or headers that it is given, without their values.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub variables: Vec<String>,
+    /// Names of the user's keys or environment variables whose values it is given.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub keys: Vec<String>,
+    /// File of the workspace that defines the server, below its folder. Absent for a server of the settings or of the
+    /// client, which needs no consent.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub file: Option<String>,
+    /// Hash of the whole definition, for `mcp/allow`. Only with `file`.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub definition: Option<String>,
     /// Revision of the protocol that the server speaks, once known.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub revision: Option<String>,
     /// Tools as last listed, by name.
     pub tools: Vec<McpTool>,
+    /// Size of the definitions of all these tools in prompts, in tokens.
+    pub tokens: u32,
     /// Tools that the server lists and models are not offered, each with the reason.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub left_out: Vec<String>,
+}
+
+impl McpServerStatus {
+    /// A server of this name that is not started.
+    pub fn of(name: impl Into<String>) -> Self {
+        Self {
+            name: name.into(),
+            state: McpState::Off,
+            reason: None,
+            target: String::new(),
+            cwd: None,
+            variables: Vec::new(),
+            keys: Vec::new(),
+            file: None,
+            definition: None,
+            revision: None,
+            tools: Vec::new(),
+            tokens: 0,
+            left_out: Vec::new(),
+        }
+    }
 }
 
 /// State of a server.
@@ -95,6 +175,10 @@ pub enum McpState {
     Ready,
     /// Not startable, or ended. The next turn or call starts it again.
     Failed,
+    /// Defined by a file of the workspace and not started before the user allows it with `mcp/allow`.
+    Waiting,
+    /// Defined by a file of the workspace and denied by the user.
+    Denied,
 }
 
 /// A tool of a server.
@@ -109,4 +193,96 @@ pub struct McpTool {
     pub tokens: u32,
     /// `true` if calls run without asking the user.
     pub runs_unasked: bool,
+}
+
+/// Parameters of `mcp/contents`.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct McpContentsParams {
+    /// Open session whose servers are asked. Those that do not run are started.
+    pub session_id: String,
+}
+
+/// Result of `mcp/contents`. A server that does not run has none; `mcp/list` says why.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct McpContentsResult {
+    /// Prompts of the servers, by server and name; at most 200 of a server.
+    pub prompts: Vec<McpPrompt>,
+    /// Resources of the servers, by server and URI; at most 200 of a server.
+    pub resources: Vec<McpResource>,
+}
+
+/// A prompt of a server: a message that it writes from arguments.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct McpPrompt {
+    /// Name of the server.
+    pub server: String,
+    /// Name of the prompt.
+    pub name: String,
+    /// Description by the server.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub description: Option<String>,
+    /// Arguments, in the server's order.
+    pub arguments: Vec<McpArgument>,
+}
+
+/// An argument of a prompt.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct McpArgument {
+    /// Name of the argument.
+    pub name: String,
+    /// Description by the server.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub description: Option<String>,
+    /// `true` if the prompt needs it.
+    pub required: bool,
+}
+
+/// A resource of a server.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct McpResource {
+    /// Name of the server.
+    pub server: String,
+    /// URI of the resource.
+    pub uri: String,
+    /// Name of the resource.
+    pub name: String,
+    /// Description by the server.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub description: Option<String>,
+    /// MIME type of the content.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub mime_type: Option<String>,
+}
+
+/// Parameters of `mcp/content`. One of `prompt` and `uri` is required.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct McpContentParams {
+    /// Open session that has the server.
+    pub session_id: String,
+    /// Name of the server.
+    pub server: String,
+    /// Prompt to read.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub prompt: Option<String>,
+    /// Arguments of the prompt. Default: none.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub arguments: Option<BTreeMap<String, String>>,
+    /// URI of the resource to read.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub uri: Option<String>,
+}
+
+/// Result of `mcp/content`.
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct McpContentResult {
+    /// Content for a message of the user, bounded as results of tools are. Nothing is sent to a model before it is part of
+    /// a request such as `turn/start`.
+    pub content: Content,
 }

@@ -101,6 +101,7 @@ pub fn tool(name: &str, approval: Approval) -> Tool {
         kind: None,
         guidelines: None,
         approval,
+        origin: None,
     }
 }
 

@@ -9,6 +9,7 @@ use engine::id::CallId;
 use engine::prompt::item::ToolKind;
 use engine::text::json;
 use serde_json::Value;
+use std::borrow::Cow;
 use std::collections::BTreeSet;
 use std::sync::Arc;
 
@@ -25,6 +26,10 @@ impl From<Vec<Always>> for Approvals {
 impl Approvals {
     pub fn set(&mut self, always: Arc<[Always]>) {
         self.0 = always;
+    }
+
+    pub fn all(&self) -> &[Always] {
+        &self.0
     }
 
     /// Decides about a call; also returns the rule that decided, if one did.
@@ -56,9 +61,10 @@ impl Approvals {
         // What was approved for good in a folder that was trusted then says nothing about what is in it now.
         let is_harmless = conversation.is_own(tool) || known.is_none();
         let is_trusted = conversation.settings().is_trusted || is_harmless;
+        let named = approved_name(conversation, tool);
         let is_approved = |values: &Value| {
-            let is_whole = || self.allowed(tool).any(|always| always.pattern.is_none());
-            is_trusted && (is_whole() || approval::is_allowed_by(self.patterns(tool), values))
+            let is_whole = || self.allowed(&named).any(|always| always.pattern.is_none());
+            is_trusted && (is_whole() || approval::is_allowed_by(self.patterns(&named), values))
         };
         let (approval, rule) = approval::decide(policy, rules, arguments, is_approved);
         if is_trusted { (approval, rule) } else { (approval.max(Approval::Ask), rule) }
@@ -82,7 +88,7 @@ impl Approvals {
         if cfg!(windows) || kind != Some(ToolKind::Execute) || !conversation.settings().is_trusted {
             return None;
         }
-        approval::proposed(self.patterns(name), &json::read(arguments).ok()?)
+        approval::proposed(self.patterns(&approved_name(conversation, name)), &json::read(arguments).ok()?)
     }
 
     /// `true` if the user rejected such calls for good. Holds in a workspace that is not trusted too.
@@ -154,8 +160,22 @@ fn always(conversation: &Conversation, decision: &Decision) -> Vec<Always> {
         Some(pattern) => approval::each_beginning(&pattern).into_iter().map(Some).collect(),
         None => vec![None],
     };
-    let with = |pattern| Always { tool: call.name.to_string(), pattern, rejected: !decision.approved };
+    // A rejection holds for every server of this name, an approval for the one that runs the tool now.
+    let tool = match decision.approved {
+        true => approved_name(conversation, &call.name).into_owned(),
+        false => call.name.to_string(),
+    };
+    let with = |pattern| Always { tool: tool.clone(), pattern, rejected: !decision.approved };
     patterns.into_iter().map(with).collect()
+}
+
+/// The name under which approvals of a tool are kept: with the hash of the server's definition for a tool of a server, so
+/// that an approval does not pass to another server of the same name.
+fn approved_name<'n>(conversation: &Conversation, tool: &'n str) -> Cow<'n, str> {
+    match conversation.tool(tool).and_then(|tool| tool.origin.as_ref()) {
+        Some(origin) => format!("{tool}@{origin}").into(),
+        None => tool.into(),
+    }
 }
 
 fn is_json(arguments: &str) -> bool {

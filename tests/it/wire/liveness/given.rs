@@ -229,6 +229,11 @@ pub fn params(method: &str, session: &str, folder: &str, seen: &Seen, mut choice
         "loop/stop" => json!({ "loopId": seen.id("loopId", choice) }),
         "task/start" => json!({ "workspaceFolder": folder, "content": "Look at it." }),
         "session/takeOver" | "task/list" | "mcp/list" => json!({ "workspaceFolder": folder }),
+        "mcp/allow" => {
+            json!({ "workspaceFolder": folder, "name": "s", "definition": "0", "decision": "forget" })
+        }
+        "mcp/contents" => json!({}),
+        "mcp/content" => json!({ "server": "s", "uri": "file:///a" }),
         "command/effects" => json!({ "command": "rm -r a && mv b c" }),
         "worktree/snapshot" => json!({ "workspaceFolder": folder }),
         "worktree/changes" => {
@@ -257,6 +262,7 @@ pub fn params(method: &str, session: &str, folder: &str, seen: &Seen, mut choice
         "model/key",
         "model/check",
         "mcp/list",
+        "mcp/allow",
         "command/effects",
         "worktree/snapshot",
         "worktree/changes",

@@ -257,6 +257,7 @@ fn block_names_recall_where_a_tool_gives_it() {
         approval: Default::default(),
         rules: Vec::new(),
         ends_turn: None,
+        origin: None,
     };
     for tools in [vec![], vec![recall]] {
         let is_offered = !tools.is_empty();

@@ -36,6 +36,7 @@ fn tool(name: &str, guidelines: &str) -> Tool {
         approval: Approval::Allow,
         rules: Vec::new(),
         ends_turn: None,
+        origin: None,
     }
 }
 
