@@ -1416,6 +1416,10 @@ export type ErrorData =
       pid: number;
       /** Time since when it writes the session, ISO-8601, UTC. */
       since: string;
+      /** User of that process, if the store is shared between machines. */
+      user?: string;
+      /** Machine of that process, if the store is shared between machines. */
+      host?: string;
     }
   /** The store cannot be read or written. Its content is unchanged. */
   | {
@@ -1539,6 +1543,10 @@ export interface HeldBy {
   pid: number;
   /** Time at which it began to write the session, ISO-8601, UTC. */
   since: string;
+  /** User of the process, if the store is shared between machines. */
+  user?: string;
+  /** Machine of the process, if the store is shared between machines. The id is one of that machine. */
+  host?: string;
 }
 
 /** A client's `initializationOptions.threadhold` of `initialize`. */
@@ -4487,7 +4495,7 @@ export type StopReason =
 export type StorageBackend =
   /** An SQLite file. */
   | "sqlite"
-  /** A database server. This version fails with `UnsupportedFormat`. */
+  /** A PostgreSQL database, version 15 or newer, which several machines can use. */
   | "postgres"
   /** Memory only; sessions end with the process. */
   | "memory";
@@ -4521,9 +4529,15 @@ export interface StorageInfo {
   fault?: string;
 }
 
-/** The place where sessions are stored. */
+/**
+ * The place where sessions are stored. What a client leaves out comes from the environment
+ * (`THREADHOLD_STORAGE_BACKEND`, `THREADHOLD_STORAGE_URL` and so on), then from the table `storage` of the
+ * user's settings file; a workspace's file cannot name it. Options that cannot be used fail with
+ * `InvalidParams`. A server that cannot be reached does not: requests that need it fail with
+ * `StorageError`.
+ */
 export interface StorageOptions {
-  /** Kind of store. Default: `sqlite`. */
+  /** Kind of store. Default: `sqlite` with a `path`, `postgres` with a `url`, else `sqlite`. */
   backend?: StorageBackend;
   /**
    * Folder of one store for all workspaces. A session's id is unique in it: a request reaches sessions of
@@ -4531,8 +4545,30 @@ export interface StorageOptions {
    * for each workspace in the platform's data folder.
    */
   path?: string;
-  /** URL of a database server. Ignored in this version. */
+  /**
+   * URL of a PostgreSQL database, `postgres://user@host/database`, without a password. TLS is demanded
+   * unless the server is on this machine or `sslmode` says otherwise. Only the URL in the environment may
+   * have a password.
+   */
   url?: string;
+  /**
+   * Name of the key that is the password, never the password itself: one that the client gave with
+   * `model/key`, otherwise an environment variable. Default: `PGPASSWORD`.
+   */
+  passwordEnv?: string;
+  /** Tenant whose sessions are read and written in that database: 1 to 64 letters, digits, `_` and `-`. */
+  tenant?: string;
+  /**
+   * Naming of a folder's sessions in that database, where other machines have the folder under another
+   * path. Default: `path`.
+   */
+  workspaceBy?: WorkspaceBy;
+  /**
+   * Name under which the sessions of the client's folder are stored in that database, in place of its path.
+   */
+  workspaceKey?: string;
+  /** Name of this machine, as others see it where a session is open. Default: the system's. */
+  hostName?: string;
 }
 
 /** An answer in progress. */
@@ -5341,6 +5377,16 @@ export type WindowSource =
   | "table"
   /** The provider's list of models. */
   | "provider";
+
+/** The name of a folder in a database that several machines use. */
+export type WorkspaceBy =
+  /** Its path. */
+  | "path"
+  /**
+   * The address of its repository's remote `origin`, without user and password; the path if there is none,
+   * or if another folder that this process serves has the same.
+   */
+  | "remote";
 
 /** The change of one file. */
 export interface WorktreeChange {
