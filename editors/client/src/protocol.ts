@@ -4693,7 +4693,7 @@ export interface StorageOptions {
   /** Tenant whose sessions are read and written in that database: 1 to 64 letters, digits, `_` and `-`. */
   tenant?: string;
   /**
-   * What names a folder's sessions in that database, where other machines have the folder under another
+   * Naming of a folder's sessions in that database, where other machines have the folder under another
    * path. Default: `path`.
    */
   workspaceBy?: WorkspaceBy;
@@ -5521,6 +5521,7 @@ export type WorkspaceBy =
    * or if another folder that this process serves has the same.
    */
   | "remote";
+
 /** Use of the servers that files of a workspace define. */
 export type WorkspaceServers =
   /** Not read. */
