@@ -470,7 +470,7 @@ mod tests {
             ]
         "#]]
         .assert_debug_eq(&[
-            told(json!({ "backend": "postgress" }), &[]),
+            told(json!({ "backend": "mysql" }), &[]),
             told(json!({ "backend": 7 }), &[]),
             told(json!({ "urll": "postgres://ann@db.example/sessions" }), &[]),
             told(json!({}), &[("THREADHOLD_STORAGE_BACKEND", "oracle")]),
