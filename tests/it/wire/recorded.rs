@@ -17,6 +17,8 @@ const CANNOT_OCCUR: &[(&str, &str)] = &[
     ("model/countTokens", "the sidecar counts by itself in this version"),
     ("streamReset", "only a provider is asked again, and here the client asks the models"),
     ("sessionTakenOver", "two processes take part in it, and a conversation here has one at a time"),
+    ("mcp/allow", "its parameter is a hash over the folder's path, which is another one in each run"),
+    ("mcp/content", "a server of somebody else takes part in it, and none is here"),
 ];
 
 /// The conversations contain each method, event, state and delta operation, except those that cannot occur,
@@ -79,7 +81,7 @@ fn the_conversations_hold_each_method_and_each_event() {
         .filter(|method| method.get("result").is_some() && method["sentBy"] == "client");
     let mut requests: Vec<&str> = requests.filter_map(|method| method["name"].as_str()).collect();
     assert!(requests.len() > 30, "{requests:?}");
-    requests.retain(|name| !answered.contains(*name));
+    requests.retain(|name| !answered.contains(*name) && !cannot.contains(name));
     assert!(requests.is_empty(), "only refused in fixtures/wire: {requests:?}");
 }
 
