@@ -126,6 +126,13 @@ impl Memory {
         Some(memory)
     }
 
+    /// Returns the memory of this id after a change; `None` if there is none before and the patch has no text.
+    pub fn changed(before: Option<Self>, id: &str, patch: MemoryPatch, now: Time) -> Option<Self> {
+        let Some(mut memory) = before else { return Self::new(id, patch, now) };
+        memory.apply(patch, now);
+        Some(memory)
+    }
+
     /// Applies a patch. A patch without effect leaves `updated_at` unchanged.
     pub fn apply(&mut self, patch: MemoryPatch, now: Time) {
         let before = self.clone();

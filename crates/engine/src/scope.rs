@@ -132,6 +132,19 @@ pub struct ScopePatch {
     pub artifacts: Option<Vec<Artifact>>,
 }
 
+impl From<Scope> for ScopePatch {
+    /// Replaces everything that a scope has by what this one has.
+    fn from(scope: Scope) -> Self {
+        Self {
+            todos: Some(scope.todos),
+            plan: scope.plan,
+            pins: Some(scope.pins),
+            artifacts: Some(scope.artifacts),
+            ..Self::default()
+        }
+    }
+}
+
 impl TodoStatus {
     /// Returns the name on the wire.
     pub fn name(self) -> &'static str {

@@ -14,11 +14,12 @@ use crate::values::input::{Command, Input};
 use crate::values::stored::{Part, Rest, Stored, Write};
 use crate::{Session, StepContext};
 use engine::compact::record::{Compaction, Mode, Status};
-use engine::id::Ordinal;
+use engine::id::{MessageId, Ordinal, SessionId};
 use engine::message::{Body, Content, Message};
 use engine::prompt::order::SystemPrompt;
 use engine::prompt::pins::{Pin, Pinned};
 use engine::words::Purpose;
+use std::collections::BTreeMap;
 use std::sync::Arc;
 
 impl Session {
@@ -109,6 +110,24 @@ impl Session {
             && self.components().queue().items().eq(other.components().queue().items())
             && newest(self) == newest(other)
     }
+}
+
+/// Positions of pinned messages, parsed from their ids; `None` if an id was not assigned by this session.
+pub fn pinned(session: &SessionId, pins: &[Pin]) -> Option<BTreeMap<Ordinal, MessageId>> {
+    let place = |id: &MessageId| {
+        let counter = id.as_str().strip_prefix(session.as_str())?.strip_prefix("/m")?;
+        counter.split('.').next()?.parse().ok().map(Ordinal)
+    };
+    let messages = pins.iter().filter_map(|pin| match &pin.what {
+        Pinned::Message(id) => Some(id),
+        Pinned::Text(_) => None,
+    });
+    messages.map(|id| Some((place(id)?, id.clone()))).collect()
+}
+
+/// `true` for an answer that a prompt may show: a round begins with it.
+pub fn opens_round(message: &Message) -> bool {
+    matches!(message.body, Body::Assistant { .. }) && !message.is_hidden()
 }
 
 /// `true` if the effect concerns the newest messages alone. Refusals, compactions and everything not listed

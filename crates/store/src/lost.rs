@@ -1,4 +1,5 @@
-//! Messages whose rows cannot be read: each has a stand-in, so that the positions behind it stay.
+//! What cannot be read of a session. A message has a stand-in, so that the positions behind it stay; other parts are the
+//! default.
 
 use engine::id::{MessageId, Ordinal, SessionId, TurnId};
 use engine::message::Message;
@@ -105,4 +106,19 @@ pub(super) fn in_order(
         }
     }
     messages
+}
+
+/// Collects the reasons of unreadable parts.
+pub(super) struct Parts<'a> {
+    pub unreadable: &'a mut Vec<String>,
+}
+
+impl Parts<'_> {
+    /// A part; if it cannot be read, the default.
+    pub fn part<T: Default>(&mut self, name: &str, found: Result<T, String>) -> T {
+        found.unwrap_or_else(|reason| {
+            self.unreadable.push(format!("{name} of the session: {reason}"));
+            T::default()
+        })
+    }
 }

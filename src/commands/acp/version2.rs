@@ -26,7 +26,7 @@ pub(super) struct Version2 {
     asked: HashMap<String, Asked>,
     /// Sessions of questions that wait for the user, by the numbers of our requests.
     questions: HashMap<i64, String>,
-    sessions: HashMap<String, Shown>,
+    sessions: HashMap<String, ShownSession>,
 }
 
 /// A request of the editor.
@@ -47,14 +47,14 @@ enum Asked {
 
 /// A session as it was shown.
 #[derive(Debug, Default)]
-struct Shown {
+struct ShownSession {
     /// Options without the mode.
     options: Vec<Value>,
     mode: Option<Value>,
     state: Option<&'static str>,
 }
 
-impl Shown {
+impl ShownSession {
     /// All options, the mode first.
     fn options(&self) -> Value {
         self.mode.iter().chain(&self.options).cloned().collect()

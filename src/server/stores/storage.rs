@@ -68,13 +68,13 @@ impl Database {
 
 /// The place that options come from.
 #[derive(Debug, Clone, PartialEq, Eq)]
-enum Place {
+enum OptionSource {
     File(String),
     Environment,
     Client,
 }
 
-impl Place {
+impl OptionSource {
     /// Where an option was written, as the end of a sentence.
     fn of(&self, field: &str) -> String {
         match self {
@@ -87,7 +87,7 @@ impl Place {
 
 /// Options that were given outside of the wire, the weakest first.
 #[derive(Debug, Clone, Default)]
-pub(in crate::server) struct StorageOutside(Vec<(Place, Map<String, Value>)>);
+pub(in crate::server) struct StorageOutside(Vec<(OptionSource, Map<String, Value>)>);
 
 impl StorageOutside {
     /// Options of the environment, and those that the user's file has in its table `storage`.
@@ -100,8 +100,8 @@ impl StorageOutside {
             Some((field.to_owned(), Value::from(value)))
         };
         let environment: Map<String, Value> = storage_variables().filter_map(set).collect();
-        let file = file.map(|(name, options)| (Place::File(name), options));
-        Self(file.into_iter().chain([(Place::Environment, environment)]).collect())
+        let file = file.map(|(name, options)| (OptionSource::File(name), options));
+        Self(file.into_iter().chain([(OptionSource::Environment, environment)]).collect())
     }
 
     /// Those of this process.
@@ -117,7 +117,7 @@ impl StorageOutside {
         let client = client.map(serde_json::to_value).and_then(Result::ok);
         let client = client.as_ref().and_then(Value::as_object).cloned().unwrap_or_default();
         let mut merged = Merged::default();
-        for (place, options) in self.0.iter().chain([&(Place::Client, client)]) {
+        for (place, options) in self.0.iter().chain([&(OptionSource::Client, client)]) {
             merged.add(place, options)?;
         }
         merged.validated()
@@ -146,12 +146,12 @@ pub fn database(options: &StorageOptions) -> Result<Options, ProtocolError> {
 struct Merged {
     kind: Option<StorageBackend>,
     options: Map<String, Value>,
-    places: BTreeMap<String, Place>,
+    places: BTreeMap<String, OptionSource>,
 }
 
 impl Merged {
     /// Adds stronger options. Those of another kind of store take the place of all before them.
-    fn add(&mut self, place: &Place, options: &Map<String, Value>) -> Result<(), ProtocolError> {
+    fn add(&mut self, place: &OptionSource, options: &Map<String, Value>) -> Result<(), ProtocolError> {
         if let Some(unknown) = options.keys().find(|field| !STORAGE_OPTIONS.contains(&field.as_str())) {
             let near = nearest(unknown, STORAGE_OPTIONS.iter().map(|field| (*field).to_owned()));
             let near = if near.is_empty() { STORAGE_OPTIONS.join(", ") } else { near.join(", ") };
@@ -179,8 +179,8 @@ impl Merged {
         Ok(())
     }
 
-    fn place(&self, field: &str) -> &Place {
-        self.places.get(field).unwrap_or(&Place::Client)
+    fn place(&self, field: &str) -> &OptionSource {
+        self.places.get(field).unwrap_or(&OptionSource::Client)
     }
 
     fn invalid(&self, field: &str, reason: &str) -> ProtocolError {
@@ -215,7 +215,7 @@ impl Merged {
                 "is missing; the backend postgres needs one, such as postgres://user@host/database",
             )
         })?;
-        if has_password(&url) && *self.place("url") != Place::Environment {
+        if has_password(&url) && *self.place("url") != OptionSource::Environment {
             let reason = "must not contain a password; give it in the environment variable that storage.passwordEnv \
                           names, PGPASSWORD by default";
             return Err(self.invalid("url", reason));
@@ -260,7 +260,7 @@ impl Merged {
     }
 }
 
-fn invalid(field: &str, reason: &str, place: &Place) -> ProtocolError {
+fn invalid(field: &str, reason: &str, place: &OptionSource) -> ProtocolError {
     ProtocolError::invalid(format!("storage.{field}"), format!("{reason}{}", place.of(field)))
 }
 

@@ -40,14 +40,7 @@ pub(super) async fn put(
         "SELECT check_sum, memory FROM memories WHERE tenant = $1 AND workspace = $2 AND id = $3 FOR UPDATE";
     let rows = tx.query(sql, values![workspace, id]).await?;
     let before = rows.first().and_then(|row| memory(workspace, row));
-    let after = match before.clone() {
-        Some(mut memory) => {
-            memory.apply(patch, now);
-            Some(memory)
-        }
-        None => Memory::new(id, patch, now),
-    };
-    let Some(memory) = after else { return Ok(None) };
+    let Some(memory) = Memory::changed(before.clone(), id, patch, now) else { return Ok(None) };
     if before.as_ref() != Some(&memory) {
         let row = serde_json::to_string(&memory)
             .map_err(|error| StoreError::Crashed { reason: format!("memory {id}: {error}") })?;

@@ -87,13 +87,7 @@ pub(super) async fn copy_scope(tx: &mut Tx<'_>, workspace: &str, session: &str, 
     let [own, there] = &rows[..] else { return Ok(()) };
     let scope = read(workspace, session, own.first());
     if scope != Scope::default() {
-        let whole = ScopePatch {
-            todos: Some(scope.todos),
-            plan: scope.plan,
-            pins: Some(scope.pins),
-            artifacts: Some(scope.artifacts),
-            ..ScopePatch::default()
-        };
+        let whole = ScopePatch::from(scope);
         let mut copy = read(workspace, to, there.first());
         let before = copy.revision;
         patch(to, &mut copy, &whole, None)?;

@@ -1,4 +1,4 @@
-//! Applies writes to rows, within the transaction of a step: an error rolls the step back.
+//! Applies writes to rows, within the transaction of a writer: an error rolls the step back.
 //!
 //! A commit takes two round trips, whatever it writes. The first one locks the session's lease and asks for all rows that
 //! the writes are about; each write is checked against these here, and the statements that follow go with the commit in
@@ -29,7 +29,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 /// A transaction that changes sessions.
 #[derive(Debug)]
-struct Step<'s, 't> {
+struct SessionWriter<'s, 't> {
     tx: &'s mut Tx<'t>,
     /// The sessions that were asked for, or made.
     known: BTreeMap<SessionId, Known>,
@@ -77,17 +77,17 @@ pub(super) async fn commit(
         }
     }
     let contents = blobs::hashes(&answers.next().unwrap_or_default())?.into_iter().collect();
-    let mut step = Step { tx, known, free, contents };
+    let mut writer = SessionWriter { tx, known, free, contents };
     let mut outcomes = Vec::new();
     for (session, fence, writes) in commits {
         let is_group = commits.len() > 1;
-        let before = is_group.then(|| (step.tx.mark(), step.known.clone(), step.contents.clone()));
-        match step.apply_all(session, (*fence, held.get(*session), me), writes).await {
+        let before = is_group.then(|| (writer.tx.mark(), writer.known.clone(), writer.contents.clone()));
+        match writer.apply_all(session, (*fence, held.get(*session), me), writes).await {
             Ok(()) => outcomes.push(Ok(())),
             // Nothing of it was sent, so the others of the group go on without it.
             Err(Fault::Store(error)) => match before {
-                Some((mark, known, contents)) if step.tx.drop_behind(mark) => {
-                    (step.known, step.contents) = (known, contents);
+                Some((mark, known, contents)) if writer.tx.drop_behind(mark) => {
+                    (writer.known, writer.contents) = (known, contents);
                     outcomes.push(Err(error));
                 }
                 _ => return Err(error.into()),
@@ -98,7 +98,7 @@ pub(super) async fn commit(
     Ok(outcomes)
 }
 
-impl Step<'_, '_> {
+impl SessionWriter<'_, '_> {
     async fn apply_all(
         &mut self,
         session: &SessionId,

@@ -80,14 +80,7 @@ pub(super) fn put(
         .query_row([workspace, id], |row| Ok((row.get(0)?, memory(workspace, row))))
         .optional()?;
     let (n, before) = there.map_or((None, None), |(n, memory)| (Some(n), memory));
-    let after = match before.clone() {
-        Some(mut memory) => {
-            memory.apply(patch, now);
-            Some(memory)
-        }
-        None => Memory::new(id, patch, now),
-    };
-    let Some(memory) = after else { return Ok(None) };
+    let Some(memory) = Memory::changed(before.clone(), id, patch, now) else { return Ok(None) };
     if before.as_ref() == Some(&memory) {
         return Ok(Some(memory));
     }

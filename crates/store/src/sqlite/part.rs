@@ -9,10 +9,9 @@ use super::{Fault, read, streamed, waiting};
 use crate::MessagePage;
 use engine::compact::record::{Compaction, Status};
 use engine::id::{MessageId, Ordinal, SessionId};
-use engine::message::{Body, Message};
-use engine::prompt::pins::{Pin, Pinned};
+use engine::message::Message;
 use rusqlite::{OptionalExtension, Row, Transaction, params};
-use session::part::{Claims, WIDEST_ROUND};
+use session::part::{Claims, WIDEST_ROUND, opens_round, pinned};
 use session::stored::{Part, Rest, Stored};
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -102,10 +101,6 @@ fn round_before(tx: &Transaction<'_>, places: &[Span], until: Ordinal) -> rusqli
     Ok(None)
 }
 
-fn opens_round(message: &Message) -> bool {
-    matches!(message.body, Body::Assistant { .. }) && !message.is_hidden()
-}
-
 /// The newest version of a message, with the index of its turn; `None` if missing or unreadable.
 fn message_at(
     tx: &Transaction<'_>,
@@ -117,19 +112,6 @@ fn message_at(
     let mut statement = tx.prepare_cached(&message_sql())?;
     let read = |row: &Row<'_>| Ok(read::message(tx, row, span.renaming.as_ref()).ok());
     Ok(statement.query_row(params![span.segment, ord.0], read).optional()?.flatten())
-}
-
-/// Positions of pinned messages, parsed from their ids; `None` if an id was not assigned by this session.
-fn pinned(session: &SessionId, pins: &[Pin]) -> Option<BTreeMap<Ordinal, MessageId>> {
-    let place = |id: &MessageId| {
-        let counter = id.as_str().strip_prefix(session.as_str())?.strip_prefix("/m")?;
-        counter.split('.').next()?.parse().ok().map(Ordinal)
-    };
-    let messages = pins.iter().filter_map(|pin| match &pin.what {
-        Pinned::Message(id) => Some(id),
-        Pinned::Text(_) => None,
-    });
-    messages.map(|id| Some((place(id)?, id.clone()))).collect()
 }
 
 /// See [`crate::Store::load_rest`].

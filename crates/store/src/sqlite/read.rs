@@ -14,7 +14,7 @@ use super::columns::{
 use super::leases::Lease;
 use super::segments::{self, RowKind};
 use super::{Fault, streamed, waiting};
-use crate::lost::{FoundOrLost, Left, Lost, in_order};
+use crate::lost::{FoundOrLost, Left, Lost, Parts, in_order};
 use engine::id::{Generation, Ordinal, SessionId, TurnId};
 use engine::message::Message;
 use rusqlite::{OptionalExtension, Row, Transaction};
@@ -116,20 +116,6 @@ fn head(tx: &Transaction<'_>, session: &SessionId, row: &Row<'_>, unreadable: &m
         prefix: parts.part::<Prefix>("prefix", text(row, 9).and_then(|hash| json(&content(tx, hash)?))),
         created_at: parts.part("creation time", number(row, 10).map(time)),
         updated_at: parts.part("time of last use", number(row, 11).map(time)),
-    }
-}
-
-/// Collects the reasons of unreadable parts.
-struct Parts<'a> {
-    unreadable: &'a mut Vec<String>,
-}
-
-impl Parts<'_> {
-    fn part<T: Default>(&mut self, name: &str, found: Result<T, String>) -> T {
-        found.unwrap_or_else(|reason| {
-            self.unreadable.push(format!("{name} of the session: {reason}"));
-            T::default()
-        })
     }
 }
 

@@ -66,13 +66,7 @@ pub(super) fn copy_scope(tx: &Transaction<'_>, session: &str, to: &str) -> Resul
     let Some(workspace) = workspace else { return Ok(()) };
     let scope = scope(tx, &workspace, session)?;
     if scope != Scope::default() {
-        let whole = ScopePatch {
-            todos: Some(scope.todos),
-            plan: scope.plan,
-            pins: Some(scope.pins),
-            artifacts: Some(scope.artifacts),
-            ..ScopePatch::default()
-        };
+        let whole = ScopePatch::from(scope);
         put_scope(tx, &workspace, to, &whole, None)?;
     }
     Ok(())

@@ -10,9 +10,7 @@ use crate::postgres::tx::{Statement, Tx};
 use crate::postgres::value::{boolean, number_or_null, values};
 use engine::compact::record::{Compaction, Status};
 use engine::id::{MessageId, Ordinal, SessionId};
-use engine::message::{Body, Message};
-use engine::prompt::pins::{Pin, Pinned};
-use session::part::{Claims, WIDEST_ROUND};
+use session::part::{Claims, WIDEST_ROUND, opens_round, pinned};
 use session::stored::{Part, Rest, Stored};
 use std::collections::BTreeMap;
 use tokio_postgres::Row;
@@ -150,23 +148,6 @@ async fn round_before(tx: &mut Tx<'_>, session: &SessionId, until: Ordinal) -> D
         }
     }
     Ok(None)
-}
-
-fn opens_round(message: &Message) -> bool {
-    matches!(message.body, Body::Assistant { .. }) && !message.is_hidden()
-}
-
-/// Positions of pinned messages, parsed from their ids; `None` if an id was not assigned by this session.
-fn pinned(session: &SessionId, pins: &[Pin]) -> Option<BTreeMap<Ordinal, MessageId>> {
-    let place = |id: &MessageId| {
-        let counter = id.as_str().strip_prefix(session.as_str())?.strip_prefix("/m")?;
-        counter.split('.').next()?.parse().ok().map(Ordinal)
-    };
-    let messages = pins.iter().filter_map(|pin| match &pin.what {
-        Pinned::Message(id) => Some(id),
-        Pinned::Text(_) => None,
-    });
-    messages.map(|id| Some((place(id)?, id.clone()))).collect()
 }
 
 /// See [`crate::Store::load_rest`].

@@ -4,7 +4,7 @@ use super::contents::Contents;
 use super::places::{RowKind, in_places};
 use crate::blob::check_sum;
 use crate::blob::join;
-use crate::lost::{FoundOrLost, Left, Lost, in_order};
+use crate::lost::{FoundOrLost, Left, Lost, Parts, in_order};
 use crate::postgres::fault::Done;
 use crate::postgres::tx::{Statement, Tx};
 use crate::postgres::value::{boolean, bytes, number, number_or_null, text, text_or_null, values};
@@ -401,18 +401,4 @@ pub(in crate::postgres) fn record(row: &Row, contents: &mut Contents) -> Result<
         Some(renaming) => renaming.compaction(found),
         None => found,
     })
-}
-
-/// Collects the reasons of unreadable parts.
-struct Parts<'a> {
-    unreadable: &'a mut Vec<String>,
-}
-
-impl Parts<'_> {
-    fn part<T: Default>(&mut self, name: &str, found: Result<T, String>) -> T {
-        found.unwrap_or_else(|reason| {
-            self.unreadable.push(format!("{name} of the session: {reason}"));
-            T::default()
-        })
-    }
 }

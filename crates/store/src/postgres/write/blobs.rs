@@ -1,7 +1,7 @@
 //! Contents stored under their hash, and the rows that refer to them. A content is locked from the moment at which it is
 //! found until the transaction ends: whoever removes it waits, and sees the reference then.
 
-use super::Step;
+use super::SessionWriter;
 use crate::Deleted;
 use crate::blob::Blob;
 use crate::postgres::fault::Done;
@@ -17,10 +17,10 @@ pub(super) fn kept(tx: &Tx<'_>, hashes: &[String]) -> Statement {
 }
 
 /// Stores a content, unless it is known to be.
-pub(super) fn put(step: &mut Step<'_, '_>, blob: &Blob) {
-    if step.contents.insert(blob.hash.clone()) {
+pub(super) fn put(writer: &mut SessionWriter<'_, '_>, blob: &Blob) {
+    if writer.contents.insert(blob.hash.clone()) {
         let bytes = blob.text.as_bytes();
-        step.tx.push(
+        writer.tx.push(
             "INSERT INTO blobs (tenant, hash, size, bytes) VALUES ($1, $2, $3, $4)
              ON CONFLICT (tenant, hash) DO UPDATE SET size = excluded.size",
             values![&blob.hash, bytes.len() as u64, bytes],
@@ -30,14 +30,14 @@ pub(super) fn put(step: &mut Step<'_, '_>, blob: &Blob) {
 
 /// Stores contents with references from their owner.
 pub(super) fn put_for(
-    step: &mut Step<'_, '_>,
+    writer: &mut SessionWriter<'_, '_>,
     segment: &str,
     (owner, n, rev): (&str, u32, u32),
     blobs: &[Blob],
 ) {
     for blob in blobs {
-        put(step, blob);
-        step.tx.push(
+        put(writer, blob);
+        writer.tx.push(
             "INSERT INTO blob_refs (tenant, segment, owner, n, rev, hash) VALUES ($1, $2, $3, $4, $5, $6)
              ON CONFLICT DO NOTHING",
             values![segment, owner, n, rev, &blob.hash],
@@ -53,11 +53,11 @@ const DROP: &str = "DELETE FROM blobs b WHERE b.tenant = $1 AND b.hash = ANY($2)
 const LOCK: &str = "SELECT hash FROM blobs WHERE tenant = $1 AND hash = ANY($2) ORDER BY hash FOR UPDATE";
 
 /// Removes those of these contents that nothing refers to.
-pub(super) fn drop_unused(step: &mut Step<'_, '_>, hashes: &[String]) {
+pub(super) fn drop_unused(writer: &mut SessionWriter<'_, '_>, hashes: &[String]) {
     if !hashes.is_empty() {
-        step.contents.retain(|known| !hashes.contains(known));
-        step.tx.push(LOCK, values![hashes]);
-        step.tx.push(DROP, values![hashes]);
+        writer.contents.retain(|known| !hashes.contains(known));
+        writer.tx.push(LOCK, values![hashes]);
+        writer.tx.push(DROP, values![hashes]);
     }
 }
 

@@ -1,9 +1,9 @@
 //! Compaction records, and the summary that lists show of them.
 
 use super::blobs::put_for;
-use super::known::{self, Place};
+use super::known::{self, RecordPlace};
 use super::segments::is_its_alone;
-use super::{Step, of};
+use super::{SessionWriter, of};
 use crate::postgres::fault::{Done, refused};
 use crate::postgres::read::contents::{Contents, decoded};
 use crate::postgres::read::places::{RowKind, places};
@@ -15,45 +15,49 @@ use engine::id::{CompactionId, SessionId};
 
 /// Finds a record by its id.
 pub(super) async fn place_of(
-    step: &mut Step<'_, '_>,
+    writer: &mut SessionWriter<'_, '_>,
     session: &SessionId,
     id: &CompactionId,
-) -> Done<Option<Place>> {
-    let known = of(&mut step.known, session)?;
+) -> Done<Option<RecordPlace>> {
+    let known = of(&mut writer.known, session)?;
     if let Some(place) = known.records.get(id.as_str()) {
         return Ok(*place);
     }
     if known.is_new {
         return Ok(None);
     }
-    let asked = vec![known::records(step.tx, session, &[id.as_str().to_owned()])];
-    let found = step.tx.queries(asked).await?.pop().unwrap_or_default();
+    let asked = vec![known::records(writer.tx, session, &[id.as_str().to_owned()])];
+    let found = writer.tx.queries(asked).await?.pop().unwrap_or_default();
     let Some(row) = found.last() else { return Ok(None) };
     let n = number(row, 0)?;
     if text(row, 5)? == text(row, 6)? {
-        return Ok(Some(Place { n, check_sum: number(row, 4)? }));
+        return Ok(Some(RecordPlace { n, check_sum: number(row, 4)? }));
     }
-    let record = decoded(step.tx, &mut Contents::default(), |contents| rows::record(row, contents)).await?;
+    let record = decoded(writer.tx, &mut Contents::default(), |contents| rows::record(row, contents)).await?;
     let renamed = record.ok().and_then(|record| CompactionRow::of(&record).ok());
     let check_sum = renamed.map_or_else(|| number(row, 4), |renamed| Ok(renamed.check_sum))?;
-    Ok(Some(Place { n, check_sum }))
+    Ok(Some(RecordPlace { n, check_sum }))
 }
 
-pub(super) async fn record(step: &mut Step<'_, '_>, session: &SessionId, compaction: &Compaction) -> Done {
+pub(super) async fn record(
+    writer: &mut SessionWriter<'_, '_>,
+    session: &SessionId,
+    compaction: &Compaction,
+) -> Done {
     let name = compaction.id.as_str();
     let row = CompactionRow::of(compaction).map_err(|error| refused(session, error.to_string()))?;
-    if let Some(there) = place_of(step, session, &compaction.id).await? {
+    if let Some(there) = place_of(writer, session, &compaction.id).await? {
         let other = || refused(session, format!("compaction {name} exists with other content"));
         return if there.check_sum == row.check_sum { Ok(()) } else { Err(other()) };
     }
-    let known = of(&mut step.known, session)?;
+    let known = of(&mut writer.known, session)?;
     let kind = RowKind::Compactions;
     let shared = known.shares.iter().filter(|share| share.kind == kind).map(|share| share.range.end);
     let n = shared.max().unwrap_or_default().max(known.ends[kind as usize]);
     known.ends[kind as usize] = n + 1;
-    known.records.insert(name.to_owned(), Some(Place { n, check_sum: row.check_sum }));
+    known.records.insert(name.to_owned(), Some(RecordPlace { n, check_sum: row.check_sum }));
     let segment = known.segment.clone();
-    step.tx.push(
+    writer.tx.push(
         "INSERT INTO compactions (tenant, segment, n, id, status, covered, created_at, check_sum, block, record)
          VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10)",
         values![
@@ -68,46 +72,46 @@ pub(super) async fn record(step: &mut Step<'_, '_>, session: &SessionId, compact
             row.record,
         ],
     );
-    put_for(step, &segment, ("compaction", n, 0), &row.blobs);
-    sum_up(step, session)
+    put_for(writer, &segment, ("compaction", n, 0), &row.blobs);
+    sum_up(writer, session)
 }
 
 pub(super) async fn set_status(
-    step: &mut Step<'_, '_>,
+    writer: &mut SessionWriter<'_, '_>,
     session: &SessionId,
     record: &CompactionId,
     status: Status,
 ) -> Done {
-    let Some(Place { n, .. }) = place_of(step, session, record).await? else {
+    let Some(RecordPlace { n, .. }) = place_of(writer, session, record).await? else {
         return Err(refused(session, format!("unknown compaction {record}")));
     };
     let (id, status) = (session.as_str(), word(&status));
-    let known = of(&mut step.known, session)?;
+    let known = of(&mut writer.known, session)?;
     if is_its_alone(known, RowKind::Compactions, n) {
         let own = "UPDATE compactions SET status = $4 WHERE tenant = $1 AND segment = $2 AND n = $3";
-        step.tx.push(own, values![&known.segment, n, status]);
+        writer.tx.push(own, values![&known.segment, n, status]);
         let beside = "DELETE FROM compaction_statuses WHERE tenant = $1 AND session = $2 AND n = $3";
-        step.tx.push(beside, values![id, n]);
+        writer.tx.push(beside, values![id, n]);
     } else {
-        step.tx.push(
+        writer.tx.push(
             "INSERT INTO compaction_statuses (tenant, session, n, status) VALUES ($1, $2, $3, $4)
              ON CONFLICT (tenant, session, n) DO UPDATE SET status = excluded.status",
             values![id, n, status],
         );
     }
-    sum_up(step, session)
+    sum_up(writer, session)
 }
 
 /// Updates the session's summary and its count, from the newest compaction in force. A revision is listed without its
 /// summary.
-pub(super) fn sum_up(step: &mut Step<'_, '_>, session: &SessionId) -> Done {
-    if of(&mut step.known, session)?.is_revision {
+pub(super) fn sum_up(writer: &mut SessionWriter<'_, '_>, session: &SessionId) -> Done {
+    if of(&mut writer.known, session)?.is_revision {
         return Ok(());
     }
     let places = places(RowKind::Compactions);
     let status = "coalesce((SELECT t.status FROM compaction_statuses t
          WHERE t.tenant = $1 AND t.session = $2 AND t.n = r.n), r.status)";
-    step.tx.push(
+    writer.tx.push(
         format!(
             "{places}, newest AS (
                  SELECT r.block, r.covered, r.created_at FROM places p JOIN compactions r ON r.tenant = $1

@@ -4,7 +4,7 @@ use super::blobs::{self, put};
 use super::compactions::{place_of, sum_up};
 use super::known::Known;
 use super::segments::{self, EVERYTHING};
-use super::{Step, of};
+use super::{SessionWriter, of};
 use crate::blob::Blob;
 use crate::postgres::fault::{Done, refused};
 use crate::postgres::read::places::RowKind;
@@ -25,13 +25,13 @@ const COLUMNS: &str =
      title_from, origin, waits";
 
 /// Inserts or changes the row of a session.
-pub(super) fn write(step: &mut Step<'_, '_>, head: &Head) -> Done {
+pub(super) fn write(writer: &mut SessionWriter<'_, '_>, head: &Head) -> Done {
     let id = head.id.as_str();
     let json = |error: serde_json::Error| refused(&head.id, error.to_string());
     let prefix = prefix(head).map_err(json)?;
     let settings = serde_json::to_string(&head.settings).map_err(json)?;
     let carried = serde_json::to_string(&head.carried).map_err(json)?;
-    put(step, &prefix);
+    put(writer, &prefix);
     let mut values = values![
         id,
         &head.workspace,
@@ -49,13 +49,13 @@ pub(super) fn write(step: &mut Step<'_, '_>, head: &Head) -> Done {
         word(&head.origin),
         head.waits,
     ];
-    match step.known.get_mut(&head.id) {
+    match writer.known.get_mut(&head.id) {
         Some(known) => {
             let before = std::mem::replace(&mut known.prefix, prefix.hash.clone());
             (known.workspace, known.parent) =
                 (head.workspace.clone(), head.parent.as_ref().map(|parent| parent.as_str().to_owned()));
             let new = "$3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, $16";
-            step.tx.push(
+            writer.tx.push(
                 format!(
                     "UPDATE chat_sessions SET ({COLUMNS}) = ({new}) WHERE tenant = $1 AND id = $2
                      AND ({COLUMNS}) IS DISTINCT FROM ({new})"
@@ -63,14 +63,14 @@ pub(super) fn write(step: &mut Step<'_, '_>, head: &Head) -> Done {
                 values,
             );
             if before != prefix.hash {
-                blobs::drop_unused(step, &[before]);
+                blobs::drop_unused(writer, &[before]);
             }
         }
         None => {
-            let is_free = step.free.contains(&head.id);
-            let segment = segments::create(step.tx, &head.id, id, is_free);
+            let is_free = writer.free.contains(&head.id);
+            let segment = segments::create(writer.tx, &head.id, id, is_free);
             values.push(segment.as_str().into());
-            step.tx.push(
+            writer.tx.push(
                 format!(
                     "INSERT INTO chat_sessions (tenant, id, {COLUMNS}, segment)
                      VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, $16, $17)"
@@ -79,11 +79,11 @@ pub(super) fn write(step: &mut Step<'_, '_>, head: &Head) -> Done {
             );
             let mut known = Known::new(&head.id, &head.workspace, (segment, id.to_owned()));
             known.prefix = prefix.hash;
-            step.known.insert(head.id.clone(), known);
+            writer.known.insert(head.id.clone(), known);
         }
     }
     let state = head.carried.state.as_ref().map(word);
-    step.tx.push(
+    writer.tx.push(
         "INSERT INTO chat_activity AS a
              (tenant, session, workspace, updated_at, accepted, carried, state, works, used, left_behind)
          VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10)
@@ -108,27 +108,31 @@ pub(super) fn write(step: &mut Step<'_, '_>, head: &Head) -> Done {
 }
 
 /// Fails if a session that is to be made exists.
-async fn is_free(step: &mut Step<'_, '_>, session: &SessionId, to: &SessionId) -> Done {
-    let is_known = step.known.contains_key(to);
-    if is_known || !step.tx.query(IS_THERE, values![to.as_str()]).await?.is_empty() {
+async fn is_free(writer: &mut SessionWriter<'_, '_>, session: &SessionId, to: &SessionId) -> Done {
+    let is_known = writer.known.contains_key(to);
+    if is_known || !writer.tx.query(IS_THERE, values![to.as_str()]).await?.is_empty() {
         return Err(refused(session, format!("session {to} exists already")));
     }
     Ok(())
 }
 
 /// Keeps a session as it stands as a revision, with the rows that it has.
-pub(super) async fn keep(step: &mut Step<'_, '_>, session: &SessionId, revision: &Revision) -> Done {
+pub(super) async fn keep(
+    writer: &mut SessionWriter<'_, '_>,
+    session: &SessionId,
+    revision: &Revision,
+) -> Done {
     let Revision { id, cause, at, words } = revision;
-    is_free(step, session, id).await?;
-    step.write_counts();
-    let known = of(&mut step.known, session)?;
-    let segment = segments::create(step.tx, id, &known.named, false);
+    is_free(writer, session, id).await?;
+    writer.write_counts();
+    let known = of(&mut writer.known, session)?;
+    let segment = segments::create(writer.tx, id, &known.named, false);
     let mut kept = Known::new(id, &known.workspace, (segment.clone(), known.named.clone()));
     (kept.is_revision, kept.parent) = (true, Some(session.as_str().to_owned()));
     // Nobody lists the summary of a revision.
     const ALIKE: &str = "workspace, title, title_from, driver, kind, work_scope, generation, cuts, settings, prefix, \
                          created_at, first_request, first_request_ord";
-    step.tx.push(
+    writer.tx.push(
         format!(
             "INSERT INTO chat_sessions
                  (tenant, id, parent, origin, revision_cause, revised_at, revision_words, segment, {ALIKE})
@@ -144,52 +148,52 @@ pub(super) async fn keep(step: &mut Step<'_, '_>, session: &SessionId, revision:
             segment,
         ],
     );
-    step.tx.push(
+    writer.tx.push(
         "INSERT INTO chat_activity
              (tenant, session, workspace, updated_at, messages, turns, accepted, left_behind, is_revision)
          SELECT tenant, $3, workspace, updated_at, messages, turns, accepted, true, true FROM chat_activity
          WHERE tenant = $1 AND session = $2",
         values![session.as_str(), id.as_str()],
     );
-    step.known.insert(id.clone(), kept);
-    segments::share(step, session, id, EVERYTHING)?;
-    copy_scope(step, session, id).await
+    writer.known.insert(id.clone(), kept);
+    segments::share(writer, session, id, EVERYTHING)?;
+    copy_scope(writer, session, id).await
 }
 
 /// Copies a session's own scope to its revision or branch.
-async fn copy_scope(step: &mut Step<'_, '_>, session: &SessionId, to: &SessionId) -> Done {
-    let workspace = of(&mut step.known, session)?.workspace.clone();
-    shared::copy_scope(step.tx, &workspace, session.as_str(), to.as_str()).await
+async fn copy_scope(writer: &mut SessionWriter<'_, '_>, session: &SessionId, to: &SessionId) -> Done {
+    let workspace = of(&mut writer.known, session)?.workspace.clone();
+    shared::copy_scope(writer.tx, &workspace, session.as_str(), to.as_str()).await
 }
 
 pub(super) async fn branch(
-    step: &mut Step<'_, '_>,
+    writer: &mut SessionWriter<'_, '_>,
     session: &SessionId,
     (to, inherited): (&SessionId, &Inherited),
     writes: &[Write],
 ) -> Done {
-    is_free(step, session, to).await?;
+    is_free(writer, session, to).await?;
     let Some((begin @ Write::Head(_), rest)) = writes.split_first() else {
         return Err(refused(session, format!("the branch {to} does not begin with its head")));
     };
-    step.apply(to, begin).await?;
-    inherit(step, session, to, inherited).await?;
-    step.look_up(to, rest).await?;
+    writer.apply(to, begin).await?;
+    inherit(writer, session, to, inherited).await?;
+    writer.look_up(to, rest).await?;
     for write in rest {
-        step.apply(to, write).await?;
+        writer.apply(to, write).await?;
     }
-    copy_scope(step, session, to).await
+    copy_scope(writer, session, to).await
 }
 
 /// Gives a new branch what it has of its session.
 async fn inherit(
-    step: &mut Step<'_, '_>,
+    writer: &mut SessionWriter<'_, '_>,
     session: &SessionId,
     to: &SessionId,
     inherited: &Inherited,
 ) -> Done {
     let records = match &inherited.compactions {
-        Some(last) => match place_of(step, session, last).await? {
+        Some(last) => match place_of(writer, session, last).await? {
             Some(record) => record.n + 1,
             None => {
                 // A damaged row: the branch can be summarized anew.
@@ -199,20 +203,20 @@ async fn inherit(
         },
         None => 0,
     };
-    segments::share(step, session, to, [inherited.messages.0, inherited.turns, records])?;
-    segments::forget_versions(step, to).await?;
-    let messages = segments::number_of(step.tx, to, RowKind::Messages, 0..u32::MAX).await?;
-    let turns = segments::number_of(step.tx, to, RowKind::Turns, 0..u32::MAX).await?;
-    let known = of(&mut step.known, to)?;
+    segments::share(writer, session, to, [inherited.messages.0, inherited.turns, records])?;
+    segments::forget_versions(writer, to).await?;
+    let messages = segments::number_of(writer.tx, to, RowKind::Messages, 0..u32::MAX).await?;
+    let turns = segments::number_of(writer.tx, to, RowKind::Turns, 0..u32::MAX).await?;
+    let known = of(&mut writer.known, to)?;
     known.change.messages += messages;
     known.change.turns += turns;
-    step.tx.push(
+    writer.tx.push(
         "UPDATE chat_sessions s SET first_request = f.first_request, first_request_ord = f.first_request_ord
          FROM chat_sessions f WHERE f.tenant = $1 AND f.id = $2 AND f.first_request_ord < $4
              AND s.tenant = $1 AND s.id = $3",
         values![session.as_str(), to.as_str(), inherited.messages.0],
     );
-    let first = of(&mut step.known, session)?.first_request.filter(|ord| *ord < inherited.messages.0);
-    of(&mut step.known, to)?.first_request = first;
-    sum_up(step, to)
+    let first = of(&mut writer.known, session)?.first_request.filter(|ord| *ord < inherited.messages.0);
+    of(&mut writer.known, to)?.first_request = first;
+    sum_up(writer, to)
 }

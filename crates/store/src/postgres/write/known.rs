@@ -55,7 +55,7 @@ pub(in crate::postgres) struct Known {
     pub versions: BTreeMap<u32, BTreeMap<u32, Version>>,
     pub turns: BTreeMap<u32, bool>,
     pub queue: BTreeMap<String, Option<Queued>>,
-    pub records: BTreeMap<String, Option<Place>>,
+    pub records: BTreeMap<String, Option<RecordPlace>>,
     /// Contents that messages refer to which are to be replaced.
     pub refs: BTreeMap<u32, Vec<String>>,
     /// Changes of its counts that are not written yet.
@@ -74,7 +74,7 @@ pub(in crate::postgres) struct Queued {
 
 /// Where a compaction record is, and the check sum that it has with the ids of the session.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(in crate::postgres) struct Place {
+pub(in crate::postgres) struct RecordPlace {
     pub n: u32,
     pub check_sum: i64,
 }
@@ -281,7 +281,7 @@ impl Known {
         for row in &records {
             // Under other ids it has another check sum.
             if text(row, 5)? == text(row, 6)? {
-                let place = Place { n: number(row, 0)?, check_sum: number(row, 4)? };
+                let place = RecordPlace { n: number(row, 0)?, check_sum: number(row, 4)? };
                 known.records.insert(text(row, 7)?, Some(place));
             } else {
                 known.records.remove(&text(row, 7)?);

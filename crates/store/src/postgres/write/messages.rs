@@ -3,7 +3,7 @@
 use super::blobs::{self, put_for};
 use super::known::Version;
 use super::segments::{self, own};
-use super::{Step, of};
+use super::{SessionWriter, of};
 use crate::blob::split;
 use crate::postgres::fault::{Done, refused};
 use crate::postgres::read::contents::{Contents, decoded};
@@ -17,16 +17,16 @@ use engine::message::Message;
 use session::stored::TurnRow;
 
 pub(super) async fn append(
-    step: &mut Step<'_, '_>,
+    writer: &mut SessionWriter<'_, '_>,
     session: &SessionId,
     turn: u32,
     message: &Message,
 ) -> Done {
     let (body, blobs) = split(&message.body).map_err(|error| refused(session, error.to_string()))?;
     let row = MessageRow::of(turn, message, &body);
-    let segment = own(step, session, RowKind::Messages, row.ord).await?;
-    let known = of(&mut step.known, session)?;
-    known.know_versions(step.tx, row.ord).await?;
+    let segment = own(writer, session, RowKind::Messages, row.ord).await?;
+    let known = of(&mut writer.known, session)?;
+    known.know_versions(writer.tx, row.ord).await?;
     let versions = known.versions.entry(row.ord).or_default();
     let check_sum = row.check_sum();
     if let Some(there) = versions.get_mut(&row.rev) {
@@ -37,7 +37,7 @@ pub(super) async fn append(
         if row.external_id.is_some() && !there.has_external_id && there.hash == row.hash {
             (there.check_sum, there.has_external_id) = (check_sum, true);
             known.change.rewrites += 1;
-            step.tx.push(
+            writer.tx.push(
                 "UPDATE chat_messages SET external_id = $5, check_sum = $6
                  WHERE tenant = $1 AND segment = $2 AND ord = $3 AND rev = $4",
                 values![segment, row.ord, row.rev, row.external_id, check_sum],
@@ -56,7 +56,7 @@ pub(super) async fn append(
     } else {
         known.change.messages += 1;
     }
-    step.tx.push(
+    writer.tx.push(
         "INSERT INTO chat_messages (tenant, segment, ord, rev, turn, role, external_id, message_id, turn_id, visible,
              created_at, tokens, hash, check_sum, body, shown)
          VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, $16)",
@@ -78,24 +78,24 @@ pub(super) async fn append(
             row.shown.as_deref(),
         ],
     );
-    put_for(step, &segment, ("message", row.ord, row.rev), &blobs);
+    put_for(writer, &segment, ("message", row.ord, row.rev), &blobs);
     if is_newest {
-        follow_requests(step, session, message, is_edit).await?;
+        follow_requests(writer, session, message, is_edit).await?;
     }
     Ok(())
 }
 
 /// Updates the beginning of the first request, from its newest version.
 async fn follow_requests(
-    step: &mut Step<'_, '_>,
+    writer: &mut SessionWriter<'_, '_>,
     session: &SessionId,
     message: &Message,
     is_edit: bool,
 ) -> Done {
-    let (known, ord) = (of(&mut step.known, session)?, message.ord.0);
+    let (known, ord) = (of(&mut writer.known, session)?, message.ord.0);
     if let Some(request) = request_of(message) {
         if known.first_request.is_none_or(|first| first >= ord) {
-            set_first_request(step, session, Some((request, ord)))?;
+            set_first_request(writer, session, Some((request, ord)))?;
         }
         return Ok(());
     }
@@ -109,9 +109,9 @@ async fn follow_requests(
     let mut first = None;
     let mut behind = ord;
     while first.is_none() {
-        let found = step.tx.query(sql.clone(), values![session.as_str(), behind]).await?;
+        let found = writer.tx.query(sql.clone(), values![session.as_str(), behind]).await?;
         // An unreadable message cannot be shown.
-        let later = decoded(step.tx, &mut Contents::default(), |contents| {
+        let later = decoded(writer.tx, &mut Contents::default(), |contents| {
             found.iter().map(|row| rows::message(row, contents)).collect::<Vec<_>>()
         })
         .await?;
@@ -121,13 +121,17 @@ async fn follow_requests(
             None => break,
         }
     }
-    set_first_request(step, session, first)
+    set_first_request(writer, session, first)
 }
 
-fn set_first_request(step: &mut Step<'_, '_>, session: &SessionId, first: Option<(String, u32)>) -> Done {
+fn set_first_request(
+    writer: &mut SessionWriter<'_, '_>,
+    session: &SessionId,
+    first: Option<(String, u32)>,
+) -> Done {
     let (request, ord) = first.unzip();
-    of(&mut step.known, session)?.first_request = ord;
-    step.tx.push(
+    of(&mut writer.known, session)?.first_request = ord;
+    writer.tx.push(
         "UPDATE chat_sessions SET first_request = $3, first_request_ord = $4 WHERE tenant = $1 AND id = $2",
         values![session.as_str(), request.as_deref(), ord],
     );
@@ -136,19 +140,19 @@ fn set_first_request(step: &mut Step<'_, '_>, session: &SessionId, first: Option
 
 /// Replaces all versions of the message at this position by a shortened one, and deletes their contents.
 pub(super) async fn replace(
-    step: &mut Step<'_, '_>,
+    writer: &mut SessionWriter<'_, '_>,
     session: &SessionId,
     turn: u32,
     message: &Message,
 ) -> Done {
     let ord = message.ord.0;
-    let segment = own(step, session, RowKind::Messages, ord).await?;
-    let known = of(&mut step.known, session)?;
-    known.know_versions(step.tx, ord).await?;
+    let segment = own(writer, session, RowKind::Messages, ord).await?;
+    let known = of(&mut writer.known, session)?;
+    known.know_versions(writer.tx, ord).await?;
     if known.versions.get(&ord).is_none_or(|versions| versions.is_empty()) {
         return Err(refused(session, format!("no message at position {ord}")));
     }
-    let refs = known.refs_of(step.tx, ord).await?;
+    let refs = known.refs_of(writer.tx, ord).await?;
     known.versions.insert(ord, Default::default());
     // `append` counts the new message.
     known.change.messages -= 1;
@@ -156,48 +160,52 @@ pub(super) async fn replace(
     if !refs.is_empty() {
         let gone =
             "DELETE FROM blob_refs WHERE tenant = $1 AND segment = $2 AND owner = 'message' AND n = $3";
-        step.tx.push(gone, values![&segment, ord]);
+        writer.tx.push(gone, values![&segment, ord]);
     }
     let gone = "DELETE FROM chat_messages WHERE tenant = $1 AND segment = $2 AND ord = $3";
-    step.tx.push(gone, values![&segment, ord]);
-    append(step, session, turn, message).await?;
-    blobs::drop_unused(step, &refs);
-    follow_requests(step, session, message, true).await
+    writer.tx.push(gone, values![&segment, ord]);
+    append(writer, session, turn, message).await?;
+    blobs::drop_unused(writer, &refs);
+    follow_requests(writer, session, message, true).await
 }
 
 /// Deletes messages from `from` on and turns from `turns` on.
 pub(super) async fn truncate(
-    step: &mut Step<'_, '_>,
+    writer: &mut SessionWriter<'_, '_>,
     session: &SessionId,
     from: Ordinal,
     turns: u32,
 ) -> Done {
-    let gone = segments::number_of(step.tx, session, RowKind::Messages, from.0..u32::MAX).await?;
-    let turns_gone = segments::number_of(step.tx, session, RowKind::Turns, turns..u32::MAX).await?;
-    segments::cut(step, session, RowKind::Messages, from.0).await?;
-    segments::cut(step, session, RowKind::Turns, turns).await?;
-    let known = of(&mut step.known, session)?;
+    let gone = segments::number_of(writer.tx, session, RowKind::Messages, from.0..u32::MAX).await?;
+    let turns_gone = segments::number_of(writer.tx, session, RowKind::Turns, turns..u32::MAX).await?;
+    segments::cut(writer, session, RowKind::Messages, from.0).await?;
+    segments::cut(writer, session, RowKind::Turns, turns).await?;
+    let known = of(&mut writer.known, session)?;
     known.change.messages -= gone;
     known.change.turns -= turns_gone;
     known.change.rewrites += 1;
     known.forget_from(from, turns);
     if known.first_request.is_some_and(|first| first >= from.0) {
-        set_first_request(step, session, None)?;
+        set_first_request(writer, session, None)?;
     }
     Ok(())
 }
 
-pub(super) async fn write_turn(step: &mut Step<'_, '_>, session: &SessionId, turn: &TurnRow) -> Done {
+pub(super) async fn write_turn(
+    writer: &mut SessionWriter<'_, '_>,
+    session: &SessionId,
+    turn: &TurnRow,
+) -> Done {
     let json = |error: serde_json::Error| refused(session, error.to_string());
     let decided = serde_json::to_string(&turn.decided).map_err(json)?;
     let figures = serde_json::to_string(&turn.figures).map_err(json)?;
-    let known = of(&mut step.known, session)?;
-    let is_there = known.has_turn(step.tx, turn.index).await?;
-    let segment = own(step, session, RowKind::Turns, turn.index).await?;
-    let known = of(&mut step.known, session)?;
+    let known = of(&mut writer.known, session)?;
+    let is_there = known.has_turn(writer.tx, turn.index).await?;
+    let segment = own(writer, session, RowKind::Turns, turn.index).await?;
+    let known = of(&mut writer.known, session)?;
     known.turns.insert(turn.index, true);
     known.change.turns += i64::from(!is_there);
-    step.tx.push(
+    writer.tx.push(
         "INSERT INTO chat_turns (tenant, segment, idx, id, status, started, decided, figures)
          VALUES ($1, $2, $3, $4, $5, $6, $7, $8)
          ON CONFLICT (tenant, segment, idx) DO UPDATE SET id = excluded.id, status = excluded.status,

@@ -7,7 +7,7 @@
 
 use super::blobs::{self, QUEUED};
 use super::known::{Known, Share};
-use super::{Step, of};
+use super::{SessionWriter, of};
 use crate::Deleted;
 use crate::postgres::fault::Done;
 use crate::postgres::read::places::{RowKind, in_places};
@@ -86,20 +86,25 @@ pub(super) type Limits = [u32; 3];
 pub(super) const EVERYTHING: Limits = [u32::MAX; 3];
 
 /// Gives a new session the rows of another one before these limits.
-pub(super) fn share(step: &mut Step<'_, '_>, from: &SessionId, to: &SessionId, limits: Limits) -> Done {
+pub(super) fn share(
+    writer: &mut SessionWriter<'_, '_>,
+    from: &SessionId,
+    to: &SessionId,
+    limits: Limits,
+) -> Done {
     for (kind, limit) in RowKind::ALL.into_iter().zip(limits) {
-        let lender = of(&mut step.known, from)?;
+        let lender = of(&mut writer.known, from)?;
         let shares = all_shares(lender, kind, limit);
         let lent = shares.iter().filter(|share| share.segment == lender.segment);
         let lent: Vec<_> = lent.map(|share| (kind, share.range.clone())).collect();
         lender.lent.extend(lent);
-        shares.iter().for_each(|share| insert_share(step.tx, to, share));
-        let borrower = of(&mut step.known, to)?;
+        shares.iter().for_each(|share| insert_share(writer.tx, to, share));
+        let borrower = of(&mut writer.known, to)?;
         borrower.is_new &= shares.is_empty();
         borrower.shares.extend(shares);
     }
     let [.., records] = limits;
-    step.tx.push(
+    writer.tx.push(
         "INSERT INTO compaction_statuses (tenant, session, n, status)
          SELECT tenant, $3, n, status FROM compaction_statuses WHERE tenant = $1 AND session = $2 AND n < $4",
         values![from.as_str(), to.as_str(), records],
@@ -110,19 +115,19 @@ pub(super) fn share(step: &mut Step<'_, '_>, from: &SessionId, to: &SessionId, l
 /// The segment in which a session may write the row at this position. All versions of the row are there from now on, if
 /// there are any.
 pub(super) async fn own(
-    step: &mut Step<'_, '_>,
+    writer: &mut SessionWriter<'_, '_>,
     session: &SessionId,
     kind: RowKind,
     at: u32,
 ) -> Done<String> {
-    let known = of(&mut step.known, session)?;
+    let known = of(&mut writer.known, session)?;
     if known.is_lent(kind, at) {
-        go_on(step.tx, known);
+        go_on(writer.tx, known);
     }
     if known.share_at(kind, at).is_some() {
-        copy(step, session, kind, at, Versions::All).await?;
+        copy(writer, session, kind, at, Versions::All).await?;
     }
-    let known = of(&mut step.known, session)?;
+    let known = of(&mut writer.known, session)?;
     let end = &mut known.ends[kind as usize];
     *end = (*end).max(at.saturating_add(1));
     Ok(known.segment.clone())
@@ -153,39 +158,39 @@ fn go_on(tx: &mut Tx<'_>, known: &mut Known) {
 /// Copies a row and the references to its contents into the own segment, under the session's ids. From now on it is the
 /// session's own.
 async fn copy(
-    step: &mut Step<'_, '_>,
+    writer: &mut SessionWriter<'_, '_>,
     session: &SessionId,
     kind: RowKind,
     at: u32,
     versions: Versions,
 ) -> Done {
-    let known = of(&mut step.known, session)?;
+    let known = of(&mut writer.known, session)?;
     let Some(place) = known.share_at(kind, at) else { return Ok(()) };
     let share = known.shares.remove(place);
     let renaming = Renaming::between(&share.named, &known.named);
     match kind {
         RowKind::Messages => {
-            copy_message(step.tx, known, at, &share, renaming.as_ref(), versions).await?;
+            copy_message(writer.tx, known, at, &share, renaming.as_ref(), versions).await?;
             known.refs.remove(&at);
             if renaming.is_some() || versions == Versions::Newest {
                 known.versions.remove(&at);
             }
         }
-        RowKind::Turns => copy_turn(step.tx, known, at, &share, renaming.is_some()),
+        RowKind::Turns => copy_turn(writer.tx, known, at, &share, renaming.is_some()),
         // A record never changes; its status is beside it.
         RowKind::Compactions => {}
     }
     let gone = "DELETE FROM shares WHERE tenant = $1 AND session = $2 AND kind = $3 AND start = $4";
-    step.tx.push(gone, values![session.as_str(), kind.word(), share.range.start]);
+    writer.tx.push(gone, values![session.as_str(), kind.word(), share.range.start]);
     for range in [share.range.start..at, at.saturating_add(1)..share.range.end] {
         if !range.is_empty() {
             let part = Share { range, ..share.clone() };
-            insert_share(step.tx, session, &part);
+            insert_share(writer.tx, session, &part);
             known.shares.push(part);
         }
     }
     known.shares.sort_by_key(|share| (share.kind, share.range.start));
-    drop_unused(step.tx, &share.segment).await.map(drop)
+    drop_unused(writer.tx, &share.segment).await.map(drop)
 }
 
 async fn copy_message(
@@ -247,11 +252,11 @@ fn copy_turn(tx: &mut Tx<'_>, known: &Known, at: u32, share: &Share, is_renamed:
 }
 
 /// Gives a session only the newest version of what it shares: what its session changed was never the branch's.
-pub(super) async fn forget_versions(step: &mut Step<'_, '_>, session: &SessionId) -> Done {
+pub(super) async fn forget_versions(writer: &mut SessionWriter<'_, '_>, session: &SessionId) -> Done {
     let sql = in_places(RowKind::Messages, "DISTINCT r.ord", "AND r.rev > 0", "ORDER BY r.ord");
-    for row in step.tx.query(sql, values![session.as_str()]).await? {
-        copy(step, session, RowKind::Messages, number(&row, 0)?, Versions::Newest).await?;
-        let end = &mut of(&mut step.known, session)?.ends[RowKind::Messages as usize];
+    for row in writer.tx.query(sql, values![session.as_str()]).await? {
+        copy(writer, session, RowKind::Messages, number(&row, 0)?, Versions::Newest).await?;
+        let end = &mut of(&mut writer.known, session)?.ends[RowKind::Messages as usize];
         *end = (*end).max(number::<u32>(&row, 0)?.saturating_add(1));
     }
     Ok(())
@@ -263,13 +268,18 @@ pub(super) fn is_its_alone(known: &Known, kind: RowKind, at: u32) -> bool {
 }
 
 /// Removes a session's rows of a kind from a position on; those that others have stay with them.
-pub(super) async fn cut(step: &mut Step<'_, '_>, session: &SessionId, kind: RowKind, from: u32) -> Done {
-    let known = of(&mut step.known, session)?;
+pub(super) async fn cut(
+    writer: &mut SessionWriter<'_, '_>,
+    session: &SessionId,
+    kind: RowKind,
+    from: u32,
+) -> Done {
+    let known = of(&mut writer.known, session)?;
     if known.lent.iter().any(|(of, range)| *of == kind && range.end > from) {
-        go_on(step.tx, known);
+        go_on(writer.tx, known);
     }
     if known.ends[kind as usize] > from {
-        delete_rows(step.tx, &known.segment, kind, from..u32::MAX).await?;
+        delete_rows(writer.tx, &known.segment, kind, from..u32::MAX).await?;
         known.ends[kind as usize] = from;
     }
     let (behind, mut stay): (Vec<_>, Vec<_>) =
@@ -279,11 +289,11 @@ pub(super) async fn cut(step: &mut Step<'_, '_>, session: &SessionId, kind: RowK
         return Ok(());
     }
     let of = values![session.as_str(), kind.word(), from];
-    step.tx.push(
+    writer.tx.push(
         "DELETE FROM shares WHERE tenant = $1 AND session = $2 AND kind = $3 AND start >= $4",
         of.clone(),
     );
-    step.tx.push(
+    writer.tx.push(
         "UPDATE shares SET until = $4 WHERE tenant = $1 AND session = $2 AND kind = $3 AND until > $4",
         of,
     );
@@ -293,7 +303,7 @@ pub(super) async fn cut(step: &mut Step<'_, '_>, session: &SessionId, kind: RowK
     stay.sort_by_key(|share| (share.kind, share.range.start));
     known.shares = stay;
     for segment in segments {
-        drop_unused(step.tx, &segment).await?;
+        drop_unused(writer.tx, &segment).await?;
     }
     Ok(())
 }
