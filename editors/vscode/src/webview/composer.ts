@@ -49,6 +49,8 @@ export class Composer {
     });
     this.#mode = button("", () => panel.post({ type: "selectMode" }), { class: "mode", key: "mode" });
     this.#model = button("", () => panel.post({ type: "selectModel" }), { class: "model", key: "model" });
+    // Nothing is known of the session before its first frame.
+    for (const unknown of [this.#stop, this.#mode, this.#model]) unknown.hidden = true;
     this.#menu = new PromptMenu(this.#input);
     this.element = el(
       "div",
@@ -128,6 +130,7 @@ export class Composer {
     drawPart(this.#mode, mode, () => [el("span", {}, mode)]);
     this.#mode.setAttribute("aria-label", `Mode: ${mode}. Choose Mode…`);
     drawPart(this.#model, frame.model, () => [el("span", {}, frame.model)]);
+    for (const known of [this.#mode, this.#model]) known.hidden = false;
     this.#model.setAttribute("aria-label", `Model: ${frame.model}. Choose Model…`);
     this.#queued.hidden = frame.queue.length === 0;
     drawPart(this.#queued, frame.queue, () =>

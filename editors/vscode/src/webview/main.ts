@@ -75,7 +75,7 @@ const header = el(
 /** A place for each sentence above the conversation, so that a new one leaves the others alone. */
 const places = { sidecar: el("div", {}), held: el("div", {}), warning: el("div", {}), said: el("div", {}) };
 const notices = el("div", { class: "notices" }, ...Object.values(places));
-const feed = el("main", { class: "feed", role: "feed", tabIndex: 0, aria: { label: "Conversation", busy: false } });
+const feed = el("main", { class: "feed", tabIndex: 0, aria: { label: "Conversation", busy: false } });
 const isEarlier = (id: string): boolean => id === "earlier";
 const list = new VirtualList<Row>(feed, drawRow, isEarlier);
 const toEnd = button("Scroll to Bottom", () => list.toEnd(), { class: "to-end" });

@@ -19,6 +19,7 @@ export class MeterView {
   constructor(panel: PanelContext) {
     this.#panel = panel;
     this.#details.append(this.#summary, this.#body);
+    this.#details.hidden = true;
     this.element = this.#details;
     this.#details.addEventListener("toggle", () => panel.post({ type: "inspect", open: this.#details.open }));
   }

@@ -19,7 +19,11 @@ const isOfPrompt = (id: string, html: string): boolean => id === "scrollable-reg
 /** The serious faults of the panel in this window, a line each; none where it is not open. */
 export async function faultsOf(page: Page): Promise<string[]> {
   const panel = page.frames().find((frame) => frame.parentFrame()?.url().includes("threadhold.threadhold") === true);
-  if (panel === undefined) return [];
+  return panel === undefined ? [] : faultsIn(panel);
+}
+
+/** The serious faults of the panel's document, a line each. */
+export async function faultsIn(panel: Frame): Promise<string[]> {
   // As a text, which the page's policy does not keep out.
   await panel.evaluate(AXE);
   const violations = await violationsIn(panel);

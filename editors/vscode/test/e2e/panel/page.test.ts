@@ -8,6 +8,7 @@ import { test } from "node:test";
 import { chromium, type Page } from "playwright-core";
 import type { About, HostMessage, PageMessage } from "../../../src/shared/envelope.ts";
 import type { AnswerRow, CallRow, Frame, Row, ToPanel } from "../../../src/shared/view.ts";
+import { faultsIn } from "../../support/accessibility.ts";
 import { CHROMIUM, until } from "../../support/editor.ts";
 
 const dist = join(import.meta.dirname, "../../../dist");
@@ -65,7 +66,7 @@ async function opened(use: (page: Page, tell: Tell, tellOf: TellOf) => Promise<v
   });
   try {
     const page = await browser.newPage({ viewport: { width: 300, height: 700 } });
-    await page.setContent("<!DOCTYPE html><html><body></body></html>");
+    await page.setContent('<!DOCTYPE html><html lang="en"><title>Chat</title><body></body></html>');
     await page.evaluate("globalThis.posted = []; globalThis.acquireVsCodeApi = () => ({ postMessage: (done) => posted.push(done) })");
     await page.addStyleTag({ content: readFileSync(join(dist, "panel.css"), "utf8") });
     await page.addScriptTag({ content: readFileSync(join(dist, "panel.js"), "utf8") });
@@ -94,6 +95,16 @@ async function opened(use: (page: Page, tell: Tell, tellOf: TellOf) => Promise<v
 function posted(page: Page): Promise<PageMessage[]> {
   return page.evaluate<PageMessage[]>("posted");
 }
+
+test("before the first frame nothing is shown that cannot be named", async () => {
+  await opened(async (page, tell) => {
+    assert.deepEqual(await faultsIn(page.mainFrame()), []);
+    const mode = page.getByRole("button", { name: /^Mode: / });
+    assert.equal(await mode.isVisible(), false);
+    await tell({ type: "frame", frame: FRAME });
+    assert.equal(await mode.isVisible(), true);
+  });
+});
 
 test("what stands around the rows is left alone while an answer is written", async () => {
   await opened(async (page, tell) => {
