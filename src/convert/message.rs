@@ -160,7 +160,7 @@ impl Reading {
 
     fn results_of(&mut self, content: &Content) -> Result<Vec<Body>, ConvertError> {
         let results = self.each(&content.0, |reading, part| match part {
-            Part::ToolResult { tool_call_id, content, is_error, exit_code, effects, meta } => {
+            Part::ToolResult { tool_call_id, content, is_error, exit_code, effects, arguments, meta } => {
                 let mut content = reading.field("content", |reading| reading.content(content))?;
                 content.extend(meta_of_whole(meta.as_ref()));
                 Ok(Some(Body::Tool(ours::ToolResult {
@@ -169,7 +169,10 @@ impl Reading {
                     is_error: is_error.unwrap_or(false),
                     exit_code: *exit_code,
                     effects: our_effects(effects.as_deref()),
-                    verdict: None,
+                    verdict: arguments.as_ref().map(|given| ours::Verdict {
+                        arguments: Some((&*given.0).into()),
+                        ..ours::Verdict::new(true, None)
+                    }),
                 })))
             }
             Part::Raw { .. } | Part::Unknown(_) => {
@@ -349,6 +352,10 @@ pub fn body_parts(body: &Body) -> Vec<Part> {
                 is_error: result.is_error.then_some(true),
                 exit_code: result.exit_code,
                 effects: (!effects.is_empty()).then_some(effects),
+                arguments: result
+                    .verdict
+                    .as_ref()
+                    .and_then(|verdict| verdict.arguments.as_ref().map(|given| Arguments(given.to_string()))),
                 meta: Meta::of_whole(&result.content).cloned(),
             }]
         }

@@ -84,6 +84,7 @@ fn item_parts(item: &Item) -> Vec<Part> {
             is_error: None,
             exit_code: None,
             effects: None,
+            arguments: None,
             meta: None,
         }];
     }

@@ -192,7 +192,7 @@ impl Log {
             "exec_approval" | "patch_approval" => {
                 let call = self.asked.take().ok_or("decides about an unknown call")?;
                 let is_no = matches!(text(op, "decision"), Some("denied" | "abort"));
-                let verdict = Some(Verdict { approved: !is_no, note: None });
+                let verdict = Some(Verdict::new(!is_no, None));
                 if is_no {
                     let content = vec![Content::Text("The user did not allow it.".into())];
                     let result =

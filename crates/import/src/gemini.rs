@@ -345,7 +345,7 @@ mod tests {
                 call: "c".into(),
                 content: vec![Content::Text(refused.into())],
                 is_error: true,
-                verdict: Some(Verdict { approved: false, note: None }),
+                verdict: Some(Verdict::new(false, None)),
                 ..ToolResult::default()
             }),
             Body::Event { kind: "error".into(), text: "no network".into() },

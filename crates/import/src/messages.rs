@@ -153,7 +153,7 @@ mod tests {
                 call: "c".into(),
                 content: vec![Content::Text(said.into())],
                 is_error: true,
-                verdict: Some(Verdict { approved: false, note: Some("not here".into()) }),
+                verdict: Some(Verdict::new(false, Some("not here".into()))),
                 ..ToolResult::default()
             }),
             Body::assistant("Where?", vec![]),

@@ -319,7 +319,7 @@ mod tests {
             exit_code: Some(0),
             ..ToolResult::default()
         };
-        let verdict = Some(Verdict { approved: false, note: Some("not yet".into()) });
+        let verdict = Some(Verdict::new(false, Some("not yet".into())));
         let refused = ToolResult {
             call: "d".into(),
             content: content(said),

@@ -430,7 +430,7 @@ mod tests {
         let refused = ToolResult {
             call: "c".into(),
             content: vec![Content::Text(skipped.into())],
-            verdict: Some(engine::message::Verdict { approved: false, note: None }),
+            verdict: Some(engine::message::Verdict::new(false, None)),
             ..ToolResult::default()
         };
         let body = |entry: &Entry| match entry {

@@ -180,6 +180,9 @@ pub enum Part {
         /// Files that the tool changed.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         effects: Option<Vec<Effect>>,
+        /// Arguments with which the call ran, where the user changed those of the model.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        arguments: Option<Arguments>,
         /// Data that a client attached. No model sees it.
         #[serde(rename = "_meta", default, skip_serializing_if = "Option::is_none")]
         meta: Option<Meta>,

@@ -121,7 +121,11 @@ pub struct Decision {
     /// User's words, which the model receives with a rejection.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub note: Option<String>,
-    /// Later calls that `allowAlways` or `rejectAlways` covers, by one argument: its name, `=`, and a pattern as in a
+    /// Arguments with which an allowed call runs instead of the model's, as JSON text of an object. The model is told with
+    /// the result.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub arguments: Option<Arguments>,
+    /// Later calls that `allowForSession`, `allowAlways` or `rejectAlways` covers, by one argument: its name, `=`, and a pattern as in a
     /// rule, such as `command=git *`; or its name, `^=`, and beginnings of commands, such as `command^=cargo test; wc`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub pattern: Option<String>,
@@ -133,6 +137,9 @@ pub struct Decision {
 pub enum Verdict {
     /// Runs the call.
     AllowOnce,
+    /// Runs the call, and similar calls of this session without asking, those of `allowAlways`, until the session is closed.
+    /// Not stored, and not listed by `tool/approvals`.
+    AllowForSession,
     /// Runs the call, and from now on similar calls in this workspace without asking: those that match `pattern`;
     /// without one all calls of the tool, or for a tool of kind `execute` those with the same arguments.
     AllowAlways,
@@ -141,6 +148,13 @@ pub enum Verdict {
     /// Does not run the call, nor from now on similar calls in this workspace, without asking. Replaces an approval of
     /// the same calls; `tool/approvals` revokes it.
     RejectAlways,
+}
+
+impl Verdict {
+    /// `true` if the call runs.
+    pub fn is_allowed(self) -> bool {
+        matches!(self, Self::AllowOnce | Self::AllowForSession | Self::AllowAlways)
+    }
 }
 
 /// Parameters of `tool/decide`.

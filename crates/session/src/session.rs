@@ -164,7 +164,7 @@ impl Session {
 
     /// What the user approved or rejected for good in the workspace.
     pub fn approvals(&self) -> &[Always] {
-        self.own.standing().approvals.all()
+        self.own.standing().approvals.for_good()
     }
 
     /// Pins, in the order in which they were made.

@@ -292,7 +292,7 @@ pub fn bodies() -> Vec<Body> {
             is_error: true,
             exit_code: Some(-1),
             effects: vec![Effect { path: text.clone(), sha256: text.clone() }],
-            verdict: Some(Verdict { approved: true, note: Some(text.clone()) }),
+            verdict: Some(Verdict::new(true, Some(text.clone()))),
         }));
         bodies.push(Body::Event { kind: "notice".into(), text: text.as_str().into() });
     }

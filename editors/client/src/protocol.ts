@@ -1129,9 +1129,14 @@ export interface Decision {
   /** User's words, which the model receives with a rejection. */
   note?: string;
   /**
-   * Later calls that `allowAlways` or `rejectAlways` covers, by one argument: its name, `=`, and a pattern
-   * as in a rule, such as `command=git *`; or its name, `^=`, and beginnings of commands, such as
-   * `command^=cargo test; wc`.
+   * Arguments with which an allowed call runs instead of the model's, as JSON text of an object. The model
+   * is told with the result.
+   */
+  arguments?: Arguments;
+  /**
+   * Later calls that `allowForSession`, `allowAlways` or `rejectAlways` covers, by one argument: its name,
+   * `=`, and a pattern as in a rule, such as `command=git *`; or its name, `^=`, and beginnings of
+   * commands, such as `command^=cargo test; wc`.
    */
   pattern?: string;
 }
@@ -2784,6 +2789,8 @@ export type Part =
       exitCode?: number;
       /** Files that the tool changed. */
       effects?: Effect[];
+      /** Arguments with which the call ran, where the user changed those of the model. */
+      arguments?: Arguments;
       /** Data that a client attached. No model sees it. */
       _meta?: { [key: string]: unknown };
     }
@@ -5462,6 +5469,11 @@ export interface Variable {
 export type Verdict =
   /** Runs the call. */
   | "allowOnce"
+  /**
+   * Runs the call, and similar calls of this session without asking, those of `allowAlways`, until the
+   * session is closed. Not stored, and not listed by `tool/approvals`.
+   */
+  | "allowForSession"
   /**
    * Runs the call, and from now on similar calls in this workspace without asking: those that match
    * `pattern`; without one all calls of the tool, or for a tool of kind `execute` those with the same

@@ -39,8 +39,12 @@ export class Configuration {
 
   /** A model that the sidecar asks by itself, where one is described. */
   get configuredModel(): Model | undefined {
-    const { wire, ...model } = this.#from.get<Model>("configuredModel", {});
-    return wire === undefined ? undefined : { ...model, wire };
+    return described(this.#from.get<Model>("configuredModel", {}));
+  }
+
+  /** Models that were set up beside it. */
+  get otherModels(): Model[] {
+    return this.#from.get<Model[]>("otherModels", []).flatMap((model) => described(model) ?? []);
   }
 
   get warnBeforeCompaction(): boolean {
@@ -131,4 +135,9 @@ function isNamed(name: string, patterns: readonly string[]): boolean {
     const parts = pattern.split("*").map((part) => part.replace(/[.+?^${}()|[\]\\]/g, "\\$&"));
     return new RegExp(`^${parts.join(".*")}$`).test(name);
   });
+}
+
+/** A model with what all of them have; undefined where it says too little. */
+function described({ wire, ...model }: Model): Model | undefined {
+  return wire === undefined ? undefined : { ...model, wire };
 }

@@ -25,6 +25,7 @@ import { Backend } from "./session/backend.ts";
 import { Chat } from "./session/chat.ts";
 import { Demonstration } from "./session/demonstration.ts";
 import { Sessions } from "./session/session-list.ts";
+import { SessionMarks } from "./session/session-marks.ts";
 import { Diffs } from "./tools/edit.ts";
 import { isAnythingLeft, stopAll } from "./tools/run.ts";
 import { ownTool } from "./tools/toolbox.ts";
@@ -61,7 +62,7 @@ export function activate(context: vscode.ExtensionContext): void {
     );
   const chat = new Chat(backend, models, new Attachments(), context.workspaceState, keeping);
   const panel = new Panel(context.extensionUri, backend, chat, models, (action) => void act(app, action));
-  const sessions = new Sessions(backend, chat, () => chat.changed());
+  const sessions = new Sessions(backend, chat, new SessionMarks(context.workspaceState), () => chat.changed());
   panel.sessions = sessions;
   const restorer = new Restorer();
   const tracker = new Tracker(chat, images, (text) => log.warn(text));

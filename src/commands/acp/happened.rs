@@ -27,7 +27,7 @@ use protocol::methods::{
 use protocol::session::SessionConfigureParams;
 use protocol::session::snapshot::Snapshot;
 use protocol::settings::GivenSettings;
-use protocol::tool::{PendingCall, ToolDecideParams, ToolInvokeResult, ToolKind, Verdict};
+use protocol::tool::{PendingCall, ToolDecideParams, ToolInvokeResult, ToolKind};
 use protocol::turn::TurnStatus;
 use serde_json::{Map, Value, json};
 use std::io::Write;
@@ -77,8 +77,7 @@ impl Agent {
                 self.resumed(session, call, ran.result).await;
             }
             (Work::Question(session, reason), Done::Answered(Outcome::Decided(decision, change))) => {
-                let is_allowed = matches!(decision.decision, Verdict::AllowOnce | Verdict::AllowAlways);
-                if let Some(change) = change.filter(|_| is_allowed) {
+                if let Some(change) = change.filter(|_| decision.decision.is_allowed()) {
                     self.shown.insert((session.clone(), decision.tool_call_id.clone()), change);
                 }
                 let params = ToolDecideParams { session_id: session.clone(), decisions: vec![decision] };

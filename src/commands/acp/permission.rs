@@ -54,7 +54,8 @@ pub(super) async fn ask(runner: Runner, call: Call, reason: PauseReason) -> Outc
         Err(error) => (Verdict::RejectOnce, Some(format!("The editor could not ask the user: {error}."))),
     };
     let pattern = reason.pattern.filter(|_| verdict == Verdict::AllowAlways);
-    let decision = Decision { tool_call_id: reason.tool_call_id, decision: verdict, note, pattern };
+    let decision =
+        Decision { tool_call_id: reason.tool_call_id, decision: verdict, note, arguments: None, pattern };
     Outcome::Decided(decision, change)
 }
 
@@ -62,7 +63,10 @@ pub(super) async fn ask(runner: Runner, call: Call, reason: PauseReason) -> Outc
 pub(super) fn unseen(reason: PauseReason) -> Outcome {
     let note = Some("No session of the editor shows this call.".to_owned());
     let decision = Verdict::RejectOnce;
-    Outcome::Decided(Decision { tool_call_id: reason.tool_call_id, decision, note, pattern: None }, None)
+    Outcome::Decided(
+        Decision { tool_call_id: reason.tool_call_id, decision, note, arguments: None, pattern: None },
+        None,
+    )
 }
 
 /// Asks whether to take over a session that another process writes.

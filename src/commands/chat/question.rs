@@ -1,7 +1,9 @@
 //! Calls that wait for the user's decision, and the parsing of typed decisions.
 
 use crate::commands::tools;
+use protocol::message::Arguments;
 use protocol::tool::{Decision, PauseReason, Verdict};
+use serde_json::{Map, Value};
 use std::collections::VecDeque;
 use tower_lsp::jsonrpc::Id;
 
@@ -22,10 +24,17 @@ impl Question {
     /// The possible decisions on the next call, for the user.
     pub fn choices(&self) -> &'static str {
         if self.is_command() {
-            "allow? y / n [REASON] / always / never (this command) / always BEGINNING *"
+            "allow? y / n [REASON] / session / always / never (this command) / always BEGINNING * / edit COMMAND"
         } else {
-            "allow? y / n [REASON] / always / never (this tool in this folder)"
+            "allow? y / n [REASON] / session / always / never (this tool; in this session or folder)"
         }
+    }
+
+    /// The next call's arguments with another command; the others stay.
+    fn with_command(&self, command: &str) -> Option<Arguments> {
+        let mut given: Map<String, Value> = serde_json::from_str(&self.left.front()?.arguments.0).ok()?;
+        given.insert("command".to_owned(), command.into());
+        Some(Arguments(Value::Object(given).to_string()))
     }
 
     fn is_command(&self) -> bool {
@@ -34,15 +43,21 @@ impl Question {
 
     /// Applies a line to the next call, if it is a decision. Returns `true` once all are decided. An approval
     /// must be the whole line: a sentence that begins with such a word means something else. `always git status *` allows the
-    /// commands that match.
+    /// commands that match, and `edit git status` runs that instead.
     pub fn decide(&mut self, line: &str) -> bool {
         let line = line.trim();
         let (word, why) = line.split_once(' ').unwrap_or((line, ""));
         let is_command = self.is_command();
+        let mut arguments = None;
         let (decision, note, pattern) = match (line.to_lowercase().as_str(), word.to_lowercase().as_str()) {
             ("y" | "yes", _) => (Verdict::AllowOnce, None, None),
             ("always", _) => (Verdict::AllowAlways, None, None),
             ("never", _) => (Verdict::RejectAlways, None, None),
+            ("session", _) => (Verdict::AllowForSession, None, None),
+            (_, "edit") if is_command && !why.trim().is_empty() => {
+                arguments = self.with_command(why.trim());
+                (Verdict::AllowOnce, None, None)
+            }
             (_, "always") if is_command && is_beginning(why.trim_start()) => {
                 (Verdict::AllowAlways, None, Some(format!("command={}", why.trim_start())))
             }
@@ -52,7 +67,7 @@ impl Question {
             _ => return false,
         };
         if let Some(PauseReason { tool_call_id, .. }) = self.left.pop_front() {
-            self.decisions.push(Decision { tool_call_id, decision, note, pattern });
+            self.decisions.push(Decision { tool_call_id, decision, note, arguments, pattern });
         }
         self.left.is_empty()
     }
@@ -81,7 +96,7 @@ mod tests {
     use super::*;
 
     fn waits(id: &str) -> PauseReason {
-        let arguments = protocol::message::Arguments("{}".into());
+        let arguments = Arguments("{}".into());
         PauseReason {
             tool_call_id: id.into(),
             name: "list".into(),
@@ -93,17 +108,18 @@ mod tests {
 
     #[test]
     fn each_call_is_decided_by_a_decision_line() {
-        let mut question = Question::new(None, vec![waits("a"), waits("b"), waits("c"), waits("d")]);
+        let mut question = Question::new(None, ["a", "b", "c", "d", "e"].map(waits).into());
         let sentences =
             ["y but only that one", "yes, if it is small", "a", "a better idea: what is 2+2?", "always so?"];
         for other in ["", "maybe", "yesterday", "what does it do?"].into_iter().chain(sentences) {
             assert!(!question.decide(other), "{other}");
         }
-        assert_eq!(question.left.len(), 4);
+        assert_eq!(question.left.len(), 5);
         assert!(!question.decide(" Y "));
         assert!(!question.decide("no  not that one "));
         assert!(!question.decide("always"));
-        assert!(question.decide("never"));
+        assert!(!question.decide("never"));
+        assert!(question.decide("session"));
         let decided: Vec<_> =
             question.decisions.iter().map(|d| (&*d.tool_call_id, d.decision, d.note.as_deref())).collect();
         let expected = [
@@ -111,6 +127,7 @@ mod tests {
             ("b", Verdict::RejectOnce, Some("not that one")),
             ("c", Verdict::AllowAlways, None),
             ("d", Verdict::RejectAlways, None),
+            ("e", Verdict::AllowForSession, None),
         ];
         assert_eq!(decided, expected);
     }
@@ -118,7 +135,7 @@ mod tests {
     #[test]
     fn commands_are_allowed_by_their_beginning() {
         let command = |id: &str| {
-            let arguments = protocol::message::Arguments(r#"{"command":"git status"}"#.into());
+            let arguments = Arguments(r#"{"command":"git status"}"#.into());
             PauseReason { name: "run_command".into(), arguments, ..waits(id) }
         };
         let mut question = Question::new(None, vec![command("a"), command("b"), waits("c")]);
@@ -142,5 +159,18 @@ mod tests {
             decided,
             [(Verdict::AllowAlways, Some("command=git status *")), (Verdict::AllowOnce, None)]
         );
+    }
+
+    #[test]
+    fn another_command_keeps_the_other_arguments() {
+        let arguments = Arguments(r#"{"command":"rm -rf /","seconds":5}"#.into());
+        let call = PauseReason { name: "run_command".into(), arguments, ..waits("a") };
+        let mut question = Question::new(None, vec![call, waits("b")]);
+        assert!(!question.decide("edit"), "no command is given");
+        assert!(!question.decide("edit  rm -rf target"));
+        assert!(!question.decide("edit ls"), "not a command");
+        let decided: Vec<_> = question.decisions.iter().map(|d| (d.decision, d.arguments.clone())).collect();
+        let edited = Arguments(r#"{"command":"rm -rf target","seconds":5}"#.into());
+        assert_eq!(decided, [(Verdict::AllowOnce, Some(edited))]);
     }
 }

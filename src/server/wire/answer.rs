@@ -15,6 +15,7 @@ use engine::compact::restore::{Restored, Verdict};
 use engine::id::{CallId, SessionId};
 use engine::prompt::pins::Pin;
 use engine::search::{Hit, SearchPage};
+use engine::text::json;
 use engine::transcript::Transcript;
 use protocol::context::{
     self, CompactionView, ContextCompactResult, ContextInspectResult, ContextPinResult, ContextUndoResult,
@@ -239,18 +240,32 @@ pub(in crate::server) fn decisions(decisions: &[Decision]) -> Result<Vec<input::
         if let Some(reason) = decision.pattern.as_deref().and_then(wrong_pattern) {
             return Err(ProtocolError::invalid(format!("decisions[{at}].pattern"), reason));
         }
+        let approved = decision.decision.is_allowed();
+        if let Some(reason) = decision.arguments.as_ref().and_then(|given| wrong_arguments(approved, given)) {
+            return Err(ProtocolError::invalid(format!("decisions[{at}].arguments"), reason));
+        }
         Ok(input::Decision {
             call: CallId::new(&decision.tool_call_id),
-            approved: matches!(decision.decision, Decided::AllowOnce | Decided::AllowAlways),
+            approved,
             note: decision.note.clone(),
+            arguments: decision.arguments.as_ref().map(|arguments| (&*arguments.0).into()),
             // The session fills in the tool.
-            always: matches!(decision.decision, Decided::AllowAlways | Decided::RejectAlways).then(|| {
-                let rejected = decision.decision == Decided::RejectAlways;
-                Always { tool: String::new(), pattern: decision.pattern.clone(), rejected }
+            always: (!matches!(decision.decision, Decided::AllowOnce | Decided::RejectOnce)).then(|| {
+                Always { tool: String::new(), pattern: decision.pattern.clone(), rejected: !approved }
             }),
+            is_for_session: decision.decision == Decided::AllowForSession,
         })
     });
     each.collect()
+}
+
+/// Reason why arguments cannot be given with a decision, if there is one.
+fn wrong_arguments(approved: bool, arguments: &Arguments) -> Option<&'static str> {
+    if !approved {
+        return Some("only a call that may run can have other arguments");
+    }
+    let is_object = json::read::<serde_json::Map<String, Value>>(&arguments.0).is_ok();
+    (!is_object).then_some("must be the text of a JSON object")
 }
 
 /// Reason why a pattern cannot be given, if there is one.

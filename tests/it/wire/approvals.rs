@@ -1,4 +1,5 @@
-//! Commands that are approved for good by their beginning: proposed, given, compared by words, listed and revoked.
+//! Commands that are approved for good by their beginning: proposed, given, compared by words, listed and revoked. Commands
+//! that the user corrects.
 
 use super::client::{Client, Start, Wire};
 use super::ground::{Folder, calls, is_event, said, wait_state};
@@ -91,4 +92,38 @@ fn commands_are_approved_for_good_by_their_beginning() {
     runs(&mut client, "d1");
     command(&mut client, "d2", "cargo test | tail");
     assert_eq!(proposed(&mut client), "command^=tail");
+}
+
+#[test]
+fn a_call_runs_with_the_arguments_of_the_decision_and_the_model_is_told() {
+    let folder = Folder::new();
+    let mut client = serve(&folder);
+    client.call("turn/start", json!({ "sessionId": "s", "content": "Clean up." })).expect("it starts");
+    command(&mut client, "c1", "rm -rf /");
+    proposed(&mut client);
+    let edited = json!({ "command": "rm -rf target" });
+    for (wrong, reason) in [
+        (json!({ "decision": "allowOnce", "arguments": "[]" }), "must be the text of a JSON object"),
+        (json!({ "decision": "rejectOnce", "arguments": edited }), "only a call that may run"),
+    ] {
+        let mut decision = wrong;
+        decision["toolCallId"] = "c1".into();
+        let error = decide(&mut client, decision).expect_err(reason);
+        let told = error["message"].as_str().unwrap_or_default();
+        assert!(told.starts_with(&format!("decisions[0].arguments: {reason}")), "{error}");
+    }
+    decide(&mut client, json!({ "toolCallId": "c1", "decision": "allowOnce", "arguments": edited }))
+        .expect("it waits");
+    let invoked = client.wait_request("tool/invoke");
+    assert_eq!(invoked["params"]["arguments"], edited.to_string());
+    client.respond(&invoked["id"], json!({ "content": "Gone." }));
+    let asked = client.wait_request("model/complete");
+    let prompt = asked["params"]["messages"].to_string();
+    assert!(prompt.contains("the user changed the arguments of this call"), "{prompt}");
+    client.respond(&asked["id"], said("It is clean."));
+    wait_state(&mut client, "s", "idle");
+    let page = client.call("session/messages", json!({ "sessionId": "s" })).expect("a page");
+    let mut messages = page["messages"].as_array().expect("messages").iter();
+    let result = messages.rfind(|message| message["role"] == "tool").expect("a result");
+    assert_eq!(result["parts"][0]["arguments"], edited.to_string());
 }

@@ -5,6 +5,7 @@ use crate::id::CallId;
 use crate::text::json;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
+use std::borrow::Cow;
 
 /// A model's request to run a tool.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
@@ -24,6 +25,14 @@ impl ToolCall {
     /// Creates a call under the source's id.
     pub fn new(id: &str, name: &str, arguments: &str) -> Self {
         Self { id: CallId::new(id), source_id: None, name: name.into(), arguments: arguments.into() }
+    }
+
+    /// The call as it ran: with the user's arguments, where the user changed them.
+    pub fn as_run(&self, result: Option<&ToolResult>) -> Cow<'_, Self> {
+        match result.and_then(|result| result.verdict.as_ref()?.arguments.clone()) {
+            Some(arguments) => Cow::Owned(Self { arguments, ..self.clone() }),
+            None => Cow::Borrowed(self),
+        }
     }
 
     /// `true` if the source gave the call an empty id, so that its own one is derived.
@@ -72,6 +81,16 @@ pub struct Verdict {
     /// The user's comment.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub note: Option<String>,
+    /// The arguments with which the user let it run, where those are not the model's.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub arguments: Option<Text>,
+}
+
+impl Verdict {
+    /// Creates a decision about a call as it is.
+    pub fn new(approved: bool, note: Option<String>) -> Self {
+        Self { approved, note, arguments: None }
+    }
 }
 
 /// A file that a tool changed.

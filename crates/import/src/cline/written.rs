@@ -178,7 +178,7 @@ mod tests {
                 call: "written-5".into(),
                 content: vec![text(refused)],
                 is_error: true,
-                verdict: Some(Verdict { approved: false, note: Some("keep it".into()) }),
+                verdict: Some(Verdict::new(false, Some("keep it".into()))),
                 ..ToolResult::default()
             }),
             Body::assistant(

@@ -379,7 +379,7 @@ fn flat_rollout_is_read_as_one_with_envelopes() {
     let refused = ToolResult {
         call: "c".into(),
         content: vec![Content::Text("exec command rejected by user".into())],
-        verdict: Some(Verdict { approved: false, note: None }),
+        verdict: Some(Verdict::new(false, None)),
         ..ToolResult::default()
     };
     let expected = vec![

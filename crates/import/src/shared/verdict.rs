@@ -34,7 +34,7 @@ pub(crate) fn refusal(content: &[Content]) -> Option<Verdict> {
         said.get(..end).unwrap_or(said).trim().to_owned()
     });
     let note = note.filter(|note| !note.is_empty() && !note.starts_with(NOT_WORDS));
-    Some(Verdict { approved: false, note })
+    Some(Verdict::new(false, note))
 }
 
 #[cfg(test)]
@@ -60,7 +60,7 @@ mod tests {
             ("fn the_user_said() {}".into(), None),
         ];
         for (text, expected) in cases {
-            let expected = expected.map(|note| Verdict { approved: false, note: note.map(str::to_owned) });
+            let expected = expected.map(|note| Verdict::new(false, note.map(str::to_owned)));
             assert_eq!(refusal(&[Content::Text(text.as_str().into())]), expected, "{text}");
         }
     }

@@ -2,6 +2,7 @@
 
 use super::conversation::{Conversation, ordinal};
 use crate::tools::calling::Runner;
+use crate::values::decision::Decision;
 use crate::values::input::At;
 use crate::values::refusal::{Reason, Refusal};
 use engine::compact::known_tools::Kinds;
@@ -10,7 +11,7 @@ use engine::compact::metadata::{Persisted, metadata};
 use engine::compact::record::{Compaction, Status};
 use engine::cost::Cost;
 use engine::id::{CallId, CompactionId, MessageId, Ordinal, RoundId, TurnId};
-use engine::message::{Body, Message, ToolCall, Usage};
+use engine::message::{Body, Message, Text, ToolCall, Usage};
 use engine::prompt::item::{EndsTurn, Tool};
 use engine::words::{Driver, TurnStatus};
 use std::collections::{BTreeMap, BTreeSet};
@@ -125,7 +126,8 @@ impl Conversation {
         open.map(|(call, _)| call.id.clone()).collect()
     }
 
-    /// Name and arguments of those calls that are in the newest round, each with this reason.
+    /// Name and arguments of those calls that are in the newest round, each with this reason. The arguments are the user's
+    /// where the user changed them.
     pub fn reasons<'a>(&self, calls: impl Iterator<Item = &'a CallId>, reason: &str) -> Vec<Reason> {
         let newest =
             self.transcript.rounds().last().and_then(|round| self.transcript.message(round.assistant));
@@ -136,11 +138,20 @@ impl Conversation {
         let with = |call: &ToolCall| Reason {
             call: call.id.clone(),
             name: call.name.clone(),
-            arguments: call.arguments.clone(),
+            arguments: self.edited_arguments(&call.id).unwrap_or(&call.arguments).clone(),
             reason: reason.to_owned(),
             pattern: None,
         };
         found.map(with).collect()
+    }
+
+    /// The user's decision about a call of the newest turn, if there was one.
+    pub fn decision(&self, call: &CallId) -> Option<&Decision> {
+        self.turns.last()?.decided.iter().rfind(|decision| decision.call == *call)
+    }
+
+    fn edited_arguments(&self, call: &CallId) -> Option<&Text> {
+        self.decision(call)?.arguments.as_ref()
     }
 
     /// A tool that the model knows.

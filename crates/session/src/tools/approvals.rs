@@ -1,4 +1,5 @@
-//! Approval of calls: by the tool's own rules, and by what the user approved or rejected for good in the workspace.
+//! Approval of calls: by the tool's own rules, and by what the user approved or rejected before, in the session or for good in
+//! the workspace.
 
 use crate::core::{Conversation, Core};
 use crate::values::decision::{Always, Decision};
@@ -13,23 +14,29 @@ use std::borrow::Cow;
 use std::collections::BTreeSet;
 use std::sync::Arc;
 
-/// Calls that the user approved or rejected for good in the workspace.
+/// Calls that the user approved or rejected before.
 #[derive(Debug, Clone)]
-pub(crate) struct Approvals(Arc<[Always]>);
+pub(crate) struct Approvals {
+    /// For good, in the workspace.
+    workspace: Arc<[Always]>,
+    /// Approved in this session, until it is closed. Never stored.
+    session: Vec<Always>,
+}
 
 impl From<Vec<Always>> for Approvals {
     fn from(always: Vec<Always>) -> Self {
-        Self(always.into())
+        Self { workspace: always.into(), session: Vec::new() }
     }
 }
 
 impl Approvals {
     pub fn set(&mut self, always: Arc<[Always]>) {
-        self.0 = always;
+        self.workspace = always;
     }
 
-    pub fn all(&self) -> &[Always] {
-        &self.0
+    /// What the user approved or rejected for good in the workspace.
+    pub fn for_good(&self) -> &[Always] {
+        &self.workspace
     }
 
     /// Decides about a call; also returns the rule that decided, if one did.
@@ -70,12 +77,13 @@ impl Approvals {
         if is_trusted { (approval, rule) } else { (approval.max(Approval::Ask), rule) }
     }
 
-    /// What the user approved of a tool for good.
+    /// What the user approved of a tool, in the session or for good.
     fn allowed<'a>(&'a self, tool: &'a str) -> impl Iterator<Item = &'a Always> + Clone {
-        self.0.iter().filter(move |always| !always.rejected && always.tool == tool)
+        let all = self.workspace.iter().chain(&self.session);
+        all.filter(move |always| !always.rejected && always.tool == tool)
     }
 
-    /// The patterns of what the user approved of a tool for good. Those by the beginnings of commands need a POSIX shell,
+    /// The patterns of what the user approved of a tool. Those by the beginnings of commands need a POSIX shell,
     /// and to cmd.exe quotes mean something else.
     fn patterns<'a>(&'a self, tool: &'a str) -> impl Iterator<Item = &'a str> + Clone {
         let patterns = self.allowed(tool).filter_map(|always| always.pattern.as_deref());
@@ -93,7 +101,8 @@ impl Approvals {
 
     /// `true` if the user rejected such calls for good. Holds in a workspace that is not trusted too.
     pub fn is_rejected(&self, tool: &str, arguments: &str) -> bool {
-        let mut rejections = self.0.iter().filter(|always| always.rejected && always.tool == tool).peekable();
+        let mut rejections =
+            self.workspace.iter().filter(|always| always.rejected && always.tool == tool).peekable();
         // Most sessions have none, and need not read the arguments here.
         if rejections.peek().is_none() {
             return false;
@@ -130,31 +139,40 @@ impl Approvals {
         asks.map(|call| call.call).collect()
     }
 
-    /// Adds what the user approved or rejected for good: such calls are not asked about again. In a workspace that is
-    /// not trusted an approval counts once.
+    /// Adds what the user approved or rejected with these decisions: such calls are not asked about again. In a workspace
+    /// that is not trusted an approval counts once.
     pub fn remember(&mut self, core: &mut Core<'_>, decisions: &[Decision]) {
         let is_trusted = core.settings().is_trusted;
-        let always: Vec<Always> = decisions.iter().flat_map(|decision| always(core, decision)).collect();
-        for always in always.into_iter().filter(|always| is_trusted || always.rejected) {
-            if !self.0.contains(&always) {
-                let is_other =
-                    |known: &&Always| (&known.tool, &known.pattern) != (&always.tool, &always.pattern);
-                let known = self.0.iter().filter(is_other).cloned();
-                self.0 = known.chain([always.clone()]).collect();
-                core.push(Effect::Remember(always));
+        for decision in decisions.iter().filter(|decision| is_trusted || !decision.approved) {
+            for always in always(core, decision) {
+                if decision.is_for_session && decision.approved {
+                    self.remember_in_session(always);
+                } else if !self.workspace.contains(&always) {
+                    let is_other =
+                        |known: &&Always| (&known.tool, &known.pattern) != (&always.tool, &always.pattern);
+                    let known = self.workspace.iter().filter(is_other).cloned();
+                    self.workspace = known.chain([always.clone()]).collect();
+                    core.push(Effect::Remember(always));
+                }
             }
+        }
+    }
+
+    fn remember_in_session(&mut self, always: Always) {
+        if !self.session.contains(&always) {
+            self.session.push(always);
         }
     }
 }
 
-/// The approvals or rejections for good in a decision: of the client's pattern, or else of every call of the tool. A tool
+/// The approvals or rejections of later calls in a decision: of the client's pattern, or else of every call of the tool. A tool
 /// that runs commands is approved or rejected for this command alone.
 fn always(conversation: &Conversation, decision: &Decision) -> Vec<Always> {
     let call = conversation.reasons(std::iter::once(&decision.call), "").pop();
     let (Some(asked), Some(call)) = (&decision.always, call) else { return Vec::new() };
     let kind = conversation.tool(&call.name).map(|tool| tool.kind);
     let runs = matches!(kind, Some(Some(ToolKind::Execute)));
-    let read = json::read(&call.arguments).unwrap_or_default();
+    let read = json::read(decision.arguments.as_ref().unwrap_or(&call.arguments)).unwrap_or_default();
     let exact = || runs.then(|| approval::exactly(&read));
     let patterns = match asked.pattern.clone().or_else(exact) {
         Some(pattern) => approval::each_beginning(&pattern).into_iter().map(Some).collect(),

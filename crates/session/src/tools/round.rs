@@ -4,6 +4,7 @@ use super::approvals::Approvals;
 use super::calling::{Calling, Runner};
 use super::pause::Pause;
 use crate::core::Core;
+use crate::values::decision::Decision;
 use crate::values::effect::{Effect, InvokeTool};
 use crate::values::event::EventBody;
 use crate::values::input::Timer;
@@ -142,15 +143,19 @@ pub(crate) fn answer(core: &mut Core<'_>, call: &CallId, mut result: ToolResult)
     // Our own id: the model may have used one id for two calls of a round.
     result.call = call.as_str().to_owned();
     result.verdict = verdict(core, call);
+    if let Some(Verdict { approved: true, arguments: Some(arguments), .. }) = &result.verdict {
+        // The model reads in its history the arguments that it gave.
+        let words = format!("[the user changed the arguments of this call; it ran with {arguments}]");
+        result.content.push(Content::Text(words.into()));
+    }
     let new = core.stamped(Body::Tool(result));
     core.append(new);
 }
 
 /// The user's decision about a call of the running turn, if there was one.
 fn verdict(core: &Core<'_>, call: &CallId) -> Option<Verdict> {
-    let decided = &core.turns().last()?.decided;
-    let decision = decided.iter().rfind(|decision| decision.call == *call)?;
-    Some(Verdict { approved: decision.approved, note: decision.note.clone() })
+    let Decision { approved, note, arguments, .. } = core.decision(call)?.clone();
+    Some(Verdict { approved, note, arguments })
 }
 
 pub(crate) fn answer_cancelled(core: &mut Core<'_>, calls: BTreeSet<CallId>) {

@@ -1,6 +1,7 @@
 //! The user's decisions about tool calls.
 
 use engine::id::CallId;
+use engine::message::Text;
 use serde::{Deserialize, Serialize};
 
 /// A decision about a tool call.
@@ -13,9 +14,22 @@ pub struct Decision {
     pub approved: bool,
     /// The user's note for the model.
     pub note: Option<String>,
+    /// The arguments with which the call may run, where the user changed them.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub arguments: Option<Text>,
     /// The standing approval or rejection given along with it, for later calls.
     #[serde(default)]
     pub always: Option<Always>,
+    /// `true` if `always` is an approval that ends with this session, as long as it is open.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub is_for_session: bool,
+}
+
+impl Decision {
+    /// Creates a decision about this call alone, as it is.
+    pub fn once(call: CallId, approved: bool) -> Self {
+        Self { call, approved, note: None, arguments: None, always: None, is_for_session: false }
+    }
 }
 
 /// A standing approval or rejection of calls of a tool in one workspace.

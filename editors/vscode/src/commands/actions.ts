@@ -151,6 +151,10 @@ async function carryOut(app: App, action: Action): Promise<void> {
       if ((await chat.ready()).id !== action.sessionId) return;
       await chat.loadUntil(action.at.ord);
       return panel.reveal(action.at.messageId);
+    case "markSession":
+      return sessions.mark(action.sessionId, action.mark, action.on);
+    case "listArchived":
+      return sessions.listArchived(action.on);
     case "renameSession":
       return renameSession(app, action.sessionId);
     case "deleteSession":
@@ -383,7 +387,7 @@ export async function deleteSession({ backend, chat, sessions, images }: App, se
   await client.request("session/delete", { sessionId });
   await images?.forget(sessionId);
   if (chat.session?.id === sessionId) await chat.show(undefined);
-  await sessions.refresh();
+  await sessions.forget(sessionId);
 }
 
 /** Follows a link of the conversation: into the folder, or to a page after the editor's own question. */

@@ -222,6 +222,7 @@ async function compactNow(app: App): Promise<void> {
 
 const FORMATS = [
   { label: "Markdown", detail: "Readable document", format: "markdown", ending: "md" },
+  { label: "HTML", detail: "Page for any browser", format: "markdown", ending: "html" },
   { label: "JSON Lines", detail: "One line per message; can be imported again", format: "jsonl", ending: "jsonl" },
   { label: "Trajectory", detail: "A single JSON object; can be imported again", format: "trajectory", ending: "json" },
 ] as const;
@@ -237,8 +238,25 @@ async function exportSession({ chat }: App): Promise<void> {
     ...(folder !== undefined && { defaultUri: vscode.Uri.joinPath(folder.uri, `${name}.${chosen.ending}`) }),
   });
   if (uri === undefined) return;
-  await vscode.workspace.fs.writeFile(uri, Buffer.from(data, "utf8"));
+  const text = chosen.ending === "html" ? await pageOf(session.view.snapshot.title ?? "Session", data) : data;
+  await vscode.workspace.fs.writeFile(uri, Buffer.from(text, "utf8"));
   await vscode.window.showTextDocument(uri);
+}
+
+/** A page with this Markdown. What a model or a file said may hold scripts, which a page that is passed on must not run. */
+async function pageOf(title: string, markdown: string): Promise<string> {
+  const body = await vscode.commands.executeCommand<string>("markdown.api.render", markdown);
+  const policy = "default-src 'none'; style-src 'unsafe-inline'; img-src data:";
+  const escaped = title.replace(/[&<>]/gu, (sign) => `&#${sign.codePointAt(0)};`);
+  return `<!DOCTYPE html>
+<html lang="en">
+<meta charset="utf-8">
+<meta http-equiv="Content-Security-Policy" content="${policy}">
+<title>${escaped}</title>
+<style>body { max-width: 50rem; margin: 2rem auto; padding: 0 1rem; font-family: sans-serif; line-height: 1.5 } pre { overflow-x: auto }</style>
+${body}
+</html>
+`;
 }
 
 /** The calls that a pattern covers, for people. */

@@ -1,4 +1,6 @@
-// Which model answers the next request. Imports no editor.
+// Which model answers the next request, and which others were set up. Imports no editor.
+
+import type { Model } from "@threadhold/client";
 
 /** What there is to choose from. */
 interface Choice<Of> {
@@ -25,4 +27,15 @@ export function chosenOf<Of>({ setting, configured, editor, before }: Choice<Of>
   const name = setting !== "" ? setting : before !== undefined && editor.has(before) ? before : first;
   const model = name === undefined ? undefined : editor.get(name);
   return model === undefined || name === undefined ? undefined : { model, name };
+}
+
+/** The models that stay beside this one: the former one first, and none that is the same but for its effort and the like. */
+export function exchanged(model: Model, former: Model | undefined, others: readonly Model[]): Model[] {
+  const all = former === undefined ? others : [former, ...others];
+  const seen = new Set([identity(model)]);
+  return all.filter((one) => !seen.has(identity(one)) && seen.add(identity(one)));
+}
+
+function identity({ wire, name, baseUrl }: Model): string {
+  return JSON.stringify([wire, name, baseUrl]);
 }

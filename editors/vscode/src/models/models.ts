@@ -21,7 +21,8 @@ import { chosenOf } from "./choice.ts";
 import type { Keys } from "./keys.ts";
 import { isOverflow } from "./overflow.ts";
 import { passing } from "./passing.ts";
-import { keyed, labelOf } from "./routes.ts";
+import { keyed, labelOf, routeOf } from "./routes.ts";
+import { chooseEffort, useModel } from "./set-up.ts";
 
 /** Choose Model, for the sidecar and for people. */
 export interface Chosen {
@@ -79,24 +80,36 @@ export class Models implements vscode.Disposable {
 
   /** Lets the user choose, and keeps the choice in the settings. */
   async choose(): Promise<void> {
-    const { configuredModel } = configuration();
-    const items: (vscode.QuickPickItem & { value?: string })[] = (await editorModels()).map((model) => ({
+    const { configuredModel, otherModels } = configuration();
+    const ofEditor = (await editorModels()).map((model) => ({
       label: model.name,
       description: model.vendor,
       detail: `${model.maxInputTokens.toLocaleString("en-US")} tokens`,
-      value: nameOf(model),
+      take: () => this.#choose(nameOf(model)),
     }));
-    if (configuredModel !== undefined) {
-      items.push({ label: labelOf(configuredModel), description: "Configured", value: "configured" });
-    }
-    items.push({ label: "Set Up Model…", detail: "Asks for a provider, the name of a model, and its API key" });
+    const configured = [...(configuredModel === undefined ? [] : [configuredModel]), ...otherModels].map((model) => ({
+      label: labelOf(model),
+      description: model === configuredModel ? "Configured" : `Configured, at ${routeOf(model)?.host ?? model.wire}`,
+      take: () => (model === configuredModel ? this.#choose("configured") : useModel(model)),
+    }));
+    const effort = {
+      label: "Choose Effort…",
+      description: configuredModel?.effort ?? "the model's own",
+      take: () => (configuredModel === undefined ? undefined : chooseEffort(configuredModel)),
+    };
+    const setUp = {
+      label: "Set Up Model…",
+      detail: "Asks for a provider, the name of a model, and its API key",
+      take: () => vscode.commands.executeCommand("threadhold.setUpModel"),
+    };
+    const takesEffort = configuredModel !== undefined && this.#chosen?.model.wire !== undefined;
+    const items = [...ofEditor, ...configured, ...(takesEffort ? [effort] : []), setUp];
     const picked = await vscode.window.showQuickPick(items, { title: "Choose Model", matchOnDescription: true });
-    if (picked === undefined) return;
-    if (picked.value === undefined) {
-      await vscode.commands.executeCommand("threadhold.setUpModel");
-      return;
-    }
-    await vscode.workspace.getConfiguration("threadhold").update("model", picked.value, vscode.ConfigurationTarget.Global);
+    await picked?.take();
+  }
+
+  #choose(name: string): Thenable<void> {
+    return vscode.workspace.getConfiguration("threadhold").update("model", name, vscode.ConfigurationTarget.Global);
   }
 
   /** Asks the editor's model. */

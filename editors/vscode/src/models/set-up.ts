@@ -1,8 +1,12 @@
 // Sets a model up by questions: its provider, its address where that is not the provider's own, its name, and its window
 // where nobody else states it. The answers become the settings.
 
+import { isDeepStrictEqual } from "node:util";
 import type { Model } from "@threadhold/client";
 import * as vscode from "vscode";
+import { configuration } from "../configuration.ts";
+import { exchanged } from "./choice.ts";
+import { labelOf } from "./routes.ts";
 
 interface Provider extends vscode.QuickPickItem {
   wire: NonNullable<Model["wire"]>;
@@ -40,6 +44,8 @@ const PROVIDERS: readonly Provider[] = [
   },
 ];
 
+const EFFORTS: readonly NonNullable<Model["effort"]>[] = ["none", "minimal", "low", "medium", "high", "xhigh", "max"];
+
 const SETTINGS: vscode.QuickPickItem = { label: "Edit Settings…", description: "All parts of a model, as JSON" };
 
 /** What was set up: the model, and whether it may need a key. */
@@ -73,10 +79,29 @@ export async function setUpModel(): Promise<SetUp | undefined> {
     ...(baseUrl !== undefined && { baseUrl: baseUrl.trim() }),
     ...(window !== "" && { window: Number(window) }),
   };
+  await useModel(model);
+  return { model, isKeyless };
+}
+
+/** Makes a model the configured one, and keeps that which was it to be chosen again. */
+export async function useModel(model: Model): Promise<void> {
+  const { configuredModel, otherModels } = configuration();
   const settings = vscode.workspace.getConfiguration("threadhold");
+  const others = exchanged(model, configuredModel, otherModels);
+  if (!isDeepStrictEqual(others, otherModels)) await settings.update("otherModels", others, vscode.ConfigurationTarget.Global);
   await settings.update("configuredModel", model, vscode.ConfigurationTarget.Global);
   await settings.update("model", "configured", vscode.ConfigurationTarget.Global);
-  return { model, isKeyless };
+}
+
+/** Asks for the effort of a model's answers. A model that takes none ignores it or says so. */
+export async function chooseEffort(model: Model): Promise<void> {
+  const { effort: former, ...rest } = model;
+  const items = [
+    { label: "Default", description: "What the model does by itself", effort: undefined },
+    ...EFFORTS.map((effort) => ({ label: `${effort.charAt(0).toUpperCase()}${effort.slice(1)}`, effort })),
+  ].map((item) => (item.effort === former ? { ...item, description: "Current" } : item));
+  const picked = await vscode.window.showQuickPick(items, { title: `Effort of ${labelOf(model)}` });
+  if (picked !== undefined) await useModel({ ...rest, ...(picked.effort !== undefined && { effort: picked.effort }) });
 }
 
 function nothing(value: string): string | undefined {

@@ -315,15 +315,18 @@ function answerRow(message: Message, facts: Facts): Unnumbered<AnswerRow> | unde
 
 function callRow(call: Extract<Part, { type: "toolCall" }>, messageId: string, facts: Facts, writing: boolean): Unnumbered<CallRow> {
   const { asked, beside } = facts;
-  const { reason, pattern } = asked.get(call.id) ?? {};
+  const { reason, pattern, arguments: askedWith } = asked.get(call.id) ?? {};
   const answered = facts.results.get(call.id);
   const part = answered?.parts[0];
-  const given = typeof call.arguments === "string" ? call.arguments : JSON.stringify(call.arguments);
+  // What it runs with is shown, where that is not what the model gave.
+  const ranWith = part?.type === "toolResult" ? part.arguments : undefined;
+  const theirs = askedWith ?? ranWith ?? call.arguments;
+  const given = typeof theirs === "string" ? theirs : JSON.stringify(theirs);
   const durationMs = beside.durations.get(call.id);
   // What is written goes to the webview again and again; it is told of its end, and not all of it each time.
   const state = writing ? "writing" : stateOf(call.id, part, facts);
   const isCommand = beside.runsCommands(call.name);
-  const effects = isCommand && state === "asked" ? beside.effectsOf(argumentsOf(call) ?? {}) : undefined;
+  const effects = isCommand && state === "asked" ? beside.effectsOf(argumentsOf({ arguments: given }) ?? {}) : undefined;
   const isLong = writing && given.length > WRITING_CHARACTERS;
   const result = resultIn(answered, part, isCommand);
   // One that is long is not read as JSON for each piece that comes.

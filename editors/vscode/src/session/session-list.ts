@@ -1,11 +1,12 @@
-// The list of sessions: paged, searched by words in all that was said, refreshed when sessions change.
+// The list of sessions: paged, pinned ones first, searched by words in all that was said, refreshed when sessions change.
 
 import type { Client, FoundSession, SessionHit, SessionSummary } from "@threadhold/client";
 import { snippetOf } from "../shared/snippet.ts";
 import { authorOf } from "../shared/text.ts";
-import type { HitItem, SessionItem, SessionList } from "../shared/view.ts";
+import type { HitItem, SessionItem, SessionList, SessionMark } from "../shared/view.ts";
 import type { Backend } from "./backend.ts";
 import type { Chat } from "./chat.ts";
+import type { SessionMarks } from "./session-marks.ts";
 
 const ORIGINS: Partial<Record<SessionSummary["origin"], string>> = {
   rewind: "previous version",
@@ -30,6 +31,9 @@ const PAGE = 50;
 const SEARCH_AGAIN_MS = 1_000;
 /** The most that one search finds. */
 const MOST_FOUND = 100;
+/** So many are read at once, and so often, to find those that are pinned. */
+const PINNED_PAGE = 200;
+const MOST_PINNED_PAGES = 25;
 
 /** The ids of all sessions of a folder. */
 export async function knownSessions(client: Client, workspaceFolder: string): Promise<Set<string>> {
@@ -55,23 +59,58 @@ interface ListRequest {
 export class Sessions {
   readonly #backend: Backend;
   readonly #chat: Chat;
+  readonly #marks: SessionMarks;
   readonly #changed: () => void;
+  /** In the order of the sidecar, with those that are archived. */
   #shown: SessionList | undefined;
+  /** Pinned ones that are further down than the list was read. */
+  #pinnedBelow: readonly SessionItem[] = [];
+  #listsArchived = false;
   #cursor: string | undefined;
   #asked = 0;
   #isRefreshing = false;
   /** Something changed since what is shown was begun to be read. */
   #isStale = false;
 
-  constructor(backend: Backend, chat: Chat, changed: () => void) {
+  constructor(backend: Backend, chat: Chat, marks: SessionMarks, changed: () => void) {
     this.#backend = backend;
     this.#chat = chat;
+    this.#marks = marks;
     this.#changed = changed;
   }
 
   /** The list; undefined while it is closed. */
   get shown(): SessionList | undefined {
-    return this.#shown;
+    if (this.#shown === undefined) return undefined;
+    const marked = [...this.#pinnedBelow, ...this.#shown.items].map((item): SessionItem => {
+      const mark = this.#marks.of(item.sessionId);
+      return mark === undefined ? item : { ...item, mark };
+    });
+    // What is searched for is found wherever it is.
+    if (this.#shown.query.trim() !== "") return { ...this.#shown, items: marked };
+    const pinned = marked.filter(({ mark }) => mark === "pinned");
+    const others = marked.filter(({ mark }) => mark === undefined || (mark === "archived" && this.#listsArchived));
+    const hasArchived = this.#marks.all("archived").length > 0;
+    return { ...this.#shown, items: [...pinned, ...others], ...(hasArchived && { archived: this.#listsArchived ? "shown" : "hidden" }) };
+  }
+
+  /** Pins or archives a session, or takes that back. */
+  async mark(sessionId: string, mark: SessionMark, on: boolean): Promise<void> {
+    await this.#marks.set(sessionId, mark, on);
+    this.#changed();
+    await this.refresh();
+  }
+
+  /** Forgets a session that was deleted. */
+  async forget(sessionId: string): Promise<void> {
+    await this.#marks.forget(sessionId);
+    await this.refresh();
+  }
+
+  /** Lists archived sessions too, or hides them. */
+  listArchived(on: boolean): void {
+    this.#listsArchived = on;
+    this.#changed();
   }
 
   close(): void {
@@ -137,11 +176,33 @@ export class Sessions {
         this.#shown = { query, items: [...items], more: next !== undefined && !loading, loading };
         if (loading) this.#changed();
       } while (loading);
+      const below = query.trim() === "" ? await this.#pinnedAfter(client, folder.uri.fsPath, items, next) : [];
+      if (isAwaited()) this.#pinnedBelow = below;
     } finally {
       // What could not be read is not being read any more: what was there stays.
       if (isAwaited() && this.#shown?.loading === true) this.#shown = { ...this.#shown, more: this.#cursor !== undefined, loading: false };
       if (isAwaited()) this.#changed();
     }
+  }
+
+  /** Pinned sessions that come after those that were read. One that is nowhere was deleted, and is not looked for again. */
+  async #pinnedAfter(
+    client: Client,
+    workspaceFolder: string,
+    read: readonly SessionItem[],
+    after: string | undefined,
+  ): Promise<SessionItem[]> {
+    const wanted = new Set(this.#marks.all("pinned"));
+    for (const { sessionId } of read) wanted.delete(sessionId);
+    const found: SessionItem[] = [];
+    let cursor = after;
+    for (let pages = 0; wanted.size > 0 && cursor !== undefined && pages < MOST_PINNED_PAGES; pages += 1) {
+      const page = await client.request("session/list", { workspaceFolder, cursor, limit: PINNED_PAGE });
+      for (const session of page.sessions) if (wanted.delete(session.sessionId)) found.push(this.#item(session, [], ""));
+      cursor = page.nextCursor;
+    }
+    if (cursor === undefined) for (const sessionId of wanted) await this.#marks.forget(sessionId);
+    return found;
   }
 
   #item(session: SessionSummary, hits: readonly SessionHit[], query: string): SessionItem {

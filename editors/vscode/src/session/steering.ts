@@ -10,9 +10,8 @@ import type { Chat } from "./chat.ts";
 type Of<Type extends Action["type"]> = Extract<Action, { type: Type }>;
 
 /** Decides about calls that wait. */
-export async function decide(session: Session, { callIds, decision, note, pattern }: Of<"decide">): Promise<void> {
-  const more = { ...(note !== undefined && { note }), ...(pattern !== undefined && { pattern }) };
-  const decisions = callIds.map((toolCallId) => ({ toolCallId, decision, ...more }));
+export async function decide(session: Session, { callIds, type: _, ...how }: Of<"decide">): Promise<void> {
+  const decisions = callIds.map((toolCallId) => ({ toolCallId, ...how }));
   await session.request("tool/decide", { decisions });
 }
 

@@ -36,6 +36,8 @@ const MEANS_SESSION = {
   listSessions: false,
   closeSessions: false,
   openSession: false,
+  markSession: false,
+  listArchived: false,
   renameSession: false,
   deleteSession: false,
   draft: false,

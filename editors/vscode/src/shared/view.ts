@@ -318,7 +318,12 @@ export interface SessionList {
   items: SessionItem[];
   more: boolean;
   loading: boolean;
+  /** Whether archived sessions are listed; missing where there are none. */
+  archived?: "shown" | "hidden";
 }
+
+/** A pinned session stands first; an archived one is listed only where it is asked for, or found. */
+export type SessionMark = "pinned" | "archived";
 
 export interface SessionItem {
   sessionId: string;
@@ -330,6 +335,7 @@ export interface SessionItem {
   /** Where it came from, where that is another session. */
   origin?: string;
   current: boolean;
+  mark?: SessionMark;
   /** Messages that contain what was searched for. */
   hits?: HitItem[];
 }
@@ -404,8 +410,10 @@ export type Action =
   | {
       type: "decide";
       callIds: string[];
-      decision: "allowOnce" | "allowAlways" | "rejectOnce" | "rejectAlways";
+      decision: "allowOnce" | "allowForSession" | "allowAlways" | "rejectOnce" | "rejectAlways";
       note?: string;
+      /** The arguments with which it is to run instead, as JSON. */
+      arguments?: string;
       /** Which later calls are meant, exactly as the card showed it. */
       pattern?: string;
     }
@@ -444,6 +452,8 @@ export type Action =
   | { type: "closeSessions" }
   /** `at`: the message to show in it. */
   | { type: "openSession"; sessionId: string; at?: { messageId: string; ord: number } }
+  | { type: "markSession"; sessionId: string; mark: SessionMark; on: boolean }
+  | { type: "listArchived"; on: boolean }
   | { type: "renameSession"; sessionId: string }
   | { type: "deleteSession"; sessionId: string }
   | { type: "branch"; messageId: string }

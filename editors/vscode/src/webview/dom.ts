@@ -72,6 +72,7 @@ export function iconButton(name: string, picture: IconName, onClick: () => void,
 const PATHS = {
   send: "M2 8l12-6-4 12-2.5-4.5z",
   stop: "M4 4h8v8H4z",
+  archive: "M2 3h12v3H2zM3 6v7h10V6M6.5 9h3",
   pin: "M8 2v7M4.5 9h7M5.5 2h5M8 9v5",
   copy: "M6 6h7v8H6zM3 10V2h7",
   edit: "M3 13l1-3 7-7 2 2-7 7z",

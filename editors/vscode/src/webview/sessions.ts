@@ -1,6 +1,6 @@
-// The sessions of the folder, over the conversation: found by words, opened, renamed, branched, deleted.
+// The sessions of the folder, over the conversation: found by words, opened, pinned, renamed, archived, deleted.
 
-import type { Frame, HitItem, SessionItem, SessionList } from "../shared/view.ts";
+import type { Frame, HitItem, SessionItem, SessionList, SessionMark } from "../shared/view.ts";
 import type { PanelContext } from "./context.ts";
 import { button, el, iconButton } from "./dom.ts";
 import { drawPart } from "./part.ts";
@@ -61,16 +61,21 @@ export class SessionsView {
         : "No sessions match.";
     const items = sessions.items.length === 0 ? [el("li", { class: "note" }, empty)] : sessions.items.map((item) => this.#item(item));
     if (sessions.loading && sessions.items.length > 0 && sessions.query !== "") items.push(el("li", { class: "note" }, "Searching…"));
-    if (!sessions.more) return items;
-    const more = button("Show More", () => this.#panel.post({ type: "listSessions", query: sessions.query, more: true }));
-    return [...items, el("li", {}, more)];
+    const { archived } = sessions;
+    const more = sessions.more && button("Show More", () => this.#panel.post({ type: "listSessions", query: sessions.query, more: true }));
+    const toggle =
+      archived !== undefined &&
+      button(archived === "shown" ? "Hide Archived Sessions" : "Show Archived Sessions", () =>
+        this.#panel.post({ type: "listArchived", on: archived !== "shown" }),
+      );
+    return [...items, ...[more, toggle].flatMap((end) => (end === false ? [] : [el("li", {}, end)]))];
   }
 
   #item(item: SessionItem): HTMLElement {
-    const { sessionId, title, updatedAt, messages, summarized, state, origin, current, hits } = item;
+    const { sessionId, title, updatedAt, messages, summarized, state, origin, current, mark, hits } = item;
     // What tells sessions of one title apart comes first.
     const count = `${messages} message${messages === 1 ? "" : "s"}`;
-    const facts = [origin ?? "", state ?? "", updatedAt, count, summarized > 0 ? `${summarized} summarized` : ""].filter(
+    const facts = [mark ?? "", origin ?? "", state ?? "", updatedAt, count, summarized > 0 ? `${summarized} summarized` : ""].filter(
       (fact) => fact !== "",
     );
     const open = button("", () => this.#panel.post({ type: "openSession", sessionId }), {
@@ -86,11 +91,18 @@ export class SessionsView {
         "div",
         { class: "session" },
         open,
+        this.#mark(item, "pinned", mark === "pinned" ? `Unpin ${title}` : `Pin ${title}`, "pin"),
+        this.#mark(item, "archived", mark === "archived" ? `Unarchive ${title}` : `Archive ${title}`, "archive"),
         iconButton(`Rename ${title}`, "edit", () => this.#panel.post({ type: "renameSession", sessionId }), `rename ${sessionId}`),
         iconButton(`Delete ${title}`, "trash", () => this.#panel.post({ type: "deleteSession", sessionId }), `delete ${sessionId}`),
       ),
       ...(hits ?? []).map((hit) => this.#hit(sessionId, hit)),
     );
+  }
+
+  #mark({ sessionId, mark: has }: SessionItem, mark: SessionMark, name: string, sign: "pin" | "archive"): HTMLElement {
+    const set = (): void => this.#panel.post({ type: "markSession", sessionId, mark, on: has !== mark });
+    return iconButton(name, sign, set, `${mark} ${sessionId}`);
   }
 
   /** A message that was found; opens the session there. */

@@ -91,6 +91,12 @@ export class Panel {
     return this.frame.locator(".row.compaction");
   }
 
+  /** Decides about the call that waits, and about later ones, by the name of the button. */
+  async decideForLater(button: string): Promise<void> {
+    await this.frame.getByText("Later Calls", { exact: true }).last().click();
+    await this.button(button).click();
+  }
+
   get meter(): Locator {
     return this.frame.locator(".meter summary");
   }

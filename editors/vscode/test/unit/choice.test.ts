@@ -2,7 +2,7 @@
 
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { chosenOf } from "../../src/models/choice.ts";
+import { chosenOf, exchanged } from "../../src/models/choice.ts";
 
 const editor = (...names: string[]): ReadonlyMap<string, string> => new Map(names.map((name) => [name, name]));
 const chosen = (
@@ -29,4 +29,14 @@ test("a model that was taken without a setting stays while it is there", () => {
 test("a model that the settings name is taken, and no other", () => {
   assert.equal(chosen("b", "mine", editor("a", "b"), "a"), "b");
   assert.equal(chosen("c", "mine", editor("a", "b"), "a"), undefined);
+});
+
+test("models that were set up stay to be chosen again, each once", () => {
+  const claude = { wire: "anthropic", name: "claude" } as const;
+  const local = { wire: "openai-chat", name: "local", baseUrl: "http://localhost:8080/v1" } as const;
+  const other = { ...local, baseUrl: "http://localhost:8081/v1" };
+  assert.deepEqual(exchanged(claude, undefined, []), []);
+  assert.deepEqual(exchanged(local, claude, []), [claude]);
+  assert.deepEqual(exchanged(claude, local, [claude, other]), [local, other]);
+  assert.deepEqual(exchanged({ ...claude, effort: "high" }, claude, [local]), [local], "another effort is the same model");
 });

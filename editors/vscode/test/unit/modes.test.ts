@@ -4,19 +4,7 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import type { Tool } from "@threadhold/client";
 import { Modes } from "../../src/session/modes.ts";
-
-/** A window's state, as the editor keeps it: as JSON. */
-function memento(): ConstructorParameters<typeof Modes>[0] {
-  const kept = new Map<string, string>();
-  return {
-    keys: () => [...kept.keys()],
-    get: <Value>(key: string, other?: Value) => {
-      const text = kept.get(key);
-      return text === undefined ? other : (JSON.parse(text) as Value);
-    },
-    update: async (key: string, value: unknown) => void kept.set(key, JSON.stringify(value)),
-  };
-}
+import { memento } from "./support/memento.ts";
 
 const TOOLS: Tool[] = [
   { name: "read_file", description: "", kind: "read", policy: "allow" },

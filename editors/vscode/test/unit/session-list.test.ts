@@ -6,6 +6,8 @@ import { test } from "node:test";
 import type { Backend } from "../../src/session/backend.ts";
 import type { Chat } from "../../src/session/chat.ts";
 import { Sessions } from "../../src/session/session-list.ts";
+import { SessionMarks } from "../../src/session/session-marks.ts";
+import { memento } from "./support/memento.ts";
 import { Window } from "./support/window.ts";
 
 /** The list in a folder with so many sessions. */
@@ -17,7 +19,7 @@ async function listed(window: Window, count: number): Promise<Sessions> {
   }
   const backend: Pick<Backend, "client"> = { client: () => window.client() };
   const chat = { folder: { uri: { fsPath: window.folder } }, session: undefined };
-  return new Sessions(backend as Backend, chat as Chat, () => undefined);
+  return new Sessions(backend as Backend, chat as Chat, new SessionMarks(memento()), () => undefined);
 }
 
 test("a list that cannot be read is not being read for ever", async () => {
@@ -55,9 +57,14 @@ test("what was found stays while it is searched again", async () => {
   }
   const shown: (string[] | undefined)[] = [];
   const chat = { folder: { uri: { fsPath: window.folder } }, session: undefined };
-  const sessions: Sessions = new Sessions({ client: () => window.client() } as unknown as Backend, chat as Chat, () => {
-    shown.push(sessions.shown?.items.map(({ title }) => title).sort());
-  });
+  const sessions: Sessions = new Sessions(
+    { client: () => window.client() } as unknown as Backend,
+    chat as Chat,
+    new SessionMarks(memento()),
+    () => {
+      shown.push(sessions.shown?.items.map(({ title }) => title).sort());
+    },
+  );
   await sessions.list("PARSER fix", false);
   assert.deepEqual([sessions.shown?.items.map(({ title }) => title), sessions.shown?.loading], [["Fix the parser"], false]);
   shown.length = 0;
@@ -65,4 +72,47 @@ test("what was found stays while it is searched again", async () => {
   await Promise.all([sessions.refresh(), sessions.refresh(), sessions.refresh()]);
   assert.ok(shown.length >= 1 && shown.length <= 2, String(shown.length));
   assert.deepEqual(new Set(shown.map(String)), new Set(["Fix the parser"]));
+});
+
+test("pinned sessions stand first, from however far down; archived ones are listed where they are asked for", async () => {
+  await using window = new Window();
+  // The first is the oldest, which is beyond the first page.
+  const sessions = await listed(window, 55);
+  await sessions.list("", false);
+  const first = (): unknown[] => (sessions.shown?.items ?? []).slice(0, 3).map(({ sessionId, mark }) => [sessionId, mark]);
+  assert.deepEqual(first(), [
+    ["s54", undefined],
+    ["s53", undefined],
+    ["s52", undefined],
+  ]);
+  await sessions.mark("s0", "pinned", true);
+  await sessions.mark("s53", "pinned", true);
+  await sessions.mark("s54", "archived", true);
+  assert.deepEqual(first(), [
+    ["s0", "pinned"],
+    ["s53", "pinned"],
+    ["s52", undefined],
+  ]);
+  assert.equal(sessions.shown?.archived, "hidden");
+  sessions.listArchived(true);
+  assert.deepEqual(first(), [
+    ["s0", "pinned"],
+    ["s53", "pinned"],
+    ["s54", "archived"],
+  ]);
+  // All of them once, in whatever pages they were read.
+  await sessions.list("", true);
+  assert.equal(new Set(sessions.shown?.items.map(({ sessionId }) => sessionId)).size, 55);
+  assert.equal(sessions.shown?.items.length, 55);
+  await sessions.mark("s54", "pinned", true);
+  assert.equal(sessions.shown?.archived, undefined, "what is pinned is not archived any more");
+  // One that was deleted elsewhere is forgotten.
+  const client = await window.client();
+  await client.request("session/delete", { sessionId: "s0" });
+  await sessions.refresh();
+  assert.deepEqual(first(), [
+    ["s54", "pinned"],
+    ["s53", "pinned"],
+    ["s52", undefined],
+  ]);
 });

@@ -18,6 +18,7 @@ use crate::text::one_line;
 use crate::transcript::Transcript;
 use regex::Regex;
 use shell::Kind;
+use std::borrow::Cow;
 use std::collections::BTreeMap;
 use std::sync::LazyLock;
 
@@ -177,7 +178,13 @@ impl LedgerState {
                     Body::Tool(result) => Some(result),
                     _ => None,
                 });
-                self.add(kinds, &Answered { call, about, result, at: *answer });
+                match call.as_run(result) {
+                    Cow::Borrowed(call) => self.add(kinds, &Answered { call, about, result, at: *answer }),
+                    Cow::Owned(call) => {
+                        let about = &About::of(&call);
+                        self.add(kinds, &Answered { call: &call, about, result, at: *answer });
+                    }
+                }
             }
         }
         let messages = transcript.range(from, to).iter();
@@ -352,7 +359,7 @@ impl LedgerState {
         let unclear = self.unclear.into_iter();
         let unclear = unclear.map(|(part, last)| (last, UnclearLine { part, last: last.1 }));
         let decisions = self.decisions.into_iter().map(|((call, approved, note), (last, times))| {
-            (last, DecisionLine { call, verdict: Verdict { approved, note }, times, last: last.1 })
+            (last, DecisionLine { call, verdict: Verdict::new(approved, note), times, last: last.1 })
         });
         let unreadable = self.unreadable.into_iter();
         let last_change = self.last_change;

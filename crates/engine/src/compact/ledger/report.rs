@@ -194,7 +194,7 @@ mod tests {
             todos: each.map(|n| (of(n), of(n))).into(),
             decisions: each
                 .map(|n| {
-                    let verdict = Verdict { approved: false, note: Some(of(n)) };
+                    let verdict = Verdict::new(false, Some(of(n)));
                     DecisionLine { call: of(n), verdict, times, last }
                 })
                 .into(),

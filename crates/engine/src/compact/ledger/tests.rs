@@ -223,7 +223,7 @@ fn newest_outcome_of_a_command_replaces_the_older_one() {
 
 #[test]
 fn refused_command_changes_nothing() {
-    let verdict = Some(Verdict { approved: false, note: None });
+    let verdict = Some(Verdict::new(false, None));
     let refused = ToolResult { verdict, is_error: true, ..ToolResult::default() };
     let ledger = run(&[("bash", r#"{"command":"rm src/a.rs && git stash"}"#, Some(refused))]);
     assert_eq!(ledger.files, [FileLine::new("src/a.rs", Ordinal(1))]);

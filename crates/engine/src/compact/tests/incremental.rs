@@ -85,7 +85,7 @@ fn happens(session: &mut Session, act: &Act) {
             opens(session, *file);
             let note = format!("not part{file}");
             let content = vec![crate::message::Content::Text(note.as_str().into())];
-            let verdict = Some(Verdict { approved: false, note: Some(note) });
+            let verdict = Some(Verdict::new(false, Some(note)));
             answers(session, ToolResult { content, verdict, ..ToolResult::default() });
         }
         Act::Notes => {

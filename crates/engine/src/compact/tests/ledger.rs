@@ -199,7 +199,7 @@ fn notebook_cells_and_unreadable_calls_are_lines() {
 #[test]
 fn user_decisions_are_lines_with_their_words() {
     let mut session = session(8000);
-    let decided = |approved, note: Option<&str>| Some(Verdict { approved, note: note.map(str::to_owned) });
+    let decided = |approved, note: Option<&str>| Some(Verdict::new(approved, note.map(str::to_owned)));
     for _ in 0..2 {
         round(
             &mut session,

@@ -26,7 +26,7 @@ fn refused(session: &mut Session) -> Ordinal {
         call: "refused".into(),
         content: vec![Content::Text(format!("The call was refused. The user said: {NOTE}").into())],
         is_error: true,
-        verdict: Some(Verdict { approved: false, note: Some(NOTE.into()) }),
+        verdict: Some(Verdict::new(false, Some(NOTE.into()))),
         ..ToolResult::default()
     };
     session.transcript.append(NewMessage::new(Body::Tool(result)), &QuarterOfChars)

@@ -1,12 +1,13 @@
 //! Decisions stay decided: rejections, standing approvals, ids of ended calls.
 
+use crate::effect::Effect;
 use crate::input::{Command, Decision, Input, ToolOutcome};
 use crate::settings::Settings;
 use crate::state::StateName;
 use crate::stored::{Always, Driver};
 use crate::tests::bench::{Bench, result, settings, tool};
 use engine::id::CallId;
-use engine::message::{Body, ToolCall};
+use engine::message::{Body, Content, ToolCall};
 use engine::prompt::item::{Approval, Tool, ToolKind};
 
 fn tools() -> Vec<Tool> {
@@ -19,7 +20,7 @@ fn tools() -> Vec<Tool> {
 
 fn decision(call: &str, approved: bool, always: bool) -> Decision {
     let always = always.then(|| Always { tool: String::new(), pattern: None, rejected: !approved });
-    Decision { call: CallId::new(call), approved, note: None, always }
+    Decision { always, ..Decision::once(CallId::new(call), approved) }
 }
 
 fn asks_for(bench: &mut Bench, calls: &[(&str, &str, &str)]) {
@@ -120,6 +121,56 @@ fn calls_rejected_for_good_are_answered_without_asking() {
     bench.asks("go on");
     asks_for(&mut bench, &[("e", "rm", "{}")]);
     assert!(bench.session.snapshot().pause.is_empty());
+}
+
+#[test]
+fn approvals_for_the_session_end_with_it() {
+    let mut bench = Bench::with(Driver::Sidecar, settings(), tools());
+    bench.asks("go on");
+    asks_for(&mut bench, &[("a", "edit", "{}")]);
+    bench.command(Command::Decide(vec![Decision { is_for_session: true, ..decision("a", true, true) }]));
+    bench.tool_answers("done");
+    asks_for(&mut bench, &[("b", "edit", r#"{"path":"b"}"#)]);
+    assert_eq!(bench.invoked, [CallId::new("b")], "the second is not asked about");
+    assert!(bench.approvals.is_empty(), "nothing is kept for other sessions");
+    bench.tool_answers("done");
+    bench.another_process();
+    bench.command(Command::Open(Box::default()));
+    bench.command(Command::CancelTurn { turn: None, queued: false });
+    bench.asks("go on");
+    asks_for(&mut bench, &[("c", "edit", "{}")]);
+    let waits: Vec<_> = bench.session.snapshot().pause.into_iter().map(|reason| reason.call).collect();
+    assert_eq!(waits, [CallId::new("c")]);
+}
+
+/// The other call of the round still waits when the process ends, so the arguments outlast it too.
+#[test]
+fn a_call_runs_with_the_arguments_that_the_user_gave() {
+    let mut bench = Bench::with(Driver::Sidecar, settings(), tools());
+    bench.asks("go on");
+    asks_for(&mut bench, &[("a", "run", r#"{"command":"rm -rf /"}"#), ("b", "edit", "{}")]);
+    let arguments = r#"{"command":"rm -rf target"}"#;
+    let edited = Decision { arguments: Some(arguments.into()), ..decision("a", true, true) };
+    bench.command(Command::Decide(vec![edited]));
+    bench.another_process();
+    bench.command(Command::Open(Box::default()));
+    bench.command(Command::Decide(vec![decision("b", false, false)]));
+    let ran = bench.effects.iter().filter_map(|effect| match effect {
+        Effect::InvokeTool(call) => Some((call.call.as_str(), &*call.arguments)),
+        _ => None,
+    });
+    assert_eq!(ran.collect::<Vec<_>>(), [("a", arguments)]);
+    let approved: Vec<_> = bench.approvals.iter().map(|always| always.pattern.as_deref()).collect();
+    assert_eq!(approved, [Some(r#"={"command":"rm -rf target"}"#)], "not what the model wanted");
+    bench.tool_answers("gone");
+    let messages = bench.session.snapshot().messages;
+    let said = messages.iter().rev().find_map(|message| match &message.body {
+        Body::Tool(result) if result.call == "a" => Some(&result.content),
+        _ => None,
+    });
+    let said: Vec<_> = said.into_iter().flatten().filter_map(Content::text).map(|text| &**text).collect();
+    let told = format!("[the user changed the arguments of this call; it ran with {arguments}]");
+    assert_eq!(said, ["gone", &*told]);
 }
 
 /// The editor's job goes on after its turn was stopped, and the model reuses the id of its call.

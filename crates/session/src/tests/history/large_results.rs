@@ -248,7 +248,7 @@ fn every_message_is_recalled_in_every_state_under_both_drivers() {
     bench.says("thinking", &["read", "rm"]);
     told(&mut bench);
     let call = CallId::new("c1-1");
-    let decision = Decision { call, approved: true, note: None, always: None };
+    let decision = Decision::once(call, true);
     bench.command(Command::Decide(vec![decision]));
     told(&mut bench);
     assert_eq!(

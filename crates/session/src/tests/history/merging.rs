@@ -200,8 +200,7 @@ fn partial_decisions_of_a_pause_survive_a_restart() {
     bench.says("", &["rm", "rm"]);
     let State::Paused(pause) = bench.session.state() else { panic!("it asks first") };
     let first = pause.open().first().cloned().expect("a call");
-    let decision =
-        Decision { call: first.clone(), approved: false, note: Some("not that one".into()), always: None };
+    let decision = Decision { note: Some("not that one".into()), ..Decision::once(first.clone(), false) };
     bench.command(Command::Decide(vec![decision]));
     let again = bench.reopened();
     assert_eq!(again.state(), bench.session.state());

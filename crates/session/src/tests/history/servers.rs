@@ -36,7 +36,7 @@ fn offered(bench: &Bench) -> Vec<String> {
 fn allow(bench: &mut Bench) {
     let State::Paused(pause) = bench.session.state() else { panic!("it asks first") };
     let call = pause.open().first().cloned().expect("a call");
-    bench.command(Command::Decide(vec![Decision { call, approved: true, note: None, always: None }]));
+    bench.command(Command::Decide(vec![Decision::once(call, true)]));
 }
 
 fn results(bench: &Bench) -> Vec<String> {

@@ -467,14 +467,13 @@ impl Model {
             calls = pause.open().iter().cloned().collect();
         }
         let decide = |call| Decision {
-            call,
-            approved: !matches!(how, Decided::Reject | Decided::Never(_)),
             note: matches!(how, Decided::Reject).then(|| "my words".into()),
             always: match how {
                 Decided::Always(narrow) => Some(always("", narrow.then_some("a*"), false)),
                 Decided::Never(narrow) => Some(always("", narrow.then_some("a*"), true)),
                 Decided::Approve | Decided::Reject => None,
             },
+            ..Decision::once(call, !matches!(how, Decided::Reject | Decided::Never(_)))
         };
         let decisions: Vec<Decision> = calls.into_iter().map(decide).collect();
         match by_answer {

@@ -86,7 +86,7 @@ impl Model {
     pub fn decide(&mut self, approved: bool) -> Command {
         let mut calls = self.open_calls();
         calls.extend(calls.is_empty().then(|| CallId::new("nobody")));
-        let decide = |call| Decision { call, approved, note: None, always: None };
+        let decide = |call| Decision::once(call, approved);
         Command::Decide(calls.into_iter().map(decide).collect())
     }
 

@@ -1,12 +1,11 @@
 // A call of a tool, drawn as a row: what it is to do, how it stands, what came of it, and the decision where it waits for
 // one.
 
-import { beginningsIn } from "../../shared/beginning.ts";
 import type { CallResult, CallRow, CallState, Phrase } from "../../shared/view.ts";
 import { visible } from "../../shared/visible.ts";
 import type { PanelContext } from "../context.ts";
 import { button, duration, el, foldable, icon, iconButton, tokens } from "../dom.ts";
-import { beginTyping, form, isTyping } from "../form.ts";
+import { decideByKey, drawApproval } from "./approval.ts";
 import { appendVisible, argumentsText, drawArguments } from "./arguments.ts";
 import { pictures, shownMark } from "./message.ts";
 import { drawOutput } from "./output.ts";
@@ -59,7 +58,7 @@ export function drawCall(panel: PanelContext, row: CallRow): HTMLElement {
     const main = hasChanged ? el("div", { class: "with-diff" }, details, diff) : details;
     element.append(el("div", { class: "card" }, main, isOutput && drawOutput(panel, row, result)));
   } else {
-    const ask = row.held === true ? undefined : state === "open" ? unfinished(panel, row) : decision(panel, row);
+    const ask = row.held === true ? undefined : state === "open" ? unfinished(panel, row) : drawApproval(panel, row);
     if (ask !== undefined && state === "asked") element.addEventListener("keydown", (event) => decideByKey(panel, row, event));
     element.append(el("div", { class: "card" }, el("div", { class: "title" }, ...head), drawArguments(row), ask));
   }
@@ -107,78 +106,6 @@ function resultOf(panel: PanelContext, { callId, id, result }: CallRow): HTMLEle
 
 function changedBy({ changed }: CallResult): HTMLElement | undefined {
   return changed.length === 0 ? undefined : el("div", { class: "note" }, `Changed ${changed.join(", ")}`);
-}
-
-/** Allows the call that has the focus, or asks what to do instead, by a key. */
-function decideByKey(panel: PanelContext, { id, callId }: CallRow, event: KeyboardEvent): void {
-  // What is typed into the form is the form's.
-  if (event.isComposing || event.repeat || isTyping(panel, id, "reject")) return;
-  // A key on another button means that button.
-  const { target } = event;
-  const isMeant = !(target instanceof Element) || target.closest("button:not(.primary), a, summary") === null;
-  if (event.key === "Enter" && (event.ctrlKey || event.metaKey) && isMeant)
-    panel.post({ type: "decide", callIds: [callId], decision: "allowOnce" });
-  else if (event.key === "Escape") beginTyping(panel, id, "reject", "");
-  else return;
-  event.preventDefault();
-  event.stopPropagation();
-}
-
-function decision(panel: PanelContext, { id, callId, reason, pattern, name, hasDiff, isCommand, effects }: CallRow): HTMLElement {
-  const frame = el("div", { class: "decision", role: "group", aria: { label: `Approval of ${name}` } });
-  if (reason !== undefined) frame.append(el("div", { class: "reason" }, reason));
-  for (const effect of effects ?? []) frame.append(el("div", { class: "note" }, visible(effect)));
-  if (isTyping(panel, id, "reject")) {
-    frame.append(
-      form(panel, {
-        rowId: id,
-        name: "reject",
-        label: "What should the agent do instead? (optional)",
-        initial: "",
-        take: "Reject",
-        lines: false,
-        optional: true,
-        onTake: (note) => panel.post({ type: "decide", callIds: [callId], decision: "rejectOnce", ...(note !== "" && { note }) }),
-      }),
-    );
-    return frame;
-  }
-  // The sidecar keeps a command as it is, and of any other tool all calls.
-  const similar = isCommand ? "This Command" : visible(name);
-  const covered = `${isCommand ? "exactly this command" : `every call of ${name}, with any arguments,`} in this folder from now on`;
-  const beginning = pattern === undefined ? undefined : beginningsIn(pattern);
-  frame.append(
-    el(
-      "div",
-      { class: "buttons" },
-      button("Allow", () => panel.post({ type: "decide", callIds: [callId], decision: "allowOnce" }), {
-        class: "primary",
-        title: "Allow (Ctrl+Enter)",
-      }),
-      button("Reject…", () => beginTyping(panel, id, "reject", ""), { title: "Reject (Escape)" }),
-      hasDiff && button("Show Diff", () => panel.post({ type: "diff", callId })),
-      button(`Always Allow ${similar}`, () => panel.post({ type: "decide", callIds: [callId], decision: "allowAlways" }), {
-        title: `Allows ${covered}`,
-      }),
-      pattern !== undefined &&
-        beginning !== undefined &&
-        button(
-          `Always Allow Commands Beginning With ${visible(beginning)}`,
-          () => panel.post({ type: "decide", callIds: [callId], decision: "allowAlways", pattern }),
-          {
-            title:
-              "Allows these commands, with any further arguments, in this folder from now on. " +
-              "A line is allowed if all of its commands are, and asked about if it could run anything else.",
-          },
-        ),
-      // Last and quiet: later calls are rejected without a question, which is seldom meant when one is rejected.
-      button(`Always Reject ${similar}`, () => panel.post({ type: "decide", callIds: [callId], decision: "rejectAlways" }), {
-        class: "quiet",
-        title: `Rejects ${covered}`,
-      }),
-    ),
-  );
-  return frame;
 }
 
 /** A call that a restart left open: nothing runs again by itself. */

@@ -43,7 +43,7 @@ test("calls are allowed, rejected with words, always allowed, and always rejecte
   await editor.page.keyboard.press("Enter");
   await panel.frame.getByText("Approval required").waitFor();
   assert.equal(probe.asked.length, 1, "nothing of the round runs before all is decided");
-  await panel.call("run_command").getByRole("button", { name: "Always Allow This Command" }).click();
+  await panel.decideForLater("Always Allow This Command");
   await panel.answer("As you wish.").waitFor();
   assert.equal(editor.read("a.txt"), "hello\n");
   assert.match(JSON.stringify(probe.asked[1]), /rejected by the user\] Keep it polite\./);
@@ -67,6 +67,7 @@ test("calls are allowed, rejected with words, always allowed, and always rejecte
   await editor.shoot("decisions-3-allowed");
 
   await panel.ask("Make a file.");
+  await panel.frame.getByText("Later Calls", { exact: true }).click();
   await panel.button("Always Reject This Command").waitFor();
   await editor.shoot("decisions-3-always-reject");
   await panel.button("Always Reject This Command").click();

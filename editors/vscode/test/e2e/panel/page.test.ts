@@ -91,6 +91,11 @@ async function opened(use: (page: Page, tell: Tell, tellOf: TellOf) => Promise<v
   }
 }
 
+/** Shows what can be decided about later calls, in each row that asks. */
+async function showLater(page: Page): Promise<void> {
+  for (const fold of await page.getByText("Later Calls", { exact: true }).all()) await fold.click();
+}
+
 /** Messages from the page to the host so far. */
 function posted(page: Page): Promise<PageMessage[]> {
   return page.evaluate<PageMessage[]>("posted");
@@ -169,6 +174,7 @@ test("what is allowed or rejected for good is said, and fits", async () => {
       { type: "frame", frame: FRAME },
       { type: "rows", at: 0, remove: 0, rows: [asked("c1", "run_command", true), asked("c2", name, false)] },
     );
+    await showLater(page);
     for (const label of ["Allow", "Reject"].flatMap((verb) => [`Always ${verb} This Command`, `Always ${verb} ${name}`])) {
       const box = await page.getByRole("button", { name: label }).boundingBox();
       assert.ok(box !== null && box.x >= 0 && box.x + box.width <= 300, `${label}: ${JSON.stringify(box)}`);
@@ -186,6 +192,7 @@ test("an approval by beginning shows all of what it covers, and gives just that"
     const pattern = "command^=cd; a-program-with-a-name-that-is-long a-subcommand-that-is-longer-still; tail";
     const row = { ...asked("c1", "run_command", true), pattern };
     await tell({ type: "frame", frame: FRAME }, { type: "rows", at: 0, remove: 0, rows: [row, asked("c2", "run_command", true)] });
+    await showLater(page);
     const button = page.getByRole("button", { name: /^Always Allow Commands Beginning With/ });
     const label =
       "Always Allow Commands Beginning With `cd`, `a-program-with-a-name-that-is-long a-subcommand-that-is-longer-still` or `tail`";
@@ -195,6 +202,38 @@ test("an approval by beginning shows all of what it covers, and gives just that"
     assert.ok(await button.evaluate((element) => element.scrollWidth <= element.clientWidth), "nothing of it is cut off");
     await button.click();
     assert.deepEqual((await posted(page)).at(-1)?.action, { type: "decide", callIds: ["c1"], decision: "allowAlways", pattern });
+  });
+});
+
+test("a call is allowed for this session, by what the sidecar proposes where it proposes something", async () => {
+  await opened(async (page, tell) => {
+    const pattern = "command^=cargo test";
+    const rows = [{ ...asked("c1", "run_command", true), pattern }, asked("c2", "write", false)];
+    await tell({ type: "frame", frame: FRAME }, { type: "rows", at: 0, remove: 0, rows });
+    await showLater(page);
+    await page.getByRole("button", { name: "Allow Commands Beginning With `cargo test` in This Session" }).click();
+    await page.getByRole("button", { name: "Allow write in This Session" }).click();
+    const decided = (await posted(page)).slice(-2).map(({ action }) => action);
+    assert.deepEqual(decided, [
+      { type: "decide", callIds: ["c1"], decision: "allowForSession", pattern },
+      { type: "decide", callIds: ["c2"], decision: "allowForSession" },
+    ]);
+  });
+});
+
+test("a command is edited before it is allowed; its other arguments stay", async () => {
+  await opened(async (page, tell) => {
+    const row = { ...asked("c1", "run_command", true), arguments: JSON.stringify({ command: "rm -rf /", seconds: 5 }) };
+    await tell({ type: "frame", frame: FRAME }, { type: "rows", at: 0, remove: 0, rows: [row, asked("c2", "write", false)] });
+    const edit = page.getByRole("button", { name: "Edit…" });
+    assert.equal(await edit.count(), 1, "of a call without a command nothing is edited");
+    await edit.click();
+    const command = page.getByRole("textbox", { name: "Command to run instead" });
+    assert.equal(await command.inputValue(), "rm -rf /");
+    await command.fill("rm -rf target");
+    await command.press("Control+Enter");
+    const edited = JSON.stringify({ command: "rm -rf target", seconds: 5 });
+    assert.deepEqual((await posted(page)).at(-1)?.action, { type: "decide", callIds: ["c1"], decision: "allowOnce", arguments: edited });
   });
 });
 
@@ -401,5 +440,31 @@ test("what a user does says in which session", async () => {
     });
     await tellOf({ session: "s1", generation: 3 }, rows);
     assert.equal(await page.locator(".form textarea").inputValue(), "Typed in the first", "back there, it still is");
+  });
+});
+
+test("sessions are pinned and archived in the list, whose titles keep their room in a narrow side bar", async () => {
+  await opened(async (page, tell) => {
+    const session = { updatedAt: "today", messages: 2, summarized: 0, current: false };
+    const items = [
+      { ...session, sessionId: "s1", title: "Fix the parser", mark: "pinned" as const },
+      { ...session, sessionId: "s2", title: "Fix the lexer" },
+    ];
+    await tell({ type: "frame", frame: { ...FRAME, sessions: { query: "", items, more: false, loading: false, archived: "hidden" } } });
+    await page.getByRole("button", { name: "Unpin Fix the parser" }).click();
+    await page.getByRole("button", { name: "Archive Fix the lexer" }).click();
+    await page.getByRole("button", { name: "Show Archived Sessions" }).click();
+    const told = (await posted(page)).slice(-3).map(({ action }) => action);
+    assert.deepEqual(told, [
+      { type: "markSession", sessionId: "s1", mark: "pinned", on: false },
+      { type: "markSession", sessionId: "s2", mark: "archived", on: true },
+      { type: "listArchived", on: true },
+    ]);
+    await page.setViewportSize({ width: 220, height: 700 });
+    await page.mouse.move(110, 600);
+    await page.locator("body").click({ position: { x: 5, y: 5 } });
+    const titles = page.locator(".sessions .open .title");
+    for (const title of await titles.all()) assert.ok(await title.evaluate(({ scrollWidth, clientWidth }) => scrollWidth <= clientWidth));
+    assert.deepEqual(await faultsIn(page.mainFrame()), []);
   });
 });

@@ -9,7 +9,8 @@ import { Provider } from "../../support/provider.ts";
 const KEY = "the-key-of-nobody-4713";
 
 test("a new user sets a model up in the panel and asks it", async () => {
-  using provider = await Provider.start([{ say: "Here I am." }]);
+  using provider = await Provider.start([{ say: "Here I am." }, { say: "With great effort." }]);
+  using other = await Provider.start([]);
   await using editor = await Editor.start({
     extensions: ["dist/threadhold.vsix"],
     files: { "a.txt": "hello\n" },
@@ -52,4 +53,31 @@ test("a new user sets a model up in the panel and asks it", async () => {
   await panel.prompt.press("Enter");
   await panel.answer("Here I am.").waitFor();
   assert.deepEqual([...new Set(provider.keys)], [KEY], "no request went without the key");
+
+  // A second model takes the place of the first, which is chosen again with its key.
+  await panel.button("Model: somebody. Choose Model…").click();
+  await rows.filter({ hasText: "Set Up Model…" }).click();
+  await rows.filter({ hasText: "Other Address…" }).click();
+  await answer("Base URL of the API", other.address);
+  await answer("Name of the model", "nobody");
+  await answer("Context window of the model, in tokens", "64000");
+  await answer("API Key for nobody", KEY);
+  await panel.button("Model: nobody. Choose Model…").click();
+  await rows.filter({ hasText: "somebody" }).waitFor();
+  await editor.shoot("set-up-4-two-models");
+  await rows.filter({ hasText: "somebody" }).click();
+  await panel.button("Model: somebody. Choose Model…").click();
+  await rows.filter({ hasText: "Choose Effort…" }).click();
+  await rows.filter({ hasText: "High" }).first().click();
+  await until(async () => {
+    await panel.button("Model: somebody. Choose Model…").click();
+    const text = await rows.filter({ hasText: "Choose Effort…" }).textContent();
+    await page.keyboard.press("Escape");
+    return text?.includes("high") === true;
+  }, "the effort is chosen");
+  await panel.ask("Think about it.");
+  await panel.answer("With great effort.").waitFor();
+  const last = JSON.parse(provider.asked.at(-1) ?? "{}") as { reasoning_effort?: string };
+  assert.equal(last.reasoning_effort, "high");
+  assert.deepEqual([...new Set(provider.keys)], [KEY]);
 });

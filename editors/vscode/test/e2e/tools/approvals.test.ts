@@ -132,7 +132,7 @@ test("a call is shown whole before it is allowed", async () => {
   assert.equal(editor.read("a.txt"), "goodbye\nmoon\n");
 
   await panel.ask("Again.");
-  await panel.button("Always Allow This Command").click();
+  await panel.decideForLater("Always Allow This Command");
   await panel.answer("For good.").waitFor();
   const terminal = editor.page.locator(".terminal.xterm .xterm-rows").last();
   await until(async () => /echo\smore\[U\+000D\]/.test((await terminal.textContent()) ?? ""), "the terminal shows the command as it is");
@@ -164,6 +164,7 @@ test("commands are always allowed by their beginning, until that is revoked", as
   });
   const panel = await Panel.open(editor);
   await panel.ask("Look.");
+  await panel.frame.getByText("Later Calls", { exact: true }).click();
   await panel.button("Always Allow Commands Beginning With `ls` or `wc`").waitFor();
   await editor.shoot("approvals-6-beginning");
   await panel.button("Always Allow Commands Beginning With `ls` or `wc`").click();
@@ -171,7 +172,8 @@ test("commands are always allowed by their beginning, until that is revoked", as
 
   await panel.ask("Touch.");
   const touching = panel.call("run_command").last();
-  await touching.getByRole("button", { name: "Allow", exact: true }).waitFor();
+  await touching.getByText("Later Calls", { exact: true }).click();
+  await touching.getByRole("button", { name: "Always Allow This Command" }).waitFor();
   assert.equal(await touching.getByRole("button", { name: /Beginning With/ }).count(), 0, "no rule covers what writes a file");
   await touching.getByRole("button", { name: "Reject…" }).click();
   await touching.getByRole("button", { name: "Reject", exact: true }).click();
@@ -187,7 +189,7 @@ test("commands are always allowed by their beginning, until that is revoked", as
   await row("wc").click();
   await list.getByRole("button", { name: "OK" }).click();
   await panel.ask("Count.");
-  await panel.button("Always Allow Commands Beginning With `wc`").click();
+  await panel.decideForLater("Always Allow Commands Beginning With `wc`");
   await panel.answer("Counted.").waitFor();
 });
 

@@ -74,7 +74,7 @@ test("calls that a restart left open are run again or abandoned; what is always 
 
   // Always allowed: the next one does not ask. Taken back: the one after it does.
   await panel.ask("Write.");
-  await panel.button("Always Allow write_file").click();
+  await panel.decideForLater("Always Allow write_file");
   await panel.answer("Written once.").waitFor();
   await panel.ask("Write.");
   await panel.answer("Written twice.").waitFor();
