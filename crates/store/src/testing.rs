@@ -32,7 +32,8 @@ use serde_json::{Map, json};
 use session::input::StartTurn;
 use session::queue::{Accepted, QueueItem, Work};
 use session::stored::{
-    Driver, Head, Prefix, Revision, RevisionCause, Stored, Streamed, TurnFigures, TurnRow, TurnStatus, Write,
+    Driver, Head, Inherited, Origin, Prefix, Revision, RevisionCause, Stored, Streamed, TurnFigures, TurnRow,
+    TurnStatus, Write,
 };
 use std::sync::Arc;
 
@@ -74,6 +75,21 @@ pub fn keep(id: &str) -> Write {
 
 pub fn revision(id: &str) -> Revision {
     Revision { id: session(id), cause: RevisionCause::Edit, at: Time(30), words: Some("old words".into()) }
+}
+
+/// A branch of `s` up to these positions, and up to this record.
+pub fn branch(to: &str, messages: u32, turns: u32, record: Option<&str>) -> Write {
+    let mut own = head(to);
+    (own.parent, own.origin) = (Some(session("s")), Origin::Branch);
+    Write::Branch {
+        to: session(to),
+        inherited: Inherited {
+            messages: Ordinal(messages),
+            turns,
+            compactions: record.map(CompactionId::new),
+        },
+        writes: vec![Write::Head(Box::new(own))],
+    }
 }
 
 /// A message of session `s` at this ordinal.

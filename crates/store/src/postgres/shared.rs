@@ -9,6 +9,7 @@ use crate::row::{CHANGED, approval_sum, json, scope_sum};
 use engine::scope::{Scope, ScopePatch};
 use engine::text::sha256_hex;
 use session::stored::Always;
+use std::collections::BTreeMap;
 use tokio_postgres::Row;
 
 fn ask(tx: &Tx<'_>, workspace: &str, name: &str, lock: &str) -> Statement {
@@ -80,19 +81,35 @@ fn put(tx: &mut Tx<'_>, workspace: &str, name: &str, scope: &Scope, before: u64)
     Ok(())
 }
 
-/// Copies a session's own scope to its revision or branch.
-pub(super) async fn copy_scope(tx: &mut Tx<'_>, workspace: &str, session: &str, to: &str) -> Done {
+/// Selects scopes of a session's workspace by their names, and locks them.
+pub(super) fn of_session(tx: &Tx<'_>, session: &str, names: &[String]) -> Statement {
+    let sql = "SELECT c.revision, c.check_sum, c.scope, c.name FROM scopes c
+         JOIN chat_sessions s ON s.tenant = c.tenant AND s.workspace = c.workspace
+         WHERE s.tenant = $1 AND s.id = $2 AND c.name = ANY($3) ORDER BY c.name FOR UPDATE OF c";
+    tx.of_tenant(sql, values![session, names])
+}
+
+/// Reads the rows of [`of_session`] off.
+pub(super) fn by_name(workspace: &str, rows: &[Row]) -> Result<BTreeMap<String, Scope>, String> {
+    let scope = |row: &Row| text(row, 3).map(|name| (name.clone(), read(workspace, &name, Some(row))));
+    rows.iter().map(scope).collect()
+}
+
+/// The own scopes of a session and of its revision or branch.
+pub(super) async fn pair(tx: &mut Tx<'_>, workspace: &str, session: &str, to: &str) -> Done<(Scope, Scope)> {
     let asked = vec![ask(tx, workspace, session, ""), ask(tx, workspace, to, " FOR UPDATE")];
     let rows = tx.queries(asked).await?;
-    let [own, there] = &rows[..] else { return Ok(()) };
-    let scope = read(workspace, session, own.first());
-    if scope != Scope::default() {
-        let whole = ScopePatch::from(scope);
-        let mut copy = read(workspace, to, there.first());
-        let before = copy.revision;
-        patch(to, &mut copy, &whole, None)?;
-        if copy.revision != before {
-            put(tx, workspace, to, &copy, before)?;
+    let scope = |at: usize, name| read(workspace, name, rows.get(at).and_then(|rows| rows.first()));
+    Ok((scope(0, session), scope(1, to)))
+}
+
+/// Copies a session's own scope to its revision or branch, which may have one already.
+pub(super) fn copy(tx: &mut Tx<'_>, workspace: &str, own: Scope, (to, mut there): (&str, Scope)) -> Done {
+    if own != Scope::default() {
+        let before = there.revision;
+        patch(to, &mut there, &ScopePatch::from(own), None)?;
+        if there.revision != before {
+            put(tx, workspace, to, &there, before)?;
         }
     }
     Ok(())

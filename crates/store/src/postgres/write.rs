@@ -2,8 +2,8 @@
 //!
 //! A commit takes two round trips, whatever it writes. The first one locks the session's lease and asks for all rows that
 //! the writes are about; each write is checked against these here, and the statements that follow go with the commit in
-//! the second one. Only what changes rows of other sessions asks for more in between: rewinds and branches, and changes of
-//! messages from before one.
+//! the second one. A branch asks once more in between, for the messages that its session edited; so does a change of a
+//! message that a branch has of its session.
 
 mod blobs;
 mod compactions;
@@ -144,7 +144,7 @@ impl SessionWriter<'_, '_> {
                 }
                 Ok(())
             }
-            Write::Truncate { from, turns } => messages::truncate(self, session, *from, *turns).await,
+            Write::Truncate { from, turns } => messages::truncate(self, session, *from, *turns),
             Write::Branch { to, inherited, writes } => {
                 Box::pin(head::branch(self, session, (to, inherited), writes)).await
             }
@@ -161,19 +161,6 @@ impl SessionWriter<'_, '_> {
                 Ok(())
             }
         }
-    }
-
-    /// Asks what is to be known of a session before these writes.
-    async fn look_up(&mut self, session: &SessionId, writes: &[Write]) -> Done {
-        let mut wanted = Wanted::default();
-        wanted.add(writes);
-        let asked = known::ask(self.tx, session, &wanted);
-        let mut answers = self.tx.queries(asked).await?.into_iter();
-        if let Ok(known) = Known::read(session, &wanted, &mut answers)? {
-            let before = self.known.insert(session.clone(), known);
-            of(&mut self.known, session)?.change = before.map(|before| before.change).unwrap_or_default();
-        }
-        Ok(())
     }
 
     /// Writes the changes of counts that were collected.

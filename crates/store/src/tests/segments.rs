@@ -3,30 +3,15 @@
 
 use crate::Store;
 use crate::sqlite::{SqliteStore, check};
-use crate::testing::{Folder, compaction, head, keep, message, on_each, session, step, user};
+use crate::testing::{Folder, branch, compaction, keep, message, on_each, session, step, user};
 use engine::compact::record::Status;
 use engine::id::{CompactionId, Ordinal, Time};
 use engine::message::Body;
 use rusqlite::Connection;
 use session::renaming::Renaming;
-use session::stored::{Inherited, Origin, Stored, Write};
+use session::stored::{Stored, Write};
 use std::fs;
 use std::sync::Arc;
-
-/// A branch of `s` up to these positions, and up to this record.
-fn branch(to: &str, messages: u32, turns: u32, record: Option<&str>) -> Write {
-    let mut own = head(to);
-    (own.parent, own.origin) = (Some(session("s")), Origin::Branch);
-    Write::Branch {
-        to: session(to),
-        inherited: Inherited {
-            messages: Ordinal(messages),
-            turns,
-            compactions: record.map(CompactionId::new),
-        },
-        writes: vec![Write::Head(Box::new(own))],
-    }
-}
 
 /// A session of so many messages, with a record after each hundred of them.
 fn long(messages: u32) -> Vec<Write> {

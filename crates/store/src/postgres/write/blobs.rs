@@ -71,10 +71,16 @@ pub(super) async fn drop_counted(tx: &mut Tx<'_>, mut hashes: Vec<String>) -> Do
     }
     tx.push(LOCK, values![&hashes[..]]);
     for row in tx.query(DROP, values![&hashes[..]]).await? {
-        deleted.blobs += 1;
-        deleted.blob_bytes += number::<u64>(&row, 0)?;
+        count(&mut deleted, &row)?;
     }
     Ok(deleted)
+}
+
+/// Counts a deleted content by a row with its size.
+pub(super) fn count(deleted: &mut Deleted, row: &tokio_postgres::Row) -> Result<(), String> {
+    deleted.blobs += 1;
+    deleted.blob_bytes += number::<u64>(row, 0)?;
+    Ok(())
 }
 
 /// The hashes in rows with nothing else.

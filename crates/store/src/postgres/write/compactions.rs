@@ -8,7 +8,7 @@ use crate::postgres::fault::{Done, refused};
 use crate::postgres::read::contents::{Contents, decoded};
 use crate::postgres::read::places::{RowKind, places};
 use crate::postgres::read::rows;
-use crate::postgres::value::{number, text, values};
+use crate::postgres::value::{number, values};
 use crate::row::{CompactionRow, millis, word};
 use engine::compact::record::{Compaction, Status};
 use engine::id::{CompactionId, SessionId};
@@ -28,15 +28,23 @@ pub(super) async fn place_of(
     }
     let asked = vec![known::records(writer.tx, session, &[id.as_str().to_owned()])];
     let found = writer.tx.queries(asked).await?.pop().unwrap_or_default();
+    Ok(found.last().map(RecordPlace::read).transpose()?)
+}
+
+/// The check sum that a record has with the ids of this session, which is not the one that wrote it.
+async fn renamed_sum(
+    writer: &mut SessionWriter<'_, '_>,
+    session: &SessionId,
+    id: &CompactionId,
+) -> Done<Option<i64>> {
+    let asked = vec![known::records(writer.tx, session, &[id.as_str().to_owned()])];
+    let found = writer.tx.queries(asked).await?.pop().unwrap_or_default();
     let Some(row) = found.last() else { return Ok(None) };
-    let n = number(row, 0)?;
-    if text(row, 5)? == text(row, 6)? {
-        return Ok(Some(RecordPlace { n, check_sum: number(row, 4)? }));
-    }
     let record = decoded(writer.tx, &mut Contents::default(), |contents| rows::record(row, contents)).await?;
-    let renamed = record.ok().and_then(|record| CompactionRow::of(&record).ok());
-    let check_sum = renamed.map_or_else(|| number(row, 4), |renamed| Ok(renamed.check_sum))?;
-    Ok(Some(RecordPlace { n, check_sum }))
+    match record.ok().and_then(|record| CompactionRow::of(&record).ok()) {
+        Some(renamed) => Ok(Some(renamed.check_sum)),
+        None => Ok(Some(number(row, 4)?)),
+    }
 }
 
 pub(super) async fn record(
@@ -47,15 +55,19 @@ pub(super) async fn record(
     let name = compaction.id.as_str();
     let row = CompactionRow::of(compaction).map_err(|error| refused(session, error.to_string()))?;
     if let Some(there) = place_of(writer, session, &compaction.id).await? {
+        let known = match there.check_sum {
+            Some(known) => Some(known),
+            None => renamed_sum(writer, session, &compaction.id).await?,
+        };
         let other = || refused(session, format!("compaction {name} exists with other content"));
-        return if there.check_sum == row.check_sum { Ok(()) } else { Err(other()) };
+        return if known == Some(row.check_sum) { Ok(()) } else { Err(other()) };
     }
     let known = of(&mut writer.known, session)?;
     let kind = RowKind::Compactions;
     let shared = known.shares.iter().filter(|share| share.kind == kind).map(|share| share.range.end);
     let n = shared.max().unwrap_or_default().max(known.ends[kind as usize]);
     known.ends[kind as usize] = n + 1;
-    known.records.insert(name.to_owned(), Some(RecordPlace { n, check_sum: row.check_sum }));
+    known.records.insert(name.to_owned(), Some(RecordPlace { n, check_sum: Some(row.check_sum) }));
     let segment = known.segment.clone();
     writer.tx.push(
         "INSERT INTO compactions (tenant, segment, n, id, status, covered, created_at, check_sum, block, record)

@@ -2,12 +2,11 @@
 
 use super::blobs::{self, put};
 use super::compactions::{place_of, sum_up};
-use super::known::Known;
+use super::known::{self, Known, Wanted};
 use super::segments::{self, EVERYTHING};
 use super::{SessionWriter, of};
 use crate::blob::Blob;
 use crate::postgres::fault::{Done, refused};
-use crate::postgres::read::places::RowKind;
 use crate::postgres::read::revisions::IS_THERE;
 use crate::postgres::shared;
 use crate::postgres::value::values;
@@ -52,6 +51,9 @@ pub(super) fn write(writer: &mut SessionWriter<'_, '_>, head: &Head) -> Done {
     match writer.known.get_mut(&head.id) {
         Some(known) => {
             let before = std::mem::replace(&mut known.prefix, prefix.hash.clone());
+            if known.workspace != head.workspace {
+                known.scopes = None;
+            }
             (known.workspace, known.parent) =
                 (head.workspace.clone(), head.parent.as_ref().map(|parent| parent.as_str().to_owned()));
             let new = "$3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, $16";
@@ -110,7 +112,13 @@ pub(super) fn write(writer: &mut SessionWriter<'_, '_>, head: &Head) -> Done {
 /// Fails if a session that is to be made exists.
 async fn is_free(writer: &mut SessionWriter<'_, '_>, session: &SessionId, to: &SessionId) -> Done {
     let is_known = writer.known.contains_key(to);
-    if is_known || !writer.tx.query(IS_THERE, values![to.as_str()]).await?.is_empty() {
+    let asked = of(&mut writer.known, session)?.made.get(to.as_str()).copied();
+    let is_there = match asked {
+        _ if is_known => true,
+        Some(is_there) => is_there,
+        None => !writer.tx.query(IS_THERE, values![to.as_str()]).await?.is_empty(),
+    };
+    if is_there {
         return Err(refused(session, format!("session {to} exists already")));
     }
     Ok(())
@@ -162,8 +170,15 @@ pub(super) async fn keep(
 
 /// Copies a session's own scope to its revision or branch.
 async fn copy_scope(writer: &mut SessionWriter<'_, '_>, session: &SessionId, to: &SessionId) -> Done {
-    let workspace = of(&mut writer.known, session)?.workspace.clone();
-    shared::copy_scope(writer.tx, &workspace, session.as_str(), to.as_str()).await
+    let known = of(&mut writer.known, session)?;
+    let (own, there) = match &known.scopes {
+        Some(scopes) if known.made.contains_key(to.as_str()) => {
+            let scope = |name: &str| scopes.get(name).cloned().unwrap_or_default();
+            (scope(session.as_str()), scope(to.as_str()))
+        }
+        _ => shared::pair(writer.tx, &known.workspace, session.as_str(), to.as_str()).await?,
+    };
+    shared::copy(writer.tx, &known.workspace, own, (to.as_str(), there))
 }
 
 pub(super) async fn branch(
@@ -177,20 +192,19 @@ pub(super) async fn branch(
         return Err(refused(session, format!("the branch {to} does not begin with its head")));
     };
     writer.apply(to, begin).await?;
-    inherit(writer, session, to, inherited).await?;
-    writer.look_up(to, rest).await?;
+    inherit(writer, session, to, (inherited, rest)).await?;
     for write in rest {
         writer.apply(to, write).await?;
     }
     copy_scope(writer, session, to).await
 }
 
-/// Gives a new branch what it has of its session.
+/// Gives a new branch what it has of its session. `rest` are the branch's own writes behind that.
 async fn inherit(
     writer: &mut SessionWriter<'_, '_>,
     session: &SessionId,
     to: &SessionId,
-    inherited: &Inherited,
+    (inherited, rest): (&Inherited, &[Write]),
 ) -> Done {
     let records = match &inherited.compactions {
         Some(last) => match place_of(writer, session, last).await? {
@@ -204,12 +218,18 @@ async fn inherit(
         None => 0,
     };
     segments::share(writer, session, to, [inherited.messages.0, inherited.turns, records])?;
-    segments::forget_versions(writer, to).await?;
-    let messages = segments::number_of(writer.tx, to, RowKind::Messages, 0..u32::MAX).await?;
-    let turns = segments::number_of(writer.tx, to, RowKind::Turns, 0..u32::MAX).await?;
-    let known = of(&mut writer.known, to)?;
-    known.change.messages += messages;
-    known.change.turns += turns;
+    let mut wanted = Wanted::default();
+    wanted.add(rest);
+    let mut asked = vec![segments::edited(writer.tx, to)];
+    asked.extend(known::ask(writer.tx, to, &wanted));
+    let mut answers = writer.tx.queries(asked).await?.into_iter();
+    let edited = answers.next().unwrap_or_default();
+    if let Ok(known) = Known::read(to, &wanted, &mut answers)? {
+        let before = writer.known.insert(to.clone(), known);
+        of(&mut writer.known, to)?.change = before.map(|before| before.change).unwrap_or_default();
+    }
+    segments::forget_versions(writer, to, &edited).await?;
+    segments::count(writer.tx, to, '+', [0, 0]);
     writer.tx.push(
         "UPDATE chat_sessions s SET first_request = f.first_request, first_request_ord = f.first_request_ord
          FROM chat_sessions f WHERE f.tenant = $1 AND f.id = $2 AND f.first_request_ord < $4

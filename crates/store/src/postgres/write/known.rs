@@ -5,9 +5,11 @@
 use crate::postgres::fault::Done;
 use crate::postgres::read::places::{RowKind, in_places};
 use crate::postgres::read::rows::RECORD;
+use crate::postgres::shared;
 use crate::postgres::tx::{Statement, Tx};
 use crate::postgres::value::{number, number_or_null, text, text_or_null, values};
 use engine::id::{Ordinal, SessionId};
+use engine::scope::Scope;
 use session::stored::Write;
 use std::collections::{BTreeMap, BTreeSet};
 use std::ops::Range;
@@ -58,6 +60,12 @@ pub(in crate::postgres) struct Known {
     pub records: BTreeMap<String, Option<RecordPlace>>,
     /// Contents that messages refer to which are to be replaced.
     pub refs: BTreeMap<u32, Vec<String>>,
+    /// The sessions that it makes: `true` for those that exist.
+    pub made: BTreeMap<String, bool>,
+    /// Own scopes of it and of those that it makes; `None` if they are not known.
+    pub scopes: Option<BTreeMap<String, Scope>>,
+    /// From these positions of messages and turns on, it has no rows but those that are known.
+    pub empty_from: [u32; 2],
     /// Changes of its counts that are not written yet.
     pub change: Change,
     /// `true` if it has no rows but those that are known.
@@ -72,11 +80,12 @@ pub(in crate::postgres) struct Queued {
     pub refs: Vec<String>,
 }
 
-/// Where a compaction record is, and the check sum that it has with the ids of the session.
+/// Where a compaction record is.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(in crate::postgres) struct RecordPlace {
     pub n: u32,
-    pub check_sum: i64,
+    /// The check sum that it has with the ids of the session; `None` if it is stored under other ids.
+    pub check_sum: Option<i64>,
 }
 
 /// Changes of a session's counts.
@@ -96,6 +105,7 @@ pub(in crate::postgres) struct Wanted {
     turns: BTreeSet<u32>,
     queue: BTreeSet<String>,
     records: BTreeSet<String>,
+    made: BTreeSet<String>,
 }
 
 impl Wanted {
@@ -114,6 +124,11 @@ impl Wanted {
                 Write::Dequeue(item) => _ = wanted.queue.insert(item.as_str().to_owned()),
                 Write::Compaction(record) => _ = wanted.records.insert(record.id.as_str().to_owned()),
                 Write::CompactionStatus { id, .. } => _ = wanted.records.insert(id.as_str().to_owned()),
+                Write::Revision(revision) => _ = wanted.made.insert(revision.id.as_str().to_owned()),
+                Write::Branch { to, inherited, .. } => {
+                    wanted.made.insert(to.as_str().to_owned());
+                    wanted.records.extend(inherited.compactions.iter().map(|id| id.as_str().to_owned()));
+                }
                 _ => {}
             }
         }
@@ -135,6 +150,9 @@ const SHARES: &str = "SELECT h.kind, h.start, h.until, h.segment, coalesce(g.nam
 
 /// Selects a segment with the name of the session, which a new session cannot have then.
 const TAKEN: &str = "SELECT id FROM segments WHERE tenant = $1 AND id = $2";
+
+/// Selects those of these sessions that exist.
+const THERE: &str = "SELECT id FROM chat_sessions WHERE tenant = $1 AND id = ANY($2)";
 
 /// The statements about a session, for [`Known::read`].
 pub(in crate::postgres) fn ask(tx: &Tx<'_>, session: &SessionId, wanted: &Wanted) -> Vec<Statement> {
@@ -161,6 +179,12 @@ pub(in crate::postgres) fn ask(tx: &Tx<'_>, session: &SessionId, wanted: &Wanted
     if !wanted.records.is_empty() {
         let ids: Vec<String> = wanted.records.iter().cloned().collect();
         asked.push(records(tx, session, &ids));
+    }
+    if !wanted.made.is_empty() {
+        let mut ids: Vec<String> = wanted.made.iter().cloned().collect();
+        asked.push(tx.of_tenant(THERE, values![&ids[..]]));
+        ids.push(id.to_owned());
+        asked.push(shared::of_session(tx, id, &ids));
     }
     asked
 }
@@ -202,6 +226,14 @@ pub(super) fn records(tx: &Tx<'_>, session: &SessionId, ids: &[String]) -> State
     tx.of_tenant(sql, values![session.as_str(), ids])
 }
 
+impl RecordPlace {
+    /// Reads a row of [`records`].
+    pub fn read(row: &Row) -> Result<Self, String> {
+        let is_same = text(row, 5)? == text(row, 6)?;
+        Ok(Self { n: number(row, 0)?, check_sum: is_same.then(|| number(row, 4)).transpose()? })
+    }
+}
+
 impl Known {
     /// A session that is made now.
     pub fn new(id: &SessionId, workspace: &str, (segment, named): (String, String)) -> Self {
@@ -222,6 +254,9 @@ impl Known {
             queue: BTreeMap::new(),
             records: BTreeMap::new(),
             refs: BTreeMap::new(),
+            made: BTreeMap::new(),
+            scopes: None,
+            empty_from: [u32::MAX; 2],
             change: Change::default(),
             is_new: true,
         }
@@ -242,6 +277,8 @@ impl Known {
         let turns = of(!wanted.turns.is_empty());
         let queue = of(!wanted.queue.is_empty());
         let records = of(!wanted.records.is_empty());
+        let made = of(!wanted.made.is_empty());
+        let scopes = of(!wanted.made.is_empty());
         let Some(row) = session.first() else { return Ok(Err(taken.is_empty())) };
         let mut known = Self {
             is_revision: text(row, 1)? == "revision",
@@ -279,14 +316,13 @@ impl Known {
         known.add_queue(&queue)?;
         known.records.extend(wanted.records.iter().map(|record| (record.clone(), None)));
         for row in &records {
-            // Under other ids it has another check sum.
-            if text(row, 5)? == text(row, 6)? {
-                let place = RecordPlace { n: number(row, 0)?, check_sum: number(row, 4)? };
-                known.records.insert(text(row, 7)?, Some(place));
-            } else {
-                known.records.remove(&text(row, 7)?);
-            }
+            known.records.insert(text(row, 7)?, Some(RecordPlace::read(row)?));
         }
+        known.made.extend(wanted.made.iter().map(|id| (id.clone(), false)));
+        for row in &made {
+            known.made.insert(text(row, 0)?, true);
+        }
+        known.scopes = Some(shared::by_name(&known.workspace, &scopes)?);
         Ok(Ok(known))
     }
 
@@ -318,7 +354,7 @@ impl Known {
 
     /// Makes sure that the versions of a message are known.
     pub async fn know_versions(&mut self, tx: &mut Tx<'_>, ord: u32) -> Done {
-        if self.is_new {
+        if self.is_new || ord >= self.empty_from[0] {
             self.versions.entry(ord).or_default();
         }
         if !self.versions.contains_key(&ord) {
@@ -345,7 +381,7 @@ impl Known {
         if let Some(there) = self.turns.get(&index) {
             return Ok(*there);
         }
-        if self.is_new {
+        if self.is_new || index >= self.empty_from[1] {
             return Ok(false);
         }
         let asked = vec![turns(tx, &self.id, vec![index.into()])];
@@ -363,8 +399,10 @@ impl Known {
         Ok(self.queue.entry(item.to_owned()).or_default())
     }
 
-    /// Forgets what is known of rows from a position on.
+    /// Forgets the rows from a position on, which were deleted.
     pub fn forget_from(&mut self, messages: Ordinal, turns: u32) {
+        let [of_messages, of_turns] = self.empty_from;
+        self.empty_from = [of_messages.min(messages.0), of_turns.min(turns)];
         self.versions.retain(|ord, _| *ord < messages.0);
         self.refs.retain(|ord, _| *ord < messages.0);
         self.turns.retain(|index, _| *index < turns);

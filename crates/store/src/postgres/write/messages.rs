@@ -170,19 +170,16 @@ pub(super) async fn replace(
 }
 
 /// Deletes messages from `from` on and turns from `turns` on.
-pub(super) async fn truncate(
+pub(super) fn truncate(
     writer: &mut SessionWriter<'_, '_>,
     session: &SessionId,
     from: Ordinal,
     turns: u32,
 ) -> Done {
-    let gone = segments::number_of(writer.tx, session, RowKind::Messages, from.0..u32::MAX).await?;
-    let turns_gone = segments::number_of(writer.tx, session, RowKind::Turns, turns..u32::MAX).await?;
-    segments::cut(writer, session, RowKind::Messages, from.0).await?;
-    segments::cut(writer, session, RowKind::Turns, turns).await?;
+    segments::count(writer.tx, session, '-', [from.0, turns]);
+    segments::cut(writer, session, RowKind::Messages, from.0)?;
+    segments::cut(writer, session, RowKind::Turns, turns)?;
     let known = of(&mut writer.known, session)?;
-    known.change.messages -= gone;
-    known.change.turns -= turns_gone;
     known.change.rewrites += 1;
     known.forget_from(from, turns);
     if known.first_request.is_some_and(|first| first >= from.0) {

@@ -13,19 +13,20 @@ use crate::postgres::fault::Done;
 use crate::postgres::read::places::{RowKind, in_places};
 use crate::postgres::read::rows;
 use crate::postgres::tx::{Statement, Tx};
-use crate::postgres::value::{number, text, values};
-use crate::row::count;
+use crate::postgres::value::{Value, number, text, values};
 use engine::id::SessionId;
 use session::renaming::Renaming;
 use std::collections::BTreeSet;
 use std::ops::Range;
+use tokio_postgres::Row;
 use uuid::Uuid;
 
 /// Which versions of a message are copied.
-#[derive(Clone, Copy, PartialEq, Eq)]
-enum Versions {
+#[derive(Clone, Copy)]
+enum Versions<'r> {
     All,
-    Newest,
+    /// That of this row.
+    Newest(&'r Row),
 }
 
 /// Makes a segment with ids of the session `named`. A session that is made may have the id of one that was deleted, whose
@@ -162,7 +163,7 @@ async fn copy(
     session: &SessionId,
     kind: RowKind,
     at: u32,
-    versions: Versions,
+    versions: Versions<'_>,
 ) -> Done {
     let known = of(&mut writer.known, session)?;
     let Some(place) = known.share_at(kind, at) else { return Ok(()) };
@@ -172,7 +173,7 @@ async fn copy(
         RowKind::Messages => {
             copy_message(writer.tx, known, at, &share, renaming.as_ref(), versions).await?;
             known.refs.remove(&at);
-            if renaming.is_some() || versions == Versions::Newest {
+            if renaming.is_some() || matches!(versions, Versions::Newest(_)) {
                 known.versions.remove(&at);
             }
         }
@@ -190,7 +191,8 @@ async fn copy(
         }
     }
     known.shares.sort_by_key(|share| (share.kind, share.range.start));
-    drop_unused(writer.tx, &share.segment).await.map(drop)
+    release(writer, &share.segment, kind, at);
+    Ok(())
 }
 
 async fn copy_message(
@@ -199,9 +201,9 @@ async fn copy_message(
     at: u32,
     share: &Share,
     renaming: Option<&Renaming>,
-    versions: Versions,
+    versions: Versions<'_>,
 ) -> Done {
-    let newest = versions == Versions::Newest;
+    let newest = matches!(versions, Versions::Newest(_));
     // Raw, so that what is unreadable there is so here.
     tx.push(
         "INSERT INTO chat_messages (tenant, segment, ord, rev, turn, role, external_id, message_id, turn_id, visible,
@@ -221,13 +223,21 @@ async fn copy_message(
         values![&share.segment, at, &known.segment],
     );
     let Some(renaming) = renaming else { return Ok(()) };
-    let sql = format!(
-        "SELECT {} FROM chat_messages r, (SELECT ''::text AS named, ''::text AS own) p
-         WHERE r.tenant = $1 AND r.segment = $2 AND r.ord = $3",
-        rows::MESSAGE
-    );
-    for row in tx.query(sql, values![&known.segment, at]).await? {
-        let renamed = rows::renamed(&row, renaming);
+    let all;
+    let copied = match versions {
+        Versions::Newest(row) => std::slice::from_ref(row),
+        Versions::All => {
+            let sql = format!(
+                "SELECT {} FROM chat_messages r, (SELECT ''::text AS named, ''::text AS own) p
+                 WHERE r.tenant = $1 AND r.segment = $2 AND r.ord = $3",
+                rows::MESSAGE
+            );
+            all = tx.query(sql, values![&known.segment, at]).await?;
+            &all[..]
+        }
+    };
+    for row in copied {
+        let renamed = rows::renamed(row, renaming);
         let Ok((rev, id, turn, check_sum)) = renamed else { continue };
         tx.push(
             "UPDATE chat_messages SET message_id = $5, turn_id = $6, check_sum = $7
@@ -251,13 +261,26 @@ fn copy_turn(tx: &mut Tx<'_>, known: &Known, at: u32, share: &Share, is_renamed:
     );
 }
 
-/// Gives a session only the newest version of what it shares: what its session changed was never the branch's.
-pub(super) async fn forget_versions(writer: &mut SessionWriter<'_, '_>, session: &SessionId) -> Done {
-    let sql = in_places(RowKind::Messages, "DISTINCT r.ord", "AND r.rev > 0", "ORDER BY r.ord");
-    for row in writer.tx.query(sql, values![session.as_str()]).await? {
-        copy(writer, session, RowKind::Messages, number(&row, 0)?, Versions::Newest).await?;
+/// Selects the messages of a session that were edited, with the columns of [`rows::MESSAGE`]: their newest versions.
+pub(super) fn edited(tx: &Tx<'_>, session: &SessionId) -> Statement {
+    let newest = "AND r.rev > 0 AND NOT EXISTS (SELECT 1 FROM chat_messages n
+         WHERE n.tenant = $1 AND n.segment = r.segment AND n.ord = r.ord AND n.rev > r.rev)";
+    let sql = in_places(RowKind::Messages, rows::MESSAGE, newest, "ORDER BY r.ord");
+    tx.of_tenant(sql, values![session.as_str()])
+}
+
+/// Gives a session only the newest version of what it shares, by the rows of [`edited`]: what its session changed was
+/// never the branch's.
+pub(super) async fn forget_versions(
+    writer: &mut SessionWriter<'_, '_>,
+    session: &SessionId,
+    edited: &[Row],
+) -> Done {
+    for row in edited {
+        let at = number(row, 0)?;
+        copy(writer, session, RowKind::Messages, at, Versions::Newest(row)).await?;
         let end = &mut of(&mut writer.known, session)?.ends[RowKind::Messages as usize];
-        *end = (*end).max(number::<u32>(&row, 0)?.saturating_add(1));
+        *end = (*end).max(at.saturating_add(1));
     }
     Ok(())
 }
@@ -268,18 +291,14 @@ pub(super) fn is_its_alone(known: &Known, kind: RowKind, at: u32) -> bool {
 }
 
 /// Removes a session's rows of a kind from a position on; those that others have stay with them.
-pub(super) async fn cut(
-    writer: &mut SessionWriter<'_, '_>,
-    session: &SessionId,
-    kind: RowKind,
-    from: u32,
-) -> Done {
+pub(super) fn cut(writer: &mut SessionWriter<'_, '_>, session: &SessionId, kind: RowKind, from: u32) -> Done {
     let known = of(&mut writer.known, session)?;
     if known.lent.iter().any(|(of, range)| *of == kind && range.end > from) {
         go_on(writer.tx, known);
     }
     if known.ends[kind as usize] > from {
-        delete_rows(writer.tx, &known.segment, kind, from..u32::MAX).await?;
+        push_all(writer.tx, deletion(&known.segment, Some(kind), from, Gone::All));
+        writer.contents.clear();
         known.ends[kind as usize] = from;
     }
     let (behind, mut stay): (Vec<_>, Vec<_>) =
@@ -303,7 +322,7 @@ pub(super) async fn cut(
     stay.sort_by_key(|share| (share.kind, share.range.start));
     known.shares = stay;
     for segment in segments {
-        drop_unused(writer.tx, &segment).await?;
+        release(writer, &segment, kind, from);
     }
     Ok(())
 }
@@ -318,81 +337,147 @@ pub(super) async fn forget(tx: &mut Tx<'_>, session: &SessionId) -> Done<BTreeSe
     Ok(rows.iter().flatten().map(|row| text(row, 0)).collect::<Result<_, _>>()?)
 }
 
-/// Deletes the rows of a segment that no session has, unless one still writes it. Of two that do so at once, the second one
-/// waits at the segment's row, and sees what the first one left.
-pub(super) async fn drop_unused(tx: &mut Tx<'_>, segment: &str) -> Done<Deleted> {
-    let of = values![segment];
-    tx.push("SELECT id FROM segments WHERE tenant = $1 AND id = $2 FOR UPDATE", of.clone());
-    let writer = "SELECT id FROM chat_sessions WHERE tenant = $1 AND segment = $2";
-    let shares = "SELECT DISTINCT kind, start, until FROM shares WHERE tenant = $1 AND segment = $2 ORDER BY kind, start";
-    let asked = [writer, shares].map(|sql| tx.of_tenant(sql, of.clone()));
-    let rows = tx.queries(asked.into()).await?;
-    let [writer, shares] = &rows[..] else { return Ok(Deleted::default()) };
-    let mut deleted = Deleted::default();
-    if !writer.is_empty() {
-        return Ok(deleted);
-    }
-    for kind in RowKind::ALL {
-        let mut at = 0;
-        for row in shares {
-            if text(row, 0)? != kind.word() {
-                continue;
-            }
-            let (start, until): (u32, u32) = (number(row, 1)?, number(row, 2)?);
-            if at < start {
-                deleted.add(&delete_rows(tx, segment, kind, at..start).await?);
-            }
-            at = at.max(until);
-        }
-        deleted.add(&delete_rows(tx, segment, kind, at..u32::MAX).await?);
-    }
-    if shares.is_empty() {
-        let rest = "DELETE FROM blob_refs WHERE tenant = $1 AND segment = $2 RETURNING hash";
-        let rest = tx.query(rest, of.clone()).await?;
-        deleted.add(&blobs::drop_counted(tx, blobs::hashes(&rest)?).await?);
-        tx.push("DELETE FROM segments WHERE tenant = $1 AND id = $2", of);
-    }
-    Ok(deleted)
+/// Which rows of a segment go.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Gone {
+    All,
+    /// Those that no session has, unless one still writes the segment.
+    Unused,
 }
 
-/// Deletes rows of a segment with what they refer to.
-async fn delete_rows(tx: &mut Tx<'_>, segment: &str, kind: RowKind, range: Range<u32>) -> Done<Deleted> {
-    let (table, position) = kind.table();
-    let within = format!("tenant = $1 AND segment = $2 AND {position} >= $3 AND {position} < $4");
-    let gone =
-        format!("WITH gone AS (DELETE FROM {table} WHERE {within} RETURNING 1) SELECT count(*) FROM gone");
-    let mut asked: Vec<Statement> = vec![tx.of_tenant(gone, values![segment, range.start, range.end])];
-    if let Some(owner) = kind.owner() {
+/// What the answer to a statement of a deletion says.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Counted {
+    Nothing,
+    Rows(RowKind),
+    /// A row with the size of each deleted content.
+    Blobs,
+}
+
+/// A statement whose first parameters are the tenant, a segment and a position.
+type Deletion = (Counted, String, Vec<Value>);
+
+/// The ranges of positions from `$3` on whose rows go, as a table `gone`. Without a kind, all positions of a segment that
+/// nobody needs.
+fn ranges(kind: Option<RowKind>, gone: Gone) -> String {
+    let unwritten = "NOT EXISTS (SELECT 1 FROM chat_sessions w WHERE w.tenant = $1 AND w.segment = $2)";
+    match (kind, gone) {
+        (_, Gone::All) => "WITH gone (start, until) AS (SELECT $3::bigint, 4294967296)".to_owned(),
+        (Some(kind), Gone::Unused) => format!(
+            "WITH shared (start, until) AS (
+                 SELECT start, until FROM shares WHERE tenant = $1 AND segment = $2 AND kind = '{}'
+                 UNION ALL SELECT 4294967296, 4294967296),
+             gone (start, until) AS (
+                 SELECT greatest($3::bigint, max(until) OVER (ORDER BY start, until
+                     ROWS BETWEEN UNBOUNDED PRECEDING AND 1 PRECEDING)), start FROM shared WHERE {unwritten})",
+            kind.word()
+        ),
+        (None, Gone::Unused) => format!(
+            "WITH gone (start, until) AS (SELECT -9223372036854775808 + $3::bigint, 9223372036854775807
+                 WHERE NOT EXISTS (SELECT 1 FROM shares h WHERE h.tenant = $1 AND h.segment = $2) AND {unwritten})"
+        ),
+    }
+}
+
+/// The statements that delete rows of a segment with what they refer to; without a kind, references alone. A content is
+/// locked first, so that those who refer to it are seen by the statement that deletes it.
+fn deletion(segment: &str, kind: Option<RowKind>, from: u32, gone: Gone) -> Vec<Deletion> {
+    let ranges = ranges(kind, gone);
+    let mut statements = Vec::new();
+    let owner = kind.map(RowKind::owner);
+    if owner != Some(None) {
+        let owner = owner.flatten().map_or_else(String::new, |owner| format!("AND b.owner = '{owner}'"));
         let refs =
-            "DELETE FROM blob_refs WHERE tenant = $1 AND segment = $2 AND n >= $3 AND n < $4 AND owner = $5
-             RETURNING hash";
-        asked.push(tx.of_tenant(refs, values![segment, range.start, range.end, owner]));
+            format!("b.tenant = $1 AND b.segment = $2 {owner} AND b.n >= gone.start AND b.n < gone.until");
+        let lock = format!(
+            "{ranges} SELECT hash FROM blobs WHERE tenant = $1
+                 AND hash IN (SELECT b.hash FROM gone JOIN blob_refs b ON {refs}) ORDER BY hash FOR UPDATE"
+        );
+        let drop = format!(
+            "{ranges}, refs AS (DELETE FROM blob_refs b USING gone WHERE {refs} RETURNING b.owner, b.n, b.rev, b.hash)
+             DELETE FROM blobs b WHERE b.tenant = $1 AND b.hash IN (SELECT hash FROM refs)
+                 AND NOT EXISTS (SELECT 1 FROM blob_refs r WHERE r.tenant = $1 AND r.hash = b.hash
+                     AND NOT (r.segment = $2 AND (r.owner, r.n, r.rev, r.hash) IN (SELECT * FROM refs)))
+                 AND NOT EXISTS (SELECT 1 FROM chat_sessions s WHERE s.tenant = $1 AND s.prefix = b.hash)
+             RETURNING size"
+        );
+        statements.extend([(Counted::Nothing, lock), (Counted::Blobs, drop)]);
     }
-    let rows = tx.queries(asked).await?;
-    let mut rows = rows.iter();
-    let number = rows.next().and_then(|rows| rows.first()).map(|row| number::<usize>(row, 0)).transpose()?;
-    let mut deleted = match rows.next() {
-        Some(refs) => blobs::drop_counted(tx, blobs::hashes(refs)?).await?,
-        None => Deleted::default(),
-    };
-    *match kind {
-        RowKind::Messages => &mut deleted.messages,
-        RowKind::Turns => &mut deleted.turns,
-        RowKind::Compactions => &mut deleted.compactions,
-    } += count(number.unwrap_or_default());
+    if let Some(kind) = kind {
+        let (table, position) = kind.table();
+        let rows = format!(
+            "{ranges}, rows AS (DELETE FROM {table} r USING gone WHERE r.tenant = $1 AND r.segment = $2
+                 AND r.{position} >= gone.start AND r.{position} < gone.until RETURNING 1)
+             SELECT count(*) FROM rows"
+        );
+        statements.push((Counted::Rows(kind), rows));
+    }
+    statements.into_iter().map(|(counted, sql)| (counted, sql, values![segment, from])).collect()
+}
+
+/// The statements that delete what no session has of a segment, of these kinds and from this position on. Of two that do
+/// so at once, the second one waits at the segment's row, and sees what the first one left.
+fn unused(segment: &str, kinds: &[RowKind], from: u32) -> Vec<Deletion> {
+    let lock = "SELECT id FROM segments WHERE tenant = $1 AND id = $2 FOR UPDATE".to_owned();
+    let last = "DELETE FROM segments g WHERE g.tenant = $1 AND g.id = $2
+         AND NOT EXISTS (SELECT 1 FROM shares h WHERE h.tenant = $1 AND h.segment = $2)
+         AND NOT EXISTS (SELECT 1 FROM chat_sessions w WHERE w.tenant = $1 AND w.segment = $2)";
+    let mut statements = vec![(Counted::Nothing, lock, values![segment])];
+    for kind in kinds {
+        statements.extend(deletion(segment, Some(*kind), from, Gone::Unused));
+    }
+    statements.extend(deletion(segment, None, 0, Gone::Unused));
+    statements.push((Counted::Nothing, last.to_owned(), values![segment]));
+    statements
+}
+
+fn push_all(tx: &mut Tx<'_>, statements: Vec<Deletion>) {
+    for (_, sql, values) in statements {
+        tx.push(sql, values);
+    }
+}
+
+/// Deletes the rows of a segment from a position on that no session has, after a session gave some up.
+fn release(writer: &mut SessionWriter<'_, '_>, segment: &str, kind: RowKind, from: u32) {
+    push_all(writer.tx, unused(segment, &[kind], from));
+    // Which contents went with them is not known here.
+    writer.contents.clear();
+}
+
+/// Deletes all rows of a segment that no session has, and counts them.
+pub(super) async fn drop_unused(tx: &mut Tx<'_>, segment: &str) -> Done<Deleted> {
+    let (mut counted, mut asked): (Vec<Counted>, Vec<Statement>) = Default::default();
+    for (what, sql, values) in unused(segment, &RowKind::ALL, 0) {
+        counted.push(what);
+        asked.push(tx.of_tenant(sql, values));
+    }
+    let mut deleted = Deleted::default();
+    for (what, rows) in counted.into_iter().zip(tx.queries(asked).await?) {
+        for row in &rows {
+            match what {
+                Counted::Nothing => {}
+                Counted::Rows(RowKind::Messages) => deleted.messages += number::<u32>(row, 0)?,
+                Counted::Rows(RowKind::Turns) => deleted.turns += number::<u32>(row, 0)?,
+                Counted::Rows(RowKind::Compactions) => deleted.compactions += number::<u32>(row, 0)?,
+                Counted::Blobs => blobs::count(&mut deleted, row)?,
+            }
+        }
+    }
     Ok(deleted)
 }
 
-/// The number of a session's rows in a range, the versions of a message counted once.
-pub(super) async fn number_of(
-    tx: &mut Tx<'_>,
-    session: &SessionId,
-    kind: RowKind,
-    range: Range<u32>,
-) -> Done<i64> {
-    let (_, position) = kind.table();
-    let count = format!("count(DISTINCT r.{position})");
-    let sql = in_places(kind, &count, &format!("AND r.{position} >= $3 AND r.{position} < $4"), "");
-    let rows = tx.query(sql, values![session.as_str(), range.start, range.end]).await?;
-    Ok(rows.first().map(|row| number(row, 0)).transpose()?.unwrap_or_default())
+/// Adds the number of a session's messages and turns from these positions on to its counts, or takes it off them. The
+/// versions of a message count once.
+pub(super) fn count(tx: &mut Tx<'_>, session: &SessionId, sign: char, [messages, turns]: [u32; 2]) {
+    let number = |kind: RowKind, parameter: &str| {
+        let (_, position) = kind.table();
+        let more = format!("AND r.{position} >= {parameter}");
+        in_places(kind, &format!("count(DISTINCT r.{position})"), &more, "")
+    };
+    let (of_messages, of_turns) = (number(RowKind::Messages, "$3"), number(RowKind::Turns, "$4"));
+    let sql = format!(
+        "UPDATE chat_activity SET messages = messages {sign} ({of_messages}), turns = turns {sign} ({of_turns})
+         WHERE tenant = $1 AND session = $2"
+    );
+    tx.push(sql, values![session.as_str(), messages, turns]);
 }
