@@ -7,7 +7,7 @@
 
 use super::blobs::{self, QUEUED};
 use super::known::{Known, Share};
-use super::{SessionWriter, of};
+use super::{SessionWriter, of, search};
 use crate::Deleted;
 use crate::postgres::fault::Done;
 use crate::postgres::read::places::{RowKind, in_places};
@@ -220,6 +220,7 @@ async fn copy_message(
                  WHERE m.tenant = $1 AND m.segment = $4 AND m.ord = $3 AND m.rev = b.rev)",
         values![&share.segment, at, &known.segment],
     );
+    search::changed(tx, &known.segment, at);
     let Some(renaming) = renaming else { return Ok(()) };
     let sql = format!(
         "SELECT {} FROM chat_messages r, (SELECT ''::text AS named, ''::text AS own) p
@@ -357,6 +358,9 @@ pub(super) async fn drop_unused(tx: &mut Tx<'_>, segment: &str) -> Done<Deleted>
 
 /// Deletes rows of a segment with what they refer to.
 async fn delete_rows(tx: &mut Tx<'_>, segment: &str, kind: RowKind, range: Range<u32>) -> Done<Deleted> {
+    if kind == RowKind::Messages {
+        search::forget(tx, segment, &range);
+    }
     let (table, position) = kind.table();
     let within = format!("tenant = $1 AND segment = $2 AND {position} >= $3 AND {position} < $4");
     let gone =
