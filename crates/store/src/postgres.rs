@@ -29,6 +29,7 @@ use crate::task::{Task, Waiting};
 use crate::{Commit, Deleted, Fence, MessagePage, Store, StoreDiagnostics, one_by_one};
 use engine::id::{Ordinal, SessionId, Time};
 use engine::memory::{Memory, MemoryPage, MemoryPatch, MemoryQuery};
+use engine::message::Message;
 use engine::scope::{Scope, ScopePatch};
 use engine::search::{Query, SearchPage};
 use link::Link;
@@ -80,6 +81,13 @@ impl PostgresStore {
     /// The exchange with the server so far.
     pub fn traffic(&self) -> Traffic {
         self.link.traffic()
+    }
+
+    /// Reads [`PostgresStore::traffic`] beside the store.
+    #[cfg(any(test, feature = "testing"))]
+    pub fn counter(&self) -> impl Fn() -> Traffic + use<> {
+        let link = Arc::clone(&self.link);
+        move || link.traffic()
     }
 
     /// Extends the index of a session by a slice; the rest is done while the store is idle.
@@ -136,6 +144,10 @@ impl Store for PostgresStore {
         limit: u32,
     ) -> Result<Option<MessagePage>, StoreError> {
         self.link.read(async |tx| read::part::page(tx, session, before, limit).await)
+    }
+
+    fn older_versions(&mut self, session: &SessionId) -> Result<Vec<(u32, Arc<Message>)>, StoreError> {
+        self.link.read(async |tx| read::older_versions(tx, session).await)
     }
 
     fn tidy(&mut self, is_late: bool) -> Result<bool, StoreError> {
