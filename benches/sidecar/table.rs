@@ -46,8 +46,13 @@ impl Table {
 
     /// Prints all rows.
     pub fn print(&self) {
+        self.print_by("rounds");
+    }
+
+    /// Prints all rows of a table whose columns are numbers of something else.
+    pub fn print_by(&self, sizes_of: &str) {
         let sizes: Vec<String> = self.sizes.iter().map(|size| grouped(*size)).collect();
-        say(&format!("| what | {} rounds | exponent | goal |", sizes.join(" | ")));
+        say(&format!("| what | {} {sizes_of} | exponent | goal |", sizes.join(" | ")));
         say(&format!("|---|{}---|---|", "---:|".repeat(sizes.len())));
         for row in &self.rows {
             let show = |value: f64| match row.unit {

@@ -85,16 +85,17 @@ impl StoreCommand {
 }
 
 fn report(copied: &Copied) -> String {
-    let Copied { sessions, revisions, messages, known, shared, left } = copied;
+    let Copied { sessions, revisions, messages, versions, known, shared, left } = copied;
     let mut report = format!(
-        "copied   {sessions} sessions, {messages} messages, {revisions} revisions; {shared} scopes, approvals and memories\n\
+        "copied   {sessions} sessions, {messages} messages, {versions} older versions of these, {revisions} revisions; \
+         {shared} scopes, approvals and memories\n\
          known    {known} sessions were there already and equal\n"
     );
     for left in left {
         let _ = writeln!(report, "left     {left}");
     }
     if left.is_empty() {
-        report += "ok       every session was loaded from both stores and is equal\n";
+        report += "ok       every session was read from both stores, and their hashes are equal\n";
     }
     report
 }

@@ -15,9 +15,9 @@ mod words;
 use super::id::{MessageId, Ordinal, TurnId};
 use super::message::{Body, Message};
 pub use noise::is_noise;
-pub use rank::{MOST_RANKED, Ranking, score};
+pub use rank::{B, K1, MOST_RANKED, Ranking, USUAL_TERMS, score};
 use serde::{Deserialize, Serialize};
-pub use words::{Excerpt, Words, folded};
+pub use words::{Excerpt, FRAMED, Words, folded};
 
 /// Hits on a page by default.
 pub const HITS: usize = 20;

@@ -16,7 +16,7 @@ pub(super) const LARGE: usize = 16 * 1024;
 /// The key of a reference.
 const KEY: &str = "$blob";
 /// The end of the key in JSON text; a text without it has no reference.
-const KEY_END: &str = "$blob\"";
+pub(super) const KEY_END: &str = "$blob\"";
 
 /// A string that is stored separately, under the hash of its bytes.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -36,14 +36,19 @@ impl Blob {
 
 /// A hash of a text under a key, in eight letters and digits. Two texts have the same hash in one of 2^41 cases.
 pub(super) fn keyed_hash(key: &[u8], text: &str) -> String {
-    let hash = sha256_hex(&[key, text.as_bytes()].concat());
-    let mut rest = u64::from_str_radix(head(&hash, 16), 16).unwrap_or_default();
+    let mut rest = keyed_number(key, text);
     let digits = std::iter::repeat_with(|| {
         let digit = char::from_digit((rest % 36) as u32, 36).unwrap_or_default();
         rest /= 36;
         digit
     });
     digits.take(8).collect()
+}
+
+/// A hash of a text under a key.
+pub(super) fn keyed_number(key: &[u8], text: &str) -> u64 {
+    let hash = sha256_hex(&[key, text.as_bytes()].concat());
+    u64::from_str_radix(head(&hash, 16), 16).unwrap_or_default()
 }
 
 /// `true` if a JSON text may have a reference.

@@ -1,18 +1,28 @@
-//! Copies all that a store has into another one, session by session. A session is copied in one commit, and loaded from
-//! both stores afterwards and compared; one that is there already and equal is left alone, so an interrupted copy is
-//! continued by starting it again.
+//! Copies all that a store has into another one. One thread reads sessions, another one commits them in groups, and loads each
+//! back: hashes of all that was read and of all that is there are compared. A session is committed as a whole, and one that
+//! is there already and equal is left alone, so an interrupted copy is continued by starting it again.
 
-use crate::Store;
+mod whole;
+
 use crate::error::StoreError;
-use crate::list::{ListQuery, RevisionRow, SessionRow};
-use engine::id::{Ordinal, SessionId, Time};
+use crate::list::{ListQuery, SessionRow};
+use crate::{Commit, Store};
+use engine::id::{SessionId, Time};
 use engine::memory::{Memory, MemoryPatch, MemoryQuery};
 use engine::scope::{Scope, ScopePatch};
-use session::stored::{Head, Stored, Write};
+use session::stored::Head;
 use std::collections::{BTreeMap, BTreeSet};
+use std::sync::Arc;
+use std::sync::mpsc::{Receiver, SyncSender, sync_channel};
+use std::thread;
+use whole::{Hashes, Whole, difference};
 
 /// Rows of one page.
 const PAGE: u32 = 100;
+/// Sessions that are read ahead, and those of a group.
+const AHEAD: usize = 8;
+/// Messages of a group, about.
+const MOST_MESSAGES: usize = 2_000;
 
 /// The outcome of a copy.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
@@ -23,6 +33,8 @@ pub struct Copied {
     pub revisions: u64,
     /// Their messages.
     pub messages: u64,
+    /// Older versions of these.
+    pub versions: u64,
     /// Sessions that were there already and equal.
     pub known: u64,
     /// Scopes, standing approvals and memories of the sessions' workspaces.
@@ -31,12 +43,11 @@ pub struct Copied {
     pub left: Vec<String>,
 }
 
-/// A session as a copy must have it.
-#[derive(Debug)]
-struct Whole {
-    stored: Stored,
-    /// The oldest first.
-    revisions: Vec<(RevisionRow, Stored)>,
+/// A session that was read.
+struct Read {
+    id: SessionId,
+    hashes: Hashes,
+    whole: Whole,
 }
 
 /// Copies everything. `told` is called with each session once it is done.
@@ -57,17 +68,17 @@ pub fn copy(
     for row in &rows {
         let scope = row.work_scope.clone().unwrap_or_else(|| Head::own_scope(&row.id));
         scopes.entry(row.workspace.clone()).or_default().insert(scope);
-        match from.acquire(&row.id, now) {
-            Ok(fence) => {
-                let done = one(from, to, (&row.id, now), &mut copied);
-                from.release(&row.id, fence)?;
-                done?;
-            }
-            Err(error @ StoreError::Held { .. }) => copied.left.push(error.to_string()),
-            Err(error) => return Err(error),
-        }
-        told(&row.id);
     }
+    let there: BTreeSet<SessionId> = all(to)?.into_iter().map(|row| row.id).collect();
+    let (read, next) = sync_channel(AHEAD);
+    thread::scope(|scope| {
+        let reader = scope.spawn(|| read_all(from, &rows, now, read));
+        let written = write_all(to, &there, now, next, &mut copied, &mut told);
+        // Without a receiver the reader ends, too.
+        let held = reader.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic));
+        written.and(held)
+    })
+    .map(|held| copied.left.extend(held))?;
     for (workspace, names) in &scopes {
         share(from, to, workspace, names, &mut copied)?;
     }
@@ -87,141 +98,114 @@ fn all(store: &mut dyn Store) -> Result<Vec<SessionRow>, StoreError> {
     }
 }
 
-/// Copies a session, unless it is there.
-fn one(
+/// Reads all sessions, as long as they are received. Returns what is left out because a process holds it.
+fn read_all(
     from: &mut dyn Store,
-    to: &mut dyn Store,
-    (id, now): (&SessionId, Time),
-    copied: &mut Copied,
-) -> Result<(), StoreError> {
-    let Some(source) = whole(from, id)? else { return Ok(()) };
-    for unreadable in &source.stored.unreadable {
-        copied.left.push(format!("session {id}: {unreadable} could not be read and was not copied"));
-    }
-    if let Some(there) = whole(to, id)? {
-        match source.difference(&there) {
-            None => copied.known += 1,
-            Some(part) => copied.left.push(format!(
-                "session {id} is there already and differs in its {part}; it was left as it is"
-            )),
-        }
-        return Ok(());
-    }
-    let fence = to.acquire(id, now)?;
-    let done = to.commit(id, fence, &source.writes());
-    to.release(id, fence)?;
-    done?;
-    copied.sessions += 1;
-    copied.revisions += source.revisions.len() as u64;
-    copied.messages += source.stored.messages.len() as u64;
-    let source = source.readable();
-    let difference = whole(to, id)?.map_or(Some("presence"), |there| source.difference(&there));
-    copied.left.extend(
-        difference
-            .map(|part| format!("session {id} was copied and differs in its {part} from what was read")),
-    );
-    Ok(())
-}
-
-fn whole(store: &mut dyn Store, id: &SessionId) -> Result<Option<Whole>, StoreError> {
-    let Some(stored) = store.load(id)? else { return Ok(None) };
-    let (mut revisions, mut before) = (Vec::new(), None);
-    while let Some(page) = store.revisions(id, before, PAGE)? {
-        for row in page.revisions {
-            let stored = store.load(&row.revision.id)?;
-            revisions.extend(stored.map(|stored| (row, stored)));
-        }
-        before = page.next;
-        if before.is_none() {
+    rows: &[SessionRow],
+    now: Time,
+    read: SyncSender<Read>,
+) -> Result<Vec<String>, StoreError> {
+    let mut held = Vec::new();
+    for row in rows {
+        // Nobody changes it while it is read.
+        let fence = match from.acquire(&row.id, now) {
+            Ok(fence) => fence,
+            Err(error @ StoreError::Held { .. }) => {
+                held.push(error.to_string());
+                continue;
+            }
+            Err(error) => return Err(error),
+        };
+        let whole = Whole::load(from, &row.id);
+        from.release(&row.id, fence)?;
+        let Some(whole) = whole? else { continue };
+        let (id, hashes) = (row.id.clone(), whole.hashes());
+        if read.send(Read { id, hashes, whole }).is_err() {
             break;
         }
     }
-    revisions.reverse();
-    Ok(Some(Whole { stored, revisions }))
+    Ok(held)
 }
 
-impl Whole {
-    /// Without the places that could not be read.
-    fn readable(mut self) -> Self {
-        self.stored.unreadable.clear();
-        self.revisions.iter_mut().for_each(|(_, stored)| stored.unreadable.clear());
-        self
-    }
-
-    /// The first part in which another one differs.
-    fn difference(&self, other: &Self) -> Option<&'static str> {
-        let states = std::iter::once((&self.stored, &other.stored));
-        let revisions = self.revisions.iter().zip(&other.revisions);
-        let mut states = states.chain(revisions.clone().map(|((_, is), (_, other))| (is, other)));
-        let is_listed_alike = self.revisions.len() == other.revisions.len()
-            && revisions.clone().all(|((is, _), (other, _))| is.revision == other.revision);
-        if !is_listed_alike {
-            return Some("revisions");
+/// Writes sessions as they come, in groups.
+fn write_all(
+    to: &mut dyn Store,
+    there: &BTreeSet<SessionId>,
+    now: Time,
+    next: Receiver<Read>,
+    copied: &mut Copied,
+    told: &mut dyn FnMut(&SessionId),
+) -> Result<(), StoreError> {
+    while let Ok(first) = next.recv() {
+        let mut messages = first.whole.messages();
+        let mut group = vec![first];
+        while group.len() < AHEAD
+            && messages < MOST_MESSAGES
+            && let Ok(more) = next.try_recv()
+        {
+            messages += more.whole.messages();
+            group.push(more);
         }
-        states.find_map(|(is, other)| {
-            let same = [
-                ("head", is.head == other.head),
-                ("messages", is.messages == other.messages),
-                ("turns", is.turns == other.turns),
-                ("compactions", is.compactions == other.compactions),
-                ("queue", is.queue == other.queue),
-                ("keys", is.keys == other.keys),
-                ("draft", is.draft == other.draft),
-                ("unfinished answer", is.streamed == other.streamed),
-                ("unreadable rows", is.unreadable == other.unreadable),
-            ];
-            same.into_iter().find(|(_, is_same)| !is_same).map(|(part, _)| part)
-        })
-    }
-
-    /// The writes that make this session: each revision as the session once was, then the session.
-    fn writes(&self) -> Vec<Write> {
-        let mut writes = Vec::new();
-        let mut before: Option<&Stored> = None;
-        for (row, stored) in &self.revisions {
-            let mut head = Head { id: self.stored.head.id.clone(), ..stored.head.clone() };
-            head.origin = self.stored.head.origin;
-            head.parent.clone_from(&self.stored.head.parent);
-            writes.extend(step(before, stored, head));
-            writes.push(Write::Revision(row.revision.clone()));
-            before = Some(stored);
+        let ids: Vec<SessionId> = group.iter().map(|read| read.id.clone()).collect();
+        for read in &group {
+            let unreadable = read.whole.stored.unreadable.iter();
+            let id = &read.id;
+            copied.left.extend(unreadable.map(|unreadable| {
+                format!("session {id}: {unreadable} could not be read and was not copied")
+            }));
         }
-        writes.extend(step(before, &self.stored, self.stored.head.clone()));
-        writes.extend(self.stored.queue.iter().cloned().map(|item| Write::Enqueue(Box::new(item))));
-        let keys = self.stored.keys.iter().cloned();
-        writes.extend(keys.map(|(key, accepted)| Write::Key { key, accepted }));
-        writes.extend(self.stored.draft.iter().cloned().map(|draft| Write::Draft(Some(draft))));
-        writes.extend(self.stored.streamed.iter().cloned().map(Write::Streamed));
-        writes
+        let (known, new): (Vec<_>, Vec<_>) = group.into_iter().partition(|read| there.contains(&read.id));
+        for read in known {
+            compare(to, &read, copied)?;
+        }
+        write(to, new, now, copied)?;
+        ids.iter().for_each(&mut *told);
     }
+    Ok(())
 }
 
-/// The writes that turn one state of a session into a later one.
-fn step(before: Option<&Stored>, after: &Stored, head: Head) -> Vec<Write> {
-    let mut writes = vec![Write::Head(Box::new(head))];
-    let known = before.map(|before| before.messages.as_slice()).unwrap_or_default();
-    let same = known.iter().zip(&after.messages).take_while(|(was, is)| was == is).count();
-    if same < known.len() {
-        let from = known.get(same).map_or(Ordinal(0), |(_, message)| message.ord);
-        let turns = after.messages.get(..same).and_then(<[_]>::last).map_or(0, |(turn, _)| turn + 1);
-        writes.push(Write::Truncate { from, turns });
+/// Compares a session with the one that is there.
+fn compare(to: &mut dyn Store, read: &Read, copied: &mut Copied) -> Result<(), StoreError> {
+    let id = &read.id;
+    let there = Whole::load(to, id)?.map(|there| there.hashes());
+    match there.map_or(Some("presence"), |there| difference(&read.hashes, &there)) {
+        None => copied.known += 1,
+        Some(part) => copied
+            .left
+            .push(format!("session {id} is there already and differs in its {part}; it was left as it is")),
     }
-    writes.extend(after.turns.iter().cloned().map(Write::Turn));
-    for (turn, message) in after.messages.iter().skip(same) {
-        writes.push(Write::Message { turn: *turn, message: message.clone() });
+    Ok(())
+}
+
+/// Writes new sessions, and looks at what is there then.
+fn write(to: &mut dyn Store, group: Vec<Read>, now: Time, copied: &mut Copied) -> Result<(), StoreError> {
+    let (mut commits, mut hashes) = (Vec::new(), Vec::new());
+    for read in group {
+        let fence = to.acquire(&read.id, now)?;
+        copied.sessions += 1;
+        copied.revisions += read.whole.revisions.len() as u64;
+        copied.messages += read.whole.stored.messages.len() as u64;
+        copied.versions += read.whole.older.len() as u64;
+        commits.push(Commit { session: read.id.clone(), fence, writes: Arc::new(read.whole.writes()) });
+        // Places that could not be read are not in the copy.
+        let is_whole = read.whole.is_readable();
+        hashes.push((read.id, if is_whole { read.hashes } else { read.whole.readable().hashes() }));
     }
-    let known = before.map(|before| before.compactions.as_slice()).unwrap_or_default();
-    for compaction in &after.compactions {
-        match known.iter().find(|known| known.id == compaction.id) {
-            Some(known) if known == compaction => {}
-            Some(_) => {
-                let (id, status) = (compaction.id.clone(), compaction.status);
-                writes.push(Write::CompactionStatus { id, status });
-            }
-            None => writes.push(Write::Compaction(Box::new(compaction.clone()))),
-        }
+    let done = to.commit_all(&commits);
+    for commit in &commits {
+        to.release(&commit.session, commit.fence)?;
     }
-    writes
+    drop(commits);
+    done.into_iter().collect::<Result<(), _>>()?;
+    for (id, read) in hashes {
+        let there = Whole::load(to, &id)?.map(|there| there.hashes());
+        let difference = there.map_or(Some("presence"), |there| difference(&read, &there));
+        copied.left.extend(
+            difference
+                .map(|part| format!("session {id} was copied and differs in its {part} from what was read")),
+        );
+    }
+    Ok(())
 }
 
 /// Copies what the sessions of a workspace share. What is there already stays.
@@ -286,3 +270,6 @@ fn memories(store: &mut dyn Store, workspace: &str) -> Result<Vec<Memory>, Store
         }
     }
 }
+
+#[cfg(test)]
+mod tests;

@@ -8,6 +8,7 @@ use crate::task::{Task, Waiting};
 use crate::{Commit, Deleted, Fence, MessagePage, Store, StoreDiagnostics};
 use engine::id::{Ordinal, SessionId, Time};
 use engine::memory::{Memory, MemoryPage, MemoryPatch, MemoryQuery};
+use engine::message::Message;
 use engine::scope::{Scope, ScopePatch};
 use engine::search::{Query, SearchPage};
 use session::part::Claims;
@@ -134,6 +135,10 @@ impl<S: Store> Store for Keyed<S> {
         limit: u32,
     ) -> Result<Option<MessagePage>, StoreError> {
         self.store.messages(session, before, limit)
+    }
+
+    fn older_versions(&mut self, session: &SessionId) -> Result<Vec<(u32, Arc<Message>)>, StoreError> {
+        self.store.older_versions(session)
     }
 
     fn tidy(&mut self, is_late: bool) -> Result<bool, StoreError> {

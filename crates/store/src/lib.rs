@@ -112,6 +112,13 @@ pub trait Store: Send + fmt::Debug {
         limit: u32,
     ) -> Result<Option<MessagePage>, StoreError>;
 
+    /// Loads the older versions of a session's messages, in order of position and version, each with the index of its
+    /// turn. Unreadable ones are left out. Needs no lease.
+    ///
+    /// # Errors
+    /// Errors of the file.
+    fn older_versions(&mut self, session: &SessionId) -> Result<Vec<(u32, Arc<Message>)>, StoreError>;
+
     /// Does maintenance, such as a checkpoint of the log, when the store is idle. With `is_late`, does only
     /// what has been postponed for too long. Returns `true` if there is more to do as long as the store is idle; each
     /// piece of it is small, because the next job waits for it.

@@ -222,6 +222,10 @@ impl Store for ModelStore {
         Ok(Some(MessagePage { messages, unreadable: Vec::new() }))
     }
 
+    fn older_versions(&mut self, session: &SessionId) -> Result<Vec<(u32, Arc<Message>)>, StoreError> {
+        Ok(self.state()?.sessions.get(session).map(StoredSession::older).unwrap_or_default())
+    }
+
     fn tidy(&mut self, is_late: bool) -> Result<bool, StoreError> {
         let _ = is_late;
         Ok(false)

@@ -10,6 +10,7 @@ mod memories;
 mod migrate;
 mod options;
 mod read;
+mod searched;
 mod shared;
 mod tx;
 mod value;
@@ -28,9 +29,11 @@ use crate::task::{Task, Waiting};
 use crate::{Commit, Deleted, Fence, MessagePage, Store, StoreDiagnostics, one_by_one};
 use engine::id::{Ordinal, SessionId, Time};
 use engine::memory::{Memory, MemoryPage, MemoryPatch, MemoryQuery};
+use engine::message::Message;
 use engine::scope::{Scope, ScopePatch};
 use engine::search::{Query, SearchPage};
 use link::Link;
+use searched::Searched;
 use session::part::Claims;
 use session::stored::{Always, Part, Rest, Stored, Write};
 use std::sync::Arc;
@@ -63,7 +66,7 @@ impl Opener {
             leases::forget_the_dead(tx);
             Ok(())
         })?;
-        Ok(PostgresStore { link })
+        Ok(PostgresStore { link, searched: Searched::default() })
     }
 }
 
@@ -71,6 +74,7 @@ impl Opener {
 #[derive(Debug)]
 pub struct PostgresStore {
     link: Arc<Link>,
+    searched: Searched,
 }
 
 impl PostgresStore {
@@ -78,11 +82,27 @@ impl PostgresStore {
     pub fn traffic(&self) -> Traffic {
         self.link.traffic()
     }
+
+    /// Reads [`PostgresStore::traffic`] beside the store.
+    #[cfg(any(test, feature = "testing"))]
+    pub fn counter(&self) -> impl Fn() -> Traffic + use<> {
+        let link = Arc::clone(&self.link);
+        move || link.traffic()
+    }
+
+    /// Extends the index of a session by a slice; the rest is done while the store is idle.
+    fn index(&mut self, session: &SessionId) -> Result<(), StoreError> {
+        if self.link.write(async |tx| write::search::catch_up(tx, session).await)? {
+            self.searched.push(session);
+        }
+        Ok(())
+    }
 }
 
 impl Store for PostgresStore {
     fn commit(&mut self, session: &SessionId, fence: Fence, writes: &[Write]) -> Result<(), StoreError> {
         let (me, changes) = (self.link.me(), [(session, fence, writes)]);
+        self.searched.count(session, writes);
         self.link.write(async |tx| write::commit(tx, &changes, me).await).map(drop)
     }
 
@@ -91,6 +111,7 @@ impl Store for PostgresStore {
             return one_by_one(self, commits);
         }
         let me = self.link.me();
+        commits.iter().for_each(|commit| self.searched.count(&commit.session, &commit.writes));
         let changes: Vec<_> =
             commits.iter().map(|commit| (&commit.session, commit.fence, &commit.writes[..])).collect();
         match self.link.write(async |tx| write::commit(tx, &changes, me).await) {
@@ -125,10 +146,17 @@ impl Store for PostgresStore {
         self.link.read(async |tx| read::part::page(tx, session, before, limit).await)
     }
 
+    fn older_versions(&mut self, session: &SessionId) -> Result<Vec<(u32, Arc<Message>)>, StoreError> {
+        self.link.read(async |tx| read::older_versions(tx, session).await)
+    }
+
     fn tidy(&mut self, is_late: bool) -> Result<bool, StoreError> {
         // The server does its own maintenance.
-        let _ = is_late;
-        Ok(false)
+        if is_late {
+            return Ok(false);
+        }
+        let Some(session) = self.searched.pop() else { return Ok(false) };
+        self.index(&session).map(|()| true)
     }
 
     fn is_known(&mut self, session: &SessionId, claims: &Claims, from: Ordinal) -> Result<bool, StoreError> {
@@ -158,7 +186,15 @@ impl Store for PostgresStore {
     }
 
     fn search(&mut self, session: &SessionId, query: &Query) -> Result<SearchPage, StoreError> {
-        self.link.read(async |tx| read::search::search(tx, session, query).await)
+        let found = self.link.read(async |tx| read::search::search(tx, session, query).await)?;
+        self.searched.add(session);
+        // A server that cannot be written to has what was read.
+        if found.lags
+            && let Err(error) = self.index(session)
+        {
+            tracing::debug!(%error, "the index was not extended");
+        }
+        Ok(found.page)
     }
 
     fn acquire(&mut self, session: &SessionId, since: Time) -> Result<Fence, StoreError> {

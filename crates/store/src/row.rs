@@ -41,6 +41,7 @@ pub(super) fn variant<T: DeserializeOwned>(word: &str) -> Result<T, String> {
 }
 
 /// A row of `chat_messages`, without its segment and check sum.
+#[derive(Debug)]
 pub(super) struct MessageRow<'a> {
     pub ord: u32,
     pub rev: u32,

@@ -31,6 +31,7 @@ use super::task::{Task, Waiting};
 use super::{Commit, Deleted, Fence, MessagePage, Store, StoreDiagnostics};
 use engine::id::{Ordinal, SessionId, Time};
 use engine::memory::{Memory, MemoryPage, MemoryPatch, MemoryQuery};
+use engine::message::Message;
 use engine::scope::{Scope, ScopePatch};
 use engine::search::{Query, SearchPage};
 use erase::Traces;
@@ -265,6 +266,10 @@ impl Store for SqliteStore {
         limit: u32,
     ) -> Result<Option<MessagePage>, StoreError> {
         self.read(|tx| part::page(tx, session, before, limit))
+    }
+
+    fn older_versions(&mut self, session: &SessionId) -> Result<Vec<(u32, Arc<Message>)>, StoreError> {
+        self.read(|tx| Ok(read::older_versions(tx, session)?))
     }
 
     fn tidy(&mut self, is_late: bool) -> Result<bool, StoreError> {

@@ -3,10 +3,16 @@
 use super::{Tenant, started};
 use crate::wire::client::{Client, Wire};
 use crate::wire::script::{Editor, Folder, calls, says};
+use engine::id::Time;
 use serde_json::{Value, json};
 use std::path::{Path, PathBuf};
-use std::process::Command;
+use std::process::{Command, Stdio};
+use store::Store;
+use store::place::Options;
+use store::postgres::{Opener, Options as DatabaseOptions};
+use store::sqlite::SqliteStore;
 use store::testing::postgres::server;
+use store::testing::{session, step};
 
 /// The workspace of all sessions here.
 const WORKSPACE: &str = "/code/parser";
@@ -173,4 +179,66 @@ fn copy_never_overwrites_a_session() {
     drop(editor);
     let (code, said) = run(&["store", "copy", "/no/such/folder", &path]);
     assert!(code == Some(2) && said.contains("there is no store in it"), "{said}");
+}
+
+/// Starts a copy again and again, and kills it each time that it has written something. Returns how often it was killed
+/// before it ended by itself.
+fn copy_and_kill(from: &str, to: &str, tenant: &str, written: &dyn Fn() -> usize) -> usize {
+    let mut killed = 0;
+    loop {
+        let before = written();
+        let mut command = Command::new(env!("CARGO_BIN_EXE_threadhold"));
+        command.args(["store", "copy", from, to, "--tenant", tenant]).env("THREADHOLD_CONFIG", "");
+        let mut copying = command.stdout(Stdio::null()).spawn().expect("the binary starts");
+        while written() == before {
+            if let Some(ended) = copying.try_wait().expect("a process") {
+                assert!(ended.success(), "a copy fails after {killed} that were killed");
+                return killed;
+            }
+        }
+        copying.kill().expect("it is killed");
+        copying.wait().expect("a process");
+        killed += 1;
+    }
+}
+
+#[test]
+fn a_copy_that_is_killed_goes_on_where_it_was() {
+    const SESSIONS: usize = 60;
+    let Some(server) = server() else { return };
+    let tenant = Tenant::new(server);
+    let (first, last) = (Folder::new("team-copy-killed"), Folder::new("team-copy-killed-back"));
+    let ids: Vec<String> = (0..SESSIONS).map(|n| format!("s{n:02}")).collect();
+    let open = |folder: &Folder| SqliteStore::open(Options::in_folder(folder.path())).expect("a store");
+    let mut files = open(&first);
+    for id in &ids {
+        let fence = files.acquire(&session(id), Time(1)).expect("a lease");
+        files.commit(&session(id), fence, &step(id, 0, 40)).expect("a commit");
+    }
+    files.close().expect("it closes");
+    let path = |folder: &Folder| folder.path().display().to_string();
+    let on_server = || {
+        let count = format!("SELECT count(*) FROM chat_sessions WHERE tenant = '{}'", tenant.name);
+        // The first store that is opened makes the table.
+        let counted = server.sql_in("postgres", "threadhold", &count);
+        counted.map_or(0, |counted| counted.parse().expect("a number"))
+    };
+    let there = copy_and_kill(&path(&first), &tenant.url, &tenant.name, &on_server);
+    drop(open(&last));
+    let file = rusqlite::Connection::open(last.path().join("threadhold.db")).expect("a file");
+    let in_file =
+        || file.query_row("SELECT count(*) FROM chat_sessions", [], |row| row.get(0)).expect("a count");
+    let back = copy_and_kill(&tenant.url, &path(&last), &tenant.name, &in_file);
+    println!("copies of {SESSIONS} sessions: killed {there} times there, {back} times back");
+    assert!(there > 1 && back > 1, "{there} {back}");
+    assert_eq!((on_server(), in_file()), (SESSIONS, SESSIONS));
+    let options = DatabaseOptions::new(&tenant.url, None, &tenant.name).expect("options");
+    let mut database = Opener::new(options).open().expect("a store");
+    let (mut files, mut back) = (open(&first), open(&last));
+    for id in &ids {
+        let was = files.load(&session(id)).expect("a load");
+        assert!(was.is_some());
+        assert_eq!(database.load(&session(id)).expect("a load"), was, "{id}");
+        assert_eq!(back.load(&session(id)).expect("a load"), was, "{id}");
+    }
 }

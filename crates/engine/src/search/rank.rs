@@ -11,11 +11,11 @@ use std::collections::{BTreeMap, BTreeSet};
 /// The most pieces that are ranked for a query: the pages of its hits end there. An index proposes as many.
 pub const MOST_RANKED: usize = 256;
 /// How fast further occurrences of a term count less.
-const K1: f64 = 1.2;
+pub const K1: f64 = 1.2;
 /// How much the length of a piece counts.
-const B: f64 = 0.75;
+pub const B: f64 = 0.75;
 /// Terms of a usual piece. A constant, so that an index need not keep the sum of all lengths.
-const USUAL_TERMS: f64 = 100.0;
+pub const USUAL_TERMS: f64 = 100.0;
 /// Least weight of a term that most pieces contain.
 const LEAST_WEIGHT: f64 = 1e-6;
 /// The share of a piece's score that the piece beside it takes, and the square of it the one after that.
@@ -93,6 +93,11 @@ impl<'a> Ranking<'a> {
     pub fn count(&mut self, pieces: u64, with: &[u64]) {
         self.pieces += pieces;
         self.with.iter_mut().zip(with).for_each(|(sum, with)| *sum += with);
+    }
+
+    /// The weight of each term in [`score`], by what was counted so far; for an index that proposes candidates.
+    pub fn weights(&self) -> Vec<f64> {
+        self.with.iter().map(|with| weight(self.pieces, *with)).collect()
     }
 
     /// Adds a message that an index counted, in its newest version.

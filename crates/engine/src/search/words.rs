@@ -17,7 +17,7 @@ const SHOWN_WORDS: usize = 4;
 const BETWEEN: &str = " … ";
 
 /// The beginning of serialized content whose text has words that its serialized form lacks.
-const FRAMED: [&str; 5] =
+pub const FRAMED: [&str; 5] =
     [r#"{"image":"#, r#"{"resource":"#, r#"{"contextFile":"#, r#"{"resourceLink":"#, r#"{"attachment":"#];
 
 /// Bytes of a word that are read for its terms.
@@ -93,17 +93,29 @@ impl Words {
             return true;
         }
         let lower = body.to_ascii_lowercase();
-        // Other characters than these may be written in another way, and the sign of the unit Kelvin folds to a `k`.
-        let is_plain =
-            |word: &str| word.bytes().all(|byte| byte.is_ascii_graphic() && !b"\"\\".contains(&byte));
-        let is_there = |word: &str| lower.contains(word) || (word.contains('k') && !body.is_ascii());
-        self.iter().filter(|word| is_plain(word)).all(is_there)
+        let is_there = |part: &str| lower.contains(part) || (part.contains('k') && !body.is_ascii());
+        self.literals().all(is_there)
+    }
+
+    /// Parts of the words that a message with all of them has in its serialized body as they are, but for the case of
+    /// ASCII letters. Not so for a body with one of [`FRAMED`]; and a `k` may be the sign of the unit Kelvin there.
+    pub fn literals(&self) -> impl Iterator<Item = &str> {
+        let parts = self.iter().flat_map(|word| word.split(|c| !is_literal(c)));
+        parts.filter(|part| !part.is_empty()).take(MOST_WORDS)
     }
 
     /// Returns how many of the words occur in a text.
     pub fn count(&self, text: &str) -> usize {
         let folded = folded(text);
         self.iter().filter(|word| folded.contains(word)).count()
+    }
+}
+
+/// `true` for a character that has no other case, or ASCII, and that JSON writes as it is.
+fn is_literal(c: char) -> bool {
+    match c.is_ascii() {
+        true => c.is_ascii_graphic() && !matches!(c, '"' | '\\'),
+        false => c.is_alphanumeric() && c.to_lowercase().eq([c]) && c.to_uppercase().eq([c]),
     }
 }
 
@@ -212,6 +224,18 @@ mod tests {
             find(&"a b c ".repeat(200_000), "c b a").map(|found| found.text),
             Some("c b a".to_owned())
         );
+    }
+
+    #[test]
+    fn nothing_but_ascii_letters_folds_to_another_literal() {
+        let others = ('\0'..=char::MAX).filter(|c| {
+            let folded = folded(&c.to_string());
+            let is_same = folded.chars().eq([c.to_ascii_lowercase()]);
+            !is_same && folded.chars().all(is_literal)
+        });
+        assert_eq!(others.collect::<String>(), "\u{212a}");
+        let words = Words::of("say \"prüfung\\n 漢字x é");
+        assert_eq!(words.literals().collect::<Vec<_>>(), ["say", "pr", "fung", "n", "漢字x"]);
     }
 
     #[test]

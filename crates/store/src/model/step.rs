@@ -181,6 +181,13 @@ impl StoredSession {
         self.messages.iter().map(|((ord, _), message)| (*ord, message)).collect()
     }
 
+    /// The other versions.
+    pub fn older(&self) -> Vec<(u32, Arc<Message>)> {
+        let newest = self.newest();
+        let is_older = |message: &&(u32, Arc<Message>)| newest.get(&message.1.ord) != Some(message);
+        self.messages.values().filter(is_older).cloned().collect()
+    }
+
     /// The session as stored, without messages before `from`.
     pub fn stored(&self, from: Ordinal) -> Stored {
         let mut queue = self.queue.clone();

@@ -9,8 +9,11 @@ use std::path::Path;
 use tokio_postgres::error::SqlState;
 
 /// All migrations, the first one from an empty schema.
-pub(super) const MIGRATIONS: &[&str] =
-    &[include_str!("migrations/0001.sql"), include_str!("migrations/0002.sql")];
+pub(super) const MIGRATIONS: &[&str] = &[
+    include_str!("migrations/0001.sql"),
+    include_str!("migrations/0002.sql"),
+    include_str!("migrations/0003.sql"),
+];
 
 /// How often an attempt is repeated that another store disturbed.
 const MOST_TRIES: u32 = 10;

@@ -17,14 +17,29 @@ use super::value::{number, text, values};
 use crate::follow::{Change, FollowState, Mark};
 use contents::{Contents, decoded};
 use engine::id::{Ordinal, SessionId};
+use engine::message::Message;
+use places::{RowKind, in_places};
 use rows::Rows;
 use session::stored::Stored;
+use std::sync::Arc;
 
 /// Loads a session without messages before `from`.
 pub(super) async fn load(tx: &mut Tx<'_>, session: &SessionId, from: Ordinal) -> Done<Option<Stored>> {
     let asked = rows::whole(tx, session, from);
     let found = tx.queries(asked).await?;
     Ok(stored(tx, session, from, &found).await?.map(|(stored, _)| stored))
+}
+
+/// See [`crate::Store::older_versions`].
+pub(super) async fn older_versions(tx: &mut Tx<'_>, session: &SessionId) -> Done<Vec<(u32, Arc<Message>)>> {
+    let older = "AND EXISTS (SELECT 1 FROM chat_messages n WHERE n.tenant = $1 AND n.segment = r.segment
+         AND n.ord = r.ord AND n.rev > 0 AND n.rev > r.rev)";
+    let sql = in_places(RowKind::Messages, rows::MESSAGE, older, "ORDER BY r.ord, r.rev");
+    let rows = tx.query(sql, values![session.as_str()]).await?;
+    decoded(tx, &mut Contents::default(), |contents| {
+        rows.iter().filter_map(|row| rows::message(row, contents).ok()).collect()
+    })
+    .await
 }
 
 /// A session from the rows of [`rows::whole`], with the numbers of its streamed pieces.

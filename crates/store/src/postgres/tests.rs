@@ -6,6 +6,7 @@ mod isolation;
 mod leases;
 mod lost;
 mod schema;
+mod search;
 mod traffic;
 
 use super::{Opener, Options, OptionsError, PostgresStore};

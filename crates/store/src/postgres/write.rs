@@ -11,6 +11,7 @@ pub(super) mod delete;
 mod head;
 mod known;
 mod messages;
+pub(super) mod search;
 mod segments;
 mod waiting;
 

@@ -197,6 +197,28 @@ pub(super) fn messages_between(
     Ok(in_order(found, range.start, unreadable))
 }
 
+/// See [`crate::Store::older_versions`].
+pub(super) fn older_versions(
+    tx: &Transaction<'_>,
+    session: &SessionId,
+) -> rusqlite::Result<Vec<(u32, Arc<Message>)>> {
+    let mut found = Vec::new();
+    for span in segments::spans(tx, session, RowKind::Messages, 0..u32::MAX)? {
+        let mut statement = tx.prepare_cached(&format!(
+            "SELECT {MESSAGE_COLUMNS} FROM chat_messages AS m
+             WHERE segment = ?1 AND ord >= ?2 AND ord < ?3 AND EXISTS
+                 (SELECT 1 FROM chat_messages AS newer
+                  WHERE newer.segment = m.segment AND newer.ord = m.ord AND newer.rev > m.rev)
+             ORDER BY ord, rev"
+        ))?;
+        let mut rows = statement.query(span.bounds())?;
+        while let Some(row) = next(&mut rows, "messages", &mut Vec::new())? {
+            found.extend(message(tx, row, span.renaming.as_ref()).ok());
+        }
+    }
+    Ok(found)
+}
+
 pub(super) fn messages_sql(order: &str) -> String {
     format!(
         "SELECT {MESSAGE_COLUMNS} FROM chat_messages WHERE segment = ?1 AND ord >= ?2 AND ord < ?3

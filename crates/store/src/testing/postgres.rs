@@ -17,7 +17,7 @@ const PACKAGES: &str = "/usr/lib/postgresql";
 
 /// Runs a server until standard input ends, then ends it at once. The folder goes with it, unless told otherwise.
 const WATCH: &str = r#"
-"$1/postgres" -D "$2/data" -k "$2" -c listen_addresses= -c fsync=off -c full_page_writes=off \
+"$1/postgres" -D "$2/data" -k "$2" -c listen_addresses= -c fsync=$3 -c full_page_writes=$3 \
     -c max_connections=300 -c shared_buffers=64MB -c logging_collector=off >>"$2/log" 2>&1 </dev/null &
 server=$!
 read -r word
@@ -32,6 +32,8 @@ pub struct Server {
     programs: PathBuf,
     folder: PathBuf,
     user: Option<String>,
+    /// `true` if commits survive a crash of the machine.
+    is_durable: bool,
     watch: Mutex<Option<(Child, ChildStdin)>>,
 }
 
@@ -50,6 +52,18 @@ impl Server {
     /// # Panics
     /// As [`server`].
     pub fn start() -> Option<Self> {
+        Self::make(false)
+    }
+
+    /// A server of its own that writes to the disk as one in use does, for measurements.
+    ///
+    /// # Panics
+    /// As [`server`].
+    pub fn durable() -> Option<Self> {
+        Self::make(true)
+    }
+
+    fn make(is_durable: bool) -> Option<Self> {
         let Some(programs) = programs() else {
             let missing = "PostgreSQL (initdb, postgres) is not installed; tests of its store did not run";
             assert!(env::var_os("CI").is_none(), "{missing}");
@@ -63,7 +77,7 @@ impl Server {
         let id = Uuid::now_v7().as_u128() & 0xffff_ffff_ffff;
         let folder = env::temp_dir().join(format!("th-pg-{id:012x}"));
         fs::create_dir(&folder).expect("a folder");
-        let server = Self { programs, folder, user: unprivileged(), watch: Mutex::new(None) };
+        let server = Self { programs, folder, user: unprivileged(), is_durable, watch: Mutex::new(None) };
         if let Some(user) = &server.user {
             let owner = Command::new("chown").arg(user).arg(&server.folder).status();
             assert!(owner.is_ok_and(|status| status.success()), "the folder of the server is not {user}'s");
@@ -99,6 +113,7 @@ impl Server {
     pub fn resume(&self) {
         let mut watch = self.run("sh");
         watch.arg("-c").arg(WATCH).arg("sh").args([&self.programs, &self.folder]);
+        watch.arg(if self.is_durable { "on" } else { "off" });
         watch.stdin(Stdio::piped()).stdout(Stdio::null()).stderr(Stdio::null());
         #[cfg(unix)]
         {

@@ -132,7 +132,7 @@ fn any_query_is_plain_words() {
         let mut writes = vec![Write::Head(Box::new(head("s")))];
         let hostile = "say \"it's\" NEAR(a b) col:x* ^y -z {a} + AND OR NOT (\" \\ ; DROP TABLE 'x' --";
         writes.push(said(0, user(hostile)));
-        // Each search of a database reads the session over a wire.
+        // Each search of a database reads over a wire what is not indexed.
         let most = if bench.kind() == Backend::Postgres { 1 << 19 } else { usize::MAX };
         let bodies = bodies().into_iter().filter(|body| body.bytes() < most);
         writes.extend(bodies.enumerate().map(|(n, body)| said(n as u32 + 1, body)));

@@ -3,6 +3,7 @@
 use super::*;
 use engine::id::{Ordinal, Time};
 use engine::memory::{Memory, MemoryPage, MemoryPatch, MemoryQuery};
+use engine::message::Message;
 use engine::scope::{Scope, ScopePatch};
 use engine::search::{Query, SearchPage};
 use session::part::Claims;
@@ -130,6 +131,10 @@ impl Store for Disk {
         limit: u32,
     ) -> Result<Option<MessagePage>, StoreError> {
         self.0.messages(session, before, limit)
+    }
+
+    fn older_versions(&mut self, session: &SessionId) -> Result<Vec<(u32, Arc<Message>)>, StoreError> {
+        self.0.older_versions(session)
     }
 
     fn tidy(&mut self, is_late: bool) -> Result<bool, StoreError> {

@@ -3,7 +3,7 @@
 use super::{open, unique};
 use crate::list::ListQuery;
 use crate::postgres::PostgresStore;
-use crate::testing::{compaction, enqueue, head, keep, key, piece, postgres, session, step};
+use crate::testing::{compaction, enqueue, head, keep, key, message, piece, postgres, session, step, user};
 use crate::{Fence, Store};
 use engine::id::{Ordinal, Time};
 use engine::memory::{MemoryPatch, MemoryQuery};
@@ -11,9 +11,10 @@ use engine::scope::ScopePatch;
 use engine::search::{Query, Words};
 use session::part::Claims;
 use session::stored::{Always, Origin, Write};
+use std::sync::Arc;
 
 /// Tables that have rows of tenants.
-const TABLES: [&str; 18] = [
+const TABLES: [&str; 20] = [
     "approvals",
     "blob_refs",
     "blobs",
@@ -30,6 +31,8 @@ const TABLES: [&str; 18] = [
     "leases",
     "memories",
     "scopes",
+    "search_pieces",
+    "search_stale",
     "segments",
     "shares",
 ];
@@ -56,11 +59,15 @@ fn fill(store: &mut PostgresStore, word: &str) -> Fence {
             Write::Draft(Some(word.into())),
             piece(word),
             Write::Compaction(Box::new(compaction("s/c0", 1))),
-            keep("revision"),
         ],
     ]
     .concat();
     store.commit(&s, fence, &writes).unwrap();
+    store.index(&s).unwrap();
+    let mut edit = message(1, user("says"));
+    edit.rev = 1;
+    let edit = Write::Message { turn: 0, message: Arc::new(edit) };
+    store.commit(&s, fence, &[edit, keep("revision")]).unwrap();
     let of_child = store.acquire(&session("child"), Time(1)).unwrap();
     store.commit(&session("child"), of_child, &[Write::Head(Box::new(child))]).unwrap();
     let patch = ScopePatch { plan: Some(word.into()), ..ScopePatch::default() };

@@ -3,7 +3,7 @@
 use super::blobs::{self, put_for};
 use super::known::Version;
 use super::segments::{self, own};
-use super::{SessionWriter, of};
+use super::{SessionWriter, of, search};
 use crate::blob::split;
 use crate::postgres::fault::{Done, refused};
 use crate::postgres::read::contents::{Contents, decoded};
@@ -24,6 +24,7 @@ pub(super) async fn append(
 ) -> Done {
     let (body, blobs) = split(&message.body).map_err(|error| refused(session, error.to_string()))?;
     let row = MessageRow::of(turn, message, &body);
+    let is_behind = of(&mut writer.known, session)?.ends[RowKind::Messages as usize] > row.ord;
     let segment = own(writer, session, RowKind::Messages, row.ord).await?;
     let known = of(&mut writer.known, session)?;
     known.know_versions(writer.tx, row.ord).await?;
@@ -79,6 +80,9 @@ pub(super) async fn append(
         ],
     );
     put_for(writer, &segment, ("message", row.ord, row.rev), &blobs);
+    if is_behind {
+        search::changed(writer.tx, &segment, row.ord);
+    }
     if is_newest {
         follow_requests(writer, session, message, is_edit).await?;
     }

@@ -7,7 +7,7 @@
 
 use super::blobs::{self, QUEUED};
 use super::known::{Known, Share};
-use super::{SessionWriter, of};
+use super::{SessionWriter, of, search};
 use crate::Deleted;
 use crate::postgres::fault::Done;
 use crate::postgres::read::places::{RowKind, in_places};
@@ -222,6 +222,7 @@ async fn copy_message(
                  WHERE m.tenant = $1 AND m.segment = $4 AND m.ord = $3 AND m.rev = b.rev)",
         values![&share.segment, at, &known.segment],
     );
+    search::changed(tx, &known.segment, at);
     let Some(renaming) = renaming else { return Ok(()) };
     let all;
     let copied = match versions {
@@ -411,6 +412,9 @@ fn deletion(segment: &str, kind: Option<RowKind>, from: u32, gone: Gone) -> Vec<
              SELECT count(*) FROM rows"
         );
         statements.push((Counted::Rows(kind), rows));
+        if kind == RowKind::Messages {
+            statements.extend(search::forget(&ranges).map(|sql| (Counted::Nothing, sql)));
+        }
     }
     statements.into_iter().map(|(counted, sql)| (counted, sql, values![segment, from])).collect()
 }

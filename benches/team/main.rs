@@ -1,0 +1,54 @@
+//! Costs of a team's sessions in one PostgreSQL server: of a turn by the length of its session, of many sidecars that
+//! commit as fast as they can, and of many at the pace of people. The server is made for this, with the settings of
+//! `initdb`, durable, reached over a socket. A sidecar here is its store: the connection and the thread that it has, without
+//! the process around it. Nothing is asserted: times depend on the machine.
+//!
+//! `cargo bench --bench team -- turns` measures this group; without names all. `THREADHOLD_BENCH_SIDECARS` (200) and
+//! `THREADHOLD_BENCH_SECONDS` (20; 180 for the pace of people) bound the groups.
+
+#![allow(clippy::expect_used, clippy::panic, reason = "a measure gives up where its ground is missing")]
+
+mod fleet;
+mod machine;
+mod rush;
+#[allow(dead_code, reason = "the other bench uses more of it")]
+#[path = "../sidecar/table.rs"]
+mod table;
+mod turn;
+mod turns;
+
+use std::time::SystemTime;
+use store::testing::postgres::Server;
+
+/// Measures a group of rows and prints them.
+type Group = fn(&Server);
+
+/// The groups by name, in the order in which they are measured.
+const GROUPS: &[(&str, Group)] = &[("turns", turns::rows), ("rush", rush::rows), ("fleet", fleet::rows)];
+
+/// A number in the environment.
+fn given(name: &str, usual: usize) -> usize {
+    std::env::var(name).map_or(usual, |given| given.parse().expect("a number"))
+}
+
+/// Sidecars of a group.
+fn sidecars() -> usize {
+    given("THREADHOLD_BENCH_SIDECARS", 200)
+}
+
+fn main() {
+    // Cargo adds `--bench` to the words of the user.
+    let wanted: Vec<String> = std::env::args().skip(1).filter(|word| word != "--bench").collect();
+    let Some(server) = Server::durable() else { return };
+    let now = humantime::format_rfc3339_seconds(SystemTime::now());
+    let cores = std::thread::available_parallelism().map_or(0, usize::from);
+    table::say(&format!("{now}, {cores} cores, load average {}", table::load()));
+    for (name, rows) in GROUPS {
+        if wanted.is_empty() || wanted.iter().any(|word| word == name) {
+            let before = table::load();
+            table::say(&format!("\n### {name}\n"));
+            rows(&server);
+            table::say(&format!("\nLoad average before {before}, after {}.", table::load()));
+        }
+    }
+}
