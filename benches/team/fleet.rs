@@ -98,7 +98,7 @@ fn live(mut sidecar: Sidecar, n: usize, until: Instant) -> (Times, f64) {
         let mut timed = |kind, call: &mut dyn FnMut()| {
             let start = Instant::now();
             call();
-            times.entry(kind).or_insert_with(Vec::new).push(ms(start.elapsed()));
+            times.entry(kind).or_default().push(ms(start.elapsed()));
         };
         let list = ListQuery { workspace: None, text: None, after: None, limit: 50 };
         timed("list", &mut || drop(sidecar.store.list(&list).expect("a list")));
