@@ -1,6 +1,6 @@
-//! Sidecars at the pace of people: each round of a turn takes ten seconds, in three of which the answer streams. Every
-//! turn begins with a list; one sidecar of ten follows the session of another one; after each turn the session is
-//! searched. So many are a fraction of a fleet, whose whole follows by the figures of each turn.
+//! Sidecars at the pace of people: each round of a turn takes ten seconds and commits three pieces of its answer. Every turn
+//! begins with a list; one sidecar of ten follows the session of another one; after each turn the session is searched.
+//! What a larger number costs follows from the figures of a round.
 
 use crate::machine::figures;
 use crate::table::{head, median, ms, percentile, row};
@@ -34,14 +34,14 @@ pub fn rows(server: &Server) {
     let url = server.url("threadhold", &database);
     let begin = Barrier::new(count + 1);
     let mut before = None;
+    let work = |n: usize| {
+        let options = Options::new(&url, None, &format!("team-{}", n / TENANT)).expect("options");
+        let store: Box<dyn Store> = Box::new(Opener::new(options).open().expect("a store"));
+        let sidecar = Sidecar::new(store, format!("s{n}"));
+        begin.wait();
+        live(sidecar, n, Instant::now() + Duration::from_secs(seconds as u64))
+    };
     let all: Vec<(Times, f64)> = thread::scope(|scope| {
-        let work = |n: usize| {
-            let options = Options::new(&url, None, &format!("team-{}", n / TENANT)).expect("options");
-            let store: Box<dyn Store> = Box::new(Opener::new(options).open().expect("a store"));
-            let sidecar = Sidecar::new(store, format!("s{n}"));
-            begin.wait();
-            live(sidecar, n, Instant::now() + Duration::from_secs(seconds as u64))
-        };
         let work = &work;
         let all: Vec<_> = (0..count).map(|n| scope.spawn(move || work(n))).collect();
         begin.wait();
@@ -98,7 +98,7 @@ fn live(mut sidecar: Sidecar, n: usize, until: Instant) -> (Times, f64) {
         let mut timed = |kind, call: &mut dyn FnMut()| {
             let start = Instant::now();
             call();
-            times.entry(kind).or_insert_with(Vec::new).push(ms(start.elapsed()));
+            times.entry(kind).or_default().push(ms(start.elapsed()));
         };
         let list = ListQuery { workspace: None, text: None, after: None, limit: 50 };
         timed("list", &mut || drop(sidecar.store.list(&list).expect("a list")));

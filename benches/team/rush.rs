@@ -69,26 +69,26 @@ fn run(
     midway: impl FnOnce(),
 ) -> (Vec<f64>, f64) {
     let (begin, is_over) = (Barrier::new(count + 1), AtomicBool::new(false));
-    thread::scope(|scope| {
-        let work = |n: usize| {
-            let mut sidecar = Sidecar::new(open(n), format!("s{n}"));
-            begin.wait();
-            let (mut times, mut turns) = (Vec::new(), 0.0);
-            'all: loop {
-                let commits = sidecar.turn(0);
-                let share = 1.0 / commits.len() as f64;
-                for commit in commits {
-                    if is_over.load(Ordering::Relaxed) {
-                        break 'all;
-                    }
-                    let start = Instant::now();
-                    sidecar.commit(&commit);
-                    times.push(ms(start.elapsed()));
-                    turns += share;
+    let work = |n: usize| {
+        let mut sidecar = Sidecar::new(open(n), format!("s{n}"));
+        begin.wait();
+        let (mut times, mut turns) = (Vec::new(), 0.0);
+        'all: loop {
+            let commits = sidecar.turn(0);
+            let share = 1.0 / commits.len() as f64;
+            for commit in commits {
+                if is_over.load(Ordering::Relaxed) {
+                    break 'all;
                 }
+                let start = Instant::now();
+                sidecar.commit(&commit);
+                times.push(ms(start.elapsed()));
+                turns += share;
             }
-            (times, turns)
-        };
+        }
+        (times, turns)
+    };
+    thread::scope(|scope| {
         let work = &work;
         let all: Vec<_> = (0..count).map(|n| scope.spawn(move || work(n))).collect();
         begin.wait();

@@ -73,11 +73,6 @@ impl Sidecar {
         }
     }
 
-    /// The number of its messages.
-    pub fn messages(&self) -> u32 {
-        self.next.0
-    }
-
     fn head(&self, n: u32) -> Write {
         let mut head = head(&self.name);
         head.updated_at = Time(u64::from(n) + 100);

@@ -5,7 +5,6 @@ use crate::table::{Table, median, ms};
 use crate::turn::Sidecar;
 use engine::search::{Query, Words};
 use std::time::Instant;
-use store::Store;
 use store::postgres::{Opener, Options};
 use store::testing::postgres::Server;
 use store::testing::session;

