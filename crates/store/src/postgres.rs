@@ -67,12 +67,15 @@ impl Opener {
     }
 }
 
+/// The outcome of each of several commits.
+type Outcomes = Vec<Result<(), StoreError>>;
+
 /// A store in a PostgreSQL database.
 #[derive(Debug)]
 pub struct PostgresStore {
     link: Arc<Link>,
     /// The newest commits, if it is not known whether they were made.
-    unknown: Option<(Vec<Commit>, Unknown<Vec<Result<(), StoreError>>>)>,
+    unknown: Option<(Vec<Commit>, Unknown<Outcomes>)>,
 }
 
 impl PostgresStore {
@@ -89,7 +92,7 @@ impl PostgresStore {
     }
 
     /// The outcomes of the first of these commits, if they were made before, when the answer was lost.
-    fn made_before(&mut self, commits: &[Commit]) -> Result<Vec<Result<(), StoreError>>, StoreError> {
+    fn made_before(&mut self, commits: &[Commit]) -> Result<Outcomes, StoreError> {
         let Some((made, unknown)) = self.unknown.take().filter(|(made, _)| commits.starts_with(made)) else {
             return Ok(Vec::new());
         };
