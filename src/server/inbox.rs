@@ -19,7 +19,7 @@ use engine::id::SessionId;
 use protocol::error::ProtocolError;
 use protocol::model::ModelDeltaParams;
 use protocol::prompt::PromptRenderParams;
-use protocol::server::InitializeOptions;
+use protocol::server::{InitializeOptions, StorageUpdatedParams};
 use rpc::message::Answer;
 use serde_json::Value;
 use session::input::ReplyTo;
@@ -76,6 +76,8 @@ pub(super) enum Event {
     Follow(Box<FollowEvent>),
     /// A store checked which leases of open sessions are still ours.
     Leases(LeaseCheck),
+    /// Changes wait for a store that cannot be reached, or no longer.
+    Storage(StorageUpdatedParams),
     /// A store looked for the session of a history.
     Found(Box<HistoryFound>),
     /// The process is about to end: save, then signal.

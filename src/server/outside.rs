@@ -190,8 +190,17 @@ pub(super) fn user_file(variable: impl Fn(&str) -> Option<String>) -> Option<Pat
 const STORAGE: &str = "storage";
 
 /// The names of what can be said about storage.
-pub(super) const STORAGE_OPTIONS: [&str; 8] =
-    ["backend", "path", "url", "passwordEnv", "tenant", "workspaceBy", "workspaceKey", "hostName"];
+pub(super) const STORAGE_OPTIONS: [&str; 9] = [
+    "backend",
+    "path",
+    "url",
+    "passwordEnv",
+    "tenant",
+    "workspaceBy",
+    "workspaceKey",
+    "hostName",
+    "notifications",
+];
 
 /// The variables of these, each with its option.
 pub(super) fn storage_variables() -> impl Iterator<Item = (String, &'static str)> {

@@ -110,7 +110,7 @@ impl Router {
             follows: Follows::new(mailbox(&inbox, |event| Event::Follow(Box::new(event)))),
             leases: Leases::new(mailbox(&inbox, Event::Leases)),
             config: Config::new(mailbox(&inbox, |file| Event::File(Box::new(file)))),
-            stores: Stores::default(),
+            stores: Stores::new(mailbox(&inbox, Event::Storage)),
             shared: SharedState::new(mailbox(&inbox, |event| Event::Shared(Box::new(event)))),
             models: Models::new(mailbox(&inbox, |event| Event::Model(Box::new(event)))),
             servers: McpServers::new(mailbox(&inbox, Event::Servers)),
@@ -242,6 +242,7 @@ impl Router {
                     self.lost_while_idle(&id, fence, &error);
                 }
             }
+            Event::Storage(params) => self.client.notify(methods::StorageUpdated::NAME, &params),
             Event::Listed => {
                 let changes = self.config.limits_listed(&self.sessions);
                 self.settings_changed(changes);

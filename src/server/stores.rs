@@ -7,10 +7,11 @@ mod storage;
 pub use storage::database;
 pub(in crate::server) use storage::{Database, Storage, StorageOutside};
 
+use super::mailbox::Mailbox;
 use super::outside;
 use engine::id::SessionId;
 use protocol::error::{ErrorData, ProtocolError, StorageCause};
-use protocol::server::StorageBackend;
+use protocol::server::{StorageBackend, StorageState, StorageUpdatedParams};
 use protocol::settings::Synchronous as Asked;
 use secrecy::SecretString;
 use std::collections::{BTreeMap, BTreeSet};
@@ -20,12 +21,13 @@ use std::sync::{Arc, Mutex, PoisonError};
 use store::error::StoreError;
 use store::keyed::Keyed;
 use store::place::{InMemory, Options, Synchronous, data_folder, is_store};
-use store::worker::{Handle, Open};
+use store::worker::{Bounds, Handle, Open, Waiting};
 use store::{Workspaces, postgres, sqlite};
 
 /// The stores that are in use.
-#[derive(Default)]
 pub(in crate::server) struct Stores {
+    /// Learns when changes wait for a store.
+    mailbox: Mailbox<StorageUpdatedParams>,
     storage: Storage,
     /// The password of the database, as of now.
     password: Arc<Mutex<Option<SecretString>>>,
@@ -43,6 +45,21 @@ pub(in crate::server) struct Stores {
 }
 
 impl Stores {
+    /// No stores, in files until they are configured.
+    pub fn new(mailbox: Mailbox<StorageUpdatedParams>) -> Self {
+        Self {
+            mailbox,
+            storage: Storage::default(),
+            password: Arc::default(),
+            synchronous: Synchronous::default(),
+            handles: BTreeMap::new(),
+            home: String::new(),
+            opened: None,
+            had: BTreeMap::new(),
+            known: BTreeSet::new(),
+        }
+    }
+
     /// Applies where sessions are stored; opens nothing. `home` is the folder for requests that name none.
     pub fn configure(&mut self, storage: Storage, synchronous: Option<Asked>, home: String) {
         self.storage = storage;
@@ -140,7 +157,10 @@ impl Stores {
         if let Some(handle) = self.handles.get(&key) {
             return Ok(handle.clone());
         }
-        let handle = Handle::start(self.opener(folder)).map_err(|error| {
+        let (mailbox, of) = (self.mailbox.clone(), key.clone());
+        let told = move |waiting| mailbox.send(updated(&of, waiting));
+        let started = Handle::start_telling(self.opener(folder), Bounds::default(), Box::new(told));
+        let handle = started.map_err(|error| {
             let data = ErrorData::StorageError { cause: StorageCause::Unavailable, path: None };
             ProtocolError::new(
                 data,
@@ -233,6 +253,11 @@ impl Stores {
         self.handles.iter()
     }
 
+    /// Ends all waiting for stores that cannot be reached.
+    pub fn stop_waiting(&self) {
+        self.handles.values().for_each(Handle::stop_waiting);
+    }
+
     /// Closes every store, and calls `done` once the last one is closed.
     pub fn close_all(&mut self, done: impl FnOnce() + Send + 'static) {
         let handles = std::mem::take(&mut self.handles);
@@ -255,6 +280,17 @@ impl Stores {
             });
         }
     }
+}
+
+/// The notification of a change of what waits for a folder's store.
+fn updated(folder: &str, waiting: Waiting) -> StorageUpdatedParams {
+    let (state, fault) = match waiting {
+        Waiting::Began(error) => (StorageState::Waiting, Some(error)),
+        Waiting::Ended => (StorageState::Ready, None),
+        Waiting::GaveUp(error) => (StorageState::Failed, Some(error)),
+    };
+    let fault = fault.map(|error| error.to_string());
+    StorageUpdatedParams { workspace_folder: folder.to_owned(), state, fault }
 }
 
 fn unusable(database: &Database, error: &postgres::OptionsError) -> StoreError {
@@ -322,7 +358,7 @@ pub(in crate::server) fn error(error: &StoreError) -> ProtocolError {
         StoreError::ReadOnly { path, .. } => storage(StorageCause::ReadOnly, Some(path)),
         StoreError::Full { path } => storage(StorageCause::Full, Some(path)),
         StoreError::Locked { path } => storage(StorageCause::Locked, Some(path)),
-        StoreError::Io { path, .. } | StoreError::Moved { path } => {
+        StoreError::Away { path, .. } | StoreError::Io { path, .. } | StoreError::Moved { path } => {
             storage(StorageCause::Unavailable, Some(path))
         }
         StoreError::Refused { .. }

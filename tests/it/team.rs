@@ -4,6 +4,8 @@
 
 #![allow(clippy::print_stdout, reason = "tables of what was seen are printed")]
 
+mod away;
+mod clocks;
 mod copies;
 mod doctor;
 mod faults;
@@ -11,6 +13,7 @@ mod hosts;
 mod options;
 mod proxy;
 mod sessions;
+mod tls;
 
 use crate::wire::client::{Client, Start, Wire};
 use crate::wire::script::Editor;

@@ -27,7 +27,7 @@ use crate::model::{
     ModelCountTokensResult, ModelDeltaParams, ModelKeyParams, ModelKeyResult, ModelUsageParams,
 };
 use crate::prompt::{PromptRenderParams, PromptRenderResult};
-use crate::server::{ServerDiagnosticsParams, ServerDiagnosticsResult};
+use crate::server::{ServerDiagnosticsParams, ServerDiagnosticsResult, StorageUpdatedParams};
 use crate::session::edit::{
     DraftClearParams, DraftResult, DraftSetParams, EditResult, MessageRemoveParams, MessageTruncateParams,
     MessageUpdateParams, QueueRemoveParams, QueueRemoveResult, SessionForkParams, SessionForkResult,
@@ -410,6 +410,9 @@ methods! {
     LoopUpdated = "loop/updated", ToClient, Extras,
         "Reports the state of a loop.",
         LoopUpdatedParams;
+    StorageUpdated = "storage/updated", ToClient, Extras,
+        "Reports that changes wait for a database that cannot be reached, and how that ended.",
+        StorageUpdatedParams;
     ModelUsage = "model/usage", ToClient, Extras,
         "Reports the tokens that a model used.",
         ModelUsageParams;

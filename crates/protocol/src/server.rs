@@ -8,8 +8,8 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 pub use initialize::{
-    ClientCapabilities, ClientInfo, InitializeOptions, ServerCapabilities, StorageBackend, StorageOptions,
-    WorkspaceBy,
+    ClientCapabilities, ClientInfo, InitializeOptions, ServerCapabilities, StorageBackend,
+    StorageNotifications, StorageOptions, WorkspaceBy,
 };
 pub use progress::ProgressToken;
 
@@ -59,6 +59,33 @@ pub struct StorageInfo {
     /// Reason why the store cannot be used at the moment; absent if it can.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub fault: Option<String>,
+}
+
+/// Parameters of `storage/updated`.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct StorageUpdatedParams {
+    /// Folder whose sessions the store holds; empty if one store holds those of all folders.
+    pub workspace_folder: String,
+    /// State of the store.
+    pub state: StorageState,
+    /// Reason why the store cannot be reached; absent if it can.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub fault: Option<String>,
+}
+
+/// The state of a store that could not be reached.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub enum StorageState {
+    /// Changes wait in memory and are tried again. Their requests are answered and their events sent once they are stored;
+    /// other requests that need the store fail with `StorageError`.
+    Waiting,
+    /// All changes that waited are stored, or failed for another reason, and the store takes more.
+    Ready,
+    /// The store was away for too long: what waited failed with `StorageError`. It stays in memory and is tried again with
+    /// the session's next change.
+    Failed,
 }
 
 /// An open session.

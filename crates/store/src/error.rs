@@ -125,6 +125,14 @@ pub enum StoreError {
         /// The file.
         path: PathBuf,
     },
+    /// The database cannot be reached, or its connection was lost: it is not known whether this write was made.
+    #[error("{path} cannot be reached: {reason}; earlier writes are stored; the next write tries again")]
+    Away {
+        /// The database.
+        path: PathBuf,
+        /// The system's message.
+        reason: String,
+    },
     /// Any other error of the system.
     #[error(
         "{path} failed: {reason}; this write was not made; earlier writes are stored; the next write tries again"

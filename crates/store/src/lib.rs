@@ -46,7 +46,7 @@ use task::{Task, Waiting};
 pub struct Fence(pub u64);
 
 /// Changes of a session, all of which are applied or none.
-#[derive(Debug, Clone)]
+#[derive(Debug, Clone, PartialEq)]
 pub struct Commit {
     /// The session.
     pub session: SessionId,
@@ -54,6 +54,30 @@ pub struct Commit {
     pub fence: Fence,
     /// The changes, in order.
     pub writes: Arc<Vec<Write>>,
+}
+
+impl Commit {
+    /// Bytes of its texts, about.
+    fn size(&self) -> usize {
+        fn texts(write: &Write) -> usize {
+            let json = |written: serde_json::Result<Vec<u8>>| written.map_or(0, |bytes| bytes.len());
+            match write {
+                Write::Message { message, .. } => json(serde_json::to_vec(&message.body)),
+                Write::LetGo { messages, .. } => {
+                    messages.iter().map(|message| json(serde_json::to_vec(&message.body))).sum()
+                }
+                Write::Compaction(record) => json(serde_json::to_vec(record)),
+                Write::Enqueue(item) => json(serde_json::to_vec(item)),
+                Write::Streamed(piece) => json(serde_json::to_vec(piece)),
+                Write::Draft(draft) => draft.as_ref().map_or(0, |draft| draft.len()),
+                Write::Branch { writes, .. } => writes.iter().map(texts).sum(),
+                _ => 0,
+            }
+        }
+        // Rows have more than their texts.
+        const EACH: usize = 256;
+        self.writes.iter().map(|write| EACH + texts(write)).sum()
+    }
 }
 
 /// Commits each of these by itself.

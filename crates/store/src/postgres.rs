@@ -32,7 +32,7 @@ use engine::memory::{Memory, MemoryPage, MemoryPatch, MemoryQuery};
 use engine::message::Message;
 use engine::scope::{Scope, ScopePatch};
 use engine::search::{Query, SearchPage};
-use link::Link;
+use link::{Link, Unknown};
 use searched::Searched;
 use session::part::Claims;
 use session::stored::{Always, Part, Rest, Stored, Write};
@@ -66,15 +66,20 @@ impl Opener {
             leases::forget_the_dead(tx);
             Ok(())
         })?;
-        Ok(PostgresStore { link, searched: Searched::default() })
+        Ok(PostgresStore { link, searched: Searched::default(), unknown: None })
     }
 }
+
+/// The outcome of each of several commits.
+type Outcomes = Vec<Result<(), StoreError>>;
 
 /// A store in a PostgreSQL database.
 #[derive(Debug)]
 pub struct PostgresStore {
     link: Arc<Link>,
     searched: Searched,
+    /// The newest commits, if it is not known whether they were made.
+    unknown: Option<(Vec<Commit>, Unknown<Outcomes>)>,
 }
 
 impl PostgresStore {
@@ -97,32 +102,64 @@ impl PostgresStore {
         }
         Ok(())
     }
+
+    fn take(&self, session: &SessionId, since: Time, by_force: bool) -> Result<Fence, StoreError> {
+        let me = self.link.me();
+        let fence = self.link.write(async |tx| leases::take(tx, session, since, me, by_force).await)?;
+        self.link.hold(session);
+        Ok(fence)
+    }
+
+    /// The outcomes of the first of these commits, if they were made before, when the answer was lost.
+    fn made_before(&mut self, commits: &[Commit]) -> Result<Outcomes, StoreError> {
+        let Some((made, unknown)) = self.unknown.take().filter(|(made, _)| commits.starts_with(made)) else {
+            return Ok(Vec::new());
+        };
+        match self.link.is_committed(&unknown.mark) {
+            Ok(true) => Ok(unknown.value),
+            Ok(false) => Ok(Vec::new()),
+            Err(error) => {
+                self.unknown = Some((made, unknown));
+                Err(error)
+            }
+        }
+    }
 }
 
 impl Store for PostgresStore {
     fn commit(&mut self, session: &SessionId, fence: Fence, writes: &[Write]) -> Result<(), StoreError> {
-        let (me, changes) = (self.link.me(), [(session, fence, writes)]);
-        self.searched.count(session, writes);
-        self.link.write(async |tx| write::commit(tx, &changes, me).await).map(drop)
+        let commit = Commit { session: session.clone(), fence, writes: Arc::new(writes.to_vec()) };
+        self.commit_all(&[commit]).pop().unwrap_or(Err(StoreError::Closed))
     }
 
     fn commit_all(&mut self, commits: &[Commit]) -> Vec<Result<(), StoreError>> {
-        if commits.len() < 2 {
-            return one_by_one(self, commits);
+        let mut outcomes = match self.made_before(commits) {
+            Ok(outcomes) => outcomes,
+            Err(error) => return vec![Err(error); commits.len()],
+        };
+        let commits = commits.get(outcomes.len()..).unwrap_or_default();
+        if commits.is_empty() {
+            return outcomes;
         }
         let me = self.link.me();
         commits.iter().for_each(|commit| self.searched.count(&commit.session, &commit.writes));
         let changes: Vec<_> =
             commits.iter().map(|commit| (&commit.session, commit.fence, &commit.writes[..])).collect();
-        match self.link.write(async |tx| write::commit(tx, &changes, me).await) {
-            Ok(outcomes) => outcomes,
-            // Each would wait as long for the same answer.
-            Err(error) if error == StoreError::Closed || !self.link.is_connected() => {
-                vec![Err(error); commits.len()]
+        match self.link.write_or_mark(async |tx| write::commit(tx, &changes, me).await) {
+            Ok(done) => outcomes.extend(done),
+            Err((error, unknown)) => {
+                self.unknown = unknown.map(|unknown| (commits.to_vec(), unknown));
+                // Each would wait as long for the same answer.
+                let is_of_all =
+                    commits.len() < 2 || matches!(error, StoreError::Closed | StoreError::Away { .. });
+                match is_of_all {
+                    true => outcomes.extend(vec![Err(error); commits.len()]),
+                    // Nothing of it is stored: each has its own error, or none.
+                    false => outcomes.extend(one_by_one(self, commits)),
+                }
             }
-            // Nothing of it is stored: each has its own error, or none.
-            Err(_) => one_by_one(self, commits),
         }
+        outcomes
     }
 
     fn load(&mut self, session: &SessionId) -> Result<Option<Stored>, StoreError> {
@@ -198,13 +235,11 @@ impl Store for PostgresStore {
     }
 
     fn acquire(&mut self, session: &SessionId, since: Time) -> Result<Fence, StoreError> {
-        let me = self.link.me();
-        self.link.write(async |tx| leases::take(tx, session, since, me, false).await)
+        self.take(session, since, false)
     }
 
     fn take_over(&mut self, session: &SessionId, since: Time) -> Result<Fence, StoreError> {
-        let me = self.link.me();
-        self.link.write(async |tx| leases::take(tx, session, since, me, true).await)
+        self.take(session, since, true)
     }
 
     fn holds(&mut self, session: &SessionId, fence: Fence) -> Result<(), StoreError> {
@@ -214,7 +249,9 @@ impl Store for PostgresStore {
 
     fn release(&mut self, session: &SessionId, fence: Fence) -> Result<(), StoreError> {
         let me = self.link.me();
-        self.link.write(async |tx| leases::release(tx, session, fence, me).await)
+        self.link.write(async |tx| leases::release(tx, session, fence, me).await)?;
+        self.link.let_go(session);
+        Ok(())
     }
 
     fn waiting(&mut self, workspace: &str) -> Result<Vec<Waiting>, StoreError> {
@@ -242,7 +279,9 @@ impl Store for PostgresStore {
 
     fn delete(&mut self, session: &SessionId) -> Result<Option<Deleted>, StoreError> {
         let me = self.link.me();
-        self.link.write(async |tx| write::delete::delete(tx, session, me).await)
+        let deleted = self.link.write(async |tx| write::delete::delete(tx, session, me).await)?;
+        self.link.let_go(session);
+        Ok(deleted)
     }
 
     fn scope(&mut self, workspace: &str, name: &str) -> Result<Scope, StoreError> {

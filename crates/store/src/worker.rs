@@ -1,13 +1,18 @@
 //! The thread that owns a store: jobs in, results out, in order. Only this thread blocks on the disk.
 
+mod away;
+
+pub use away::{Bounds, Told, Waiting};
+
 use super::error::StoreError;
 use super::{Commit, Store};
+use away::Away;
 use std::any::Any;
 use std::fmt;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::mpsc::{self, Receiver, RecvTimeoutError, Sender, TryRecvError};
 use std::thread;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 /// The idle time before maintenance. Commits of a running turn follow one another sooner.
 const QUIET: Duration = Duration::from_millis(250);
@@ -45,8 +50,17 @@ impl Handle {
     /// # Errors
     /// Fails if the system cannot start a thread.
     pub fn start(open: Open) -> std::io::Result<Self> {
+        Self::start_telling(open, Bounds::default(), Box::new(drop))
+    }
+
+    /// Starts the thread; `told` learns when commits wait because the store cannot be reached, within these bounds.
+    ///
+    /// # Errors
+    /// As [`Handle::start`].
+    pub fn start_telling(open: Open, bounds: Bounds, told: Told) -> std::io::Result<Self> {
         let (jobs, inbox) = mpsc::channel();
-        thread::Builder::new().name("store".to_owned()).spawn(move || work_off(&inbox, open))?;
+        let desk = StoreThread { open, store: None, bounds, told, away: None };
+        thread::Builder::new().name("store".to_owned()).spawn(move || work_off(&inbox, desk))?;
         Ok(Self { jobs })
     }
 
@@ -62,9 +76,15 @@ impl Handle {
     }
 
     /// Submits changes of a session. Those that wait when the thread is free are committed together, with one wait for
-    /// the disk. `answer` is called as for [`Handle::submit`].
+    /// the disk. They wait for a store that cannot be reached, within [`Bounds`]; other jobs fail meanwhile. `answer` is
+    /// called as for [`Handle::submit`].
     pub fn commit(&self, commit: Commit, answer: impl FnOnce(Result<(), StoreError>) + Send + 'static) {
         drop(self.jobs.send(Submitted::Commit(PendingCommit { commit, answer: Some(Box::new(answer)) })));
+    }
+
+    /// From now on nothing waits for a store that cannot be reached: after one more attempt it fails.
+    pub fn stop_waiting(&self) {
+        drop(self.jobs.send(Submitted::Job(Box::new(StopWaiting))));
     }
 
     /// Closes the store after all earlier jobs, then calls `answer`.
@@ -100,12 +120,20 @@ impl Handle {
 trait Job: Send {
     /// Runs the job and answers it. Returns `false` if it is the last one.
     fn run(self: Box<Self>, desk: &mut StoreThread) -> bool;
+
+    /// Answers the job with the store's error, if commits wait for the store that the job must not overtake. Gives it back
+    /// if it is to run all the same.
+    fn refuse(self: Box<Self>, error: &StoreError) -> Option<Box<dyn Job>>;
 }
 
 /// State of the thread.
 struct StoreThread {
     open: Open,
     store: Option<Box<dyn Store>>,
+    bounds: Bounds,
+    told: Told,
+    /// Present from a failure to reach the store until it takes commits again.
+    away: Option<Away>,
 }
 
 impl StoreThread {
@@ -131,16 +159,113 @@ impl StoreThread {
 }
 
 impl StoreThread {
-    /// Commits these together and answers each.
+    /// Commits these together and answers each, or lets them wait.
     fn commit(&mut self, pending: Vec<PendingCommit>) {
+        match &self.away {
+            Some(away) if away.next().is_some() => self.hold(pending),
+            _ => {
+                let left = self.attempt(pending);
+                if left.is_empty() && self.away.take().is_some() {
+                    (self.told)(Waiting::Ended);
+                }
+                self.hold(left);
+            }
+        }
+    }
+
+    /// Commits these together. Returns those that the store could not be reached for.
+    fn attempt(&mut self, pending: Vec<PendingCommit>) -> Vec<PendingCommit> {
         let commits: Vec<Commit> = pending.iter().map(|pending| pending.commit.clone()).collect();
         let done = self.work(|store| Ok(store.commit_all(&commits)));
         let done = done.unwrap_or_else(|error| vec![Err(error); pending.len()]);
-        for (mut pending, done) in pending.into_iter().zip(done) {
-            if let Some(answer) = pending.answer.take() {
-                // A panic in an answer must not end the thread.
-                let _ = catch_unwind(AssertUnwindSafe(|| answer(done)));
+        let (mut left, mut failed) = (Vec::new(), None);
+        for (pending, done) in pending.into_iter().zip(done) {
+            match done {
+                Err(error @ StoreError::Away { .. }) => {
+                    failed = Some(error);
+                    left.push(pending);
+                }
+                done => pending.answer(done),
             }
+        }
+        match (failed, &mut self.away) {
+            (Some(error), Some(away)) => away.failed_again(error),
+            (Some(error), away) => *away = Some(Away::new(error)),
+            (None, _) => {}
+        }
+        left
+    }
+
+    /// Lets commits wait for the store, as far as the bounds allow.
+    fn hold(&mut self, pending: Vec<PendingCommit>) {
+        let Some(away) = &mut self.away else { return };
+        let is_first = away.next().is_none();
+        let (is_over, error) = (away.is_over(self.bounds), away.error.clone());
+        for pending in pending {
+            let refused = if is_over { Some(pending) } else { away.hold(pending, self.bounds) };
+            if let Some(refused) = refused {
+                refused.answer(Err(error.clone()));
+            }
+        }
+        if is_first && away.next().is_some() {
+            tracing::warn!(%error, "commits wait for the store");
+            (self.told)(Waiting::Began(error));
+        }
+    }
+
+    /// Commits what waits, as far as the store takes it.
+    fn retry(&mut self) {
+        while let Some(away) = self.away.as_mut().filter(|away| away.next().is_some()) {
+            let pending = away.take(MOST_COMMITS);
+            let left = self.attempt(pending);
+            let Some(away) = &mut self.away else { return };
+            if left.is_empty() {
+                if away.next().is_none() {
+                    self.away = None;
+                    tracing::info!("what waited for the store is stored");
+                    (self.told)(Waiting::Ended);
+                }
+                continue;
+            }
+            away.put_back(left);
+            if away.is_over(self.bounds) {
+                self.give_up();
+            }
+            return;
+        }
+    }
+
+    /// Answers all that waits with the store's error.
+    fn give_up(&mut self) {
+        let Some(away) = self.away.as_mut().filter(|away| away.next().is_some()) else { return };
+        let (pending, error) = (away.take(usize::MAX), away.error.clone());
+        pending.into_iter().for_each(|pending| pending.answer(Err(error.clone())));
+        (self.told)(Waiting::GaveUp(error));
+    }
+
+    /// Runs a job. While commits wait that it must not overtake, it gets the store's error. Returns `false` if it is the
+    /// last one.
+    fn run(&mut self, job: Box<dyn Job>) -> bool {
+        let job = match self.away.as_ref().filter(|away| away.next().is_some()) {
+            Some(away) => job.refuse(&away.error),
+            None => Some(job),
+        };
+        job.is_none_or(|job| job.run(self))
+    }
+
+    /// The next task; `None` if what waits for the store is to be tried again first.
+    fn next(&mut self, inbox: &Receiver<Submitted>) -> Result<Option<Submitted>, TryRecvError> {
+        if let Some(at) = self.away.as_ref().and_then(Away::next) {
+            return match inbox.recv_timeout(at.saturating_duration_since(Instant::now())) {
+                Ok(task) => Ok(Some(task)),
+                Err(RecvTimeoutError::Timeout) => Ok(None),
+                Err(RecvTimeoutError::Disconnected) => Err(TryRecvError::Disconnected),
+            };
+        }
+        match inbox.recv_timeout(QUIET) {
+            Ok(task) => Ok(Some(task)),
+            Err(RecvTimeoutError::Disconnected) => Err(TryRecvError::Disconnected),
+            Err(RecvTimeoutError::Timeout) => self.idle(inbox).map(Some).ok_or(TryRecvError::Disconnected),
         }
     }
 
@@ -174,23 +299,23 @@ fn words(panic: &(dyn Any + Send)) -> String {
     text.or_else(|| panic.downcast_ref::<String>().cloned()).unwrap_or_else(|| "no reason given".to_owned())
 }
 
-fn work_off(inbox: &Receiver<Submitted>, open: Open) {
-    let mut desk = StoreThread { open, store: None };
+fn work_off(inbox: &Receiver<Submitted>, mut desk: StoreThread) {
     // What came behind the last group of commits.
     let mut next = None;
     let mut goes_on = true;
     while goes_on {
+        if desk.away.as_ref().is_some_and(Away::is_due) {
+            desk.retry();
+        }
         let task = match next.take().map_or_else(|| inbox.try_recv(), Ok) {
-            Ok(task) => task,
-            Err(TryRecvError::Disconnected) => break,
-            Err(TryRecvError::Empty) => match inbox.recv_timeout(QUIET) {
-                Ok(task) => task,
-                Err(RecvTimeoutError::Disconnected) => break,
-                Err(RecvTimeoutError::Timeout) => {
-                    let Some(task) = desk.idle(inbox) else { break };
-                    task
-                }
-            },
+            Ok(task) => Ok(Some(task)),
+            Err(TryRecvError::Empty) => desk.next(inbox),
+            Err(ended) => Err(ended),
+        };
+        let task = match task {
+            Ok(Some(task)) => task,
+            Ok(None) => continue,
+            Err(_) => break,
         };
         match task {
             Submitted::Commit(first) => {
@@ -206,11 +331,13 @@ fn work_off(inbox: &Receiver<Submitted>, open: Open) {
             }
             // A panic in an answer must not end the thread.
             Submitted::Job(job) => {
-                goes_on = catch_unwind(AssertUnwindSafe(|| job.run(&mut desk))).unwrap_or(true);
+                goes_on = catch_unwind(AssertUnwindSafe(|| desk.run(job))).unwrap_or(true);
             }
         }
         desk.tidy(true);
     }
+    desk.retry();
+    desk.give_up();
     if desk.store.is_some()
         && let Err(error) = desk.work(|store| store.close())
     {
@@ -225,6 +352,15 @@ type Committed = Box<dyn FnOnce(Result<(), StoreError>) + Send>;
 struct PendingCommit {
     commit: Commit,
     answer: Option<Committed>,
+}
+
+impl PendingCommit {
+    fn answer(mut self, done: Result<(), StoreError>) {
+        if let Some(answer) = self.answer.take() {
+            // A panic in an answer must not end the thread.
+            let _ = catch_unwind(AssertUnwindSafe(|| answer(done)));
+        }
+    }
 }
 
 impl Drop for PendingCommit {
@@ -256,6 +392,13 @@ where
         }
         true
     }
+
+    fn refuse(mut self: Box<Self>, error: &StoreError) -> Option<Box<dyn Job>> {
+        if let Some(answer) = self.answer.take() {
+            answer(Err(error.clone()));
+        }
+        None
+    }
 }
 
 impl<T, W, A> Drop for Work<T, W, A>
@@ -270,13 +413,30 @@ where
     }
 }
 
+/// The job that ends all waiting for a store that cannot be reached.
+struct StopWaiting;
+
+impl Job for StopWaiting {
+    fn run(self: Box<Self>, desk: &mut StoreThread) -> bool {
+        desk.bounds.time = Duration::ZERO;
+        desk.retry();
+        true
+    }
+
+    fn refuse(self: Box<Self>, _error: &StoreError) -> Option<Box<dyn Job>> {
+        Some(self)
+    }
+}
+
 /// The job that closes the store.
 struct Close<A: FnOnce(Result<(), StoreError>)> {
     answer: Option<A>,
 }
 
-impl<A: FnOnce(Result<(), StoreError>) + Send> Job for Close<A> {
+impl<A: FnOnce(Result<(), StoreError>) + Send + 'static> Job for Close<A> {
     fn run(mut self: Box<Self>, desk: &mut StoreThread) -> bool {
+        desk.retry();
+        desk.give_up();
         let done = if desk.store.is_some() { desk.work(|store| store.close()) } else { Ok(()) };
         desk.store = None;
         // Drops what the opener holds of the store.
@@ -285,6 +445,10 @@ impl<A: FnOnce(Result<(), StoreError>) + Send> Job for Close<A> {
             answer(done);
         }
         false
+    }
+
+    fn refuse(self: Box<Self>, _error: &StoreError) -> Option<Box<dyn Job>> {
+        Some(self)
     }
 }
 

@@ -90,6 +90,7 @@ export class Client {
       "session/event": new Emitter(this.#onFault),
       "sessions/changed": new Emitter(this.#onFault),
       "loop/updated": new Emitter(this.#onFault),
+      "storage/updated": new Emitter(this.#onFault),
       "model/usage": new Emitter(this.#onFault),
     };
     for (const name of Object.keys(listeners) as (keyof ClientEvents)[]) this.#listen(name, listeners[name]);
@@ -299,6 +300,7 @@ export class Client {
       "session/event": (event) => this.#event(event),
       "sessions/changed": (params) => this.#tell("sessions/changed", params),
       "loop/updated": (params) => this.#tell("loop/updated", params),
+      "storage/updated": (params) => this.#tell("storage/updated", params),
       "model/usage": (params) => this.#tell("model/usage", params),
       "window/logMessage": ({ type, message }: LogMessage) => {
         this.#log({ level: LEVELS[type] ?? "debug", source: "sidecar", message });

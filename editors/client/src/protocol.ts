@@ -281,6 +281,8 @@ export interface SidecarNotifications {
   "sessions/changed": { params: SessionsChangedParams };
   /** Reports the state of a loop. Level: extras. */
   "loop/updated": { params: LoopUpdatedParams };
+  /** Reports that changes wait for a database that cannot be reached, and how that ended. Level: extras. */
+  "storage/updated": { params: StorageUpdatedParams };
   /** Reports the tokens that a model used. Level: extras. */
   "model/usage": { params: ModelUsageParams };
 }
@@ -4670,6 +4672,16 @@ export interface StorageInfo {
   fault?: string;
 }
 
+/** How a sidecar learns what others write to the database. */
+export type StorageNotifications =
+  /** By `LISTEN`, unless the server has none or a pooler is noticed. */
+  | "auto"
+  /**
+   * By looking, four times a second while a session is open or a list is shown: for a pooler in transaction
+   * mode.
+   */
+  | "off";
+
 /**
  * The place where sessions are stored. What a client leaves out comes from the environment
  * (`THREADHOLD_STORAGE_BACKEND`, `THREADHOLD_STORAGE_URL` and so on), then from the table `storage` of the
@@ -4710,6 +4722,33 @@ export interface StorageOptions {
   workspaceKey?: string;
   /** Name of this machine, as others see it where a session is open. Default: the system's. */
   hostName?: string;
+  /** Use of the database's notifications about changes by other machines. Default: `auto`. */
+  notifications?: StorageNotifications;
+}
+
+/** The state of a store that could not be reached. */
+export type StorageState =
+  /**
+   * Changes wait in memory and are tried again. Their requests are answered and their events sent once they
+   * are stored; other requests that need the store fail with `StorageError`.
+   */
+  | "waiting"
+  /** All changes that waited are stored, or failed for another reason, and the store takes more. */
+  | "ready"
+  /**
+   * The store was away for too long: what waited failed with `StorageError`. It stays in memory and is
+   * tried again with the session's next change.
+   */
+  | "failed";
+
+/** Parameters of `storage/updated`. */
+export interface StorageUpdatedParams {
+  /** Folder whose sessions the store holds; empty if one store holds those of all folders. */
+  workspaceFolder: string;
+  /** State of the store. */
+  state: StorageState;
+  /** Reason why the store cannot be reached; absent if it can. */
+  fault?: string;
 }
 
 /** An answer in progress. */

@@ -56,6 +56,7 @@ pub(super) fn applied(router: &mut Router, session: Option<String>) {
 
 /// Handles the end of the process, behind the requests before it.
 pub(super) fn ending(router: &mut Router, done: oneshot::Sender<()>) {
+    router.stores.stop_waiting();
     if let Some(done) = router.intake.end(done) {
         ServerHandler { router }.release_all();
         router.end(done);

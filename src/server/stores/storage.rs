@@ -7,7 +7,7 @@ use crate::server::settings::nearest;
 use models::address::is_key_name;
 use protocol::error::ProtocolError;
 use protocol::methods::read;
-use protocol::server::{StorageBackend, StorageOptions, WorkspaceBy};
+use protocol::server::{StorageBackend, StorageNotifications, StorageOptions, WorkspaceBy};
 use secrecy::{ExposeSecret, SecretString};
 use serde_json::{Map, Value};
 use std::collections::BTreeMap;
@@ -37,6 +37,7 @@ pub(in crate::server) struct Database {
     url: SecretString,
     tenant: String,
     host: Option<String>,
+    notifications: StorageNotifications,
     /// The name of the password.
     pub password: String,
     /// The names of folders in the database.
@@ -53,7 +54,10 @@ impl Database {
     /// The options of a store with this password.
     pub fn options(&self, password: Option<&SecretString>) -> Result<Options, OptionsError> {
         let password = password.map(ExposeSecret::expose_secret);
-        let options = Options::new(self.url.expose_secret(), password, &self.tenant)?;
+        let mut options = Options::new(self.url.expose_secret(), password, &self.tenant)?;
+        if self.notifications == StorageNotifications::Off {
+            options = options.without_notifications();
+        }
         Ok(match &self.host {
             Some(host) => options.held_by(&user_name(), host),
             None => options,
@@ -244,7 +248,8 @@ impl Merged {
             (None, WorkspaceBy::Remote) => Naming::Remote,
             (None, WorkspaceBy::Path) => Naming::Path,
         };
-        let database = Database { url: url.into(), tenant, host: options.host_name, password, naming };
+        let (host, notifications) = (options.host_name, options.notifications.unwrap_or_default());
+        let database = Database { url: url.into(), tenant, host, notifications, password, naming };
         database.options(None).map_err(|error| {
             let words = error.to_string();
             match error {
@@ -343,6 +348,7 @@ mod tests {
             json!({ "url": url, "tenant": "t", "workspaceKey": "a\nb" }),
             json!({ "url": url, "tenant": "t", "workspaceKey": "a", "workspaceBy": "remote" }),
             json!({ "url": url, "tenant": "t", "hostName": "" }),
+            json!({ "backend": "sqlite", "notifications": "off" }),
         ]
         .into_iter()
         .map(|client| {
@@ -367,7 +373,8 @@ mod tests {
             storage.passwordEnv: must be the name of a variable: letters, digits and underscores; never the password
             storage.workspaceKey: is "a\nb"; it must have 1 to 200 bytes without control characters
             storage.workspaceKey: cannot be given beside workspaceBy "remote"
-            storage.hostName: is ""; it must have 1 to 200 bytes without control characters"#]].assert_eq(&told.join("\n"));
+            storage.hostName: is ""; it must have 1 to 200 bytes without control characters
+            storage.notifications: needs the backend postgres; the backend is sqlite"#]].assert_eq(&told.join("\n"));
     }
 
     #[test]
@@ -456,6 +463,10 @@ mod tests {
                     "must be \"sqlite\" or \"postgres\" or \"memory\", not a number (in config.toml)",
                 ),
                 (
+                    "storage.notifications",
+                    "must be \"auto\" or \"off\" (in THREADHOLD_STORAGE_NOTIFICATIONS)",
+                ),
+                (
                     "storage.urll",
                     "unknown option; possible: url (in config.toml)",
                 ),
@@ -472,6 +483,7 @@ mod tests {
         .assert_debug_eq(&[
             told(json!({ "backend": "mysql" }), &[]),
             told(json!({ "backend": 7 }), &[]),
+            told(json!({}), &[("THREADHOLD_STORAGE_NOTIFICATIONS", "never")]),
             told(json!({ "urll": "postgres://ann@db.example/sessions" }), &[]),
             told(json!({}), &[("THREADHOLD_STORAGE_BACKEND", "oracle")]),
             told(json!({}), &[("THREADHOLD_STORAGE_TENANT", "t")]),

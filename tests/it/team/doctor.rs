@@ -7,7 +7,7 @@ use std::process::Command;
 use store::testing::postgres::{Server, server};
 
 /// Runs the doctor with these variables; returns the exit code and the output.
-fn doctor(url: &str, tenant: &str, variables: &[(&str, &str)]) -> (Option<i32>, String) {
+pub fn doctor(url: &str, tenant: &str, variables: &[(&str, &str)]) -> (Option<i32>, String) {
     let mut command = Command::new(env!("CARGO_BIN_EXE_threadhold"));
     command
         .args(["doctor", "--storage", url, "--tenant", tenant])
@@ -42,6 +42,9 @@ fn usable_database_is_described() {
     assert!(code == Some(0) && said.contains("this program knows"), "{said}");
     let (code, said) = doctor(&server.url("postgres", &database), "t", &[]);
     assert!(code == Some(0) && said.contains("above row-level security"), "{said}");
+    let deaf = [("THREADHOLD_STORAGE_NOTIFICATIONS", "off")];
+    let (code, said) = doctor(&url, "t", &deaf);
+    assert!(code == Some(0) && said.contains("storage.notifications is \"off\""), "{said}");
     // Usage that is wrong is no fault of the database.
     let (code, said) = doctor(&url, "a b", &[]);
     assert!(code == Some(2) && said.contains("storage.tenant"), "{said}");

@@ -64,6 +64,9 @@ pub struct StorageOptions {
     /// Name of this machine, as others see it where a session is open. Default: the system's.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub host_name: Option<String>,
+    /// Use of the database's notifications about changes by other machines. Default: `auto`.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub notifications: Option<StorageNotifications>,
 }
 
 /// The name of a folder in a database that several machines use.
@@ -76,6 +79,17 @@ pub enum WorkspaceBy {
     /// The address of its repository's remote `origin`, without user and password; the path if there is none, or if
     /// another folder that this process serves has the same.
     Remote,
+}
+
+/// How a sidecar learns what others write to the database.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub enum StorageNotifications {
+    /// By `LISTEN`, unless the server has none or a pooler is noticed.
+    #[default]
+    Auto,
+    /// By looking, four times a second while a session is open or a list is shown: for a pooler in transaction mode.
+    Off,
 }
 
 /// The kind of store.

@@ -1,8 +1,9 @@
 //! Faults that keep a database from being used, or used well, looked for step by step so that the first is named. Nothing is changed, and no password is shown.
 
+use super::fault::{Fault, connection_words};
 use super::link::tls;
+use super::migrate::MIGRATIONS;
 use super::options::Options;
-use super::{fault::Fault, migrate::MIGRATIONS};
 use std::error::Error as _;
 use std::io::ErrorKind;
 use std::net::{IpAddr, ToSocketAddrs};
@@ -133,11 +134,7 @@ fn unconnected_words(error: &Error, options: &Options) -> String {
             code => format!("the server refuses the connection: {says} ({})", code.code()),
         };
     }
-    let (mut reason, mut cause) = (error.to_string(), error.source());
-    while let Some(why) = cause {
-        reason = format!("{reason}: {why}");
-        cause = why.source();
-    }
+    let reason = connection_words(error);
     let kind =
         error.source().and_then(|cause| cause.downcast_ref::<std::io::Error>()).map(std::io::Error::kind);
     if reason.contains("password missing") {
@@ -146,10 +143,9 @@ fn unconnected_words(error: &Error, options: &Options) -> String {
              names, PGPASSWORD by default"
         );
     }
-    if reason.contains("TLS") || reason.to_lowercase().contains("certificate") {
+    if reason.contains("certificate") {
         return format!(
-            "TLS failed: {reason}; the server's certificate must be of an authority that this system trusts, for the \
-             name in the url; sslmode=disable in the url does without, on a network that you trust"
+            "TLS failed: {reason}; sslmode=disable in the url does without, on a network that you trust"
         );
     }
     match kind {
@@ -220,19 +216,13 @@ async fn ask(client: &Client, options: &Options, began: Instant, checked: &mut C
             options.tenant
         ));
     }
-    if age > i64::try_from(began.elapsed().as_millis()).unwrap_or(i64::MAX) + 50 {
-        checked.notes.push(
-            "a pooler is between this machine and the server: LISTEN is not relied on there, and what other machines \
-             write is looked for several times a second"
-                .to_owned(),
-        );
-    } else if let Err(error) =
-        client.batch_execute("LISTEN threadhold_doctor; UNLISTEN threadhold_doctor").await
-    {
-        checked.notes.push(format!(
-            "LISTEN is not available ({error}): what other machines write is looked for several times a second"
-        ));
-    }
+    listening(
+        client,
+        options,
+        age > i64::try_from(began.elapsed().as_millis()).unwrap_or(i64::MAX) + 50,
+        checked,
+    )
+    .await;
     let own = SystemTime::now().duration_since(UNIX_EPOCH).map_or(0, |now| now.as_millis());
     let ahead = clock - i64::try_from(own).unwrap_or(i64::MAX);
     if ahead.abs() > CLOCK {
@@ -244,6 +234,22 @@ async fn ask(client: &Client, options: &Options, began: Instant, checked: &mut C
         ));
     }
     Ok(())
+}
+
+/// How this machine learns what others write.
+async fn listening(client: &Client, options: &Options, is_pooled: bool, checked: &mut Checked) {
+    const LOOKS: &str = "what other machines write is looked for several times a second";
+    if !options.hears {
+        checked.notes.push(format!("LISTEN is not used, for storage.notifications is \"off\": {LOOKS}"));
+    } else if is_pooled {
+        checked.notes.push(format!(
+            "a pooler is between this machine and the server: LISTEN is not relied on there, and {LOOKS}"
+        ));
+    } else if let Err(error) =
+        client.batch_execute("LISTEN threadhold_doctor; UNLISTEN threadhold_doctor").await
+    {
+        checked.notes.push(format!("LISTEN is not available ({error}): {LOOKS}"));
+    }
 }
 
 /// The schema's version, and the rights on its tables.

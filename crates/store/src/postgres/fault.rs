@@ -54,25 +54,49 @@ impl Fault {
 
     pub fn at(self, place: &Path) -> StoreError {
         let path = place.to_owned();
+        let is_lost = self.is_lost();
         match self {
             Self::Store(error) => error,
             Self::Row(reason) => StoreError::Corrupt { path, reason },
-            Self::Unavailable(reason) => StoreError::Io { path, reason },
-            Self::Postgres(error) => from_postgres(&error, place),
+            Self::Unavailable(reason) => StoreError::Away { path, reason },
+            Self::Postgres(error) => match from_postgres(&error, place) {
+                StoreError::Io { path, reason } if is_lost => StoreError::Away { path, reason },
+                other => other,
+            },
         }
     }
 }
 
 fn is_ended(code: &SqlState) -> bool {
-    [SqlState::ADMIN_SHUTDOWN, SqlState::CRASH_SHUTDOWN, SqlState::CANNOT_CONNECT_NOW].contains(code)
+    let ended = [
+        SqlState::ADMIN_SHUTDOWN,
+        SqlState::CRASH_SHUTDOWN,
+        SqlState::CANNOT_CONNECT_NOW,
+        SqlState::TOO_MANY_CONNECTIONS,
+    ];
+    ended.contains(code)
+}
+
+/// What a server's certificate must be.
+const TRUSTED: &str = "the server's certificate must be of an authority that this system trusts, or of one in the file that \
+                       the variable SSL_CERT_FILE names, for the name in the url";
+
+/// The words of a failure to connect, with all causes; for a certificate with what it must be.
+pub(super) fn connection_words(error: &tokio_postgres::Error) -> String {
+    let (mut words, mut cause) = (error.to_string(), error.source());
+    while let Some(why) = cause {
+        words = format!("{words}: {why}");
+        cause = why.source();
+    }
+    let is_of_tls = words.contains("TLS") || words.to_lowercase().contains("certificate");
+    if is_of_tls { format!("{words}; {TRUSTED}") } else { words }
 }
 
 /// Converts an error of the server, or of the connection to it.
 fn from_postgres(error: &tokio_postgres::Error, place: &Path) -> StoreError {
     let path = place.to_owned();
     let Some(found) = error.as_db_error() else {
-        let cause = error.source().map(|cause| format!(": {cause}")).unwrap_or_default();
-        return StoreError::Io { path, reason: format!("{error}{cause}") };
+        return StoreError::Io { path, reason: connection_words(error) };
     };
     let reason = format!("{} ({})", found.message(), found.code().code());
     match found.code() {

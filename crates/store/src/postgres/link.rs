@@ -11,13 +11,16 @@ use super::tx::{Db, Traffic, Tx};
 use crate::error::StoreError;
 use connect::channel_of;
 pub(super) use connect::tls;
+use engine::id::SessionId;
+use std::collections::BTreeSet;
 use std::path::Path;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
-use std::sync::{Arc, mpsc};
+use std::sync::{Arc, MutexGuard, PoisonError, mpsc};
 use std::thread;
 use std::time::{Duration, Instant};
 use tokio::runtime::{Builder, Handle};
 use tokio::sync::{Mutex, oneshot};
+pub(super) use transactions::Unknown;
 
 /// The longest wait for the last sign of a store that is dropped.
 const FAREWELL: Duration = Duration::from_secs(1);
@@ -43,6 +46,10 @@ struct Shared {
     pulse: Arc<AtomicU64>,
     /// `false` if this store is not told of other stores' commits.
     hears: AtomicBool,
+    /// `true` if the pulse was asked for since others' commits were counted.
+    is_asked: AtomicBool,
+    /// The sessions that this store holds.
+    held: std::sync::Mutex<BTreeSet<SessionId>>,
 }
 
 #[derive(Debug, Default)]
@@ -83,6 +90,8 @@ impl Link {
             state: Mutex::default(),
             pulse: Arc::default(),
             hears: AtomicBool::new(false),
+            is_asked: AtomicBool::new(false),
+            held: Default::default(),
         });
         handle.spawn(transactions::renew(Arc::downgrade(&shared)));
         Ok(Self { shared, handle, stop: Some(stop), thread: Some(thread) })
@@ -121,11 +130,27 @@ impl Link {
 
     /// Changes all of it or nothing. A second time if the connection was lost and it is known that nothing was committed.
     pub fn write<T>(&self, work: impl AsyncFn(&mut Tx<'_>) -> Done<T>) -> Result<T, StoreError> {
-        self.handle.block_on(self.shared.write(work)).map_err(|fault| fault.at(self.place()))
+        self.write_or_mark(work).map_err(|(error, _)| error)
+    }
+
+    /// As [`Link::write`]. If it is not known whether the change was committed, the error comes with what
+    /// [`Link::is_committed`] needs to tell, and with the value.
+    pub fn write_or_mark<T>(
+        &self,
+        work: impl AsyncFn(&mut Tx<'_>) -> Done<T>,
+    ) -> Result<T, (StoreError, Option<Unknown<T>>)> {
+        let done = self.handle.block_on(self.shared.write(work));
+        done.map_err(|(fault, unknown)| (fault.at(self.place()), unknown))
+    }
+
+    /// `true` if the commit with this mark was made, which was the last one that this store began.
+    pub fn is_committed(&self, mark: &str) -> Result<bool, StoreError> {
+        self.handle.block_on(self.shared.look(mark)).map_err(|fault| fault.at(self.place()))
     }
 
     /// See [`crate::Store::pulse`].
     pub fn pulse(&self) -> Result<u64, StoreError> {
+        self.shared.is_asked.store(true, Ordering::Release);
         if !self.shared.hears.load(Ordering::Acquire) {
             let counted = self.handle.block_on(self.shared.count_others());
             counted.map_err(|fault| fault.at(self.place()))?;
@@ -133,18 +158,22 @@ impl Link {
         Ok(self.shared.pulse.load(Ordering::Acquire))
     }
 
-    /// `false` if the connection was lost.
-    pub fn is_connected(&self) -> bool {
-        let is_open = |state: &State| state.db.as_ref().is_some_and(|db| !db.client.is_closed());
-        self.handle.block_on(async { is_open(&*self.shared.state.lock().await) })
+    /// Notes that a session is held from now on.
+    pub fn hold(&self, session: &SessionId) {
+        self.shared.held().insert(session.clone());
     }
 
-    /// Gives the sign of life that is due after a while.
+    /// Notes that a session is not held any more.
+    pub fn let_go(&self, session: &SessionId) {
+        self.shared.held().remove(session);
+    }
+
+    /// Does what is due after a while without commits.
     #[cfg(test)]
-    pub fn sign_of_life(&self) -> Result<(), StoreError> {
+    pub fn idle(&self) -> Result<(), StoreError> {
         self.handle.block_on(async {
             self.shared.state.lock().await.renewed = Instant::now().checked_sub(Duration::from_secs(3600));
-            self.shared.renewed().await.map_err(|fault| fault.at(self.place()))
+            self.shared.idle().await.map_err(|fault| fault.at(self.place()))
         })
     }
 
@@ -154,6 +183,12 @@ impl Link {
             let mut state = self.shared.state.lock().await;
             (state.db, state.is_closed) = (None, true);
         });
+    }
+}
+
+impl Shared {
+    fn held(&self) -> MutexGuard<'_, BTreeSet<SessionId>> {
+        self.held.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 

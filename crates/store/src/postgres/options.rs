@@ -110,7 +110,7 @@ impl Options {
     }
 
     /// Looks for what others commit instead of being told: for a pooler that gives each transaction another connection of
-    /// the server. One that does so from the start is noticed.
+    /// the server. One whose connections are older than this process's is noticed.
     #[must_use]
     pub fn without_notifications(mut self) -> Self {
         self.hears = false;

@@ -5,6 +5,7 @@
 mod isolation;
 mod leases;
 mod lost;
+mod pooled;
 mod schema;
 mod search;
 mod traffic;

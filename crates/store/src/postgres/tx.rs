@@ -191,13 +191,14 @@ impl<'a> Tx<'a> {
         Ok(rows.split_off(before))
     }
 
-    /// Sends what waits, and commits.
-    pub async fn end(mut self) -> Done {
+    /// Sends what waits, and commits. Returns the rows of the last statement before that.
+    pub async fn end(mut self) -> Done<Vec<Row>> {
         self.waiting.push(Statement::batch("COMMIT"));
         self.db.is_in_transaction = true;
-        self.db.trip(&self.waiting, self.traffic).await?;
+        let mut rows = self.db.trip(&self.waiting, self.traffic).await?;
         self.db.is_in_transaction = false;
-        Ok(())
+        rows.pop();
+        Ok(rows.pop().unwrap_or_default())
     }
 
     /// Ends a transaction that only read, without waiting for the answer.

@@ -15,15 +15,17 @@ use uuid::Uuid;
 /// Where Debian's packages are, beside what is in `PATH`.
 const PACKAGES: &str = "/usr/lib/postgresql";
 
-/// Runs a server until standard input ends, then ends it at once. The folder goes with it, unless told otherwise.
+/// Runs a server with further settings until standard input ends, then ends it at once. The folder goes with it, unless told
+/// otherwise.
 const WATCH: &str = r#"
-"$1/postgres" -D "$2/data" -k "$2" -c listen_addresses= -c fsync=$3 -c full_page_writes=$3 \
-    -c max_connections=300 -c shared_buffers=64MB -c logging_collector=off >>"$2/log" 2>&1 </dev/null &
+programs=$1; folder=$2; shift 2
+"$programs/postgres" -D "$folder/data" -k "$folder" -c listen_addresses= -c fsync=off -c full_page_writes=off \
+    -c max_connections=300 -c shared_buffers=64MB -c logging_collector=off "$@" >>"$folder/log" 2>&1 </dev/null &
 server=$!
 read -r word
 kill -QUIT $server 2>/dev/null
 wait $server
-[ "$word" = keep ] || rm -rf "$2"
+[ "$word" = keep ] || rm -rf "$folder"
 "#;
 
 /// A server. Its folder is removed when it is dropped, or its process ends.
@@ -32,8 +34,7 @@ pub struct Server {
     programs: PathBuf,
     folder: PathBuf,
     user: Option<String>,
-    /// `true` if commits survive a crash of the machine.
-    is_durable: bool,
+    settings: Vec<String>,
     watch: Mutex<Option<(Child, ChildStdin)>>,
 }
 
@@ -52,7 +53,7 @@ impl Server {
     /// # Panics
     /// As [`server`].
     pub fn start() -> Option<Self> {
-        Self::make(false)
+        Self::start_with(|_| Vec::new())
     }
 
     /// A server of its own that writes to the disk as one in use does, for measurements.
@@ -60,10 +61,15 @@ impl Server {
     /// # Panics
     /// As [`server`].
     pub fn durable() -> Option<Self> {
-        Self::make(true)
+        Self::start_with(|_| ["fsync=on", "full_page_writes=on"].map(str::to_owned).into())
     }
 
-    fn make(is_durable: bool) -> Option<Self> {
+    /// As [`Server::start`], with these further settings, each as `name=value`. They may name files that are made before
+    /// in its folder, by [`Server::run`].
+    ///
+    /// # Panics
+    /// As [`server`].
+    pub fn start_with(settings: impl FnOnce(&Self) -> Vec<String>) -> Option<Self> {
         let Some(programs) = programs() else {
             let missing = "PostgreSQL (initdb, postgres) is not installed; tests of its store did not run";
             assert!(env::var_os("CI").is_none(), "{missing}");
@@ -77,7 +83,8 @@ impl Server {
         let id = Uuid::now_v7().as_u128() & 0xffff_ffff_ffff;
         let folder = env::temp_dir().join(format!("th-pg-{id:012x}"));
         fs::create_dir(&folder).expect("a folder");
-        let server = Self { programs, folder, user: unprivileged(), is_durable, watch: Mutex::new(None) };
+        let (user, watch) = (unprivileged(), Mutex::new(None));
+        let mut server = Self { programs, folder, user, settings: Vec::new(), watch };
         if let Some(user) = &server.user {
             let owner = Command::new("chown").arg(user).arg(&server.folder).status();
             assert!(owner.is_ok_and(|status| status.success()), "the folder of the server is not {user}'s");
@@ -100,6 +107,7 @@ impl Server {
             .output()
             .expect("initdb");
         assert!(made.status.success(), "initdb: {}", String::from_utf8_lossy(&made.stderr));
+        server.settings = settings(&server);
         server.resume();
         server.sql("CREATE ROLE threadhold LOGIN CREATEROLE");
         server.sql("CREATE DATABASE threadhold OWNER threadhold");
@@ -113,7 +121,7 @@ impl Server {
     pub fn resume(&self) {
         let mut watch = self.run("sh");
         watch.arg("-c").arg(WATCH).arg("sh").args([&self.programs, &self.folder]);
-        watch.arg(if self.is_durable { "on" } else { "off" });
+        watch.args(self.settings.iter().flat_map(|setting| ["-c", setting]));
         watch.stdin(Stdio::piped()).stdout(Stdio::null()).stderr(Stdio::null());
         #[cfg(unix)]
         {
@@ -223,8 +231,8 @@ impl Server {
         self.run(&self.programs.join(name).display().to_string())
     }
 
-    /// A command as the user that the server runs as: it refuses to run as root.
-    fn run(&self, program: &str) -> Command {
+    /// A command in the server's folder, as the user that the server runs as: it refuses to run as root.
+    pub fn run(&self, program: &str) -> Command {
         let mut command = match &self.user {
             Some(user) => {
                 let mut command = Command::new("setpriv");

@@ -6,12 +6,13 @@ use crate::error::StoreError;
 use crate::place::InMemory;
 use crate::sqlite::{Opener, SqliteStore};
 use crate::testing::{Folder, message, session, step, user};
-use crate::worker::Handle;
+use crate::worker::{Bounds, Handle, Waiting};
 use crate::{Commit, Fence};
 use engine::id::Time;
 use session::stored::Write;
-use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::sync::{Arc, mpsc};
+use std::time::Duration;
 
 /// A worker with a store in a file.
 fn on_file(folder: &Folder) -> Handle {
@@ -132,6 +133,98 @@ fn commits_of_a_store_that_crashes_are_all_answered() {
     handle.commit(commit, move |done| sender.send(done).unwrap());
     let locked = Err(StoreError::Locked { path: "p".into() });
     assert_eq!(answers.iter().collect::<Vec<_>>(), [locked.clone(), locked, Err(StoreError::Closed)]);
+}
+
+/// A worker whose store is reached as long as the flag is not set, with session `s` held; its store has to be opened anew.
+fn away(bounds: Bounds) -> (Handle, Fence, Arc<AtomicBool>, mpsc::Receiver<Waiting>) {
+    let is_away = Arc::new(AtomicBool::new(false));
+    let (flag, mut opener) = (Arc::clone(&is_away), Opener::in_memory(InMemory::default()));
+    let open = move || -> Result<Box<dyn Store>, StoreError> {
+        if flag.load(Ordering::SeqCst) { Err(unreachable()) } else { Ok(Box::new(opener.open()?)) }
+    };
+    let (sender, told) = mpsc::channel();
+    let told_to = Box::new(move |waiting| sender.send(waiting).unwrap());
+    let handle = Handle::start_telling(Box::new(open), bounds, told_to).unwrap();
+    let fence = handle.call(|store| store.acquire(&session("s"), Time(1))).unwrap();
+    handle.call(|_| -> Result<(), StoreError> { panic!("so that it is opened anew") }).unwrap_err();
+    (handle, fence, is_away, told)
+}
+
+fn unreachable() -> StoreError {
+    StoreError::Away { path: "db".into(), reason: "refused".into() }
+}
+
+/// Commits this to session `s`; the receiver gets the outcome.
+fn commit(handle: &Handle, fence: Fence, writes: Vec<Write>) -> mpsc::Receiver<Result<(), StoreError>> {
+    let (sender, answer) = mpsc::channel();
+    let commit = Commit { session: session("s"), fence, writes: Arc::new(writes) };
+    handle.commit(commit, move |done| sender.send(done).unwrap());
+    answer
+}
+
+const HOUR: Duration = Duration::from_secs(3600);
+
+#[test]
+fn commits_wait_for_a_store_that_is_away() {
+    let (handle, fence, is_away, told) = away(Bounds { bytes: 1 << 20, time: HOUR });
+    is_away.store(true, Ordering::SeqCst);
+    let answers = [0, 1, 2].map(|n| commit(&handle, fence, step("s", n, 1)));
+    assert_eq!(told.recv(), Ok(Waiting::Began(unreachable())));
+    // Nothing overtakes them.
+    assert_eq!(handle.call(|store| store.load(&session("s"))), Err(unreachable()));
+    assert!(answers.iter().all(|answer| answer.try_recv().is_err()));
+    is_away.store(false, Ordering::SeqCst);
+    assert!(answers.iter().all(|answer| answer.recv() == Ok(Ok(()))));
+    assert_eq!(told.recv(), Ok(Waiting::Ended));
+    let stored = handle.call(|store| store.load(&session("s"))).unwrap().unwrap();
+    assert_eq!(stored.messages.iter().map(|(_, message)| message.ord.0).collect::<Vec<_>>(), [0, 1, 2]);
+    handle.close_and_wait().unwrap();
+    assert!(told.recv().is_err(), "nothing else is told");
+}
+
+#[test]
+fn what_waits_for_a_store_is_bounded_in_bytes() {
+    let (handle, fence, is_away, told) = away(Bounds { bytes: 16_000, time: HOUR });
+    is_away.store(true, Ordering::SeqCst);
+    let small = commit(&handle, fence, step("s", 0, 1));
+    assert_eq!(told.recv(), Ok(Waiting::Began(unreachable())));
+    let large = Write::Message { turn: 0, message: Arc::new(message(1, user(&"x".repeat(16_000)))) };
+    assert_eq!(commit(&handle, fence, vec![large]).recv(), Ok(Err(unreachable())));
+    assert!(small.try_recv().is_err());
+    // The end waits for nobody.
+    assert_eq!(handle.close_and_wait(), Ok(()));
+    assert_eq!(small.recv(), Ok(Err(unreachable())));
+    assert_eq!(told.recv(), Ok(Waiting::GaveUp(unreachable())));
+}
+
+#[test]
+fn what_waits_for_a_store_is_bounded_in_time() {
+    let (handle, fence, is_away, told) = away(Bounds { bytes: 1 << 20, time: Duration::from_millis(300) });
+    is_away.store(true, Ordering::SeqCst);
+    let waits = commit(&handle, fence, step("s", 0, 1));
+    assert_eq!(told.recv(), Ok(Waiting::Began(unreachable())));
+    assert_eq!(waits.recv(), Ok(Err(unreachable())));
+    assert_eq!(told.recv(), Ok(Waiting::GaveUp(unreachable())));
+    // What follows does not wait as long again.
+    assert_eq!(commit(&handle, fence, step("s", 0, 1)).recv(), Ok(Err(unreachable())));
+    is_away.store(false, Ordering::SeqCst);
+    assert_eq!(commit(&handle, fence, step("s", 0, 1)).recv(), Ok(Ok(())));
+    assert_eq!(told.recv(), Ok(Waiting::Ended));
+    handle.close_and_wait().unwrap();
+    assert!(told.recv().is_err(), "nothing else is told");
+}
+
+#[test]
+fn nothing_waits_for_a_store_once_the_end_is_near() {
+    let (handle, fence, is_away, told) = away(Bounds { bytes: 1 << 20, time: HOUR });
+    is_away.store(true, Ordering::SeqCst);
+    let waits = commit(&handle, fence, step("s", 0, 1));
+    assert_eq!(told.recv(), Ok(Waiting::Began(unreachable())));
+    handle.stop_waiting();
+    assert_eq!(waits.recv(), Ok(Err(unreachable())));
+    assert_eq!(told.recv(), Ok(Waiting::GaveUp(unreachable())));
+    assert_eq!(commit(&handle, fence, step("s", 0, 1)).recv(), Ok(Err(unreachable())));
+    handle.close_and_wait().unwrap();
 }
 
 #[test]

@@ -33,6 +33,14 @@ const ALIVE: &str =
 const OTHERS: &str =
     "SELECT coalesce(sum(commits), 0)::bigint FROM holders WHERE tenant = $1 AND holder <> $2";
 
+/// A change of which it is not known whether it was committed.
+#[derive(Debug)]
+pub(in crate::postgres) struct Unknown<T> {
+    pub mark: String,
+    /// What it returns if it was.
+    pub value: T,
+}
+
 impl Shared {
     /// The statement that begins a transaction, with what holds for it alone.
     fn begin(&self, kind: &str) -> Statement {
@@ -117,17 +125,20 @@ impl Shared {
         Ok(value)
     }
 
-    /// See [`super::Link::write`].
-    pub async fn write<T>(&self, work: impl AsyncFn(&mut Tx<'_>) -> Done<T>) -> Done<T> {
+    /// See [`super::Link::write_or_mark`].
+    pub async fn write<T>(
+        &self,
+        work: impl AsyncFn(&mut Tx<'_>) -> Done<T>,
+    ) -> Result<T, (Fault, Option<Unknown<T>>)> {
         let mut state = self.state.lock().await;
         let mut tries = 0;
         loop {
             let mark = Uuid::now_v7().to_string();
             let begin = vec![self.begin(""), self.alive(Some(&mark))];
-            let mut tx = self.transaction(&mut state, begin).await?;
+            let mut tx = self.transaction(&mut state, begin).await.map_err(|fault| (fault, None))?;
             let (fault, value) = match work(&mut tx).await {
                 Ok(value) => match tx.end().await {
-                    Ok(()) => {
+                    Ok(_) => {
                         state.renewed = Some(Instant::now());
                         self.tell(&mut state);
                         return Ok(value);
@@ -138,16 +149,34 @@ impl Shared {
             };
             self.give_up(&mut state, &fault).await;
             tries += 1;
-            if fault.is_lost() && tries < 2 {
-                if let Some(value) = value
-                    && self.is_committed(&mut state, &mark).await?
-                {
-                    return Ok(value);
+            if fault.is_lost() {
+                if let Some(value) = value {
+                    match self.is_committed(&mut state, &mark).await {
+                        Ok(true) => return Ok(value),
+                        Ok(false) if tries < 2 => {}
+                        Ok(false) => return Err((fault, None)),
+                        Err(fault) => {
+                            self.give_up(&mut state, &fault).await;
+                            return Err((fault, Some(Unknown { mark, value })));
+                        }
+                    }
+                } else if tries >= 2 {
+                    return Err((fault, None));
                 }
             } else if !(fault.is_passing() && tries < MOST_TRIES) {
-                return Err(fault);
+                return Err((fault, None));
             }
         }
+    }
+
+    /// See [`super::Link::is_committed`].
+    pub async fn look(&self, mark: &str) -> Done<bool> {
+        let mut state = self.state.lock().await;
+        let found = self.is_committed(&mut state, mark).await;
+        if let Err(fault) = &found {
+            self.give_up(&mut state, fault).await;
+        }
+        found
     }
 
     /// `true` if the commit with this mark was made. Waits until the server has ended its transaction.
@@ -165,43 +194,53 @@ impl Shared {
     /// Looks whether other stores committed anything, where the server does not tell.
     pub async fn count_others(&self) -> Done {
         let mut state = self.state.lock().await;
-        let counted = match self.others(&mut state).await {
-            Ok(counted) => counted,
-            Err(fault) => {
-                self.give_up(&mut state, &fault).await;
-                return Err(fault);
+        self.exchange(&mut state, false, true).await
+    }
+
+    /// What an idle store has to do, in one round trip at most: a sign of life if it holds sessions and no commit gave one,
+    /// and a look at what others committed if anybody asks for that. A pooler may lose what the server tells.
+    pub async fn idle(&self) -> Done {
+        let mut state = self.state.lock().await;
+        let Some(renewed) = state.renewed.filter(|_| !state.is_closed) else { return Ok(()) };
+        let is_due = renewed.elapsed() >= RENEWED_EACH && !self.held().is_empty();
+        let is_asked = self.is_asked.swap(false, Ordering::AcqRel) && self.hears.load(Ordering::Acquire);
+        match is_due || is_asked {
+            true => self.exchange(&mut state, is_due, is_asked).await,
+            false => Ok(()),
+        }
+    }
+
+    /// Gives a sign of life, counts the commits of others, or both.
+    async fn exchange(&self, state: &mut State, lives: bool, counts: bool) -> Done {
+        let exchanged = self.try_exchange(state, lives, counts).await;
+        if let Err(fault) = &exchanged {
+            self.give_up(state, fault).await;
+        }
+        exchanged
+    }
+
+    async fn try_exchange(&self, state: &mut State, lives: bool, counts: bool) -> Done {
+        let mut begin = vec![self.begin(if lives { "" } else { " READ ONLY" })];
+        if lives {
+            // A store that is away for a while is not committed to: it does not matter when this sign is on disk.
+            begin.extend([Statement::batch("SET LOCAL synchronous_commit = off"), self.alive(None)]);
+        }
+        let mut tx = self.transaction(state, begin).await?;
+        if counts {
+            tx.push(OTHERS, values![&self.me.id]);
+        }
+        let rows = tx.end().await?;
+        if lives {
+            state.renewed = Some(Instant::now());
+        }
+        if counts {
+            let counted = rows.first().map(|row| number(row, 0)).transpose()?.unwrap_or_default();
+            // What was committed before the first count may not have been heard.
+            if state.others.replace(counted) != Some(counted) {
+                self.pulse.fetch_add(1, Ordering::AcqRel);
             }
-        };
-        if state.others.replace(counted).is_some_and(|before| before != counted) {
-            self.pulse.fetch_add(1, Ordering::AcqRel);
         }
         Ok(())
-    }
-
-    async fn others(&self, state: &mut State) -> Done<i64> {
-        let mut tx = self.transaction(state, vec![self.begin(" READ ONLY")]).await?;
-        let rows = tx.query(OTHERS, values![&self.me.id]).await?;
-        tx.finish();
-        Ok(rows.first().map(|row| number(row, 0)).transpose()?.unwrap_or_default())
-    }
-
-    /// Gives a sign of life, unless a commit did.
-    pub async fn renewed(&self) -> Done {
-        let mut state = self.state.lock().await;
-        let is_fresh = state.renewed.is_some_and(|at| at.elapsed() < RENEWED_EACH);
-        if is_fresh || state.renewed.is_none() || state.is_closed {
-            return Ok(());
-        }
-        // A store that is away for a while is not committed to: it does not matter when this sign is on disk.
-        let begin =
-            vec![self.begin(""), Statement::batch("SET LOCAL synchronous_commit = off"), self.alive(None)];
-        let tx = self.transaction(&mut state, begin).await?;
-        let done = tx.end().await;
-        match &done {
-            Ok(()) => state.renewed = Some(Instant::now()),
-            Err(fault) => self.give_up(&mut state, fault).await,
-        }
-        done
     }
 
     /// Removes the row in `holders`, if a connection is open.
@@ -215,24 +254,18 @@ impl Shared {
         tx.push("DELETE FROM holders WHERE tenant = $1 AND holder = $2", values![me]);
         let left = tx.end().await;
         state.db = None;
-        left
+        left.map(drop)
     }
 }
 
-/// Gives signs of life while the store is idle.
+/// Does what is due while the store is idle.
 pub(super) async fn renew(shared: Weak<Shared>) {
     loop {
         sleep(RENEWED_EACH).await;
         let Some(shared) = shared.upgrade() else { return };
-        if let Err(fault) = shared.renewed().await {
+        if let Err(fault) = shared.idle().await {
             let error = fault.at(&shared.options.place);
             tracing::info!(%error, "the store's sign of life was not written");
-        }
-        if shared.hears.load(Ordering::Acquire)
-            && shared.state.lock().await.renewed.is_some()
-            && let Err(fault) = shared.count_others().await
-        {
-            tracing::debug!(error = %fault.at(&shared.options.place), "commits of others were not counted");
         }
     }
 }

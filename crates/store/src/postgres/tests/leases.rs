@@ -4,7 +4,7 @@ use super::{open, unique};
 use crate::Store;
 use crate::error::StoreError;
 use crate::follow::Holder;
-use crate::postgres::Opener;
+use crate::postgres::{Opener, PostgresStore};
 use crate::testing::postgres::{self, Server};
 use crate::testing::{session, step};
 use engine::id::Time;
@@ -89,7 +89,7 @@ fn an_idle_holder_gives_signs_of_life() {
     idle.commit(&s, fence, &step("s", 0, 1)).unwrap();
     let over = format!("UPDATE holders SET expires_at = now() - interval '1 hour' WHERE tenant = '{tenant}'");
     server.sql_in("postgres", "threadhold", &over).unwrap();
-    idle.link.sign_of_life().unwrap();
+    idle.link.idle().unwrap();
     assert!(matches!(other.acquire(&s, Time(6)), Err(StoreError::Held { .. })));
     server.sql_in("postgres", "threadhold", &over).unwrap();
     // Nobody took it meanwhile, so it goes on.
@@ -113,4 +113,34 @@ fn commits_of_others_are_counted_where_nobody_tells() {
         deaf.commit(&session("own"), own, &step("own", n, 1)).unwrap();
         assert_eq!(deaf.pulse().unwrap(), pulse, "its own commits are no news to it");
     }
+}
+
+/// A holder gives its sign of life and looks at what others did in one round trip; a store that holds nothing only looks, if
+/// anybody asks; else it is silent.
+#[test]
+fn an_idle_store_asks_once_or_never() {
+    let Some(server) = postgres::server() else { return };
+    let tenant = unique("silent");
+    let s = session("s");
+    let (mut idle, mut other) = (open(server, &tenant), open(server, &tenant));
+    let cost = |idle: &mut PostgresStore| {
+        let before = idle.traffic();
+        idle.link.idle().unwrap();
+        let now = idle.traffic();
+        (now.trips - before.trips, now.statements - before.statements)
+    };
+    assert_eq!(cost(&mut idle), (0, 0));
+    let fence = idle.acquire(&s, Time(5)).unwrap();
+    assert_eq!(cost(&mut idle), (1, 4));
+    idle.pulse().unwrap();
+    assert_eq!(cost(&mut idle), (1, 5));
+    idle.release(&s, fence).unwrap();
+    assert_eq!(cost(&mut idle), (0, 0));
+    let before = idle.pulse().unwrap();
+    assert_eq!(cost(&mut idle), (1, 3));
+    let fence = other.acquire(&s, Time(6)).unwrap();
+    other.commit(&s, fence, &step("s", 0, 1)).unwrap();
+    idle.pulse().unwrap();
+    cost(&mut idle);
+    assert!(idle.pulse().unwrap() > before);
 }

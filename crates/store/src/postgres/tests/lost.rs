@@ -1,12 +1,13 @@
 //! Connections that are lost: between calls, in a transaction, and while a commit is under way.
 
 use super::unique;
-use crate::Store;
 use crate::error::StoreError;
 use crate::postgres::{Opener, Options, PostgresStore};
 use crate::testing::postgres::{self, Server};
 use crate::testing::{session, step};
+use crate::{Commit, Store};
 use engine::id::{SessionId, Time};
+use session::stored::Write;
 use std::io::{Read, Write as _};
 use std::net::Shutdown;
 use std::os::unix::net::{UnixListener, UnixStream};
@@ -61,8 +62,8 @@ fn nothing_acknowledged_is_lost_when_the_server_crashes() {
     store.commit(&s, fence, &step("s", 0, 1)).unwrap();
     server.crash();
     let away = store.commit(&s, fence, &step("s", 1, 1)).unwrap_err();
-    assert!(matches!(away, StoreError::Io { .. }), "{away}");
-    assert!(matches!(store.load(&s), Err(StoreError::Io { .. })));
+    assert!(matches!(away, StoreError::Away { .. }), "{away}");
+    assert!(matches!(store.load(&s), Err(StoreError::Away { .. })));
     server.resume();
     store.commit(&s, fence, &step("s", 1, 1)).unwrap();
     assert_eq!(ords(&mut store, &s), [0, 1]);
@@ -73,6 +74,8 @@ fn nothing_acknowledged_is_lost_when_the_server_crashes() {
 struct Proxy {
     folder: PathBuf,
     cut: Arc<Mutex<Option<Cut>>>,
+    /// Ends new connections at once.
+    is_closed: Arc<AtomicBool>,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -87,14 +90,18 @@ impl Proxy {
         std::fs::create_dir(&folder).unwrap();
         let listener = UnixListener::bind(folder.join(".s.PGSQL.5432")).unwrap();
         let (cut, target) = (Arc::new(Mutex::new(None)), server.folder().join(".s.PGSQL.5432"));
-        let shared = Arc::clone(&cut);
+        let (shared, is_closed) = (Arc::clone(&cut), Arc::new(AtomicBool::new(false)));
+        let closed = Arc::clone(&is_closed);
         thread::spawn(move || {
             for client in listener.incoming() {
+                if closed.load(Ordering::SeqCst) {
+                    continue;
+                }
                 let (Ok(client), Ok(server)) = (client, UnixStream::connect(&target)) else { return };
                 forward(client, server, &shared);
             }
         });
-        Self { folder, cut }
+        Self { folder, cut, is_closed }
     }
 
     fn url(&self) -> String {
@@ -163,5 +170,38 @@ fn unknown_outcome_of_a_commit_is_looked_up() {
         assert_eq!(*proxy.cut.lock().unwrap(), None, "the connection was cut");
         let stored = store.load(&s).unwrap().unwrap();
         assert_eq!((stored.messages.len(), stored.streamed.len()), (n as usize + 1, n as usize), "{how:?}");
+    }
+}
+
+/// The outcome of a commit stays unknown while the server is away; the next attempt looks for it.
+#[test]
+fn unknown_outcome_is_looked_up_once_the_server_is_back() {
+    let Some(server) = postgres::server() else { return };
+    let proxy = Proxy::start(server);
+    let tenant = unique("later");
+    let mut store = Opener::new(Options::new(&proxy.url(), None, &tenant).unwrap()).open().unwrap();
+    let s = session("s");
+    let fence = store.acquire(&s, Time(1)).unwrap();
+    store.commit(&s, fence, &step("s", 0, 1)).unwrap();
+    let commit = |writes: Vec<Write>| Commit { session: s.clone(), fence, writes: Arc::new(writes) };
+    let piece = crate::testing::piece("once");
+    for (n, how) in (1..).zip([Cut::Answer, Cut::Request]) {
+        let mut commits = vec![commit([step("s", n, 1), vec![piece.clone()]].concat())];
+        *proxy.cut.lock().unwrap() = Some(how);
+        proxy.is_closed.store(true, Ordering::SeqCst);
+        for _ in 0..2 {
+            let outcomes = store.commit_all(&commits);
+            assert!(matches!(&*outcomes, [Err(StoreError::Away { .. })]), "{outcomes:?}");
+        }
+        proxy.is_closed.store(false, Ordering::SeqCst);
+        // With one that waited behind it.
+        commits.push(commit(vec![piece.clone()]));
+        assert_eq!(store.commit_all(&commits), [Ok(()), Ok(())]);
+        let stored = store.load(&s).unwrap().unwrap();
+        assert_eq!(
+            (stored.messages.len(), stored.streamed.len()),
+            (n as usize + 1, 2 * n as usize),
+            "{how:?}"
+        );
     }
 }

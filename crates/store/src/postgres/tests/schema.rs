@@ -75,7 +75,7 @@ fn errors_of_opening_name_the_cause_and_no_password() {
     assert!(fails("nobody_known", "threadhold").contains("role \"nobody_known\" does not exist"));
     let options = Options::new("postgres://u@127.0.0.1:1/d", Some("secret"), "t").unwrap();
     let error = Opener::new(options).open().unwrap_err();
-    assert!(matches!(error, StoreError::Io { .. }) && error.to_string().contains("refused"), "{error}");
+    assert!(matches!(error, StoreError::Away { .. }) && error.to_string().contains("refused"), "{error}");
     // The owner of no schema cannot make one.
     let (database, role) = (server.database(), format!("r{}", unique("x").replace('-', "")));
     server.sql(&format!("CREATE ROLE {role} LOGIN"));
