@@ -94,6 +94,7 @@ const provider: vscode.LanguageModelChatProvider = {
     appendFileSync(join(FOLDER, "requests.jsonl"), `${JSON.stringify(asked)}\n`);
     const summed: Answer = { ...(holdSummaryWhile !== undefined && { holdWhile: holdSummaryWhile }), then: summary ?? SUMMARY };
     const answer: Answer = asked.summary ? summed : (answers[before] ?? { say: "I have nothing more to say." });
+    if (answer.first !== undefined) progress.report(new vscode.LanguageModelTextPart(answer.first));
     for (let count = 0; count < (answer.pieces?.count ?? 0) && !token.isCancellationRequested; count += 1) {
       progress.report(new vscode.LanguageModelTextPart(`${answer.pieces?.text ?? "word "}`));
       if (count % 100 === 99) await new Promise((done) => setTimeout(done, 50));
