@@ -18,9 +18,8 @@ test("folders, git changes, and symbols go along", async () => {
   await using editor = await Editor.start({
     extensions: PACKAGES,
     files: {
-      "lib/parser/expressions.ts": "// first\nexport function parseExpression(text: string) {\n  return text.trim();\n}\n",
+      "lib/parser/expressions.made": "first\ndef parseExpression\n  trim\nend\nlast\n",
       "lib/parser/names.ts": "export const names = 1;\n",
-      "tsconfig.json": "{}\n",
       "new.txt": "new\n",
     },
     settings: DARK,
@@ -29,13 +28,11 @@ test("folders, git changes, and symbols go along", async () => {
       const git = (...args: string[]) =>
         execFileSync("git", ["-c", "user.name=a", "-c", "user.email=a@example.org", ...args], { cwd: folder });
       git("init", "--quiet");
-      git("add", "lib", "tsconfig.json");
+      git("add", "lib");
       git("commit", "--quiet", "-m", "first");
       writeFileSync(join(folder, "lib/parser/names.ts"), "export const names = 2;\n");
     },
   });
-  // The languages begin with a file of theirs.
-  await editor.open("expressions.ts");
   const panel = await Panel.open(editor);
   const { keyboard } = editor.page;
   await until(() => panel.prompt.isEnabled(), "the panel can be asked");
@@ -63,24 +60,24 @@ test("folders, git changes, and symbols go along", async () => {
   };
   await choose("pars", /^parser\/lib\/parser\/$/);
   await choose("change", /git changes of 2 files/);
-  await choose("parseExp", /^parseExpressionfunction in lib/);
+  await choose("parseExp", /^parseExpressionfunction in lib\/parser\/expressions\.made$/);
   assert.equal(await panel.prompt.inputValue(), "@lib/parser/ @changes @parseExpression ");
   const attached = panel.frame.getByRole("list", { name: "Attachments" }).getByRole("listitem");
   await until(async () => (await attached.count()) === 3, "all three are attached");
-  assert.deepEqual(await attached.allTextContents(), ["lib/parser/", "git changes", "lib/parser/expressions.ts:2-4"]);
+  assert.deepEqual(await attached.allTextContents(), ["lib/parser/", "git changes", "lib/parser/expressions.made:2-4"]);
   await editor.shoot("composer-2-attached");
   await keyboard.type("look.");
   await keyboard.press("Enter");
   await panel.answer("I see them.").waitFor();
   const told = JSON.stringify(probe.asked.at(-1)?.messages);
   for (const part of [
-    "expressions.ts\\\\nnames.ts",
-    "-export const names = 1;\\\\n+export const names = 2;",
+    "expressions.made\\nnames.ts",
+    "-export const names = 1;\\n+export const names = 2;",
     "New file, not known to git: new.txt",
   ])
     assert.ok(told.includes(part), `${part} in ${told}`);
-  assert.ok(told.includes("export function parseExpression(text: string) {\\\\n  return text.trim();\\\\n}"), told);
-  assert.ok(!told.includes("// first"), "of a symbol, its own lines");
+  assert.ok(told.includes("def parseExpression\\n  trim\\nend"), told);
+  assert.ok(!told.includes("last"), "of a symbol, its own lines");
 });
 
 test("tools are named, prompts of the workspace are sent, instructions are shown", async () => {

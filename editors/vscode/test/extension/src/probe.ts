@@ -8,6 +8,7 @@ import { join } from "node:path";
 import * as vscode from "vscode";
 import { answerAsOther } from "./other.ts";
 import type { Answer, Asked, Given, Script } from "./script.ts";
+import { symbolProviders } from "./symbols.ts";
 
 const FOLDER = process.env["PROBE"] ?? "";
 
@@ -30,6 +31,7 @@ export function activate(context: vscode.ExtensionContext): void {
       const attachFiles = paths.map((path) => vscode.Uri.joinPath(folder.uri, path));
       return vscode.commands.executeCommand("workbench.action.chat.open", { query, attachFiles });
     }),
+    symbolProviders(),
     vscode.lm.registerLanguageModelChatProvider("probe", provider),
     vscode.lm.registerTool("probe_list", {
       async invoke() {
