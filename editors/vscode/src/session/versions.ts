@@ -44,7 +44,7 @@ export class Versions {
     return this.#of;
   }
 
-  /** Finds them for these messages, which are in order and without gaps; answers false if they are others now or the same. */
+  /** Finds them for these messages, which are in order and without gaps. True if `of` was made anew. */
   async find(messages: readonly Message[], hasEarlier: boolean): Promise<boolean> {
     const key = JSON.stringify([messages.at(0)?.id, messages.at(-1)?.id, messages.length, hasEarlier]);
     if (key === this.#key) return false;

@@ -227,6 +227,9 @@ export class Composer {
   #onInput(): void {
     this.#isTouched = true;
     this.#fitHeight();
+    const { value } = this.#input;
+    // The files may be others by now; a name may be pasted whole.
+    if (value === "/" || (value.startsWith("/") && this.#prompts === undefined)) this.#panel.post({ type: "prompts" });
     this.#complete();
     clearTimeout(this.#unsent);
     this.#unsent = setTimeout(() => this.#sendDraft(), DRAFT_DELAY_MS);
@@ -239,8 +242,6 @@ export class Composer {
     if (mention !== undefined) return this.#panel.post({ type: "mention", query: mention.query });
     const tool = toolAt(value, selectionStart);
     if (tool !== undefined) return this.#panel.post({ type: "toolName", query: tool.query });
-    // The files may be others by now; a name may be pasted whole.
-    if (value === "/" || (value.startsWith("/") && this.#prompts === undefined)) this.#panel.post({ type: "prompts" });
     const choose = ({ name, takes }: SlashCommand): void => {
       if (takes === undefined || this.#input.value === `/${name}`) return this.#runSlash(name, "");
       this.#type(`/${name} `, name.length + 2);
