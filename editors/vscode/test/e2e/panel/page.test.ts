@@ -405,9 +405,9 @@ test("colours of code are asked for piece by piece, each line once, and kept for
     const spans = page.locator(".code span[style]");
     const text = "```ts\nlet a;\nlet b";
     await tell({ type: "frame", frame: FRAME }, { type: "rows", at: 0, remove: 0, rows: [{ ...answer(0), text, streaming: true }] });
+    const first = await page.$(".code pre");
     await tell({ type: "append", id: "answer 0", text: " = 1;\nlet c;\n", reasoning: "" });
     assert.equal((await asked()).length, 1, "one piece is asked for at a time");
-    const first = await page.$(".code pre");
     await color(0, "let a;\n");
     await color(7, "let b = 1;\nlet c;\n");
     assert.equal(await spans.count(), 3);
