@@ -10,6 +10,7 @@ import { Views } from "./changes/views.ts";
 import { type App, act } from "./commands/actions.ts";
 import { registerCommands } from "./commands/commands.ts";
 import { configuration } from "./configuration.ts";
+import { installedHighlighter } from "./highlight/installed.ts";
 import { Keys } from "./models/keys.ts";
 import { Models } from "./models/models.ts";
 import { Notifications } from "./panel/notifications.ts";
@@ -26,6 +27,7 @@ import { Chat } from "./session/chat.ts";
 import { Demonstration } from "./session/demonstration.ts";
 import { Sessions } from "./session/session-list.ts";
 import { SessionMarks } from "./session/session-marks.ts";
+import { ShownVersions } from "./session/shown-versions.ts";
 import { Diffs } from "./tools/edit.ts";
 import { isAnythingLeft, stopAll } from "./tools/run.ts";
 import { ownTool } from "./tools/toolbox.ts";
@@ -62,6 +64,7 @@ export function activate(context: vscode.ExtensionContext): void {
     );
   const chat = new Chat(backend, models, new Attachments(), context.workspaceState, keeping);
   const panel = new Panel(context.extensionUri, backend, chat, models, (action) => void act(app, action));
+  chat.outputs.onPrinted = (callId) => panel.printed(callId);
   const sessions = new Sessions(backend, chat, new SessionMarks(context.workspaceState), () => chat.changed());
   panel.sessions = sessions;
   const restorer = new Restorer();
@@ -71,6 +74,8 @@ export function activate(context: vscode.ExtensionContext): void {
   panel.tracker = tracker;
   const rewind = new Rewind(chat, images, diffs, restorer, async (before, files) => changes?.rewound(before, files));
   panel.rewind = rewind;
+  const versions = new ShownVersions(chat, backend, (text) => log.warn(text));
+  panel.versionsOf = () => versions.of;
   const demonstration = new Demonstration(context, backend, chat);
   chat.openOverrides = (sessionId) => demonstration.openOverrides(sessionId);
   const showDiff = async (callId: string): Promise<void> => {
@@ -92,7 +97,9 @@ export function activate(context: vscode.ExtensionContext): void {
     if (image === undefined) throw new Error("the contents of this file before the edit are not kept");
     await views.showEdit(image, await images.ofSession(sessionOf(image)), images, folder.uri);
   };
-  const app: App = { backend, chat, panel, sessions, rewind, restorer, tracker, views, images, changes, demonstration, log, showDiff };
+  const { highlighter, watch } = installedHighlighter(() => panel.recolor());
+  const parts = { backend, chat, panel, sessions, rewind, restorer, tracker, views, images, changes, demonstration };
+  const app: App = { ...parts, highlighter, log, showDiff };
   const status = new Status(backend, chat);
   const notifications = new Notifications({
     isSeen: (session) => panel.isSeen && chat.session === session,
@@ -110,6 +117,7 @@ export function activate(context: vscode.ExtensionContext): void {
   context.subscriptions.push(
     ...participant.register(vscode.Uri.joinPath(context.extensionUri, "media", "icon.svg")),
     log,
+    watch,
     models,
     diffs,
     tracker,
@@ -134,6 +142,7 @@ export function activate(context: vscode.ExtensionContext): void {
       panel.update(changed);
       if (changed.streamingOnly) return;
       status.update();
+      void versions.find();
       if (chat.session !== undefined) notifications.look(chat.session);
       void showNewDiffs();
     }),

@@ -5,6 +5,10 @@ import * as vscode from "vscode";
 import type { Changes } from "../changes/changes.ts";
 import type { Tracker } from "../changes/tracker.ts";
 import type { Views } from "../changes/views.ts";
+import type { Highlighter } from "../highlight/highlighter.ts";
+import { attachMention, mentions } from "../mentions/mentions.ts";
+import { toolsFor } from "../mentions/named-tools.ts";
+import { promptFile, promptFiles } from "../mentions/prompt-files.ts";
 import { textIn } from "../panel/conversation.ts";
 import type { Panel } from "../panel/panel.ts";
 import type { BeforeImages } from "../rewind/before-images.ts";
@@ -13,16 +17,16 @@ import type { Rewind } from "../rewind/rewind.ts";
 import type { Backend } from "../session/backend.ts";
 import type { Chat } from "../session/chat.ts";
 import type { Demonstration } from "../session/demonstration.ts";
-import { attachMention, mentions } from "../session/mentions.ts";
 import type { Sessions } from "../session/session-list.ts";
 import * as steering from "../session/steering.ts";
+import type { CodeColors, CodePiece } from "../shared/code.ts";
 import { meansSession } from "../shared/envelope.ts";
 import { targetOf } from "../shared/link.ts";
 import { textOf } from "../shared/slash.ts";
 import { errorText, escapeLinks, sentence } from "../shared/text.ts";
 import { type Action, DISMISS } from "../shared/view.ts";
 import { inFolder } from "../tools/own-tool.ts";
-import { insertAtCursor } from "./insert.ts";
+import { insertAtCursor, insertIntoNewFile } from "./insert.ts";
 import { runSlash } from "./slash.ts";
 
 /** The parts of the extension that actions and commands use. */
@@ -39,12 +43,14 @@ export interface App {
   images: BeforeImages | undefined;
   changes: Changes | undefined;
   demonstration: Demonstration;
+  highlighter: Highlighter;
   log: vscode.LogOutputChannel;
   showDiff: (callId: string) => Promise<void>;
 }
 
 const COMMANDS = {
   showLog: "threadhold.showLog",
+  showTerminal: "threadhold.showTerminal",
   restart: "threadhold.restart",
   setKey: "threadhold.setKey",
   openFolder: "workbench.action.files.openFolder",
@@ -81,8 +87,10 @@ export function sayOf({ chat, panel }: App, sessionId: string | undefined, notic
 
 const CHOOSE = { label: "Choose Model…", action: { type: "selectModel" } } as const;
 
+const NO_MODEL = { level: "warning", text: "No model is selected. Choose a model, then send again.", actions: [CHOOSE] } satisfies Said;
+
 /** Actions that a model would have to answer. */
-const ASKS = new Set<Action["type"]>(["send", "edit", "retry", "regenerate", "continue", "acceptPlan"]);
+const ASKS = new Set<Action["type"]>(["send", "sendPrompt", "edit", "retry", "regenerate", "continue", "acceptPlan"]);
 
 const NOBODY = {
   level: "info",
@@ -116,6 +124,7 @@ async function carryOut(app: App, action: Action): Promise<void> {
   const session = chat.session;
   if (ASKS.has(action.type) && app.demonstration.is(session?.id)) {
     if ("text" in action) panel.giveBack(action.text);
+    else if (action.type === "sendPrompt") panel.giveBack(textOf(action));
     return panel.say(NOBODY);
   }
   switch (action.type) {
@@ -181,8 +190,16 @@ async function carryOut(app: App, action: Action): Promise<void> {
       if (chat.folder !== undefined) await attachMention(chat.attachments, chat.folder.uri, action.of);
       return chat.changed();
     case "mention":
-      if (chat.folder !== undefined) panel.offer(action.query, await mentions(chat.folder.uri, action.query));
+      if (chat.folder !== undefined)
+        await mentions(chat.folder.uri, action.query, (items) => panel.offer({ type: "mentions", query: action.query, items }));
       return;
+    case "toolName":
+      return panel.offer({ type: "tools", query: action.query, items: toolsFor(action.query) });
+    case "prompts":
+      if (chat.folder !== undefined) panel.offer({ type: "prompts", items: await promptFiles(chat.folder.uri) });
+      return;
+    case "sendPrompt":
+      return sendPrompt(app, action);
     case "removeAttachment":
       chat.attachments.remove(action.id);
       return chat.changed();
@@ -199,6 +216,10 @@ async function carryOut(app: App, action: Action): Promise<void> {
       return;
     case "insert":
       return insertAtCursor(action.text);
+    case "insertNew":
+      return insertIntoNewFile(action.text, await app.highlighter.languageId(action.language));
+    case "highlight":
+      return panel.color(action, await colorsOf(app, action));
     case "compact":
       await vscode.commands.executeCommand("threadhold.compact");
       return;
@@ -261,6 +282,9 @@ async function carryOut(app: App, action: Action): Promise<void> {
       await chat.show(sessionId);
       return panel.say({ level: "info", text: "This session is a fork. The original session is unchanged.", actions: [DISMISS] });
     }
+    case "showVersion":
+      await session.request("session/restore", { revisionId: action.revisionId });
+      return;
     case "undo":
       await session.request("context/undo", { compactionId: action.compactionId });
       // What was said of a try before holds no longer.
@@ -289,6 +313,8 @@ async function carryOut(app: App, action: Action): Promise<void> {
       const { callId } = action;
       return panel.tell(session.id, { type: "wholeResult", callId, text: await steering.whole(session, callId) });
     }
+    case "stopCall":
+      return chat.running.get(action.callId)?.stop.abort();
     case "pin":
       await session.request("context/pin", { messageId: action.messageId });
       return;
@@ -303,17 +329,50 @@ async function carryOut(app: App, action: Action): Promise<void> {
   }
 }
 
+/** Colours of a piece of code; none where they cannot be made, such as by a grammar that is broken. */
+async function colorsOf({ highlighter, log }: App, piece: CodePiece): Promise<CodeColors | undefined> {
+  try {
+    return await highlighter.colors(piece);
+  } catch (error) {
+    log.warn(`colors of ${piece.language}: ${errorText(error)}`);
+    return undefined;
+  }
+}
+
 async function send({ chat, panel }: App, text: string, urgent: boolean): Promise<void> {
   try {
     panel.say(undefined);
     if (await chat.ask(text, urgent)) return;
-    panel.say({ level: "warning", text: "No model is selected. Choose a model, then send again.", actions: [CHOOSE] });
+    panel.say(NO_MODEL);
     panel.giveBack(text);
   } catch (error) {
     // What the user typed is theirs.
     panel.giveBack(text);
     throw error;
   }
+}
+
+/** Sends a prompt of the workspace: its text goes along as a file, and what was typed behind its name as the request. */
+async function sendPrompt(app: App, { name, rest, urgent }: Extract<Action, { type: "sendPrompt" }>): Promise<void> {
+  const { chat, panel } = app;
+  const typed = textOf({ name, rest });
+  let id: string | undefined;
+  try {
+    if (chat.folder === undefined) return panel.giveBack(typed);
+    const { path, text } = await promptFile(chat.folder.uri, name);
+    id = chat.attachments.addText(chat.folder.uri, path, text);
+    const words = [`Follow the instructions in ${path}.`, rest].filter((part) => part !== "").join("\n\n");
+    panel.say(undefined);
+    if (await chat.ask(words, urgent)) return;
+    panel.say(NO_MODEL);
+  } catch (error) {
+    if (id !== undefined) chat.attachments.remove(id);
+    panel.giveBack(typed);
+    throw error;
+  }
+  chat.attachments.remove(id);
+  panel.giveBack(typed);
+  chat.changed();
 }
 
 /** Takes the conversation away from a message on, in one of the ways there are, after asking about the files. */

@@ -16,6 +16,7 @@ import { errorText, escapeIcons, escapeLinks, sentence } from "../shared/text.ts
 import { DISMISS } from "../shared/view.ts";
 import { visible, visibleLine } from "../shared/visible.ts";
 import { chooseTools } from "../tools/choose-tools.ts";
+import { showTerminal } from "../tools/terminal.ts";
 import { type App, act, compacted, deleteSession, renameSession, showCompaction } from "./actions.ts";
 import { changeCommands } from "./changes.ts";
 import { find } from "./find.ts";
@@ -149,6 +150,9 @@ export function registerCommands(context: vscode.ExtensionContext, app: App, mod
     find: () => find(app),
     approvals: () => approvals(app),
     showLog: () => log.show(),
+    showTerminal: () => {
+      if (!showTerminal()) void vscode.window.showInformationMessage("No command ran since the agent's terminal was closed.");
+    },
     diagnostics: async () => {
       const found = await (await backend.client()).request("server/diagnostics", {});
       const document = await vscode.workspace.openTextDocument({ language: "json", content: JSON.stringify(found, null, 2) });

@@ -15,3 +15,9 @@ export async function insertAtCursor(text: string): Promise<void> {
   editor.selections = editor.selections.map(({ end }) => new vscode.Selection(end, end));
   await vscode.window.showTextDocument(document, { ...(viewColumn !== undefined && { viewColumn }) });
 }
+
+/** Opens the text as a file that is not saved yet; `language` is the editor's id of its language. */
+export async function insertIntoNewFile(content: string, language: string | undefined): Promise<void> {
+  const document = await vscode.workspace.openTextDocument({ content, ...(language !== undefined && { language }) });
+  await vscode.window.showTextDocument(document);
+}

@@ -17,12 +17,14 @@ import {
 } from "@threadhold/client";
 import { lastCharacters } from "../shared/terminal-text.ts";
 import { sentence } from "../shared/text.ts";
+import type { MessageVersions } from "../shared/versions.ts";
 import type {
   AnswerRow,
   CallGroupRow,
   CallResult,
   CallRow,
   CallState,
+  CompactionGroupRow,
   CompactionRow,
   NoticeRow,
   Picture,
@@ -34,6 +36,7 @@ import type {
 } from "../shared/view.ts";
 import { grouped } from "./call-groups.ts";
 import { type CallWords, callWords, MOST_ABOUT, phrasesFor } from "./call-words.ts";
+import { stacked } from "./compaction-groups.ts";
 import { compactionRow } from "./compaction-row.ts";
 import { costsOf } from "./cost.ts";
 import { providerNotes } from "./provider-notes.ts";
@@ -58,6 +61,8 @@ export interface RowContext {
   cuts: readonly Cut[];
   /** All compactions, as far as they were asked for: of a session that is shown in part the one in force is known only. */
   compactions?: readonly CompactionView[];
+  /** Versions of messages, by the message whose row shows them. */
+  versions?: ReadonlyMap<string, MessageVersions>;
   /** How the last turn ended. */
   lastEnd?: LastEnd;
   /** Sentences behind the conversation. */
@@ -98,7 +103,9 @@ export class Conversation {
     if (beside.compacting !== undefined) rows.push(beside.compacting);
     this.#facts = facts;
     const known = new Map<string, Row>();
-    const settled = grouped(this.#numbered(held(rows, facts), known)).map((row) => ("rev" in row ? row : this.#number(row, known)));
+    const settled = stacked(grouped(this.#numbered(held(rows, facts), known))).map((row) =>
+      "rev" in row ? row : this.#number(row, known),
+    );
     this.#settled = settled.length;
     const last = this.#numbered(held(behind(snapshot, facts), facts), known);
     this.#known = known;
@@ -169,6 +176,10 @@ function isSame(before: Row, made: Unnumbered<Row>): boolean {
   if (made.kind === "calls") {
     const { calls } = before as CallGroupRow;
     return calls.length === made.calls.length && made.calls.every((call, at) => call === calls[at]);
+  }
+  if (made.kind === "compactions") {
+    const { cards } = before as CompactionGroupRow;
+    return cards.length === made.cards.length && made.cards.every((card, at) => card === cards[at]);
   }
   const fields = Object.entries(made);
   const old = before as unknown as Record<string, unknown>;
@@ -280,6 +291,11 @@ function pinOf({ id }: Message, { pins }: Facts): { pinId?: string } {
   return pin === undefined ? {} : { pinId: pin.pinId };
 }
 
+function versionsOf({ id }: Message, { beside }: Facts): { versions?: MessageVersions } {
+  const versions = beside.versions?.get(id);
+  return versions === undefined ? {} : { versions };
+}
+
 function userRow(message: Message, facts: Facts): Unnumbered<UserRow> {
   const { id } = message;
   const { text, images, files } = contentOf(message);
@@ -292,6 +308,7 @@ function userRow(message: Message, facts: Facts): Unnumbered<UserRow> {
     files,
     shown: shownOf(message, facts),
     ...pinOf(message, facts),
+    ...versionsOf(message, facts),
   };
 }
 
@@ -308,6 +325,7 @@ function answerRow(message: Message, facts: Facts): Unnumbered<AnswerRow> | unde
     streaming: false,
     shown: shownOf(message, facts),
     ...pinOf(message, facts),
+    ...versionsOf(message, facts),
     ...(stopped !== undefined && { stopped }),
     ...facts.costs.get(message.id),
   };

@@ -1,8 +1,9 @@
 // The frame around the rows of a conversation: activity, notices, meter. Pure functions of the client's view.
 
 import type { ContextInspectResult, ContextSize, SessionView, Snapshot } from "@threadhold/client";
+import type { Meter } from "../shared/meter.ts";
 import { sentence } from "../shared/text.ts";
-import type { Button, Frame, Meter, NoticeRow, TodoItem, Waiting } from "../shared/view.ts";
+import type { Button, Frame, NoticeRow, TodoItem, Waiting } from "../shared/view.ts";
 import { textIn } from "./conversation.ts";
 import { spendingOf } from "./cost.ts";
 
@@ -104,6 +105,8 @@ export function meterOf(size: ContextSize, snapshot: Snapshot, inspected: Contex
   const inForce = snapshot.compactions.findLast(({ status }) => status === "inForce");
   const usage = inspected?.usage?.inputTokens;
   const learned = inspected === undefined ? undefined : learnedOf(inspected);
+  const hasInstructions = sections.some(({ name, tokens }) => name === "instructionFiles" && tokens > 0);
+  const instructions = hasInstructions && inspected !== undefined ? instructionsOf(inspected) : undefined;
   const spent = inspected?.spent === undefined ? undefined : spendingOf(inspected.spent);
   return {
     tokens,
@@ -127,7 +130,14 @@ export function meterOf(size: ContextSize, snapshot: Snapshot, inspected: Contex
     ...(usage !== undefined && { usage: `The provider last reported ${inTokens(usage)}.` }),
     ...(spent !== undefined && { spent }),
     ...(learned !== undefined && { learned }),
+    ...(instructions !== undefined && { instructions }),
   };
+}
+
+/** The instruction files that are looked for. */
+function instructionsOf({ settings }: ContextInspectResult): string {
+  const value = settings.find(({ name }) => name === "instructionFiles")?.value;
+  return Array.isArray(value) ? value.join(", ") : "AGENTS.md";
 }
 
 /** What was learned from the provider's rejections, with its source. */

@@ -11,9 +11,11 @@ import type { Rewind } from "../rewind/rewind.ts";
 import type { Backend } from "../session/backend.ts";
 import type { Changed, Chat } from "../session/chat.ts";
 import type { Sessions } from "../session/session-list.ts";
+import type { CodeColors, CodePiece } from "../shared/code.ts";
 import { HostChannel, type PageMessage } from "../shared/envelope.ts";
 import { textOf } from "../shared/slash.ts";
-import type { Action, Frame, MentionItem, NoticeRow, ToPanel } from "../shared/view.ts";
+import type { MessageVersions } from "../shared/versions.ts";
+import type { Action, Frame, NoticeRow, ToPanel } from "../shared/view.ts";
 import { ownTool } from "../tools/toolbox.ts";
 import { WHY } from "./compaction-row.ts";
 import type { RowContext } from "./conversation.ts";
@@ -29,6 +31,8 @@ export class Panel implements vscode.WebviewViewProvider {
   readonly #telling = new PanelUpdates();
   readonly #end = new HostChannel();
   readonly #warning = new Warning();
+  /** Versions of messages, by the message whose row shows them. */
+  versionsOf: () => ReadonlyMap<string, MessageVersions> = () => new Map();
   #sessions: Sessions | undefined;
   #rewind: Rewind | undefined;
   #tracker: Tracker | undefined;
@@ -36,6 +40,8 @@ export class Panel implements vscode.WebviewViewProvider {
   /** The webview is still drawing the last update. */
   #drawing = false;
   #behind: "nothing" | "streaming" | "all" = "nothing";
+  /** Calls that printed something since the last update. */
+  readonly #printed = new Set<string>();
   #notice: NoticeRow | undefined;
   /** The session that the webview is told of. */
   #session: Session | undefined;
@@ -112,7 +118,7 @@ export class Panel implements vscode.WebviewViewProvider {
     if (this.#end.accepts(done, this.#chat.shownId)) this.#act(action);
     // What the user typed is theirs, whatever is shown by now.
     else if (action.type === "send" || action.type === "edit") this.giveBack(action.text);
-    else if (action.type === "slash") this.giveBack(textOf(action));
+    else if (action.type === "slash" || action.type === "sendPrompt") this.giveBack(textOf(action));
   }
 
   /** Gives the prompt the focus, as soon as there is one. */
@@ -137,7 +143,7 @@ export class Panel implements vscode.WebviewViewProvider {
   /** The webview drew what it was told. */
   drawn(): void {
     this.#drawing = false;
-    if (this.#behind !== "nothing") this.#tell();
+    if (this.#behind !== "nothing" || this.#printed.size > 0) this.#tell();
   }
 
   /** Something changed. */
@@ -146,6 +152,12 @@ export class Panel implements vscode.WebviewViewProvider {
     // It may be shown before it is told.
     if (isOther || session !== this.#session) this.#show(session);
     if (this.#behind !== "all") this.#behind = streamingOnly ? "streaming" : "all";
+    if (!this.#drawing) this.#tell();
+  }
+
+  /** A call of a command printed something. */
+  printed(callId: string): void {
+    this.#printed.add(callId);
     if (!this.#drawing) this.#tell();
   }
 
@@ -176,9 +188,19 @@ export class Panel implements vscode.WebviewViewProvider {
     if (sessionId === this.#session?.id) this.#post([message]);
   }
 
-  /** Offers the files that a mention may mean. */
-  offer(query: string, items: MentionItem[]): void {
-    this.#post([{ type: "mentions", query, items }]);
+  /** Offers what something may become that is being typed into the prompt. */
+  offer(message: Extract<ToPanel, { type: "mentions" | "tools" | "prompts" }>): void {
+    this.#post([message]);
+  }
+
+  /** Gives colours of a piece of code that the webview asked for. */
+  color(piece: CodePiece, colors: CodeColors | undefined): void {
+    this.#post([{ type: "colors", block: piece.block, at: piece.at, ...(colors !== undefined && { colors }) }]);
+  }
+
+  /** Other colours hold from now on. */
+  recolor(): void {
+    this.#post([{ type: "recolor" }]);
   }
 
   /** The one way to the webview. */
@@ -192,16 +214,19 @@ export class Panel implements vscode.WebviewViewProvider {
     this.#drawing = false;
     this.#behind = "all";
     this.#owesDraft = true;
+    for (const callId of this.#chat.running.keys()) this.#printed.add(callId);
   }
 
   #tell(): void {
     if (!this.#end.isHeard) return;
     const session = this.#session;
-    const streaming = this.#behind === "streaming" ? session?.view.snapshot : undefined;
+    const behind = this.#behind;
+    const streaming = behind === "streaming" ? session?.view.snapshot : undefined;
     this.#behind = "nothing";
-    const told = streaming === undefined ? this.#changedRows() : this.#telling.grown(streaming);
+    const told = behind === "nothing" ? [] : streaming === undefined ? this.#changedRows() : this.#telling.grown(streaming);
     // While words follow words, nothing around them changes.
-    if (told[0]?.type !== "append") told.push(...this.#telling.frame(this.#wholeFrame(), this.#chat.attachments.pictures));
+    if (behind !== "nothing" && told[0]?.type !== "append")
+      told.push(...this.#telling.frame(this.#wholeFrame(), this.#chat.attachments.pictures));
     // While the sidecar restarts, no session is shown, and the prompt stays with the one that was.
     if (this.#owesDraft && session !== undefined) {
       told.unshift({ type: "draft", text: session.view.snapshot.draft ?? "", sessionId: session.id });
@@ -209,9 +234,22 @@ export class Panel implements vscode.WebviewViewProvider {
     }
     if (this.#revealed !== undefined && this.#revealed.session === session) told.push({ type: "reveal", of: this.#revealed.of });
     this.#revealed = undefined;
+    told.push(...this.#outputs());
     if (told.length === 0) return;
     this.#drawing = true;
     this.#post(told);
+  }
+
+  /** What calls of the session printed that still run. */
+  #outputs(): ToPanel[] {
+    const told: ToPanel[] = [];
+    for (const callId of this.#printed) {
+      const text = this.#chat.outputs.of(callId);
+      if (text !== undefined && this.#chat.running.get(callId)?.sessionId === this.#session?.id)
+        told.push({ type: "output", callId, text });
+    }
+    this.#printed.clear();
+    return told;
   }
 
   #changedRows(): ToPanel[] {
@@ -227,6 +265,7 @@ export class Panel implements vscode.WebviewViewProvider {
       runsCommands: (name) => ownTool(name)?.kind === "execute",
       effectsOf: (given) => this.#chat.effectsOf(given),
       cuts: this.#chat.inspected?.cuts ?? [],
+      versions: this.versionsOf(),
       compactions: this.#chat.inspected?.compactions ?? [],
       ...(view.lastEnd !== undefined && { lastEnd: view.lastEnd }),
       notices: [...endNoticesOf(view, this.#chat.isInterrupted), ...(plan === undefined ? [] : [plan])],

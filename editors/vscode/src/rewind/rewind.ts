@@ -233,7 +233,7 @@ function done(succeeded: number, failed: number, goal: RewindGoal): string {
   const sentences = [
     ...(goal === "rewind" ? ["Rewound the conversation."] : []),
     ...restored(succeeded, failed),
-    "The previous conversation is kept as a separate session.",
+    "The previous conversation is kept as a version of this session.",
   ];
   return sentences.join(" ");
 }

@@ -50,9 +50,11 @@ export class Attachments {
     return undefined;
   }
 
-  /** Takes a text about the folder under this name. */
-  addText(folder: vscode.Uri, label: string, text: string): void {
-    this.#held.push({ id: this.#id(), kind: "selection", label, uri: folder, text });
+  /** Takes a text about the folder under this name, and answers the attachment's id. */
+  addText(folder: vscode.Uri, label: string, text: string): string {
+    const id = this.#id();
+    this.#held.push({ id, kind: "selection", label, uri: folder, text });
+    return id;
   }
 
   /** Takes a picture that was pasted or dropped; `data` is in base64. */

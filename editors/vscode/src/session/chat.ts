@@ -15,7 +15,9 @@ import {
 } from "@threadhold/client";
 import * as vscode from "vscode";
 import { configuration } from "../configuration.ts";
+import { NamedTools } from "../mentions/named-tools.ts";
 import type { Models } from "../models/models.ts";
+import { textIn } from "../panel/conversation.ts";
 import { isBusy } from "../panel/frame.ts";
 import type { Before } from "../rewind/before-images.ts";
 import type { Keeping } from "../rewind/keeping.ts";
@@ -27,19 +29,12 @@ import { Background } from "./background.ts";
 import { CommandEffects } from "./command-effects.ts";
 import { ACCEPTED, Modes } from "./modes.ts";
 import { Reviews } from "./reviews.ts";
+import { LiveOutputs, type RunningCall } from "./running-calls.ts";
 import { passUnreadable } from "./unreadable-calls.ts";
 
 const LAST = "threadhold.lastSession";
 /** So many messages of a session are shown at first, and as many more whenever earlier ones are looked for. */
 const PAGE = 400;
-
-/** A call that runs here. */
-interface Running {
-  sessionId: string;
-  /** The numbering of events when it began: another one says that the sidecar that asked for it is gone. */
-  stream: string | undefined;
-  stop: AbortController;
-}
 
 const OF_EDITOR = "This session belongs to the editor's own chat. Continue it there with @threadhold, or start a new session here.";
 
@@ -57,13 +52,16 @@ export class Chat implements vscode.Disposable {
   readonly #state: vscode.Memento;
   readonly attachments: Attachments;
   readonly modes: Modes;
+  readonly #named = new NamedTools();
   readonly #changed = new vscode.EventEmitter<Changed>();
   readonly onChange = this.#changed.event;
   readonly #behind = new vscode.EventEmitter<Session>();
   /** Changes of a session that is open and not shown. */
   readonly onBackground = this.#behind.event;
   /** Calls that run in this window, by their ids. */
-  readonly running = new Map<string, Running>();
+  readonly running = new Map<string, RunningCall>();
+  /** What they print. */
+  readonly outputs = new LiveOutputs();
   /** Results that the sidecar may not have received yet. */
   readonly #finished = new Map<string, { sessionId: string; stream: string | undefined; result: ToolInvokeResult }>();
   /** How long calls took that ran here. */
@@ -376,7 +374,8 @@ export class Chat implements vscode.Disposable {
   /** Sends a request in the session's mode. */
   async askWith(session: Session, content: Part[], more: Omit<TurnStartParams, "sessionId" | "content"> = {}): Promise<void> {
     const mode = this.modes.of(session.id);
-    await session.ask(content, { ...this.modes.request(session.id, offered()), ...more });
+    const asked = this.#named.take(session.id, textIn(content).text, isBusy(session.view.snapshot));
+    await session.ask(content, { ...this.modes.request(session.id, offered(this.#named.of(session.id)), asked), ...more });
     await this.modes.told(session.id, mode);
   }
 
@@ -428,7 +427,8 @@ export class Chat implements vscode.Disposable {
     if (folder === undefined) return { content: "no folder is open in the editor", isError: true };
     const since = performance.now();
     const { toolCallId, sessionId } = call;
-    const refusal = this.modes.refusal(sessionId, call.name, offered());
+    const named = this.#named.of(sessionId);
+    const refusal = this.modes.refusal(sessionId, call.name, offered(named));
     if (refusal !== undefined) return { content: refusal, isError: true };
     const stream = this.#find(sessionId)?.view.snapshot.stream;
     const stop = new AbortController();
@@ -436,9 +436,12 @@ export class Chat implements vscode.Disposable {
     this.changed();
     try {
       const keeping = this.#keeping;
-      const keep = keeping && ((before: Before) => keeping.keep(call, before));
+      const listener = {
+        keep: keeping && ((before: Before) => keeping.keep(call, before)),
+        hear: (printed: string) => this.outputs.add(toolCallId, printed),
+      };
       const either = AbortSignal.any([signal, stop.signal]);
-      const go = (): Promise<ToolInvokeResult> => run(call, folder.uri, either, keep);
+      const go = (): Promise<ToolInvokeResult> => run(call, folder.uri, either, listener, named);
       const result = await (isTraced(call.name) ? go() : (keeping?.around(call, folder.uri.fsPath, either, go) ?? go()));
       if (this.#isOver) return await new Promise<never>(() => undefined);
       this.#finished.set(toolCallId, { sessionId, stream, result });
@@ -447,6 +450,7 @@ export class Chat implements vscode.Disposable {
       return result;
     } finally {
       this.running.delete(toolCallId);
+      this.outputs.end(toolCallId);
       this.durations.set(toolCallId, performance.now() - since);
       this.changed();
     }

@@ -1,7 +1,7 @@
 // The mode of each session of the panel, and which mode its model was told last. All modes offer the same tools, so that a
 // change of mode leaves the beginning of the prompt as it is; what a mode does not allow is denied.
 
-import type { Tool, TurnStartParams } from "@threadhold/client";
+import type { Attachment, Tool, TurnStartParams } from "@threadhold/client";
 import type * as vscode from "vscode";
 import { MODES, type Mode, nameOf } from "../shared/mode.ts";
 
@@ -61,11 +61,12 @@ export class Modes {
     return `${name} did not run: the user chose the mode ${nameOf(mode)}, in which nothing is changed`;
   }
 
-  /** The tools of a request, and what it says of the mode: each time where that forbids something, else once after that. */
-  request(sessionId: string, tools: Tool[]): Pick<TurnStartParams, "tools" | "attachments"> {
+  /** The tools of a request, and what it says of the mode, each time where that forbids something, else once after that; and others. */
+  request(sessionId: string, tools: Tool[], others: Attachment[] = []): Pick<TurnStartParams, "tools" | "attachments"> {
     const mode = this.of(sessionId);
     const isSaid = mode !== "agent" || (this.#kept[sessionId]?.told ?? "agent") !== "agent";
-    return { tools: this.allowed(sessionId, tools), ...(isSaid && { attachments: [{ name: "mode", text: WORDS[mode] }] }) };
+    const attachments = [...(isSaid ? [{ name: "mode", text: WORDS[mode] }] : []), ...others];
+    return { tools: this.allowed(sessionId, tools), ...(attachments.length > 0 && { attachments }) };
   }
 
   /** Notes that a request of this session was accepted, which was told this mode. */

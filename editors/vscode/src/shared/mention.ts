@@ -1,5 +1,22 @@
 // A mention that is being typed into the prompt: `@` and the beginning of a name. No editor and no document here.
 
+/** Something that a mention may mean. */
+export interface MentionItem {
+  of: Mentionable;
+  /** Its path in the folder, or its name: the word of the prompt that it becomes. */
+  path: string;
+  /** What it is called. Default: the last name of the path. */
+  name?: string;
+  note?: string;
+}
+
+/** What a mention attaches: something of the folder by its address, or what the editor has just one of. */
+export type Mentionable =
+  | { kind: "file" | "folder"; uri: string }
+  /** `line` is where its name stands, from 0. */
+  | { kind: "symbol"; uri: string; line: number; name: string }
+  | { kind: "selection" | "problems" | "changes" | "terminal" };
+
 /** Where a mention begins in the text, and what is typed of its name. */
 export interface Mention {
   from: number;
@@ -8,14 +25,28 @@ export interface Mention {
 
 /** The mention in front of the cursor; undefined where there is none, such as in an address of mail. */
 export function mentionAt(text: string, cursor: number): Mention | undefined {
-  const found = /(?:^|\s)@([^\s@]*)$/.exec(text.slice(0, cursor));
-  const [, query] = found ?? [];
+  return signAt("@", text, cursor);
+}
+
+/** The name of a tool in front of the cursor; undefined where there is none, such as in a heading. */
+export function toolAt(text: string, cursor: number): Mention | undefined {
+  return signAt("#", text, cursor);
+}
+
+function signAt(sign: "@" | "#", text: string, cursor: number): Mention | undefined {
+  const [, query] = new RegExp(`(?:^|\\s)${sign}([^\\s${sign}]*)$`).exec(text.slice(0, cursor)) ?? [];
   return query === undefined ? undefined : { from: cursor - query.length - 1, query };
+}
+
+/** Those of these tools that a text names behind a `#`, each once. */
+export function toolsNamedIn(text: string, known: ReadonlySet<string>): string[] {
+  const named = [...text.matchAll(/(?<=^|\s)#([\w-]+)/g)].map(([, name]) => name ?? "");
+  return [...new Set(named)].filter((name) => known.has(name));
 }
 
 /** The text with this name in place of the mention, and where the cursor stands behind it. */
 export function mentioned(text: string, { from, query }: Mention, name: string): { text: string; cursor: number } {
-  const before = `${text.slice(0, from)}@${name} `;
+  const before = `${text.slice(0, from + 1)}${name} `;
   return { text: before + text.slice(from + 1 + query.length).replace(/^ /, ""), cursor: before.length };
 }
 

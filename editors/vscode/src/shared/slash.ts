@@ -11,6 +11,18 @@ export interface SlashCommand {
 
 export type SlashName = "compact" | "cost" | "find" | "help" | "mode" | "model" | "new" | "pin" | "rewind" | "sessions" | "undo";
 
+/** A prompt of the workspace. */
+export interface PromptItem {
+  name: string;
+  about: string;
+}
+
+/** A tool that a request may name. */
+export interface ToolItem {
+  name: string;
+  about: string;
+}
+
 /** All of them, in the order of the menu. */
 export const SLASH: readonly SlashCommand[] = [
   { name: "compact", about: "Summarize earlier rounds now", takes: "what the summary must keep" },
@@ -35,8 +47,21 @@ export function slashOf(text: string): { name: SlashName; rest: string } | undef
   return { name: known.name, rest: rest.trim() };
 }
 
+/** The prompt that a text asks for, with what is typed behind its name. A command of the same name comes first. */
+export function promptOf(text: string, prompts: readonly PromptItem[]): { name: string; rest: string } | undefined {
+  const [, name, rest = ""] = /^\/(\S+)(?:\s+([\s\S]*))?$/.exec(text.trim()) ?? [];
+  const isCommand = SLASH.some((command) => command.name === name);
+  return name === undefined || isCommand || !prompts.some((prompt) => prompt.name === name) ? undefined : { name, rest: rest.trim() };
+}
+
+/** The prompts that a text may become. */
+export function promptsFor(text: string, prompts: readonly PromptItem[]): PromptItem[] {
+  const [, name] = /^\/(\S*)$/.exec(text) ?? [];
+  return name === undefined ? [] : prompts.filter((prompt) => prompt.name.toLowerCase().startsWith(name.toLowerCase()));
+}
+
 /** A command as it is typed. */
-export function textOf({ name, rest }: { name: SlashName; rest: string }): string {
+export function textOf({ name, rest }: { name: string; rest: string }): string {
   return rest === "" ? `/${name}` : `/${name} ${rest}`;
 }
 

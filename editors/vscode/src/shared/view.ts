@@ -1,11 +1,15 @@
 // Rows, frame and messages between the extension host, which has all state, and the webview, which has only its scroll
 // position. Types and constants only; imports no editor, no document, no protocol of the sidecar.
 
+import type { CodeColors, CodePiece } from "./code.ts";
+import type { Mentionable, MentionItem } from "./mention.ts";
+import type { Meter } from "./meter.ts";
 import type { Mode } from "./mode.ts";
-import type { SlashName } from "./slash.ts";
+import type { PromptItem, SlashName, ToolItem } from "./slash.ts";
+import type { MessageVersions } from "./versions.ts";
 
 /** Something of the conversation that stands in a row of its own. `id` stays, `rev` changes with what it says. */
-export type Row = EarlierRow | UserRow | AnswerRow | CallRow | CallGroupRow | CompactionRow | RewindRow | NoticeRow;
+export type Row = EarlierRow | UserRow | AnswerRow | CallRow | CallGroupRow | CompactionRow | CompactionGroupRow | RewindRow | NoticeRow;
 
 /** A row before it has its number. */
 export type Unnumbered<Of> = Of extends unknown ? Omit<Of, "rev"> : never;
@@ -28,6 +32,7 @@ export interface EarlierRow extends Drawn {
 export interface UserRow extends Drawn {
   kind: "user";
   messageId: string;
+  versions?: MessageVersions;
   text: string;
   images: Picture[];
   files: string[];
@@ -40,6 +45,7 @@ export interface UserRow extends Drawn {
 export interface AnswerRow extends Drawn {
   kind: "answer";
   messageId: string;
+  versions?: MessageVersions;
   text: string;
   reasoning: string;
   streaming: boolean;
@@ -157,6 +163,13 @@ export interface CompactionRow extends Drawn {
   dropped?: number;
 }
 
+/** Compactions in one row that a newer one stands behind. */
+export interface CompactionGroupRow extends Drawn {
+  kind: "compactions";
+  title: string;
+  cards: CompactionRow[];
+}
+
 /** A question before a part of the conversation is taken away: what becomes of the files that changed in it. */
 export interface RewindRow extends Drawn {
   kind: "rewind";
@@ -269,38 +282,6 @@ export interface TodoItem {
 
 export type Standing = { state: "starting" } | { state: "ready" } | { state: "none"; title: string; text: string; actions: Button[] };
 
-/** How full the prompt is. */
-export interface Meter {
-  tokens: number;
-  limit: number;
-  untilCompaction: number;
-  /** Where a compaction begins, as a share of the limit; missing where none is set off by size. */
-  thresholdAt?: number;
-  estimator: string;
-  sections: Section[];
-  pins: { pinId: string; label: string; tokens: number }[];
-  excluded: number;
-  /** True if the details below were asked for and are there. */
-  detailed: boolean;
-  window?: number;
-  /** The share of the window that stays free, since its use is estimated. */
-  margin?: number;
-  /** Where the window's size is from, in a sentence; missing where the settings state it. */
-  windowFrom?: string;
-  usage?: string;
-  /** What the session cost so far; missing where that is not known. */
-  spent?: string;
-  /** What was learned from the provider's rejections; missing where nothing was. */
-  learned?: string;
-  triggers: { name: string; now: string; at: string }[];
-}
-
-export interface Section {
-  channel: string;
-  name: string;
-  tokens: number;
-}
-
 export interface Waiting {
   itemId: string;
   text: string;
@@ -356,17 +337,6 @@ export interface Snippet {
   marks: [number, number][];
 }
 
-/** Something that a mention may mean. */
-export interface MentionItem {
-  of: Mentionable;
-  /** Its path in the folder, or its name. */
-  path: string;
-  note?: string;
-}
-
-/** A file, the selection of the editor, or the problems of the folder. */
-export type Mentionable = { kind: "file"; uri: string } | { kind: "selection" | "problems" };
-
 /** A message as it was said, for what a compaction covers. */
 export interface Original {
   messageId: string;
@@ -386,6 +356,10 @@ export type ToPanel =
   | { type: "append"; id: string; text: string; reasoning: string }
   /** The files that the mention with this query may mean. */
   | { type: "mentions"; query: string; items: MentionItem[] }
+  /** The tools that the name with this query may mean. */
+  | { type: "tools"; query: string; items: ToolItem[] }
+  /** The prompts of the workspace. */
+  | { type: "prompts"; items: PromptItem[] }
   /** The unsent draft of a session that begins to be shown. */
   | { type: "draft"; text: string; sessionId: string }
   /** Words that could not be sent. */
@@ -393,6 +367,12 @@ export type ToPanel =
   /** Those before what was told of it; `before` asks for still earlier ones, where there are some. */
   | { type: "covered"; compactionId: string; originals: Original[]; before?: number }
   | { type: "wholeResult"; callId: string; text: string }
+  /** The end of what a call printed that still runs. */
+  | { type: "output"; callId: string; text: string }
+  /** Colours of a piece of code that were asked for; none if there are none. */
+  | { type: "colors"; block: string; at: number; colors?: CodeColors }
+  /** Another theme is in use. */
+  | { type: "recolor" }
   /** A message is edited again, with these words. */
   | { type: "editing"; messageId: string; text: string }
   /** Shows the row of a message or a compaction, and gives it the focus. */
@@ -422,6 +402,12 @@ export type Action =
   | { type: "attachMention"; of: Mentionable }
   /** A mention is being typed; `query` is what is there of its name. */
   | { type: "mention"; query: string }
+  /** The name of a tool is being typed. */
+  | { type: "toolName"; query: string }
+  /** A command is being typed, which may be a prompt of the workspace. */
+  | { type: "prompts" }
+  /** A prompt of the workspace is sent, with what is behind its name. */
+  | { type: "sendPrompt"; name: string; rest: string; urgent: boolean }
   /** A command that was typed into the prompt, with what is behind its name. */
   | { type: "slash"; name: SlashName; rest: string }
   /** The newest answer, which was interrupted, goes on. */
@@ -459,6 +445,8 @@ export type Action =
   | { type: "branch"; messageId: string }
   | { type: "takeOver" }
   | { type: "compact" }
+  /** Another version of a message is shown, with the conversation that was behind it. */
+  | { type: "showVersion"; revisionId: string }
   | { type: "undo"; compactionId: string }
   | { type: "redo"; compactionId: string; focus: string; keep: string[] }
   | { type: "editSummary"; compactionId: string; text: string }
@@ -466,6 +454,8 @@ export type Action =
   | { type: "earlier"; all: boolean }
   | { type: "covered"; compactionId: string; before?: number }
   | { type: "wholeResult"; callId: string }
+  /** A call that runs here is stopped; the turn goes on. */
+  | { type: "stopCall"; callId: string }
   | { type: "pin"; messageId: string }
   | { type: "unpin"; pinId: string }
   | { type: "exclude"; messageIds: string[] }
@@ -484,4 +474,8 @@ export type Action =
   | { type: "copy"; text: string }
   /** Puts code of an answer into the editor, at the cursor. */
   | { type: "insert"; text: string }
-  | { type: "command"; command: "showLog" | "restart" | "settings" | "setKey" | "openFolder" };
+  /** Opens it as a file of its own. */
+  | { type: "insertNew"; text: string; language: string }
+  /** Colours of a piece of code are wanted. */
+  | ({ type: "highlight" } & CodePiece)
+  | { type: "command"; command: "showLog" | "showTerminal" | "restart" | "settings" | "setKey" | "openFolder" };

@@ -5,7 +5,7 @@ import { access, constants, readFile, stat } from "node:fs/promises";
 import type { ToolInvokeResult } from "@threadhold/client";
 import * as vscode from "vscode";
 import { hashOf } from "../rewind/before-images.ts";
-import { type Change, type Given, inFolder, type Keep, type OwnTool, text } from "./own-tool.ts";
+import { type Change, type Given, inFolder, type Listener, type OwnTool, text } from "./own-tool.ts";
 import {
   bytesEqual,
   canSay,
@@ -132,7 +132,7 @@ function inLinesOf(other: string, said: string): string {
 
 export const EDIT_TOOLS: readonly OwnTool[] = [editFile, writeFile];
 
-async function apply(this: OwnTool, given: Given, folder: vscode.Uri, signal: AbortSignal, keep?: Keep): Promise<ToolInvokeResult> {
+async function apply(this: OwnTool, given: Given, folder: vscode.Uri, signal: AbortSignal, { keep }: Listener): Promise<ToolInvokeResult> {
   const { uri, path } = await inFolder(text(given, "path"), folder);
   // Calls of one round run side by side.
   return serialized(uri.fsPath, async () => {

@@ -15,7 +15,7 @@ export interface OwnTool {
   group: "read" | "edit" | "run";
   inputSchema: object;
   guidelines?: string;
-  run(given: Given, folder: vscode.Uri, signal: AbortSignal, keep?: Keep): Promise<ToolInvokeResult>;
+  run(given: Given, folder: vscode.Uri, signal: AbortSignal, listener: Listener): Promise<ToolInvokeResult>;
   /** Computes the change of a file without applying it. */
   preview?(given: Given, folder: vscode.Uri): Promise<Planned>;
 }
@@ -41,6 +41,15 @@ export interface Planned extends Change {
 
 /** Is told of a file before it is changed; what it answers, how the file came out of it. */
 export type Keep = (before: Before) => Promise<(sha256: string) => Promise<void>>;
+
+/** Is told of what a command prints, as it comes. */
+export type Hear = (said: string) => void;
+
+/** Who is told of what a call does while it runs. */
+export interface Listener {
+  keep?: Keep | undefined;
+  hear: Hear;
+}
 
 /** A text that must be there. */
 export function text(given: Given, name: string): string {

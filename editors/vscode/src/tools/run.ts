@@ -1,10 +1,11 @@
-// The tool that runs a command, in a terminal of the editor where the user sees it and can stop it with Ctrl+C. What it
-// printed and how it ended goes to the model.
+// The tool that runs a command. The user sees what it prints in its row and in the agent's terminal, and can stop it in
+// both. What it printed and how it ended goes to the model.
 
-import * as vscode from "vscode";
-import { visible, visibleLine } from "../shared/visible.ts";
-import { inFolder, maybeText, type OwnTool, text } from "./own-tool.ts";
+import { errorText } from "../shared/text.ts";
+import { visible } from "../shared/visible.ts";
+import { type Hear, inFolder, maybeText, type OwnTool, text } from "./own-tool.ts";
 import { type Ended, type Running, start } from "./shell.ts";
+import { onTerminal } from "./terminal.ts";
 
 const runCommand: OwnTool = {
   name: "run_command",
@@ -21,13 +22,13 @@ const runCommand: OwnTool = {
     },
     required: ["command"],
   },
-  async run(given, folder, signal) {
+  async run(given, folder, signal, { hear }) {
     const command = text(given, "command");
     const { uri } = await inFolder(maybeText(given, "folder") ?? ".", folder);
-    const { printed, code, remark } = await inTerminal(command, uri.fsPath, signal);
-    const said = printed === "" ? "(no output)" : printed;
+    const { printed, code, remark } = await inTerminal(command, uri.fsPath, signal, hear);
+    const said = [printed === "" ? "(no output)" : printed, remark, signal.aborted ? "Stopped by the user." : ""];
     return {
-      content: remark === "" ? said : `${said}\n${remark}`,
+      content: said.filter((part) => part !== "").join("\n"),
       ...(code !== null && { exitCode: code }),
       isError: code !== 0,
     };
@@ -36,9 +37,6 @@ const runCommand: OwnTool = {
 
 export const RUN_TOOLS: readonly OwnTool[] = [runCommand];
 
-/** Terminals of commands that are over, the newest last. */
-const over: vscode.Terminal[] = [];
-const MOST_TERMINALS = 5;
 /** Ends what commands left running. */
 const left = new Set<() => void>();
 /** Commands that are over and left something running, which may still write files. */
@@ -55,48 +53,34 @@ export function stopAll(): void {
   for (const stop of left) stop();
 }
 
-async function inTerminal(command: string, cwd: string, signal: AbortSignal): Promise<Ended> {
+async function inTerminal(command: string, cwd: string, signal: AbortSignal, hear: Hear): Promise<Ended> {
   signal.throwIfAborted();
-  const write = new vscode.EventEmitter<string>();
-  // A terminal hears nothing before it is open.
-  let unheard: string | undefined = `$ ${visible(command)}\n`;
-  const show = (said: string): void => {
-    if (unheard === undefined) write.fire(said.replace(/\r?\n/g, "\r\n"));
-    else unheard += said;
-  };
-  const running = start(command, cwd, show);
+  // What a command prints comes later than it is started.
+  let screen: ReturnType<typeof onTerminal> | undefined;
+  const running = start(command, cwd, (said) => {
+    screen?.write(said);
+    hear(said);
+  });
   const { ended, stop } = running;
+  screen = onTerminal(`$ ${visible(command)}\n`, stop);
   left.add(stop);
   signal.addEventListener("abort", stop, { once: true });
-  const terminal = vscode.window.createTerminal({
-    name: `Agent: ${visibleLine(command, 40)}`,
-    pty: {
-      onDidWrite: write.event,
-      open: () => {
-        const said = unheard ?? "";
-        unheard = undefined;
-        show(said);
-      },
-      close: stop,
-      handleInput: (key: string) => {
-        if (key === "\x03") stop();
-      },
-    },
-  });
-  terminal.show(true);
   let isLeft = false;
   try {
     const how = await ended;
     ({ isLeft } = how);
-    show(`\n[${how.code === null ? how.remark : `exit code ${how.code}`}]\n`);
-    // What is left running is stopped by closing its terminal, so that stays.
+    screen.end(`\n[${how.code === null ? how.remark : `exit code ${how.code}`}]\n`);
+    // What is left running is stopped in the terminal.
     if (isLeft) lingering.add(running);
-    else over.push(terminal);
-    // What ran last stays to be read; the rest would only pile up.
-    while (over.length > MOST_TERMINALS) over.shift()?.dispose();
     return how;
+  } catch (error) {
+    screen.end(`\n[${errorText(error)}]\n`);
+    throw error;
   } finally {
     signal.removeEventListener("abort", stop);
-    if (!isLeft) left.delete(stop);
+    if (!isLeft) {
+      left.delete(stop);
+      screen.leave();
+    }
   }
 }

@@ -7,16 +7,16 @@ import { configuration } from "../configuration.ts";
 import { tokenOf } from "../models/models.ts";
 import { errorText } from "../shared/text.ts";
 import { EDIT_TOOLS } from "./edit.ts";
-import type { Keep, OwnTool } from "./own-tool.ts";
+import type { Listener, OwnTool } from "./own-tool.ts";
 import { READ_TOOLS } from "./read.ts";
 import { RUN_TOOLS } from "./run.ts";
 
 const OWN: readonly OwnTool[] = [...READ_TOOLS, ...EDIT_TOOLS, ...RUN_TOOLS];
 
-/** The tools to offer with a request. One of ours replaces the editor's of the same name. */
-export function offered(): Tool[] {
+/** The tools to offer with a request that names these. One of ours replaces the editor's of the same name. */
+export function offered(named?: ReadonlySet<string>): Tool[] {
   const settings = configuration();
-  const tools = new Map(editorTools().map((tool) => [tool.name, tool]));
+  const tools = new Map(editorTools(named).map((tool) => [tool.name, tool]));
   if (settings.ownTools) {
     for (const { name, description, kind, group, inputSchema, guidelines } of OWN) {
       const policy = settings.policy(group);
@@ -53,19 +53,25 @@ export function ownTool(name: string): OwnTool | undefined {
   return configuration().ownTools ? OWN.find((tool) => tool.name === name) : undefined;
 }
 
-/** Runs a call. An exception becomes its result. The extension's own tools call `keep` before they change a file. */
-export async function run(call: ToolInvokeParams, folder: vscode.Uri, signal: AbortSignal, keep?: Keep): Promise<ToolInvokeResult> {
+/** Runs a call of a request that names these tools. An exception becomes its result. Own tools tell the listener what they do. */
+export async function run(
+  call: ToolInvokeParams,
+  folder: vscode.Uri,
+  signal: AbortSignal,
+  listener: Listener,
+  named: ReadonlySet<string>,
+): Promise<ToolInvokeResult> {
   const input = argumentsOf(call);
   if (input === undefined) return unreadable(call);
   const own = ownTool(call.name);
   if (own !== undefined) {
     try {
-      return await own.run(input, folder, signal, keep);
+      return await own.run(input, folder, signal, listener);
     } catch (error) {
       return { content: errorText(error), isError: true };
     }
   }
-  return runOfEditor(call, undefined, signal);
+  return runOfEditor(call, undefined, signal, named);
 }
 
 /**

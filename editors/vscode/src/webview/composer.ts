@@ -1,17 +1,41 @@
 // The prompt: text, commands behind a slash, attachments, queued messages, send and stop. Its text goes to the host as a draft, so that a reload
 // does not lose it.
 
-import { mentionAt, mentioned } from "../shared/mention.ts";
+import { type Mentionable, type MentionItem, mentionAt, mentioned, toolAt } from "../shared/mention.ts";
 import { nameOf } from "../shared/mode.ts";
-import { type SlashCommand, type SlashName, slashesFor, slashOf } from "../shared/slash.ts";
-import type { Frame, MentionItem } from "../shared/view.ts";
+import {
+  type PromptItem,
+  promptOf,
+  promptsFor,
+  type SlashCommand,
+  type SlashName,
+  slashesFor,
+  slashOf,
+  type ToolItem,
+} from "../shared/slash.ts";
+import type { Frame } from "../shared/view.ts";
 import type { PanelContext } from "./context.ts";
-import { button, el, iconButton } from "./dom.ts";
+import { button, el, type IconName, iconButton } from "./dom.ts";
 import { drawPart } from "./part.ts";
 import { PromptMenu } from "./prompt-menu.ts";
 
 /** Delay from the last key until the draft is sent to the host: short for a person, and no message per key. */
 const DRAFT_DELAY_MS = 250;
+
+const MENTION_ICONS: Record<Mentionable["kind"], IconName> = {
+  file: "file",
+  folder: "folder",
+  symbol: "symbol",
+  selection: "edit",
+  problems: "warn",
+  changes: "diff",
+  terminal: "terminal",
+};
+
+/** The last name of a path, with the slash of a folder. */
+function lastName(path: string): string {
+  return /[^/]*\/?$/.exec(path)?.[0] ?? path;
+}
 
 export class Composer {
   readonly element: HTMLElement;
@@ -27,6 +51,8 @@ export class Composer {
   /** Data URLs of attached images, by attachment id. */
   readonly #pictures = new Map<string, string>();
   readonly #showCost: () => boolean;
+  /** Prompts of the workspace, as they were told last. */
+  #prompts: readonly PromptItem[] | undefined;
   #session = "";
   /** True if something was typed or sent since the session is shown: a draft from the host is older. */
   #isTouched = false;
@@ -40,7 +66,7 @@ export class Composer {
     this.#showCost = showCost;
     this.#input = el("textarea", { class: "prompt", aria: { label: "Ask the agent" }, data: { key: "prompt" } });
     this.#input.rows = 3;
-    this.#input.placeholder = "Ask the agent (/ for commands, @ for files, Shift+Enter for a new line)";
+    this.#input.placeholder = "Ask the agent (/ for commands, @ for context, # for tools)";
     this.#send = button("", () => this.#submit(false), { class: "icon send", icon: "send", name: "Send", title: "Send (Enter)" });
     this.#stop = button("Stop", () => panel.post({ type: "cancel", queued: false }), {
       class: "stop",
@@ -171,7 +197,9 @@ export class Composer {
     if (text === "" || this.#send.disabled) return;
     const slash = slashOf(text);
     if (slash !== undefined) return this.#runSlash(slash.name, slash.rest);
+    const prompt = promptOf(text, this.#prompts ?? []);
     this.#clear();
+    if (prompt !== undefined) return this.#panel.post({ type: "sendPrompt", ...prompt, urgent });
     this.#panel.post({ type: "send", text, urgent });
   }
 
@@ -202,6 +230,9 @@ export class Composer {
   #onInput(): void {
     this.#isTouched = true;
     this.#fitHeight();
+    const { value } = this.#input;
+    // The files may be others by now; a name may be pasted whole.
+    if (value === "/" || (value.startsWith("/") && this.#prompts === undefined)) this.#panel.post({ type: "prompts" });
     this.#complete();
     clearTimeout(this.#unsent);
     this.#unsent = setTimeout(() => this.#sendDraft(), DRAFT_DELAY_MS);
@@ -212,6 +243,8 @@ export class Composer {
     const { value, selectionStart } = this.#input;
     const mention = mentionAt(value, selectionStart);
     if (mention !== undefined) return this.#panel.post({ type: "mention", query: mention.query });
+    const tool = toolAt(value, selectionStart);
+    if (tool !== undefined) return this.#panel.post({ type: "toolName", query: tool.query });
     const choose = ({ name, takes }: SlashCommand): void => {
       if (takes === undefined || this.#input.value === `/${name}`) return this.#runSlash(name, "");
       this.#type(`/${name} `, name.length + 2);
@@ -222,7 +255,34 @@ export class Composer {
       note: command.about,
       choose: () => choose(command),
     }));
-    this.#menu.offer("Commands", options);
+    const prompts = promptsFor(value, this.#prompts ?? []).map(({ name, about }) => ({
+      name: `/${name}`,
+      note: about,
+      choose: () => this.#type(`/${name} `, name.length + 2),
+    }));
+    const names = new Set(options.map(({ name }) => name));
+    this.#menu.offer("Commands", [...options, ...prompts.filter(({ name }) => !names.has(name))]);
+  }
+
+  /** Takes the prompts of the workspace, and offers them if a command is being typed. */
+  takePrompts(items: readonly PromptItem[]): void {
+    this.#prompts = items;
+    if (document.activeElement === this.#input && this.#input.value.startsWith("/")) this.#complete();
+  }
+
+  /** Offers tools for the name that is being typed, if it is still that one. */
+  offerTools(query: string, items: readonly ToolItem[]): void {
+    const { value, selectionStart } = this.#input;
+    const tool = toolAt(value, selectionStart);
+    if (tool?.query !== query || document.activeElement !== this.#input) return;
+    const options = items.map(({ name, about }) => {
+      const choose = (): void => {
+        const { text, cursor } = mentioned(this.#input.value, tool, name);
+        this.#type(text, cursor);
+      };
+      return { name, note: about, icon: "tool" as const, choose };
+    });
+    this.#menu.offer("Tools", options);
   }
 
   /** Offers files for the mention that is being typed, if it is still that one. A file that is chosen is attached. */
@@ -230,14 +290,13 @@ export class Composer {
     const { value, selectionStart } = this.#input;
     const mention = mentionAt(value, selectionStart);
     if (mention?.query !== query || document.activeElement !== this.#input) return;
-    const options = items.map(({ path, of, note = path }) => {
-      const name = path.slice(path.lastIndexOf("/") + 1);
+    const options = items.map(({ path, of, note = path, name = lastName(path) }) => {
       const choose = (): void => {
         const { text, cursor } = mentioned(this.#input.value, mention, path);
         this.#type(text, cursor);
         this.#panel.post({ type: "attachMention", of });
       };
-      return { name, note, choose };
+      return { name, note, icon: MENTION_ICONS[of.kind], choose };
     });
     this.#menu.offer("Mentions", options);
   }

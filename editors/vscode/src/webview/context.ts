@@ -2,7 +2,7 @@
 // webview knows (expanded sections, text being typed into a row).
 
 import type { Action, Original } from "../shared/view.ts";
-import type { CodeActions } from "./code-block.ts";
+import type { CodeActions } from "./markdown/code-block.ts";
 
 /** View state of one session that the host does not know. */
 export class SessionState {
@@ -14,6 +14,8 @@ export class SessionState {
   readonly chosen = new Map<string, Set<string>>();
   /** Original messages by compaction id, as far as they were loaded; `before` loads earlier ones. */
   readonly originals = new Map<string, { messages: Original[]; before?: number }>();
+  /** The end of what calls printed that run, by call id. */
+  readonly outputs = new Map<string, string>();
   /** Whole results, where the user expanded a shortened one, by call id. */
   readonly results = new Map<string, string>();
 }

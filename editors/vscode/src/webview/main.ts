@@ -4,7 +4,7 @@
 
 import "./style.css";
 import { type HostMessage, PageChannel, type PageMessage } from "../shared/envelope.ts";
-import type { AnswerRow, CallGroupRow, CallRow, Frame, NoticeRow, Row, ToPanel } from "../shared/view.ts";
+import type { AnswerRow, CallRow, Frame, NoticeRow, Row, ToPanel } from "../shared/view.ts";
 import { ChangesView } from "./changes.ts";
 import { Composer } from "./composer.ts";
 import { type PanelContext, SessionState } from "./context.ts";
@@ -12,15 +12,18 @@ import { Decisions } from "./decisions.ts";
 import { button, el, iconButton } from "./dom.ts";
 import { beginTyping } from "./form.ts";
 import { VirtualList } from "./list.ts";
-import { followed } from "./markdown.ts";
+import { CodeColoring } from "./markdown/code-colors.ts";
+import { followed } from "./markdown/markdown.ts";
 import { MeterView } from "./meter.ts";
 import { drawPart } from "./part.ts";
 import { callKey, drawCall } from "./rows/call.ts";
 import { drawCallGroup, groupKey } from "./rows/call-group.ts";
 import { drawCompaction } from "./rows/compaction.ts";
+import { drawCompactionGroup, stackKey } from "./rows/compaction-group.ts";
 import { drawEarlier } from "./rows/earlier.ts";
 import { type DrawnAnswer, drawAnswer, drawUser } from "./rows/message.ts";
 import { drawNotice } from "./rows/notice.ts";
+import { drawLiveOutput } from "./rows/output.ts";
 import { drawRewind } from "./rows/rewind.ts";
 import { SessionsView } from "./sessions.ts";
 import { TodosView } from "./todos.ts";
@@ -52,12 +55,17 @@ const panel: PanelContext = {
   get originals() {
     return kept.originals;
   },
+  get outputs() {
+    return kept.outputs;
+  },
   get results() {
     return kept.results;
   },
   redraw: (id) => list.redraw(rowShowing(id)),
   copy: (text) => panel.post({ type: "copy", text }),
   insert: (text) => panel.post({ type: "insert", text }),
+  insertNew: (text, language) => panel.post({ type: "insertNew", text, language }),
+  coloring: new CodeColoring((piece) => panel.post({ type: "highlight", ...piece })),
 };
 
 /** Answers that are being written, where they are drawn. */
@@ -117,6 +125,8 @@ function drawRow(row: Row): HTMLElement {
       return drawCallGroup(panel, row);
     case "compaction":
       return drawCompaction(panel, row);
+    case "compactions":
+      return drawCompactionGroup(panel, row);
     case "rewind":
       return drawRewind(panel, row);
     case "notice":
@@ -223,6 +233,12 @@ function take(message: ToPanel): void {
     case "mentions":
       composer.offer(message.query, message.items);
       break;
+    case "tools":
+      composer.offerTools(message.query, message.items);
+      break;
+    case "prompts":
+      composer.takePrompts(message.items);
+      break;
     case "draft":
       composer.show(message.text, message.sessionId);
       break;
@@ -235,12 +251,23 @@ function take(message: ToPanel): void {
       const ids = new Set(originals.map(({ messageId }) => messageId));
       const behind = (panel.originals.get(compactionId)?.messages ?? []).filter(({ messageId }) => !ids.has(messageId));
       panel.originals.set(compactionId, { messages: [...originals, ...behind], ...(before !== undefined && { before }) });
-      list.redraw(`compaction ${compactionId}`);
+      panel.redraw(`compaction ${compactionId}`);
       break;
     }
     case "wholeResult":
       panel.results.set(message.callId, message.text);
       panel.redraw(`call ${message.callId}`);
+      break;
+    case "output":
+      panel.outputs.set(message.callId, message.text);
+      if (!drawLiveOutput(panel, message.callId)) panel.redraw(`call ${message.callId}`);
+      list.grew();
+      break;
+    case "colors":
+      panel.coloring.take(message.block, message.at, message.colors);
+      break;
+    case "recolor":
+      panel.coloring.restart();
       break;
     case "editing":
       beginTyping(panel, `user ${message.messageId}`, "edit", message.text);
@@ -248,7 +275,7 @@ function take(message: ToPanel): void {
     case "reveal": {
       const row = list.items.find((row) => isOf(row, message.of));
       if (row === undefined) break;
-      if (row.kind === "calls") unfold(row, message.of);
+      unfold(row, message.of);
       list.reveal(row.id, true);
       break;
     }
@@ -271,22 +298,29 @@ function putRows({ at, remove, rows }: Extract<ToPanel, { type: "rows" }>): void
   if (hadFocus && behind !== undefined) list.reveal(behind.id, true);
 }
 
+/** Rows in a row: those of a group. */
+function rowsIn(row: Row): readonly Row[] {
+  return row.kind === "calls" ? row.calls : row.kind === "compactions" ? row.cards : [];
+}
+
 /** Id of the row that shows a row: of its group, where it is in one. */
 function rowShowing(id: string): string {
-  return list.items.find((row) => row.kind === "calls" && row.calls.some((call) => call.id === id))?.id ?? id;
+  return list.items.find((row) => rowsIn(row).some((inner) => inner.id === id))?.id ?? id;
 }
 
 /** Expands a group, and in it the call that a message belongs to. */
-function unfold(group: CallGroupRow, id: string): void {
-  panel.open.add(groupKey(group));
-  const call = group.calls.find((call) => isOf(call, id));
-  if (call !== undefined) panel.open.add(callKey(call));
+function unfold(group: Row, id: string): void {
+  const inner = rowsIn(group).find((row) => isOf(row, id));
+  if (inner === undefined) return;
+  if (group.kind === "calls") panel.open.add(groupKey(group));
+  if (group.kind === "compactions") panel.open.add(stackKey(group));
+  if (inner.kind === "call") panel.open.add(callKey(inner));
   list.redraw(group.id);
 }
 
 /** True if a message, or the result that it is, stands in a row. */
 function isOf(row: Row, id: string): boolean {
-  if (row.kind === "calls") return row.calls.some((call) => isOf(call, id));
+  if (rowsIn(row).some((inner) => isOf(inner, id))) return true;
   if (row.kind === "compaction") return row.compactionId === id;
   if (row.kind === "call" && row.result?.messageId === id) return true;
   return "messageId" in row && row.messageId === id;

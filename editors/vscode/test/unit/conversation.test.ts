@@ -8,7 +8,8 @@ import { Conversation, type RowContext } from "../../src/panel/conversation.ts";
 import { endNoticesOf, Warning } from "../../src/panel/frame.ts";
 import type { Chat } from "../../src/session/chat.ts";
 import { rerun } from "../../src/session/steering.ts";
-import type { CallRow, Meter, Row } from "../../src/shared/view.ts";
+import type { Meter } from "../../src/shared/meter.ts";
+import type { CallRow, CompactionRow, Row } from "../../src/shared/view.ts";
 
 const BESIDE: RowContext = {
   running: new Set(),
@@ -403,4 +404,24 @@ test("a run of calls that only look is one row, which changes with its calls alo
   assert.ok(mixed?.kind === "calls" && run?.kind === "call");
   assert.equal(mixed.title, "Read 3 files, searched 2 times");
   assert.equal(mixed.failed, 0);
+});
+
+test("of compactions that stand one behind the other, the newest is a card and the others are one row", () => {
+  const conversation = new Conversation();
+  const view = (id: string, status: CompactionView["status"]): CompactionView => ({ ...CARD, id, status });
+  const messages = [message(0, { role: "user" }), message(1, { parts: [{ type: "text", text: "Read." }] })];
+  const rows = (...compactions: CompactionView[]) => conversation.rows(snapshot({ messages, compactions }), BESIDE).slice(2);
+  const said = (made: Row[]) => made.map((row) => (row.kind === "compactions" ? [row.title, row.cards.length] : row.kind));
+  const stack = [view("c1", "undone"), view("c2", "undone"), view("c3", "inForce")];
+  const before = rows(...stack);
+  assert.deepEqual(said(before), [["2 earlier compactions, 2 undone", 2], "compaction"]);
+  assert.equal(rows(...stack)[0], before[0], "the same again is the same row");
+  assert.deepEqual(said(rows(view("c1", "undone"), view("c2", "undone"), view("c3", "undone"))), [
+    ["2 earlier compactions, 2 undone", 2],
+    "compaction",
+  ]);
+  assert.deepEqual(said(rows(view("c1", "undone"), view("c2", "inForce"))), ["compaction", "compaction"], "two are as short by themselves");
+  const running = { ...(before[1] as CompactionRow), id: "compaction next", compactionId: "next", phase: "running" as const };
+  const behind = conversation.rows(snapshot({ messages, compactions: stack.slice(0, 2) }), { ...BESIDE, compacting: running });
+  assert.deepEqual(said(behind.slice(2)), [["2 earlier compactions, 2 undone", 2], "compaction"]);
 });

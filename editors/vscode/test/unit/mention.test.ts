@@ -2,7 +2,7 @@
 
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { mentionAt, mentioned, ranked, textOfLines } from "../../src/shared/mention.ts";
+import { mentionAt, mentioned, ranked, textOfLines, toolAt, toolsNamedIn } from "../../src/shared/mention.ts";
 
 test("a mention is typed behind an @ that begins a word", () => {
   const at = (text: string) => mentionAt(text, text.length);
@@ -37,4 +37,18 @@ test("of many problems the first go along, and how many more there are", () => {
   const lines = (count: number): string[] => Array.from({ length: count }, (_, at) => `${at}`);
   assert.equal(textOfLines(lines(200)), lines(200).join("\n"));
   assert.equal(textOfLines(lines(203)), [...lines(200), "… and 3 more"].join("\n"));
+});
+
+test("a tool is named behind a # that begins a word", () => {
+  const at = (text: string) => toolAt(text, text.length);
+  assert.deepEqual(at("Use #read"), { from: 4, query: "read" });
+  for (const text of ["a#b", "##", "# Heading", "#one two", ""]) assert.equal(at(text), undefined, text);
+  const tool = at("Use #re");
+  assert.ok(tool !== undefined);
+  assert.deepEqual(mentioned("Use #re now", tool, "read_file"), { text: "Use #read_file now", cursor: 15 });
+});
+
+test("only tools that there are are named by a text, each once", () => {
+  const known = new Set(["read_file", "run", "edit"]);
+  assert.deepEqual(toolsNamedIn("#run and #read_file, then #run. Not x#edit, #runs or #12.", known), ["run", "read_file"]);
 });

@@ -5,7 +5,7 @@ import { test } from "node:test";
 import type { ContextInspectResult, ContextSize, Snapshot, Spending } from "@threadhold/client";
 import { dollars } from "../../src/panel/cost.ts";
 import { meterOf } from "../../src/panel/frame.ts";
-import type { Meter } from "../../src/shared/view.ts";
+import type { Meter } from "../../src/shared/meter.ts";
 
 const SIZE: ContextSize = { tokens: 10, limit: 100, tokensUntilCompaction: 50, sections: [], estimator: "o200k" };
 

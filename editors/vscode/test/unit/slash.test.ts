@@ -2,7 +2,7 @@
 
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { SLASH, slashesFor, slashOf } from "../../src/shared/slash.ts";
+import { promptOf, promptsFor, SLASH, slashesFor, slashOf } from "../../src/shared/slash.ts";
 
 test("a text is a command only where it is one whole", () => {
   assert.deepEqual(slashOf("/compact"), { name: "compact", rest: "" });
@@ -19,4 +19,14 @@ test("the menu offers what a beginning may become", () => {
   assert.deepEqual(names("/co"), ["compact", "cost"]);
   assert.deepEqual(names("/compact"), ["compact"]);
   for (const text of ["/compact ", "/x", "co", " /co", ""]) assert.deepEqual(names(text), [], text);
+});
+
+test("prompts of the workspace are asked for by their names, behind the commands", () => {
+  const prompts = ["review", "undo", "release.notes"].map((name) => ({ name, about: name }));
+  assert.deepEqual(promptOf("/review", prompts), { name: "review", rest: "" });
+  assert.deepEqual(promptOf(" /release.notes since  May \n", prompts), { name: "release.notes", rest: "since  May" });
+  for (const text of ["/reviews", "/undo", "see /review", "/", ""]) assert.equal(promptOf(text, prompts), undefined, text);
+  const offered = (text: string) => promptsFor(text, prompts).map(({ name }) => name);
+  assert.deepEqual(offered("/Re"), ["review", "release.notes"]);
+  assert.deepEqual(offered("/review it"), []);
 });

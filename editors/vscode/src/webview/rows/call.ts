@@ -8,7 +8,7 @@ import { button, duration, el, foldable, icon, iconButton, tokens } from "../dom
 import { decideByKey, drawApproval } from "./approval.ts";
 import { appendVisible, argumentsText, drawArguments } from "./arguments.ts";
 import { pictures, shownMark } from "./message.ts";
-import { drawOutput } from "./output.ts";
+import { drawLive, drawOutput } from "./output.ts";
 
 const STATES: Record<CallState, string> = {
   writing: "writing",
@@ -50,13 +50,14 @@ export function drawCall(panel: PanelContext, row: CallRow): HTMLElement {
   ];
   if (isDecided) {
     const isOutput = result?.isOutput === true && (state === "done" || state === "failed");
+    const isLive = row.isCommand && state === "running" && row.held !== true;
     const content = () => [toolOf(row), argumentsOf(row), isOutput ? changedBy(result) : resultOf(panel, row)];
     const details = foldable(panel.open, callKey(row), "", content);
     details.querySelector("summary")?.append(...head.filter((part) => part !== false));
     const hasChanged = row.hasDiff && state === "done" && (result?.changed.length ?? 0) > 0;
     const diff = iconButton("Show Diff", "diff", () => panel.post({ type: "diff", callId: row.callId }), `${row.id}/diff`);
     const main = hasChanged ? el("div", { class: "with-diff" }, details, diff) : details;
-    element.append(el("div", { class: "card" }, main, isOutput && drawOutput(panel, row, result)));
+    element.append(el("div", { class: "card" }, main, isOutput && drawOutput(panel, row, result), isLive && drawLive(panel, row)));
   } else {
     const ask = row.held === true ? undefined : state === "open" ? unfinished(panel, row) : drawApproval(panel, row);
     if (ask !== undefined && state === "asked") element.addEventListener("keydown", (event) => decideByKey(panel, row, event));

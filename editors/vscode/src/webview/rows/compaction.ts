@@ -4,7 +4,7 @@ import type { CompactionRow, Original } from "../../shared/view.ts";
 import type { PanelContext } from "../context.ts";
 import { button, duration, el, foldable, icon, tokens } from "../dom.ts";
 import { beginTyping, form, isTyping } from "../form.ts";
-import { draw } from "../markdown.ts";
+import { draw } from "../markdown/markdown.ts";
 
 /** How it stands, where that is not "in force". */
 const STANDS: Record<CompactionRow["phase"], string> = {

@@ -2,9 +2,9 @@
 
 import type { AnswerRow, Picture, Shown, UserRow } from "../../shared/view.ts";
 import type { PanelContext } from "../context.ts";
-import { el, foldable, icon, iconButton } from "../dom.ts";
+import { el, foldable, type IconName, icon, iconButton } from "../dom.ts";
 import { beginTyping, form, isTyping } from "../form.ts";
-import { draw, Growing } from "../markdown.ts";
+import { draw, Growing } from "../markdown/markdown.ts";
 
 /** Marks for messages that the prompt does not show in full. */
 const SHOWN: Record<Shown, string | undefined> = {
@@ -31,6 +31,24 @@ export function pictures(images: readonly Picture[]): HTMLElement | undefined {
     frame.append(image);
   }
   return frame;
+}
+
+/** Which version of a message is shown, and the ways to those beside it. */
+function versions(panel: PanelContext, { versions, held }: UserRow | AnswerRow): HTMLElement | undefined {
+  if (versions === undefined || held === true) return undefined;
+  const { at, count, previous, next } = versions;
+  const step = (name: string, icon: IconName, revisionId: string | undefined): HTMLElement => {
+    const made = iconButton(name, icon, () => revisionId !== undefined && panel.post({ type: "showVersion", revisionId }));
+    made.disabled = revisionId === undefined;
+    return made;
+  };
+  return el(
+    "div",
+    { class: "versions", role: "group", aria: { label: `Version ${at} of ${count}` } },
+    step("Previous Version", "left", previous),
+    el("span", {}, `${at}/${count}`),
+    step("Next Version", "right", next),
+  );
 }
 
 /** Toolbar of a message. A read-only session offers only copying. */
@@ -64,7 +82,7 @@ export function drawUser(panel: PanelContext, row: UserRow): HTMLElement {
       form(panel, {
         rowId: row.id,
         name: "edit",
-        label: "Edited request (the later conversation is kept as a separate session)",
+        label: "Edited request (the later conversation is kept as a version)",
         initial: row.text,
         take: "Ask Again",
         lines: true,
@@ -86,6 +104,7 @@ export function drawUser(panel: PanelContext, row: UserRow): HTMLElement {
       { class: "foot" },
       row.pinId !== undefined && el("span", { class: "shown pinned" }, icon("pin"), "Pinned"),
       shownMark(row.shown),
+      versions(panel, row),
       tools(
         panel,
         row,
@@ -140,6 +159,7 @@ export function drawAnswer(panel: PanelContext, row: AnswerRow): DrawnAnswer {
           { class: "foot" },
           row.pinId !== undefined && el("span", { class: "shown pinned" }, icon("pin"), "Pinned"),
           shownMark(row.shown),
+          versions(panel, row),
           row.cost !== undefined &&
             el("span", { class: "cost", title: row.costFrom ?? "", aria: { label: `This turn cost ${row.cost}` } }, row.cost),
           tools(

@@ -1,4 +1,4 @@
-// What a command printed, in its row: the last lines, and all of it on request.
+// What a command printed, in its row: the last lines while it runs and afterwards, and all of it on request.
 
 import { endOf, terminalText } from "../../shared/terminal-text.ts";
 import type { CallResult, CallRow } from "../../shared/view.ts";
@@ -13,7 +13,37 @@ const LAST_CHARACTERS = 1_000;
 /** So many marks are elements of their own; with more, as in the bytes of a program, drawing would take long. */
 const MOST_MARKS = 2_000;
 
+/** Elements that show what calls print, by call id; the document holds them. */
+const live = new Map<string, WeakRef<HTMLElement>>();
+
+/** What a call that runs printed so far, with what can be done about it. */
+export function drawLive(panel: PanelContext, { id, callId }: CallRow): HTMLElement {
+  const block = el("pre", { class: "printed", tabIndex: 0, role: "group", aria: { label: "Output so far" } });
+  live.set(callId, new WeakRef(block));
+  drawLiveOutput(panel, callId);
+  const buttons = el(
+    "div",
+    { class: "buttons" },
+    button("Stop Command", () => panel.post({ type: "stopCall", callId }), { key: `${id}/stop`, icon: "stop" }),
+    button("Show Terminal", () => panel.post({ type: "command", command: "showTerminal" }), { key: `${id}/terminal`, icon: "terminal" }),
+  );
+  return el("div", { class: "output" }, block, buttons);
+}
+
+/** Draws what a call printed by now; answers false if its row does not show that. */
+export function drawLiveOutput({ outputs }: PanelContext, callId: string): boolean {
+  const block = live.get(callId)?.deref();
+  if (block === undefined) return false;
+  const text = endOf(terminalText(outputs.get(callId) ?? ""), LAST_LINES, LAST_CHARACTERS);
+  block.hidden = text === "";
+  block.replaceChildren();
+  appendOutput(block, text);
+  return true;
+}
+
 export function drawOutput(panel: PanelContext, row: CallRow, result: CallResult): HTMLElement {
+  panel.outputs.delete(row.callId);
+  live.delete(row.callId);
   const key = `${row.callId}/output`;
   const read = panel.results.get(row.callId) ?? result.text;
   const isWhole = panel.results.has(row.callId) || result.text.length === result.characters;

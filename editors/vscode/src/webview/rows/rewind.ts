@@ -36,7 +36,7 @@ export function drawRewind(panel: PanelContext, row: RewindRow): HTMLElement {
     const items = row.lost.map(({ what, why }) => el("li", {}, el("span", { class: "name" }, what), el("span", { class: "note" }, why)));
     card.append(el("ul", { class: "changes lost", tabIndex: 0, aria: { label: "Cannot be restored" } }, ...items));
   }
-  card.append(el("div", { class: "note" }, "The current conversation is kept as a separate session."));
+  card.append(el("div", { class: "note" }, "The current conversation is kept as a version of this session."));
   card.append(el("div", { class: "buttons", role: "group", aria: { label: title } }, ...buttons(panel, row, chosen)));
   const drawn = el("div", { class: "row rewind", aria: { label: title } }, card);
   drawn.addEventListener("keydown", (event) => {

@@ -52,6 +52,8 @@ test("calls are allowed, rejected with words, always allowed, and always rejecte
   assert.match((await panel.call("run_command").textContent()) ?? "", /exit code 3 in /);
   await panel.call("run_command").locator("summary").click();
   await panel.call("run_command").getByText("it runs").last().waitFor();
+  assert.equal(await editor.page.locator(".terminal.xterm").count(), 0, "no terminal comes up by itself");
+  await editor.command("threadhold: Show Agent Terminal");
   const terminal = editor.page.locator(".terminal.xterm .xterm-rows");
   await until(
     async () => /it\sruns.*\[exit\scode\s3\]/s.test((await terminal.textContent()) ?? ""),

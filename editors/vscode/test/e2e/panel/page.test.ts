@@ -468,3 +468,60 @@ test("sessions are pinned and archived in the list, whose titles keep their room
     assert.deepEqual(await faultsIn(page.mainFrame()), []);
   });
 });
+
+test("colours of code are asked for piece by piece, each line once, and kept for the row that is drawn again", async () => {
+  await opened(async (page, tell) => {
+    const asked = async () => (await posted(page)).flatMap(({ action }) => (action.type === "highlight" ? [action] : []));
+    const color = async (at: number, text: string): Promise<void> => {
+      const last = (await asked()).at(-1);
+      assert.deepEqual({ at: last?.at, text: last?.text, language: last?.language }, { at, text, language: "ts" });
+      const runs = text.split(/(?<=\n)/).flatMap((line) => [3, 0, line.length - 3, -1]);
+      await tell({ type: "colors", block: last?.block ?? "", at, colors: { runs, styles: [{ color: "rgb(1, 2, 3)", bold: true }] } });
+    };
+    const spans = page.locator(".code span[style]");
+    const text = "```ts\nlet a;\nlet b";
+    await tell({ type: "frame", frame: FRAME }, { type: "rows", at: 0, remove: 0, rows: [{ ...answer(0), text, streaming: true }] });
+    const first = await page.$(".code pre");
+    await tell({ type: "append", id: "answer 0", text: " = 1;\nlet c;\n", reasoning: "" });
+    assert.equal((await asked()).length, 1, "one piece is asked for at a time");
+    await color(0, "let a;\n");
+    await color(7, "let b = 1;\nlet c;\n");
+    assert.equal(await spans.count(), 3);
+    assert.equal(await page.locator(".code pre").textContent(), "let a;\nlet b = 1;\nlet c;\n");
+    assert.ok(await first?.evaluate(({ isConnected }) => isConnected), "the block goes on and is not drawn anew");
+    await tell({ type: "append", id: "answer 0", text: "let d;\n```\nBehind **it**", reasoning: "" });
+    await color(25, "let d;\n");
+    assert.equal(await page.locator(".markdown strong").textContent(), "it");
+    const whole = `${text} = 1;\nlet c;\nlet d;\n\`\`\`\nBehind **it**`;
+    await tell({ type: "rows", at: 0, remove: 1, rows: [{ ...answer(0), rev: 2, text: whole }] });
+    assert.equal((await asked()).length, 3, "what is known is not asked for again");
+    assert.equal(await spans.count(), 4);
+    assert.deepEqual(
+      await spans.evaluateAll((all) => all.map((span) => [span.textContent, getComputedStyle(span).color])),
+      Array.from({ length: 4 }, () => ["let", "rgb(1, 2, 3)"]),
+    );
+    // Another theme: all of it anew. Where the host has no colours, it is plain text.
+    await tell({ type: "recolor" });
+    assert.equal(await spans.count(), 0);
+    const again = (await asked()).at(-1);
+    assert.deepEqual([again?.at, again?.text], [0, "let a;\nlet b = 1;\nlet c;\nlet d;\n"]);
+    await tell({ type: "colors", block: again?.block ?? "", at: 0 });
+    assert.equal((await asked()).length, 4);
+    assert.equal(await page.locator(".code pre").textContent(), "let a;\nlet b = 1;\nlet c;\nlet d;\n");
+  });
+});
+
+test("prompts of the workspace are asked for once for a command that is typed", async () => {
+  await opened(async (page, tell) => {
+    await tell({ type: "frame", frame: FRAME });
+    const asked = async () => (await posted(page)).filter(({ action }) => action.type === "prompts").length;
+    await page.locator(".prompt").focus();
+    await page.keyboard.type("/");
+    assert.equal(await asked(), 1);
+    await tell({ type: "prompts", items: [{ name: "review", about: "Reviews" }] });
+    assert.equal(await asked(), 1);
+    await page.keyboard.type("rev");
+    await page.getByRole("option", { name: "/review" }).waitFor();
+    assert.equal(await asked(), 1);
+  });
+});

@@ -134,7 +134,8 @@ test("a call is shown whole before it is allowed", async () => {
   await panel.ask("Again.");
   await panel.decideForLater("Always Allow This Command");
   await panel.answer("For good.").waitFor();
-  const terminal = editor.page.locator(".terminal.xterm .xterm-rows").last();
+  await editor.command("threadhold: Show Agent Terminal");
+  const terminal = editor.page.locator(".terminal.xterm .xterm-rows");
   await until(async () => /echo\smore\[U\+000D\]/.test((await terminal.textContent()) ?? ""), "the terminal shows the command as it is");
   await editor.command("threadhold: Manage Always-Allowed and Always-Rejected Tools");
   const allowed = editor.page.locator(".quick-input-widget .monaco-list-row").filter({ hasText: "run_command" });

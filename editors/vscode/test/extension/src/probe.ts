@@ -8,6 +8,7 @@ import { join } from "node:path";
 import * as vscode from "vscode";
 import { answerAsOther } from "./other.ts";
 import type { Answer, Asked, Given, Script } from "./script.ts";
+import { symbolProviders } from "./symbols.ts";
 
 const FOLDER = process.env["PROBE"] ?? "";
 
@@ -30,6 +31,7 @@ export function activate(context: vscode.ExtensionContext): void {
       const attachFiles = paths.map((path) => vscode.Uri.joinPath(folder.uri, path));
       return vscode.commands.executeCommand("workbench.action.chat.open", { query, attachFiles });
     }),
+    symbolProviders(),
     vscode.lm.registerLanguageModelChatProvider("probe", provider),
     vscode.lm.registerTool("probe_list", {
       async invoke() {
@@ -94,6 +96,7 @@ const provider: vscode.LanguageModelChatProvider = {
     appendFileSync(join(FOLDER, "requests.jsonl"), `${JSON.stringify(asked)}\n`);
     const summed: Answer = { ...(holdSummaryWhile !== undefined && { holdWhile: holdSummaryWhile }), then: summary ?? SUMMARY };
     const answer: Answer = asked.summary ? summed : (answers[before] ?? { say: "I have nothing more to say." });
+    if (answer.first !== undefined) progress.report(new vscode.LanguageModelTextPart(answer.first));
     for (let count = 0; count < (answer.pieces?.count ?? 0) && !token.isCancellationRequested; count += 1) {
       progress.report(new vscode.LanguageModelTextPart(`${answer.pieces?.text ?? "word "}`));
       if (count % 100 === 99) await new Promise((done) => setTimeout(done, 50));

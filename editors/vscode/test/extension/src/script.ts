@@ -15,6 +15,8 @@ export interface Script {
 
 export interface Answer {
   say?: string;
+  /** Text before the pieces. */
+  first?: string;
   /** Many small pieces before it. */
   pieces?: { count: number; text: string };
   /** A file of the script's folder: the answer goes on when it is gone. */
