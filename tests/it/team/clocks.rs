@@ -5,7 +5,7 @@ use crate::wire::client::{Start, Wire};
 use crate::wire::script::Editor;
 use serde_json::{Value, json};
 use std::fs;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::time::{SystemTime, UNIX_EPOCH};
 use store::testing::postgres::{Server, server};
@@ -39,7 +39,7 @@ fn library() -> PathBuf {
 }
 
 /// An editor whose sidecar's clock is off by so many seconds.
-fn editor(tenant: &Tenant, host: &str, library: &PathBuf, shift: i64) -> Editor {
+fn editor(tenant: &Tenant, host: &str, library: &Path, shift: i64) -> Editor {
     let start = Start::new(Wire::Pipes).variable("USER", "ann").without("PGPASSWORD");
     let preload = library.display().to_string();
     let start = start.variable("LD_PRELOAD", &preload).variable("CLOCK_SHIFT", &shift.to_string());
