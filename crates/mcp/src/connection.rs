@@ -1,30 +1,38 @@
 //! One connection to a server: the handshake in either revision, its tools, its calls, its end.
 
+use crate::calls::{Caller, Progress, RunningCall, RunningCalls, Said, Sign};
 use crate::content;
 use crate::contents::{Contents, MOST as MOST_CONTENTS, MOST_PAGES as MOST_CONTENT_PAGES};
 use crate::definition::{Definition, Launch};
-use crate::handler::{Handler, Notified};
+use crate::handler::{self, Handler};
 use crate::lines;
 use crate::listing::{Listing, MOST_BYTES, MOST_TOOLS};
+use crate::pace::Paced;
 use crate::process::{Process, Start, StderrTail};
 use engine::message::{Content, ToolResult};
 use reqwest::header::{HeaderName, HeaderValue};
 use reqwest::redirect;
+use rmcp::ErrorData;
 use rmcp::model::{
-    CallToolRequestParams, ContentBlock, GetPromptRequestParams, JsonObject, PaginatedRequestParams,
-    ProtocolVersion, ReadResourceRequestParams, ServerCapabilities, SubscriptionFilter,
+    CallToolRequest, CallToolRequestParams, CallToolResult, CancelledNotificationParam, ClientRequest,
+    ContentBlock, GetPromptRequestParams, InputRequest, InputResponses, JsonObject, PaginatedRequestParams,
+    ProtocolVersion, ReadResourceRequestParams, RequestId, ServerCapabilities, ServerResult,
+    SubscriptionFilter,
 };
 use rmcp::service::{
-    ClientInitializeError, ClientLifecycleMode, ClientServiceExt, Peer, RoleClient, RunningService,
-    RunningServiceCancellationToken, ServiceError,
+    ClientInitializeError, ClientLifecycleMode, ClientServiceExt, Peer, PeerRequestOptions, RoleClient,
+    RunningService, RunningServiceCancellationToken, ServiceError,
 };
 use rmcp::transport::StreamableHttpClientTransport;
 use rmcp::transport::streamable_http_client::StreamableHttpClientTransportConfig;
 use secrecy::ExposeSecret;
+use serde_json::Value;
 use std::collections::HashMap;
 use std::path::Path;
 use std::process::ExitStatus;
+use std::task::{Context, Waker};
 use std::time::Duration;
+use tokio::runtime::Handle;
 use tokio::sync::watch;
 use tokio::task::AbortHandle;
 use tokio::time::{Instant, sleep_until, timeout};
@@ -39,6 +47,14 @@ const MOST_READS: usize = 5;
 const PROBE: Duration = Duration::from_secs(5);
 /// The longest a call may take with progress, as a multiple of the time that it may take without.
 const WITH_PROGRESS: u32 = 20;
+/// Most requests of one call to a server of the newer revision, which asks the user between two of them.
+const MOST_ROUNDS: usize = 10;
+/// Most questions between two of them.
+const MOST_QUESTIONS: usize = 10;
+/// The time by which each of them waits longer, if the server asks nothing.
+const BETWEEN_ROUNDS: Duration = Duration::from_millis(200);
+/// The shortest time between two reports of a call's progress.
+const BETWEEN_PROGRESS: Duration = Duration::from_millis(250);
 /// Bytes of listed tools after which no more pages are read.
 const MOST_PAGES: usize = 4 * MOST_BYTES;
 /// Bytes between the process's output and the reader of the protocol.
@@ -65,7 +81,9 @@ pub enum CallError {
 pub(crate) struct Connection {
     peer: Peer<RoleClient>,
     revision: String,
-    notified: watch::Receiver<Notified>,
+    /// The number of changes of the list of tools.
+    lists: watch::Receiver<u64>,
+    calls: RunningCalls,
     tail: StderrTail,
     /// `true` once the connection has ended.
     closed: watch::Receiver<bool>,
@@ -76,9 +94,10 @@ pub(crate) struct Connection {
 
 impl Connection {
     /// Connects. `revision` is the one that the server spoke before.
-    pub async fn open(definition: &Definition, revision: Option<&str>) -> Result<Self, String> {
+    /// `asks`: the user can be asked.
+    pub async fn open(definition: &Definition, revision: Option<&str>, asks: bool) -> Result<Self, String> {
         let tail = StderrTail::new(definition.secrets());
-        match timeout(CONNECT, Self::connect(definition, revision, &tail)).await {
+        match timeout(CONNECT, Self::connect(definition, (revision, asks), &tail)).await {
             Ok(connected) => connected.map_err(|why| tail.after(&why)),
             Err(_) => Err(tail.after(&format!("not ready within {} s", CONNECT.as_secs()))),
         }
@@ -86,11 +105,12 @@ impl Connection {
 
     async fn connect(
         definition: &Definition,
-        revision: Option<&str>,
+        (revision, asks): (Option<&str>, bool),
         tail: &StderrTail,
     ) -> Result<Self, String> {
-        let (sender, notified) = watch::channel(Notified::default());
-        let handler = Handler(sender.clone());
+        let (sender, lists) = watch::channel(0);
+        let calls = RunningCalls::default();
+        let handler = Handler { lists: sender.clone(), calls: calls.clone(), asks };
         let (service, process, mut tasks) = match &definition.launch {
             Launch::Command { program, args, env, cwd } => {
                 let start = Start { program, args, env, cwd };
@@ -98,7 +118,7 @@ impl Connection {
                 (service, Some(process), vec![task])
             }
             Launch::Http { url, headers } => {
-                let transport = http(url, headers)?;
+                let transport = Paced::new(http(url, headers)?);
                 let service = handler.serve_with_lifecycle(transport, mode(revision)).await;
                 (service.map_err(|error| why_not(&error))?, None, Vec::new())
             }
@@ -119,7 +139,7 @@ impl Connection {
             tell.send_replace(true);
         });
         let tail = tail.clone();
-        Ok(Self { peer, revision, notified, tail, closed, stop: Some(stop), process, tasks })
+        Ok(Self { peer, revision, lists, calls, tail, closed, stop: Some(stop), process, tasks })
     }
 
     /// The revision of the protocol that the server speaks.
@@ -152,9 +172,9 @@ impl Connection {
         }
     }
 
-    /// Notifications of the server, as they come.
-    pub fn notified(&self) -> watch::Receiver<Notified> {
-        self.notified.clone()
+    /// The number of changes of the list of tools, as the server tells of them.
+    pub fn lists(&self) -> watch::Receiver<u64> {
+        self.lists.clone()
     }
 
     /// Reason for the end of the connection, for people and models.
@@ -172,15 +192,14 @@ impl Connection {
 
     /// Lists the tools, once the list has not changed for a moment: some servers add tools while they start.
     pub async fn tools(&self, definition: &Definition) -> Result<Listing, String> {
-        let mut notified = self.notified.clone();
+        let mut lists = self.lists.clone();
         for _ in 0..MOST_READS {
-            notified.mark_unchanged();
-            let lists = notified.borrow().lists;
+            lists.mark_unchanged();
             let listing = match timeout(definition.timeout, self.all_tools()).await {
                 Ok(tools) => Listing::of(definition, tools?),
                 Err(_) => return Err(self.tail.after("did not list its tools in time")),
             };
-            if timeout(QUIET, notified.wait_for(|notified| notified.lists != lists)).await.is_err() {
+            if timeout(QUIET, lists.changed()).await.is_err() {
                 return Ok(listing);
             }
         }
@@ -275,14 +294,18 @@ impl Connection {
         tool: &str,
         arguments: JsonObject,
         silence: Duration,
+        caller: Caller,
     ) -> Result<ToolResult, CallError> {
         let params = CallToolRequestParams::new(tool.to_owned()).with_arguments(arguments);
-        let last = Instant::now() + silence * WITH_PROGRESS;
+        let hear = caller.hear.clone();
+        let mut last = Instant::now() + silence * WITH_PROGRESS;
         let mut deadline = Instant::now() + silence;
-        let (mut notified, closed) = (self.notified.clone(), self.closed());
-        let before = notified.borrow().signs;
-        let mut signs = before;
-        let call = self.peer.call_tool(params);
+        // The time since when the user is asked.
+        let mut asked: Option<Instant> = None;
+        let (running, closed) = (self.calls.begin(caller), self.closed());
+        let mut said = running.said.clone();
+        let mut told = Told::default();
+        let call = self.answered(params, &running);
         tokio::pin!(call, closed);
         loop {
             tokio::select! {
@@ -298,17 +321,28 @@ impl Connection {
                     }
                     return Err(CallError::Ended(self.end_reason().await));
                 }
-                // Progress names no call here: that of another call counts, too, up to the longest time.
-                progressed = progressed(&mut notified, signs) => match progressed {
-                    Some(newest) => {
-                        signs = newest;
-                        deadline = (Instant::now() + silence).min(last);
+                Ok(()) = said.changed() => {
+                    let now = Instant::now();
+                    match (said.borrow_and_update().questions > 0, asked) {
+                        (true, None) => asked = Some(now),
+                        (false, Some(since)) => {
+                            last += now - since;
+                            asked = None;
+                        }
+                        _ => {}
                     }
-                    None => return Err(CallError::Ended(self.end_reason().await)),
-                },
-                () = sleep_until(deadline) => {
-                    let Notified { progress, signs, .. } = notified.borrow().clone();
-                    let progress = progress.filter(|_| signs > before);
+                    deadline = (now + silence).min(last);
+                    told.is_behind = said.borrow().signs > told.signs;
+                }
+                () = told.due(), if told.is_behind => {
+                    let Said { progress, signs, .. } = said.borrow().clone();
+                    told.now(signs);
+                    if let Some(progress) = progress {
+                        hear(Sign::Progress(self.shown(progress)));
+                    }
+                }
+                () = sleep_until(deadline), if asked.is_none() => {
+                    let progress = said.borrow().progress.clone();
                     let progress = progress.map_or_else(String::new, |progress| format!("; its last progress was {progress}"));
                     let time = if deadline < last { silence } else { silence * WITH_PROGRESS };
                     let late = format!("no result within {} s{progress}; the call was cancelled", time.as_secs_f32());
@@ -316,6 +350,71 @@ impl Connection {
                 }
             }
         }
+    }
+
+    /// Sends the request of a call until it has its result: servers of the newer revision ask by results that are none.
+    async fn answered(
+        &self,
+        mut params: CallToolRequestParams,
+        running: &RunningCall,
+    ) -> Result<CallToolResult, ServiceError> {
+        for round in 0..MOST_ROUNDS {
+            let wanted = match self.requested(params.clone(), running).await? {
+                ServerResult::CallToolResult(result) => return Ok(result),
+                // A result that has no content.
+                ServerResult::EmptyResult(_) | ServerResult::TaskAckResult(_) => {
+                    return Ok(CallToolResult::default());
+                }
+                ServerResult::InputRequiredResult(wanted) => wanted,
+                _ => return Err(ServiceError::UnexpectedResponse),
+            };
+            let requests = wanted.input_requests.unwrap_or_default();
+            if requests.len() > MOST_QUESTIONS {
+                return Err(ServiceError::UnexpectedResponse);
+            }
+            if requests.is_empty() {
+                tokio::time::sleep(BETWEEN_ROUNDS * u32::try_from(round).unwrap_or(1)).await;
+            }
+            let mut responses = InputResponses::new();
+            for (key, request) in requests {
+                responses.insert(key, self.input(request, running).await.map_err(ServiceError::McpError)?);
+            }
+            params.input_responses = (!responses.is_empty()).then_some(responses);
+            params.request_state = wanted.request_state;
+        }
+        Err(ServiceError::InputRequiredRoundsExceeded { max_rounds: MOST_ROUNDS })
+    }
+
+    /// What a server asks for within a call.
+    async fn input(&self, request: InputRequest, running: &RunningCall) -> Result<Value, ErrorData> {
+        match request {
+            InputRequest::Elicitation(request) => {
+                let answer = self.calls.ask(Some(running.number), request.params).await?;
+                Ok(serde_json::to_value(answer).unwrap_or_default())
+            }
+            InputRequest::CreateMessage(_) => Err(handler::no_sampling()),
+            _ => Err(handler::no_roots()),
+        }
+    }
+
+    async fn requested(
+        &self,
+        params: CallToolRequestParams,
+        running: &RunningCall,
+    ) -> Result<ServerResult, ServiceError> {
+        let request = ClientRequest::CallToolRequest(CallToolRequest::new(params));
+        let sent = self.peer.send_request_with_option(request, PeerRequestOptions::no_options()).await?;
+        running.sent(sent.progress_token.clone());
+        let mut unanswered = Unanswered { peer: &self.peer, id: Some(sent.id.clone()) };
+        let answer = sent.await_response().await;
+        unanswered.id = None;
+        answer
+    }
+
+    /// A progress without the server's secrets.
+    fn shown(&self, progress: Progress) -> Progress {
+        let message = progress.message.map(|message| self.tail.masked(&message));
+        Progress { message, ..progress }
     }
 
     /// Ends the connection and the server's process.
@@ -418,11 +517,11 @@ fn http(
 }
 
 /// Counts changes of the list of tools, which newer servers tell subscribers only.
-async fn subscribe(peer: Peer<RoleClient>, sender: watch::Sender<Notified>) {
+async fn subscribe(peer: Peer<RoleClient>, lists: watch::Sender<u64>) {
     let filter = SubscriptionFilter::builder().tools_list_changed().build();
     let Ok(mut changes) = peer.listen(filter).await else { return };
     while let Ok(Some(_)) = changes.next().await {
-        sender.send_modify(|notified| notified.lists += 1);
+        lists.send_modify(|lists| *lists += 1);
     }
 }
 
@@ -447,9 +546,47 @@ fn service_error(error: &ServiceError) -> String {
     }
 }
 
-/// Waits for a sign of progress after that many. Returns their number; `None` once the connection is gone.
-async fn progressed(notified: &mut watch::Receiver<Notified>, signs: u64) -> Option<u64> {
-    notified.wait_for(|notified| notified.signs != signs).await.ok().map(|notified| notified.signs)
+/// A request without an answer. Dropped, it is cancelled at the server.
+struct Unanswered<'a> {
+    peer: &'a Peer<RoleClient>,
+    id: Option<RequestId>,
+}
+
+impl Drop for Unanswered<'_> {
+    fn drop(&mut self) {
+        let Some(id) = self.id.take() else { return };
+        let peer = self.peer.clone();
+        let cancelled = CancelledNotificationParam::new(Some(id), None);
+        let mut sending = Box::pin(async move { drop(peer.notify_cancelled(cancelled).await) });
+        // At once, so that it comes before the next request, unless other messages wait.
+        let is_sent = sending.as_mut().poll(&mut Context::from_waker(Waker::noop())).is_ready();
+        if let (false, Ok(runtime)) = (is_sent, Handle::try_current()) {
+            runtime.spawn(sending);
+        }
+    }
+}
+
+/// When the caller was told of progress.
+#[derive(Default)]
+struct Told {
+    last: Option<Instant>,
+    /// The number of signs then.
+    signs: u64,
+    /// `true` if there is newer progress.
+    is_behind: bool,
+}
+
+impl Told {
+    /// Waits until the caller may be told again.
+    async fn due(&self) {
+        if let Some(last) = self.last {
+            sleep_until(last + BETWEEN_PROGRESS).await;
+        }
+    }
+
+    fn now(&mut self, signs: u64) {
+        *self = Self { last: Some(Instant::now()), signs, is_behind: false };
+    }
 }
 
 /// The bytes of a tool as JSON.
