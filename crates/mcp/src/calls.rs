@@ -12,6 +12,9 @@ use tokio::sync::{oneshot, watch};
 /// Most bytes of the words about a progress.
 const MOST_WORDS: usize = 200;
 
+/// Most questions of a call that wait for the user.
+const MOST_QUESTIONS: u32 = 10;
+
 /// Progress of a call, as its server says.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Progress {
@@ -128,6 +131,9 @@ impl RunningCalls {
         let (message, schema) = form(params)?;
         let declined = || Ok(ElicitResult::new(ElicitationAction::Decline));
         let Some((caller, said)) = self.whom(call) else { return declined() };
+        if said.borrow().questions >= MOST_QUESTIONS {
+            return declined();
+        }
         let (sender, answer) = oneshot::channel();
         // A call whose user thinks is not late.
         let _waits = Waits::begin(said);

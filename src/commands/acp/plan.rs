@@ -109,11 +109,10 @@ async fn choice(editor: &Editor, session: &str, turn: &str, plan: &str) -> Choic
 /// `true` for a text with numbered steps, as the mode asks for.
 fn is_plan(text: &str) -> bool {
     let begins = |line: &str, number: &str| {
-        let line = line
-            .trim_start_matches(['#', '*', '-', ' ', '\t'])
-            .strip_prefix("Step ")
-            .unwrap_or(line.trim_start_matches(['#', '*', '-', ' ', '\t']));
-        line.strip_prefix(number).is_some_and(|rest| rest.starts_with(['.', ')', ':']))
+        // Steps may be headings or bold.
+        let line = line.trim_start_matches(|c: char| c.is_whitespace() || "#*-".contains(c));
+        let rest = line.strip_prefix("Step ").unwrap_or(line).strip_prefix(number);
+        rest.is_some_and(|rest| rest.starts_with(['.', ')', ':']))
     };
     ["1", "2"].iter().all(|number| text.lines().any(|line| begins(line, number)))
 }
