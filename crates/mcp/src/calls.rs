@@ -46,7 +46,7 @@ impl From<ProgressNotificationParam> for Progress {
     }
 }
 
-/// What a server says to a call that runs.
+/// A message of a server to a call that runs.
 #[derive(Debug)]
 pub enum Sign {
     /// Progress; at most four reports in a second.
@@ -64,7 +64,7 @@ pub struct Caller {
     pub hear: Arc<dyn Fn(Sign) + Send + Sync>,
 }
 
-/// What a server said about a call.
+/// The state of a call, as its server tells it.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub(crate) struct Said {
     /// The number of its signs of progress.
@@ -96,7 +96,7 @@ struct Call {
 pub(crate) struct RunningCall {
     calls: RunningCalls,
     pub number: u64,
-    /// What the server said about it.
+    /// The call as its server tells it.
     pub said: watch::Receiver<Said>,
 }
 

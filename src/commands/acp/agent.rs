@@ -6,13 +6,12 @@ use super::editor::Editor;
 use super::failure::{refused, unknown_session};
 use super::lines::Lines;
 use super::option::{Choices, Mode};
-use super::permission::{self, Choice, Outcome};
-use super::plan::Planned;
+use super::permission::{self, Choice, Outcome, PlanChoice};
 use super::requests::root;
 use super::row;
 use super::runner::{Call, Ran, Runner};
 use super::servers::{self, Step, Waiting};
-use super::session::OpenSession;
+use super::session::{OpenSession, Prompt};
 use super::view::Takes;
 use crate::commands::client::{Client, Greeting};
 use crate::commands::model::Named;
@@ -131,8 +130,8 @@ pub(super) enum Done {
     Answered(Outcome),
     /// The user's answer to a tool server.
     Elicited(McpElicitResult),
-    /// The user's choice about a plan, with its prompt.
-    Planned(Planned),
+    /// The user's choice about a plan, with the prompt and its turn.
+    Planned(PlanChoice, Prompt, String),
     /// The user's choice about a session that another process writes, and the prompt.
     Chose(Choice, Content),
     /// The prompt with the user's decisions about servers; `None` if the user ended it.

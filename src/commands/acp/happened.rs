@@ -102,8 +102,8 @@ impl Agent {
                 self.editor.answer(&request, Err(refused(left)));
             }
             (work @ Work::TakeOver(..), Done::Chose(Choice::Cancel, _)) => self.unasked(vec![work]),
-            (Work::Plan(session, _), Done::Planned(planned)) => {
-                Planning { agent: self }.chosen(session, planned).await;
+            (Work::Plan(session, _), Done::Planned(choice, prompt, turn)) => {
+                Planning { agent: self }.chosen(session, choice, prompt, &turn).await;
             }
             (work, Done::Consented(prompt)) => Preparation { agent: self }.decided(work, prompt).await,
             _ => {}

@@ -1,38 +1,15 @@
 //! The end of a turn in the mode `plan`: the user accepts the plan, which the agent then carries out, or keeps planning.
 
 use super::agent::{Agent, Done, Work};
-use super::editor::Editor;
 use super::option::Mode;
+use super::permission::{self, PlanChoice};
 use super::session::Prompt;
-use agent_client_protocol_schema::v1::{
-    CurrentModeUpdate, PermissionOption, PermissionOptionKind, RequestPermissionOutcome,
-    RequestPermissionRequest, RequestPermissionResponse, SessionUpdate, StopReason, ToolCallContent,
-    ToolCallUpdate, ToolCallUpdateFields, ToolKind,
-};
+use agent_client_protocol_schema::v1::{CurrentModeUpdate, SessionUpdate, StopReason};
 use protocol::message::Content;
 use protocol::turn::TurnStatus;
 
 /// The request that carries an accepted plan out.
 const CARRY_OUT: &str = "I accept the plan. Carry it out.";
-
-const ACCEPT: &str = "acceptPlan";
-const KEEP: &str = "keepPlanning";
-
-/// A prompt whose turn ended with a plan.
-#[derive(Debug)]
-pub(super) struct Planned {
-    prompt: Prompt,
-    turn: String,
-    choice: Choice,
-}
-
-/// The user's choice about a plan.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Choice {
-    Accept,
-    Keep,
-    Cancel,
-}
 
 /// Plans that wait for the user.
 pub(super) struct Planning<'a> {
@@ -60,17 +37,16 @@ impl Planning<'_> {
         let (editor, of, turn, plan) =
             (self.agent.editor.clone(), session.to_owned(), turn.to_owned(), plan.to_owned());
         self.agent.work.begin(Work::Plan(of.clone(), prompt.request.clone()), async move {
-            let choice = choice(&editor, &of, &turn, &plan).await;
-            Done::Planned(Planned { prompt, turn, choice })
+            let choice = permission::ask_about_plan(&editor, of, &turn, plan).await;
+            Done::Planned(choice, prompt, turn)
         });
         prompts
     }
 
     /// Goes on with the plan, or answers its prompt.
-    pub async fn chosen(&mut self, session: String, planned: Planned) {
-        let Planned { prompt, turn, choice } = planned;
+    pub async fn chosen(&mut self, session: String, choice: PlanChoice, prompt: Prompt, turn: &str) {
         let reason = match choice {
-            Choice::Accept => {
+            PlanChoice::Accept => {
                 if let Some(open) = self.agent.sessions.get_mut(&session) {
                     open.choose_mode(Mode::Agent);
                 }
@@ -78,31 +54,10 @@ impl Planning<'_> {
                 self.agent.update(&session, [SessionUpdate::CurrentModeUpdate(update)]);
                 return self.agent.start(prompt.request, session, Content::text(CARRY_OUT)).await;
             }
-            Choice::Keep => StopReason::EndTurn,
-            Choice::Cancel => StopReason::Cancelled,
+            PlanChoice::Keep => StopReason::EndTurn,
+            PlanChoice::Cancel => StopReason::Cancelled,
         };
-        self.agent.end(vec![prompt], &Ok(reason), Some(&turn));
-    }
-}
-
-async fn choice(editor: &Editor, session: &str, turn: &str, plan: &str) -> Choice {
-    let fields = ToolCallUpdateFields::new()
-        .title("Accept the plan and carry it out?".to_owned())
-        .kind(ToolKind::SwitchMode)
-        .content(vec![ToolCallContent::from(plan.to_owned())]);
-    let options = vec![
-        PermissionOption::new(ACCEPT, "Accept and Switch to Agent", PermissionOptionKind::AllowOnce),
-        PermissionOption::new(KEEP, "Keep Planning", PermissionOptionKind::RejectOnce),
-    ];
-    let row = ToolCallUpdate::new(format!("{turn}/plan"), fields);
-    let request = RequestPermissionRequest::new(session.to_owned(), row, options);
-    let answer = editor.ask::<RequestPermissionResponse>("session/request_permission", &request).await;
-    match answer.map(|answer| answer.outcome) {
-        Ok(RequestPermissionOutcome::Selected(selected)) if &*selected.option_id.0 == ACCEPT => {
-            Choice::Accept
-        }
-        Ok(RequestPermissionOutcome::Cancelled) => Choice::Cancel,
-        _ => Choice::Keep,
+        self.agent.end(vec![prompt], &Ok(reason), Some(turn));
     }
 }
 

@@ -12,7 +12,7 @@ use tower_lsp::jsonrpc::Id;
 pub(super) struct Form {
     /// The request to answer.
     pub request: Id,
-    /// What is asked, for the user.
+    /// The question, for the user.
     pub about: String,
     left: VecDeque<Field>,
     content: Map<String, Value>,

@@ -53,7 +53,7 @@ pub(in crate::server) enum HostEventKind {
     Confirmed(Box<Confirmed>),
 }
 
-/// What a server says about a call.
+/// A message of a server about a call.
 pub(in crate::server) struct ServerSign {
     /// The user's name for the server.
     pub server: String,

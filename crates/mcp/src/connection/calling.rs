@@ -126,7 +126,7 @@ impl Connection {
         Err(ServiceError::InputRequiredRoundsExceeded { max_rounds: MOST_ROUNDS })
     }
 
-    /// What a server asks for within a call.
+    /// The input that a server asks for within a call.
     async fn input(&self, request: InputRequest, running: &RunningCall) -> Result<Value, ErrorData> {
         match request {
             InputRequest::Elicitation(request) => {
