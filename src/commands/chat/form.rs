@@ -94,7 +94,7 @@ impl Form {
 impl Field {
     fn prompt(&self) -> String {
         let text = |key: &str| self.schema[key].as_str().map(visible);
-        let mut about: Vec<String> = text("description").into_iter().map(Into::into).collect();
+        let mut about: Vec<String> = text("description").into_iter().collect();
         let choices = choices(&self.schema);
         match self.schema["type"].as_str() {
             Some("boolean") => about.push("y / n".to_owned()),
