@@ -3,7 +3,7 @@
 //! `editor` are the connection with the editor, which `version2` translates for version 2; `agent` holds the states of its
 //! requests, `happened` follows the sidecar, `outcome` has what editors are told of both; `view` says what the editor has
 //! been shown, as `row`, `agents` and `content` put it; `runner` runs tools where the editor offers it, after
-//! `permission`; `command` and `option` are what the user can enter and choose.
+//! `permission`; `plan` asks about plans; `command` and `option` are what the user can enter and choose.
 
 mod agent;
 mod agents;
@@ -16,6 +16,7 @@ mod lines;
 mod option;
 mod outcome;
 mod permission;
+mod plan;
 mod requests;
 mod row;
 mod runner;

@@ -1,13 +1,14 @@
 //! `threadhold chat`: a session in a terminal. It is one more client of the sidecar, in the same process and
 //! over the same protocol, so a model is sent the same whoever the client is. `talk` holds the states of a
 //! chat; `opening` begins one; `input` reads what the user enters, of which `command` and
-//! `question` know the meaning; `display` shows events on the `screen`, as `markdown`, `report` and `call_text` put them.
+//! `question` know the meaning; `form` asks what tool servers want to know; `display` shows events on the `screen`, as `markdown`, `report` and `call_text` put them.
 
 mod call_text;
 mod calls;
 mod command;
 mod contents;
 mod display;
+mod form;
 mod highlight;
 mod input;
 mod markdown;

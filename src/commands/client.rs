@@ -8,6 +8,7 @@ use protocol::VERSION;
 use protocol::event::SessionEvent;
 use protocol::methods::{self, Method, Named, read_params, read_result};
 use protocol::settings::GivenSettings;
+use protocol::tool::server::McpElicitParams;
 use protocol::tool::{RequestPermissionParams, ToolInvokeParams};
 use rpc::frame::{Frame, FrameReader, head};
 use rpc::message::{Message, decode};
@@ -28,6 +29,8 @@ pub(super) enum Incoming {
     Invoke(Id, ToolInvokeParams),
     /// A request for the user's decision.
     Permission(Id, RequestPermissionParams),
+    /// A request for what a tool server wants to know of the user.
+    Elicit(Id, McpElicitParams),
     /// The request of this id was cancelled.
     Withdrawn(Id),
     /// The response to our request of this number.
@@ -196,6 +199,9 @@ fn called(request: &Request) -> Option<Incoming> {
         }
         (methods::RequestPermission::NAME, Some(id)) => {
             Some(Incoming::Permission(id, read_params::<methods::RequestPermission>(params).ok()?))
+        }
+        (methods::McpElicit::NAME, Some(id)) => {
+            Some(Incoming::Elicit(id, read_params::<methods::McpElicit>(params).ok()?))
         }
         (methods::SessionEventSent::NAME, None) => {
             Some(Incoming::Event(Box::new(read_params::<methods::SessionEventSent>(params).ok()?)))

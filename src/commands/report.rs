@@ -52,6 +52,18 @@ pub(super) fn context(inspected: &ContextInspectResult) -> String {
     lines.join("\n")
 }
 
+/// The progress of a tool call, by its server's words.
+pub(super) fn progressed(done: f64, total: Option<f64>, message: Option<&str>) -> String {
+    let share = match total {
+        Some(total) if total > 0.0 => format!("{:.0} %", (done / total * 100.0).clamp(0.0, 100.0).floor()),
+        _ => done.to_string(),
+    };
+    match message {
+        Some(message) => format!("{share}: {}", visible(message)),
+        None => share,
+    }
+}
+
 /// Name of a session's model; `None` if it is the editor's.
 pub(super) fn model(settings: &Settings) -> Option<String> {
     let model = settings.model.as_ref()?;

@@ -19,7 +19,7 @@ pub(super) mod sessions;
 mod steps;
 mod threads;
 
-pub(super) use event::{Confirmed, DeletionOutcome, HostEvent, HostEventKind};
+pub(super) use event::{Confirmed, DeletionOutcome, HostEvent, HostEventKind, ServerSign};
 pub(super) use loading::{Kept, Loaded, Shared, known_memories, new_head};
 pub(super) use offload::{StepDone, StepOutcome};
 pub(super) use opening::{Opened, Opening};

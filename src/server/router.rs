@@ -283,7 +283,9 @@ impl Router {
     /// Handles `initialize`: settings of all sessions, and their stores.
     fn hello(&mut self, hello: Hello) {
         let Hello { options, storage, settings, folders } = hello;
-        self.config.set_client(options.capabilities.unwrap_or_default());
+        let capabilities = options.capabilities.unwrap_or_default();
+        self.servers.set_asks(capabilities.elicit);
+        self.config.set_client(capabilities);
         let folders: Vec<String> = folders.iter().map(|folder| spelled(folder)).collect();
         let changes = self.config.read_users_file(&mut self.client, &self.sessions);
         self.settings_changed(changes);

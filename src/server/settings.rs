@@ -2,6 +2,7 @@
 //! the result; files and the environment are read elsewhere. `listed` has what providers list of models.
 
 mod effective;
+mod env_file;
 mod layer;
 mod listed;
 mod models;

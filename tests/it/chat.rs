@@ -2,6 +2,7 @@
 //! terminal. Tools are tested in their module, sessions elsewhere.
 
 mod person;
+mod servers;
 mod sessions;
 mod tasks;
 mod terminal;

@@ -7,6 +7,8 @@ import { join } from "node:path";
 import test from "node:test";
 import { fileURLToPath } from "node:url";
 import { promisify } from "node:util";
+import { parse, tokenize } from "@thi.ng/sexpr";
+import luaparse from "luaparse";
 import { Editor, ground } from "./acp.mjs";
 import { npm, THREADHOLD } from "./start.mjs";
 
@@ -37,6 +39,76 @@ test("agents that editors are told of start and answer", async (t) => {
     started.push(page);
   }
   assert.deepEqual(started, ["jetbrains.md", "zed.md"]);
+});
+
+/** Starts what a page names as an agent; it must answer. */
+async function starts(t, page, [program, ...args]) {
+  assert.equal(program, "threadhold", page);
+  const on = await ground(t, {});
+  const editor = new Editor(t, args, { HOME: on.folder });
+  assert.equal((await editor.initialize()).protocolVersion, 1, page);
+  assert.equal(await editor.leave(), 0, page);
+}
+
+/** The tables of a Lua program with these fields, as lists of texts. */
+function luaTables(node, found = []) {
+  if (node === null || typeof node !== "object") return found;
+  if (node.type === "TableConstructorExpression") found.push(node.fields);
+  for (const inner of Object.values(node)) luaTables(inner, found);
+  return found;
+}
+
+/** The value of a Lua table's field: a text, or a list of texts. */
+function luaField(fields, name) {
+  const field = fields.find(({ type, key }) => type === "TableKeyString" && key.name === name);
+  const text = ({ raw }) => JSON.parse(raw);
+  if (field?.value.type === "StringLiteral") return text(field.value);
+  return field?.value.fields?.map(({ value }) => text(value));
+}
+
+test("blocks of Lua are Lua, and the agents that they name start and answer", async (t) => {
+  const named = [];
+  for (const { page, block } of await blocks("lua")) {
+    for (const fields of luaTables(luaparse.parse(block))) {
+      const command = luaField(fields, "command");
+      if (command !== undefined) named.push([page, command, ...luaField(fields, "args")]);
+      if (Array.isArray(luaField(fields, "default"))) named.push([page, ...luaField(fields, "default")]);
+    }
+  }
+  assert.deepEqual(named, [
+    ["neovim.md", "threadhold", "acp"],
+    ["neovim.md", "threadhold", "acp"],
+  ]);
+  for (const [page, ...words] of named) await starts(t, page, words);
+});
+
+/** The lists of a text in Emacs Lisp: symbols and texts as values, lists as arrays. A quote is a symbol of its own. */
+function lisp(text) {
+  const value = (node) => (node.children ? node.children.map(value) : node.value);
+  return parse(tokenize(text)).children.map(value);
+}
+
+/** The value behind a keyword in any of the lists. */
+function behind(lists, keyword) {
+  for (const list of lists.filter(Array.isArray)) {
+    const at = list.indexOf(keyword);
+    if (at >= 0) return list.slice(at + 1);
+    const inner = behind(list, keyword);
+    if (inner !== undefined) return inner;
+  }
+  return undefined;
+}
+
+test("blocks of Emacs Lisp are lists, and the agents that they name start and answer", async (t) => {
+  const named = [];
+  for (const { page, block } of await blocks("elisp")) {
+    const lists = lisp(block);
+    const [program] = behind(lists, ":command");
+    const args = behind(lists, ":command-params").find(Array.isArray);
+    named.push([page, program, ...args]);
+  }
+  assert.deepEqual(named, [["emacs.md", "threadhold", "acp"]]);
+  for (const [page, ...words] of named) await starts(t, page, words);
 });
 
 test("settings of the pages name a model that the agent takes", async (t) => {

@@ -6,7 +6,7 @@ import { createServer } from "node:net";
 import { join } from "node:path";
 import { test } from "node:test";
 import { fileURLToPath } from "node:url";
-import { Sidecar, folder } from "./sidecar.mjs";
+import { folder, Sidecar } from "./sidecar.mjs";
 import { npm, PYTHON } from "./start.mjs";
 
 const HOSTILE = fileURLToPath(new URL("servers/hostile.py", import.meta.url));
@@ -95,7 +95,10 @@ test("a client gives servers for one session, with a secret that nothing stores"
   const session = await sidecar.open({ mcpServers: { "my memory": memory } });
   const other = await sidecar.open();
   const listed = await state(sidecar, { sessionId: session });
-  assert.deepEqual(listed.map(({ name }) => name), ["my memory"]);
+  assert.deepEqual(
+    listed.map(({ name }) => name),
+    ["my memory"],
+  );
   assert.deepEqual(await state(sidecar, { sessionId: other }), []);
   await sidecar.turn(session);
   const [ready] = await state(sidecar, { sessionId: session });
@@ -127,11 +130,14 @@ test("a tool that is added in mid-session is one reported break at the next turn
   const session = await sidecar.open();
   await sidecar.turn(session);
   // The list is read again before the next turn sees it.
-  while (!(await state(sidecar))[0].tools.some(({ name }) => name === "py__grown")) continue;
+  while (!(await state(sidecar))[0].tools.some(({ name }) => name === "py__grown"));
   await sidecar.turn(session);
   await sidecar.turn(session);
   const broken = sidecar.events.filter(({ type }) => type === "prefixBroken");
-  assert.deepEqual(broken.map(({ causes }) => causes), [["tools"]]);
+  assert.deepEqual(
+    broken.map(({ causes }) => causes),
+    [["tools"]],
+  );
   assert.ok(broken[0].lostTokens > 0);
 });
 
@@ -153,12 +159,16 @@ test("a server that cannot be started delays no session and is told once", async
   await sidecar.turn(session);
   const notices = sidecar.events.filter(({ type, message }) => type === "messageAdded" && message.kind === "serverFailed");
   const told = notices.map(({ message }) => message.parts[0].text);
-  assert.equal(told[0],
+  assert.equal(
+    told[0],
     'The tool server "broken" is not ready: ended at its start (exit status: 3); standard error: no configuration.\n' +
       'The tool server "missing" is not ready: the key of TOKEN is missing: neither model/key nor the environment has NO_SUCH_KEY.',
   );
   const states = (await state(sidecar)).map(({ name, state }) => [name, state]);
-  assert.deepEqual(states, [["broken", "failed"], ["missing", "failed"]]);
+  assert.deepEqual(states, [
+    ["broken", "failed"],
+    ["missing", "failed"],
+  ]);
 });
 
 test("a server that cannot be used leaves the others", async (t) => {
@@ -182,11 +192,11 @@ test("a server that lies about its tools is offered as far as it can be", async 
   assert.deepEqual(texts(safe), ["safe was called"]);
   assert.deepEqual(sidecar.asked, ["liar__odd", "liar__number", "liar__safe"]);
   const [{ tools, leftOut }] = await state(sidecar);
-  assert.deepEqual(tools.map(({ name }) => name).filter((name) => !/^[a-zA-Z0-9_-]{1,64}$/.test(name)), []);
-  assert.deepEqual(leftOut, [
-    "text: its schema is not that of an object",
-    "far: its schema refers to another document",
-  ]);
+  assert.deepEqual(
+    tools.map(({ name }) => name).filter((name) => !/^[a-zA-Z0-9_-]{1,64}$/.test(name)),
+    [],
+  );
+  assert.deepEqual(leftOut, ["text: its schema is not that of an object", "far: its schema refers to another document"]);
 });
 
 test("a server that answers nothing any more is ended and started again", async (t) => {
@@ -195,7 +205,7 @@ test("a server that answers nothing any more is ended and started again", async 
   const [hung] = await sidecar.turn(session);
   assert.deepEqual(texts(hung), ["[no result within 1 s; the call was cancelled]"]);
   const [before] = running(sidecar, "liar.py");
-  while ((await state(sidecar, { sessionId: session }))[0].state !== "failed") continue;
+  while ((await state(sidecar, { sessionId: session }))[0].state !== "failed");
   const [{ reason }] = await state(sidecar, { sessionId: session });
   assert.equal(reason, "the server answered nothing any more and was ended");
   while (existsSync(`/proc/${before}`)) await state(sidecar);
@@ -208,7 +218,7 @@ test("a server that floods with requests fills no memory and is ended", async (t
   const session = await sidecar.open();
   const [flooded] = await sidecar.turn(session);
   assert.deepEqual(texts(flooded), ["[no result within 1 s; the call was cancelled]"]);
-  while ((await state(sidecar, { sessionId: session }))[0].state !== "failed") continue;
+  while ((await state(sidecar, { sessionId: session }))[0].state !== "failed");
   const status = readFileSync(`/proc/${sidecar.process.pid}/status`, "utf8");
   assert.ok(Number(/VmHWM:\s+(\d+) kB/.exec(status)[1]) < 400_000, status);
   const [safe] = await sidecar.turn(session);
@@ -265,8 +275,16 @@ test("prompts and resources are content for a message", async (t) => {
   const sessionId = await sidecar.open();
   const { prompts, resources } = await sidecar.request("mcp/contents", { sessionId });
   const args = prompts.find(({ name }) => name === "args-prompt");
-  assert.deepEqual([args.server, args.arguments.map(({ name, required }) => [name, required])],
-    ["all", [["city", true], ["state", false]]]);
+  assert.deepEqual(
+    [args.server, args.arguments.map(({ name, required }) => [name, required])],
+    [
+      "all",
+      [
+        ["city", true],
+        ["state", false],
+      ],
+    ],
+  );
   const read = (more) => sidecar.request("mcp/content", { sessionId, server: "all", ...more });
   const { content } = await read({ prompt: "args-prompt", arguments: { city: "Bern" } });
   assert.match(content[0].text, /Bern/);
@@ -294,8 +312,9 @@ test("an agent has the tools of its parent's servers that its tools name", async
   });
   await sidecar.turn(session);
   const done = async () => (await sidecar.request("session/messages", { sessionId: agent })).messages;
-  let result;
-  while (!(result = (await done()).find(({ role }) => role === "tool"))) continue;
+  const found = async () => (await done()).find(({ role }) => role === "tool");
+  let result = await found();
+  while (result === undefined) result = await found();
   assert.deepEqual(texts(result.parts[0]), ["looked"]);
   assert.deepEqual(sidecar.asked, ["py__look", "py__look"]);
 });

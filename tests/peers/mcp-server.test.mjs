@@ -54,8 +54,14 @@ function lines(command, args) {
   const ended = new Promise((resolve) => child.on("exit", resolve));
   return {
     next,
-    ask: (line) => (child.stdin.write(`${JSON.stringify(line)}\n`), next()),
-    end: () => (child.stdin.end(), ended),
+    ask: (line) => {
+      child.stdin.write(`${JSON.stringify(line)}\n`);
+      return next();
+    },
+    end: () => {
+      child.stdin.end();
+      return ended;
+    },
   };
 }
 
@@ -79,7 +85,7 @@ async function editor() {
   let bytes = Buffer.alloc(0);
   child.stdout.on("data", (more) => {
     bytes = Buffer.concat([bytes, more]);
-    for (let at; (at = bytes.indexOf("\r\n\r\n")) > 0; ) {
+    for (let at = bytes.indexOf("\r\n\r\n"); at > 0; at = bytes.indexOf("\r\n\r\n")) {
       const end = at + 4 + Number(/Content-Length: (\d+)/.exec(bytes.subarray(0, at))[1]);
       if (bytes.length < end) return;
       const message = JSON.parse(bytes.subarray(at + 4, end));
@@ -134,7 +140,10 @@ async function whole(peer, limit) {
   return all;
 }
 
-for (const [mode, revision] of [["auto", "2026-07-28"], ["legacy", "2025-11-25"]]) {
+for (const [mode, revision] of [
+  ["auto", "2026-07-28"],
+  ["legacy", "2025-11-25"],
+]) {
   test(`sessions of Claude Code are found and read byte for byte in ${revision}`, options, async () => {
     const held = await editor();
     await held.open();
@@ -144,16 +153,31 @@ for (const [mode, revision] of [["auto", "2026-07-28"], ["legacy", "2025-11-25"]
     assert.deepEqual(peer.hello, { revision, server: "threadhold", readOnly });
 
     const { sessions } = await peer.done("list_sessions", {});
-    assert.deepEqual(sessions.map((row) => row.sessionId), [session]);
+    assert.deepEqual(
+      sessions.map((row) => row.sessionId),
+      [session],
+    );
 
     const results = written((part) => (part.type === "tool_result" ? [part.content] : []));
     const all = await whole(peer, 40);
-    assert.deepEqual(all.filter(({ role }) => role === "tool").map(({ text }) => text), results);
-    assert.deepEqual(all.map(({ text }) => Buffer.byteLength(text)), all.map(({ bytes }) => bytes));
-    assert.ok(all.some(({ bytes }) => bytes > 32_000), "one message is read in several parts");
+    assert.deepEqual(
+      all.filter(({ role }) => role === "tool").map(({ text }) => text),
+      results,
+    );
+    assert.deepEqual(
+      all.map(({ text }) => Buffer.byteLength(text)),
+      all.map(({ bytes }) => bytes),
+    );
+    assert.ok(
+      all.some(({ bytes }) => bytes > 32_000),
+      "one message is read in several parts",
+    );
 
     const largest = all.reduce((most, message) => (message.bytes > most.bytes ? message : most));
-    const words = largest.text.match(/\w{6,}/g).slice(0, 3).join(" ");
+    const words = largest.text
+      .match(/\w{6,}/g)
+      .slice(0, 3)
+      .join(" ");
     const found = await peer.done("search_sessions", { words });
     const hits = found.sessions.flatMap((row) => row.hits);
     assert.ok(hits.length > 0, words);
@@ -188,11 +212,17 @@ test("effects of all pages name the files and commands of the session", options,
   const commands = new Set(of("commands").map(({ command }) => command));
   const short = input("Bash", "command").filter((command) => !/\n|\s{2}/.test(command) && command.length < 100);
   assert.ok(short.length > 5);
-  assert.deepEqual(short.filter((command) => !commands.has(command)), []);
+  assert.deepEqual(
+    short.filter((command) => !commands.has(command)),
+    [],
+  );
   const files = of("files").map(({ path }) => path);
   const edited = input("Edit", "file_path");
   assert.ok(edited.length > 5);
-  assert.deepEqual(edited.filter((path) => !files.some((known) => path.endsWith(known))), []);
+  assert.deepEqual(
+    edited.filter((path) => !files.some((known) => path.endsWith(known))),
+    [],
+  );
   assert.equal(of("files").length + of("commands").length > 50, true);
   assert.equal(await peer.end(), 0);
 });

@@ -1,6 +1,6 @@
 // Servers that files of a workspace define: nothing of them starts before the user allowed exactly that definition.
 import assert from "node:assert/strict";
-import { existsSync, mkdirSync, writeFileSync } from "node:fs";
+import { existsSync, mkdirSync, readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { test } from "node:test";
 import { fileURLToPath } from "node:url";
@@ -26,6 +26,7 @@ test("a server of .mcp.json starts after it was allowed, and a changed one waits
   const at = folder(t);
   writeFileSync(join(at, "note.txt"), "from the file");
   const [command, ...args] = [...npm("mcp-server-filesystem"), at];
+  // biome-ignore lint/suspicious/noTemplateCurlyInString: the file names a variable so.
   const files = { type: "stdio", command, args, env: { API_TOKEN: "${GIVEN_KEY}", LEVEL: "s3cr3t" } };
   shared(at, { files });
   const read = { call: { name: "files__read_text_file", arguments: { path: join(at, "note.txt") } } };
@@ -58,7 +59,10 @@ test("a server of .mcp.json starts after it was allowed, and a changed one waits
   assert.deepEqual(result.content[0].text, "from the file");
   const [ready] = await state(sidecar, { sessionId: session });
   assert.deepEqual([ready.state, ready.tools.length], ["ready", 14]);
-  assert.equal(ready.tokens, ready.tools.reduce((sum, tool) => sum + tool.tokens, 0));
+  assert.equal(
+    ready.tokens,
+    ready.tools.reduce((sum, tool) => sum + tool.tokens, 0),
+  );
   shared(at, { files: { ...files, args: [...args, at] } });
   await sidecar.turn(session);
   assert.deepEqual(await states(sidecar, { sessionId: session }), [["files", "waiting"]]);
@@ -82,7 +86,10 @@ test("decisions are remembered, and taken back", async (t) => {
   assert.deepEqual([await states(second, { sessionId: session }), notices(second)], [[["code", "denied"]], []]);
   assert.ok(!existsSync(started));
   const { servers } = await second.request("mcp/allow", { name, definition, decision: "forget" });
-  assert.deepEqual(servers.map(({ state }) => state), ["waiting"]);
+  assert.deepEqual(
+    servers.map(({ state }) => state),
+    ["waiting"],
+  );
   await second.request("mcp/allow", { name, definition, decision: "allow" });
   await second.turn(session);
   assert.ok(existsSync(started));
@@ -103,9 +110,15 @@ test("files of the workspace are not read unless the user says so", async (t) =>
   const session = await asking.open();
   await asking.turn(session);
   const found = (await state(asking, { sessionId: session })).map(({ name, state, file }) => [name, state, file]);
-  assert.deepEqual(found, [["bad", "waiting", ".threadhold/config.toml"], ["worse", "waiting", ".mcp.json"]]);
+  assert.deepEqual(found, [
+    ["bad", "waiting", ".threadhold/config.toml"],
+    ["worse", "waiting", ".mcp.json"],
+  ]);
   const distrusting = await Sidecar.start(t, [said], { ...ask, workspaceTrusted: false }, at);
-  assert.deepEqual((await state(distrusting)).map(({ state }) => state), ["failed", "failed"]);
+  assert.deepEqual(
+    (await state(distrusting)).map(({ state }) => state),
+    ["failed", "failed"],
+  );
   assert.ok(!existsSync(started));
 });
 
@@ -163,4 +176,58 @@ test("an editor can cancel a prompt that waits for consent", async (t) => {
   await editor.until(({ method }) => method === "session/request_permission");
   editor.send({ method: "session/cancel", params: { sessionId } });
   assert.equal((await prompt).stopReason, "cancelled");
+});
+
+test("no prompt overtakes one that waits for consent, and one that waits behind it can be cancelled", async (t) => {
+  const mcpServers = { py: { command: PYTHON, args: [HOSTILE] } };
+  const on = await ground(t, { answers: [said, said] }, { ".mcp.json": JSON.stringify({ mcpServers }) });
+  writeFileSync(on.at("config.toml"), '[mcp]\nworkspaceFiles = "ask"\n');
+  const editor = new Editor(t, on.args, { THREADHOLD_CONFIG: on.at("config.toml") });
+  await editor.initialize();
+  const { sessionId } = await editor.call("session/new", { cwd: on.workspace, mcpServers: [] });
+  let decide;
+  editor.handlers["session/request_permission"] = () => new Promise((resolve) => (decide = resolve));
+  const first = editor.prompt(sessionId, "the first");
+  await editor.until(({ method }) => method === "session/request_permission");
+  const [second, third] = ["the second", "the third"].map((text) => editor.prompt(sessionId, text));
+  const { message } = editor.log.find(({ message }) => message.params?.prompt?.[0].text === "the second");
+  editor.send({ method: "$/cancel_request", params: { requestId: message.id } });
+  assert.equal((await second).stopReason, "cancelled");
+  decide({ outcome: { outcome: "selected", optionId: "notNow" } });
+  assert.deepEqual([(await first).stopReason, (await third).stopReason], ["end_turn", "end_turn"]);
+  assert.equal(await editor.leave(), 0);
+  const other = new Editor(t, on.args);
+  await other.initialize();
+  await other.call("session/load", { sessionId, cwd: on.workspace, mcpServers: [] });
+  const sent = other.updates(sessionId).filter(({ sessionUpdate }) => sessionUpdate === "user_message_chunk");
+  assert.deepEqual(
+    sent.map(({ content }) => content.text),
+    ["the first", "the third"],
+  );
+  assert.deepEqual([...faults(editor.log), ...faults(other.log)], []);
+});
+
+test("variables of an envFile reach the server, and their values are shown and stored nowhere", async (t) => {
+  const at = folder(t);
+  mkdirSync(join(at, ".vscode"));
+  const [given, record] = [join(at, "given"), join(at, "record.jsonl")];
+  const code = `require("fs").writeFileSync(${JSON.stringify(given)}, process.env.TOKEN + process.env.LEVEL)`;
+  // biome-ignore lint/suspicious/noTemplateCurlyInString: the file names the folder so.
+  const server = { command: process.execPath, args: ["-e", code], envFile: "${workspaceFolder}/.env", env: { LEVEL: "3" } };
+  writeFileSync(join(at, ".vscode", "mcp.json"), JSON.stringify({ servers: { code: server } }));
+  writeFileSync(join(at, ".env"), "# ours\nTOKEN='s3cr3t'\nLEVEL=2\n");
+  const sidecar = await Sidecar.start(t, [said, said], ask, at, ["--record", record]);
+  const [{ name, definition, variables }] = await state(sidecar);
+  assert.deepEqual(variables, ["LEVEL", "TOKEN"]);
+  await sidecar.request("mcp/allow", { name, definition, decision: "allow" });
+  const session = await sidecar.open();
+  await sidecar.turn(session);
+  assert.equal(readFileSync(given, "utf8"), "s3cr3t3");
+  writeFileSync(join(at, ".env"), "TOKEN=s3cr3t\nNODE_OPTIONS=--inspect\n");
+  assert.deepEqual(await states(sidecar, { sessionId: session }), [["code", "waiting"]]);
+  writeFileSync(join(at, ".env"), "s3cr3t");
+  const [{ reason }] = await state(sidecar);
+  assert.equal(reason, `envFile ${join(at, ".env")}: line 1 has no \`=\``);
+  await sidecar.end();
+  for (const file of [record, join(at, "store", "threadhold.db")]) assert.ok(!readFileSync(file).includes("s3cr3t"), file);
 });

@@ -20,6 +20,11 @@ export class Sidecar {
   decision = "allowOnce";
   /** Waits before a decision is sent. */
   hold = async () => {};
+  /** Questions of servers, and the answer to each. */
+  elicited = [];
+  answer = () => null;
+  /** Requests of the sidecar that it no longer asks. */
+  withdrawn = [];
   /** Messages for the log. */
   logged = [];
   /** What this client's tools return, by their names. */
@@ -30,7 +35,7 @@ export class Sidecar {
   #input = Buffer.alloc(0);
 
   /** Starts a sidecar whose model gives these answers, each `{ say }` or `{ call }`. */
-  static async start(test, answers, settings = {}, at = folder(test), args = []) {
+  static async start(test, answers, settings = {}, at = folder(test), args = [], capabilities = {}) {
     const sidecar = new Sidecar(at);
     const script = join(at, `model-${process.hrtime.bigint()}.json`);
     writeFileSync(script, JSON.stringify({ name: "scripted", answers, then: "empty" }));
@@ -49,7 +54,7 @@ export class Sidecar {
       initializationOptions: {
         threadhold: {
           protocolVersion: 1,
-          capabilities: { requestPermission: true, toolInvoke: true },
+          capabilities: { requestPermission: true, toolInvoke: true, ...capabilities },
           storage: { path: join(at, "store") },
           settings: { model: { wire: "scripted", baseUrl: script }, titles: "request", ...settings },
         },
@@ -133,7 +138,13 @@ export class Sidecar {
     } else if (method === "tool/requestPermission") {
       this.asked.push(...params.reasons.map((reason) => reason.name));
       const decisions = params.reasons.map(({ toolCallId }) => ({ toolCallId, decision: this.decision }));
-      this.hold(params).then(() => this.#send({ id, result: { decisions } }));
+      void this.hold(params).then(() => this.#send({ id, result: { decisions } }));
+    } else if (method === "mcp/elicit") {
+      this.elicited.push(params);
+      void Promise.resolve(this.answer(params)).then((result) => this.#send({ id, result }));
+    } else if (method === "$/cancelRequest") {
+      this.withdrawn.push(params.id);
+      for (const look of [...this.#waits]) look();
     } else if (method === "tool/invoke") {
       this.#send({ id, result: { content: this.tools[params.name](params.arguments) } });
     } else if (method === "window/logMessage") {

@@ -1,18 +1,22 @@
-//! One connection to a server: the handshake in either revision, its tools, its calls, its end.
+//! One connection to a server: the handshake in either revision, its tools, its end. `calling` has its calls.
 
+mod calling;
+
+use crate::calls::RunningCalls;
 use crate::content;
 use crate::contents::{Contents, MOST as MOST_CONTENTS, MOST_PAGES as MOST_CONTENT_PAGES};
 use crate::definition::{Definition, Launch};
-use crate::handler::{Handler, Notified};
+use crate::handler::Handler;
 use crate::lines;
 use crate::listing::{Listing, MOST_BYTES, MOST_TOOLS};
+use crate::pace::Paced;
 use crate::process::{Process, Start, StderrTail};
-use engine::message::{Content, ToolResult};
+use engine::message::Content;
 use reqwest::header::{HeaderName, HeaderValue};
 use reqwest::redirect;
 use rmcp::model::{
-    CallToolRequestParams, ContentBlock, GetPromptRequestParams, JsonObject, PaginatedRequestParams,
-    ProtocolVersion, ReadResourceRequestParams, ServerCapabilities, SubscriptionFilter,
+    ContentBlock, GetPromptRequestParams, JsonObject, PaginatedRequestParams, ProtocolVersion,
+    ReadResourceRequestParams, ServerCapabilities, SubscriptionFilter,
 };
 use rmcp::service::{
     ClientInitializeError, ClientLifecycleMode, ClientServiceExt, Peer, RoleClient, RunningService,
@@ -27,7 +31,7 @@ use std::process::ExitStatus;
 use std::time::Duration;
 use tokio::sync::watch;
 use tokio::task::AbortHandle;
-use tokio::time::{Instant, sleep_until, timeout};
+use tokio::time::timeout;
 
 /// The time in which a server must be ready: the probe for the newer revision alone may take ten seconds.
 pub(crate) const CONNECT: Duration = Duration::from_secs(45);
@@ -37,8 +41,6 @@ const QUIET: Duration = Duration::from_millis(150);
 const MOST_READS: usize = 5;
 /// The time in which a server must answer a list of its tools, after a call was not answered.
 const PROBE: Duration = Duration::from_secs(5);
-/// The longest a call may take with progress, as a multiple of the time that it may take without.
-const WITH_PROGRESS: u32 = 20;
 /// Bytes of listed tools after which no more pages are read.
 const MOST_PAGES: usize = 4 * MOST_BYTES;
 /// Bytes between the process's output and the reader of the protocol.
@@ -65,7 +67,9 @@ pub enum CallError {
 pub(crate) struct Connection {
     peer: Peer<RoleClient>,
     revision: String,
-    notified: watch::Receiver<Notified>,
+    /// The number of changes of the list of tools.
+    lists: watch::Receiver<u64>,
+    calls: RunningCalls,
     tail: StderrTail,
     /// `true` once the connection has ended.
     closed: watch::Receiver<bool>,
@@ -76,9 +80,10 @@ pub(crate) struct Connection {
 
 impl Connection {
     /// Connects. `revision` is the one that the server spoke before.
-    pub async fn open(definition: &Definition, revision: Option<&str>) -> Result<Self, String> {
+    /// `asks`: the user can be asked.
+    pub async fn open(definition: &Definition, revision: Option<&str>, asks: bool) -> Result<Self, String> {
         let tail = StderrTail::new(definition.secrets());
-        match timeout(CONNECT, Self::connect(definition, revision, &tail)).await {
+        match timeout(CONNECT, Self::connect(definition, (revision, asks), &tail)).await {
             Ok(connected) => connected.map_err(|why| tail.after(&why)),
             Err(_) => Err(tail.after(&format!("not ready within {} s", CONNECT.as_secs()))),
         }
@@ -86,11 +91,12 @@ impl Connection {
 
     async fn connect(
         definition: &Definition,
-        revision: Option<&str>,
+        (revision, asks): (Option<&str>, bool),
         tail: &StderrTail,
     ) -> Result<Self, String> {
-        let (sender, notified) = watch::channel(Notified::default());
-        let handler = Handler(sender.clone());
+        let (sender, lists) = watch::channel(0);
+        let calls = RunningCalls::default();
+        let handler = Handler { lists: sender.clone(), calls: calls.clone(), asks };
         let (service, process, mut tasks) = match &definition.launch {
             Launch::Command { program, args, env, cwd } => {
                 let start = Start { program, args, env, cwd };
@@ -98,7 +104,7 @@ impl Connection {
                 (service, Some(process), vec![task])
             }
             Launch::Http { url, headers } => {
-                let transport = http(url, headers)?;
+                let transport = Paced::new(http(url, headers)?);
                 let service = handler.serve_with_lifecycle(transport, mode(revision)).await;
                 (service.map_err(|error| why_not(&error))?, None, Vec::new())
             }
@@ -119,7 +125,7 @@ impl Connection {
             tell.send_replace(true);
         });
         let tail = tail.clone();
-        Ok(Self { peer, revision, notified, tail, closed, stop: Some(stop), process, tasks })
+        Ok(Self { peer, revision, lists, calls, tail, closed, stop: Some(stop), process, tasks })
     }
 
     /// The revision of the protocol that the server speaks.
@@ -152,9 +158,9 @@ impl Connection {
         }
     }
 
-    /// Notifications of the server, as they come.
-    pub fn notified(&self) -> watch::Receiver<Notified> {
-        self.notified.clone()
+    /// The number of changes of the list of tools, as the server tells of them.
+    pub fn lists(&self) -> watch::Receiver<u64> {
+        self.lists.clone()
     }
 
     /// Reason for the end of the connection, for people and models.
@@ -172,15 +178,14 @@ impl Connection {
 
     /// Lists the tools, once the list has not changed for a moment: some servers add tools while they start.
     pub async fn tools(&self, definition: &Definition) -> Result<Listing, String> {
-        let mut notified = self.notified.clone();
+        let mut lists = self.lists.clone();
         for _ in 0..MOST_READS {
-            notified.mark_unchanged();
-            let lists = notified.borrow().lists;
+            lists.mark_unchanged();
             let listing = match timeout(definition.timeout, self.all_tools()).await {
                 Ok(tools) => Listing::of(definition, tools?),
                 Err(_) => return Err(self.tail.after("did not list its tools in time")),
             };
-            if timeout(QUIET, notified.wait_for(|notified| notified.lists != lists)).await.is_err() {
+            if timeout(QUIET, lists.changed()).await.is_err() {
                 return Ok(listing);
             }
         }
@@ -267,55 +272,6 @@ impl Connection {
 
     fn refused(&self, error: &ServiceError) -> CallError {
         CallError::Refused(self.tail.masked(&service_error(error)))
-    }
-
-    /// Calls a tool by the server's own name. Dropped, the call is cancelled at the server.
-    pub async fn call(
-        &self,
-        tool: &str,
-        arguments: JsonObject,
-        silence: Duration,
-    ) -> Result<ToolResult, CallError> {
-        let params = CallToolRequestParams::new(tool.to_owned()).with_arguments(arguments);
-        let last = Instant::now() + silence * WITH_PROGRESS;
-        let mut deadline = Instant::now() + silence;
-        let (mut notified, closed) = (self.notified.clone(), self.closed());
-        let before = notified.borrow().signs;
-        let mut signs = before;
-        let call = self.peer.call_tool(params);
-        tokio::pin!(call, closed);
-        loop {
-            tokio::select! {
-                done = &mut call => return match done {
-                    Ok(result) => Ok(content::result(result)),
-                    Err(ServiceError::TransportClosed) => Err(CallError::Ended(self.end_reason().await)),
-                    Err(error) => Err(self.refused(&error)),
-                },
-                () = &mut closed => {
-                    // The answer may have come together with the end.
-                    if let Ok(Ok(result)) = timeout(QUIET, &mut call).await {
-                        return Ok(content::result(result));
-                    }
-                    return Err(CallError::Ended(self.end_reason().await));
-                }
-                // Progress names no call here: that of another call counts, too, up to the longest time.
-                progressed = progressed(&mut notified, signs) => match progressed {
-                    Some(newest) => {
-                        signs = newest;
-                        deadline = (Instant::now() + silence).min(last);
-                    }
-                    None => return Err(CallError::Ended(self.end_reason().await)),
-                },
-                () = sleep_until(deadline) => {
-                    let Notified { progress, signs, .. } = notified.borrow().clone();
-                    let progress = progress.filter(|_| signs > before);
-                    let progress = progress.map_or_else(String::new, |progress| format!("; its last progress was {progress}"));
-                    let time = if deadline < last { silence } else { silence * WITH_PROGRESS };
-                    let late = format!("no result within {} s{progress}; the call was cancelled", time.as_secs_f32());
-                    return Err(CallError::Late(self.tail.masked(&late)));
-                }
-            }
-        }
     }
 
     /// Ends the connection and the server's process.
@@ -418,11 +374,11 @@ fn http(
 }
 
 /// Counts changes of the list of tools, which newer servers tell subscribers only.
-async fn subscribe(peer: Peer<RoleClient>, sender: watch::Sender<Notified>) {
+async fn subscribe(peer: Peer<RoleClient>, lists: watch::Sender<u64>) {
     let filter = SubscriptionFilter::builder().tools_list_changed().build();
     let Ok(mut changes) = peer.listen(filter).await else { return };
     while let Ok(Some(_)) = changes.next().await {
-        sender.send_modify(|notified| notified.lists += 1);
+        lists.send_modify(|lists| *lists += 1);
     }
 }
 
@@ -445,11 +401,6 @@ fn service_error(error: &ServiceError) -> String {
         ServiceError::TransportClosed => "the connection ended".to_owned(),
         error => error.to_string(),
     }
-}
-
-/// Waits for a sign of progress after that many. Returns their number; `None` once the connection is gone.
-async fn progressed(notified: &mut watch::Receiver<Notified>, signs: u64) -> Option<u64> {
-    notified.wait_for(|notified| notified.signs != signs).await.ok().map(|notified| notified.signs)
 }
 
 /// The bytes of a tool as JSON.

@@ -1,35 +1,45 @@
-//! Requests and notifications of a server. It may not ask the user or the model anything.
+//! Requests and notifications of a server. It may ask the user, but neither the model nor for folders.
 
 #![expect(deprecated, reason = "older revisions have sampling and roots, which are refused here")]
 
+use crate::calls::RunningCalls;
 use rmcp::ClientHandler;
 use rmcp::ErrorData;
 use rmcp::model::{
     ClientCapabilities, ClientConfig, CreateMessageRequestMethod, CreateMessageRequestParams,
-    CreateMessageResult, ElicitRequestParams, ElicitResult, ElicitationAction, ErrorCode, Implementation,
-    ListRootsResult, ProgressNotificationParam,
+    CreateMessageResult, ElicitRequestParams, ElicitResult, ElicitationAction, ElicitationCapability,
+    ErrorCode, FormElicitationCapability, Implementation, ListRootsResult, ProgressNotificationParam,
 };
 use rmcp::service::{NotificationContext, RequestContext, RoleClient};
 use tokio::sync::watch;
 
-/// Counts of the notifications of a server, for whoever waits for one.
-#[derive(Debug, Clone, Default, PartialEq)]
-pub(crate) struct Notified {
-    /// The number of changes of its list of tools.
-    pub lists: u64,
-    /// The number of signs of progress, in any of its calls.
-    pub signs: u64,
-    /// The newest progress, in words.
-    pub progress: Option<String>,
+/// The handler of one connection.
+pub(crate) struct Handler {
+    /// The number of changes of the server's list of tools.
+    pub lists: watch::Sender<u64>,
+    pub calls: RunningCalls,
+    /// `true` if the user can be asked.
+    pub asks: bool,
 }
 
-/// The handler of one connection.
-pub(crate) struct Handler(pub watch::Sender<Notified>);
+/// The answer to a server that asks the model.
+pub(crate) fn no_sampling() -> ErrorData {
+    let why = "sampling is not offered: a server may not ask the model";
+    ErrorData { message: why.into(), ..ErrorData::method_not_found::<CreateMessageRequestMethod>() }
+}
+
+/// The answer to a server that asks for folders.
+pub(crate) fn no_roots() -> ErrorData {
+    ErrorData::new(ErrorCode::METHOD_NOT_FOUND, "roots are not offered", None)
+}
 
 impl ClientHandler for Handler {
     fn get_info(&self) -> ClientConfig {
         let name = Implementation::new("threadhold", env!("CARGO_PKG_VERSION"));
-        ClientConfig::new(ClientCapabilities::default(), name)
+        let mut capabilities = ClientCapabilities::default();
+        let form = ElicitationCapability::new().with_form(FormElicitationCapability::default());
+        capabilities.elicitation = self.asks.then_some(form);
+        ClientConfig::new(capabilities, name)
     }
 
     async fn create_message(
@@ -37,34 +47,29 @@ impl ClientHandler for Handler {
         _: CreateMessageRequestParams,
         _: RequestContext<RoleClient>,
     ) -> Result<CreateMessageResult, ErrorData> {
-        let why = "sampling is not offered: a server may not ask the model";
-        Err(ErrorData { message: why.into(), ..ErrorData::method_not_found::<CreateMessageRequestMethod>() })
+        Err(no_sampling())
     }
 
     async fn create_elicitation(
         &self,
-        _: ElicitRequestParams,
-        _: RequestContext<RoleClient>,
+        params: ElicitRequestParams,
+        context: RequestContext<RoleClient>,
     ) -> Result<ElicitResult, ErrorData> {
-        Ok(ElicitResult::new(ElicitationAction::Decline))
+        tokio::select! {
+            answer = self.calls.ask(None, params) => answer,
+            () = context.ct.cancelled() => Ok(ElicitResult::new(ElicitationAction::Cancel)),
+        }
     }
 
     async fn list_roots(&self, _: RequestContext<RoleClient>) -> Result<ListRootsResult, ErrorData> {
-        Err(ErrorData::new(ErrorCode::METHOD_NOT_FOUND, "roots are not offered", None))
+        Err(no_roots())
     }
 
     async fn on_progress(&self, params: ProgressNotificationParam, _: NotificationContext<RoleClient>) {
-        let total = params.total.map_or_else(String::new, |total| format!(" of {total}"));
-        let message = params
-            .message
-            .map_or_else(String::new, |message| format!(" ({})", engine::text::one_line(&message, 100)));
-        self.0.send_modify(|notified| {
-            notified.signs += 1;
-            notified.progress = Some(format!("{}{total}{message}", params.progress));
-        });
+        self.calls.progressed(params);
     }
 
     async fn on_tool_list_changed(&self, _: NotificationContext<RoleClient>) {
-        self.0.send_modify(|notified| notified.lists += 1);
+        self.lists.send_modify(|lists| *lists += 1);
     }
 }

@@ -4,6 +4,7 @@
 //! Everything that a server says is untrusted: names, descriptions and schemas are checked and bounded in [`listing`],
 //! results in [`content`].
 
+mod calls;
 mod connection;
 pub mod content;
 mod contents;
@@ -12,12 +13,16 @@ mod handler;
 mod lines;
 pub mod listing;
 pub mod names;
+mod pace;
 mod process;
+mod question;
 mod server;
 
+pub use calls::{Caller, Progress, Sign};
 pub use connection::CallError;
 pub use contents::{Contents, Prompt, Resource};
 pub use definition::{Definition, Launch};
+pub use question::{Question, Reply};
 pub use server::{Phase, Server, Status};
 
 #[cfg(test)]

@@ -2,61 +2,21 @@
 //! there without an answer, and its call would never end: here it becomes an error for the call. Requests and
 //! notifications beyond a rate wait, because the reader keeps each until it is handled.
 
+use crate::pace::{Allowance, NOTIFICATIONS, REQUESTS};
 use serde::Deserialize;
 use serde::de::IgnoredAny;
-use std::time::Duration;
 use tokio::io::{AsyncBufReadExt, AsyncRead, AsyncWrite, AsyncWriteExt, BufReader};
-use tokio::time::{Instant, sleep_until};
 
 /// The longest line, in bytes.
 pub(crate) const MOST_LINE: usize = 8 << 20;
 /// Bytes kept of each end of a line that is too long, to find the request that it answers.
 const KEPT: usize = 256;
 
-/// Requests of a server that pass at once, and how many more in a second.
-const REQUESTS: (u32, u32) = (500, 50);
-/// Notifications of a server that pass at once, and how many more in a second.
-const NOTIFICATIONS: (u32, u32) = (10_000, 1000);
-
 /// The parts of a message that tell requests, notifications and answers apart.
 #[derive(Deserialize)]
 struct Envelope {
     method: Option<IgnoredAny>,
     id: Option<IgnoredAny>,
-}
-
-/// A number of messages that may pass; it grows with time up to a limit.
-struct Allowance {
-    most: u32,
-    per_second: u32,
-    left: u32,
-    since: Instant,
-}
-
-impl Allowance {
-    fn new((most, per_second): (u32, u32)) -> Self {
-        Self { most, per_second, left: most, since: Instant::now() }
-    }
-
-    /// Waits until a message may pass.
-    async fn take(&mut self) {
-        let step = Duration::from_secs(1) / self.per_second;
-        let earned = self.since.elapsed().as_nanos() / step.as_nanos().max(1);
-        match u32::try_from(earned) {
-            Ok(earned) if earned < self.most => {
-                self.since += step * earned;
-                self.left = self.left.saturating_add(earned).min(self.most);
-            }
-            _ => (self.since, self.left) = (Instant::now(), self.most),
-        }
-        match self.left.checked_sub(1) {
-            Some(left) => self.left = left,
-            None => {
-                sleep_until(self.since + step).await;
-                self.since += step;
-            }
-        }
-    }
 }
 
 /// Passes lines on until either side ends. Returns early if a line is too long and does not say what it answers, because
@@ -142,6 +102,8 @@ fn last_number(text: &str) -> Option<u64> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use std::time::Duration;
+    use tokio::time::Instant;
 
     async fn passed(lines: &str, most: usize) -> String {
         let mut to = Vec::new();

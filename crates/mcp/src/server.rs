@@ -1,5 +1,6 @@
 //! A server: started at its first use, started again after its end, with growing pauses while it fails.
 
+use crate::calls::Caller;
 use crate::connection::{CONNECT, CallError, Connection, missing_folder};
 use crate::contents::Contents;
 use crate::definition::Definition;
@@ -49,6 +50,8 @@ pub struct Status {
 /// A server. Calls may run side by side; starts take turns.
 pub struct Server {
     definition: Definition,
+    /// `true` if the user can be asked.
+    asks: bool,
     status: Mutex<Status>,
     runs: AsyncMutex<Runs>,
     /// `true` once it is to be ended: a start under way is given up.
@@ -68,12 +71,14 @@ struct Runs {
 }
 
 impl Server {
-    /// A server that is not started. `changed` is called after each change of its status, from any thread.
-    pub fn new(definition: Definition, changed: impl Fn() + Send + Sync + 'static) -> Arc<Self> {
+    /// A server that is not started. `asks`: it may ask the user. `changed` is called after each change of its status,
+    /// from any thread.
+    pub fn new(definition: Definition, asks: bool, changed: impl Fn() + Send + Sync + 'static) -> Arc<Self> {
         let status = Status { phase: Phase::Off, revision: None, listing: Arc::default(), is_listed: false };
         let (status, changed) = (Mutex::new(status), Box::new(changed));
         Arc::new(Self {
             definition,
+            asks,
             status,
             runs: AsyncMutex::default(),
             ending: watch::Sender::new(false),
@@ -155,7 +160,7 @@ impl Server {
             return Err(format!("its working directory {} does not exist", folder.display()));
         }
         let deadline = Instant::now() + CONNECT;
-        let connection = Connection::open(&self.definition, revision).await?;
+        let connection = Connection::open(&self.definition, revision, self.asks).await?;
         let listed = timeout_at(deadline, connection.tools(&self.definition)).await;
         match listed.unwrap_or_else(|_| Err("did not list its tools in time".to_owned())) {
             Ok(listing) => Ok((connection, listing)),
@@ -169,19 +174,17 @@ impl Server {
     /// Notices the end of a connection, and changes of its tools.
     fn watch(self: &Arc<Self>, connection: &Arc<Connection>) {
         let (server, connection) = (Arc::downgrade(self), Arc::downgrade(connection));
-        let Some((closed, mut notified)) = connection.upgrade().map(|of| (of.closed(), of.notified())) else {
+        let Some((closed, mut lists)) = connection.upgrade().map(|of| (of.closed(), of.lists())) else {
             return;
         };
-        notified.mark_unchanged();
-        let mut lists = notified.borrow().lists;
+        lists.mark_unchanged();
         tokio::spawn(async move {
             tokio::pin!(closed);
             loop {
                 tokio::select! {
                     () = &mut closed => break,
-                    changed = notified.wait_for(|notified| notified.lists != lists) => match changed {
-                        Ok(notified) => lists = notified.lists,
-                        Err(_) => break,
+                    changed = lists.changed() => if changed.is_err() {
+                        break;
                     },
                 }
                 let (Some(server), Some(connection)) = (server.upgrade(), connection.upgrade()) else {
@@ -209,7 +212,12 @@ impl Server {
     }
 
     /// Calls a tool by its name for models; starts the server first if it does not run. Dropped, the call is cancelled.
-    pub async fn call(self: &Arc<Self>, name: &str, arguments: &str) -> Result<ToolResult, CallError> {
+    pub async fn call(
+        self: &Arc<Self>,
+        name: &str,
+        arguments: &str,
+        caller: Caller,
+    ) -> Result<ToolResult, CallError> {
         let arguments = self.arguments(arguments)?;
         let connection = self.connected().await.map_err(|why| self.not_running(&why))?;
         let listing = self.status().listing;
@@ -217,7 +225,7 @@ impl Server {
             let server = &self.definition.name;
             return Err(CallError::NotSent(format!("the server {server:?} no longer has the tool {name}")));
         };
-        let done = connection.call(own, arguments, self.definition.timeout).await;
+        let done = connection.call(own, arguments, self.definition.timeout, caller).await;
         match &done {
             Err(CallError::Late(_)) => self.check(connection),
             Err(CallError::Ended(_)) => {}

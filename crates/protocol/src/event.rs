@@ -52,6 +52,7 @@ pub const EVENTS: &[&str] = &[
     "threadUpdated",
     "queueUpdated",
     "runtimeUpdated",
+    "toolProgress",
     "pauseRequired",
     "pauseCleared",
     "agentUpdated",
@@ -202,6 +203,19 @@ pub enum Event {
         /// another one.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         retrying: Option<Retrying>,
+    },
+    /// A running call of a server's tool made progress. At most four in a second for each call; none is part of a snapshot.
+    ToolProgress {
+        /// Id of the call.
+        tool_call_id: String,
+        /// Part that is done, in units of the server.
+        progress: f64,
+        /// Whole in the same units, if the server knows it.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        total: Option<f64>,
+        /// Words of the server, at most 200 bytes on one line.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        message: Option<String>,
     },
     /// Tool calls wait for the user's decision.
     PauseRequired {

@@ -53,8 +53,8 @@ use crate::session::{
     SessionSubscribeResult, SessionTakeOverParams,
 };
 use crate::tool::server::{
-    McpAllowParams, McpContentParams, McpContentResult, McpContentsParams, McpContentsResult, McpListParams,
-    McpListResult,
+    McpAllowParams, McpContentParams, McpContentResult, McpContentsParams, McpContentsResult,
+    McpElicitParams, McpElicitResult, McpListParams, McpListResult,
 };
 use crate::tool::{
     RequestPermissionParams, RequestPermissionResult, ToolDecideParams, ToolDecideResult, ToolInvokeParams,
@@ -395,6 +395,9 @@ methods! {
     RequestPermission = "tool/requestPermission", ToClient, Core,
         "Asks the user to approve tool calls. Without an answer the session pauses until `tool/decide`.",
         RequestPermissionParams => Option<RequestPermissionResult>;
+    McpElicit = "mcp/elicit", ToClient, Extras,
+        "Asks the user what a server wants to know within a call. It is withdrawn with the call.",
+        McpElicitParams => Option<McpElicitResult>;
     CompactionReview = "compaction/review", ToClient, Context,
         "Asks the user to review a compaction before it takes effect, if the setting `compaction` is `ask`.",
         CompactionReviewParams => Option<CompactionReviewResult>;

@@ -145,6 +145,7 @@ fn is_plain(effect: &Effect, from: Ordinal) -> bool {
             | EventBody::ContextUpdated { .. }
             | EventBody::ThreadUpdated(_)
             | EventBody::AgentUpdated(_)
+            | EventBody::ToolProgress { .. }
             | EventBody::PrefixBroken { .. }
             | EventBody::RestoreReported(_) => true,
             _ => false,

@@ -8,6 +8,8 @@ import type {
   CompactionReviewParams,
   CompactionReviewResult,
   DeltaOp,
+  McpElicitParams,
+  McpElicitResult,
   ModelCompleteParams,
   ModelCompleteResult,
   ModelCountTokensParams,
@@ -43,6 +45,9 @@ export interface Handlers {
   /** Asks the user about a compaction before it holds. Null: no answer. */
   compactionReview?(request: CompactionReviewParams, signal: AbortSignal): Promise<CompactionReviewResult | null>;
 
+  /** Asks the user what a tool server wants to know. Null declines. */
+  elicit?(request: McpElicitParams, signal: AbortSignal): Promise<McpElicitResult | null>;
+
   /** Counts texts as the editor's model does. */
   countTokens?(request: ModelCountTokensParams, signal: AbortSignal): Promise<ModelCountTokensResult>;
 }
@@ -55,6 +60,7 @@ export function capabilitiesOf(handlers: Handlers): ClientCapabilities {
     toolInvoke: handlers.toolInvoke !== undefined,
     requestPermission: handlers.requestPermission !== undefined,
     compactionReview: handlers.compactionReview !== undefined,
+    elicit: handlers.elicit !== undefined,
   };
 }
 
@@ -63,7 +69,7 @@ export type SendDelta = (requestId: string, ops: DeltaOp[]) => Promise<void>;
 
 /** The handlers as a connection asks them. */
 export function answersOf(handlers: Handlers, send: SendDelta): Answers {
-  const { modelComplete, toolInvoke, requestPermission, compactionReview, countTokens } = handlers;
+  const { modelComplete, toolInvoke, requestPermission, compactionReview, elicit, countTokens } = handlers;
   return {
     ...(modelComplete && {
       "model/complete": async (request, signal) => {
@@ -81,6 +87,7 @@ export function answersOf(handlers: Handlers, send: SendDelta): Answers {
     }),
     ...(requestPermission && { "tool/requestPermission": requestPermission.bind(handlers) }),
     ...(compactionReview && { "compaction/review": compactionReview.bind(handlers) }),
+    ...(elicit && { "mcp/elicit": elicit.bind(handlers) }),
     ...(countTokens && { "model/countTokens": countTokens.bind(handlers) }),
   };
 }

@@ -20,6 +20,7 @@ export const EVENTS = [
   "threadUpdated",
   "queueUpdated",
   "runtimeUpdated",
+  "toolProgress",
   "pauseRequired",
   "pauseCleared",
   "agentUpdated",
@@ -262,6 +263,10 @@ export interface SidecarRequests {
    */
   "tool/requestPermission": { params: RequestPermissionParams; result: RequestPermissionResult | null };
   /**
+   * Asks the user what a server wants to know within a call. It is withdrawn with the call. Level: extras.
+   */
+  "mcp/elicit": { params: McpElicitParams; result: McpElicitResult | null };
+  /**
    * Asks the user to review a compaction before it takes effect, if the setting `compaction` is `ask`.
    * Level: context.
    */
@@ -424,6 +429,8 @@ export interface ClientCapabilities {
   requestPermission?: boolean;
   /** `true` if the client answers `compaction/review`. */
   compactionReview?: boolean;
+  /** `true` if the client answers `mcp/elicit`. Without it, servers are told that nobody can be asked. */
+  elicit?: boolean;
 }
 
 /** The name and version of a client. */
@@ -1981,6 +1988,42 @@ export type McpDecision =
   | "deny"
   /** Takes an earlier decision back. */
   | "forget";
+
+/** The user's decision about a server's question. */
+export type McpElicitAction =
+  /** Answers. */
+  | "accept"
+  /** Does not answer. */
+  | "decline"
+  /** Left the question without a decision. */
+  | "cancel";
+
+/** Parameters of `mcp/elicit`. */
+export interface McpElicitParams {
+  /** Id of the session. */
+  sessionId: string;
+  /** Id of the call that the server runs. */
+  toolCallId: string;
+  /** Name of the server. */
+  server: string;
+  /** Server's words, at most 4 KiB. */
+  message: string;
+  /**
+   * JSON Schema of the answer: an object whose properties are strings, numbers, integers, booleans, one of
+   * several strings (`enum`, `oneOf`), or several of them (an array). At most 40 properties and 32 KiB.
+   */
+  schema: unknown;
+  /** Background session whose call it is; absent for any other session. */
+  agent?: AskingAgent;
+}
+
+/** Result of `mcp/elicit`. Null, for no answer, declines. */
+export interface McpElicitResult {
+  /** User's decision. */
+  action: McpElicitAction;
+  /** Answer, with `accept`. One that does not match the schema declines. */
+  content?: { [key: string]: unknown };
+}
 
 /** Parameters of `mcp/list`. */
 export interface McpListParams {
@@ -3697,6 +3740,21 @@ export type SessionEvent = {
        * the retry has another one.
        */
       retrying?: Retrying;
+    }
+  /**
+   * A running call of a server's tool made progress. At most four in a second for each call; none is part
+   * of a snapshot.
+   */
+  | {
+      type: "toolProgress";
+      /** Id of the call. */
+      toolCallId: string;
+      /** Part that is done, in units of the server. */
+      progress: number;
+      /** Whole in the same units, if the server knows it. */
+      total?: number;
+      /** Words of the server, at most 200 bytes on one line. */
+      message?: string;
     }
   /** Tool calls wait for the user's decision. */
   | {

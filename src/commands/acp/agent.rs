@@ -6,12 +6,12 @@ use super::editor::Editor;
 use super::failure::{refused, unknown_session};
 use super::lines::Lines;
 use super::option::{Choices, Mode};
-use super::permission::{self, Choice, Outcome};
+use super::permission::{self, Choice, Outcome, PlanChoice};
 use super::requests::root;
 use super::row;
 use super::runner::{Call, Ran, Runner};
 use super::servers::{self, Step, Waiting};
-use super::session::OpenSession;
+use super::session::{OpenSession, Prompt};
 use super::view::Takes;
 use crate::commands::client::{Client, Greeting};
 use crate::commands::model::Named;
@@ -27,7 +27,7 @@ use lsp_types::notification::Exit;
 use lsp_types::request::{Request as _, Shutdown};
 use protocol::VERSION;
 use protocol::message::Content;
-use protocol::tool::server::McpServer;
+use protocol::tool::server::{McpElicitParams, McpElicitResult, McpServer};
 use protocol::tool::{PauseReason, ToolInvokeParams};
 use rpc::message::Message;
 use serde::Serialize;
@@ -115,6 +115,10 @@ pub(super) enum Work {
     Resumed(String, String),
     /// A question about a call of this session.
     Question(String, PauseReason),
+    /// A question of a tool server, for a request of the sidecar about this session.
+    Elicit(Id, String),
+    /// A question about the plan with which the turn of this prompt ended.
+    Plan(String, Id),
     /// A question that this prompt waits for: whether to take the session over, or to start servers.
     TakeOver(String, Id),
 }
@@ -124,6 +128,10 @@ pub(super) enum Work {
 pub(super) enum Done {
     Ran(Ran),
     Answered(Outcome),
+    /// The user's answer to a tool server.
+    Elicited(McpElicitResult),
+    /// The user's choice about a plan, with the prompt and its turn.
+    Planned(PlanChoice, Prompt, String),
     /// The user's choice about a session that another process writes, and the prompt.
     Chose(Choice, Content),
     /// The prompt with the user's decisions about servers; `None` if the user ended it.
@@ -185,6 +193,7 @@ impl Agent {
                 },
                 (work, done) = self.work.next() => self.done(work, done).await,
             }
+            self.prepare_next().await;
         }
         self.leave().await;
     }
@@ -255,7 +264,9 @@ impl Agent {
         let greeting = Greeting {
             name: info.map_or("threadhold acp", |info| info.name.as_str()),
             version: info.map(|info| info.version.as_str()),
-            capabilities: Some(json!({ "toolInvoke": true })),
+            capabilities: Some(
+                json!({ "toolInvoke": true, "elicit": fills_forms(&request.client_capabilities) }),
+            ),
             storage: self.storage.as_deref(),
             // As a setting of the client, the first model is one that the user can change in a session.
             settings: self.choices.models.first().map(Named::settings),
@@ -327,6 +338,14 @@ impl Agent {
         })
     }
 
+    /// Asks the user what a tool server wants to know.
+    pub(super) fn elicit(&mut self, id: Id, params: McpElicitParams) {
+        let shown_in = root(&self.parents, &params.session_id).to_owned();
+        let (purpose, editor) = (Work::Elicit(id, shown_in.clone()), self.editor.clone());
+        let work = async move { Done::Elicited(servers::elicit(&editor, &shown_in, params).await) };
+        self.work.begin(purpose, work);
+    }
+
     /// Updates that the editor takes.
     pub(super) fn takes(&self) -> Takes {
         let client = self.client.as_ref();
@@ -358,6 +377,11 @@ impl Agent {
         let commands = AvailableCommandsUpdate::new(commands);
         self.update(session, [SessionUpdate::AvailableCommandsUpdate(commands)]);
     }
+}
+
+/// `true` if the editor shows forms to the user.
+fn fills_forms(client: &ClientCapabilities) -> bool {
+    client.elicitation.as_ref().is_some_and(|elicitation| elicitation.form.is_some())
 }
 
 /// The answer to `initialize`.

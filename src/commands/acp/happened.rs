@@ -6,6 +6,7 @@ use super::failure::{of_sidecar, refused};
 use super::option::modes;
 use super::outcome::{answers, ended, failed, is_cancelled, listed, read};
 use super::permission::{Choice, Outcome};
+use super::plan::Planning;
 use super::requests::root;
 use super::runner::Ran;
 use super::servers::Preparation;
@@ -41,9 +42,11 @@ impl Agent {
             Incoming::Invoke(id, call) => self.invoke(id, call),
             // Questions are asked when a pause tells of them.
             Incoming::Permission(id, _) => self.sidecar.answer(&id, &Value::Null).await,
-            Incoming::Withdrawn(id) => {
-                drop(self.work.stop_if(|work| matches!(work, Work::Tool(of, ..) if *of == id)))
-            }
+            Incoming::Elicit(id, params) => self.elicit(id, params),
+            Incoming::Withdrawn(id) => drop(
+                self.work
+                    .stop_if(|work| matches!(work, Work::Tool(of, ..) | Work::Elicit(of, _) if *of == id)),
+            ),
             Incoming::Answer(number, outcome) => {
                 if let Some(asked) = self.asked.remove(&number) {
                     self.answered(asked, outcome).await;
@@ -88,6 +91,7 @@ impl Agent {
                 let shown_in = root(&self.parents, &session).to_owned();
                 self.cancel(&shown_in, None).await;
             }
+            (Work::Elicit(id, _), Done::Elicited(result)) => self.sidecar.answer(&id, &result).await,
             (Work::TakeOver(session, request), Done::Chose(Choice::TakeOver, content)) => {
                 self.take_over(request, session, content).await;
             }
@@ -97,6 +101,9 @@ impl Agent {
                 self.editor.answer(&request, Err(refused(left)));
             }
             (work @ Work::TakeOver(..), Done::Chose(Choice::Cancel, _)) => self.unasked(vec![work]),
+            (Work::Plan(session, _), Done::Planned(choice, prompt, turn)) => {
+                Planning { agent: self }.chosen(session, choice, prompt, &turn).await;
+            }
             (work, Done::Consented(prompt)) => Preparation { agent: self }.decided(work, prompt).await,
             _ => {}
         }
@@ -424,8 +431,11 @@ impl Agent {
                 if *status != TurnStatus::Running =>
             {
                 let prompts = session.ends(turn);
+                let had_none = prompts.is_empty();
                 let reason = session.reason(*status).map_or_else(|| failed(error.as_ref()), Ok);
-                if prompts.is_empty() {
+                let prompts = Planning { agent: self }.ask(id, turn, *status, prompts);
+                let Some(session) = self.sessions.get_mut(id) else { return };
+                if had_none {
                     self.editor.works(id, false);
                 }
                 if session.is_inspected {
@@ -444,7 +454,7 @@ impl Agent {
     }
 
     /// Answers prompts whose turn ended.
-    fn end(&self, prompts: Vec<Prompt>, reason: &Result<StopReason, Error>, turn: Option<&str>) {
+    pub(super) fn end(&self, prompts: Vec<Prompt>, reason: &Result<StopReason, Error>, turn: Option<&str>) {
         for (prompt, outcome) in answers(prompts, reason, turn) {
             self.editor.answer(&prompt.request, outcome);
         }
@@ -454,13 +464,18 @@ impl Agent {
     pub(super) fn forget(&mut self, session: &str) {
         if let Some(open) = self.sessions.remove(session) {
             self.end(open.prompts, &Ok(StopReason::Cancelled), None);
+            self.leave_out(open.behind);
             for (prompt, outcome) in open.ended {
                 self.editor.answer(&prompt.request, outcome);
             }
         }
         self.shown.retain(|(of, _), _| of != session);
         let stopped = self.work.stop_if(|work| match work {
-            Work::Resumed(of, _) | Work::Question(of, _) | Work::TakeOver(of, _) => of == session,
+            Work::Resumed(of, _)
+            | Work::Question(of, _)
+            | Work::Plan(of, _)
+            | Work::TakeOver(of, _)
+            | Work::Elicit(_, of) => of == session,
             Work::Tool(..) => false,
         });
         self.unasked(stopped);

@@ -1,12 +1,13 @@
 //! The user's decision about a tool call: what the editor is asked, and what the sidecar is told.
 
+use super::editor::Editor;
 use super::row;
 use super::runner::{Call, Runner};
 use crate::commands::tools::Change;
 use crate::commands::visible::visible;
 use agent_client_protocol_schema::v1::{
     PermissionOption, PermissionOptionKind, RequestPermissionOutcome, RequestPermissionRequest,
-    RequestPermissionResponse, ToolCall, ToolCallUpdate, ToolCallUpdateFields, ToolKind,
+    RequestPermissionResponse, ToolCall, ToolCallContent, ToolCallUpdate, ToolCallUpdateFields, ToolKind,
 };
 use protocol::snapshot::HeldBy;
 use protocol::tool::{Decision, PauseReason, Verdict};
@@ -26,6 +27,14 @@ pub(super) enum Outcome {
 pub(super) enum Choice {
     TakeOver,
     Leave,
+    Cancel,
+}
+
+/// The user's choice about a plan.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum PlanChoice {
+    Accept,
+    Keep,
     Cancel,
 }
 
@@ -90,12 +99,36 @@ pub(super) async fn ask_to_take_over(runner: Runner, session: String, held: &Hel
     }
 }
 
+/// Asks whether to carry the plan of a turn out.
+pub(super) async fn ask_about_plan(editor: &Editor, session: String, turn: &str, plan: String) -> PlanChoice {
+    let fields = ToolCallUpdateFields::new()
+        .title("Accept the plan and carry it out?".to_owned())
+        .kind(ToolKind::SwitchMode)
+        .content(vec![ToolCallContent::from(plan)]);
+    let options = vec![
+        PermissionOption::new(ACCEPT_PLAN, "Accept and Switch to Agent", PermissionOptionKind::AllowOnce),
+        PermissionOption::new(KEEP_PLANNING, "Keep Planning", PermissionOptionKind::RejectOnce),
+    ];
+    let row = ToolCallUpdate::new(format!("{turn}/plan"), fields);
+    let request = RequestPermissionRequest::new(session, row, options);
+    let answer = editor.ask::<RequestPermissionResponse>("session/request_permission", &request).await;
+    match answer.map(|answer| answer.outcome) {
+        Ok(RequestPermissionOutcome::Selected(selected)) if &*selected.option_id.0 == ACCEPT_PLAN => {
+            PlanChoice::Accept
+        }
+        Ok(RequestPermissionOutcome::Cancelled) => PlanChoice::Cancel,
+        _ => PlanChoice::Keep,
+    }
+}
+
 /// The call with the reason why it waits, which only editors that know us can show.
 fn shown(row: ToolCall, reason: &PauseReason) -> ToolCallUpdate {
     let ours = json!({ "reason": reason.reason });
     ToolCallUpdate::from(row).meta(Map::from_iter([("threadhold".to_owned(), ours)]))
 }
 
+const ACCEPT_PLAN: &str = "acceptPlan";
+const KEEP_PLANNING: &str = "keepPlanning";
 const ALLOW_ONCE: &str = "allowOnce";
 const ALLOW_ALWAYS: &str = "allowAlways";
 const REJECT_ONCE: &str = "rejectOnce";

@@ -96,8 +96,7 @@ impl Agent {
                 let mode = Mode::named(&mode_id.0)
                     .ok_or_else(|| invalid(format!("unknown mode {:?}", mode_id.0)))?;
                 let session = self.session(&session_id.0)?;
-                session.has_new_mode |= session.mode != mode;
-                session.mode = mode;
+                session.choose_mode(mode);
                 self.editor.answer(id, Ok(result(&SetSessionModeResponse::new())));
                 let update = CurrentModeUpdate::new(mode.id());
                 self.update(&session_id.0, [SessionUpdate::CurrentModeUpdate(update)]);
@@ -141,9 +140,15 @@ impl Agent {
     /// Cancels what a request of the editor began. A request that only waits for the sidecar is answered as usual.
     async fn cancel_request(&mut self, id: &Value) {
         let is_meant = |request: &Id| serde_json::to_value(request).is_ok_and(|of| of == *id);
-        let stopped =
-            self.work.stop_if(|work| matches!(work, Work::TakeOver(_, request) if is_meant(request)));
+        let stopped = self
+            .work
+            .stop_if(|work| matches!(work, Work::TakeOver(_, of) | Work::Plan(_, of) if is_meant(of)));
         self.unasked(stopped);
+        let behind = self.sessions.values_mut().flat_map(|open| {
+            open.behind.extract_if(.., |(request, _)| is_meant(request)).collect::<Vec<_>>()
+        });
+        let behind: Vec<_> = behind.collect();
+        self.leave_out(behind);
         Preparation { agent: self }.cancel_waiting(|waiting| is_meant(&waiting.request));
         let command = self.asked.iter().find_map(|(number, asked)| match asked {
             Asked::Commanded(request, ..) if is_meant(request) => Some(*number),
@@ -171,12 +176,19 @@ impl Agent {
         let of = session.to_owned();
         let parents = &self.parents;
         let stopped = self.work.stop_if(|work| match work {
-            Work::Resumed(session, _) | Work::TakeOver(session, _) => *session == of,
+            Work::Resumed(session, _) | Work::TakeOver(session, _) | Work::Plan(session, _) => *session == of,
             Work::Question(session, _) => root(parents, session) == of,
-            Work::Tool(..) => false,
+            // The sidecar withdraws what a call asks.
+            Work::Tool(..) | Work::Elicit(..) => false,
         });
         self.unasked(stopped);
         Preparation { agent: self }.cancel_waiting(|waiting| waiting.session == of);
+        if turn.is_none()
+            && let Some(open) = self.sessions.get_mut(session)
+        {
+            let behind = std::mem::take(&mut open.behind);
+            self.leave_out(behind);
+        }
         let cancel_queued = turn.is_none().then_some(true);
         let params = TurnCancelParams { session_id: of.clone(), turn_id: turn, cancel_queued };
         let number = self.sidecar.ask::<TurnCancel>(&params).await;
@@ -186,10 +198,63 @@ impl Agent {
     /// Answers prompts whose question was stopped.
     pub(super) fn unasked(&self, stopped: Vec<Work>) {
         for work in stopped {
-            if let Work::TakeOver(_, request) = work {
+            if let Work::TakeOver(_, request) | Work::Plan(_, request) = work {
                 let cancelled = PromptResponse::new(StopReason::Cancelled);
                 self.editor.answer(&request, Ok(result(&cancelled)));
             }
+        }
+    }
+
+    /// Answers prompts that are no longer to be sent.
+    pub(super) fn leave_out(&self, prompts: impl IntoIterator<Item = (Id, Content)>) {
+        for (request, _) in prompts {
+            let cancelled = PromptResponse::new(StopReason::Cancelled);
+            self.editor.answer(&request, Ok(result(&cancelled)));
+        }
+    }
+
+    /// Prepares the next prompt of each session whose prompt before it has its turn, or needs none any more.
+    pub(super) async fn prepare_next(&mut self) {
+        let free = self
+            .sessions
+            .iter()
+            .filter(|(_, open)| open.preparing.as_ref().is_some_and(|request| !self.is_preparing(request)));
+        let free: Vec<String> = free.map(|(session, _)| session.clone()).collect();
+        for session in free {
+            let Some(open) = self.sessions.get_mut(&session) else { continue };
+            let next = (!open.behind.is_empty()).then(|| open.behind.remove(0));
+            open.preparing = next.as_ref().map(|(request, _)| request.clone());
+            if let Some((request, content)) = next {
+                self.prepare(request, session, content).await;
+            }
+        }
+    }
+
+    /// `true` while a prompt waits for a question or for what it needs of servers.
+    fn is_preparing(&self, prompt: &Id) -> bool {
+        let asks = |asked: &Asked| match asked {
+            Asked::Preparing(_, waiting) => waiting.request == *prompt,
+            Asked::TakenOver(request, ..) => request == prompt,
+            _ => false,
+        };
+        let waits = |work: &Work| matches!(work, Work::TakeOver(_, request) if request == prompt);
+        self.asked.values().any(asks) || self.work.purposes().any(waits)
+    }
+
+    /// Prepares a prompt for its turn: a session of another process is taken over, servers are asked about.
+    async fn prepare(&mut self, request: Id, session: String, content: Content) {
+        let Some(open) = self.sessions.get(&session) else {
+            return self.editor.answer(&request, Err(unknown_session(&session)));
+        };
+        match open.held_by.clone() {
+            Some(held) => {
+                let (runner, of) = (self.runner(), session.clone());
+                let work = async move {
+                    Done::Chose(permission::ask_to_take_over(runner, of, &held).await, content)
+                };
+                self.work.begin(Work::TakeOver(session, request), work);
+            }
+            None => Preparation { agent: self }.start_with_servers(request, session, content).await,
         }
     }
 
@@ -273,17 +338,13 @@ impl Agent {
         if parts.is_empty() {
             return Err(invalid("the prompt is empty"));
         }
-        match session.held_by.clone() {
-            Some(held) => {
-                let (runner, of) = (self.runner(), id_of.clone());
-                let content = Content(parts);
-                let work = async move {
-                    Done::Chose(permission::ask_to_take_over(runner, of, &held).await, content)
-                };
-                self.work.begin(Work::TakeOver(id_of, id.clone()), work);
-            }
-            None => Preparation { agent: self }.start_with_servers(id.clone(), id_of, Content(parts)).await,
+        // No prompt overtakes one that waits for a question.
+        if session.preparing.is_some() {
+            session.behind.push((id.clone(), Content(parts)));
+            return Ok(());
         }
+        session.preparing = Some(id.clone());
+        self.prepare(id.clone(), id_of, Content(parts)).await;
         Ok(())
     }
 

@@ -69,6 +69,12 @@ pub(super) fn begun(id: &str) -> ToolCallUpdate {
     ToolCallUpdate::new(id.to_owned(), ToolCallUpdateFields::new().status(ToolCallStatus::InProgress))
 }
 
+/// The progress of a call, until its result takes its place.
+pub(super) fn progressed(id: &str, said: &str) -> ToolCallUpdate {
+    let fields = ToolCallUpdateFields::new().status(ToolCallStatus::InProgress);
+    ToolCallUpdate::new(id.to_owned(), fields.content(vec![ToolCallContent::from(said.to_owned())]))
+}
+
 /// The change that a call would make.
 pub(super) fn difference(folder: &Path, change: &Change) -> ToolCallContent {
     let diff = Diff::new(folder.join(&change.path), change.after.clone()).old_text(change.before.clone());

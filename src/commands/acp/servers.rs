@@ -14,10 +14,10 @@ use agent_client_protocol_schema::v1::{
 use protocol::message::Content;
 use protocol::methods::{McpAllow, McpContent, McpContents, McpList, read_result};
 use protocol::tool::server::{
-    McpAllowParams, McpContentParams, McpContentsParams, McpContentsResult, McpDecision, McpListParams,
-    McpServerStatus, McpState,
+    McpAllowParams, McpContentParams, McpContentsParams, McpContentsResult, McpDecision, McpElicitAction,
+    McpElicitParams, McpElicitResult, McpListParams, McpServerStatus, McpState,
 };
-use serde_json::Value;
+use serde_json::{Value, json};
 use tower_lsp::jsonrpc::{Error, Id};
 
 /// A request to the sidecar before the turn of a prompt.
@@ -210,6 +210,17 @@ async fn ask(editor: &Editor, session: &str, server: &McpServerStatus) -> Result
         // An editor that cannot ask starts nothing.
         _ => Ok(None),
     }
+}
+
+/// Asks the user what a server wants to know. An editor that cannot ask declines.
+pub(super) async fn elicit(editor: &Editor, session: &str, params: McpElicitParams) -> McpElicitResult {
+    let McpElicitParams { tool_call_id, server, message, schema, .. } = params;
+    let request = json!({
+        "sessionId": session, "toolCallId": tool_call_id, "mode": "form",
+        "message": format!("{server}: {message}"), "requestedSchema": schema,
+    });
+    let answer = editor.ask::<McpElicitResult>("elicitation/create", &request).await;
+    answer.unwrap_or(McpElicitResult { action: McpElicitAction::Decline, content: None })
 }
 
 /// The commands for the prompts of servers.

@@ -3,6 +3,7 @@
 use super::option::Mode;
 use super::view::{Takes, View};
 use agent_client_protocol_schema::v1::StopReason;
+use protocol::message::Content;
 use protocol::model::StopReason as Stop;
 use protocol::session::Driver;
 use protocol::session::snapshot::{HeldBy, Snapshot};
@@ -47,6 +48,10 @@ pub(super) struct OpenSession {
     pub settings: Settings,
     pub view: View,
     pub prompts: Vec<Prompt>,
+    /// The prompt that is being prepared for its turn, by its request.
+    pub preparing: Option<Id>,
+    /// Prompts behind it, in order.
+    pub behind: Vec<(Id, Content)>,
     /// Prompts whose turns ended, which are answered once the cost of the turn was told.
     pub ended: Vec<(Prompt, Result<Value, Error>)>,
     /// `true` if the cost of a turn was asked for.
@@ -73,6 +78,8 @@ impl OpenSession {
             has_new_mode: false,
             settings: snapshot.settings.clone(),
             prompts: Vec::new(),
+            preparing: None,
+            behind: Vec::new(),
             ended: Vec::new(),
             is_inspected: false,
             held_by: snapshot.held_by.clone(),
@@ -81,6 +88,12 @@ impl OpenSession {
             contents: McpContentsResult::default(),
             stop: None,
         }
+    }
+
+    /// Changes the mode.
+    pub fn choose_mode(&mut self, mode: Mode) {
+        self.has_new_mode |= self.mode != mode;
+        self.mode = mode;
     }
 
     /// Notes that a prompt waited in the queue and became part of this turn. Returns its request.

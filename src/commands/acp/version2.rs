@@ -83,7 +83,8 @@ impl Version2 {
         let asked = match method {
             "initialize" => {
                 let session = json!({ "compaction": {}, "notices": {} });
-                let capabilities = json!({ "session": session });
+                let elicitation = params["capabilities"]["elicitation"].take();
+                let capabilities = json!({ "session": session, "elicitation": elicitation });
                 params = json!({ "protocolVersion": 1, "clientInfo": params["info"], "clientCapabilities": capabilities });
                 Some(Asked::Initialize)
             }
@@ -182,6 +183,15 @@ impl Version2 {
                     self.questions.insert(number, session.clone());
                 }
                 messages.extend(self.becomes(&session, "requires_action"));
+                messages.push(message);
+                messages
+            }
+            Some("elicitation/create") => {
+                let session = message["params"]["sessionId"].as_str().unwrap_or_default().to_owned();
+                if let Some(number) = message["id"].as_i64() {
+                    self.questions.insert(number, session.clone());
+                }
+                let mut messages = self.becomes(&session, "requires_action");
                 messages.push(message);
                 messages
             }

@@ -4,6 +4,7 @@
 use super::agents::Agents;
 use super::content::block;
 use super::row;
+use crate::commands::report::progressed;
 use agent_client_protocol_schema::v1::{
     CompactionStatus, CompactionUpdate, ContentBlock, ContentChunk, Notice, NoticeSeverity, Plan, PlanEntry,
     PlanEntryPriority, PlanEntryStatus, SessionInfoUpdate, SessionUpdate, UsageUpdate,
@@ -84,6 +85,11 @@ impl View {
         }
     }
 
+    /// The text of the newest answer.
+    pub fn answer(&self) -> &str {
+        &self.live.text
+    }
+
     /// Notes a request that the editor shows by itself.
     pub fn sent(&mut self, external_id: String) {
         self.own.insert(external_id);
@@ -145,6 +151,12 @@ impl View {
             }
             Event::StreamReset { .. } => self.reset().into_iter().collect(),
             Event::MessageAdded { message } => self.added(message, false),
+            Event::ToolProgress { tool_call_id, progress, total, message }
+                if self.calls.contains_key(tool_call_id) =>
+            {
+                let said = progressed(*progress, *total, message.as_deref());
+                vec![SessionUpdate::ToolCallUpdate(row::progressed(tool_call_id, &said))]
+            }
             Event::AgentUpdated { agent } => self.agents.told(agent).into_iter().collect(),
             Event::ThreadUpdated { title, scope, .. } => {
                 [self.titled(title.as_ref()), self.planned(&scope.todos)].into_iter().flatten().collect()

@@ -56,6 +56,9 @@ impl Display {
                 self.answer.1.clear();
             }
             Event::MessageAdded { message } => self.added(message),
+            Event::ToolProgress { progress, total, message, .. } => {
+                self.screen.note(&format!("  {}", report::progressed(*progress, *total, message.as_deref())));
+            }
             Event::RuntimeUpdated { status, error, retrying, .. } => {
                 if let Some(Retrying { attempt, delay_ms, reason }) = retrying {
                     self.screen.note(&format!("({reason}; attempt {attempt} in {delay_ms} ms)"));

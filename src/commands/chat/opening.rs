@@ -52,7 +52,7 @@ pub(super) enum Which {
 
 /// Greets the sidecar.
 pub(super) async fn greet(client: &mut Client, storage: Option<&Path>) -> Result<(), ClientError> {
-    let capabilities = Some(json!({ "toolInvoke": true, "requestPermission": true }));
+    let capabilities = Some(json!({ "toolInvoke": true, "requestPermission": true, "elicit": true }));
     let greeting = Greeting { name: "threadhold chat", capabilities, storage, ..Greeting::default() };
     client.greet(greeting).await
 }

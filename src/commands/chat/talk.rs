@@ -1,14 +1,18 @@
 //! A chat in a terminal: typed lines become commands, events change the state. Each state carries what it waits for.
 
+mod commanding;
+mod filling;
+
 use super::call_text;
 use super::calls::{Call, Calls, EndedCall, Recipient};
-use super::command::{Command, Context, Typed, help};
+use super::command::{Command, Context};
 use super::contents;
 use super::display::Display;
+use super::form::Form;
 use super::input::{Entry, Input, interrupts};
-use super::opening::{self, Begin, Which};
+use super::opening::{self, Begin};
 use super::question::Question;
-use super::screen::{Form, Screen};
+use super::screen::{self, Screen};
 use crate::commands::client::{Client, ClientError, Incoming};
 use crate::commands::model::Named;
 use crate::commands::{SUCCESS, UNFIT, tools};
@@ -16,12 +20,13 @@ use lsp_types::notification::Exit;
 use lsp_types::request::{Request, Shutdown};
 use protocol::event::{Event, SessionEvent};
 use protocol::message::{Role, texts};
-use protocol::methods::{SessionClose, ToolDecide, ToolResult, TurnCancel, TurnStart};
-use protocol::session::{SessionCloseParams, State};
+use protocol::methods::{ToolDecide, ToolResult, TurnCancel};
+use protocol::session::State;
 use protocol::snapshot::Snapshot;
 use protocol::tool::{RequestPermissionResult, ToolDecideParams, ToolInvokeResult};
-use protocol::turn::{TurnCancelParams, TurnStartParams, TurnStatus};
+use protocol::turn::{TurnCancelParams, TurnStatus};
 use serde_json::Value;
+use std::collections::VecDeque;
 use std::time::Duration;
 use tokio::io::DuplexStream;
 use tokio::sync::mpsc;
@@ -39,6 +44,8 @@ enum Phase {
     Running,
     /// Waits for the user's decision.
     Asking(Question),
+    /// Waits for the user's answer to a tool server, while the turn runs.
+    Filling(Form),
     /// Waits for the response to the request of this command.
     Commanding(i64, Command),
 }
@@ -68,6 +75,8 @@ struct Talk {
     /// `true` if the user sees what the phase waits for.
     is_prompted: bool,
     calls: Calls,
+    /// Questions of tool servers that wait behind the one that is asked.
+    forms: VecDeque<Form>,
     interrupts: mpsc::UnboundedReceiver<()>,
     /// The model that the user chose; `None` for that of the settings.
     model: Option<Named>,
@@ -114,6 +123,7 @@ pub(super) async fn talk(
         phase: Phase::Resting,
         is_prompted: false,
         calls: Calls::new(folder),
+        forms: VecDeque::new(),
         interrupts,
         model: chosen,
         is_interrupted: false,
@@ -190,7 +200,7 @@ impl Talk {
 
     /// `true` if a line can be entered now.
     const fn reads(&self) -> bool {
-        matches!(self.phase, Phase::Resting | Phase::Asking(_))
+        matches!(self.phase, Phase::Resting | Phase::Asking(_) | Phase::Filling(_))
     }
 
     fn rest(&mut self) {
@@ -218,6 +228,13 @@ impl Talk {
                 }
                 (format!("{choices}: "), false)
             }
+            Phase::Filling(form) => {
+                let prompt = form.prompt();
+                if input.is_editing() {
+                    self.note(&prompt);
+                }
+                (format!("{prompt}: "), false)
+            }
             _ => {
                 self.display.screen.part();
                 ("> ".to_owned(), true)
@@ -243,8 +260,8 @@ impl Talk {
                 }
                 return Next::Leave;
             }
-            Entry::Message(_) if matches!(self.phase, Phase::Asking(_)) => {
-                self.note("(this was no decision: it was begun before a call asked for one)");
+            Entry::Message(_) if matches!(self.phase, Phase::Asking(_) | Phase::Filling(_)) => {
+                self.note("(this was no answer: it was begun before a call asked for one)");
                 return Next::GoOn;
             }
             Entry::Message(line) | Entry::Line(line) => line,
@@ -257,74 +274,11 @@ impl Talk {
                 }
                 Next::GoOn
             }
+            Phase::Filling(_) => {
+                self.fill(&line).await;
+                Next::GoOn
+            }
             _ => self.commanded(line.trim()).await,
-        }
-    }
-
-    async fn commanded(&mut self, line: &str) -> Next {
-        match Typed::read(line) {
-            None if line.is_empty() => self.rest(),
-            None => {
-                let meant = tokio::select! {
-                    meant = contents::meant(&mut self.client, &self.about.session, line) => meant,
-                    Some(()) = self.interrupts.recv() => Err(ClientError::No("(not sent)".to_owned())),
-                };
-                let content = match meant {
-                    Ok(content) => content,
-                    Err(error) => {
-                        self.note(&error.to_string());
-                        return Next::GoOn;
-                    }
-                };
-                let params = TurnStartParams::new(self.about.session.clone(), content);
-                self.is_begun = true;
-                let number = self.client.ask::<TurnStart>(&params).await;
-                self.phase = Phase::Starting(number);
-                self.display.works(None);
-            }
-            Some(Typed::Command(command)) => match command.ask(&mut self.client, &self.about).await {
-                Ok(number) => {
-                    self.is_begun |= matches!(command, Command::Task(_));
-                    self.phase = Phase::Commanding(number, command);
-                    self.display.works(None);
-                }
-                Err(error) => self.note(&error.to_string()),
-            },
-            Some(Typed::Switch(which)) => self.switched(which).await,
-            Some(Typed::Model(model)) => return Next::Again(Box::new(model.beside(self.model.as_ref()))),
-            Some(Typed::Help) => self.note(&help()),
-            Some(Typed::Wrong(why)) => self.note(&why),
-            Some(Typed::Leave) => return Next::Leave,
-        }
-        Next::GoOn
-    }
-
-    /// Goes on with another session. The one before is left once the other is open.
-    async fn switched(&mut self, which: Option<String>) {
-        let opening = async {
-            let which = match which {
-                None => Which::New,
-                Some(which) => Which::Named(opening::meant(&mut self.client, &self.about, &which).await?),
-            };
-            opening::open(&mut self.client, &self.about.folder, which, &mut self.display.screen).await
-        };
-        let opened = tokio::select! {
-            opened = opening => opened,
-            Some(()) = self.interrupts.recv() => Err(ClientError::No("(this session stays open)".to_owned())),
-        };
-        match opened {
-            Ok((opened, _)) if opened.session_id == self.about.session => {
-                self.note("(this session is open already)");
-            }
-            Ok((opened, model)) => {
-                let session_id = self.about.session.clone();
-                if let Err(error) = self.client.call::<SessionClose>(&SessionCloseParams { session_id }).await
-                {
-                    self.note(&error.to_string());
-                }
-                self.take_up(opened, &model, false).await;
-            }
-            Err(error) => self.note(&error.to_string()),
         }
     }
 
@@ -338,8 +292,8 @@ impl Talk {
                 self.rest();
             }
             Phase::Commanding(number, _) => self.client.cancel(*number).await,
-            Phase::Starting(_) | Phase::Running | Phase::Asking(_) => {
-                if let Phase::Asking(_) = self.phase {
+            Phase::Starting(_) | Phase::Running | Phase::Asking(_) | Phase::Filling(_) => {
+                if let Phase::Asking(_) | Phase::Filling(_) = self.phase {
                     self.phase = Phase::Running;
                 }
                 self.calls.stop_resumed();
@@ -367,10 +321,16 @@ impl Talk {
                 self.phase = Phase::Asking(Question::new(Some(id), wanted.reasons));
                 self.is_prompted = false;
             }
+            Incoming::Elicit(id, params) => self.elicit(id, params),
             Incoming::Withdrawn(id) => {
                 self.calls.stop(&id);
-                if matches!(&self.phase, Phase::Asking(question) if question.request.as_ref() == Some(&id)) {
-                    self.phase = Phase::Running;
+                self.forms.retain(|form| form.request != id);
+                match &self.phase {
+                    Phase::Asking(question) if question.request.as_ref() == Some(&id) => {
+                        self.phase = Phase::Running;
+                    }
+                    Phase::Filling(form) if form.request == id => self.next_form(),
+                    _ => {}
                 }
             }
             Incoming::Answer(number, outcome) => self.answered(number, outcome),
@@ -406,7 +366,7 @@ impl Talk {
             Event::Snapshot { snapshot } => self.runs(snapshot.state, None),
             // A note may stand below the prompt.
             Event::MessageAdded { message } if message.role == Role::Event => {
-                self.is_prompted &= self.display.screen.form() == Form::Rich;
+                self.is_prompted &= self.display.screen.form() == screen::Form::Rich;
             }
             Event::SessionTakenOver {} => return Next::Leave,
             _ => {}
@@ -430,7 +390,7 @@ impl Talk {
             _ if is_at_rest => self.rest(),
             // Queued work began.
             Phase::Resting => self.phase = Phase::Running,
-            Phase::Running | Phase::Asking(_) => {}
+            Phase::Running | Phase::Asking(_) | Phase::Filling(_) => {}
         }
     }
 

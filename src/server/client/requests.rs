@@ -27,6 +27,8 @@ pub(in crate::server) enum RequestKind {
     Permission,
     /// `compaction/review`.
     Review,
+    /// `mcp/elicit`.
+    Elicit,
 }
 
 /// A request to a model, as `model/usage` reports it.

@@ -3,10 +3,26 @@
 
 use crate::server::settings::{SERVER_FILES, WorkspaceServer, servers_of_file, unusable};
 use crate::server::watch::{Found, Look};
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 /// Most bytes of a file.
 const MOST: u64 = 256 << 10;
+
+/// Most bytes of a file of variables.
+const MOST_VARIABLES: u64 = 64 << 10;
+
+/// The text of a file of variables, which must be below the folder.
+fn variables(base: &Path, path: &Path) -> Result<String, String> {
+    let look = Look { file: path.to_owned(), base: base.to_owned(), may_leave: false, most: MOST_VARIABLES };
+    match look.now() {
+        Found::Missing => Err("it does not exist".to_owned()),
+        Found::Unusable(why) => Err(why),
+        Found::Text { bytes, .. } if bytes > MOST_VARIABLES => {
+            Err(format!("it has {bytes} bytes and the limit is {MOST_VARIABLES}"))
+        }
+        Found::Text { text, .. } => Ok(text),
+    }
+}
 
 /// The servers that files of this folder define, the first of each name.
 pub(super) fn of_folder(folder: &str) -> Vec<WorkspaceServer> {
@@ -23,7 +39,7 @@ pub(super) fn of_folder(folder: &str) -> Vec<WorkspaceServer> {
             Found::Text { bytes, .. } if bytes > MOST => {
                 vec![unusable(file, format!("has {bytes} bytes and the limit is {MOST}"))]
             }
-            Found::Text { text, .. } => servers_of_file(file, &text, folder),
+            Found::Text { text, .. } => servers_of_file(file, &text, folder, |path| variables(&base, path)),
         };
         all.extend(found);
     }

@@ -2,22 +2,26 @@
 //! become inputs.
 
 use super::client_model::ClientModelCall;
-use super::event::HostEvent;
+use super::event::{HostEvent, HostEventKind};
 use crate::convert::{self, Reading};
 use crate::server::client::{Client, RequestKind, Used};
 use crate::server::mailbox::Mailbox;
 use crate::server::wire::{agent, answer as wire_answer, failure, review};
 use engine::id::CallId;
 use engine::prompt::request::Failure;
+use mcp::{Question, Reply};
+use protocol::check;
 use protocol::message::Arguments;
 use protocol::methods::{self, Named, read_result};
 use protocol::model::{ModelCompleteParams, ModelCountTokensParams, ModelPurpose, Usage, UsageSource};
+use protocol::tool::server::{McpElicitAction, McpElicitParams, McpElicitResult};
 use protocol::tool::{RequestPermissionParams, ToolInvokeParams};
 use serde_json::Value;
 use session::Session;
 use session::effect::{AskModel, AskReview, InvokeTool, Reason};
 use session::input::{Input, ModelCallId, ToolOutcome};
 use std::collections::BTreeMap;
+use tokio::sync::oneshot;
 use tokio::task::AbortHandle;
 use tower_lsp::jsonrpc::Error;
 
@@ -32,10 +36,20 @@ pub(super) struct Calls {
     tools: BTreeMap<CallId, i64>,
     /// Tasks of calls to tools of servers.
     servers: BTreeMap<CallId, AbortHandle>,
+    /// Questions of servers, by the numbers of their requests.
+    questions: BTreeMap<i64, Asking>,
     /// Number of the permission request.
     permission: Option<i64>,
     /// Number of the request to review a compaction.
     review: Option<i64>,
+}
+
+/// A question of a server.
+struct Asking {
+    call: CallId,
+    schema: Value,
+    /// Dropped, the question is declined.
+    reply: oneshot::Sender<Reply>,
 }
 
 /// Parameters of a request to the client's model, beside its effect.
@@ -48,8 +62,8 @@ pub(super) struct Asked {
 
 impl Calls {
     pub fn new(mailbox: Mailbox<HostEvent>) -> Self {
-        let (models, remotes, tools, servers) = Default::default();
-        Self { mailbox, models, remotes, tools, servers, permission: None, review: None }
+        let (models, remotes, tools, servers, questions) = Default::default();
+        Self { mailbox, models, remotes, tools, servers, questions, permission: None, review: None }
     }
 
     /// Asks the client's model.
@@ -118,8 +132,63 @@ impl Calls {
     }
 
     /// Forgets a call of ours or of a server that has its result.
-    pub fn end_server(&mut self, call: &CallId) {
+    pub fn end_server(&mut self, client: &mut Client, call: &CallId) {
         self.servers.remove(call);
+        self.withdraw(client, |asking| asking.call == *call);
+    }
+
+    /// Asks the user what a server wants to know within a call that runs.
+    pub fn elicit(
+        &mut self,
+        client: &mut Client,
+        session: &Session,
+        call: CallId,
+        server: String,
+        question: Question,
+    ) {
+        if !self.servers.contains_key(&call) {
+            return;
+        }
+        let number = client.register(session.id(), RequestKind::Elicit);
+        let Question { message, schema, reply } = question;
+        let params = McpElicitParams {
+            session_id: session.id().as_str().to_owned(),
+            tool_call_id: call.as_str().to_owned(),
+            server,
+            message,
+            schema: schema.clone(),
+            agent: agent::asking(session),
+        };
+        let (sender, given) = oneshot::channel();
+        self.questions.insert(number, Asking { call, schema, reply: sender });
+        let (mailbox, session) = (self.mailbox.clone(), session.id().clone());
+        tokio::spawn(async move {
+            let mut reply = reply;
+            let given = tokio::select! {
+                given = given => given.ok(),
+                () = reply.closed() => {
+                    return mailbox.send(HostEvent { session, what: HostEventKind::Withdrawn(number) });
+                }
+            };
+            if let Some(given) = given {
+                // The server may have stopped waiting.
+                drop(reply.send(given));
+            }
+        });
+        client.request(number, methods::McpElicit::NAME, &params);
+    }
+
+    /// Withdraws a question that its server no longer asks.
+    pub fn cancel_question(&mut self, client: &mut Client, number: i64) {
+        if self.questions.remove(&number).is_some() {
+            client.cancel(number);
+        }
+    }
+
+    fn withdraw(&mut self, client: &mut Client, is_meant: impl Fn(&Asking) -> bool) {
+        for (number, _) in self.questions.extract_if(.., |_, asking| is_meant(asking)) {
+            client.cancel(number);
+        }
     }
 
     /// Cancels a tool call.
@@ -127,6 +196,7 @@ impl Calls {
         if let Some(task) = self.servers.remove(call) {
             task.abort();
         }
+        self.withdraw(client, |asking| asking.call == *call);
         if let Some(number) = self.tools.remove(call) {
             client.cancel(number);
         }
@@ -170,7 +240,8 @@ impl Calls {
     /// Cancels all requests to the client, when the session ends.
     pub fn cancel_all(&self, client: &mut Client) {
         let models = self.models.values().filter_map(ClientModelCall::number);
-        let others = self.tools.values().chain(&self.permission).chain(&self.review);
+        let others =
+            self.tools.values().chain(&self.permission).chain(&self.review).chain(self.questions.keys());
         for number in models.chain(others.copied()) {
             client.cancel(number);
         }
@@ -223,6 +294,13 @@ impl Calls {
                 let outcome = tool_outcome(&call, outcome);
                 Some(Input::ToolDone(call, outcome))
             }
+            RequestKind::Elicit => {
+                let Asking { schema, reply, .. } = self.questions.remove(&number)?;
+                let given = outcome.ok().and_then(|value| read_result::<methods::McpElicit>(value).ok());
+                // Nobody waits for it if the call ended meanwhile.
+                drop(reply.send(elicited(session, &schema, given.flatten())));
+                None
+            }
             RequestKind::Review => Some(Input::Reviewed(review::answer(outcome))),
             RequestKind::Permission => {
                 let decisions = outcome
@@ -238,6 +316,25 @@ impl Calls {
                 }
             }
         }
+    }
+}
+
+/// The user's reply to a question, if it fits.
+fn elicited(session: &Session, schema: &Value, given: Option<McpElicitResult>) -> Reply {
+    match given {
+        Some(McpElicitResult { action: McpElicitAction::Accept, content }) => {
+            let content = content.unwrap_or_default();
+            match check::fault(schema, &Value::Object(content.clone())) {
+                None => Reply::Accepted(content),
+                Some(fault) => {
+                    let (field, reason) = (fault.field, fault.reason);
+                    tracing::warn!(session = %session.id(), "an answer for a server does not fit: {field} {reason}");
+                    Reply::Declined
+                }
+            }
+        }
+        Some(McpElicitResult { action: McpElicitAction::Cancel, .. }) => Reply::Cancelled,
+        Some(McpElicitResult { action: McpElicitAction::Decline, .. }) | None => Reply::Declined,
     }
 }
 

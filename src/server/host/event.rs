@@ -6,6 +6,7 @@ use super::part::RestLoaded;
 use crate::server::services::loops::Start;
 use engine::id::{CallId, SessionId};
 use engine::search::SearchPage;
+use mcp::Sign;
 use session::effect::InvokeTool;
 use session::input::{Command, ModelCallId, ReplyTo, ToolOutcome};
 use std::collections::VecDeque;
@@ -40,12 +41,24 @@ pub(in crate::server) enum HostEventKind {
     Searched(ReplyTo, Result<SearchPage, StoreError>),
     /// The store searched it for a call of a tool of ours.
     SearchedForTool(InvokeTool, Result<SearchPage, StoreError>),
+    /// A server says something about a call.
+    Said(CallId, ServerSign),
+    /// A server no longer waits for the answer to the request of this number.
+    Withdrawn(i64),
     /// A tool of ours ran.
     Ran(CallId, ToolOutcome),
     /// The delay before the next attempt of a call to the client's model is over.
     AskAgain(ModelCallId),
     /// The store checked whether we still hold the lease, before a takeover.
     Confirmed(Box<Confirmed>),
+}
+
+/// A message of a server about a call.
+pub(in crate::server) struct ServerSign {
+    /// The user's name for the server.
+    pub server: String,
+    /// Its sign.
+    pub sign: Sign,
 }
 
 /// A store's answer to a deletion.

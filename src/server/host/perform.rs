@@ -2,7 +2,7 @@
 //! clock. Also handles the answers of store and client.
 
 use super::calls::Asked;
-use super::event::{HostEvent, HostEventKind};
+use super::event::{HostEvent, HostEventKind, ServerSign};
 use super::own_tool;
 use super::steps::Next;
 use super::{Confirmed, ParkedItem, SessionHost};
@@ -15,6 +15,7 @@ use crate::server::wire::answer;
 use engine::id::{CallId, SessionId};
 use engine::scope::ScopePatch;
 use engine::search::{self, Query, SearchPage};
+use mcp::{Caller, Question};
 use protocol::error::ProtocolError;
 use protocol::snapshot::Snapshot;
 use serde_json::Value;
@@ -198,9 +199,30 @@ impl SessionHost {
         move |outcome| mailbox.send(HostEvent { session, what: HostEventKind::Ran(call, outcome) })
     }
 
+    /// Sends what a server says about a call through the inbox, from any task.
+    pub fn server_says(&self, call: CallId, server: String) -> Caller {
+        let (mailbox, id) = (self.mailbox.clone(), self.session.id().clone());
+        let session = id.as_str().to_owned();
+        let hear = move |sign| {
+            let sign = ServerSign { server: server.clone(), sign };
+            mailbox.send(HostEvent { session: id.clone(), what: HostEventKind::Said(call.clone(), sign) });
+        };
+        Caller { session, hear: Arc::new(hear) }
+    }
+
+    /// Asks the user what a server wants to know.
+    pub fn elicit(&mut self, client: &mut Client, call: CallId, server: String, question: Question) {
+        self.calls.elicit(client, &self.session, call, server, question);
+    }
+
+    /// Withdraws such a question.
+    pub fn cancel_question(&mut self, client: &mut Client, number: i64) {
+        self.calls.cancel_question(client, number);
+    }
+
     /// Notes that a call of a tool has its outcome.
-    pub fn tool_ended(&mut self, call: &CallId) {
-        self.calls.end_server(call);
+    pub fn tool_ended(&mut self, client: &mut Client, call: &CallId) {
+        self.calls.end_server(client, call);
     }
 
     /// Performs an effect that needs only session, client and clock. Gives back any other.

@@ -6,13 +6,14 @@ mod offers;
 
 use super::Router;
 use crate::server::client::replies::NOBODY;
+use crate::server::host::ServerSign;
 use crate::server::host::queued::Queued;
 use crate::server::services::mcp::{McpEvent, Offered};
-use engine::id::SessionId;
+use engine::id::{CallId, SessionId};
 use engine::message::{Content, SERVER_FAILED, ToolResult};
-use mcp::CallError;
+use mcp::{CallError, Sign};
 use session::effect::InvokeTool;
-use session::input::{Command, Input, ToolOutcome};
+use session::input::{Command, Input, Progress, ToolOutcome};
 use session::stored::TurnStatus;
 
 /// The handlers of what concerns servers.
@@ -123,14 +124,30 @@ impl ServerHandler<'_> {
         let found = servers.into_iter().find(|(name, _)| call.name.starts_with(&mcp::names::prefix(name)));
         let Some(host) = self.router.sessions.host_mut(id) else { return };
         let send = host.server_outcome(call.call.clone());
-        let Some((_, server)) = found else {
+        let Some((name, server)) = found else {
             return send(ToolOutcome::Failed("its server is no longer one of this session".to_owned()));
         };
         let named = call.call.clone();
+        let caller = host.server_says(named.clone(), name);
         let task = tokio::spawn(async move {
-            send(outcome(server.call(&call.name, &call.arguments).await));
+            send(outcome(server.call(&call.name, &call.arguments, caller).await));
         });
         host.server_called(named, task.abort_handle());
+    }
+
+    /// Handles what a server says about a call.
+    pub fn said(&mut self, id: &SessionId, call: CallId, ServerSign { server, sign }: ServerSign) {
+        match sign {
+            Sign::Progress(mcp::Progress { done, total, message }) => {
+                let progress = Progress { done, total, message };
+                self.router.run_input(id, Input::ToolProgress(call, progress));
+            }
+            Sign::Question(question) => {
+                if let Some(host) = self.router.sessions.host_mut(id) {
+                    host.elicit(&mut self.router.client, call, server, question);
+                }
+            }
+        }
     }
 }
 

@@ -373,9 +373,15 @@ impl Router {
                     host.ask_again(&mut self.client, call);
                 }
             }
+            HostEventKind::Said(call, said) => ServerHandler { router: self }.said(&id, call, said),
+            HostEventKind::Withdrawn(number) => {
+                if let Some(host) = self.sessions.host_mut(&id) {
+                    host.cancel_question(&mut self.client, number);
+                }
+            }
             HostEventKind::Ran(call, outcome) => {
                 if let Some(host) = self.sessions.host_mut(&id) {
-                    host.tool_ended(&call);
+                    host.tool_ended(&mut self.client, &call);
                 }
                 self.run_input(&id, Input::ToolDone(call, outcome));
             }

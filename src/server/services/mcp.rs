@@ -108,6 +108,8 @@ pub(in crate::server) struct McpServers {
     reported: BTreeMap<SessionId, BTreeSet<String>>,
     /// Number of the newest wait.
     last: u64,
+    /// `true` if the client can ask the user what servers want to know.
+    asks: bool,
 }
 
 impl McpServers {
@@ -124,7 +126,13 @@ impl McpServers {
             releasing: None,
             reported: BTreeMap::new(),
             last: 0,
+            asks: false,
         }
+    }
+
+    /// Notes whether the client can ask the user what servers want to know.
+    pub fn set_asks(&mut self, asks: bool) {
+        self.asks = asks;
     }
 
     /// Takes the servers that a client gave for a session, in place of earlier ones.
@@ -161,7 +169,8 @@ impl McpServers {
     pub fn of(&mut self, folder: &str, definition: Definition) -> (Key, Arc<Server>) {
         let key = (folder.to_owned(), definition.key());
         let server = self.servers.entry(key.clone());
-        let server = server.or_insert_with(|| Server::new(definition, || ())).clone();
+        let asks = self.asks;
+        let server = server.or_insert_with(|| Server::new(definition, asks, || ())).clone();
         (key, server)
     }
 

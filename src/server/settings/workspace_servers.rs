@@ -1,9 +1,12 @@
 //! Servers that files of a workspace define, in our own form and in those of other programs. The files come with the
 //! workspace's code, from anybody: a server is only described here, and needs the user's consent to be started.
 
+use super::env_file;
 use super::servers::{MOST_SERVERS, check_name, check_one};
 use protocol::tool::server::{HeaderValue, McpServer};
 use serde_json::{Map, Value};
+use std::collections::BTreeMap;
+use std::path::Path;
 
 /// The files below a workspace's folder; a server of an earlier one goes before one of the same name in a later one.
 pub(in crate::server) const FILES: [&str; 3] = [".threadhold/config.toml", ".mcp.json", ".vscode/mcp.json"];
@@ -19,21 +22,26 @@ pub(in crate::server) struct WorkspaceServer {
     pub server: Result<McpServer, String>,
 }
 
-/// The servers that a file defines.
-pub(in crate::server) fn of_file(file: &'static str, text: &str, folder: &str) -> Vec<WorkspaceServer> {
+/// The servers that a file defines. `read` returns the text of a file of variables by its path.
+pub(in crate::server) fn of_file(
+    file: &'static str,
+    text: &str,
+    folder: &str,
+    read: impl Fn(&Path) -> Result<String, String>,
+) -> Vec<WorkspaceServer> {
     let servers = match parsed(file, text) {
         Ok(servers) => servers,
         Err(why) => return vec![unusable(file, why)],
     };
-    let read = |(name, value): (String, Value)| {
+    let described = |(name, value): (String, Value)| {
         let server = check_name(&name).and_then(|()| {
-            let server = if file == FILES[0] { own(value) } else { foreign(value, folder) }?;
+            let server = if file == FILES[0] { own(value) } else { foreign(value, folder, &read) }?;
             check_one(&server, false).map(|()| server)
         });
         WorkspaceServer { name, file, server }
     };
     let left = servers.len().saturating_sub(MOST_SERVERS);
-    let mut all: Vec<WorkspaceServer> = servers.into_iter().take(MOST_SERVERS).map(read).collect();
+    let mut all: Vec<WorkspaceServer> = servers.into_iter().take(MOST_SERVERS).map(described).collect();
     if left > 0 {
         all.push(unusable(file, format!("{left} servers beyond {MOST_SERVERS} are not read")));
     }
@@ -79,14 +87,15 @@ fn own(value: Value) -> Result<McpServer, String> {
 }
 
 /// A server in the form of `.mcp.json` and `.vscode/mcp.json`. Fields that do not say how it is reached are ignored.
-fn foreign(value: Value, folder: &str) -> Result<McpServer, String> {
+fn foreign(
+    value: Value,
+    folder: &str,
+    read: impl Fn(&Path) -> Result<String, String>,
+) -> Result<McpServer, String> {
     let Value::Object(fields) = value else { return Err("it is not an object".to_owned()) };
     match fields.get("type").and_then(Value::as_str) {
         None | Some("stdio" | "http" | "streamable-http") => {}
         Some(kind) => return Err(format!("its type {kind:?} is not supported; use stdio or http")),
-    }
-    if fields.contains_key("envFile") {
-        return Err("envFile is not supported; name the variables in env".to_owned());
     }
     let text = |name: &str| match fields.get(name) {
         None | Some(Value::Null) => Ok(None),
@@ -112,11 +121,20 @@ fn foreign(value: Value, folder: &str) -> Result<McpServer, String> {
         }
         Some(_) => Err(format!("{name} is not an object")),
     };
+    let mut env: Option<BTreeMap<String, HeaderValue>> = values("env")?;
+    if let Some(path) = text("envFile")? {
+        // Only the names of variables are shown, and consent holds for exactly these values.
+        let path = Path::new(folder).join(path);
+        let of_file = read(&path).and_then(|text| env_file::parse(&text));
+        let mut all = of_file.map_err(|why| format!("envFile {}: {why}", path.display()))?;
+        all.extend(env.unwrap_or_default());
+        env = Some(all);
+    }
     let is_off = fields.get("disabled").and_then(Value::as_bool) == Some(true);
     Ok(McpServer {
         command: text("command")?,
         args,
-        env: values("env")?,
+        env,
         cwd: text("cwd")?,
         url: text("url")?,
         headers: values("headers")?,
@@ -147,6 +165,10 @@ fn value_of(part: &str, given: &Value, folder: &str) -> Result<HeaderValue, Stri
 fn expanded(part: &str, text: &str, folder: &str) -> Result<String, String> {
     let text = text.replace("${workspaceFolder}", folder);
     match text.split_once("${").map(|(_, rest)| rest.split('}').next().unwrap_or_default()) {
+        Some(name) if name.starts_with("input:") => Err(format!(
+            "{part} refers to ${{{name}}}, and inputs are not asked for; set a variable of the environment and name it in \
+             its place, as ${{env:NAME}}"
+        )),
         Some(name) => Err(format!(
             "{part} refers to ${{{name}}}; only a whole value of env or headers may name a variable"
         )),
@@ -160,7 +182,11 @@ mod tests {
     use serde_json::json;
 
     fn read(file: &'static str, text: &str) -> Vec<(String, Result<Value, String>)> {
-        let all = of_file(file, text, "/w");
+        let env_file = |path: &Path| match path.to_str() {
+            Some("/w/.env") => Ok("TOKEN=s1\nLEVEL=2\n".to_owned()),
+            _ => Err("it does not exist".to_owned()),
+        };
+        let all = of_file(file, text, "/w", env_file);
         let value = |server: McpServer| serde_json::to_value(server).unwrap();
         all.into_iter().map(|found| (found.name, found.server.map(value))).collect()
     }
@@ -179,10 +205,23 @@ mod tests {
     }
 
     #[test]
+    fn variables_of_a_file_go_behind_those_of_the_server() {
+        let server = |env: &str| {
+            format!(
+                r#"{{ "servers": {{ "a": {{ "command": "x", "envFile": "${{workspaceFolder}}/.env"{env} }} }} }}"#
+            )
+        };
+        let found = |env: Value| [("a".to_owned(), Ok(json!({ "command": "x", "env": env })))];
+        assert_eq!(read(FILES[2], &server("")), found(json!({ "LEVEL": "2", "TOKEN": "s1" })));
+        let own = server(r#", "env": { "LEVEL": "3" }"#);
+        assert_eq!(read(FILES[2], &own), found(json!({ "LEVEL": "3", "TOKEN": "s1" })));
+    }
+
+    #[test]
     fn unusable_servers_have_their_reason_and_leave_the_others() {
         let text = r#"{ "mcpServers": {
             "sse": { "type": "sse", "url": "http://h" },
-            "file": { "command": "x", "envFile": ".env" },
+            "file": { "command": "x", "envFile": "/other/.env" },
             "secret": { "command": "x", "args": ["--token=${TOKEN}"] },
             "input": { "command": "x", "env": { "A": "${input:key}" } },
             "none": {},
@@ -197,14 +236,15 @@ mod tests {
             reasons,
             [
                 ("sse", "its type \"sse\" is not supported; use stdio or http"),
-                ("file", "envFile is not supported; name the variables in env"),
+                ("file", "envFile /other/.env: it does not exist"),
                 (
                     "secret",
                     "args refers to ${TOKEN}; only a whole value of env or headers may name a variable"
                 ),
                 (
                     "input",
-                    "env refers to ${input:key}; only a whole value of env or headers may name a variable"
+                    "env refers to ${input:key}, and inputs are not asked for; set a variable of the environment and \
+                     name it in its place, as ${env:NAME}"
                 ),
                 ("none", "needs one of command and url"),
             ]

@@ -101,6 +101,12 @@ fn body(session: &Session, body: &EventBody) -> Event {
                 reason: retry.reason.clone(),
             }),
         },
+        EventBody::ToolProgress { call, progress } => Event::ToolProgress {
+            tool_call_id: call.as_str().to_owned(),
+            progress: progress.done,
+            total: progress.total,
+            message: progress.message.clone(),
+        },
         EventBody::PauseRequired(calls) => {
             Event::PauseRequired { reasons: reasons(calls), agent: asking(session) }
         }

@@ -55,6 +55,7 @@ impl Names {
             ("serverVersion" | "version", Value::String(_)) => "<version>".into(),
             ("threadhold", Value::String(_)) => "<opaque>".into(),
             ("nextCursor", Value::String(_)) => "<cursor>".into(),
+            ("definition", Value::String(_)) => "<hash>".into(),
             ("stream", Value::String(stream)) => {
                 let next = self.streams.len() + 1;
                 let number = self.streams.entry(stream.clone()).or_insert(next);

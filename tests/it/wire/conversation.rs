@@ -19,6 +19,8 @@ pub enum Line {
     Server(Value),
     /// Values to capture, by name, from pointers into the newest frame of the server that has them.
     Capture(BTreeMap<String, String>),
+    /// A file that the runner writes, by its path below the storage folder; captured values are filled in.
+    File { path: String, text: String },
     /// A restart of the server.
     Restart { is_killed: bool, is_store_new: bool },
 }
@@ -31,6 +33,9 @@ impl Line {
         if let Some(capture) = line["capture"].as_object() {
             let named = |(name, at): (&String, &Value)| Some((name.clone(), at.as_str()?.to_owned()));
             return Ok(Self::Capture(capture.iter().filter_map(named).collect()));
+        }
+        if let (Some(path), Some(text)) = (text_at("file"), text_at("text")) {
+            return Ok(Self::File { path, text });
         }
         match (text_at("restart").as_deref(), line.get("frame")) {
             (Some(how @ ("kill" | "exit")), None) => {

@@ -171,6 +171,15 @@ impl<'a> Play<'a> {
         }
     }
 
+    /// Writes a file below the storage folder.
+    fn write_file(&self, path: &str, text: &str) {
+        let storage = self.stores.last().expect("a folder");
+        let text = text.replace("${storage}", storage.to_str().expect("a path of text"));
+        let path = storage.join(path);
+        std::fs::create_dir_all(path.parent().expect("a folder")).expect("a folder");
+        std::fs::write(path, text).expect("a file");
+    }
+
     /// Expects this frame next.
     fn expect(&mut self, recorded: &Value) {
         let came = self.client.wait(&format!("line {} of {}.jsonl", self.at, self.file), |_| true);
@@ -237,6 +246,7 @@ impl<'a> Play<'a> {
                 Line::Bytes(bytes) => self.send(bytes),
                 Line::Server(frame) => self.expect(frame),
                 Line::Capture(capture) => self.capture(capture),
+                Line::File { path, text } => self.write_file(path, text),
                 Line::Restart { is_killed, is_store_new } => {
                     if !is_killed {
                         self.end();
@@ -270,6 +280,10 @@ impl<'a> Play<'a> {
                 Line::Bytes(bytes) => self.send(bytes),
                 Line::Capture(capture) => {
                     self.capture(capture);
+                    continue;
+                }
+                Line::File { path, text } => {
+                    self.write_file(path, text);
                     continue;
                 }
                 Line::Restart { is_killed, is_store_new } => self.restart(*is_killed, *is_store_new),

@@ -17,8 +17,6 @@ const CANNOT_OCCUR: &[(&str, &str)] = &[
     ("model/countTokens", "the sidecar counts by itself in this version"),
     ("streamReset", "only a provider is asked again, and here the client asks the models"),
     ("sessionTakenOver", "two processes take part in it, and a conversation here has one at a time"),
-    ("mcp/allow", "its parameter is a hash over the folder's path, which is another one in each run"),
-    ("mcp/content", "a server of somebody else takes part in it, and none is here"),
 ];
 
 /// The conversations contain each method, event, state and delta operation, except those that cannot occur,

@@ -5,7 +5,7 @@ import os
 import sys
 import time
 
-tools = ["echo", "environment", "fail", "hang", "large", "die", "grow", "progress", "silent_die"]
+tools = ["echo", "environment", "fail", "hang", "large", "die", "grow", "progress", "silent_die", "tell", "flood", "ask", "ask_by_address"]
 
 
 def send(message):
@@ -15,6 +15,16 @@ def send(message):
 
 def result(id, text):
     send({"id": id, "result": {"content": [{"type": "text", "text": text}]}})
+
+
+def ask(params):
+    send({"id": "question", "method": "elicitation/create", "params": params})
+    return json.loads(sys.stdin.readline())
+
+
+def until(file):
+    while not os.path.exists(file):
+        time.sleep(0.01)
 
 
 def listed():
@@ -46,6 +56,22 @@ def call(id, name, arguments, token):
             time.sleep(0.2)
             send({"method": "notifications/progress", "params": {"progressToken": token, "progress": n, "total": 5}})
         result(id, "done")
+    elif name == "ask":
+        schema = {"type": "object", "properties": {"name": {"type": "string"}}, "required": ["name"]}
+        answer = ask({"message": "Who?", "requestedSchema": schema})["result"]
+        result(id, f"{answer['action']} {json.dumps(answer.get('content'))}")
+    elif name == "ask_by_address":
+        error = ask({"mode": "url", "message": "Go", "url": "https://example.org", "elicitationId": "e"})["error"]
+        result(id, error["message"])
+    elif name == "tell":
+        send({"method": "notifications/progress", "params": {"progressToken": token, "progress": 0.5, "message": "with\ns3cret"}})
+        until("told")
+        result(id, "told")
+    elif name == "flood":
+        for n in range(1, 1001):
+            send({"method": "notifications/progress", "params": {"progressToken": token, "progress": n, "total": 1000}})
+        until("flooded")
+        result(id, "flooded")
 
 
 if "--broken" in sys.argv:

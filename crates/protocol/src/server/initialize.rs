@@ -129,6 +129,8 @@ pub struct ClientCapabilities {
     pub request_permission: bool,
     /// `true` if the client answers `compaction/review`.
     pub compaction_review: bool,
+    /// `true` if the client answers `mcp/elicit`. Without it, servers are told that nobody can be asked.
+    pub elicit: bool,
 }
 
 /// The sidecar's `capabilities.experimental.threadhold` of `initialize`.

@@ -120,6 +120,7 @@ fn all() -> Vec<Value> {
             "failed": {"itemId": "s/q0", "error": error.clone()}}),
         json!({"type": "runtimeUpdated", "state": "error", "turnId": "s/t0", "status": "failed", "error": error,
             "metadata": metadata()}),
+        json!({"type": "toolProgress", "toolCallId": "c", "progress": 1.5, "total": 4.0, "message": "reads"}),
         json!({"type": "pauseRequired", "reasons": [
             {"toolCallId": "c", "name": "read", "arguments": "{}", "reason": "ask"}],
             "agent": {"name": "Lexer", "parentId": "p"}}),

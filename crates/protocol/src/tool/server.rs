@@ -1,9 +1,11 @@
 //! Servers of the Model Context Protocol, whose tools the sidecar calls itself.
 
 use crate::message::Content;
+use crate::session::agent::AskingAgent;
 pub use engine::endpoint::options::HeaderValue;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
+use serde_json::{Map, Value};
 use std::collections::BTreeMap;
 
 /// A server: a command that the sidecar starts, or an address. One of `command` and `url` is required.
@@ -193,6 +195,49 @@ pub struct McpTool {
     pub tokens: u32,
     /// `true` if calls run without asking the user.
     pub runs_unasked: bool,
+}
+
+/// Parameters of `mcp/elicit`.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct McpElicitParams {
+    /// Id of the session.
+    pub session_id: String,
+    /// Id of the call that the server runs.
+    pub tool_call_id: String,
+    /// Name of the server.
+    pub server: String,
+    /// Server's words, at most 4 KiB.
+    pub message: String,
+    /// JSON Schema of the answer: an object whose properties are strings, numbers, integers, booleans, one of several
+    /// strings (`enum`, `oneOf`), or several of them (an array). At most 40 properties and 32 KiB.
+    pub schema: Value,
+    /// Background session whose call it is; absent for any other session.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub agent: Option<AskingAgent>,
+}
+
+/// Result of `mcp/elicit`. Null, for no answer, declines.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct McpElicitResult {
+    /// User's decision.
+    pub action: McpElicitAction,
+    /// Answer, with `accept`. One that does not match the schema declines.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub content: Option<Map<String, Value>>,
+}
+
+/// The user's decision about a server's question.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub enum McpElicitAction {
+    /// Answers.
+    Accept,
+    /// Does not answer.
+    Decline,
+    /// Left the question without a decision.
+    Cancel,
 }
 
 /// Parameters of `mcp/contents`.

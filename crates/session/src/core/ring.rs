@@ -55,6 +55,7 @@ fn weight(body: &EventBody) -> usize {
             body @ Body::Assistant { beside, .. } => body.bytes() + beside.bytes(),
             body => body.bytes(),
         },
+        EventBody::ToolProgress { progress, .. } => progress.message.as_ref().map_or(0, String::len),
         EventBody::QueueUpdated { items, .. } => items.iter().map(QueueItem::weight).sum(),
         EventBody::ThreadUpdated(thread) => thread.draft.as_ref().map_or(0, |draft| draft.len()),
         EventBody::CompactionUpdated(update) => {

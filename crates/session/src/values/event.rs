@@ -9,7 +9,7 @@ use crate::values::stored::{Announced, TurnFigures};
 use engine::compact::metadata::Persisted;
 use engine::compact::record::{Compaction, Mode, Trigger};
 use engine::delta::Delta;
-use engine::id::{CompactionId, Generation, ItemId, MessageId, Ordinal, RoundId, SessionId, TurnId};
+use engine::id::{CallId, CompactionId, Generation, ItemId, MessageId, Ordinal, RoundId, SessionId, TurnId};
 use engine::message::{Message, Text};
 use engine::prompt::item::{Channel, SectionSize};
 use engine::prompt::pins::Pin;
@@ -118,6 +118,13 @@ pub enum EventBody {
         /// The next attempt, its delay and the reason.
         retry: Retry,
     },
+    /// A running tool call made progress.
+    ToolProgress {
+        /// The call.
+        call: CallId,
+        /// The progress, as the tool's server says.
+        progress: Progress,
+    },
     /// Tool calls wait for the user.
     PauseRequired(Vec<Reason>),
     /// No tool call waits for the user any more.
@@ -150,6 +157,17 @@ pub enum EventBody {
     },
     /// An editor's history was merged, or stored rows were unreadable.
     RestoreReported(Box<Report>),
+}
+
+/// Progress of a tool call.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Progress {
+    /// The part that is done.
+    pub done: f64,
+    /// The whole in the same units, if it is known.
+    pub total: Option<f64>,
+    /// Words about it.
+    pub message: Option<String>,
 }
 
 /// The properties of a session apart from its messages and its state.

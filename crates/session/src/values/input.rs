@@ -3,6 +3,7 @@
 use crate::values::agents::Agent;
 use crate::values::decision::Always;
 pub use crate::values::decision::Decision;
+pub use crate::values::event::Progress;
 use crate::values::history_turn::HistoryTurn;
 use crate::values::ledger::LedgerQuery;
 use crate::values::recall::Recall;
@@ -51,6 +52,8 @@ pub enum Input {
     ModelDone(ModelCallId, Result<Answer, Failure>),
     /// A tool call ended, or its tool is still working.
     ToolDone(CallId, ToolOutcome),
+    /// A tool call made progress.
+    ToolProgress(CallId, Progress),
     /// The client answered a request for permission.
     Permitted(Vec<Decision>),
     /// The client's answer to a compaction review; `None` if it cannot review.

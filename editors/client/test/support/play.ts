@@ -2,7 +2,8 @@
 // shows each session with a view. What a server must answer is the sidecar's own test; here the views are looked at.
 
 import { type ChildProcess, spawn } from "node:child_process";
-import { readFileSync } from "node:fs";
+import { mkdirSync, readFileSync, writeFileSync } from "node:fs";
+import { dirname, join } from "node:path";
 import { StreamMessageReader } from "vscode-jsonrpc/node";
 import type { SessionEvent, Snapshot } from "../../src/protocol.js";
 import { SessionView } from "../../src/view.js";
@@ -23,6 +24,8 @@ interface Line {
   frame?: Frame;
   body?: string;
   bytes?: string;
+  file?: string;
+  text?: string;
   capture?: { [name: string]: string };
   restart?: "kill" | "exit";
   storage?: "new";
@@ -81,7 +84,15 @@ export class Play {
     if (line.from === "server") await this.#expect(line.frame ?? {});
     else if (line.from === "client") await this.#say(line);
     else if (line.capture) this.#capture(line.capture);
+    else if (line.file !== undefined) this.#writeFile(line.file, line.text ?? "");
     else if (line.restart) await this.#restart(line);
+  }
+
+  #writeFile(path: string, text: string): void {
+    const file = join(this.#storage, path);
+    mkdirSync(dirname(file), { recursive: true });
+    // biome-ignore lint/suspicious/noTemplateCurlyInString: recordings name the folder so.
+    writeFileSync(file, text.replaceAll("${storage}", this.#storage));
   }
 
   #start(): ChildProcess {

@@ -3,7 +3,7 @@
 use crate::breaks::BreakCause;
 use crate::effect::Effect;
 use crate::event::EventBody;
-use crate::input::{Command, Decision, Input, Open};
+use crate::input::{Command, Decision, Input, Open, Progress};
 use crate::state::State;
 use crate::stored::Driver;
 use crate::tests::bench::{Bench, settings, tool};
@@ -63,6 +63,32 @@ fn server_tools_follow_those_of_the_editor_and_ask() {
     assert_eq!(calls, 1);
     bench.tool_answers("well");
     assert_eq!(results(&bench), ["well"]);
+}
+
+#[test]
+fn progress_is_an_event_while_the_call_runs() {
+    let mut bench = with(&["s__a"]);
+    bench.asks("go");
+    bench.says("", &["s__a"]);
+    allow(&mut bench);
+    let calls = bench.effects.iter().filter_map(|effect| match effect {
+        Effect::CallServer(call) => Some(call.call.clone()),
+        _ => None,
+    });
+    let call = calls.last().expect("a call");
+    let progress = Progress { done: 1.0, total: Some(4.0), message: Some("reads".to_owned()) };
+    let told = |bench: &mut Bench| {
+        bench.step(Input::ToolProgress(call.clone(), progress.clone()));
+        let events = bench.effects.iter().filter_map(|effect| match effect {
+            Effect::Emit(event) => Some(event.body.clone()),
+            _ => None,
+        });
+        events.collect::<Vec<_>>()
+    };
+    let expected = EventBody::ToolProgress { call: call.clone(), progress: progress.clone() };
+    assert_eq!(told(&mut bench), [expected]);
+    bench.tool_answers("well");
+    assert_eq!(told(&mut bench), []);
 }
 
 #[test]

@@ -237,6 +237,7 @@ impl Mirror {
                 }
             }
             EventBody::ContextUpdated { .. }
+            | EventBody::ToolProgress { .. }
             | EventBody::PrefixBroken { .. }
             | EventBody::RestoreReported(_) => {}
         }
