@@ -3,6 +3,7 @@
 
 pub(super) mod agent;
 pub(super) mod answer;
+pub(super) mod decided;
 pub(super) mod event;
 pub(super) mod failure;
 pub(super) mod ledger;

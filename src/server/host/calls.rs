@@ -6,7 +6,7 @@ use super::event::{HostEvent, HostEventKind};
 use crate::convert::{self, Reading};
 use crate::server::client::{Client, RequestKind, Used};
 use crate::server::mailbox::Mailbox;
-use crate::server::wire::{agent, answer as wire_answer, failure, review};
+use crate::server::wire::{agent, answer as wire_answer, decided, failure, review};
 use engine::id::CallId;
 use engine::prompt::request::Failure;
 use mcp::{Question, Reply};
@@ -307,7 +307,7 @@ impl Calls {
                     .ok()
                     .and_then(|value| read_result::<methods::RequestPermission>(value).ok().flatten());
                 // No answer: the pause stays until somebody decides.
-                match wire_answer::decisions(&decisions?.decisions) {
+                match decided::decisions(&decisions?.decisions) {
                     Ok(decisions) => Some(Input::Permitted(decisions)),
                     Err(error) => {
                         tracing::warn!(session = %session.id(), %error, "a decision could not be used");

@@ -24,8 +24,8 @@ use crate::server::services::trajectories::FileEvent;
 use crate::server::services::{diagnostics, transfer};
 use crate::server::settings::{Layer, check_servers};
 use crate::server::stores;
-use crate::server::wire::answer::{self, Form};
-use crate::server::wire::{refused, to_value};
+use crate::server::wire::answer::Form;
+use crate::server::wire::{decided, refused, to_value};
 use ::session::input::{Command, ReplyTo, Restore};
 use ::session::stored::{Always, Driver, TurnStatus};
 use engine::id::SessionId;
@@ -154,7 +154,7 @@ impl RequestHandler<'_> {
             }
             Session::Render(params) => self.render(to, params),
             Session::Decide(params) => {
-                let decisions = answer::decisions(&params.decisions)?;
+                let decisions = decided::decisions(&params.decisions)?;
                 self.command(to, &params.session_id, Command::Decide(decisions))
             }
             Session::ToolResult(params) => {
