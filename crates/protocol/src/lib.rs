@@ -22,7 +22,7 @@ mod unknown;
 mod words;
 
 pub use context::{ledger, memory, recall, review};
-pub use session::{agent, edit, restore, scope, snapshot, stages, task, transfer};
+pub use session::{agent, asking_agent, edit, restore, scope, snapshot, stages, task, transfer};
 
 /// The protocol version. Only a breaking change raises it.
 pub const VERSION: u32 = 1;

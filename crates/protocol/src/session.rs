@@ -1,6 +1,7 @@
 //! Sessions: opening, listing, following, configuring, closing and deleting them.
 
 pub mod agent;
+pub mod asking_agent;
 pub mod edit;
 pub mod queue;
 pub mod restore;

@@ -3,7 +3,7 @@
 pub mod server;
 
 use crate::message::{Arguments, Content, Effect, Meta};
-use crate::session::agent::AskingAgent;
+use crate::session::asking_agent::AskingAgent;
 use crate::session::state::State;
 pub use engine::prompt::item::{Approval as ToolPolicy, EndsTurn, ToolKind};
 use schemars::JsonSchema;

@@ -18,15 +18,12 @@ use crate::history::take;
 use crate::state::State;
 use crate::title::titler::Titler;
 use crate::tools::{approvals::Approvals, round};
-use crate::turn::answer::Broken;
-use crate::turn::size;
+use crate::turn::{answer::Broken, size};
 use crate::values::acceptance;
 use crate::values::decision::Decision;
 use crate::values::effect::{self, Effect};
 use crate::values::event::{EventBody, TurnEnd};
-use crate::values::input::{
-    Configure, Input, ModelCallId, NotWritten, Progress, ReplyTo, Retry, Timer, ToolOutcome,
-};
+use crate::values::input::{Configure, Input, ModelCallId, NotWritten, ReplyTo, Retry, Timer, ToolOutcome};
 use crate::values::refusal::Refusal;
 use crate::values::rest::Rest;
 use crate::values::settings::Settings;
@@ -148,7 +145,7 @@ impl Step<'_> {
             Input::ModelRetries(call, retry) => self.model_retries(call, retry),
             Input::ModelDone(call, outcome) => self.model_done(call, outcome),
             Input::ToolDone(call, outcome) => self.tool_done(&call, outcome),
-            Input::ToolProgress(call, progress) => self.tool_progressed(call, progress),
+            Input::ToolProgress(call, how) => round::progress(&mut self.core, &self.own.state, call, how),
             Input::Permitted(decisions) => self.permitted(&decisions),
             Input::Expired(Timer::Model(call)) => self.model_expired(call),
             Input::Expired(Timer::Tool(call)) => self.tool_expired(call),
@@ -337,15 +334,6 @@ impl Step<'_> {
             let why =
                 if matches!(refusal, Refusal::Settled { .. }) { "it has one" } else { "nobody waits for it" };
             self.core.trace(format!("the result of a call came late and was dropped: {why}"));
-        }
-    }
-
-    fn tool_progressed(&mut self, call: CallId, progress: Progress) {
-        match &self.own.state {
-            State::Calling(calling) if calling.servers().contains(&call) => {
-                self.core.emit(EventBody::ToolProgress { call, progress });
-            }
-            _ => self.core.trace("progress of a call came late and was dropped"),
         }
     }
 

@@ -9,6 +9,7 @@ pub mod event;
 pub mod history_turn;
 pub mod input;
 pub mod ledger;
+pub mod progress;
 pub mod queue;
 pub mod recall;
 pub mod refusal;

@@ -1,6 +1,7 @@
 //! Background sessions as the wire shows them.
 
-use protocol::agent::{Agent, AskingAgent};
+use protocol::agent::Agent;
+use protocol::asking_agent::AskingAgent;
 use session::Session;
 use session::agents;
 use session::stored::Origin;

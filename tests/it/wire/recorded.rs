@@ -16,6 +16,7 @@ use std::collections::{BTreeMap, BTreeSet};
 const CANNOT_OCCUR: &[(&str, &str)] = &[
     ("model/countTokens", "the sidecar counts by itself in this version"),
     ("streamReset", "only a provider is asked again, and here the client asks the models"),
+    ("storage/updated", "a database goes away for it, which tests/it/team does"),
     ("sessionTakenOver", "two processes take part in it, and a conversation here has one at a time"),
 ];
 

@@ -1,7 +1,7 @@
 //! Servers of the Model Context Protocol, whose tools the sidecar calls itself.
 
 use crate::message::Content;
-use crate::session::agent::AskingAgent;
+use crate::session::asking_agent::AskingAgent;
 pub use engine::endpoint::options::HeaderValue;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};

@@ -4,10 +4,12 @@ use super::approvals::Approvals;
 use super::calling::{Calling, Runner};
 use super::pause::Pause;
 use crate::core::Core;
+use crate::state::State;
 use crate::values::decision::Decision;
 use crate::values::effect::{Effect, InvokeTool};
 use crate::values::event::EventBody;
 use crate::values::input::Timer;
+use crate::values::progress::Progress;
 use engine::approval::Approval;
 use engine::id::CallId;
 use engine::message::{Body, Content, QUESTION, ROUND_LIMIT, ToolResult, Verdict, argument_values};
@@ -114,6 +116,16 @@ pub(crate) fn run_own_again(core: &mut Core<'_>, calling: &Calling) {
 /// again.
 pub(crate) fn unknown(call: &CallId) -> ToolResult {
     error(call, UNKNOWN.to_owned())
+}
+
+/// Tells how far the call of a server's tool is.
+pub(crate) fn progress(core: &mut Core<'_>, state: &State, call: CallId, progress: Progress) {
+    match state {
+        State::Calling(calling) if calling.servers().contains(&call) => {
+            core.emit(EventBody::ToolProgress { call, progress });
+        }
+        _ => core.trace("progress of a call came late and was dropped"),
+    }
 }
 
 /// Stores that the calls of the newest round were started.

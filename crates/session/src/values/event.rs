@@ -2,6 +2,7 @@
 
 use crate::values::agents::Agent;
 use crate::values::input::Retry;
+use crate::values::progress::Progress;
 use crate::values::queue::QueueItem;
 use crate::values::refusal::{Reason, Refusal};
 use crate::values::report::Report;
@@ -157,17 +158,6 @@ pub enum EventBody {
     },
     /// An editor's history was merged, or stored rows were unreadable.
     RestoreReported(Box<Report>),
-}
-
-/// Progress of a tool call.
-#[derive(Debug, Clone, PartialEq)]
-pub struct Progress {
-    /// The part that is done.
-    pub done: f64,
-    /// The whole in the same units, if it is known.
-    pub total: Option<f64>,
-    /// Words about it.
-    pub message: Option<String>,
 }
 
 /// The properties of a session apart from its messages and its state.

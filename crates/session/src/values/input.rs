@@ -3,9 +3,9 @@
 use crate::values::agents::Agent;
 use crate::values::decision::Always;
 pub use crate::values::decision::Decision;
-pub use crate::values::event::Progress;
 use crate::values::history_turn::HistoryTurn;
 use crate::values::ledger::LedgerQuery;
+pub use crate::values::progress::Progress;
 use crate::values::recall::Recall;
 use crate::values::refusal::Diagnostic;
 use crate::values::settings::{ModelFacts, Settings};

@@ -71,11 +71,11 @@ fn progress_is_an_event_while_the_call_runs() {
     bench.asks("go");
     bench.says("", &["s__a"]);
     allow(&mut bench);
-    let calls = bench.effects.iter().filter_map(|effect| match effect {
+    let mut calls = bench.effects.iter().filter_map(|effect| match effect {
         Effect::CallServer(call) => Some(call.call.clone()),
         _ => None,
     });
-    let call = calls.last().expect("a call");
+    let call = calls.next_back().expect("a call");
     let progress = Progress { done: 1.0, total: Some(4.0), message: Some("reads".to_owned()) };
     let told = |bench: &mut Bench| {
         bench.step(Input::ToolProgress(call.clone(), progress.clone()));

@@ -37,7 +37,7 @@ const QUERIES: [&str; 10] = [
     "needle parser",
     "thread about",
     "src/part3.rs message",
-    "edleThr",
+    "edleThread",
     "absent",
     "nowhere said k",
     "漢",
