@@ -280,7 +280,13 @@ export interface TodoItem {
   status: "pending" | "inProgress" | "completed";
 }
 
-export type Standing = { state: "starting" } | { state: "ready" } | { state: "none"; title: string; text: string; actions: Button[] };
+/** A database that cannot be reached: what is said waits for it, or could not wait any longer. */
+export interface LateStorage {
+  state: "waiting" | "failed";
+  fault?: string;
+}
+
+export type Standing = { state: "starting" } | { state: "ready"; storage?: LateStorage } | { state: "none"; title: string; text: string; actions: Button[] };
 
 export interface Waiting {
   itemId: string;

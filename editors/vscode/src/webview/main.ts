@@ -4,7 +4,7 @@
 
 import "./style.css";
 import { type HostMessage, PageChannel, type PageMessage } from "../shared/envelope.ts";
-import type { AnswerRow, CallRow, Frame, NoticeRow, Row, ToPanel } from "../shared/view.ts";
+import type { AnswerRow, CallRow, Frame, LateStorage, NoticeRow, Row, ToPanel } from "../shared/view.ts";
 import { ChangesView } from "./changes.ts";
 import { Composer } from "./composer.ts";
 import { type PanelContext, SessionState } from "./context.ts";
@@ -159,10 +159,19 @@ function drawNotices({ sidecar, heldBy, warning, notice }: Frame): void {
     { label: "Compact Conversation…", action: { type: "compact" } },
     { label: "Dismiss", action: { type: "dismissWarning" } },
   ];
-  drawPlace("sidecar", none);
+  const late = sidecar.state === "ready" && sidecar.storage !== undefined ? lateNotice(sidecar.storage) : undefined;
+  drawPlace("sidecar", none ?? late);
   drawPlace("held", held);
   drawPlace("warning", warning === undefined ? undefined : { level: "warning", text: warning, actions });
   drawPlace("said", notice);
+}
+
+function lateNotice({ state, fault }: LateStorage): Notice {
+  const text =
+    state === "waiting"
+      ? "The database cannot be reached. The turn goes on; what was said is stored once the database is back."
+      : "The database could not be reached in time. Changes are stored if it is back before the sidecar ends.";
+  return { level: state === "waiting" ? "warning" : "error", text, ...(fault !== undefined && { detail: fault }), actions: [] };
 }
 
 type Notice = Omit<NoticeRow, "kind" | "id" | "rev">;
