@@ -111,6 +111,23 @@ test("before the first frame nothing is shown that cannot be named", async () =>
   });
 });
 
+test("a tool server of the folder is shown whole before it is allowed", async () => {
+  await opened(async (page, tell) => {
+    const server = { name: "one", definition: "hash", file: ".mcp.json", details: ["run \u202egnp.exe", "Variables: TOKEN"] };
+    await tell({ type: "frame", frame: { ...FRAME, server } });
+    const notice = await page.locator(".notices .notice").innerText();
+    assert.match(notice, /\.mcp\.json defines the tool server one\. It starts only if you allow it\./);
+    assert.match(notice, /run \[U\+202E\]gnp\.exe\nVariables: TOKEN/);
+    await page.getByRole("button", { name: "Allow Server" }).click();
+    await page.getByRole("button", { name: "Deny Server" }).click();
+    assert.deepEqual(
+      (await posted(page)).slice(-2).map(({ action }) => action),
+      ["allow", "deny"].map((decision) => ({ type: "decideServer", name: "one", definition: "hash", decision })),
+    );
+    assert.deepEqual(await faultsIn(page.mainFrame()), []);
+  });
+});
+
 test("a database that is away is told above the conversation until it is back", async () => {
   await opened(async (page, tell) => {
     const notice = page.locator(".notices .notice");
