@@ -10,6 +10,7 @@ import { Views } from "./changes/views.ts";
 import { type App, act } from "./commands/actions.ts";
 import { registerCommands } from "./commands/commands.ts";
 import { configuration } from "./configuration.ts";
+import { elicit } from "./elicit/ask.ts";
 import { installedHighlighter } from "./highlight/installed.ts";
 import { Keys } from "./models/keys.ts";
 import { Models } from "./models/models.ts";
@@ -45,6 +46,7 @@ export function activate(context: vscode.ExtensionContext): void {
     countTokens: (request, signal) => models.count(request, signal),
     toolInvoke: (call, signal) => chat.invoke(call, signal),
     compactionReview: (request, signal) => chat.reviews.ask(request, signal),
+    elicit,
   };
   backend = new Backend(context, log, keys, models, handlers);
   const { storageUri } = context;
