@@ -12,6 +12,7 @@ test("a server of the folder waits until exactly its definition is allowed or de
   await using window = new Window();
   window.settings = { ...window.settings, mcp: { workspaceFiles: "ask" } };
   const define = (servers: object): void => writeFileSync(join(window.folder, ".mcp.json"), JSON.stringify({ mcpServers: servers }));
+  // biome-ignore lint/suspicious/noTemplateCurlyInString: the sidecar puts the value of the variable there.
   const one = { command: "server-one", args: ["--port", "1"], env: { TOKEN: "${ONE_TOKEN}" } };
   define({ one, two: { command: "server-two" } });
   let changes = 0;

@@ -115,7 +115,7 @@ test("a tool server of the folder is shown whole before it is allowed", async ()
   await opened(async (page, tell) => {
     const server = { name: "one", definition: "hash", file: ".mcp.json", details: ["run \u202egnp.exe", "Variables: TOKEN"] };
     await tell({ type: "frame", frame: { ...FRAME, server } });
-    const notice = await page.locator(".notices .notice").innerText();
+    const notice = (await page.locator(".notices .notice").textContent()) ?? "";
     assert.match(notice, /\.mcp\.json defines the tool server one\. It starts only if you allow it\./);
     assert.match(notice, /run \[U\+202E\]gnp\.exe\nVariables: TOKEN/);
     await page.getByRole("button", { name: "Allow Server" }).click();
