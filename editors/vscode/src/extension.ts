@@ -10,6 +10,7 @@ import { Views } from "./changes/views.ts";
 import { type App, act } from "./commands/actions.ts";
 import { registerCommands } from "./commands/commands.ts";
 import { configuration } from "./configuration.ts";
+import { elicit } from "./elicit/ask.ts";
 import { installedHighlighter } from "./highlight/installed.ts";
 import { Keys } from "./models/keys.ts";
 import { Models } from "./models/models.ts";
@@ -28,6 +29,7 @@ import { Demonstration } from "./session/demonstration.ts";
 import { Sessions } from "./session/session-list.ts";
 import { SessionMarks } from "./session/session-marks.ts";
 import { ShownVersions } from "./session/shown-versions.ts";
+import { SERVER_FILES, ToolServers } from "./session/tool-servers.ts";
 import { Diffs } from "./tools/edit.ts";
 import { isAnythingLeft, stopAll } from "./tools/run.ts";
 import { ownTool } from "./tools/toolbox.ts";
@@ -44,6 +46,7 @@ export function activate(context: vscode.ExtensionContext): void {
     countTokens: (request, signal) => models.count(request, signal),
     toolInvoke: (call, signal) => chat.invoke(call, signal),
     compactionReview: (request, signal) => chat.reviews.ask(request, signal),
+    elicit,
   };
   backend = new Backend(context, log, keys, models, handlers);
   const { storageUri } = context;
@@ -67,6 +70,12 @@ export function activate(context: vscode.ExtensionContext): void {
   chat.outputs.onPrinted = (callId) => panel.printed(callId);
   const sessions = new Sessions(backend, chat, new SessionMarks(context.workspaceState), () => chat.changed());
   panel.sessions = sessions;
+  const servers = new ToolServers({
+    client,
+    folder: () => chat.folder?.uri.fsPath,
+    changed: () => panel.update({ session: false, streamingOnly: false }),
+  });
+  panel.serverAsked = () => servers.asked;
   const restorer = new Restorer();
   const tracker = new Tracker(chat, images, (text) => log.warn(text));
   const changes = images && new Changes(chat, images, tracker, restorer);
@@ -98,7 +107,7 @@ export function activate(context: vscode.ExtensionContext): void {
     await views.showEdit(image, await images.ofSession(sessionOf(image)), images, folder.uri);
   };
   const { highlighter, watch } = installedHighlighter(() => panel.recolor());
-  const parts = { backend, chat, panel, sessions, rewind, restorer, tracker, views, images, changes, demonstration };
+  const parts = { backend, chat, panel, sessions, servers, rewind, restorer, tracker, views, images, changes, demonstration };
   const app: App = { ...parts, highlighter, log, showDiff };
   const status = new Status(backend, chat);
   const notifications = new Notifications({
@@ -108,6 +117,7 @@ export function activate(context: vscode.ExtensionContext): void {
     count: (decisions) => panel.count(decisions),
   });
   const asked = new Set<string>();
+  const lookForServers = (): void => void servers.refresh().catch((error: unknown) => log.warn(String(error)));
   const redraw = (): void => {
     status.update();
     panel.update({ session: false, streamingOnly: false });
@@ -144,6 +154,7 @@ export function activate(context: vscode.ExtensionContext): void {
       status.update();
       void versions.find();
       if (chat.session !== undefined) notifications.look(chat.session);
+      if (changed.session) lookForServers();
       void showNewDiffs();
     }),
     chat.onBackground((session) => notifications.look(session)),
@@ -153,6 +164,7 @@ export function activate(context: vscode.ExtensionContext): void {
       if (["binary", "storage", "log"].some((name) => change.affectsConfiguration(`threadhold.${name}`))) void restart();
     }),
     vscode.workspace.onDidChangeWorkspaceFolders(redraw),
+    ...watched(chat.folder, () => chat.session !== undefined && lookForServers()),
   );
   registerCommands(context, app, models, keys);
   void models.refresh();
@@ -182,4 +194,11 @@ export function activate(context: vscode.ExtensionContext): void {
 export async function deactivate(): Promise<void> {
   stopAll();
   await backend?.end();
+}
+
+/** Tells when a file changed that may define tool servers. */
+function watched(folder: vscode.WorkspaceFolder | undefined, changed: () => void): vscode.Disposable[] {
+  if (folder === undefined) return [];
+  const watcher = vscode.workspace.createFileSystemWatcher(new vscode.RelativePattern(folder, SERVER_FILES));
+  return [watcher, watcher.onDidCreate(changed), watcher.onDidChange(changed), watcher.onDidDelete(changed)];
 }

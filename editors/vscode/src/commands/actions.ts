@@ -19,6 +19,7 @@ import type { Chat } from "../session/chat.ts";
 import type { Demonstration } from "../session/demonstration.ts";
 import type { Sessions } from "../session/session-list.ts";
 import * as steering from "../session/steering.ts";
+import type { ToolServers } from "../session/tool-servers.ts";
 import type { CodeColors, CodePiece } from "../shared/code.ts";
 import { meansSession } from "../shared/envelope.ts";
 import { targetOf } from "../shared/link.ts";
@@ -35,6 +36,7 @@ export interface App {
   chat: Chat;
   panel: Panel;
   sessions: Sessions;
+  servers: ToolServers;
   rewind: Rewind;
   restorer: Restorer;
   tracker: Tracker;
@@ -164,6 +166,8 @@ async function carryOut(app: App, action: Action): Promise<void> {
       return sessions.mark(action.sessionId, action.mark, action.on);
     case "listArchived":
       return sessions.listArchived(action.on);
+    case "decideServer":
+      return app.servers.decide(action.name, action.definition, action.decision);
     case "renameSession":
       return renameSession(app, action.sessionId);
     case "deleteSession":

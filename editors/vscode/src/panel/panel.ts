@@ -15,7 +15,7 @@ import type { CodeColors, CodePiece } from "../shared/code.ts";
 import { HostChannel, type PageMessage } from "../shared/envelope.ts";
 import { textOf } from "../shared/slash.ts";
 import type { MessageVersions } from "../shared/versions.ts";
-import type { Action, Frame, NoticeRow, ToPanel } from "../shared/view.ts";
+import type { Action, Frame, NoticeRow, ServerConsent, ToPanel } from "../shared/view.ts";
 import { ownTool } from "../tools/toolbox.ts";
 import { WHY } from "./compaction-row.ts";
 import type { RowContext } from "./conversation.ts";
@@ -33,6 +33,8 @@ export class Panel implements vscode.WebviewViewProvider {
   readonly #warning = new Warning();
   /** Versions of messages, by the message whose row shows them. */
   versionsOf: () => ReadonlyMap<string, MessageVersions> = () => new Map();
+  /** The tool server that waits for consent. */
+  serverAsked: () => ServerConsent | undefined = () => undefined;
   #sessions: Sessions | undefined;
   #rewind: Rewind | undefined;
   #tracker: Tracker | undefined;
@@ -302,7 +304,9 @@ export class Panel implements vscode.WebviewViewProvider {
     const { inspected, size } = this.#chat;
     const session = this.#session;
     const view = session?.view;
+    const server = this.serverAsked();
     const around = {
+      ...(server !== undefined && { server }),
       sidecar: this.#chat.folder === undefined ? NO_FOLDER : this.#backend.standing,
       model: this.#models.chosen?.label ?? "Choose Model",
       mode: this.#chat.modes.of(session?.id),

@@ -1,7 +1,15 @@
 // The sidecar of this window: finds the program, starts it when it is first needed, and says what to do if it is not there.
 
 import { access, chmod, constants } from "node:fs/promises";
-import { Client, type ClientStatus, type Handlers, type Session, type Settings, SidecarError } from "@threadhold/client";
+import {
+  Client,
+  type ClientStatus,
+  type Handlers,
+  type Session,
+  type Settings,
+  SidecarError,
+  type StorageUpdatedParams,
+} from "@threadhold/client";
 import { sidecar } from "@threadhold/client/node";
 import * as vscode from "vscode";
 import { configuration } from "../configuration.ts";
@@ -172,6 +180,7 @@ export class Backend implements vscode.Disposable {
           status: (status) => this.#onStatus(status),
           log: ({ level, message }) => this.#log[level === "warning" ? "warn" : level](message),
           "sessions/changed": () => this.#sessionsChanged.fire(),
+          "storage/updated": (updated) => this.#onStorage(updated),
         },
       );
       this.#setStanding({ state: "ready" });
@@ -189,6 +198,11 @@ export class Backend implements vscode.Disposable {
       this.#log.warn(status.because.message);
       this.#setStanding({ state: "starting" });
     } else if (status.state === "stopped") this.#setStanding(unavailable(status.because));
+  }
+
+  #onStorage({ state, fault }: StorageUpdatedParams): void {
+    const late = state === "ready" ? {} : { storage: { state, ...(fault !== undefined && { fault }) } };
+    this.#setStanding({ state: "ready", ...late });
   }
 
   #setStanding(standing: Standing): void {

@@ -38,6 +38,7 @@ const MEANS_SESSION = {
   openSession: false,
   markSession: false,
   listArchived: false,
+  decideServer: false,
   renameSession: false,
   deleteSession: false,
   draft: false,

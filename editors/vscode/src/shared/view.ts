@@ -270,6 +270,7 @@ export interface Frame {
   warning?: string;
   sessions?: SessionList;
   notice?: NoticeRow;
+  server?: ServerConsent;
   changes?: ChangedFiles;
   todos?: TodoItem[];
 }
@@ -280,7 +281,26 @@ export interface TodoItem {
   status: "pending" | "inProgress" | "completed";
 }
 
-export type Standing = { state: "starting" } | { state: "ready" } | { state: "none"; title: string; text: string; actions: Button[] };
+/** A tool server that a file of the folder defines, and that waits for the user. */
+export interface ServerConsent {
+  name: string;
+  /** Hash of what is shown here. */
+  definition: string;
+  file: string;
+  /** What would run, and what it would be given. */
+  details: string[];
+}
+
+/** A database that cannot be reached: what is said waits for it, or could not wait any longer. */
+export interface LateStorage {
+  state: "waiting" | "failed";
+  fault?: string;
+}
+
+export type Standing =
+  | { state: "starting" }
+  | { state: "ready"; storage?: LateStorage }
+  | { state: "none"; title: string; text: string; actions: Button[] };
 
 export interface Waiting {
   itemId: string;
@@ -440,6 +460,7 @@ export type Action =
   | { type: "openSession"; sessionId: string; at?: { messageId: string; ord: number } }
   | { type: "markSession"; sessionId: string; mark: SessionMark; on: boolean }
   | { type: "listArchived"; on: boolean }
+  | { type: "decideServer"; name: string; definition: string; decision: "allow" | "deny" }
   | { type: "renameSession"; sessionId: string }
   | { type: "deleteSession"; sessionId: string }
   | { type: "branch"; messageId: string }

@@ -4,7 +4,8 @@
 
 import "./style.css";
 import { type HostMessage, PageChannel, type PageMessage } from "../shared/envelope.ts";
-import type { AnswerRow, CallRow, Frame, NoticeRow, Row, ToPanel } from "../shared/view.ts";
+import type { AnswerRow, Button, CallRow, Frame, LateStorage, NoticeRow, Row, ServerConsent, ToPanel } from "../shared/view.ts";
+import { visible } from "../shared/visible.ts";
 import { ChangesView } from "./changes.ts";
 import { Composer } from "./composer.ts";
 import { type PanelContext, SessionState } from "./context.ts";
@@ -81,7 +82,7 @@ const header = el(
   activity,
 );
 /** A place for each sentence above the conversation, so that a new one leaves the others alone. */
-const places = { sidecar: el("div", {}), held: el("div", {}), warning: el("div", {}), said: el("div", {}) };
+const places = { sidecar: el("div", {}), server: el("div", {}), held: el("div", {}), warning: el("div", {}), said: el("div", {}) };
 const notices = el("div", { class: "notices" }, ...Object.values(places));
 const feed = el("main", { class: "feed", tabIndex: 0, aria: { label: "Conversation", busy: false } });
 const isEarlier = (id: string): boolean => id === "earlier";
@@ -147,7 +148,7 @@ function drawFrame(frame: Frame): void {
   composer.draw(frame);
 }
 
-function drawNotices({ sidecar, heldBy, warning, notice }: Frame): void {
+function drawNotices({ sidecar, server, heldBy, warning, notice }: Frame): void {
   const none: Notice | undefined =
     sidecar.state === "none" ? { level: "error", text: sidecar.title, detail: sidecar.text, actions: sidecar.actions } : undefined;
   const held: Notice | undefined = heldBy && {
@@ -159,10 +160,34 @@ function drawNotices({ sidecar, heldBy, warning, notice }: Frame): void {
     { label: "Compact Conversation…", action: { type: "compact" } },
     { label: "Dismiss", action: { type: "dismissWarning" } },
   ];
-  drawPlace("sidecar", none);
+  const late = sidecar.state === "ready" && sidecar.storage !== undefined ? lateNotice(sidecar.storage) : undefined;
+  drawPlace("sidecar", none ?? late);
+  drawPlace("server", server && consentNotice(server));
   drawPlace("held", held);
   drawPlace("warning", warning === undefined ? undefined : { level: "warning", text: warning, actions });
   drawPlace("said", notice);
+}
+
+function consentNotice({ name, definition, file, details }: ServerConsent): Notice {
+  const decide = (label: string, decision: "allow" | "deny"): Button => ({
+    label,
+    action: { type: "decideServer", name, definition, decision },
+  });
+  return {
+    level: "info",
+    text: `${visible(file)} defines the tool server ${visible(name)}. It starts only if you allow it.`,
+    // Each by itself: none can pretend to be two.
+    detail: details.map(visible).join("\n"),
+    actions: [decide("Allow Server", "allow"), decide("Deny Server", "deny")],
+  };
+}
+
+function lateNotice({ state, fault }: LateStorage): Notice {
+  const text =
+    state === "waiting"
+      ? "The database cannot be reached. The turn goes on; what was said is stored once the database is back."
+      : "The database could not be reached in time. Changes are stored if it is back before the sidecar ends.";
+  return { level: state === "waiting" ? "warning" : "error", text, ...(fault !== undefined && { detail: fault }), actions: [] };
 }
 
 type Notice = Omit<NoticeRow, "kind" | "id" | "rev">;

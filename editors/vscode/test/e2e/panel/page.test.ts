@@ -111,6 +111,39 @@ test("before the first frame nothing is shown that cannot be named", async () =>
   });
 });
 
+test("a tool server of the folder is shown whole before it is allowed", async () => {
+  await opened(async (page, tell) => {
+    const server = { name: "one", definition: "hash", file: ".mcp.json", details: ["run \u202egnp.exe", "Variables: TOKEN"] };
+    await tell({ type: "frame", frame: { ...FRAME, server } });
+    const notice = (await page.locator(".notices .notice").textContent()) ?? "";
+    assert.match(notice, /\.mcp\.json defines the tool server one\. It starts only if you allow it\./);
+    assert.match(notice, /run \[U\+202E\]gnp\.exe\nVariables: TOKEN/);
+    await page.getByRole("button", { name: "Allow Server" }).click();
+    await page.getByRole("button", { name: "Deny Server" }).click();
+    assert.deepEqual(
+      (await posted(page)).slice(-2).map(({ action }) => action),
+      ["allow", "deny"].map((decision) => ({ type: "decideServer", name: "one", definition: "hash", decision })),
+    );
+    assert.deepEqual(await faultsIn(page.mainFrame()), []);
+  });
+});
+
+test("a database that is away is told above the conversation until it is back", async () => {
+  await opened(async (page, tell) => {
+    const notice = page.locator(".notices .notice");
+    const stands = async (sidecar: Frame["sidecar"]): Promise<string[]> => {
+      await tell({ type: "frame", frame: { ...FRAME, sidecar } });
+      return notice.allInnerTexts();
+    };
+    const [waiting] = await stands({ state: "ready", storage: { state: "waiting", fault: "no route to db.example" } });
+    assert.match(waiting ?? "", /^The database cannot be reached\. The turn goes on;.*no route to db\.example/s);
+    assert.equal(await page.locator(".prompt").isEnabled(), true, "what is typed is queued");
+    const [failed] = await stands({ state: "ready", storage: { state: "failed" } });
+    assert.match(failed ?? "", /^The database could not be reached in time\./);
+    assert.deepEqual(await stands({ state: "ready" }), []);
+  });
+});
+
 test("what stands around the rows is left alone while an answer is written", async () => {
   await opened(async (page, tell) => {
     await tell({ type: "frame", frame: { ...FRAME, warning: "It is nearly full.", asked: ["c1", "c2"] } });
