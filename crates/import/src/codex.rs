@@ -13,7 +13,7 @@ use engine::message::{Content, ToolResult, Usage, Verdict};
 use keys::{Line, Typed};
 use serde_json::{Map, Value, json};
 use std::collections::BTreeMap;
-use talk::{Talk, TextKind};
+use talk::{Assembler, TextKind};
 
 /// Reads every record, of either form.
 pub(super) fn read(bytes: &[u8]) -> Import {
@@ -84,7 +84,7 @@ const KNOWN_EVENTS: [&str; 32] = [
 
 #[derive(Default)]
 struct Log {
-    talk: Talk,
+    talk: Assembler,
     /// The line being typed.
     line: Line,
     /// The last submitted line, until it is known to have become a request.

@@ -2,7 +2,7 @@
 //! are ignored, except for token usage. Until the autumn of 2025 the lines were flat: the session's own
 //! (`{id, timestamp, instructions}`), then the items without an envelope, and states (`record_type`).
 
-use super::talk::{Talk, TextKind};
+use super::talk::{Assembler, TextKind};
 use super::usage;
 use crate::Import;
 use crate::shared::json::{Object, arguments, code, list, needed, object, text};
@@ -12,7 +12,12 @@ use engine::message::{Content, ToolResult};
 use engine::text::json;
 use serde_json::{Value, json};
 
-pub(super) fn take(talk: &mut Talk, import: &mut Import, place: &str, record: &Object) -> Result<(), String> {
+pub(super) fn take(
+    talk: &mut Assembler,
+    import: &mut Import,
+    place: &str,
+    record: &Object,
+) -> Result<(), String> {
     let Some(payload) = object(record, "payload") else { return flat(talk, import, place, record) };
     let kind = needed(record, "type")?;
     match kind {
@@ -47,7 +52,7 @@ pub(super) const ENVELOPES: [&str; 5] =
     ["session_meta", "response_item", "event_msg", "turn_context", "compacted"];
 
 /// Reads a line without an envelope.
-fn flat(talk: &mut Talk, import: &mut Import, place: &str, record: &Object) -> Result<(), String> {
+fn flat(talk: &mut Assembler, import: &mut Import, place: &str, record: &Object) -> Result<(), String> {
     match text(record, "type") {
         Some(kind) if ENVELOPES.contains(&kind) => Err("has no `payload`".into()),
         Some(_) => item(talk, import, place, record),
@@ -63,7 +68,7 @@ fn flat(talk: &mut Talk, import: &mut Import, place: &str, record: &Object) -> R
     }
 }
 
-fn item(talk: &mut Talk, import: &mut Import, place: &str, item: &Object) -> Result<(), String> {
+fn item(talk: &mut Assembler, import: &mut Import, place: &str, item: &Object) -> Result<(), String> {
     match needed(item, "type")? {
         "message" => {
             let parts = contents(item.get("content"), place, import)?;

@@ -19,7 +19,7 @@ pub(super) enum TextKind {
 }
 
 #[derive(Default)]
-pub(super) struct Talk {
+pub(super) struct Assembler {
     pieces: Vec<Fragment>,
     /// Calls without a result, each with the index of its answer.
     open: BTreeMap<String, usize>,
@@ -56,7 +56,7 @@ struct Heard {
     is_whole: bool,
 }
 
-impl Talk {
+impl Assembler {
     /// Sets the time of the following fragments.
     pub(super) fn at(&mut self, time: Option<&str>) {
         self.time = time.map(str::to_owned);
