@@ -23,7 +23,6 @@ mod throughput;
 mod turns;
 
 use sessions::Sessions;
-use std::time::SystemTime;
 
 /// Measures a group of rows and prints them.
 type Group = fn(&mut Sessions);
@@ -46,24 +45,8 @@ const GROUPS: &[(&str, Group)] = &[
 const ROUNDS: &str = "50,500,5000";
 
 fn main() {
-    // Cargo adds `--bench` to the words of the user.
-    let wanted: Vec<String> = std::env::args().skip(1).filter(|word| word != "--bench").collect();
-    for word in &wanted {
-        let names: Vec<&str> = GROUPS.iter().map(|(name, _)| *name).collect();
-        assert!(names.contains(&word.as_str()), "no group `{word}`; there are {}", names.join(", "));
-    }
     let rounds = std::env::var("THREADHOLD_BENCH_ROUNDS").unwrap_or_else(|_| ROUNDS.to_owned());
     let sizes = rounds.split(',').map(|size| size.trim().parse().expect("a number of rounds")).collect();
     let mut sessions = Sessions::new(sizes);
-    let now = humantime::format_rfc3339_seconds(SystemTime::now());
-    let cores = std::thread::available_parallelism().map_or(0, usize::from);
-    table::say(&format!("{now}, {cores} cores, load average {}", table::load()));
-    for (name, rows) in GROUPS {
-        if wanted.is_empty() || wanted.iter().any(|word| word == name) {
-            let before = table::load();
-            table::say(&format!("\n### {name}\n"));
-            rows(&mut sessions);
-            table::say(&format!("\nLoad average before {before}, after {}.", table::load()));
-        }
-    }
+    table::run(GROUPS, |rows| rows(&mut sessions));
 }

@@ -141,6 +141,30 @@ pub fn median(values: &[f64]) -> Option<f64> {
     percentile(values, 0.5)
 }
 
+/// Runs the groups that the command line names, or all of them, each with its heading and the load around it.
+///
+/// # Panics
+/// If a word names no group.
+pub fn run<G: Copy>(groups: &[(&str, G)], mut rows: impl FnMut(G)) {
+    // Cargo adds `--bench` to the words of the user.
+    let wanted: Vec<String> = std::env::args().skip(1).filter(|word| word != "--bench").collect();
+    for word in &wanted {
+        let names: Vec<&str> = groups.iter().map(|(name, _)| *name).collect();
+        assert!(names.contains(&word.as_str()), "no group `{word}`; there are {}", names.join(", "));
+    }
+    let now = humantime::format_rfc3339_seconds(std::time::SystemTime::now());
+    let cores = std::thread::available_parallelism().map_or(0, usize::from);
+    say(&format!("{now}, {cores} cores, load average {}", load()));
+    for (name, group) in groups {
+        if wanted.is_empty() || wanted.iter().any(|word| word == name) {
+            let before = load();
+            say(&format!("\n### {name}\n"));
+            rows(*group);
+            say(&format!("\nLoad average before {before}, after {}.", load()));
+        }
+    }
+}
+
 /// The value that this share of all values does not exceed.
 pub fn percentile(values: &[f64], share: f64) -> Option<f64> {
     let mut sorted = values.to_vec();

@@ -17,7 +17,6 @@ mod table;
 mod turn;
 mod turns;
 
-use std::time::SystemTime;
 use store::testing::postgres::Server;
 
 /// Measures a group of rows and prints them.
@@ -37,18 +36,6 @@ fn sidecars() -> usize {
 }
 
 fn main() {
-    // Cargo adds `--bench` to the words of the user.
-    let wanted: Vec<String> = std::env::args().skip(1).filter(|word| word != "--bench").collect();
     let Some(server) = Server::durable() else { return };
-    let now = humantime::format_rfc3339_seconds(SystemTime::now());
-    let cores = std::thread::available_parallelism().map_or(0, usize::from);
-    table::say(&format!("{now}, {cores} cores, load average {}", table::load()));
-    for (name, rows) in GROUPS {
-        if wanted.is_empty() || wanted.iter().any(|word| word == name) {
-            let before = table::load();
-            table::say(&format!("\n### {name}\n"));
-            rows(&server);
-            table::say(&format!("\nLoad average before {before}, after {}.", table::load()));
-        }
-    }
+    table::run(GROUPS, |rows| rows(&server));
 }
