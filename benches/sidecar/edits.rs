@@ -17,7 +17,7 @@ pub fn rows(sessions: &mut Sessions) {
         // Only a session whose loop is the sidecar's can be cut without the editor's history.
         let cut = (0..copies(rounds)).map(|_| {
             let folder = sessions.copy(Kind::Driven, rounds);
-            let mut process = Process::sidecar(&folder, Kind::Driven.window());
+            let mut process = Process::sidecar(&folder.storage(), Kind::Driven.window());
             settle(&mut process);
             // A round has two messages.
             let middle = json!({ "sessionId": "s", "messageId": format!("s/m{rounds}") });

@@ -1,5 +1,6 @@
 //! A folder of the disk for one measurement.
 
+use serde_json::{Value, json};
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicU32, Ordering};
@@ -22,6 +23,11 @@ impl Folder {
         let copy = Self::new();
         copy_below(&self.0, &copy.0);
         copy
+    }
+
+    /// The setting `storage` for it.
+    pub fn storage(&self) -> Value {
+        json!({ "path": self.0 })
     }
 
     /// The path.

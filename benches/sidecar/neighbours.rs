@@ -52,7 +52,7 @@ pub fn rows(sessions: &mut Sessions) {
             let mut is_work = true;
             for _ in 0..copies(rounds) {
                 let folder = sessions.copy(work.kind, rounds);
-                let mut process = Process::sidecar(&folder, work.kind.window());
+                let mut process = Process::sidecar(&folder.storage(), work.kind.window());
                 fill(&mut process, SMALL, ROUNDS, Some(1));
                 if work.is_read {
                     process.ask("prompt/render", &named());

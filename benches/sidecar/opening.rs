@@ -1,7 +1,7 @@
 //! From nothing to an old, compacted session's first prompt.
 
 use crate::process::Process;
-use crate::sessions::{Kind, Sessions, WINDOW, copies, named, open, open_newest, unpack};
+use crate::sessions::{Kind, Sessions, WINDOW, copies, named, open, open_newest};
 use crate::table::{median, timed, times};
 
 /// Prints the group's rows.
@@ -11,7 +11,7 @@ pub fn rows(sessions: &mut Sessions) {
             let folder = sessions.copy(Kind::Compacted, rounds);
             let mut started = None;
             let time = timed(|| {
-                let mut process = Process::sidecar(&folder, WINDOW);
+                let mut process = Process::sidecar(&folder.storage(), WINDOW);
                 process.ask("prompt/render", &named());
                 started = Some(process);
             });
@@ -23,8 +23,8 @@ pub fn rows(sessions: &mut Sessions) {
         let mut running = |method: &str, params| {
             let times = times(copies(rounds), || {
                 let folder = sessions.copy(Kind::Compacted, rounds);
-                let mut process = Process::sidecar(&folder, WINDOW);
-                unpack(&mut process);
+                let mut process = Process::sidecar(&folder.storage(), WINDOW);
+                process.unpack();
                 let time = timed(|| process.ask(method, &params));
                 process.end();
                 time

@@ -1,6 +1,5 @@
 //! A process behind two pipes: requests and responses in frames, and what the system says of its costs.
 
-use crate::folder::Folder;
 use serde_json::{Value, json};
 use std::io::{BufRead, BufReader, Write};
 use std::process::{Child, ChildStdin, ChildStdout, Command, Stdio};
@@ -11,12 +10,12 @@ pub fn program() -> String {
     std::env::var("THREADHOLD_BENCH_PROGRAM").unwrap_or_else(|_| env!("CARGO_BIN_EXE_threadhold").to_owned())
 }
 
-/// Parameters of `initialize` for sessions in this folder, with a model of this window in tokens.
-pub fn hello(folder: &Folder, window: u32) -> Value {
+/// Parameters of `initialize` for sessions in this storage, with a model of this window in tokens.
+pub fn hello(storage: &Value, window: u32) -> Value {
     json!({
         "processId": null, "capabilities": {},
         "initializationOptions": { "threadhold": {
-            "protocolVersion": 1, "storage": { "path": folder.path() },
+            "protocolVersion": 1, "storage": storage,
             "settings": { "model": { "window": window } },
         } },
     })
@@ -52,9 +51,9 @@ impl Process {
     }
 
     /// Starts a sidecar and initializes it.
-    pub fn sidecar(folder: &Folder, window: u32) -> Self {
+    pub fn sidecar(storage: &Value, window: u32) -> Self {
         let mut process = Self::start(&program(), &["serve"]);
-        process.ask("initialize", &hello(folder, window));
+        process.ask("initialize", &hello(storage, window));
         process.send(&json!({ "jsonrpc": "2.0", "method": "initialized", "params": {} }).to_string());
         process
     }
@@ -99,6 +98,12 @@ impl Process {
     pub fn call(&mut self, method: &str, params: &Value) -> Value {
         let mut response: Value = serde_json::from_slice(&self.ask(method, params)).expect("JSON");
         response["result"].take()
+    }
+
+    /// Makes a prompt of no session. The sidecar unpacks the tokenizer's vocabulary for it, once in a process, which is no
+    /// cost of what is measured later.
+    pub fn unpack(&mut self) {
+        self.ask("prompt/render", &json!({ "input": { "content": "Hello." } }));
     }
 
     /// Resident memory in mebibytes; `None` if the system does not report it.

@@ -69,8 +69,8 @@ impl Sessions {
     /// A sidecar with such a copy, which has made a prompt of it and read all of it.
     pub fn opened(&mut self, kind: Kind, rounds: usize) -> (Process, Folder) {
         let folder = self.copy(kind, rounds);
-        let mut process = Process::sidecar(&folder, kind.window());
-        unpack(&mut process);
+        let mut process = Process::sidecar(&folder.storage(), kind.window());
+        process.unpack();
         process.ask("prompt/render", &named());
         settle(&mut process);
         (process, folder)
@@ -97,12 +97,6 @@ pub fn open_newest() -> Value {
     let mut params = open("s");
     params["snapshotMessages"] = json!(50);
     params
-}
-
-/// Makes a prompt of no session. The sidecar unpacks the tokenizer's vocabulary for it, once in a process, which is no
-/// cost of what is measured later.
-pub fn unpack(process: &mut Process) {
-    process.ask("prompt/render", &json!({ "input": { "content": "Hello." } }));
 }
 
 /// Subscribes to the session and waits until all of it is read. The first answers come before: they need only
@@ -161,7 +155,7 @@ pub fn fill(process: &mut Process, session: &str, rounds: usize, every: Option<u
 
 fn make(kind: Kind, rounds: usize) -> Folder {
     let folder = Folder::new();
-    let mut process = Process::sidecar(&folder, kind.window());
+    let mut process = Process::sidecar(&folder.storage(), kind.window());
     match kind {
         Kind::Compacted => {
             let every = if rounds > 5_000 { 20 } else { 5 };

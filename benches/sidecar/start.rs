@@ -23,7 +23,7 @@ fn medians(count: usize, mut one: impl FnMut() -> f64, mut other: impl FnMut() -
 /// From the start of the program to its answer to `initialize`.
 pub fn start() {
     let folder = Folder::new();
-    let (program, hello) = (program(), hello(&folder, WINDOW));
+    let (program, hello) = (program(), hello(&folder.storage(), WINDOW));
     let sidecar = || {
         let mut started = None;
         let time = timed(|| {
@@ -56,7 +56,7 @@ pub fn start() {
 /// bytes, passes the transport only.
 pub fn round_trip() {
     let folder = Folder::new();
-    let mut process = Process::sidecar(&folder, WINDOW);
+    let mut process = Process::sidecar(&folder.storage(), WINDOW);
     let opened = process.call("session/open", &open("s"));
     let (stream, newest) = (&opened["snapshot"]["stream"], &opened["snapshot"]["seq"]);
     let known = json!({ "sessionId": "s", "stream": stream, "sinceSeq": newest });
@@ -92,7 +92,7 @@ pub fn round_trip() {
 /// Resident memory as more of the sidecar is in use.
 pub fn memory() {
     let folder = Folder::new();
-    let mut process = Process::sidecar(&folder, WINDOW);
+    let mut process = Process::sidecar(&folder.storage(), WINDOW);
     let show = |memory: Option<f64>| memory.map_or("not told here".to_owned(), |mib| format!("{mib:.1} MiB"));
     let mut shown = |what: &str, goal: &str, calls: &[(&str, Value)]| {
         for (method, params) in calls {

@@ -17,7 +17,7 @@ const ROUNDS: usize = 40;
 /// Prints the group's rows.
 pub fn rows() {
     let folder = Folder::new();
-    let mut process = Process::sidecar(&folder, WINDOW);
+    let mut process = Process::sidecar(&folder.storage(), WINDOW);
     let name = |session: usize| format!("s{session}");
     for session in 0..SESSIONS {
         process.ask("session/open", &open(&name(session)));

@@ -52,7 +52,8 @@ pub fn rows(server: &Server) {
     print(&format!("{most} sidecars, a file each"), seconds, &times, turns);
 }
 
-fn print(what: &str, seconds: usize, times: &[f64], turns: f64) {
+/// Prints turns and commits per second, and the time of a commit.
+pub fn print(what: &str, seconds: usize, times: &[f64], turns: f64) {
     let show = |share| format!("{:.1} ms", percentile(times, share).unwrap_or_default());
     let seconds = seconds as f64;
     row(&format!("{what}: turns per second"), &format!("{:.1}", turns / seconds), "", "", "");

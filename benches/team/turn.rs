@@ -11,8 +11,8 @@ use store::{Fence, Store};
 /// Rounds of a turn: as many as requests of the recorded transcripts have on average.
 pub const ROUNDS: u32 = 9;
 /// Bytes of a request and of an answer, and of a result.
-const SAID: usize = 300;
-const RESULT: usize = 600;
+pub const SAID: usize = 300;
+pub const RESULT: usize = 600;
 
 /// A sidecar's store with a session that it writes.
 pub struct Sidecar {
@@ -92,14 +92,18 @@ impl Sidecar {
         Write::Message { turn: self.turn - 1, message: Arc::new(message) }
     }
 
-    /// A text of words that differ from place to place.
     fn text(&self, bytes: usize) -> String {
-        let mut seed = u64::from(self.next.0) << 20 | self.name.len() as u64;
-        let mut text = format!("{} at {}:", self.name, self.next.0);
-        while text.len() < bytes {
-            seed = seed.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
-            text += &format!(" word{}", (seed >> 40) % 4_000);
-        }
-        text
+        text(&self.name, self.next.0, bytes)
     }
+}
+
+/// A text of words that differ from place to place.
+pub fn text(session: &str, place: u32, bytes: usize) -> String {
+    let mut seed = u64::from(place) << 20 | session.len() as u64;
+    let mut text = format!("{session} at {place}:");
+    while text.len() < bytes {
+        seed = seed.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
+        text += &format!(" word{}", (seed >> 40) % 4_000);
+    }
+    text
 }
