@@ -18,7 +18,7 @@ export function isKept(images: readonly BeforeImage[]): boolean {
 /** Changes of a file that are neither kept nor undone; undefined if there are none. */
 export function pendingIn(images: readonly BeforeImage[], now: FileNow): Pending | undefined {
   // What was undone waits again where the file came back as it was, such as by the editor's own undo.
-  const open = images.filter(({ settled }) => settled === undefined || settled === identityOf(now));
+  const open = images.filter(({ settled = false }) => settled === false || settled === identityOf(now));
   const [first] = open;
   const changed = first && byFile(open).get(first.path);
   if (first === undefined || changed === undefined) return undefined;

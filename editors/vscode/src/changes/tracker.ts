@@ -183,6 +183,9 @@ export class Tracker implements vscode.Disposable {
     const now = await standingOf(path, folder);
     const pending = pendingIn(images, now);
     if (pending === undefined) return undefined;
+    // What came back stays, whatever is written into the file from now on.
+    const back = pending.images.filter(({ settled }) => typeof settled === "string");
+    if (back.length > 0) await this.#images?.settle(back, false);
     const { first, last } = pending.changed;
     const content = await this.#images?.bytesOf(first).catch(() => undefined);
     const undo = fileOf(path, pending.changed, now, content !== undefined);

@@ -89,7 +89,12 @@ export function sayOf({ chat, panel }: App, sessionId: string | undefined, notic
 
 const CHOOSE = { label: "Choose Model…", action: { type: "selectModel" } } as const;
 
-const NO_MODEL = { level: "warning", text: "No model is selected. Choose a model, then send again.", actions: [CHOOSE] } satisfies Said;
+const NO_MODEL: Said = {
+  level: "warning",
+  text: "No model is selected. Choose a model, then send again.",
+  actions: [CHOOSE],
+  until: "model",
+};
 
 /** Actions that a model would have to answer. */
 const ASKS = new Set<Action["type"]>(["send", "sendPrompt", "edit", "retry", "regenerate", "continue", "acceptPlan"]);

@@ -130,11 +130,11 @@ export function registerCommands(context: vscode.ExtensionContext, app: App, mod
     setUpModel: async () => {
       const made = await setUpModel();
       if (made === undefined) return;
-      const { model, isKeyless } = made;
-      const route = isKeyless ? undefined : routeOf(model);
+      const { model, key: need } = made;
+      const route = need === "none" ? undefined : routeOf(model);
       const client = await backend.client();
       if (route !== undefined && !keys.names.includes(route.keyName)) {
-        const key = await keys.ask(route);
+        const key = await keys.ask(route, need === "optional");
         if (key !== undefined) await client.request("model/key", key);
       }
       await followKeys(app, models);

@@ -2,7 +2,7 @@
 
 import type { Client, Model } from "@threadhold/client";
 import * as vscode from "vscode";
-import { errorText, escapeLinks, sentence } from "../shared/text.ts";
+import { ended, errorText, escapeLinks } from "../shared/text.ts";
 import { labelOf } from "./routes.ts";
 
 /** Checks a model, whose key the sidecar has, and says `done` if it answers. Offers to set another key if it does not. */
@@ -21,7 +21,8 @@ export async function checkModel(client: Client, model: Model, done: string): Pr
     return;
   }
   const again = "Set API Key…";
-  const text = `${sentence(`${label} could not be asked: ${problem.message}`)} ${problem.advice}`.trim();
+  // A name of a model stays as it is spelled.
+  const text = `${ended(`${label} could not be asked: ${problem.message}`)} ${problem.advice}`.trim();
   void vscode.window.showErrorMessage(escapeLinks(text), again).then((choice) => {
     if (choice === again) void vscode.commands.executeCommand("threadhold.setKey");
   });

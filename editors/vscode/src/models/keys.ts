@@ -29,16 +29,16 @@ export class Keys {
     return keys;
   }
 
-  /** Asks for the key of a route and keeps it; undefined where the user left. */
-  async ask({ label, host, keyName }: Route): Promise<{ name: string; value: string } | undefined> {
+  /** Asks for the key of a route and keeps it; undefined where the user left, or where there may be none and is none. */
+  async ask({ label, host, keyName }: Route, isOptional = false): Promise<{ name: string; value: string } | undefined> {
     const value = await vscode.window.showInputBox({
       title: `API Key for ${label}`,
-      prompt: `Stored in the editor's secret storage as ${keyName} and sent only to ${host}`,
+      prompt: `${isOptional ? "Leave it empty if the server needs no key. " : ""}Stored in the editor's secret storage and sent only to ${host}`,
       password: true,
       ignoreFocusOut: true,
-      validateInput: (value) => (value.trim() === "" ? "Enter an API key" : undefined),
+      validateInput: (value) => (value.trim() === "" && !isOptional ? "Enter an API key" : undefined),
     });
-    if (value === undefined) return undefined;
+    if (value === undefined || value.trim() === "") return undefined;
     await this.#secrets.store(idOf(keyName), value.trim());
     await this.#state.update(NAMES, [...new Set([...this.names, keyName])].sort());
     return { name: keyName, value: value.trim() };

@@ -104,6 +104,7 @@ export class Models implements vscode.Disposable {
     };
     const takesEffort = configuredModel !== undefined && this.#chosen?.model.wire !== undefined;
     const items = [...ofEditor, ...configured, ...(takesEffort ? [effort] : []), setUp];
+    if (ofEditor.length + configured.length === 0) return void (await setUp.take());
     const picked = await vscode.window.showQuickPick(items, { title: "Choose Model", matchOnDescription: true });
     await picked?.take();
   }

@@ -8,6 +8,9 @@ import { configuration } from "../configuration.ts";
 import { exchanged } from "./choice.ts";
 import { labelOf } from "./routes.ts";
 
+/** Whether a model has a key. */
+export type KeyNeed = "needed" | "optional" | "none";
+
 interface Provider extends vscode.QuickPickItem {
   wire: NonNullable<Model["wire"]>;
   /** Missing where it is the wire's own. */
@@ -16,8 +19,8 @@ interface Provider extends vscode.QuickPickItem {
   asksUrl?: string;
   /** Nobody else states the window. */
   asksWindow?: boolean;
-  /** No key is asked for. */
-  isKeyless?: boolean;
+  /** Whether a key is asked for, and whether there may be none. Default: `needed`. */
+  key?: KeyNeed;
   /** A name such as its models have. */
   example: string;
 }
@@ -33,13 +36,14 @@ const PROVIDERS: readonly Provider[] = [
     baseUrl: "https://openrouter.ai/api/v1",
     example: "z-ai/glm-5.3",
   },
-  { label: "Ollama", description: "On this machine", wire: "ollama", asksWindow: true, isKeyless: true, example: "qwen3" },
+  { label: "Ollama", description: "On this machine", wire: "ollama", asksWindow: true, key: "none", example: "qwen3" },
   {
     label: "Other Address…",
     description: "Any server that takes OpenAI's chat completions, such as llama.cpp, vLLM, LM Studio or a gateway",
     wire: "openai-chat",
     asksUrl: "http://localhost:8080/v1",
     asksWindow: true,
+    key: "optional",
     example: "local",
   },
 ];
@@ -48,10 +52,10 @@ const EFFORTS: readonly NonNullable<Model["effort"]>[] = ["none", "minimal", "lo
 
 const SETTINGS: vscode.QuickPickItem = { label: "Edit Settings…", description: "All parts of a model, as JSON" };
 
-/** What was set up: the model, and whether it may need a key. */
+/** What was set up. */
 export interface SetUp {
   model: Model;
-  isKeyless: boolean;
+  key: KeyNeed;
 }
 
 /** Asks, and keeps the answers in the settings; undefined where the user left. */
@@ -66,7 +70,7 @@ export async function setUpModel(): Promise<SetUp | undefined> {
   }
   const ask = (prompt: string, options: vscode.InputBoxOptions): Thenable<string | undefined> =>
     vscode.window.showInputBox({ title: `${title}: ${provider.label}`, prompt, ignoreFocusOut: true, ...options });
-  const { wire, asksUrl, asksWindow = false, isKeyless = false, example } = provider;
+  const { wire, asksUrl, asksWindow = false, key = "needed", example } = provider;
   const baseUrl = asksUrl === undefined ? provider.baseUrl : await ask("Base URL of the API", { value: asksUrl, validateInput: notUrl });
   if (asksUrl !== undefined && baseUrl === undefined) return undefined;
   const name = await ask("Name of the model, as the provider spells it", { placeHolder: example, validateInput: nothing });
@@ -80,7 +84,7 @@ export async function setUpModel(): Promise<SetUp | undefined> {
     ...(window !== "" && { window: Number(window) }),
   };
   await useModel(model);
-  return { model, isKeyless };
+  return { model, key };
 }
 
 /** Makes a model the configured one, and keeps that which was it to be chosen again. */

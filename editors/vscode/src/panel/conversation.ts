@@ -347,6 +347,7 @@ function callRow(call: Extract<Part, { type: "toolCall" }>, messageId: string, f
   const effects = isCommand && state === "asked" ? beside.effectsOf(argumentsOf({ arguments: given }) ?? {}) : undefined;
   const isLong = writing && given.length > WRITING_CHARACTERS;
   const result = resultIn(answered, part, isCommand);
+  const note = state === "rejected" ? result?.text.slice(REJECTED.length).trim() : "";
   // One that is long is not read as JSON for each piece that comes.
   const said = isLong ? callWords(call.name, given.slice(0, MOST_ABOUT + 1)) : wordsOf(call, given);
   return {
@@ -368,6 +369,7 @@ function callRow(call: Extract<Part, { type: "toolCall" }>, messageId: string, f
     ...(pattern !== undefined && { pattern }),
     ...(effects !== undefined && effects.length > 0 && { effects }),
     ...(result !== undefined && { result }),
+    ...(note !== undefined && note !== "" && { note }),
     ...(durationMs !== undefined && { durationMs }),
   };
 }

@@ -305,10 +305,13 @@ export class Panel implements vscode.WebviewViewProvider {
     const session = this.#session;
     const view = session?.view;
     const server = this.serverAsked();
+    const model = this.#models.chosen;
+    // A choice of a model is what it waited for.
+    if (this.#notice?.until === "model" && model !== undefined) this.#notice = undefined;
     const around = {
       ...(server !== undefined && { server }),
       sidecar: this.#chat.folder === undefined ? NO_FOLDER : this.#backend.standing,
-      model: this.#models.chosen?.label ?? "Choose Model",
+      ...(model !== undefined && { model: model.label }),
       mode: this.#chat.modes.of(session?.id),
       attachments: this.#chat.attachments.shown,
       ...(this.#notice !== undefined && { notice: this.#notice }),
@@ -318,7 +321,9 @@ export class Panel implements vscode.WebviewViewProvider {
     const { snapshot } = view;
     const changes = this.#tracker?.summary;
     const todos = todosOf(snapshot);
-    const meter = size === undefined ? undefined : meterOf(size, snapshot, this.#chat.wantsDetails ? inspected : undefined);
+    // Nobody knows the window yet.
+    const isUnknown = size === undefined || (model === undefined && snapshot.messages.length === 0);
+    const meter = isUnknown ? undefined : meterOf(size, snapshot, this.#chat.wantsDetails ? inspected : undefined);
     this.#warning.take(meter, configuration().warnBeforeCompaction);
     return {
       ...around,

@@ -25,8 +25,11 @@ export interface BeforeImage extends CallName {
   mode?: number;
   /** SHA-256 of the file after the change; missing where the change was not seen to its end. */
   after?: string;
-  /** True once the user kept the change; once they undid it, what the file was before that (`identityOf`). */
-  settled?: true | string;
+  /**
+   * True once the user kept the change; once they undid it, what the file was before that (`identityOf`); false once it came
+   * back after that.
+   */
+  settled?: boolean | string;
   /** SHA-256 of the earlier contents with those hunks that the user kept since. */
   baseline?: string;
 }
@@ -170,8 +173,8 @@ export class BeforeImages {
     return found.map(({ at: _, ...image }) => image);
   }
 
-  /** Notes that the user kept changes, or undid them in files that were `settled` before that. */
-  async settle(images: readonly BeforeImage[], settled: true | string): Promise<void> {
+  /** Notes that the user kept changes, or undid them in files that were `settled` before that, or that these are back. */
+  async settle(images: readonly BeforeImage[], settled: boolean | string): Promise<void> {
     for (const [session, own] of Map.groupBy(images, sessionOf)) {
       await this.#write(this.#folderOf(session), ...own.map((image) => ({ ...nameOf(image), path: image.path, settled })));
     }

@@ -24,11 +24,11 @@ const KINDS: Record<Exclude<CommandEffect["kind"], "read" | "move">, string> = {
 
 /** What is not known of a part of a command, by reason. */
 const UNKNOWN: Record<CommandUnknown["reason"], (part: string) => string> = {
-  program: (part) => `${part} may change files`,
+  program: (part) => `${part} may change files; which is not known`,
   worktree: (part) => `${part} may change any file of the worktree`,
   path: (part) => `${part} has a path that is known only when it runs`,
   dynamic: (part) => `${part} runs something that is known only when it runs`,
-  syntax: (part) => `a syntax error near ${part}`,
+  syntax: (part) => `The command was not read whole: a syntax error near ${part}`,
   shell: (part) => `${part} is not written for a POSIX shell`,
   limit: (part) => `${part} is too long or too deeply nested to be read whole`,
 };
@@ -95,5 +95,5 @@ export function sentencesOf({ effects, unknown }: CommandEffectsResult, cwd: str
   const named = effects.map(sentence).filter((text) => text !== "");
   const more = named.length - MOST_NAMED;
   if (more > 0) named.splice(MOST_NAMED, more, `And ${more} more effects on files`);
-  return [...named, ...unknown.map(({ part, reason }) => `Not known: ${UNKNOWN[reason](`\`${part}\``)}`)];
+  return [...named, ...unknown.map(({ part, reason }) => UNKNOWN[reason](`"${part}"`))];
 }

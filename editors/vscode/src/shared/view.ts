@@ -78,6 +78,8 @@ export interface CallRow extends Drawn {
   /** What always allowing commands that begin as this one covers, as the sidecar proposes it. */
   pattern?: string;
   result?: CallResult;
+  /** What the user said when they rejected it. */
+  note?: string;
   durationMs?: number;
   /** True if the editor can show what it would change. */
   hasDiff: boolean;
@@ -230,6 +232,8 @@ export interface NoticeRow extends Drawn {
   text: string;
   detail?: string;
   actions: Button[];
+  /** It holds until a model is chosen. */
+  until?: "model";
 }
 
 export interface Button {
@@ -260,7 +264,8 @@ export interface Frame {
   busy: boolean;
   /** The other process that writes the session. */
   heldBy?: { pid: number };
-  model: string;
+  /** Label of the model of the next request; missing where none is chosen. */
+  model?: string;
   mode: Mode;
   meter?: Meter;
   queue: Waiting[];

@@ -155,9 +155,10 @@ export class Composer {
     const mode = nameOf(frame.mode);
     drawPart(this.#mode, mode, () => [el("span", {}, mode)]);
     this.#mode.setAttribute("aria-label", `Mode: ${mode}. Choose Mode…`);
-    drawPart(this.#model, frame.model, () => [el("span", {}, frame.model)]);
+    const model = frame.model ?? "Choose Model";
+    drawPart(this.#model, model, () => [el("span", {}, model)]);
     for (const known of [this.#mode, this.#model]) known.hidden = false;
-    this.#model.setAttribute("aria-label", `Model: ${frame.model}. Choose Model…`);
+    this.#model.setAttribute("aria-label", `Model: ${model}. Choose Model…`);
     this.#queued.hidden = frame.queue.length === 0;
     drawPart(this.#queued, frame.queue, () =>
       frame.queue.map(({ itemId, text, priority }) =>

@@ -34,7 +34,8 @@ export function beginTyping(panel: PanelContext, rowId: string, name: string, in
 export function form(panel: PanelContext, { rowId, name, label, initial, take, lines, optional, onTake }: Form): HTMLElement {
   const key = `${rowId}/${name}`;
   const area = el("textarea", { aria: { label }, data: { key } });
-  area.rows = lines ? 6 : 1;
+  area.rows = 1;
+  if (lines) area.classList.add("lines");
   area.placeholder = label;
   area.value = panel.typed.get(key) ?? initial;
   const leave = (): void => {

@@ -103,7 +103,14 @@ const todos = new TodosView();
 const FIRST_WORDS =
   "Sessions are saved. When the prompt nears the model's context window, earlier rounds are summarized. A card shows " +
   "each compaction, which you can undo.";
-const empty = el("div", { class: "empty" }, el("p", {}, "Ask about this folder."), el("p", { class: "note" }, FIRST_WORDS));
+const noModel = el(
+  "div",
+  { class: "no-model" },
+  el("p", {}, "No model is set up yet: choose one of the editor's, or set up one of your own."),
+  button("Choose or Set Up Model…", () => panel.post({ type: "selectModel" }), { class: "primary" }),
+);
+noModel.hidden = true;
+const empty = el("div", { class: "empty" }, el("p", {}, "Ask about this folder."), noModel, el("p", { class: "note" }, FIRST_WORDS));
 const middle = el("div", { class: "middle" }, empty, feed, toEnd);
 const below = [decisions, todos, changes, meter, composer].map(({ element }) => element);
 document.body.append(header, sessions.element, notices, middle, ...below);
@@ -140,6 +147,7 @@ function drawFrame(frame: Frame): void {
   activity.textContent = frame.activity;
   document.body.classList.toggle("busy", frame.busy);
   drawNotices(frame);
+  noModel.hidden = frame.model !== undefined;
   decisions.draw(frame);
   sessions.draw(frame);
   todos.draw(frame);
@@ -302,12 +310,19 @@ function take(message: ToPanel): void {
       if (row === undefined) break;
       unfold(row, message.of);
       list.reveal(row.id, true);
+      markFound(list.elementOf(row.id));
       break;
     }
     case "focus":
       composer.focus();
       break;
   }
+}
+
+/** Marks a row while it has the focus, also where the mouse led to it. */
+function markFound(row: HTMLElement | undefined): void {
+  row?.classList.add("found");
+  row?.addEventListener("blur", () => row.classList.remove("found"), { once: true });
 }
 
 /** Says whether earlier messages are being read; what is said of that they could not be is in the frame. */

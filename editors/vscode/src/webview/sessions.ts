@@ -118,7 +118,7 @@ export class SessionsView {
       pieces.push(document.createTextNode(snippet.text.slice(at, from)), el("mark", {}, snippet.text.slice(from, to)));
       at = to;
     }
-    open.append(el("span", { class: "note" }, `${who}: `), ...pieces, snippet.text.slice(at));
+    open.append(el("span", { class: "line" }, el("span", { class: "note" }, `${who}: `), ...pieces, snippet.text.slice(at)));
     return open;
   }
 

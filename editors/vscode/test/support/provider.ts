@@ -21,6 +21,8 @@ export class Provider {
   readonly asked: string[] = [];
   /** Keys that it rejects. */
   readonly rejected = new Set<string>();
+  /** True where it answers without a key, as a server on one's own machine does. */
+  isOpen = false;
   /** Awaited between the reasoning and the text. */
   pause: Promise<void> = Promise.resolve();
 
@@ -33,7 +35,7 @@ export class Provider {
         const key = /^Bearer (.+)$/.exec(request.headers.authorization ?? "")?.[1];
         this.keys.push(key);
         this.asked.push(body);
-        if (key === undefined || this.rejected.has(key)) {
+        if (key === undefined ? !this.isOpen : this.rejected.has(key)) {
           response
             .writeHead(401, { "content-type": "application/json" })
             .end(JSON.stringify({ error: { message: "There is no such key." } }));

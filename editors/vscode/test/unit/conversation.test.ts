@@ -109,8 +109,13 @@ test("a call says how it stands", () => {
     result(3, "c3", "no such file", true),
   ];
   const asked = { reasons: [{ toolCallId: "c1", name: "read", arguments: "{}", reason: "the tool asks first" }] };
-  const states = calls(conversation.rows(snapshot({ messages, pause: asked, state: "paused" }), BESIDE)).map(({ state }) => state);
-  assert.deepEqual(states, ["asked", "rejected", "failed"]);
+  const rows = calls(conversation.rows(snapshot({ messages, pause: asked, state: "paused" }), BESIDE));
+  const states = rows.map(({ state, note }) => [state, note]);
+  assert.deepEqual(states, [
+    ["asked", undefined],
+    ["rejected", "Not now."],
+    ["failed", undefined],
+  ]);
   const proposing = { reasons: asked.reasons.map((reason) => ({ ...reason, pattern: "command^=cargo test; tail" })) };
   const [proposed, decided] = calls(conversation.rows(snapshot({ messages, pause: proposing, state: "paused" }), BESIDE));
   assert.equal(proposed?.pattern, "command^=cargo test; tail", "as the sidecar proposes it");

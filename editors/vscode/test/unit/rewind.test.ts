@@ -252,7 +252,7 @@ test("the card of a command says what it does to files", () => {
     "Deletes b",
     "Moves c to d or d/c, under a condition",
     "Writes /x/*.o (pattern)",
-    "Not known: `make` may change files",
+    '"make" may change files; which is not known',
   ]);
 });
 

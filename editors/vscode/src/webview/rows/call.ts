@@ -46,7 +46,7 @@ export function drawCall(panel: PanelContext, row: CallRow): HTMLElement {
     icon(row.icon),
     el("span", { class: "phrase", title: `${visible(name)}: ${words}` }, ...phrases.map(drawPhrase)),
     !isDecided && el("span", { class: "name" }, visible(name)),
-    el("span", { class: "stands" }, stands),
+    el("span", { class: "stands" }, ended, el("span", { class: "took" }, took)),
   ];
   if (isDecided) {
     const isOutput = result?.isOutput === true && (state === "done" || state === "failed");
@@ -57,7 +57,8 @@ export function drawCall(panel: PanelContext, row: CallRow): HTMLElement {
     const hasChanged = row.hasDiff && state === "done" && (result?.changed.length ?? 0) > 0;
     const diff = iconButton("Show Diff", "diff", () => panel.post({ type: "diff", callId: row.callId }), `${row.id}/diff`);
     const main = hasChanged ? el("div", { class: "with-diff" }, details, diff) : details;
-    element.append(el("div", { class: "card" }, main, isOutput && drawOutput(panel, row, result), isLive && drawLive(panel, row)));
+    const said = row.note !== undefined && el("div", { class: "said" }, row.note);
+    element.append(el("div", { class: "card" }, main, said, isOutput && drawOutput(panel, row, result), isLive && drawLive(panel, row)));
   } else {
     const ask = row.held === true ? undefined : state === "open" ? unfinished(panel, row) : drawApproval(panel, row);
     if (ask !== undefined && state === "asked") element.addEventListener("keydown", (event) => decideByKey(panel, row, event));

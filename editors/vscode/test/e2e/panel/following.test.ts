@@ -5,6 +5,7 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import type { Answer } from "../../extension/src/script.ts";
 import { Editor, until } from "../../support/editor.ts";
+import { drawn, placeOf } from "../../support/feed.ts";
 import { Panel } from "../../support/panel.ts";
 import { Probe } from "../../support/probe.ts";
 import { PACKAGES, SCRIPTED } from "../../support/settings.ts";
@@ -30,33 +31,6 @@ const answers: Answer[] = Array.from({ length: TURNS }, (_, turn) => ({
   pieces: { count: 120, text: KINDS[turn % KINDS.length] ?? "" },
   say: `\n\n${code(30)}The end of ${turn}.`,
 }));
-
-/** A page of a feed, and how it is scrolled. */
-interface Place {
-  fromEnd: number;
-  isAtEnd: boolean;
-}
-
-const placeOf = (panel: Panel): Promise<Place> =>
-  panel.feed.evaluate((feed) => {
-    const fromEnd = feed.scrollHeight - feed.scrollTop - feed.clientHeight;
-    return { fromEnd, isAtEnd: Math.abs(fromEnd) <= 2 };
-  });
-
-/** Waits until what was told last is drawn, and measured, and drawn again. */
-const drawn = (panel: Panel): Promise<void> =>
-  panel.feed.evaluate(
-    () =>
-      new Promise<void>((resolve) => {
-        let frames = 0;
-        const next = (): void => {
-          frames += 1;
-          if (frames > 10) resolve();
-          else requestAnimationFrame(next);
-        };
-        next();
-      }),
-  );
 
 /** Pastes a picture of some size, which is laid out once it is decoded; it runs in the page. */
 async function paste(area: Element): Promise<void> {

@@ -6,27 +6,14 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import type { HostMessage } from "../../../src/shared/envelope.ts";
 import { Editor, until } from "../../support/editor.ts";
+import { longSession, ROUNDS } from "../../support/long-session.ts";
 import { Panel } from "../../support/panel.ts";
 import { Probe } from "../../support/probe.ts";
 import { PACKAGES, SCRIPTED } from "../../support/settings.ts";
 import { importSession } from "../../support/sidecar.ts";
 
-const ROUNDS = 5_000;
 /** Far more than a screen shows, and far less than there are. */
 const MOST_DRAWN = 150;
-
-function* session(): Generator<object> {
-  for (let round = 0; round < ROUNDS; round += 1) {
-    if (round % 10 === 0) yield { role: "user", parts: [{ type: "text", text: `Question ${round / 10}` }] };
-    const call = { type: "toolCall", id: `c${round}`, name: "read", arguments: JSON.stringify({ path: `file-${round}.rs` }) };
-    yield { role: "assistant", parts: [{ type: "text", text: `Round ${round}: I read **file ${round}**.` }, call] };
-    yield {
-      role: "tool",
-      parts: [{ type: "toolResult", toolCallId: `c${round}`, content: [{ type: "text", text: `fn f${round}() {}` }] }],
-    };
-    if (round % 10 === 9) yield { role: "assistant", parts: [{ type: "text", text: `Answer ${(round - 9) / 10}.` }] };
-  }
-}
 
 test("5,000 rounds, and 2,000 pieces a second", async () => {
   using probe = new Probe({ window: 2_000_000, answers: [{ pieces: { count: 6_000, text: "word " }, say: "The end." }] });
@@ -35,7 +22,7 @@ test("5,000 rounds, and 2,000 pieces a second", async () => {
     // A model is to sum up; shortening old results would do.
     settings: { ...SCRIPTED, "threadhold.sidecarSettings": { limitHistory: "off" } },
     environment: { PROBE: probe.folder },
-    before: ({ folder, environment }) => importSession(folder, environment, [...session()]),
+    before: ({ folder, environment }) => importSession(folder, environment, [...longSession()]),
   });
   const panel = await Panel.open(editor);
   await panel.answer("Answer 499.").waitFor();

@@ -502,6 +502,84 @@ test("sessions are pinned and archived in the list, whose titles keep their room
   });
 });
 
+test("a narrow side bar names the file of an ended call before the time that it took", async () => {
+  const result = { messageId: "m9", text: "", characters: 0, images: [], changed: ["src/greet.py"] };
+  const phrases = [{ text: "Edited src/greet.py" }];
+  const row: CallRow = { ...asked("c1", "edit_file", false), phrases, state: "done", durationMs: 584, result };
+  await opened(async (page, tell) => {
+    await tell({ type: "frame", frame: FRAME }, { type: "rows", at: 0, remove: 0, rows: [row] });
+    const phrase = page.locator(".call .phrase");
+    const isWhole = (): Promise<boolean> => phrase.evaluate(({ scrollWidth, clientWidth }) => scrollWidth <= clientWidth);
+    assert.ok(await isWhole(), "the name is not cut");
+    await page.setViewportSize({ width: 400, height: 700 });
+    assert.ok(await page.locator(".call .took").isVisible());
+    assert.ok(await isWhole());
+  });
+});
+
+test("what a rejection says is seen while it is typed, and in the row of the call after that", async () => {
+  const words = "No, this folder is the program itself. Delete only what the tests made, and tell me first.";
+  await opened(async (page, tell) => {
+    const row = asked("c1", "run_command", true);
+    await tell({ type: "frame", frame: FRAME }, { type: "rows", at: 0, remove: 0, rows: [row] });
+    assert.equal(
+      await page.locator(".later > summary").evaluate((summary) => getComputedStyle(summary).listStyleType),
+      "disclosure-closed",
+    );
+    await page.getByRole("button", { name: "Reject…" }).click();
+    const area = page.locator(".form textarea:focus");
+    const one = (await area.boundingBox())?.height ?? 0;
+    await area.fill(words);
+    assert.ok(await area.evaluate(({ scrollHeight, clientHeight }) => scrollHeight <= clientHeight), "all lines are seen");
+    assert.ok(((await area.boundingBox())?.height ?? 0) > one);
+    await tell({ type: "rows", at: 0, remove: 1, rows: [{ ...row, rev: 2, state: "rejected", note: words }] });
+    await page.locator(".call.rejected").getByText(words).waitFor();
+  });
+});
+
+test("words that a search found are seen in the list, and the row in which they are is marked until it loses the focus", async () => {
+  const before = "…from the beginning of the line, ";
+  const snippet = { text: `${before}unheard words, and what comes after them`, marks: [[before.length, before.length + 13]] } as const;
+  const hits = [
+    {
+      messageId: "m1",
+      ord: 1,
+      who: "Agent",
+      snippet: { ...snippet, marks: snippet.marks.map(([from, to]) => [from, to] as [number, number]) },
+    },
+  ];
+  const item = { sessionId: "s1", title: "One", updatedAt: "today", messages: 2, summarized: 0, current: true, hits };
+  const sessions = { query: "unheard words", items: [item], more: false, loading: false };
+  await opened(async (page, tell) => {
+    const rows = Array.from({ length: 3 }, (_, at) => answer(at));
+    await tell({ type: "frame", frame: { ...FRAME, sessions } }, { type: "rows", at: 0, remove: 0, rows });
+    const [hit, mark] = [await page.locator(".hit").boundingBox(), await page.locator(".hit mark").boundingBox()];
+    assert.ok(hit !== null && mark !== null);
+    assert.ok(mark.x + mark.width <= hit.x + hit.width && mark.y + mark.height <= hit.y + hit.height, "the words are not cut off");
+    // Chosen with the mouse, which no keyboard's outline follows.
+    await page.locator(".hit").click();
+    await tell({ type: "frame", frame: FRAME }, { type: "reveal", of: "m1" });
+    assert.deepEqual(await page.locator(".row.found").evaluateAll((all: HTMLElement[]) => all.map(({ dataset }) => dataset["row"])), [
+      "answer 1",
+    ]);
+    await page.locator(".prompt").focus();
+    assert.equal(await page.locator(".row.found").count(), 0);
+  });
+});
+
+test("a panel without a model offers to choose one, and none once there is one", async () => {
+  await opened(async (page, tell) => {
+    const { model = "", ...none } = FRAME;
+    await tell({ type: "frame", frame: none });
+    const offer = page.locator(".empty").getByRole("button", { name: "Choose or Set Up Model…" });
+    await offer.click();
+    assert.deepEqual((await posted(page)).at(-1)?.action, { type: "selectModel" });
+    assert.deepEqual(await faultsIn(page.mainFrame()), []);
+    await tell({ type: "frame", frame: { ...none, model } });
+    assert.equal(await offer.isVisible(), false);
+  });
+});
+
 test("colours of code are asked for piece by piece, each line once, and kept for the row that is drawn again", async () => {
   await opened(async (page, tell) => {
     const asked = async () => (await posted(page)).flatMap(({ action }) => (action.type === "highlight" ? [action] : []));

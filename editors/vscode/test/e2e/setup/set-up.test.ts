@@ -28,10 +28,14 @@ test("a new user sets a model up in the panel and asks it", async () => {
     await page.keyboard.press("Enter");
   };
 
+  // Said before anything is asked, and of no model's window.
+  await panel.button("Choose or Set Up Model…").waitFor();
+  assert.equal(await panel.meter.isVisible(), false);
   await panel.ask("Is anybody there?");
-  await panel.frame.getByText("No model is selected").waitFor();
+  const missing = panel.frame.getByText("No model is selected");
+  await missing.waitFor();
+  // There is none to choose.
   await panel.button("Choose Model…").click();
-  await rows.filter({ hasText: "Set Up Model…" }).click();
   await rows.filter({ hasText: "OpenRouter" }).waitFor();
   await editor.shoot("set-up-1-providers");
   await rows.filter({ hasText: "Other Address…" }).click();
@@ -49,6 +53,7 @@ test("a new user sets a model up in the panel and asks it", async () => {
   await editor.toast("somebody is set up: it answered.").waitFor();
   await panel.button("Model: somebody. Choose Model…").waitFor();
   await editor.shoot("set-up-3-done");
+  assert.deepEqual([await missing.count(), await panel.meter.isVisible()], [0, true], "what is said of the model holds");
   assert.equal(await panel.prompt.inputValue(), "Is anybody there?", "what was typed is still there");
   await panel.prompt.press("Enter");
   await panel.answer("Here I am.").waitFor();
@@ -80,4 +85,41 @@ test("a new user sets a model up in the panel and asks it", async () => {
   const last = JSON.parse(provider.asked.at(-1) ?? "{}") as { reasoning_effort?: string };
   assert.equal(last.reasoning_effort, "high");
   assert.deepEqual([...new Set(provider.keys)], [KEY]);
+});
+
+test("a server that needs no key is set up without one, and a model is named as it is spelled", async () => {
+  using provider = await Provider.start([{ say: "Here I am." }]);
+  await using editor = await Editor.start({
+    extensions: ["dist/threadhold.vsix"],
+    settings: { "threadhold.binary": process.env["THREADHOLD_BIN"] },
+  });
+  const { page } = editor;
+  const panel = await Panel.open(editor);
+  const widget = page.locator(".quick-input-widget");
+  const input = widget.locator("input[type=text], input[type=password]").first();
+  /** Sets up the local model without a key. */
+  const setUp = async (): Promise<void> => {
+    await page.locator(".quick-input-list .monaco-list-row").filter({ hasText: "Other Address…" }).click();
+    await widget.getByText("Base URL of the API").waitFor();
+    await input.fill(provider.address);
+    await page.keyboard.press("Enter");
+    await widget.getByText("Name of the model").waitFor();
+    await input.fill("local-coder");
+    await page.keyboard.press("Enter");
+    await widget.getByText("Context window of the model, in tokens").waitFor();
+    await page.keyboard.press("Enter");
+    await widget.getByText("Leave it empty if the server needs no key.").waitFor();
+    await page.keyboard.press("Enter");
+  };
+  await panel.button("Choose or Set Up Model…").click();
+  await setUp();
+  await editor.toast("local-coder could not be asked").waitFor();
+  await editor.shoot("set-up-4-needs-key");
+  provider.isOpen = true;
+  await editor.command("threadhold: Set Up Model…");
+  await setUp();
+  await editor.toast("local-coder is set up: it answered.").waitFor();
+  await panel.ask("Is anybody there?");
+  await panel.answer("Here I am.").waitFor();
+  assert.deepEqual([...new Set(provider.keys)], [undefined]);
 });

@@ -181,6 +181,11 @@ test("what the user wrote in between is undone only after a question", async () 
     .waitFor();
   assert.equal(editor.read("src/ten.txt"), `${TWO_HUNKS.replace("first\n", "line 1\n")}mine\n`);
   await says(panel, "1 file changed, 4 lines added, 2 lines removed");
+  // The agent's changes are not taken for kept where the user goes on with the file.
+  await editor.page.locator(".monaco-editor .view-line").first().click();
+  await editor.page.keyboard.press("Control+Home");
+  await editor.page.keyboard.type("on top\n");
+  await says(panel, "1 file changed, 5 lines added, 2 lines removed");
 });
 
 test("a file keeps its encoding and its ends of lines, and one that is no text is kept or undone whole", async () => {
