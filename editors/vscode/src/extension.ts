@@ -15,7 +15,7 @@ import { installedHighlighter } from "./highlight/installed.ts";
 import { Keys } from "./models/keys.ts";
 import { Models } from "./models/models.ts";
 import { Notifications } from "./panel/notifications.ts";
-import { Panel } from "./panel/panel.ts";
+import { Panel, TAB } from "./panel/panel.ts";
 import { Status } from "./panel/status.ts";
 import { Participant } from "./participant/participant.ts";
 import { BeforeImages, sessionOf } from "./rewind/before-images.ts";
@@ -66,7 +66,7 @@ export function activate(context: vscode.ExtensionContext): void {
       (text) => log.warn(text),
     );
   const chat = new Chat(backend, models, new Attachments(), context.workspaceState, keeping);
-  const panel = new Panel(context.extensionUri, backend, chat, models, (action) => void act(app, action));
+  const panel = new Panel(context.extensionUri, backend, chat, models, (action, place) => void act(app, action, place));
   chat.outputs.onPrinted = (callId) => panel.printed(callId);
   const sessions = new Sessions(backend, chat, new SessionMarks(context.workspaceState), () => chat.changed());
   panel.sessions = sessions;
@@ -136,6 +136,7 @@ export function activate(context: vscode.ExtensionContext): void {
     backend,
     chat,
     status,
+    vscode.window.registerWebviewPanelSerializer(TAB, panel),
     vscode.window.registerWebviewViewProvider("threadhold.panel", panel, { webviewOptions: { retainContextWhenHidden: true } }),
     models.onChange(() => {
       redraw();

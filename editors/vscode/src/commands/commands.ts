@@ -38,6 +38,7 @@ export function registerCommands(context: vscode.ExtensionContext, app: App, mod
   const commands: Record<string, (...given: never[]) => unknown> = {
     ...changeCommands(app),
     focus: show,
+    openInEditor: () => panel.openInEditor(),
     newSession: async () => {
       // The prompt has the focus once it is the new session's: what is typed before is the other's.
       await panel.open();

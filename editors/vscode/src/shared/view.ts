@@ -382,6 +382,8 @@ export type ToPanel =
   | { type: "prompts"; items: PromptItem[] }
   /** The unsent draft of a session that begins to be shown. */
   | { type: "draft"; text: string; sessionId: string }
+  /** What is being typed where the panel is shown, too. */
+  | { type: "typed"; text: string; sessionId: string }
   /** Words that could not be sent. */
   | { type: "unsent"; text: string }
   /** Those before what was told of it; `before` asks for still earlier ones, where there are some. */

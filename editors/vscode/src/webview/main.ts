@@ -267,6 +267,9 @@ function take(message: ToPanel): void {
     case "draft":
       composer.show(message.text, message.sessionId);
       break;
+    case "typed":
+      composer.follow(message.text, message.sessionId);
+      break;
     case "unsent":
       composer.takeBack(message.text);
       break;
