@@ -5,10 +5,12 @@ import { argumentsOf } from "@threadhold/client";
 import * as vscode from "vscode";
 import { Changes } from "./changes/changes.ts";
 import { Lenses } from "./changes/lenses.ts";
+import { Proposals } from "./changes/proposals.ts";
 import { Tracker } from "./changes/tracker.ts";
 import { Views } from "./changes/views.ts";
 import { type App, act } from "./commands/actions.ts";
 import { registerCommands } from "./commands/commands.ts";
+import { LastEditor } from "./commands/insert.ts";
 import { configuration } from "./configuration.ts";
 import { elicit } from "./elicit/ask.ts";
 import { installedHighlighter } from "./highlight/installed.ts";
@@ -80,6 +82,8 @@ export function activate(context: vscode.ExtensionContext): void {
   const tracker = new Tracker(chat, images, (text) => log.warn(text));
   const changes = images && new Changes(chat, images, tracker, restorer);
   const views = new Views(tracker);
+  const proposals = new Proposals();
+  const last = new LastEditor();
   panel.tracker = tracker;
   const rewind = new Rewind(chat, images, diffs, restorer, async (before, files) => changes?.rewound(before, files));
   panel.rewind = rewind;
@@ -107,7 +111,22 @@ export function activate(context: vscode.ExtensionContext): void {
     await views.showEdit(image, await images.ofSession(sessionOf(image)), images, folder.uri);
   };
   const { highlighter, watch } = installedHighlighter(() => panel.recolor());
-  const parts = { backend, chat, panel, sessions, servers, rewind, restorer, tracker, views, images, changes, demonstration };
+  const parts = {
+    backend,
+    chat,
+    panel,
+    sessions,
+    servers,
+    rewind,
+    restorer,
+    tracker,
+    views,
+    images,
+    changes,
+    proposals,
+    last,
+    demonstration,
+  };
   const app: App = { ...parts, highlighter, log, showDiff };
   const status = new Status(backend, chat);
   const notifications = new Notifications({
@@ -132,6 +151,8 @@ export function activate(context: vscode.ExtensionContext): void {
     diffs,
     tracker,
     views,
+    proposals,
+    last,
     new Lenses(tracker),
     backend,
     chat,

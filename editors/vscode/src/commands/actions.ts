@@ -3,6 +3,7 @@
 import { type ErrorData, isProtocolError, type Session } from "@threadhold/client";
 import * as vscode from "vscode";
 import type { Changes } from "../changes/changes.ts";
+import type { Proposals } from "../changes/proposals.ts";
 import type { Tracker } from "../changes/tracker.ts";
 import type { Views } from "../changes/views.ts";
 import type { Highlighter } from "../highlight/highlighter.ts";
@@ -28,7 +29,8 @@ import { textOf } from "../shared/slash.ts";
 import { errorText, escapeLinks, sentence } from "../shared/text.ts";
 import { type Action, DISMISS } from "../shared/view.ts";
 import { inFolder } from "../tools/own-tool.ts";
-import { insertAtCursor, insertIntoNewFile } from "./insert.ts";
+import { applyCode } from "./apply.ts";
+import { insertAtCursor, insertIntoNewFile, type LastEditor } from "./insert.ts";
 import { runSlash } from "./slash.ts";
 
 /** The parts of the extension that actions and commands use. */
@@ -45,6 +47,8 @@ export interface App {
   /** Missing where no folder is open. */
   images: BeforeImages | undefined;
   changes: Changes | undefined;
+  proposals: Proposals;
+  last: LastEditor;
   demonstration: Demonstration;
   highlighter: Highlighter;
   log: vscode.LogOutputChannel;
@@ -219,8 +223,11 @@ async function carryOut(app: App, action: Action, place: Place): Promise<void> {
     case "copy":
       await vscode.env.clipboard.writeText(action.text);
       return;
+    case "apply":
+      if (chat.folder !== undefined) await applyCode(action.text, action.path, chat.folder.uri, app);
+      return;
     case "insert":
-      return insertAtCursor(action.text);
+      return insertAtCursor(action.text, app.last);
     case "insertNew":
       return insertIntoNewFile(action.text, await app.highlighter.languageId(action.language));
     case "highlight":

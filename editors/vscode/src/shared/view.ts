@@ -495,6 +495,8 @@ export type Action =
   | { type: "diff"; callId: string }
   | { type: "open"; href: string }
   | { type: "copy"; text: string }
+  /** Code of an answer is to be proposed as a change of the file at `path`, else of the one in the editor. */
+  | { type: "apply"; text: string; path?: string }
   /** Puts code of an answer into the editor, at the cursor. */
   | { type: "insert"; text: string }
   /** Opens it as a file of its own. */

@@ -64,6 +64,7 @@ const panel: PanelContext = {
   },
   redraw: (id) => list.redraw(rowShowing(id)),
   copy: (text) => panel.post({ type: "copy", text }),
+  apply: (text, path) => panel.post({ type: "apply", text, ...(path !== undefined && { path }) }),
   insert: (text) => panel.post({ type: "insert", text }),
   insertNew: (text, language) => panel.post({ type: "insertNew", text, language }),
   coloring: new CodeColoring((piece) => panel.post({ type: "highlight", ...piece })),
