@@ -24,6 +24,7 @@ import { BeforeImages, sessionOf } from "./rewind/before-images.ts";
 import { Keeping } from "./rewind/keeping.ts";
 import { Restorer } from "./rewind/restorer.ts";
 import { Rewind } from "./rewind/rewind.ts";
+import { RulesPage } from "./rules/page.ts";
 import { Attachments } from "./session/attachments.ts";
 import { Backend } from "./session/backend.ts";
 import { Chat } from "./session/chat.ts";
@@ -84,6 +85,7 @@ export function activate(context: vscode.ExtensionContext): void {
   const views = new Views(tracker);
   const proposals = new Proposals();
   const last = new LastEditor();
+  const rules = new RulesPage(context.extensionUri, chat, client);
   panel.tracker = tracker;
   const rewind = new Rewind(chat, images, diffs, restorer, async (before, files) => changes?.rewound(before, files));
   panel.rewind = rewind;
@@ -125,6 +127,7 @@ export function activate(context: vscode.ExtensionContext): void {
     changes,
     proposals,
     last,
+    rules,
     demonstration,
   };
   const app: App = { ...parts, highlighter, log, showDiff };
@@ -153,6 +156,7 @@ export function activate(context: vscode.ExtensionContext): void {
     views,
     proposals,
     last,
+    rules,
     new Lenses(tracker),
     backend,
     chat,

@@ -16,6 +16,7 @@ import type { Place } from "../panel/place.ts";
 import type { BeforeImages } from "../rewind/before-images.ts";
 import type { Restorer } from "../rewind/restorer.ts";
 import type { Rewind } from "../rewind/rewind.ts";
+import type { RulesPage } from "../rules/page.ts";
 import type { Backend } from "../session/backend.ts";
 import type { Chat } from "../session/chat.ts";
 import type { Demonstration } from "../session/demonstration.ts";
@@ -49,6 +50,7 @@ export interface App {
   changes: Changes | undefined;
   proposals: Proposals;
   last: LastEditor;
+  rules: RulesPage;
   demonstration: Demonstration;
   highlighter: Highlighter;
   log: vscode.LogOutputChannel;
@@ -58,6 +60,7 @@ export interface App {
 const COMMANDS = {
   showLog: "threadhold.showLog",
   showTerminal: "threadhold.showTerminal",
+  approvals: "threadhold.approvals",
   restart: "threadhold.restart",
   setKey: "threadhold.setKey",
   openFolder: "workbench.action.files.openFolder",

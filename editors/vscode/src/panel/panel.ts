@@ -1,7 +1,5 @@
-// The panel in its two places, the view and an editor tab: what they show, which of them the user is in, and their page with
-// a strict content security policy.
+// The panel in its two places, the view and an editor tab: what they show, and which of them the user is in.
 
-import { randomBytes } from "node:crypto";
 import type { Session } from "@threadhold/client";
 import * as vscode from "vscode";
 import type { Tracker } from "../changes/tracker.ts";
@@ -17,6 +15,7 @@ import { ownTool } from "../tools/toolbox.ts";
 import { WHY } from "./compaction-row.ts";
 import type { RowContext } from "./conversation.ts";
 import { activityOf, EMPTY, endNoticesOf, isBusy, meterOf, planNoticeOf, todosOf, Warning, waitingOf } from "./frame.ts";
+import { iconOf, optionsOf, pageOf } from "./html.ts";
 import { Place } from "./place.ts";
 import type { PanelUpdates } from "./updates.ts";
 
@@ -110,8 +109,8 @@ export class Panel implements vscode.WebviewViewProvider, vscode.WebviewPanelSer
 
   resolveWebviewView(view: vscode.WebviewView): void {
     this.#view = view;
-    view.webview.options = this.#options;
-    this.#inView.attach(view.webview, page(view.webview, this.#extension));
+    view.webview.options = optionsOf(this.#extension);
+    this.#inView.attach(view.webview, pageOf(view.webview, this.#extension, "panel", "Agent"));
     view.onDidChangeVisibility(() => {
       if (view.visible) this.#isTabLast = false;
     });
@@ -124,7 +123,7 @@ export class Panel implements vscode.WebviewViewProvider, vscode.WebviewPanelSer
   /** Shows the same session in an editor tab. */
   openInEditor(): void {
     if (this.#tab !== undefined) return this.#tab.reveal();
-    const options = { ...this.#options, retainContextWhenHidden: true };
+    const options = { ...optionsOf(this.#extension), retainContextWhenHidden: true };
     this.#attachTab(vscode.window.createWebviewPanel(TAB, titleOf(this.#session), vscode.ViewColumn.Active, options));
     this.#inTab.focus();
   }
@@ -133,15 +132,15 @@ export class Panel implements vscode.WebviewViewProvider, vscode.WebviewPanelSer
   async deserializeWebviewPanel(tab: vscode.WebviewPanel): Promise<void> {
     // One tab is enough.
     if (this.#tab !== undefined) return tab.dispose();
-    tab.webview.options = this.#options;
+    tab.webview.options = optionsOf(this.#extension);
     this.#attachTab(tab);
   }
 
   #attachTab(tab: vscode.WebviewPanel): void {
     this.#tab = tab;
     this.#isTabLast = tab.active;
-    tab.iconPath = vscode.Uri.joinPath(this.#extension, "media", "icon.svg");
-    this.#inTab.attach(tab.webview, page(tab.webview, this.#extension));
+    tab.iconPath = iconOf(this.#extension);
+    this.#inTab.attach(tab.webview, pageOf(tab.webview, this.#extension, "panel", "Agent"));
     tab.onDidChangeViewState(() => {
       if (tab.active) this.#isTabLast = true;
       // It is behind another tab: what is to be seen is shown in the view.
@@ -152,10 +151,6 @@ export class Panel implements vscode.WebviewViewProvider, vscode.WebviewPanelSer
       this.#isTabLast = false;
       this.#inTab.detach(tab.webview);
     });
-  }
-
-  get #options(): vscode.WebviewOptions {
-    return { enableScripts: true, localResourceRoots: [vscode.Uri.joinPath(this.#extension, "dist")] };
   }
 
   /** Has an action carried out. What is typed in one place is seen in the other. */
@@ -308,23 +303,3 @@ const NO_FOLDER: Frame["sidecar"] = {
   text: "Sessions belong to a folder on disk. Open a folder to see its sessions.",
   actions: [{ label: "Open Folder…", action: { type: "command", command: "openFolder" } }],
 };
-
-/** The page. Its policy lets in this extension's own script and style, and pictures that are data. */
-function page(webview: vscode.Webview, extension: vscode.Uri): string {
-  const nonce = randomBytes(18).toString("base64url");
-  const own = (name: string): string => webview.asWebviewUri(vscode.Uri.joinPath(extension, "dist", name)).toString();
-  const policy = `default-src 'none'; script-src 'nonce-${nonce}'; style-src ${webview.cspSource}; img-src data:; base-uri 'none'; form-action 'none';`;
-  return `<!DOCTYPE html>
-<html lang="en">
-<head>
-<meta charset="utf-8">
-<meta http-equiv="Content-Security-Policy" content="${policy}">
-<meta name="viewport" content="width=device-width, initial-scale=1">
-<link rel="stylesheet" href="${own("panel.css")}">
-<title>Agent</title>
-</head>
-<body>
-<script nonce="${nonce}" src="${own("panel.js")}"></script>
-</body>
-</html>`;
-}

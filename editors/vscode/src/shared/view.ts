@@ -503,4 +503,4 @@ export type Action =
   | { type: "insertNew"; text: string; language: string }
   /** Colours of a piece of code are wanted. */
   | ({ type: "highlight" } & CodePiece)
-  | { type: "command"; command: "showLog" | "showTerminal" | "restart" | "settings" | "setKey" | "openFolder" };
+  | { type: "command"; command: "showLog" | "showTerminal" | "restart" | "settings" | "setKey" | "openFolder" | "approvals" };
