@@ -39,6 +39,7 @@ test("the demonstration: its card, what it covers, what the prompt is made of", 
     size: SIZE,
     settings: { "threadhold.binary": process.env["THREADHOLD_BIN"] },
   });
+  await editor.command("View: Toggle Primary Side Bar Visibility");
   const panel = await Panel.open(editor);
   await Panel.resize(editor, 460);
   await editor.command("threadhold: Show Compaction Demo");
@@ -93,6 +94,7 @@ test("a decision about an edit, its change, and a rewind", async () => {
     settings: { ...SCRIPTED, "threadhold.approve.run": "allow", "editor.minimap.enabled": false },
     environment: { PROBE: probe.folder },
   });
+  await editor.command("View: Toggle Primary Side Bar Visibility");
   const panel = await Panel.open(editor);
   await Panel.resize(editor, 410);
   await panel.ask("After midnight the tide table shows yesterday's date in Auckland. Mend it.");
@@ -109,7 +111,6 @@ test("a decision about an edit, its change, and a rewind", async () => {
   await editor.command("threadhold: Go to Next Change");
   await editor.page.locator(".tab.active").filter({ hasText: "clock.rs" }).waitFor();
   await editor.page.locator(".codelens-decoration a").filter({ hasText: "Undo" }).waitFor();
-  await editor.command("View: Hide Panel");
   await calm(editor);
   await take(editor, "changes");
   const question = panel.frame.locator(".row.user").first();
