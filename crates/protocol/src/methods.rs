@@ -352,7 +352,7 @@ methods! {
         "Returns in pages which files differ between two snapshots, with their contents before.",
         WorktreeChangesParams => WorktreeChangesResult;
     ToolApprovals = "tool/approvals", ToSidecar, Extras,
-        "Revokes permanent approvals and rejections of a folder, and lists those that are left.",
+        "Revokes and adds permanent approvals and rejections of a folder, or approvals of a session, and lists them.",
         ToolApprovalsParams => ToolApprovalsResult;
     ToolResult = "tool/result", ToSidecar, Extras,
         "Delivers the result of a tool call that was answered with `pending`, or that a restart left open.",

@@ -138,7 +138,7 @@ pub enum Verdict {
     /// Runs the call.
     AllowOnce,
     /// Runs the call, and similar calls of this session without asking, those of `allowAlways`, until the session is closed.
-    /// Not stored, and not listed by `tool/approvals`.
+    /// Not stored; `tool/approvals` lists them if it names the session.
     AllowForSession,
     /// Runs the call, and from now on similar calls in this workspace without asking: those that match `pattern`;
     /// without one all calls of the tool, or for a tool of kind `execute` those with the same arguments.

@@ -66,6 +66,7 @@ impl Session {
             | Input::Attach(_)
             | Input::Scope(_)
             | Input::Approvals(_)
+            | Input::SessionApprovals { .. }
             | Input::Memories(_)
             | Input::Agent(_)
             | Input::Ending => true,

@@ -160,6 +160,7 @@ impl Step<'_> {
             Input::Instructions(files) => take_instructions(&mut self.core, files),
             Input::Attach(attachments) => attach_later(&mut self.core, attachments),
             Input::Approvals(approvals) => self.own.approvals.set(approvals),
+            Input::SessionApprovals { added, revoked } => self.own.approvals.change_session(added, &revoked),
             Input::Memories(memories) => self.core.set_memories(memories),
             Input::Agent(agent) => self.core.set_agent(*agent),
             Input::Ending => self.ending(),

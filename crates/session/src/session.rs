@@ -167,6 +167,11 @@ impl Session {
         self.own.standing().approvals.for_good()
     }
 
+    /// What the user approved in this session, until it is closed.
+    pub fn session_approvals(&self) -> &[Always] {
+        self.own.standing().approvals.for_session()
+    }
+
     /// Pins, in the order in which they were made.
     pub fn pins(&self) -> &[Pin] {
         self.kept.pins()

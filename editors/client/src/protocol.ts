@@ -206,7 +206,8 @@ export interface ClientRequests {
    */
   "worktree/changes": { params: WorktreeChangesParams; result: WorktreeChangesResult };
   /**
-   * Revokes permanent approvals and rejections of a folder, and lists those that are left. Level: extras.
+   * Revokes and adds permanent approvals and rejections of a folder, or approvals of a session, and lists
+   * them. Level: extras.
    */
   "tool/approvals": { params: ToolApprovalsParams; result: ToolApprovalsResult };
   /**
@@ -5034,13 +5035,23 @@ export interface Tool {
 export interface ToolApprovalsParams {
   /** Folder of the decisions. Default: the client's first folder. */
   workspaceFolder?: string;
+  /**
+   * Session whose own approvals are meant, those of `allowForSession`, instead of the folder's. It must be
+   * open here.
+   */
+  sessionId?: string;
   /** Approvals and rejections to revoke before the list is made. */
   revoke?: StandingDecision[];
+  /**
+   * Approvals and rejections to add after that. Each replaces one of the same calls. A session has no
+   * rejections of its own.
+   */
+  add?: StandingDecision[];
 }
 
 /** Result of `tool/approvals`. */
 export interface ToolApprovalsResult {
-  /** Permanent approvals and rejections of the folder. */
+  /** Permanent approvals and rejections of the folder, or the approvals of the session. */
   decisions: StandingDecision[];
 }
 
@@ -5568,7 +5579,7 @@ export type Verdict =
   | "allowOnce"
   /**
    * Runs the call, and similar calls of this session without asking, those of `allowAlways`, until the
-   * session is closed. Not stored, and not listed by `tool/approvals`.
+   * session is closed. Not stored; `tool/approvals` lists them if it names the session.
    */
   | "allowForSession"
   /**

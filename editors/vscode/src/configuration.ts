@@ -98,6 +98,11 @@ export class Configuration {
     return this.#from.get<ToolPolicy>(`approve.${kind}`, kind === "read" ? "allow" : "ask");
   }
 
+  /** Writes the approval policy for tools of a kind into the user's settings. */
+  async setPolicy(kind: "read" | "edit" | "run" | "editor", policy: ToolPolicy): Promise<void> {
+    await this.#from.update(`approve.${kind}`, policy, vscode.ConfigurationTarget.Global);
+  }
+
   /** The user's instructions, as a section of the prompt. */
   get sections(): Section[] {
     const instructions = this.#text("instructions");

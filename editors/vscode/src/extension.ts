@@ -5,23 +5,26 @@ import { argumentsOf } from "@threadhold/client";
 import * as vscode from "vscode";
 import { Changes } from "./changes/changes.ts";
 import { Lenses } from "./changes/lenses.ts";
+import { Proposals } from "./changes/proposals.ts";
 import { Tracker } from "./changes/tracker.ts";
 import { Views } from "./changes/views.ts";
 import { type App, act } from "./commands/actions.ts";
 import { registerCommands } from "./commands/commands.ts";
+import { LastEditor } from "./commands/insert.ts";
 import { configuration } from "./configuration.ts";
 import { elicit } from "./elicit/ask.ts";
 import { installedHighlighter } from "./highlight/installed.ts";
 import { Keys } from "./models/keys.ts";
 import { Models } from "./models/models.ts";
 import { Notifications } from "./panel/notifications.ts";
-import { Panel } from "./panel/panel.ts";
+import { Panel, TAB } from "./panel/panel.ts";
 import { Status } from "./panel/status.ts";
 import { Participant } from "./participant/participant.ts";
 import { BeforeImages, sessionOf } from "./rewind/before-images.ts";
 import { Keeping } from "./rewind/keeping.ts";
 import { Restorer } from "./rewind/restorer.ts";
 import { Rewind } from "./rewind/rewind.ts";
+import { RulesPage } from "./rules/page.ts";
 import { Attachments } from "./session/attachments.ts";
 import { Backend } from "./session/backend.ts";
 import { Chat } from "./session/chat.ts";
@@ -66,7 +69,7 @@ export function activate(context: vscode.ExtensionContext): void {
       (text) => log.warn(text),
     );
   const chat = new Chat(backend, models, new Attachments(), context.workspaceState, keeping);
-  const panel = new Panel(context.extensionUri, backend, chat, models, (action) => void act(app, action));
+  const panel = new Panel(context.extensionUri, backend, chat, models, (action, place) => void act(app, action, place));
   chat.outputs.onPrinted = (callId) => panel.printed(callId);
   const sessions = new Sessions(backend, chat, new SessionMarks(context.workspaceState), () => chat.changed());
   panel.sessions = sessions;
@@ -80,6 +83,9 @@ export function activate(context: vscode.ExtensionContext): void {
   const tracker = new Tracker(chat, images, (text) => log.warn(text));
   const changes = images && new Changes(chat, images, tracker, restorer);
   const views = new Views(tracker);
+  const proposals = new Proposals();
+  const last = new LastEditor();
+  const rules = new RulesPage(context.extensionUri, chat, client);
   panel.tracker = tracker;
   const rewind = new Rewind(chat, images, diffs, restorer, async (before, files) => changes?.rewound(before, files));
   panel.rewind = rewind;
@@ -107,7 +113,23 @@ export function activate(context: vscode.ExtensionContext): void {
     await views.showEdit(image, await images.ofSession(sessionOf(image)), images, folder.uri);
   };
   const { highlighter, watch } = installedHighlighter(() => panel.recolor());
-  const parts = { backend, chat, panel, sessions, servers, rewind, restorer, tracker, views, images, changes, demonstration };
+  const parts = {
+    backend,
+    chat,
+    panel,
+    sessions,
+    servers,
+    rewind,
+    restorer,
+    tracker,
+    views,
+    images,
+    changes,
+    proposals,
+    last,
+    rules,
+    demonstration,
+  };
   const app: App = { ...parts, highlighter, log, showDiff };
   const status = new Status(backend, chat);
   const notifications = new Notifications({
@@ -132,10 +154,14 @@ export function activate(context: vscode.ExtensionContext): void {
     diffs,
     tracker,
     views,
+    proposals,
+    last,
+    rules,
     new Lenses(tracker),
     backend,
     chat,
     status,
+    vscode.window.registerWebviewPanelSerializer(TAB, panel),
     vscode.window.registerWebviewViewProvider("threadhold.panel", panel, { webviewOptions: { retainContextWhenHidden: true } }),
     models.onChange(() => {
       redraw();

@@ -25,14 +25,16 @@ use crate::server::services::{diagnostics, transfer};
 use crate::server::settings::{Layer, check_servers};
 use crate::server::stores;
 use crate::server::wire::answer::Form;
-use crate::server::wire::{decided, refused, to_value};
-use ::session::input::{Command, ReplyTo, Restore};
-use ::session::stored::{Always, Driver, TurnStatus};
+use crate::server::wire::decided::{self, ApprovalsChange};
+use crate::server::wire::{refused, to_value};
+use ::session::input::{Command, Input, ReplyTo, Restore};
+use ::session::stored::{Driver, TurnStatus};
 use engine::id::SessionId;
 use engine::tokens::TokenCount;
 use protocol::error::ProtocolError;
 use protocol::prompt::PromptRenderParams;
 use protocol::restore::Diagnostic;
+use protocol::scope::{ToolApprovalsParams, ToolApprovalsResult};
 use protocol::session::SessionOpenParams;
 use protocol::settings::{GivenSettings, Settings};
 use protocol::stages::LoopStopResult;
@@ -338,16 +340,28 @@ impl RequestHandler<'_> {
                 let at = (&mut self.router.stores, &mut self.router.replies);
                 self.router.shared.scope(at, place, Some(patch), Then::Answer(to))
             }
-            Sharing::Approvals(params) => {
-                let folder = params.workspace_folder.as_deref();
-                let workspace = folder.map_or_else(|| self.router.stores.home().to_owned(), spelled);
-                let revoked: Vec<Always> = params.revoke.iter().flatten().map(convert::always).collect();
-                let at = (&mut self.router.stores, &mut self.router.replies);
-                self.router.shared.change_approvals(at, workspace, Some(to), move |store, workspace| {
-                    revoked.iter().try_for_each(|always| store.revoke(workspace, always))
-                })
-            }
+            Sharing::Approvals(params) => self.change_approvals(to, &params),
         }
+    }
+
+    /// Changes and lists the standing approvals of a session, which must be open here, or of a folder.
+    fn change_approvals(&mut self, to: ReplyTo, params: &ToolApprovalsParams) -> Result<(), ProtocolError> {
+        let ApprovalsChange { added, revoked } = decided::approvals(params)?;
+        if let Some(id) = &params.session_id {
+            let id = given_id(id)?;
+            self.router.run_input(&id, Input::SessionApprovals { added, revoked });
+            let host = self.router.sessions.host(&id).ok_or_else(|| refused::not_open(&id))?;
+            let decisions = host.session().session_approvals().iter().map(convert::standing).collect();
+            self.router.answer(to, to_value(&ToolApprovalsResult { decisions }));
+            return Ok(());
+        }
+        let folder = params.workspace_folder.as_deref();
+        let workspace = folder.map_or_else(|| self.router.stores.home().to_owned(), spelled);
+        let at = (&mut self.router.stores, &mut self.router.replies);
+        self.router.shared.change_approvals(at, workspace, Some(to), move |store, workspace| {
+            revoked.iter().try_for_each(|always| store.revoke(workspace, always))?;
+            added.iter().try_for_each(|always| store.approve(workspace, always))
+        })
     }
 
     /// The scope of a session, which must be open here, or the one of this name.

@@ -1,10 +1,12 @@
 //! The user's decisions about calls, as clients send them.
 
+use crate::convert;
 use engine::approval;
 use engine::id::CallId;
 use engine::text::json;
 use protocol::error::ProtocolError;
 use protocol::message::Arguments;
+use protocol::scope::ToolApprovalsParams;
 use protocol::tool::{Decision, Verdict as Decided};
 use serde_json::Value;
 use session::input;
@@ -33,6 +35,38 @@ pub(in crate::server) fn decisions(decisions: &[Decision]) -> Result<Vec<input::
         })
     });
     each.collect()
+}
+
+/// Changes to standing approvals and rejections.
+pub(in crate::server) struct ApprovalsChange {
+    pub added: Vec<Always>,
+    pub revoked: Vec<Always>,
+}
+
+/// Parses changes to the approvals of a folder or a session. Several beginnings become an approval each.
+pub(in crate::server) fn approvals(params: &ToolApprovalsParams) -> Result<ApprovalsChange, ProtocolError> {
+    let revoked = params.revoke.iter().flatten().map(convert::always).collect();
+    let mut added = Vec::new();
+    for (at, standing) in params.add.iter().flatten().enumerate() {
+        let wrong = |field: &str, reason| ProtocolError::invalid(format!("add[{at}].{field}"), reason);
+        if standing.tool.is_empty() {
+            return Err(wrong("tool", "must not be empty"));
+        }
+        if params.session_id.is_some() && standing.rejected == Some(true) {
+            return Err(wrong("rejected", "must be false for a session"));
+        }
+        let Some(pattern) = &standing.pattern else {
+            added.push(convert::always(standing));
+            continue;
+        };
+        // Arguments as JSON are written by the sidecar, and say exactly which calls they match.
+        if let Some(reason) = wrong_pattern(pattern).filter(|_| !pattern.starts_with("={")) {
+            return Err(wrong("pattern", reason));
+        }
+        let patterns = approval::each_beginning(pattern).into_iter();
+        added.extend(patterns.map(|pattern| Always { pattern: Some(pattern), ..convert::always(standing) }));
+    }
+    Ok(ApprovalsChange { added, revoked })
 }
 
 /// Reason why arguments cannot be given with a decision, if there is one.

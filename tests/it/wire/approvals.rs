@@ -94,6 +94,68 @@ fn commands_are_approved_for_good_by_their_beginning() {
     assert_eq!(proposed(&mut client), "command^=tail");
 }
 
+/// Changes approvals of the folder or, with its id, of a session, and lists them.
+fn change(client: &mut Client, of: Value, change: Value) -> Result<Value, Value> {
+    let mut params = of;
+    params.as_object_mut().expect("an object").extend(change.as_object().expect("an object").clone());
+    client.call("tool/approvals", params).map(|mut listed| listed["decisions"].take())
+}
+
+#[test]
+fn approvals_are_added_to_a_folder_and_to_a_session_alone() {
+    if cfg!(windows) {
+        return;
+    }
+    let folder = Folder::new();
+    let mut client = serve(&folder);
+    let (here, session) = (|| json!({ "workspaceFolder": "/w" }), || json!({ "sessionId": "s" }));
+    let one = |text: &str| json!({ "tool": "run", "pattern": format!("command^={text}") });
+    let no = |text: &str| json!({ "tool": "run", "pattern": format!("command^={text}"), "rejected": true });
+    for (wrong, field) in [
+        (json!({ "tool": "" }), "add[0].tool: must not be empty"),
+        (one("bash"), "add[0].pattern: must be plain words"),
+        (json!({ "tool": "run", "pattern": "git *" }), "add[0].pattern: must name its argument"),
+        (no("rm"), "add[0].rejected: must be false for a session"),
+    ] {
+        let error = change(&mut client, session(), json!({ "add": [wrong] })).expect_err(field);
+        assert!(error["message"].as_str().is_some_and(|text| text.starts_with(field)), "{error}");
+    }
+    let added = change(&mut client, here(), json!({ "add": [one("cargo test; tail"), no("rm")] }));
+    assert_eq!(added, Ok(json!([one("cargo test"), no("rm"), one("tail")])));
+    let added = change(&mut client, session(), json!({ "add": [one("ls"), { "tool": "other" }] }));
+    assert_eq!(
+        added,
+        Ok(json!([one("ls"), { "tool": "other" }])),
+        "those of the folder are not the session's"
+    );
+
+    client.call("turn/start", json!({ "sessionId": "s", "content": "Test it." })).expect("it starts");
+    command(&mut client, "c1", "cargo test | tail; ls");
+    runs(&mut client, "c1");
+    assert_eq!(
+        change(&mut client, session(), json!({ "revoke": [one("ls")] })),
+        Ok(json!([{ "tool": "other" }]))
+    );
+    command(&mut client, "c2", "ls");
+    assert_eq!(proposed(&mut client), "command^=ls");
+    // What is decided for the session is listed with it, and what replaces a rejection is no second one.
+    decide(
+        &mut client,
+        json!({ "toolCallId": "c2", "decision": "allowForSession", "pattern": "command^=ls" }),
+    )
+    .expect("it waits");
+    runs(&mut client, "c2");
+    assert_eq!(change(&mut client, session(), json!({})), Ok(json!([{ "tool": "other" }, one("ls")])));
+    let replaced = change(&mut client, here(), json!({ "add": [one("rm ./made")], "revoke": [no("rm")] }));
+    assert_eq!(replaced, Ok(json!([one("cargo test"), one("rm ./made"), one("tail")])));
+    let unknown = change(&mut client, json!({ "sessionId": "none" }), json!({}));
+    assert_eq!(unknown.expect_err("it is not open")["data"]["kind"], "UnknownSession");
+    drop(client);
+    // Those of the session are over with their process.
+    let mut client = serve(&folder);
+    assert_eq!(change(&mut client, session(), json!({})), Ok(json!([])));
+}
+
 #[test]
 fn a_call_runs_with_the_arguments_of_the_decision_and_the_model_is_told() {
     let folder = Folder::new();

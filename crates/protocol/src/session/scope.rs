@@ -151,15 +151,22 @@ pub struct ToolApprovalsParams {
     /// Folder of the decisions. Default: the client's first folder.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub workspace_folder: Option<String>,
+    /// Session whose own approvals are meant, those of `allowForSession`, instead of the folder's. It must be open here.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub session_id: Option<String>,
     /// Approvals and rejections to revoke before the list is made.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub revoke: Option<Vec<StandingDecision>>,
+    /// Approvals and rejections to add after that. Each replaces one of the same calls. A session has no rejections of its
+    /// own.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub add: Option<Vec<StandingDecision>>,
 }
 
 /// Result of `tool/approvals`.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct ToolApprovalsResult {
-    /// Permanent approvals and rejections of the folder.
+    /// Permanent approvals and rejections of the folder, or the approvals of the session.
     pub decisions: Vec<StandingDecision>,
 }

@@ -39,6 +39,22 @@ impl Approvals {
         &self.workspace
     }
 
+    /// What the user approved in this session.
+    pub fn for_session(&self) -> &[Always] {
+        &self.session
+    }
+
+    /// Revokes what was approved in this session, then adds approvals to it.
+    pub fn change_session(&mut self, added: Vec<Always>, revoked: &[Always]) {
+        let is_revoked = |known: &Always| {
+            revoked.iter().any(|always| (&always.tool, &always.pattern) == (&known.tool, &known.pattern))
+        };
+        self.session.retain(|known| !is_revoked(known));
+        for always in added {
+            self.remember_in_session(always);
+        }
+    }
+
     /// Decides about a call; also returns the rule that decided, if one did.
     pub fn decide<'c>(
         &self,

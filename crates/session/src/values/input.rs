@@ -72,6 +72,13 @@ pub enum Input {
     Attach(Vec<Attachment>),
     /// The standing approvals of this workspace.
     Approvals(Arc<[Always]>),
+    /// Changes to what the user approved in this session alone. What is revoked goes first.
+    SessionApprovals {
+        /// Approvals; rejections are of a workspace.
+        added: Vec<Always>,
+        /// Found by tool and pattern.
+        revoked: Vec<Always>,
+    },
     /// The memories of the workspace changed.
     Memories(Arc<[Memory]>),
     /// A session that runs in the background for this one was added or changed.

@@ -83,6 +83,13 @@ export function withKept(base: string, now: string, { baseFrom, baseCount, nowFr
   return lines.join("");
 }
 
+/** The text once a hunk is undone. */
+export function withUndone(base: string, now: string, hunk: Hunk): string {
+  const lines = linesOf(now);
+  lines.splice(hunk.nowFrom, hunk.nowCount, undoneText(base, hunk));
+  return lines.join("");
+}
+
 /** Text that replaces a hunk's lines once it is undone. */
 export function undoneText(base: string, { baseFrom, baseCount }: Hunk): string {
   return linesOf(base)

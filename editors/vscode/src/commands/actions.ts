@@ -3,6 +3,7 @@
 import { type ErrorData, isProtocolError, type Session } from "@threadhold/client";
 import * as vscode from "vscode";
 import type { Changes } from "../changes/changes.ts";
+import type { Proposals } from "../changes/proposals.ts";
 import type { Tracker } from "../changes/tracker.ts";
 import type { Views } from "../changes/views.ts";
 import type { Highlighter } from "../highlight/highlighter.ts";
@@ -11,9 +12,11 @@ import { toolsFor } from "../mentions/named-tools.ts";
 import { promptFile, promptFiles } from "../mentions/prompt-files.ts";
 import { textIn } from "../panel/conversation.ts";
 import type { Panel } from "../panel/panel.ts";
+import type { Place } from "../panel/place.ts";
 import type { BeforeImages } from "../rewind/before-images.ts";
 import type { Restorer } from "../rewind/restorer.ts";
 import type { Rewind } from "../rewind/rewind.ts";
+import type { RulesPage } from "../rules/page.ts";
 import type { Backend } from "../session/backend.ts";
 import type { Chat } from "../session/chat.ts";
 import type { Demonstration } from "../session/demonstration.ts";
@@ -27,7 +30,8 @@ import { textOf } from "../shared/slash.ts";
 import { errorText, escapeLinks, sentence } from "../shared/text.ts";
 import { type Action, DISMISS } from "../shared/view.ts";
 import { inFolder } from "../tools/own-tool.ts";
-import { insertAtCursor, insertIntoNewFile } from "./insert.ts";
+import { applyCode } from "./apply.ts";
+import { insertAtCursor, insertIntoNewFile, type LastEditor } from "./insert.ts";
 import { runSlash } from "./slash.ts";
 
 /** The parts of the extension that actions and commands use. */
@@ -44,6 +48,9 @@ export interface App {
   /** Missing where no folder is open. */
   images: BeforeImages | undefined;
   changes: Changes | undefined;
+  proposals: Proposals;
+  last: LastEditor;
+  rules: RulesPage;
   demonstration: Demonstration;
   highlighter: Highlighter;
   log: vscode.LogOutputChannel;
@@ -53,16 +60,17 @@ export interface App {
 const COMMANDS = {
   showLog: "threadhold.showLog",
   showTerminal: "threadhold.showTerminal",
+  approvals: "threadhold.approvals",
   restart: "threadhold.restart",
   setKey: "threadhold.setKey",
   openFolder: "workbench.action.files.openFolder",
 } as const;
 
-/** Carries an action out; whatever fails is said in the panel. */
-export async function act(app: App, action: Action): Promise<void> {
+/** Carries an action out that the user took in a place; whatever fails is said in the panel. */
+export async function act(app: App, action: Action, place: Place = app.panel.active): Promise<void> {
   const sessionId = meansSession(action) ? app.chat.session?.id : undefined;
   try {
-    await carryOut(app, action);
+    await carryOut(app, action, place);
   } catch (error) {
     const text = errorText(error);
     app.log.error(`${action.type}: ${text}`);
@@ -126,30 +134,30 @@ export async function showCompaction({ chat, demonstration, panel }: App): Promi
   if (answer === open) await vscode.commands.executeCommand(COMMANDS.openFolder);
 }
 
-async function carryOut(app: App, action: Action): Promise<void> {
+async function carryOut(app: App, action: Action, place: Place): Promise<void> {
   const { chat, panel, sessions } = app;
   const session = chat.session;
   if (ASKS.has(action.type) && app.demonstration.is(session?.id)) {
-    if ("text" in action) panel.giveBack(action.text);
-    else if (action.type === "sendPrompt") panel.giveBack(textOf(action));
+    if ("text" in action) place.giveBack(action.text);
+    else if (action.type === "sendPrompt") place.giveBack(textOf(action));
     return panel.say(NOBODY);
   }
   switch (action.type) {
     case "ready":
-      panel.begin();
+      place.begin();
       if (chat.folder !== undefined) await chat.ready();
       return;
     case "drawn":
-      return panel.drawn();
+      return place.drawn();
     case "send":
-      return send(app, action.text, action.urgent);
+      return send(app, action, place);
     case "slash":
       try {
         const compact = (of: Session, more: { focus?: string }): Promise<void> => compacted(app, of, more);
-        const rewind = (messageId: string): Promise<void> => carryOut(app, { type: "rewind", messageId });
+        const rewind = (messageId: string): Promise<void> => carryOut(app, { type: "rewind", messageId }, place);
         return await runSlash({ chat, panel, compact, rewind }, action.name, action.rest);
       } catch (error) {
-        panel.giveBack(textOf(action));
+        place.giveBack(textOf(action));
         throw error;
       }
     case "newSession":
@@ -200,15 +208,15 @@ async function carryOut(app: App, action: Action): Promise<void> {
       return chat.changed();
     case "mention":
       if (chat.folder !== undefined)
-        await mentions(chat.folder.uri, action.query, (items) => panel.offer({ type: "mentions", query: action.query, items }));
+        await mentions(chat.folder.uri, action.query, (items) => place.offer({ type: "mentions", query: action.query, items }));
       return;
     case "toolName":
-      return panel.offer({ type: "tools", query: action.query, items: toolsFor(action.query) });
+      return place.offer({ type: "tools", query: action.query, items: toolsFor(action.query) });
     case "prompts":
-      if (chat.folder !== undefined) panel.offer({ type: "prompts", items: await promptFiles(chat.folder.uri) });
+      if (chat.folder !== undefined) place.offer({ type: "prompts", items: await promptFiles(chat.folder.uri) });
       return;
     case "sendPrompt":
-      return sendPrompt(app, action);
+      return sendPrompt(app, action, place);
     case "removeAttachment":
       chat.attachments.remove(action.id);
       return chat.changed();
@@ -223,12 +231,15 @@ async function carryOut(app: App, action: Action): Promise<void> {
     case "copy":
       await vscode.env.clipboard.writeText(action.text);
       return;
+    case "apply":
+      if (chat.folder !== undefined) await applyCode(action.text, action.path, chat.folder.uri, app);
+      return;
     case "insert":
-      return insertAtCursor(action.text);
+      return insertAtCursor(action.text, app.last);
     case "insertNew":
       return insertIntoNewFile(action.text, await app.highlighter.languageId(action.language));
     case "highlight":
-      return panel.color(action, await colorsOf(app, action));
+      return place.color(action, await colorsOf(app, action));
     case "compact":
       await vscode.commands.executeCommand("threadhold.compact");
       return;
@@ -256,7 +267,7 @@ async function carryOut(app: App, action: Action): Promise<void> {
     case "edit":
     case "regenerate":
     case "rewind":
-      return takeAway(app, session, action);
+      return takeAway(app, session, action, place);
     case "rewindWith":
       return app.rewind.go(action.restore, (notice) => sayOf(app, session.id, notice));
     case "rewindNot":
@@ -316,11 +327,11 @@ async function carryOut(app: App, action: Action): Promise<void> {
       return chat.showEarlier(action.all);
     case "covered": {
       const { compactionId } = action;
-      return panel.tell(session.id, { type: "covered", compactionId, ...(await steering.originalsOf(session, action)) });
+      return place.tell(session.id, { type: "covered", compactionId, ...(await steering.originalsOf(session, action)) });
     }
     case "wholeResult": {
       const { callId } = action;
-      return panel.tell(session.id, { type: "wholeResult", callId, text: await steering.whole(session, callId) });
+      return place.tell(session.id, { type: "wholeResult", callId, text: await steering.whole(session, callId) });
     }
     case "stopCall":
       return chat.running.get(action.callId)?.stop.abort();
@@ -348,26 +359,26 @@ async function colorsOf({ highlighter, log }: App, piece: CodePiece): Promise<Co
   }
 }
 
-async function send({ chat, panel }: App, text: string, urgent: boolean): Promise<void> {
+async function send({ chat, panel }: App, { text, urgent }: Extract<Action, { type: "send" }>, place: Place): Promise<void> {
   try {
     panel.say(undefined);
     if (await chat.ask(text, urgent)) return;
     panel.say(NO_MODEL);
-    panel.giveBack(text);
+    place.giveBack(text);
   } catch (error) {
     // What the user typed is theirs.
-    panel.giveBack(text);
+    place.giveBack(text);
     throw error;
   }
 }
 
 /** Sends a prompt of the workspace: its text goes along as a file, and what was typed behind its name as the request. */
-async function sendPrompt(app: App, { name, rest, urgent }: Extract<Action, { type: "sendPrompt" }>): Promise<void> {
+async function sendPrompt(app: App, { name, rest, urgent }: Extract<Action, { type: "sendPrompt" }>, place: Place): Promise<void> {
   const { chat, panel } = app;
   const typed = textOf({ name, rest });
   let id: string | undefined;
   try {
-    if (chat.folder === undefined) return panel.giveBack(typed);
+    if (chat.folder === undefined) return place.giveBack(typed);
     const { path, text } = await promptFile(chat.folder.uri, name);
     id = chat.attachments.addText(chat.folder.uri, path, text);
     const words = [`Follow the instructions in ${path}.`, rest].filter((part) => part !== "").join("\n\n");
@@ -376,11 +387,11 @@ async function sendPrompt(app: App, { name, rest, urgent }: Extract<Action, { ty
     panel.say(NO_MODEL);
   } catch (error) {
     if (id !== undefined) chat.attachments.remove(id);
-    panel.giveBack(typed);
+    place.giveBack(typed);
     throw error;
   }
   chat.attachments.remove(id);
-  panel.giveBack(typed);
+  place.giveBack(typed);
   chat.changed();
 }
 
@@ -389,8 +400,9 @@ async function takeAway(
   app: App,
   session: Session,
   action: Extract<Action, { type: "retry" | "edit" | "regenerate" | "rewind" }>,
+  place: Place,
 ): Promise<void> {
-  const { panel, rewind } = app;
+  const { rewind } = app;
   const say = (notice: Said): void => sayOf(app, session.id, notice);
   const { messages } = session.view.snapshot;
   if (action.type === "regenerate") {
@@ -407,13 +419,13 @@ async function takeAway(
     }
     case "edit": {
       const { text } = action;
-      const leave = (): void => panel.tell(session.id, { type: "editing", messageId, text });
+      const leave = (): void => place.tell(session.id, { type: "editing", messageId, text });
       return rewind.ask(session, { goal: "askAgain", messageId, go: () => steering.retry(session, messageId, text), leave }, say);
     }
     case "rewind": {
       const go = async (): Promise<void> => {
         await session.request("message/truncate", { messageId });
-        panel.tell(session.id, { type: "unsent", text: textIn(message?.parts ?? []).text });
+        place.tell(session.id, { type: "unsent", text: textIn(message?.parts ?? []).text });
       };
       return rewind.ask(session, { goal: "rewind", messageId, go }, say);
     }

@@ -11,7 +11,7 @@ import { type App, act, sayOf } from "./actions.ts";
 type Commands = Record<string, (...given: never[]) => unknown>;
 
 export function changeCommands(app: App): Commands {
-  const { tracker, changes } = app;
+  const { tracker, changes, proposals } = app;
   /** The changed file of an editor: the one that a menu names, else the active one. */
   const entryOf = (uri: unknown): Entry | undefined => {
     const named = uri instanceof vscode.Uri ? uri : vscode.window.activeTextEditor?.document.uri;
@@ -31,15 +31,24 @@ export function changeCommands(app: App): Commands {
   };
   const all = (type: "keepChanges" | "undoChanges" | "viewChanges") => () =>
     tracker.entries.length === 0 ? tellNone("There are no changes by the agent.") : act(app, { type });
+  /** Of a proposal where the menu, or the active editor, is of one; else of the agent's changes. */
+  const orProposed = (ofProposal: (given: unknown) => Promise<void>, other: (given?: unknown) => unknown) => (given?: unknown) =>
+    proposals.isAt(given) ? ofProposal(given) : other(given);
   return {
     viewChanges: all("viewChanges"),
     keepAll: all("keepChanges"),
     undoAll: all("undoChanges"),
-    keepFile: ofFile("keepChanges"),
-    undoFile: ofFile("undoChanges"),
+    keepFile: orProposed((uri) => proposals.keep(uri), ofFile("keepChanges")),
+    undoFile: orProposed((uri) => proposals.undo(uri), ofFile("undoChanges")),
     showFileChanges: ofFile("showChange"),
-    keepHunk: ofHunk((at) => changes?.keepHunk(at)),
-    undoHunk: ofHunk((at) => changes?.undoHunk(at, (notice) => sayOf(app, app.chat.session?.id, notice))),
+    keepHunk: orProposed(
+      () => proposals.keepHunk(),
+      ofHunk((at) => changes?.keepHunk(at)),
+    ),
+    undoHunk: orProposed(
+      () => proposals.undoHunk(),
+      ofHunk((at) => changes?.undoHunk(at, (notice) => sayOf(app, app.chat.session?.id, notice))),
+    ),
     nextHunk: () => go(tracker.entries, 1),
     previousHunk: () => go(tracker.entries, -1),
   };

@@ -10,20 +10,15 @@ import { keyed, labelOf, type Route, routeOf, routesOf } from "../models/routes.
 import { setUpModel } from "../models/set-up.ts";
 import { knownSessions } from "../session/session-list.ts";
 import { preview } from "../session/steering.ts";
-import { beginningsIn } from "../shared/beginning.ts";
 import { MODES, nameOf } from "../shared/mode.ts";
-import { errorText, escapeIcons, escapeLinks, sentence } from "../shared/text.ts";
+import { errorText, escapeLinks, sentence } from "../shared/text.ts";
 import { DISMISS } from "../shared/view.ts";
-import { visible, visibleLine } from "../shared/visible.ts";
 import { chooseTools } from "../tools/choose-tools.ts";
 import { showTerminal } from "../tools/terminal.ts";
 import { type App, act, compacted, deleteSession, renameSession, showCompaction } from "./actions.ts";
 import { changeCommands } from "./changes.ts";
 import { find } from "./find.ts";
 import { restoreVersion } from "./versions.ts";
-
-/** Characters of a command in the list of what is always allowed or rejected; the editor shows the whole of it on hover. */
-const MOST_LISTED = 2_000;
 
 /** How long the status bar says what was done. */
 const TOLD_MS = 5_000;
@@ -38,6 +33,7 @@ export function registerCommands(context: vscode.ExtensionContext, app: App, mod
   const commands: Record<string, (...given: never[]) => unknown> = {
     ...changeCommands(app),
     focus: show,
+    openInEditor: () => panel.openInEditor(),
     newSession: async () => {
       // The prompt has the focus once it is the new session's: what is typed before is the other's.
       await panel.open();
@@ -148,7 +144,7 @@ export function registerCommands(context: vscode.ExtensionContext, app: App, mod
     },
     chooseTools: () => chooseTools(),
     find: () => find(app),
-    approvals: () => approvals(app),
+    approvals: () => app.rules.open(),
     showLog: () => log.show(),
     showTerminal: () => {
       if (!showTerminal()) void vscode.window.showInformationMessage("No command ran since the agent's terminal was closed.");
@@ -261,34 +257,4 @@ async function pageOf(title: string, markdown: string): Promise<string> {
 ${body}
 </html>
 `;
-}
-
-/** The calls that a pattern covers, for people. */
-function callsOf(pattern: string | undefined): string {
-  if (pattern === undefined) return "All calls";
-  const beginning = beginningsIn(pattern);
-  return beginning === undefined ? pattern : `Commands beginning with ${beginning}`;
-}
-
-/** Lists what was allowed or rejected for good in the folder, and takes back what is chosen. */
-async function approvals({ chat, backend }: App): Promise<void> {
-  const { folder } = chat;
-  if (folder === undefined) return;
-  const client = await backend.client();
-  const workspaceFolder = folder.uri.fsPath;
-  const { decisions } = await client.request("tool/approvals", { workspaceFolder });
-  if (decisions.length === 0)
-    return void vscode.window.showInformationMessage("No tool is always allowed or always rejected in this folder.");
-  const items = decisions.map((one) => {
-    const calls = escapeIcons(visibleLine(callsOf(one.pattern), MOST_LISTED));
-    const description = `${one.rejected === true ? "Always rejected" : "Always allowed"}: ${calls}`;
-    return { label: escapeIcons(visible(one.tool)), description, one };
-  });
-  const revoked = await vscode.window.showQuickPick(items, {
-    canPickMany: true,
-    title: "Always-Allowed and Always-Rejected Tools",
-    placeHolder: "Select the tools that must ask for approval again",
-  });
-  if (revoked === undefined || revoked.length === 0) return;
-  await client.request("tool/approvals", { workspaceFolder, revoke: revoked.map(({ one }) => one) });
 }

@@ -1,7 +1,5 @@
-// The panel's webview: its page with a strict content security policy, and sending it updates as fast as it draws them;
-// changes in between are sent together.
+// The panel in its two places, the view and an editor tab: what they show, and which of them the user is in.
 
-import { randomBytes } from "node:crypto";
 import type { Session } from "@threadhold/client";
 import * as vscode from "vscode";
 import type { Tracker } from "../changes/tracker.ts";
@@ -11,25 +9,30 @@ import type { Rewind } from "../rewind/rewind.ts";
 import type { Backend } from "../session/backend.ts";
 import type { Changed, Chat } from "../session/chat.ts";
 import type { Sessions } from "../session/session-list.ts";
-import type { CodeColors, CodePiece } from "../shared/code.ts";
-import { HostChannel, type PageMessage } from "../shared/envelope.ts";
-import { textOf } from "../shared/slash.ts";
 import type { MessageVersions } from "../shared/versions.ts";
 import type { Action, Frame, NoticeRow, ServerConsent, ToPanel } from "../shared/view.ts";
 import { ownTool } from "../tools/toolbox.ts";
 import { WHY } from "./compaction-row.ts";
 import type { RowContext } from "./conversation.ts";
 import { activityOf, EMPTY, endNoticesOf, isBusy, meterOf, planNoticeOf, todosOf, Warning, waitingOf } from "./frame.ts";
-import { PanelUpdates } from "./updates.ts";
+import { iconOf, optionsOf, pageOf } from "./html.ts";
+import { Place } from "./place.ts";
+import type { PanelUpdates } from "./updates.ts";
 
-export class Panel implements vscode.WebviewViewProvider {
+/** Type of the editor tab. */
+export const TAB = "threadhold.editor";
+
+/** Actions that the webview does by itself: the user may be elsewhere. */
+const BY_ITSELF: ReadonlySet<Action["type"]> = new Set(["ready", "drawn", "highlight"]);
+
+export class Panel implements vscode.WebviewViewProvider, vscode.WebviewPanelSerializer {
   readonly #extension: vscode.Uri;
   readonly #backend: Backend;
   readonly #chat: Chat;
   readonly #models: Models;
-  readonly #act: (action: Action) => void;
-  readonly #telling = new PanelUpdates();
-  readonly #end = new HostChannel();
+  readonly #act: (action: Action, place: Place) => void;
+  readonly #inView: Place;
+  readonly #inTab: Place;
   readonly #warning = new Warning();
   /** Versions of messages, by the message whose row shows them. */
   versionsOf: () => ReadonlyMap<string, MessageVersions> = () => new Map();
@@ -39,31 +42,34 @@ export class Panel implements vscode.WebviewViewProvider {
   #rewind: Rewind | undefined;
   #tracker: Tracker | undefined;
   #view: vscode.WebviewView | undefined;
-  /** The webview is still drawing the last update. */
-  #drawing = false;
-  #behind: "nothing" | "streaming" | "all" = "nothing";
-  /** Calls that printed something since the last update. */
-  readonly #printed = new Set<string>();
+  #tab: vscode.WebviewPanel | undefined;
+  /** The user was in the tab last. */
+  #isTabLast = false;
   #notice: NoticeRow | undefined;
-  /** The session that the webview is told of. */
+  /** The session that the places are told of. */
   #session: Session | undefined;
-  /** The webview still needs the session's draft. */
-  #owesDraft = true;
-  /** A message or a compaction that is to be shown, and its session. */
-  #revealed: { session: Session | undefined; of: string } | undefined;
-  #wantsFocus = false;
 
-  constructor(extension: vscode.Uri, backend: Backend, chat: Chat, models: Models, act: (action: Action) => void) {
+  constructor(extension: vscode.Uri, backend: Backend, chat: Chat, models: Models, act: (action: Action, place: Place) => void) {
     this.#extension = extension;
     this.#backend = backend;
     this.#chat = chat;
     this.#models = models;
     this.#act = act;
+    const content = {
+      chat,
+      session: () => this.#session,
+      frame: () => this.#wholeFrame(),
+      rows: (updates: PanelUpdates) => this.#changedRows(updates),
+      act: (action: Action, place: Place) => this.#hear(action, place),
+    };
+    this.#inView = new Place(content);
+    this.#inTab = new Place(content);
   }
 
-  /** Opens the panel, wherever the user put it, and makes it the active view. */
+  /** Opens the panel where the user was in it last, and makes it active. */
   async open(): Promise<void> {
-    await vscode.commands.executeCommand("threadhold.panel.focus");
+    if (this.#isTabLast) this.#tab?.reveal();
+    else await vscode.commands.executeCommand("threadhold.panel.focus");
   }
 
   /** Where the list of sessions comes from. */
@@ -83,7 +89,7 @@ export class Panel implements vscode.WebviewViewProvider {
 
   /** True if the user sees it, and the window has the focus. */
   get isSeen(): boolean {
-    return this.#view?.visible === true && vscode.window.state.focused;
+    return (this.#view?.visible === true || this.#tab?.visible === true) && vscode.window.state.focused;
   }
 
   /** Shows at the panel's icon how many decisions wait. */
@@ -96,71 +102,83 @@ export class Panel implements vscode.WebviewViewProvider {
     return this.#warning;
   }
 
+  /** The place that the user was in last, as far as it is open. */
+  get active(): Place {
+    return this.#isTabLast ? this.#inTab : this.#inView;
+  }
+
   resolveWebviewView(view: vscode.WebviewView): void {
     this.#view = view;
-    // What is posted before a page says that it is there would wait for it, and be drawn beside what it asks for.
-    this.#end.close();
-    const { webview } = view;
-    webview.options = { enableScripts: true, localResourceRoots: [vscode.Uri.joinPath(this.#extension, "dist")] };
-    webview.html = page(webview, this.#extension);
-    webview.onDidReceiveMessage((done: PageMessage) => {
-      if (this.#view === view) this.#hear(done);
+    view.webview.options = optionsOf(this.#extension);
+    this.#inView.attach(view.webview, pageOf(view.webview, this.#extension, "panel", "Agent"));
+    view.onDidChangeVisibility(() => {
+      if (view.visible) this.#isTabLast = false;
     });
     view.onDidDispose(() => {
-      if (this.#view !== view) return;
-      this.#view = undefined;
-      this.#end.close();
+      if (this.#view === view) this.#view = undefined;
+      this.#inView.detach(view.webview);
     });
   }
 
-  /** Has an action carried out that is meant for what is shown. */
-  #hear(done: PageMessage): void {
-    const { about, action } = done;
-    if (action.type === "ready") this.#end.open(about.page);
-    if (this.#end.accepts(done, this.#chat.shownId)) this.#act(action);
-    // What the user typed is theirs, whatever is shown by now.
-    else if (action.type === "send" || action.type === "edit") this.giveBack(action.text);
-    else if (action.type === "slash" || action.type === "sendPrompt") this.giveBack(textOf(action));
+  /** Shows the same session in an editor tab. */
+  openInEditor(): void {
+    if (this.#tab !== undefined) return this.#tab.reveal();
+    const options = { ...optionsOf(this.#extension), retainContextWhenHidden: true };
+    this.#attachTab(vscode.window.createWebviewPanel(TAB, titleOf(this.#session), vscode.ViewColumn.Active, options));
+    this.#inTab.focus();
   }
 
-  /** Gives the prompt the focus, as soon as there is one. */
+  /** Shows it in a tab that the editor restored. */
+  async deserializeWebviewPanel(tab: vscode.WebviewPanel): Promise<void> {
+    // One tab is enough.
+    if (this.#tab !== undefined) return tab.dispose();
+    tab.webview.options = optionsOf(this.#extension);
+    this.#attachTab(tab);
+  }
+
+  #attachTab(tab: vscode.WebviewPanel): void {
+    this.#tab = tab;
+    this.#isTabLast = tab.active;
+    tab.iconPath = iconOf(this.#extension);
+    this.#inTab.attach(tab.webview, pageOf(tab.webview, this.#extension, "panel", "Agent"));
+    tab.onDidChangeViewState(() => {
+      if (tab.active) this.#isTabLast = true;
+      // It is behind another tab: what is to be seen is shown in the view.
+      else if (!tab.visible) this.#isTabLast = false;
+    });
+    tab.onDidDispose(() => {
+      this.#tab = undefined;
+      this.#isTabLast = false;
+      this.#inTab.detach(tab.webview);
+    });
+  }
+
+  /** Has an action carried out. What is typed in one place is seen in the other. */
+  #hear(action: Action, place: Place): void {
+    if (!BY_ITSELF.has(action.type)) this.#isTabLast = place === this.#inTab;
+    const other = place === this.#inTab ? this.#inView : this.#inTab;
+    if (action.type === "draft") other.follow(action.text, action.sessionId);
+    if (action.type === "send" || action.type === "sendPrompt") other.follow("", this.#session?.id ?? "");
+    this.#act(action, place);
+  }
+
+  /** Gives the prompt of the active place the focus, as soon as there is one. */
   focus(): void {
-    this.#post([{ type: "focus" }]);
-    this.#wantsFocus = !this.#end.isHeard;
-  }
-
-  /** Puts words into the prompt that could not be sent. */
-  giveBack(text: string): void {
-    this.#post([{ type: "unsent", text }]);
-  }
-
-  /** The webview begins: it has nothing. */
-  begin(): void {
-    this.#forget();
-    this.update({ session: false, streamingOnly: false });
-    // Behind the frame, which says whether the prompt can be typed into already.
-    if (this.#wantsFocus) this.focus();
-  }
-
-  /** The webview drew what it was told. */
-  drawn(): void {
-    this.#drawing = false;
-    if (this.#behind !== "nothing" || this.#printed.size > 0) this.#tell();
+    this.active.focus();
   }
 
   /** Something changed. */
-  update({ session: isOther, streamingOnly }: Changed): void {
+  update(changed: Changed): void {
     const { session } = this.#chat;
     // It may be shown before it is told.
-    if (isOther || session !== this.#session) this.#show(session);
-    if (this.#behind !== "all") this.#behind = streamingOnly ? "streaming" : "all";
-    if (!this.#drawing) this.#tell();
+    if (changed.session || session !== this.#session) this.#show(session);
+    for (const place of [this.#inView, this.#inTab]) place.update(changed);
+    if (this.#tab !== undefined) this.#tab.title = titleOf(session);
   }
 
   /** A call of a command printed something. */
   printed(callId: string): void {
-    this.#printed.add(callId);
-    if (!this.#drawing) this.#tell();
+    for (const place of [this.#inView, this.#inTab]) place.printed(callId);
   }
 
   /** Another session is shown, or the same one through another sidecar. */
@@ -169,8 +187,7 @@ export class Panel implements vscode.WebviewViewProvider {
     // What was said before there was a session is still true.
     if (this.#session !== undefined) this.#notice = undefined;
     this.#session = session;
-    this.#end.show(session?.id);
-    this.#forget();
+    for (const place of [this.#inView, this.#inTab]) place.show(session);
   }
 
   /** Says something above the conversation; nothing takes it away. */
@@ -179,84 +196,19 @@ export class Panel implements vscode.WebviewViewProvider {
     this.update({ session: false, streamingOnly: false });
   }
 
-  /** Shows a message or a compaction of the session that is shown, as soon as it is drawn. */
+  /** Shows a message or a compaction in the active place, as soon as it is drawn. */
   reveal(id: string): void {
-    this.#revealed = { session: this.#chat.session, of: id };
-    this.update({ session: false, streamingOnly: false });
-  }
-
-  /** Tells something of a session beside its rows; nothing where another one is shown by now. */
-  tell(sessionId: string, message: ToPanel): void {
-    if (sessionId === this.#session?.id) this.#post([message]);
-  }
-
-  /** Offers what something may become that is being typed into the prompt. */
-  offer(message: Extract<ToPanel, { type: "mentions" | "tools" | "prompts" }>): void {
-    this.#post([message]);
-  }
-
-  /** Gives colours of a piece of code that the webview asked for. */
-  color(piece: CodePiece, colors: CodeColors | undefined): void {
-    this.#post([{ type: "colors", block: piece.block, at: piece.at, ...(colors !== undefined && { colors }) }]);
+    this.active.reveal(id);
   }
 
   /** Other colours hold from now on. */
   recolor(): void {
-    this.#post([{ type: "recolor" }]);
+    for (const place of [this.#inView, this.#inTab]) place.recolor();
   }
 
-  /** The one way to the webview. */
-  #post(messages: ToPanel[]): void {
-    const told = this.#end.seal(messages);
-    if (told !== undefined) void this.#view?.webview.postMessage(told);
-  }
-
-  #forget(): void {
-    this.#telling.forget();
-    this.#drawing = false;
-    this.#behind = "all";
-    this.#owesDraft = true;
-    for (const callId of this.#chat.running.keys()) this.#printed.add(callId);
-  }
-
-  #tell(): void {
-    if (!this.#end.isHeard) return;
-    const session = this.#session;
-    const behind = this.#behind;
-    const streaming = behind === "streaming" ? session?.view.snapshot : undefined;
-    this.#behind = "nothing";
-    const told = behind === "nothing" ? [] : streaming === undefined ? this.#changedRows() : this.#telling.grown(streaming);
-    // While words follow words, nothing around them changes.
-    if (behind !== "nothing" && told[0]?.type !== "append")
-      told.push(...this.#telling.frame(this.#wholeFrame(), this.#chat.attachments.pictures));
-    // While the sidecar restarts, no session is shown, and the prompt stays with the one that was.
-    if (this.#owesDraft && session !== undefined) {
-      told.unshift({ type: "draft", text: session.view.snapshot.draft ?? "", sessionId: session.id });
-      this.#owesDraft = false;
-    }
-    if (this.#revealed !== undefined && this.#revealed.session === session) told.push({ type: "reveal", of: this.#revealed.of });
-    this.#revealed = undefined;
-    told.push(...this.#outputs());
-    if (told.length === 0) return;
-    this.#drawing = true;
-    this.#post(told);
-  }
-
-  /** What calls of the session printed that still run. */
-  #outputs(): ToPanel[] {
-    const told: ToPanel[] = [];
-    for (const callId of this.#printed) {
-      const text = this.#chat.outputs.of(callId);
-      if (text !== undefined && this.#chat.running.get(callId)?.sessionId === this.#session?.id)
-        told.push({ type: "output", callId, text });
-    }
-    this.#printed.clear();
-    return told;
-  }
-
-  #changedRows(): ToPanel[] {
+  #changedRows(updates: PanelUpdates): ToPanel[] {
     const view = this.#session?.view;
-    if (view === undefined) return this.#telling.nothing();
+    if (view === undefined) return updates.nothing();
     const { snapshot, compacting } = view;
     const review = this.#chat.reviews.shown;
     const plan = this.#chat.modes.isPlanning(snapshot.sessionId) ? planNoticeOf(snapshot) : undefined;
@@ -297,7 +249,7 @@ export class Panel implements vscode.WebviewViewProvider {
         ...(compacting?.tokensBefore !== undefined && { tokensBefore: compacting.tokensBefore }),
       };
     }
-    return this.#telling.rows(snapshot, beside);
+    return updates.rows(snapshot, beside);
   }
 
   #wholeFrame(): Frame {
@@ -328,7 +280,7 @@ export class Panel implements vscode.WebviewViewProvider {
     return {
       ...around,
       sessionId: snapshot.sessionId,
-      title: snapshot.title ?? (snapshot.messages.length === 0 ? "New session" : "Untitled session"),
+      title: titleOf(session),
       state: snapshot.state,
       activity: session?.freshness === "offline" ? "Restarting the sidecar" : activityOf(view),
       busy: isBusy(snapshot),
@@ -344,29 +296,15 @@ export class Panel implements vscode.WebviewViewProvider {
   }
 }
 
+function titleOf(session: Session | undefined): string {
+  if (session === undefined) return EMPTY.title;
+  const { title, messages } = session.view.snapshot;
+  return title ?? (messages.length === 0 ? EMPTY.title : "Untitled session");
+}
+
 const NO_FOLDER: Frame["sidecar"] = {
   state: "none",
   title: "No folder is open",
   text: "Sessions belong to a folder on disk. Open a folder to see its sessions.",
   actions: [{ label: "Open Folder…", action: { type: "command", command: "openFolder" } }],
 };
-
-/** The page. Its policy lets in this extension's own script and style, and pictures that are data. */
-function page(webview: vscode.Webview, extension: vscode.Uri): string {
-  const nonce = randomBytes(18).toString("base64url");
-  const own = (name: string): string => webview.asWebviewUri(vscode.Uri.joinPath(extension, "dist", name)).toString();
-  const policy = `default-src 'none'; script-src 'nonce-${nonce}'; style-src ${webview.cspSource}; img-src data:; base-uri 'none'; form-action 'none';`;
-  return `<!DOCTYPE html>
-<html lang="en">
-<head>
-<meta charset="utf-8">
-<meta http-equiv="Content-Security-Policy" content="${policy}">
-<meta name="viewport" content="width=device-width, initial-scale=1">
-<link rel="stylesheet" href="${own("panel.css")}">
-<title>Agent</title>
-</head>
-<body>
-<script nonce="${nonce}" src="${own("panel.js")}"></script>
-</body>
-</html>`;
-}

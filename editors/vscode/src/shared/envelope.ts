@@ -56,6 +56,7 @@ const MEANS_SESSION = {
   prompts: false,
   open: false,
   copy: false,
+  apply: false,
   insert: false,
   insertNew: false,
   highlight: false,

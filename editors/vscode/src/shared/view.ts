@@ -387,6 +387,8 @@ export type ToPanel =
   | { type: "prompts"; items: PromptItem[] }
   /** The unsent draft of a session that begins to be shown. */
   | { type: "draft"; text: string; sessionId: string }
+  /** What is being typed where the panel is shown, too. */
+  | { type: "typed"; text: string; sessionId: string }
   /** Words that could not be sent. */
   | { type: "unsent"; text: string }
   /** Those before what was told of it; `before` asks for still earlier ones, where there are some. */
@@ -498,10 +500,12 @@ export type Action =
   | { type: "diff"; callId: string }
   | { type: "open"; href: string }
   | { type: "copy"; text: string }
+  /** Code of an answer is to be proposed as a change of the file at `path`, else of the one in the editor. */
+  | { type: "apply"; text: string; path?: string }
   /** Puts code of an answer into the editor, at the cursor. */
   | { type: "insert"; text: string }
   /** Opens it as a file of its own. */
   | { type: "insertNew"; text: string; language: string }
   /** Colours of a piece of code are wanted. */
   | ({ type: "highlight" } & CodePiece)
-  | { type: "command"; command: "showLog" | "showTerminal" | "restart" | "settings" | "setKey" | "openFolder" };
+  | { type: "command"; command: "showLog" | "showTerminal" | "restart" | "settings" | "setKey" | "openFolder" | "approvals" };

@@ -51,7 +51,7 @@ const editFile: OwnTool = {
   run: apply,
 };
 
-const writeFile: OwnTool = {
+export const writeFile: OwnTool & Required<Pick<OwnTool, "preview">> = {
   name: "write_file",
   description: "Writes a complete workspace file. Creates the file or replaces all of its contents.",
   kind: "edit",

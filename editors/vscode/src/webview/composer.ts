@@ -124,6 +124,14 @@ export class Composer {
     this.#fitHeight();
   }
 
+  /** Shows what is typed into the same draft elsewhere. */
+  follow(text: string, session: string): void {
+    if (session !== this.#session) return;
+    this.#clear();
+    this.#input.value = text;
+    this.#fitHeight();
+  }
+
   /** Puts back text that could not be sent, before what was typed since. */
   takeBack(text: string): void {
     this.#input.value = [text, this.#input.value].filter((words) => words !== "").join("\n");

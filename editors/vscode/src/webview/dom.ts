@@ -87,6 +87,7 @@ const PATHS = {
   add: "M8 3v10M3 8h10",
   warn: "M8 2l6.5 12h-13zM8 7v3M8 12v.5",
   insert: "M2 8h7M6 5l3 3-3 3M11 3h3M12.5 3v10M11 13h3",
+  apply: "M4 2h5l3 3v3M4 2v12h4M9 2v3h3M9.5 12l1.5 2 3.5-4",
   folder: "M2 4h4l2 2h6v7H2z",
   symbol: "M8 2l5 3v6l-5 3-5-3V5zM8 8l5-3M8 8L3 5M8 8v6",
   file: "M4 2h5l3 3v9H4zM9 2v3h3",

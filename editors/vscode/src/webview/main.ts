@@ -64,6 +64,7 @@ const panel: PanelContext = {
   },
   redraw: (id) => list.redraw(rowShowing(id)),
   copy: (text) => panel.post({ type: "copy", text }),
+  apply: (text, path) => panel.post({ type: "apply", text, ...(path !== undefined && { path }) }),
   insert: (text) => panel.post({ type: "insert", text }),
   insertNew: (text, language) => panel.post({ type: "insertNew", text, language }),
   coloring: new CodeColoring((piece) => panel.post({ type: "highlight", ...piece })),
@@ -274,6 +275,9 @@ function take(message: ToPanel): void {
       break;
     case "draft":
       composer.show(message.text, message.sessionId);
+      break;
+    case "typed":
+      composer.follow(message.text, message.sessionId);
       break;
     case "unsent":
       composer.takeBack(message.text);

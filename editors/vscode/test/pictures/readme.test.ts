@@ -39,8 +39,9 @@ test("the demonstration: its card, what it covers, what the prompt is made of", 
     size: SIZE,
     settings: { "threadhold.binary": process.env["THREADHOLD_BIN"] },
   });
+  await editor.command("View: Toggle Primary Side Bar Visibility");
   const panel = await Panel.open(editor);
-  await widen(editor, 460);
+  await Panel.resize(editor, 460);
   await editor.command("threadhold: Show Compaction Demo");
   await panel.answer("You asked to keep the format").waitFor();
   await panel.button("Dismiss").click();
@@ -49,19 +50,19 @@ test("the demonstration: its card, what it covers, what the prompt is made of", 
   await card.locator(".markdown").waitFor();
   await card.scrollIntoViewIfNeeded();
   await calm(editor);
-  await take(editor, "compaction", sidebar(editor));
+  await take(editor, "compaction", Panel.sideBar(editor));
   await card.getByText("Summary", { exact: true }).click();
   await card.getByText(/^Original messages/).click();
   await card.getByText("Result: //! What day and hour").click();
   await card.locator(".originals pre").first().waitFor();
   await card.scrollIntoViewIfNeeded();
   await calm(editor);
-  await take(editor, "covered", sidebar(editor));
+  await take(editor, "covered", Panel.sideBar(editor));
   await card.getByText(/^Original messages/).click();
   await panel.meter.click();
   await panel.frame.getByText("Compaction triggers").waitFor();
   await calm(editor);
-  await take(editor, "context", sidebar(editor));
+  await take(editor, "context", Panel.sideBar(editor));
 });
 
 test("a decision about an edit, its change, and a rewind", async () => {
@@ -93,8 +94,9 @@ test("a decision about an edit, its change, and a rewind", async () => {
     settings: { ...SCRIPTED, "threadhold.approve.run": "allow", "editor.minimap.enabled": false },
     environment: { PROBE: probe.folder },
   });
+  await editor.command("View: Toggle Primary Side Bar Visibility");
   const panel = await Panel.open(editor);
-  await widen(editor, 410);
+  await Panel.resize(editor, 410);
   await panel.ask("After midnight the tide table shows yesterday's date in Auckland. Mend it.");
   await panel.button("Allow").waitFor();
   await editor.page.locator(".modified .view-line").filter({ hasText: "offset_minutes" }).first().waitFor();
@@ -109,7 +111,6 @@ test("a decision about an edit, its change, and a rewind", async () => {
   await editor.command("threadhold: Go to Next Change");
   await editor.page.locator(".tab.active").filter({ hasText: "clock.rs" }).waitFor();
   await editor.page.locator(".codelens-decoration a").filter({ hasText: "Undo" }).waitFor();
-  await editor.command("View: Hide Panel");
   await calm(editor);
   await take(editor, "changes");
   const question = panel.frame.locator(".row.user").first();
@@ -117,22 +118,8 @@ test("a decision about an edit, its change, and a rewind", async () => {
   await question.getByRole("button", { name: "Rewind to Here…" }).click();
   await panel.frame.locator(".row.rewind").waitFor();
   await calm(editor);
-  await take(editor, "rewind", sidebar(editor));
+  await take(editor, "rewind", Panel.sideBar(editor));
 });
-
-function sidebar(editor: Editor): Locator {
-  return editor.page.locator(".part.sidebar");
-}
-
-/** Makes the side bar about as wide as this. */
-async function widen(editor: Editor, width: number): Promise<void> {
-  const box = await sidebar(editor).boundingBox();
-  if (box === null) throw new Error("There is no side bar.");
-  await editor.page.mouse.move(box.x + box.width + 1, 450);
-  await editor.page.mouse.down();
-  await editor.page.mouse.move(box.x + width, 450, { steps: 5 });
-  await editor.page.mouse.up();
-}
 
 /** Takes the pointer away from whatever it would show a hint of. */
 async function calm(editor: Editor): Promise<void> {

@@ -19,10 +19,10 @@ const isOfPrompt = (id: string, html: string): boolean => id === "scrollable-reg
 /** True for code in the colours of the user's theme, which are the same in the editor. */
 const isOfTheme = (id: string, html: string): boolean => id === "color-contrast" && html.startsWith('<span style="color: rgb(');
 
-/** The serious faults of the panel in this window, a line each; none where it is not open. */
+/** The serious faults of the panel in this window, wherever it is shown, a line each; none where it is not open. */
 export async function faultsOf(page: Page): Promise<string[]> {
-  const panel = page.frames().find((frame) => frame.parentFrame()?.url().includes("threadhold.threadhold") === true);
-  return panel === undefined ? [] : faultsIn(panel);
+  const panels = page.frames().filter((frame) => frame.parentFrame()?.url().includes("threadhold.threadhold") === true);
+  return (await Promise.all(panels.map(faultsIn))).flat();
 }
 
 /** The serious faults of the panel's document, a line each. */

@@ -165,7 +165,7 @@ export class Editor {
     const browser = chromium.launchPersistentContext(profile, {
       executablePath: CHROMIUM,
       args: ["--no-sandbox", "--disable-dev-shm-usage"],
-      viewport: this.#wanted.size ?? { width: 1280, height: 900 },
+      viewport: this.#wanted.size ?? { width: 1580, height: 900 },
     });
     const [address, launched] = await Promise.allSettled([started.promise, browser]);
     if (launched.status === "fulfilled") this.#browser = launched.value;

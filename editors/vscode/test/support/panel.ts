@@ -4,15 +4,18 @@
 import type { FrameLocator, Locator, Page } from "playwright-core";
 import { type Editor, PATIENCE, until } from "./editor.ts";
 
+/** Where the panel is shown, by what its frame says of itself. */
+const FRAMES = { view: '[src*="purpose=webviewView"]', tab: ':not([src*="purpose=webviewView"])' };
+
 export class Panel {
   readonly frame: FrameLocator;
   readonly #editor: Editor;
   readonly #page: Page;
 
-  private constructor(editor: Editor, page: Page) {
+  private constructor(editor: Editor, page: Page, place: keyof typeof FRAMES) {
     this.#editor = editor;
     this.#page = page;
-    this.frame = page.frameLocator('iframe.webview[src*="threadhold.threadhold"]').frameLocator("#active-frame");
+    this.frame = page.frameLocator(`iframe.webview[src*="threadhold.threadhold"]${FRAMES[place]}`).frameLocator("#active-frame");
   }
 
   /** Opens the panel by its command. */
@@ -21,9 +24,25 @@ export class Panel {
     return Panel.on(editor, page);
   }
 
+  /** The side bar that it is in. */
+  static sideBar(editor: Editor): Locator {
+    return editor.page.locator(".part.auxiliarybar");
+  }
+
+  /** Makes the side bar so wide. */
+  static async resize(editor: Editor, width: number): Promise<void> {
+    const { mouse } = editor.page;
+    const box = await Panel.sideBar(editor).boundingBox();
+    if (box === null) throw new Error("The side bar is not open.");
+    await mouse.move(box.x - 1, 450);
+    await mouse.down();
+    await mouse.move(box.x + box.width - width, 450, { steps: 5 });
+    await mouse.up();
+  }
+
   /** The panel that something else opens, such as a link. */
-  static async on(editor: Editor, page = editor.page): Promise<Panel> {
-    const panel = new Panel(editor, page);
+  static async on(editor: Editor, page = editor.page, place: keyof typeof FRAMES = "view"): Promise<Panel> {
+    const panel = new Panel(editor, page, place);
     await panel.prompt.waitFor({ timeout: PATIENCE });
     return panel;
   }
@@ -103,7 +122,7 @@ export class Panel {
 
   /** Compacts by the button in the panel's title, with a focus. */
   async compactNow(editor: Editor, focus: string): Promise<void> {
-    await editor.page.locator(".part.sidebar .pane-header, .part.sidebar .composite.title").first().hover();
+    await Panel.sideBar(editor).locator(".pane-header, .composite.title").first().hover();
     await editor.page.getByRole("button", { name: "Compact Conversation…" }).first().click();
     const input = editor.page.locator(".quick-input-widget input");
     await editor.page.locator(".quick-input-widget").getByText("Compact Conversation").waitFor();

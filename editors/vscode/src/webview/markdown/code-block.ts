@@ -1,5 +1,6 @@
 // A block of code in an answer: its language, its colours, and what can be done with it.
 
+import { namedFile } from "../../shared/named-file.ts";
 import { visibleLine } from "../../shared/visible.ts";
 import { el, iconButton } from "../dom.ts";
 import type { CodeColoring, CodeText } from "./code-colors.ts";
@@ -11,6 +12,8 @@ const MOST_LANGUAGE = 30;
 export interface CodeActions {
   readonly coloring: CodeColoring;
   copy(text: string): void;
+  /** Proposes it as a change of the file at `path`, else of the one in the editor. */
+  apply(text: string, path: string | undefined): void;
   /** Puts it into the editor, at the cursor. */
   insert(text: string): void;
   /** Opens it as a file of its own, not saved yet. */
@@ -20,6 +23,7 @@ export interface CodeActions {
 /** Puts a block that Markdown made into a frame; more of it may come if it is open. Answers its text. */
 export function frameCode(block: HTMLPreElement, actions: CodeActions, isOpen: boolean): CodeText {
   const language = languageOf(block);
+  const info = block.querySelector("code")?.dataset["info"] ?? "";
   const label = language === "" ? "Code" : `Code, ${language}`;
   const frame = el("div", { class: "code", role: "group", aria: { label } });
   block.replaceWith(frame);
@@ -32,6 +36,7 @@ export function frameCode(block: HTMLPreElement, actions: CodeActions, isOpen: b
       "div",
       { class: "code-head" },
       el("span", { class: "language" }, language),
+      iconButton("Apply in Editor", "apply", () => actions.apply(code(), namedFile(info, lineBefore(frame)))),
       iconButton("Insert at Cursor", "insert", () => actions.insert(code())),
       iconButton("Insert into New File", "add", () => actions.insertNew(code(), language)),
       iconButton("Copy Code", "copy", () => actions.copy(code())),
@@ -39,6 +44,15 @@ export function frameCode(block: HTMLPreElement, actions: CodeActions, isOpen: b
     block,
   );
   return text;
+}
+
+/** The line that stands before a block, with its code in backticks. */
+function lineBefore(frame: HTMLElement): string {
+  const before = frame.previousElementSibling?.cloneNode(true) as HTMLElement | undefined;
+  // Another block says nothing about this one.
+  if (before === undefined || before.matches(".code, .table")) return "";
+  for (const code of before.querySelectorAll("code")) code.replaceWith(`\`${code.textContent}\``);
+  return before.textContent.trimEnd().split("\n").at(-1) ?? "";
 }
 
 /** As the model named it behind the fence; empty where it did not. */

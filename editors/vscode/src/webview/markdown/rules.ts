@@ -19,6 +19,14 @@ markdown.renderer.rules["image"] = (tokens, at) => {
   return `${opening(source)}${escapeHtml(content === undefined || content === "" ? source : content)}</a>`;
 };
 
+// All that stands behind a fence: it may name a file.
+const { fence } = markdown.renderer.rules;
+markdown.renderer.rules["fence"] = (tokens, at, ...rest) => {
+  const info = tokens[at]?.info.trim() ?? "";
+  const drawn = fence?.(tokens, at, ...rest) ?? "";
+  return info === "" ? drawn : drawn.replace("<code", `<code data-info="${escapeHtml(info)}"`);
+};
+
 // As models write it. It is drawn once a library for it is there; until then, and where it is not math, its source stands.
 const sourceOf = (kind: "inline" | "block") => (source: string) => `<code class="math ${kind}">${escapeHtml(source)}</code>`;
 markdown.use(markdownItMath, {

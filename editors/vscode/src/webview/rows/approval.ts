@@ -57,13 +57,13 @@ export function drawApproval(panel: PanelContext, row: CallRow): HTMLElement {
       button("Reject…", () => beginTyping(panel, id, "reject", ""), { title: "Reject (Escape)" }),
       hasDiff && button("Show Diff", () => panel.post({ type: "diff", callId })),
     ),
-    foldable(panel.open, `${id}/later`, "Later Calls", () => [laterCalls(row, decide)], "later"),
+    foldable(panel.open, `${id}/later`, "Later Calls", () => [laterCalls(panel, row, decide)], "later"),
   );
   return frame;
 }
 
 /** The decisions that hold for later calls too. */
-function laterCalls({ pattern, name, isCommand }: CallRow, decide: (how: Decided) => void): HTMLElement {
+function laterCalls(panel: PanelContext, { pattern, name, isCommand }: CallRow, decide: (how: Decided) => void): HTMLElement {
   // The sidecar keeps a command as it is, and of any other tool all calls.
   const similar = isCommand ? "This Command" : visible(name);
   const covered = `${isCommand ? "exactly this command" : `every call of ${name}, with any arguments,`} in this folder from now on`;
@@ -87,6 +87,7 @@ function laterCalls({ pattern, name, isCommand }: CallRow, decide: (how: Decided
       }),
     // Last and quiet: later calls are rejected without a question, which is seldom meant when one is rejected.
     button(`Always Reject ${similar}`, () => decide({ decision: "rejectAlways" }), { class: "quiet", title: `Rejects ${covered}` }),
+    button("Manage Approval Rules", () => panel.post({ type: "command", command: "approvals" }), { class: "quiet" }),
   );
 }
 

@@ -8,6 +8,7 @@ import { test } from "node:test";
 import { Editor, until } from "../../support/editor.ts";
 import { Panel } from "../../support/panel.ts";
 import { Probe } from "../../support/probe.ts";
+import { RulesPage } from "../../support/rules.ts";
 import { PACKAGES, SCRIPTED } from "../../support/settings.ts";
 
 const run = (id: string) => ({ id, name: "run_command", input: { command: "echo it runs; exit 3" } });
@@ -82,13 +83,12 @@ test("calls are allowed, rejected with words, always allowed, and always rejecte
   assert.match((await panel.call("touch made.txt").last().textContent()) ?? "", /rejected by you/);
   assert.ok(!existsSync(join(editor.folder, "made.txt")), "it never ran");
 
-  await editor.command("threadhold: Manage Always-Allowed and Always-Rejected Tools");
-  const list = editor.page.locator(".quick-input-widget");
-  const listed = list.locator(".monaco-list-row");
-  await listed.filter({ hasText: "Always allowed:" }).filter({ hasText: "echo it runs; exit 3" }).waitFor();
-  await listed.filter({ hasText: "Always rejected:" }).filter({ hasText: "touch made.txt" }).click();
+  const rules = await RulesPage.open(editor);
+  await rules.rules("Folder", "Always allowed:").filter({ hasText: "echo it runs; exit 3" }).waitFor();
+  const rejected = rules.rules("Folder", "Always rejected:").filter({ hasText: "touch made.txt" });
+  await rejected.waitFor();
   await editor.shoot("decisions-3-listed");
-  await list.getByRole("button", { name: "OK" }).click();
+  await rules.remove(rejected);
   await panel.ask("Please make it.");
   await panel.button("Allow").click();
   await panel.answer("Made at last.").waitFor();

@@ -56,25 +56,14 @@ test("three themes and two widths", async () => {
     await editor.shoot(`looks-${name}-300`);
     await panel.meter.click();
     await panel.toStart();
-    await drag(editor, 900);
+    await Panel.resize(editor, 900);
     await editor.shoot(`looks-${name}-900`);
-    await drag(editor, 300);
+    await Panel.resize(editor, 300);
     // Nothing sticks out to the side.
     const { wide, view } = await panel.frame.locator("body").evaluate((body) => ({ wide: body.scrollWidth, view: body.clientWidth }));
     assert.ok(wide <= view, `${wide} pixels in ${view}`);
   }
 });
-
-/** Makes the side bar about as wide as this. */
-async function drag(editor: Editor, width: number): Promise<void> {
-  const { page } = editor;
-  const box = await page.locator(".part.sidebar").boundingBox();
-  if (box === null) throw new Error("There is no side bar.");
-  await page.mouse.move(box.x + box.width + 1, 450);
-  await page.mouse.down();
-  await page.mouse.move(box.x + width, 450, { steps: 5 });
-  await page.mouse.up();
-}
 
 test("the keyboard alone", async () => {
   using probe = new Probe({

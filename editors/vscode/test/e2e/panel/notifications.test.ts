@@ -27,10 +27,12 @@ test("a decision that waits in a session that is not seen is told, and opens it"
   const { page } = editor;
   const toasts = page.locator(".notification-toast");
   const badge = page
-    .locator(".activitybar .action-item")
+    .locator(".part.auxiliarybar .composite-bar .action-item")
     .filter({ has: page.locator("[aria-label*=hreadhold]") })
     .locator(".badge-content");
   let panel = await Panel.open(editor);
+  // Where the side bar is narrow, its icons are in a menu.
+  await Panel.resize(editor, 600);
   await panel.ask("Run two commands.");
   await panel.button("Allow").waitFor();
   await until(async () => (await badge.allTextContents()).join() === "1", "the icon shows that one waits");
@@ -38,8 +40,7 @@ test("a decision that waits in a session that is not seen is told, and opens it"
   await panel.button("Allow").click();
   await until(async () => (await badge.allTextContents()).join("") === "", "none waits");
 
-  // Another view takes the place of the panel.
-  await editor.command("View: Show Search");
+  await editor.command("View: Toggle Secondary Side Bar Visibility");
   await panel.prompt.waitFor({ state: "hidden" });
   probe.release("one");
   const told = editor.toast("“Run two commands.” is waiting for your decision: Run a command, echo hidden.");

@@ -9,6 +9,7 @@ import type { Locator } from "playwright-core";
 import { Editor, until } from "../../support/editor.ts";
 import { Panel } from "../../support/panel.ts";
 import { Probe } from "../../support/probe.ts";
+import { RulesPage } from "../../support/rules.ts";
 import { PACKAGES, SCRIPTED } from "../../support/settings.ts";
 
 const TWO_LINES = "echo tidy\necho SECOND > pwned.txt";
@@ -137,11 +138,11 @@ test("a call is shown whole before it is allowed", async () => {
   await editor.command("threadhold: Show Agent Terminal");
   const terminal = editor.page.locator(".terminal.xterm .xterm-rows");
   await until(async () => /echo\smore\[U\+000D\]/.test((await terminal.textContent()) ?? ""), "the terminal shows the command as it is");
-  await editor.command("threadhold: Manage Always-Allowed and Always-Rejected Tools");
-  const allowed = editor.page.locator(".quick-input-widget .monaco-list-row").filter({ hasText: "run_command" });
+  const rules = await RulesPage.open(editor);
+  const allowed = rules.rules("Folder", "run_command");
   await allowed.waitFor();
   await editor.shoot("approvals-5-allowed");
-  assert.ok((await allowed.textContent())?.endsWith(JSON.stringify({ command: LISTED })), (await allowed.textContent()) ?? "");
+  assert.equal(await allowed.locator("pre").textContent(), "echo $(trash)\necho more[U+000D]");
 });
 
 test("commands are always allowed by their beginning, until that is revoked", async () => {
@@ -181,14 +182,12 @@ test("commands are always allowed by their beginning, until that is revoked", as
   await panel.answer("Not touched.").waitFor();
   assert.ok(!existsSync(join(editor.folder, "made.txt")));
 
-  await editor.command("threadhold: Manage Always-Allowed and Always-Rejected Tools");
-  const list = editor.page.locator(".quick-input-widget");
-  const row = (beginning: string): Locator =>
-    list.locator(".monaco-list-row").filter({ hasText: `Always allowed: Commands beginning with \`${beginning}\`` });
+  const rules = await RulesPage.open(editor);
+  const row = (beginning: string): Locator => rules.rules("Folder", `Allows commands that begin with \`${beginning}\``);
   await row("ls").waitFor();
+  await row("wc").waitFor();
   await editor.shoot("approvals-7-beginnings");
-  await row("wc").click();
-  await list.getByRole("button", { name: "OK" }).click();
+  await rules.remove(row("wc"));
   await panel.ask("Count.");
   await panel.decideForLater("Always Allow Commands Beginning With `wc`");
   await panel.answer("Counted.").waitFor();

@@ -6,6 +6,7 @@ import { test } from "node:test";
 import { Editor, until } from "../../support/editor.ts";
 import { Panel } from "../../support/panel.ts";
 import { Probe } from "../../support/probe.ts";
+import { RulesPage } from "../../support/rules.ts";
 import { PACKAGES, SCRIPTED } from "../../support/settings.ts";
 
 /** Runs until the file `go` is there. */
@@ -78,15 +79,14 @@ test("calls that a restart left open are run again or abandoned; what is always 
   await panel.answer("Written once.").waitFor();
   await panel.ask("Write.");
   await panel.answer("Written twice.").waitFor();
-  await editor.command("threadhold: Manage Always-Allowed and Always-Rejected Tools");
-  const list = editor.page.locator(".quick-input-widget");
-  await list.locator(".monaco-list-row").filter({ hasText: "write_file" }).click();
+  const rules = await RulesPage.open(editor);
+  const rule = rules.rules("Folder", "Always allowed: write_file · All calls");
+  await rule.waitFor();
   await editor.shoot("calls-4-allowed");
-  await list.getByRole("button", { name: "OK" }).click();
+  await rules.remove(rule);
   await panel.ask("Write.");
   await panel.frame.getByText("Approval required").waitFor();
   await panel.button("Allow").click();
   await panel.answer("Written three times.").waitFor();
-  await editor.command("threadhold: Manage Always-Allowed and Always-Rejected Tools");
-  await editor.page.getByText("No tool is always allowed or always rejected in this folder.").first().waitFor();
+  assert.equal(await rules.rules("Folder").count(), 0);
 });

@@ -349,12 +349,7 @@ test("the keyboard reaches each change, and narrow panels in three themes show t
   const focused = panel.frame.locator(":focus");
   await until(async () => (await focused.getAttribute("data-key")) === "src/ten.txt/show", "the next file has the focus");
 
-  const box = await editor.page.locator(".part.sidebar").boundingBox();
-  assert.ok(box);
-  await editor.page.mouse.move(box.x + box.width + 1, 450);
-  await editor.page.mouse.down();
-  await editor.page.mouse.move(box.x + 220, 450, { steps: 5 });
-  await editor.page.mouse.up();
+  await Panel.resize(editor, 220);
   for (const [name, theme] of Object.entries({
     light: "Default Light Modern",
     dark: "Default Dark Modern",
