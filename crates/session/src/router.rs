@@ -238,8 +238,7 @@ impl Step<'_> {
         }
     }
 
-    /// Extends the deadline of a model that works, by the permitted silence and `more_ms`, but not past the
-    /// deadline for the whole answer.
+    /// Extends the deadline of a model that works, by the permitted silence and `more_ms`, up to the answer's own.
     fn model_is_alive(&mut self, from: ModelCallId, more_ms: u64) {
         let ms = match (self.owner(from), &self.own.state) {
             (Some(CallOwner::Turn), State::Streaming(running)) => running.after_sign(&self.core, more_ms),
