@@ -78,7 +78,7 @@ export interface CallRow extends Drawn {
   /** What always allowing commands that begin as this one covers, as the sidecar proposes it. */
   pattern?: string;
   result?: CallResult;
-  /** What the user said when they rejected it. */
+  /** What the user said when they rejected it, or that such calls always are. */
   note?: string;
   durationMs?: number;
   /** True if the editor can show what it would change. */
