@@ -341,7 +341,7 @@ impl Router {
             return tracing::info!(id = number, "an answer came late, or twice, and was dropped");
         };
         let Some(host) = self.sessions.host_mut(&request.session) else { return };
-        let said = (&self.client, self.counter.name());
+        let said = (&self.client, &mut self.clock, self.counter.name());
         if let Some(input) = host.answered(said, number, request.kind, answer.outcome) {
             self.run_input(&request.session, input);
         }

@@ -49,6 +49,7 @@ mod stores;
 mod streamed;
 mod summaries;
 mod taken_over;
+mod tool_servers;
 mod trajectories;
 mod trajectories_from_outside;
 mod trajectories_kept;

@@ -76,8 +76,12 @@ pub(crate) struct Said {
 }
 
 /// The running calls of a connection.
-#[derive(Clone, Default)]
-pub(crate) struct RunningCalls(Arc<Mutex<Calls>>);
+#[derive(Clone)]
+pub(crate) struct RunningCalls {
+    /// `true` if the user can be asked.
+    pub asks: bool,
+    calls: Arc<Mutex<Calls>>,
+}
 
 #[derive(Default)]
 struct Calls {
@@ -101,6 +105,11 @@ pub(crate) struct RunningCall {
 }
 
 impl RunningCalls {
+    /// No calls.
+    pub fn new(asks: bool) -> Self {
+        Self { asks, calls: Arc::default() }
+    }
+
     /// Adds a call.
     pub fn begin(&self, caller: Caller) -> RunningCall {
         let (sender, said) = watch::channel(Said::default());
@@ -130,6 +139,10 @@ impl RunningCalls {
     ) -> Result<ElicitResult, ErrorData> {
         let (message, schema) = form(params)?;
         let declined = || Ok(ElicitResult::new(ElicitationAction::Decline));
+        // Servers may ask although they were told that nobody can be asked.
+        if !self.asks {
+            return declined();
+        }
         let Some((caller, said)) = self.whom(call) else { return declined() };
         if said.borrow().questions >= MOST_QUESTIONS {
             return declined();
@@ -158,7 +171,7 @@ impl RunningCalls {
     }
 
     fn lock(&self) -> MutexGuard<'_, Calls> {
-        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+        self.calls.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 

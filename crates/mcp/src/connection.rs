@@ -95,8 +95,8 @@ impl Connection {
         tail: &StderrTail,
     ) -> Result<Self, String> {
         let (sender, lists) = watch::channel(0);
-        let calls = RunningCalls::default();
-        let handler = Handler { lists: sender.clone(), calls: calls.clone(), asks };
+        let calls = RunningCalls::new(asks);
+        let handler = Handler { lists: sender.clone(), calls: calls.clone() };
         let (service, process, mut tasks) = match &definition.launch {
             Launch::Command { program, args, env, cwd } => {
                 let start = Start { program, args, env, cwd };

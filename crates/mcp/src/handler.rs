@@ -18,8 +18,6 @@ pub(crate) struct Handler {
     /// The number of changes of the server's list of tools.
     pub lists: watch::Sender<u64>,
     pub calls: RunningCalls,
-    /// `true` if the user can be asked.
-    pub asks: bool,
 }
 
 /// The answer to a server that asks the model.
@@ -38,7 +36,7 @@ impl ClientHandler for Handler {
         let name = Implementation::new("threadhold", env!("CARGO_PKG_VERSION"));
         let mut capabilities = ClientCapabilities::default();
         let form = ElicitationCapability::new().with_form(FormElicitationCapability::default());
-        capabilities.elicitation = self.asks.then_some(form);
+        capabilities.elicitation = self.calls.asks.then_some(form);
         ClientConfig::new(capabilities, name)
     }
 

@@ -185,6 +185,16 @@ impl Calls {
         }
     }
 
+    /// The call within which a server asks this question.
+    pub fn asking_call(&self, number: i64) -> Option<CallId> {
+        self.questions.get(&number).map(|asking| asking.call.clone())
+    }
+
+    /// `true` if the user is asked within this call.
+    pub fn is_asked_in(&self, call: &CallId) -> bool {
+        self.questions.values().any(|asking| asking.call == *call)
+    }
+
     fn withdraw(&mut self, client: &mut Client, is_meant: impl Fn(&Asking) -> bool) {
         for (number, _) in self.questions.extract_if(.., |_, asking| is_meant(asking)) {
             client.cancel(number);

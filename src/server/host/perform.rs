@@ -21,7 +21,7 @@ use protocol::snapshot::Snapshot;
 use serde_json::Value;
 use session::effect::{AskModel, Effect, InvokeTool};
 use session::event::{self, EventBody};
-use session::input::{Input, ModelCallId, NotWritten, ReplyTo, ToolOutcome};
+use session::input::{Input, ModelCallId, NotWritten, ReplyTo, Timer, ToolOutcome};
 use session::state::State;
 use session::stored::{Streamed, TurnStatus, Write};
 use std::sync::Arc;
@@ -211,13 +211,32 @@ impl SessionHost {
     }
 
     /// Asks the user what a server wants to know.
-    pub fn elicit(&mut self, client: &mut Client, call: CallId, server: String, question: Question) {
-        self.calls.elicit(client, &self.session, call, server, question);
+    pub fn elicit(
+        &mut self,
+        (client, clock): (&mut Client, &mut Clock),
+        call: CallId,
+        server: String,
+        question: Question,
+    ) {
+        self.calls.elicit(client, &self.session, call.clone(), server, question);
+        self.pause_while_asked(clock, call);
     }
 
     /// Withdraws such a question.
-    pub fn cancel_question(&mut self, client: &mut Client, number: i64) {
+    pub fn cancel_question(&mut self, client: &mut Client, clock: &mut Clock, number: i64) {
+        let Some(call) = self.calls.asking_call(number) else { return };
         self.calls.cancel_question(client, number);
+        self.pause_while_asked(clock, call);
+    }
+
+    /// The deadline of a call does not pass while the user is asked within it.
+    fn pause_while_asked(&mut self, clock: &mut Clock, call: CallId) {
+        let is_asked = self.calls.is_asked_in(&call);
+        let timer = Timer::Tool(call);
+        match is_asked {
+            true => self.timers.pause(&timer),
+            false => self.timers.resume(clock, self.session.id(), timer),
+        }
     }
 
     /// Notes that a call of a tool has its outcome.
@@ -274,12 +293,17 @@ impl SessionHost {
     /// Converts the client's response to an input; `None` if it needs none.
     pub fn answered(
         &mut self,
-        (client, estimator): (&Client, &str),
+        (client, clock, estimator): (&Client, &mut Clock, &str),
         number: i64,
         what: RequestKind,
         outcome: Result<Value, Error>,
     ) -> Option<Input> {
-        self.calls.answered((client, &self.session, estimator), number, what, outcome)
+        let asked_in = self.calls.asking_call(number);
+        let input = self.calls.answered((client, &self.session, estimator), number, what, outcome);
+        if let Some(call) = asked_in {
+            self.pause_while_asked(clock, call);
+        }
+        input
     }
 
     /// The search that a call of a tool of ours needs before it can run.

@@ -143,8 +143,9 @@ impl ServerHandler<'_> {
                 self.router.run_input(id, Input::ToolProgress(call, progress));
             }
             Sign::Question(question) => {
+                let with = (&mut self.router.client, &mut self.router.clock);
                 if let Some(host) = self.router.sessions.host_mut(id) {
-                    host.elicit(&mut self.router.client, call, server, question);
+                    host.elicit(with, call, server, question);
                 }
             }
         }

@@ -376,7 +376,7 @@ impl Router {
             HostEventKind::Said(call, said) => ServerHandler { router: self }.said(&id, call, said),
             HostEventKind::Withdrawn(number) => {
                 if let Some(host) = self.sessions.host_mut(&id) {
-                    host.cancel_question(&mut self.client, number);
+                    host.cancel_question(&mut self.client, &mut self.clock, number);
                 }
             }
             HostEventKind::Ran(call, outcome) => {

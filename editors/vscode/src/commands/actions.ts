@@ -7,9 +7,7 @@ import type { Proposals } from "../changes/proposals.ts";
 import type { Tracker } from "../changes/tracker.ts";
 import type { Views } from "../changes/views.ts";
 import type { Highlighter } from "../highlight/highlighter.ts";
-import { attachMention, mentions } from "../mentions/mentions.ts";
-import { toolsFor } from "../mentions/named-tools.ts";
-import { promptFile, promptFiles } from "../mentions/prompt-files.ts";
+import { attachMention } from "../mentions/mentions.ts";
 import { textIn } from "../panel/conversation.ts";
 import type { Panel } from "../panel/panel.ts";
 import type { Place } from "../panel/place.ts";
@@ -32,6 +30,8 @@ import { type Action, DISMISS } from "../shared/view.ts";
 import { inFolder } from "../tools/own-tool.ts";
 import { applyCode } from "./apply.ts";
 import { insertAtCursor, insertIntoNewFile, type LastEditor } from "./insert.ts";
+import { offerMentions, offerPrompts, offerTools } from "./offers.ts";
+import { CHOOSE, send, sendPrompt } from "./prompts.ts";
 import { runSlash } from "./slash.ts";
 
 /** The parts of the extension that actions and commands use. */
@@ -95,15 +95,6 @@ export function sayOf({ chat, panel }: App, sessionId: string | undefined, notic
   void tell[level](escapeLinks(text));
 }
 
-const CHOOSE = { label: "Choose Model…", action: { type: "selectModel" } } as const;
-
-const NO_MODEL: Said = {
-  level: "warning",
-  text: "No model is selected. Choose a model, then send again.",
-  actions: [CHOOSE],
-  until: "model",
-};
-
 /** Actions that a model would have to answer. */
 const ASKS = new Set<Action["type"]>(["send", "sendPrompt", "edit", "retry", "regenerate", "continue", "acceptPlan"]);
 
@@ -150,7 +141,7 @@ async function carryOut(app: App, action: Action, place: Place): Promise<void> {
     case "drawn":
       return place.drawn();
     case "send":
-      return send(app, action, place);
+      return send({ ...app, place }, action.text, action.urgent);
     case "slash":
       try {
         const compact = (of: Session, more: { focus?: string }): Promise<void> => compacted(app, of, more);
@@ -204,19 +195,16 @@ async function carryOut(app: App, action: Action, place: Place): Promise<void> {
       await chat.attachments.addFiles(action.uris.map((uri) => vscode.Uri.parse(uri)));
       return chat.changed();
     case "attachMention":
-      if (chat.folder !== undefined) await attachMention(chat.attachments, chat.folder.uri, action.of);
+      if (chat.folder !== undefined) await attachMention(chat.attachments, chat.folder.uri, session, action.of);
       return chat.changed();
     case "mention":
-      if (chat.folder !== undefined)
-        await mentions(chat.folder.uri, action.query, (items) => place.offer({ type: "mentions", query: action.query, items }));
-      return;
+      return offerMentions({ ...app, place }, action.query);
     case "toolName":
-      return place.offer({ type: "tools", query: action.query, items: toolsFor(action.query) });
+      return offerTools({ ...app, place }, action.query);
     case "prompts":
-      if (chat.folder !== undefined) place.offer({ type: "prompts", items: await promptFiles(chat.folder.uri) });
-      return;
+      return offerPrompts({ ...app, place });
     case "sendPrompt":
-      return sendPrompt(app, action, place);
+      return sendPrompt({ ...app, place }, action);
     case "removeAttachment":
       chat.attachments.remove(action.id);
       return chat.changed();
@@ -357,42 +345,6 @@ async function colorsOf({ highlighter, log }: App, piece: CodePiece): Promise<Co
     log.warn(`colors of ${piece.language}: ${errorText(error)}`);
     return undefined;
   }
-}
-
-async function send({ chat, panel }: App, { text, urgent }: Extract<Action, { type: "send" }>, place: Place): Promise<void> {
-  try {
-    panel.say(undefined);
-    if (await chat.ask(text, urgent)) return;
-    panel.say(NO_MODEL);
-    place.giveBack(text);
-  } catch (error) {
-    // What the user typed is theirs.
-    place.giveBack(text);
-    throw error;
-  }
-}
-
-/** Sends a prompt of the workspace: its text goes along as a file, and what was typed behind its name as the request. */
-async function sendPrompt(app: App, { name, rest, urgent }: Extract<Action, { type: "sendPrompt" }>, place: Place): Promise<void> {
-  const { chat, panel } = app;
-  const typed = textOf({ name, rest });
-  let id: string | undefined;
-  try {
-    if (chat.folder === undefined) return place.giveBack(typed);
-    const { path, text } = await promptFile(chat.folder.uri, name);
-    id = chat.attachments.addText(chat.folder.uri, path, text);
-    const words = [`Follow the instructions in ${path}.`, rest].filter((part) => part !== "").join("\n\n");
-    panel.say(undefined);
-    if (await chat.ask(words, urgent)) return;
-    panel.say(NO_MODEL);
-  } catch (error) {
-    if (id !== undefined) chat.attachments.remove(id);
-    place.giveBack(typed);
-    throw error;
-  }
-  chat.attachments.remove(id);
-  place.giveBack(typed);
-  chat.changed();
 }
 
 /** Takes the conversation away from a message on, in one of the ways there are, after asking about the files. */

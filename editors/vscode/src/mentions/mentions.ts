@@ -1,5 +1,5 @@
 // What a mention in the prompt may mean: what the editor has just one of, such as the selection; files that are open, then
-// files and folders by their names, then symbols.
+// files and folders by their names, then resources of tool servers, then symbols.
 
 import * as vscode from "vscode";
 import { counted } from "../panel/compaction-row.ts";
@@ -7,6 +7,8 @@ import type { Attachments } from "../session/attachments.ts";
 import type { Mentionable, MentionItem } from "../shared/mention.ts";
 import { ranked, textOfLines } from "../shared/mention.ts";
 import { changedFiles, gitChanges } from "./git-changes.ts";
+import { attachResource } from "./resources.ts";
+import type { OfferingSession } from "./server-offers.ts";
 import { symbols, symbolText } from "./symbols.ts";
 import { terminalSelection } from "./terminal-selection.ts";
 
@@ -19,8 +21,16 @@ const MOST_FOUND = 500;
 /** What is seldom meant, beside what the user's settings exclude. */
 const EXCLUDED = "**/{.git,node_modules,target,dist,build,__pycache__}/**";
 
-/** What a query may mean in a folder, the best first; `offer` is given all that is known, again when more is. */
-export async function mentions(folder: vscode.Uri, query: string, offer: (items: MentionItem[]) => void): Promise<void> {
+/**
+ * What a query may mean in a folder, the best first; `offer` is given all that is known, again when more is. `resources`
+ * looks for what tool servers have.
+ */
+export async function mentions(
+  folder: vscode.Uri,
+  resources: () => Promise<MentionItem[]>,
+  query: string,
+  offer: (items: MentionItem[]) => void,
+): Promise<void> {
   const open = vscode.window.tabGroups.all
     .flatMap(({ tabs }) => tabs)
     .flatMap(({ input }) => (input instanceof vscode.TabInputText ? [input.uri] : []))
@@ -47,9 +57,14 @@ export async function mentions(folder: vscode.Uri, query: string, offer: (items:
   ];
   const unique = [...new Map(all.map((item) => [item.path, item])).values()].slice(0, MOST_OFFERED);
   offer(unique);
-  // Languages may take long, and files are meant more often.
-  const named = await symbols(folder, query);
-  if (named.length > 0) offer([...unique.slice(0, MOST_OFFERED - named.length), ...named]);
+  // Servers and languages may take long, and files are meant more often.
+  const later: MentionItem[][] = [[], []];
+  const add = async (at: number, found: Promise<MentionItem[]>): Promise<void> => {
+    later[at] = await found;
+    const more = later.flat();
+    if (later[at].length > 0) offer([...unique.slice(0, MOST_OFFERED - more.length), ...more]);
+  };
+  await Promise.all([add(0, resources()), add(1, symbols(folder, query))]);
 }
 
 /** The folders of paths, each with a slash at its end. */
@@ -65,8 +80,15 @@ function nameIn(path: string): string {
 }
 
 /** Attaches what was mentioned. */
-export async function attachMention(attachments: Attachments, folder: vscode.Uri, of: Mentionable): Promise<unknown> {
+export async function attachMention(
+  attachments: Attachments,
+  folder: vscode.Uri,
+  session: OfferingSession | undefined,
+  of: Mentionable,
+): Promise<unknown> {
   switch (of.kind) {
+    case "resource":
+      return session && attachResource(attachments, session, of);
     case "file":
       return attachments.addFiles([vscode.Uri.parse(of.uri)]);
     case "folder": {

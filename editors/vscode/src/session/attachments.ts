@@ -9,7 +9,11 @@ import { read } from "../tools/own-tool.ts";
 import { type Picture, picture, readable } from "./attachment-content.ts";
 
 export type PendingAttachment = Attached &
-  ({ kind: "image"; source: string; part: Part } | { kind: "file" | "selection"; uri: vscode.Uri; text?: string });
+  (
+    | { kind: "image"; source: string; part: Part }
+    | { kind: "resource"; parts: readonly Part[] }
+    | { kind: "file" | "selection"; uri: vscode.Uri; text?: string }
+  );
 
 export class Attachments {
   #held: PendingAttachment[] = [];
@@ -57,6 +61,11 @@ export class Attachments {
     return id;
   }
 
+  /** Takes the content of a tool server's resource. */
+  addResource(label: string, parts: readonly Part[]): void {
+    this.#held.push({ id: this.#id(), kind: "resource", label, parts });
+  }
+
   /** Takes a picture that was pasted or dropped; `data` is in base64. */
   addPicture(mimeType: string, data: string, name: string): void {
     this.#addPicture(picture(mimeType, Buffer.from(data, "base64"), name), name);
@@ -86,6 +95,7 @@ export class Attachments {
     const contextFiles: ContextFile[] = [];
     for (const held of taken) {
       if (held.kind === "image") parts.push(held.part);
+      else if (held.kind === "resource") parts.push(...held.parts);
       else {
         const text = held.text ?? (await read(held.uri));
         if (text === undefined)

@@ -16,6 +16,7 @@ import {
 import * as vscode from "vscode";
 import { configuration } from "../configuration.ts";
 import { NamedTools } from "../mentions/named-tools.ts";
+import { ServerListing } from "../mentions/server-offers.ts";
 import type { Models } from "../models/models.ts";
 import { textIn } from "../panel/conversation.ts";
 import { isBusy } from "../panel/frame.ts";
@@ -53,6 +54,7 @@ export class Chat implements vscode.Disposable {
   readonly attachments: Attachments;
   readonly modes: Modes;
   readonly #named = new NamedTools();
+  readonly servers = new ServerListing();
   readonly #changed = new vscode.EventEmitter<Changed>();
   readonly onChange = this.#changed.event;
   readonly #behind = new vscode.EventEmitter<Session>();
@@ -329,7 +331,7 @@ export class Chat implements vscode.Disposable {
   }
 
   /** Asks, with what is attached. Answers false where there is no model to ask. */
-  async ask(words: string, urgent: boolean): Promise<boolean> {
+  async ask(request: readonly Part[], urgent: boolean): Promise<boolean> {
     // What is attached and typed while this is sent, is of the next request; and another session may be shown meanwhile.
     const taken = this.attachments.take();
     const asked = this.ready();
@@ -338,7 +340,7 @@ export class Chat implements vscode.Disposable {
     let isAsked = false;
     try {
       await cleared;
-      isAsked = await this.#ask(await asked, words, taken, urgent);
+      isAsked = await this.#ask(await asked, request, taken, urgent);
     } finally {
       if (!isAsked) this.attachments.putBack(taken);
       this.changed();
@@ -358,12 +360,12 @@ export class Chat implements vscode.Disposable {
     return this.#drafts.run("draft", act);
   }
 
-  async #ask(session: Session, words: string, attached: readonly PendingAttachment[], urgent: boolean): Promise<boolean> {
+  async #ask(session: Session, request: readonly Part[], attached: readonly PendingAttachment[], urgent: boolean): Promise<boolean> {
     const chosen = this.#models.chosen ?? (await this.#models.refresh());
     if (chosen === undefined) return false;
     if (session.view.snapshot.driver === "editor") throw new Error(OF_EDITOR);
     const { parts, contextFiles } = await this.attachments.contents(attached);
-    await this.askWith(session, [{ type: "text", text: words }, ...parts], {
+    await this.askWith(session, [...request, ...parts], {
       model: chosen.model,
       ...(contextFiles.length > 0 && { contextFiles }),
       ...(urgent && { priority: true }),
@@ -374,7 +376,8 @@ export class Chat implements vscode.Disposable {
   /** Sends a request in the session's mode. */
   async askWith(session: Session, content: Part[], more: Omit<TurnStartParams, "sessionId" | "content"> = {}): Promise<void> {
     const mode = this.modes.of(session.id);
-    const asked = this.#named.take(session.id, textIn(content).text, isBusy(session.view.snapshot));
+    const ofServers = async () => (await this.servers.get(session)).tools;
+    const asked = await this.#named.take(session.id, textIn(content).text, isBusy(session.view.snapshot), ofServers);
     await session.ask(content, { ...this.modes.request(session.id, offered(this.#named.of(session.id)), asked), ...more });
     await this.modes.told(session.id, mode);
   }

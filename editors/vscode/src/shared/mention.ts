@@ -10,11 +10,12 @@ export interface MentionItem {
   note?: string;
 }
 
-/** What a mention attaches: something of the folder by its address, or what the editor has just one of. */
+/** What a mention attaches: something of the folder or of a tool server by its address, or what the editor has just one of. */
 export type Mentionable =
   | { kind: "file" | "folder"; uri: string }
   /** `line` is where its name stands, from 0. */
   | { kind: "symbol"; uri: string; line: number; name: string }
+  | { kind: "resource"; server: string; uri: string }
   | { kind: "selection" | "problems" | "changes" | "terminal" };
 
 /** Where a mention begins in the text, and what is typed of its name. */

@@ -11,16 +11,20 @@ export interface SlashCommand {
 
 export type SlashName = "compact" | "cost" | "find" | "help" | "mode" | "model" | "new" | "pin" | "rewind" | "sessions" | "undo";
 
-/** A prompt of the workspace. */
+/** A prompt of the workspace or of a tool server. */
 export interface PromptItem {
   name: string;
   about: string;
+  /** Its arguments, as they are typed behind its name. */
+  takes?: string;
 }
 
 /** A tool that a request may name. */
 export interface ToolItem {
   name: string;
   about: string;
+  /** What its definition costs in each prompt, in words. */
+  cost: string;
 }
 
 /** All of them, in the order of the menu. */
@@ -54,10 +58,15 @@ export function promptOf(text: string, prompts: readonly PromptItem[]): { name: 
   return name === undefined || isCommand || !prompts.some((prompt) => prompt.name === name) ? undefined : { name, rest: rest.trim() };
 }
 
-/** The prompts that a text may become. */
+/** The prompts that a text may become: one of a server also by its own name, behind that of the server. */
 export function promptsFor(text: string, prompts: readonly PromptItem[]): PromptItem[] {
-  const [, name] = /^\/(\S*)$/.exec(text) ?? [];
-  return name === undefined ? [] : prompts.filter((prompt) => prompt.name.toLowerCase().startsWith(name.toLowerCase()));
+  const [, name] = /^\/(\S*)$/.exec(text.toLowerCase()) ?? [];
+  if (name === undefined) return [];
+  const begins = (known: string): boolean => known.startsWith(name);
+  return prompts.filter((prompt) => {
+    const known = prompt.name.toLowerCase();
+    return begins(known) || begins(known.slice(known.indexOf(":") + 1));
+  });
 }
 
 /** A command as it is typed. */

@@ -316,7 +316,7 @@ export interface Waiting {
 export interface Attached {
   id: string;
   label: string;
-  kind: "file" | "image" | "selection";
+  kind: "file" | "image" | "selection" | "resource";
 }
 
 export interface SessionList {
@@ -383,7 +383,7 @@ export type ToPanel =
   | { type: "mentions"; query: string; items: MentionItem[] }
   /** The tools that the name with this query may mean. */
   | { type: "tools"; query: string; items: ToolItem[] }
-  /** The prompts of the workspace. */
+  /** The prompts of the workspace and of tool servers. */
   | { type: "prompts"; items: PromptItem[] }
   /** The unsent draft of a session that begins to be shown. */
   | { type: "draft"; text: string; sessionId: string }
@@ -431,9 +431,9 @@ export type Action =
   | { type: "mention"; query: string }
   /** The name of a tool is being typed. */
   | { type: "toolName"; query: string }
-  /** A command is being typed, which may be a prompt of the workspace. */
+  /** A command is being typed, which may be a prompt. */
   | { type: "prompts" }
-  /** A prompt of the workspace is sent, with what is behind its name. */
+  /** A prompt of the workspace or of a tool server is sent, with what is behind its name. */
   | { type: "sendPrompt"; name: string; rest: string; urgent: boolean }
   /** A command that was typed into the prompt, with what is behind its name. */
   | { type: "slash"; name: SlashName; rest: string }

@@ -3,10 +3,7 @@
 
 import * as vscode from "vscode";
 import { configuration } from "../configuration.ts";
-import { knownTools } from "./toolbox.ts";
-
-/** As many characters make about a token. */
-const PER_TOKEN = 4;
+import { knownTools, tokensOf } from "./toolbox.ts";
 
 interface Item extends vscode.QuickPickItem {
   /** About what it costs in each prompt. */
@@ -21,7 +18,7 @@ export async function chooseTools(): Promise<void> {
     .sort((one, other) => (one.name < other.name ? -1 : 1));
   if (known.length === 0) return void vscode.window.showInformationMessage("The editor and other extensions provide no tools.");
   const items = known.map(({ name, description, inputSchema }): Item => {
-    const tokens = Math.ceil(JSON.stringify({ name, description, inputSchema }).length / PER_TOKEN);
+    const tokens = tokensOf({ name, description, inputSchema });
     return {
       label: name,
       description: `About ${tokens.toLocaleString("en-US")} tokens per prompt`,

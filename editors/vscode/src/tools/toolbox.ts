@@ -43,6 +43,14 @@ export function editorTools(named: ReadonlySet<string> = new Set()): Tool[] {
   }));
 }
 
+/** As many characters make about a token. */
+const PER_TOKEN = 4;
+
+/** About how many tokens a tool's definition has in a prompt. */
+export function tokensOf({ name, description, inputSchema }: Pick<Tool, "name" | "description" | "inputSchema">): number {
+  return Math.ceil(JSON.stringify({ name, description, inputSchema }).length / PER_TOKEN);
+}
+
 /** All tools of the editor and other extensions; none in an editor without `lm`. */
 export function knownTools(): readonly vscode.LanguageModelToolInformation[] {
   return vscode.lm?.tools ?? [];

@@ -26,6 +26,7 @@ const MENTION_ICONS: Record<Mentionable["kind"], IconName> = {
   file: "file",
   folder: "folder",
   symbol: "symbol",
+  resource: "open",
   selection: "edit",
   problems: "warn",
   changes: "diff",
@@ -51,7 +52,7 @@ export class Composer {
   /** Data URLs of attached images, by attachment id. */
   readonly #pictures = new Map<string, string>();
   readonly #showCost: () => boolean;
-  /** Prompts of the workspace, as they were told last. */
+  /** Prompts of the workspace and of tool servers, as they were told last. */
   #prompts: readonly PromptItem[] | undefined;
   #session = "";
   /** True if something was typed or sent since the session is shown: a draft from the host is older. */
@@ -264,16 +265,17 @@ export class Composer {
       note: command.about,
       choose: () => choose(command),
     }));
-    const prompts = promptsFor(value, this.#prompts ?? []).map(({ name, about }) => ({
+    const prompts = promptsFor(value, this.#prompts ?? []).map(({ name, about, takes }) => ({
       name: `/${name}`,
       note: about,
+      ...(takes !== undefined && { takes }),
       choose: () => this.#type(`/${name} `, name.length + 2),
     }));
     const names = new Set(options.map(({ name }) => name));
     this.#menu.offer("Commands", [...options, ...prompts.filter(({ name }) => !names.has(name))]);
   }
 
-  /** Takes the prompts of the workspace, and offers them if a command is being typed. */
+  /** Takes the prompts, and offers them if a command is being typed. */
   takePrompts(items: readonly PromptItem[]): void {
     this.#prompts = items;
     if (document.activeElement === this.#input && this.#input.value.startsWith("/")) this.#complete();
@@ -284,17 +286,17 @@ export class Composer {
     const { value, selectionStart } = this.#input;
     const tool = toolAt(value, selectionStart);
     if (tool?.query !== query || document.activeElement !== this.#input) return;
-    const options = items.map(({ name, about }) => {
+    const options = items.map(({ name, about, cost }) => {
       const choose = (): void => {
         const { text, cursor } = mentioned(this.#input.value, tool, name);
         this.#type(text, cursor);
       };
-      return { name, note: about, icon: "tool" as const, choose };
+      return { name, note: [cost, about].filter((words) => words !== "").join(" · "), icon: "tool" as const, choose };
     });
     this.#menu.offer("Tools", options);
   }
 
-  /** Offers files for the mention that is being typed, if it is still that one. A file that is chosen is attached. */
+  /** Offers what the mention that is being typed may mean, if it is still that one. What is chosen is attached. */
   offer(query: string, items: readonly MentionItem[]): void {
     const { value, selectionStart } = this.#input;
     const mention = mentionAt(value, selectionStart);

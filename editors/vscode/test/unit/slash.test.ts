@@ -29,4 +29,13 @@ test("prompts of the workspace are asked for by their names, behind the commands
   const offered = (text: string) => promptsFor(text, prompts).map(({ name }) => name);
   assert.deepEqual(offered("/Re"), ["review", "release.notes"]);
   assert.deepEqual(offered("/review it"), []);
+  const ofServer = [{ name: "table:greet", about: "" }];
+  for (const [text, count] of [
+    ["/gr", 1],
+    ["/TABLE", 1],
+    ["/table:g", 1],
+    ["/reet", 0],
+  ] as const) {
+    assert.equal(promptsFor(text, ofServer).length, count, text);
+  }
 });
