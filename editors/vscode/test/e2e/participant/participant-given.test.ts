@@ -86,6 +86,8 @@ test("/compact makes a summary with a focus, and the next request has it", async
     .click();
   await editor.page.getByRole("button", { name: "Delete", exact: true }).click();
   await panel.frame.locator(".sessions li").filter({ hasText: "editor chat" }).waitFor({ state: "detached" });
+  // The chat and the panel are in the same bar, which shows one of them.
+  await editor.command("Chat: Open Chat");
   await chat.compacted.click();
   await panel.frame.getByText("is not in this folder").waitFor();
 });
