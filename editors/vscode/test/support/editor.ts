@@ -204,7 +204,6 @@ export class Editor {
     // What stood there at the end says why a test failed.
     if (this.#page !== undefined) await this.#picture(`last-${basename(process.argv[1] ?? "")}`, this.#page).catch(() => undefined);
     await this.down();
-    this.#kept.release();
     rmSync(this.root, { recursive: true, force: true, maxRetries: 5 });
   }
 
@@ -383,13 +382,7 @@ export class Editor {
     const unfinished = `${kept}.${process.pid}`;
     cpSync(folder, unfinished, { recursive: true });
     writeFileSync(join(unfinished, "folder.json"), JSON.stringify({ folder }));
-    try {
-      renameSync(unfinished, kept);
-    } catch (error) {
-      rmSync(unfinished, { recursive: true, force: true });
-      // Another test was faster; its copy is the same.
-      if (!existsSync(kept)) throw error;
-    }
+    renameSync(unfinished, kept);
   }
 
   #installReally(packages: readonly string[]): void {
