@@ -1,10 +1,11 @@
 //! Costs of a sidecar without a session: start, memory, round trip.
 
 use crate::folder::Folder;
-use crate::process::{Process, hello, program};
+use crate::process::{Process, hello, program, request};
 use crate::sessions::{WINDOW, open};
 use crate::table::{head, median, ratio, row, timed};
 use serde_json::{Value, json};
+use std::io::{BufRead, Write};
 use std::process::Command;
 
 /// Starts.
@@ -20,19 +21,20 @@ fn medians(count: usize, mut one: impl FnMut() -> f64, mut other: impl FnMut() -
     (median(&all).unwrap_or_default(), median(&beside).unwrap_or_default())
 }
 
-/// From the start of the program to its answer to `initialize`.
+/// From the start of the program to its answer to `initialize`, over our own protocol and over ACP.
 pub fn start() {
     let folder = Folder::new();
-    let (program, hello) = (program(), hello(&folder.storage(), WINDOW));
-    let sidecar = || {
-        let mut started = None;
-        let time = timed(|| {
-            let mut process = Process::start(&program, &["serve"]);
-            process.ask("initialize", &hello);
-            started = Some(process);
-        });
-        started.into_iter().for_each(Process::end);
-        time
+    let hello = hello(&folder.storage(), WINDOW);
+    let serve = || started("serve", |process| drop(process.ask("initialize", &hello)));
+    let parameters = json!({ "protocolVersion": 1, "clientCapabilities": {} });
+    // A message is a line there.
+    let line = request(1, "initialize", &parameters) + "\n";
+    let acp = || {
+        started("acp", |process| {
+            let (input, output) = process.pipes();
+            input.write_all(line.as_bytes()).expect("it reads");
+            output.read_line(&mut String::new()).expect("it writes");
+        })
     };
     let nothing = || {
         timed(|| {
@@ -40,15 +42,29 @@ pub fn start() {
             assert!(status.success());
         })
     };
-    let (sidecar, nothing) = medians(STARTS, sidecar, nothing);
     head();
-    row(
-        "start to the answer to `initialize`",
-        &format!("{sidecar:.2} ms"),
-        &format!("/bin/true {nothing:.2} ms"),
-        &ratio(sidecar, nothing),
-        "≤ 2.5 ×",
-    );
+    for (what, start) in [("", &serve as &dyn Fn() -> f64), (" over ACP", &acp)] {
+        let (sidecar, nothing) = medians(STARTS, start, nothing);
+        row(
+            &format!("start to the answer to `initialize`{what}"),
+            &format!("{sidecar:.2} ms"),
+            &format!("/bin/true {nothing:.2} ms"),
+            &ratio(sidecar, nothing),
+            "≤ 2.5 ×",
+        );
+    }
+}
+
+/// Milliseconds from the start of the program, with this command, to the end of `initialize`.
+fn started(command: &str, initialize: impl FnOnce(&mut Process)) -> f64 {
+    let mut started = None;
+    let time = timed(|| {
+        let mut process = Process::start(&program(), &[command]);
+        initialize(&mut process);
+        started = Some(process);
+    });
+    started.into_iter().for_each(Process::end);
+    time
 }
 
 /// Measures two methods. `session/subscribe` to an open session from its newest event on passes the

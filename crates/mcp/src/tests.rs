@@ -249,6 +249,23 @@ async fn question_of_a_server_reaches_its_call() {
 }
 
 #[tokio::test]
+async fn requests_for_the_model_and_for_folders_are_refused_in_words() {
+    let folder = Folder::new("refused");
+    let (server, _) = server(&folder, &[], LONG);
+    let message = serde_json::json!({ "role": "user", "content": { "type": "text", "text": "Who?" } });
+    let sampling = serde_json::json!({
+        "method": "sampling/createMessage", "params": { "messages": [message], "maxTokens": 9 },
+    });
+    let roots = serde_json::json!({ "method": "roots/list", "params": {} });
+    for (asked, refused) in [
+        (sampling, "sampling is not offered: a server may not ask the model"),
+        (roots, "roots are not offered"),
+    ] {
+        assert_eq!(server.call("fake__request", &asked.to_string(), nobody()).await, said(refused));
+    }
+}
+
+#[tokio::test]
 async fn question_is_declined_if_two_sessions_could_be_meant() {
     let folder = Folder::new("whose");
     let (server, _) = server(&folder, &[], LONG);

@@ -5,7 +5,7 @@ import os
 import sys
 import time
 
-tools = ["echo", "environment", "fail", "hang", "large", "die", "grow", "progress", "silent_die", "tell", "flood", "ask", "ask_by_address"]
+tools = ["echo", "environment", "fail", "hang", "large", "die", "grow", "progress", "silent_die", "tell", "flood", "ask", "ask_by_address", "request"]
 
 
 def send(message):
@@ -17,9 +17,13 @@ def result(id, text):
     send({"id": id, "result": {"content": [{"type": "text", "text": text}]}})
 
 
-def ask(params):
-    send({"id": "question", "method": "elicitation/create", "params": params})
+def request(method, params):
+    send({"id": "question", "method": method, "params": params})
     return json.loads(sys.stdin.readline())
+
+
+def ask(params):
+    return request("elicitation/create", params)
 
 
 def until(file):
@@ -63,6 +67,8 @@ def call(id, name, arguments, token):
     elif name == "ask_by_address":
         error = ask({"mode": "url", "message": "Go", "url": "https://example.org", "elicitationId": "e"})["error"]
         result(id, error["message"])
+    elif name == "request":
+        result(id, request(arguments["method"], arguments["params"])["error"]["message"])
     elif name == "tell":
         send({"method": "notifications/progress", "params": {"progressToken": token, "progress": 0.5, "message": "with\ns3cret"}})
         until("told")

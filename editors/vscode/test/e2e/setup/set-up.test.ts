@@ -119,6 +119,8 @@ test("a server that needs no key is set up without one, and a model is named as 
   await editor.command("threadhold: Set Up Model…");
   await setUp();
   await editor.toast("local-coder is set up: it answered.").waitFor();
+  // They stand before the prompt.
+  await editor.command("Notifications: Clear All Notifications");
   await panel.ask("Is anybody there?");
   await panel.answer("Here I am.").waitFor();
   assert.deepEqual([...new Set(provider.keys)], [undefined]);
