@@ -5,6 +5,10 @@ import { hunksOf, linesOf } from "./hunks.ts";
 /** Lines that stand for code that was left out, such as `// ... existing code ...`. */
 const LEFT_OUT =
   /^\s*(?:\/\/|#|--|\/\*|<!--|;|%|\*)\s*(?:\.\.\.|…|(?:the )?(?:rest|remainder) of )|^\s*(?:\.\.\.|…)\s*$|(?:\.\.\.|…)\s*(?:existing|rest|other|remaining|unchanged)\b/i;
+/** Share of a file's lines from which on a block is all of it. */
+const MOST = 0.6;
+/** Share of a file's lines below which a short block is a part of it. */
+const LEAST = 0.25;
 
 /** A block is a whole file, a part of one, or it cannot be told. */
 export type BlockKind = "whole" | "part" | "unclear";
@@ -24,8 +28,3 @@ export function kindOfBlock(block: string, file: string): BlockKind {
   // Far shorter than the file, and little of that in it.
   return kept < LEAST && said.length < lines.length / 2 ? "part" : "unclear";
 }
-
-/** Share of a file's lines from which on a block is all of it. */
-const MOST = 0.6;
-/** Share of a file's lines below which a short block is a part of it. */
-const LEAST = 0.25;

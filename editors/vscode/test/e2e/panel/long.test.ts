@@ -5,27 +5,17 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import type { HostMessage } from "../../../src/shared/envelope.ts";
-import { Editor, until } from "../../support/editor.ts";
-import { longSession, ROUNDS } from "../../support/long-session.ts";
-import { Panel } from "../../support/panel.ts";
+import { until } from "../../support/editor.ts";
+import { longEditor, longPanel, ROUNDS } from "../../support/long-session.ts";
 import { Probe } from "../../support/probe.ts";
-import { PACKAGES, SCRIPTED } from "../../support/settings.ts";
-import { importSession } from "../../support/sidecar.ts";
 
 /** Far more than a screen shows, and far less than there are. */
 const MOST_DRAWN = 150;
 
 test("5,000 rounds, and 2,000 pieces a second", async () => {
   using probe = new Probe({ window: 2_000_000, answers: [{ pieces: { count: 6_000, text: "word " }, say: "The end." }] });
-  await using editor = await Editor.start({
-    extensions: PACKAGES,
-    // A model is to sum up; shortening old results would do.
-    settings: { ...SCRIPTED, "threadhold.sidecarSettings": { limitHistory: "off" } },
-    environment: { PROBE: probe.folder },
-    before: ({ folder, environment }) => importSession(folder, environment, [...longSession()]),
-  });
-  const panel = await Panel.open(editor);
-  await panel.answer("Answer 499.").waitFor();
+  await using editor = await longEditor(probe);
+  const panel = await longPanel(editor);
   const feed = panel.frame.locator(".feed");
   const drawn = () => panel.rows.count();
   assert.ok((await drawn()) <= MOST_DRAWN, `${await drawn()} rows are drawn at the end`);

@@ -5,13 +5,10 @@
 import assert from "node:assert/strict";
 import { loadavg } from "node:os";
 import { test } from "node:test";
-import { Editor, PATIENCE, until } from "../../support/editor.ts";
+import { PATIENCE, until } from "../../support/editor.ts";
 import { drawn, placeOf } from "../../support/feed.ts";
-import { longSession } from "../../support/long-session.ts";
-import { Panel } from "../../support/panel.ts";
+import { longEditor, longPanel } from "../../support/long-session.ts";
 import { Probe } from "../../support/probe.ts";
-import { PACKAGES, SCRIPTED } from "../../support/settings.ts";
-import { importSession } from "../../support/sidecar.ts";
 
 const ANSWERS = Number(process.env["THREADHOLD_STREAMED"] ?? 3);
 /** The scripted model says 100 every 50 ms. */
@@ -56,14 +53,8 @@ test(`the end is in view after each of ${ANSWERS} fast answers in a long session
     say: `\n\nThe end of ${at}.`,
   }));
   using probe = new Probe({ window: 2_000_000, answers });
-  await using editor = await Editor.start({
-    extensions: PACKAGES,
-    settings: { ...SCRIPTED, "threadhold.sidecarSettings": { limitHistory: "off" } },
-    environment: { PROBE: probe.folder },
-    before: ({ folder, environment }) => importSession(folder, environment, [...longSession()]),
-  });
-  const panel = await Panel.open(editor);
-  await panel.answer("Answer 499.").waitFor();
+  await using editor = await longEditor(probe);
+  const panel = await longPanel(editor);
   const isBusy = async (): Promise<boolean> => (await panel.frame.locator("body.busy").count()) > 0;
   const times: Times = { frames: [], keys: [] };
   const lost: { at: number; fromEnd: number }[] = [];
