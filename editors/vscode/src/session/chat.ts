@@ -91,6 +91,8 @@ export class Chat implements vscode.Disposable {
   );
   #starting: Promise<Session> | undefined;
   readonly #drafts = new KeyedQueue();
+  /** A draft that the sidecar is being told of. */
+  #typed: { session: Session; text: string } | undefined;
   /** What commands do to files. */
   readonly effects = new CommandEffects(
     () => this.#backend.client(),
@@ -336,6 +338,7 @@ export class Chat implements vscode.Disposable {
     const taken = this.attachments.take();
     const asked = this.ready();
     asked.catch(() => undefined);
+    this.#typed = undefined;
     const cleared = this.#inOrder(async () => (await asked).request("draft/clear", {}));
     let isAsked = false;
     try {
@@ -352,7 +355,18 @@ export class Chat implements vscode.Disposable {
   async keepDraft(text: string, sessionId: string): Promise<void> {
     const session = this.#session;
     if (session?.id !== sessionId || session.view.snapshot.heldBy !== undefined) return;
-    await this.#inOrder(() => session.request("draft/set", { text }));
+    const typed = { session, text };
+    this.#typed = typed;
+    try {
+      await this.#inOrder(() => session.request("draft/set", { text }));
+    } finally {
+      if (this.#typed === typed) this.#typed = undefined;
+    }
+  }
+
+  /** What is typed in a session and not sent, also while the sidecar is being told of it. */
+  draftOf(session: Session): string {
+    return this.#typed?.session === session ? this.#typed.text : (session.view.snapshot.draft ?? "");
   }
 
   /** Draft requests in the order of the user's actions: several may arrive at once. */

@@ -33,6 +33,18 @@ const MENTION_ICONS: Record<Mentionable["kind"], IconName> = {
   terminal: "terminal",
 };
 
+/** Words that were typed, and the session in which; empty where none was shown yet. */
+export interface TypedDraft {
+  text: string;
+  session: string;
+}
+
+/** What the editor keeps of a page for the one that takes its place. */
+export interface PageState {
+  getState(): TypedDraft | undefined;
+  setState(typed: TypedDraft | undefined): void;
+}
+
 /** The last name of a path, with the slash of a folder. */
 function lastName(path: string): string {
   return /[^/]*\/?$/.exec(path)?.[0] ?? path;
@@ -52,9 +64,12 @@ export class Composer {
   /** Data URLs of attached images, by attachment id. */
   readonly #pictures = new Map<string, string>();
   readonly #showCost: () => boolean;
+  readonly #state: PageState;
   /** Prompts of the workspace and of tool servers, as they were told last. */
   #prompts: readonly PromptItem[] | undefined;
   #session = "";
+  /** True until the session's draft was told: what is typed before that is no version of it. */
+  #isDraftDue = true;
   /** True if something was typed or sent since the session is shown: a draft from the host is older. */
   #isTouched = false;
   #busy = false;
@@ -62,9 +77,10 @@ export class Composer {
   #unsent: ReturnType<typeof setTimeout> | undefined;
 
   /** `showCost` opens what the prompt holds and costs; false where nothing is known yet. */
-  constructor(panel: PanelContext, showCost: () => boolean) {
+  constructor(panel: PanelContext, showCost: () => boolean, state: PageState) {
     this.#panel = panel;
     this.#showCost = showCost;
+    this.#state = state;
     this.#input = el("textarea", { class: "prompt", aria: { label: "Ask the agent" }, data: { key: "prompt" } });
     this.#input.rows = 3;
     this.#input.placeholder = "Ask the agent (/ for commands, @ for context, # for tools)";
@@ -101,7 +117,7 @@ export class Composer {
     this.#input.addEventListener("keydown", (event) => this.#onKey(event));
     // The window may be closed before the user returns.
     this.#input.addEventListener("blur", () => this.#sendDraft());
-    window.addEventListener("pagehide", () => this.#sendDraft());
+    window.addEventListener("pagehide", () => this.#postDraft());
     this.#input.addEventListener("paste", (event) => {
       const images = [...(event.clipboardData?.files ?? [])].filter(({ type }) => type.startsWith("image/"));
       if (images.length === 0) return;
@@ -110,19 +126,48 @@ export class Composer {
     });
     this.element.addEventListener("dragover", (event) => event.preventDefault());
     this.element.addEventListener("drop", (event) => this.#onDrop(event));
+    this.#restore();
+  }
+
+  /** Goes on with what was typed into the page before this one, and reached nobody. */
+  #restore(): void {
+    const typed = this.#state.getState();
+    if (typed === undefined) return;
+    this.#input.value = typed.text;
+    this.#session = typed.session;
+    this.#isTouched = true;
+    // It was typed into that session's draft, and is newer.
+    this.#isDraftDue = typed.session === "";
+    this.#unsent = setTimeout(() => this.#sendDraft(), DRAFT_DELAY_MS);
+  }
+
+  /** A session begins to be shown, whose draft is told next; while none is, the prompt stays with the one that was. */
+  begin(session: string): void {
+    if (session === "" || session === this.#session) return;
+    if (this.#session !== "") {
+      this.#sendDraft();
+      this.#input.value = "";
+      this.#isTouched = false;
+      this.#isDraftDue = true;
+    }
+    this.#session = session;
   }
 
   /** Shows the draft of a session. */
   show(draft: string, session: string): void {
-    const isOther = this.#session !== "" && this.#session !== session;
-    if (isOther) this.#sendDraft();
-    this.#session = session;
-    if (isOther) this.#isTouched = false;
-    // Typed text stays, even if typed before any session was shown: it becomes the draft of this one. Text that was sent
-    // does not come back.
-    if (this.#isTouched) return this.#input.value === "" ? undefined : this.#onInput();
-    this.#input.value = draft;
-    this.#fitHeight();
+    this.begin(session);
+    const { value } = this.#input;
+    const isDue = this.#isDraftDue;
+    this.#isDraftDue = false;
+    if (!this.#isTouched) {
+      this.#input.value = draft;
+      this.#fitHeight();
+    } else if (value !== "") {
+      // What was typed before any session was shown, or given back since this one is, goes behind its draft.
+      if (isDue && draft !== "" && draft !== value) this.#input.value = `${draft}\n${value}`;
+      this.#onInput();
+    }
+    // Text that was sent does not come back.
   }
 
   /** Shows what is typed into the same draft elsewhere. */
@@ -218,6 +263,7 @@ export class Composer {
     this.#unsent = undefined;
     this.#input.value = "";
     this.#isTouched = true;
+    this.#state.setState(undefined);
     this.#fitHeight();
   }
 
@@ -241,6 +287,8 @@ export class Composer {
     this.#isTouched = true;
     this.#fitHeight();
     const { value } = this.#input;
+    // The page may end before the draft is told.
+    this.#state.setState({ text: value, session: this.#session });
     // The files may be others by now; a name may be pasted whole.
     if (value === "/" || (value.startsWith("/") && this.#prompts === undefined)) this.#panel.post({ type: "prompts" });
     this.#complete();
@@ -320,10 +368,17 @@ export class Composer {
 
   /** Sends the draft to the host, if it changed since it was sent last. */
   #sendDraft(): void {
-    if (this.#unsent === undefined) return;
+    if (this.#postDraft()) this.#state.setState(undefined);
+  }
+
+  /** The same where the page may end before it is heard. Answers whether there was something to send. */
+  #postDraft(): boolean {
+    // Nothing is known yet of the session that it is the draft of.
+    if (this.#unsent === undefined || this.#session === "") return false;
     clearTimeout(this.#unsent);
     this.#unsent = undefined;
     this.#panel.post({ type: "draft", text: this.#input.value, sessionId: this.#session });
+    return true;
   }
 
   /** Fits the height to the text, up to a third of the panel. */

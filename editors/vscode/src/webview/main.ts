@@ -7,7 +7,7 @@ import { type HostMessage, PageChannel, type PageMessage } from "../shared/envel
 import type { AnswerRow, Button, CallRow, Frame, LateStorage, NoticeRow, Row, ServerConsent, ToPanel } from "../shared/view.ts";
 import { visible } from "../shared/visible.ts";
 import { ChangesView } from "./changes.ts";
-import { Composer } from "./composer.ts";
+import { Composer, type PageState } from "./composer.ts";
 import { type PanelContext, SessionState } from "./context.ts";
 import { Decisions } from "./decisions.ts";
 import { button, el, iconButton } from "./dom.ts";
@@ -29,7 +29,7 @@ import { drawRewind } from "./rows/rewind.ts";
 import { SessionsView } from "./sessions.ts";
 import { TodosView } from "./todos.ts";
 
-declare function acquireVsCodeApi(): { postMessage(done: PageMessage): void };
+declare function acquireVsCodeApi(): { postMessage(done: PageMessage): void } & PageState;
 const host = acquireVsCodeApi();
 const end = new PageChannel(crypto.getRandomValues(new Uint32Array(4)).join("-"));
 
@@ -98,7 +98,7 @@ const rowOf = (callId: string): CallRow | undefined =>
 const decisions = new Decisions(panel, rowOf, (callId) => list.reveal(`call ${callId}`, true));
 const sessions = new SessionsView(panel);
 const meter = new MeterView(panel);
-const composer = new Composer(panel, () => meter.show());
+const composer = new Composer(panel, () => meter.show(), host);
 const changes = new ChangesView(panel, () => composer.focus());
 const todos = new TodosView();
 const FIRST_WORDS =
@@ -233,6 +233,7 @@ function drawWaiting(): void {
 /** Rows are told anew; those of another session are gone at once, with what could be done in them. */
 function begin(isOther: boolean): void {
   list.begin(isOther);
+  composer.begin(end.session);
   if (!isOther) return;
   answers.clear();
   kept = sessionsKept.get(end.session) ?? new SessionState();

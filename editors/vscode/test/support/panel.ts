@@ -92,6 +92,8 @@ export class Panel {
   async ask(words: string): Promise<void> {
     await this.prompt.click();
     await this.prompt.fill(words);
+    // A page that another one took the place of meanwhile would send nothing, and nothing would say so.
+    await until(async () => (await this.prompt.inputValue()) === words, `"${words}" stays in the prompt`);
     await this.prompt.press("Enter");
   }
 

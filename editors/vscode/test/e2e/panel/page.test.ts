@@ -8,6 +8,7 @@ import { test } from "node:test";
 import { chromium, type Page } from "playwright-core";
 import type { About, HostMessage, PageMessage } from "../../../src/shared/envelope.ts";
 import type { AnswerRow, CallRow, Frame, Row, ToPanel } from "../../../src/shared/view.ts";
+import type { TypedDraft } from "../../../src/webview/composer.ts";
 import { faultsIn } from "../../support/accessibility.ts";
 import { CHROMIUM, until } from "../../support/editor.ts";
 
@@ -58,8 +59,8 @@ type Tell = (...told: ToPanel[]) => Promise<void>;
 /** The same of whatever page and session. */
 type TellOf = (about: Partial<About>, ...told: ToPanel[]) => Promise<void>;
 
-/** The page, as wide as a side bar. */
-async function opened(use: (page: Page, tell: Tell, tellOf: TellOf) => Promise<void>): Promise<void> {
+/** The page, as wide as a side bar; `state` is what the editor kept of the one before it. */
+async function opened(use: (page: Page, tell: Tell, tellOf: TellOf) => Promise<void>, state?: TypedDraft): Promise<void> {
   const browser = await chromium.launch({
     executablePath: CHROMIUM,
     args: ["--no-sandbox", "--disable-dev-shm-usage"],
@@ -67,7 +68,16 @@ async function opened(use: (page: Page, tell: Tell, tellOf: TellOf) => Promise<v
   try {
     const page = await browser.newPage({ viewport: { width: 300, height: 700 } });
     await page.setContent('<!DOCTYPE html><html lang="en"><title>Chat</title><body></body></html>');
-    await page.evaluate("globalThis.posted = []; globalThis.acquireVsCodeApi = () => ({ postMessage: (done) => posted.push(done) })");
+    await page.evaluate((state) => {
+      const posted: unknown[] = [];
+      const editor = { posted, state };
+      const acquireVsCodeApi = () => ({
+        postMessage: (done: unknown) => posted.push(done),
+        getState: () => editor.state,
+        setState: (state: TypedDraft | undefined) => (editor.state = state),
+      });
+      Object.assign(globalThis, { posted, editor, acquireVsCodeApi });
+    }, state);
     await page.addStyleTag({ content: readFileSync(join(dist, "panel.css"), "utf8") });
     await page.addScriptTag({ content: readFileSync(join(dist, "panel.js"), "utf8") });
     const [ready] = await posted(page);
@@ -94,6 +104,11 @@ async function opened(use: (page: Page, tell: Tell, tellOf: TellOf) => Promise<v
 /** Shows what can be decided about later calls, in each row that asks. */
 async function showLater(page: Page): Promise<void> {
   for (const fold of await page.getByText("Later Calls", { exact: true }).all()) await fold.click();
+}
+
+/** Drafts that the page told the host so far. */
+async function drafts(page: Page): Promise<string[]> {
+  return (await posted(page)).flatMap(({ action }) => (action.type === "draft" ? [action.text] : []));
 }
 
 /** Messages from the page to the host so far. */
@@ -634,5 +649,40 @@ test("prompts of the workspace are asked for once for a command that is typed", 
     await page.keyboard.type("rev");
     await page.getByRole("option", { name: "/review" }).waitFor();
     assert.equal(await asked(), 1);
+  });
+});
+
+test("words that were typed as their page ended are in the next one", async () => {
+  const input = (page: Page) => page.getByRole("textbox", { name: "Ask the agent" });
+  let kept: TypedDraft | undefined;
+  await opened(async (page, tell) => {
+    await tell({ type: "draft", text: "half", sessionId: "s1" }, { type: "frame", frame: FRAME });
+    // Before the draft is told, however busy the machine is.
+    await page.evaluate(() => Object.assign(window, { setTimeout: () => 1 }));
+    await input(page).fill("half a thought");
+    kept = await page.evaluate<TypedDraft>("editor.state");
+    assert.deepEqual([kept, await drafts(page)], [{ text: "half a thought", session: "s1" }, []]);
+  });
+  await opened(async (page, tell, tellOf) => {
+    await tell({ type: "draft", text: "half", sessionId: "s1" }, { type: "frame", frame: FRAME });
+    assert.equal(await input(page).inputValue(), "half a thought");
+    await until(async () => (await drafts(page)).includes("half a thought"), "the draft is told");
+    assert.equal(await page.evaluate("editor.state"), undefined);
+    await tellOf({ session: "s2", generation: 2 }, { type: "draft", text: "of the other", sessionId: "s2" });
+    assert.equal(await input(page).inputValue(), "of the other");
+  }, kept);
+});
+
+test("words that are typed before a session is shown, or given back as one begins, go behind its draft", async () => {
+  await opened(async (page, _tell, tellOf) => {
+    const input = page.getByRole("textbox", { name: "Ask the agent" });
+    await tellOf({ session: "" }, { type: "frame", frame: FRAME });
+    await input.fill("typed early");
+    await tellOf({ generation: 2 }, { type: "draft", text: "kept", sessionId: "s1" });
+    assert.equal(await input.inputValue(), "kept\ntyped early");
+    await until(async () => (await drafts(page)).includes("kept\ntyped early"), "the draft is told");
+    await tellOf({ session: "s2", generation: 3 }, { type: "unsent", text: "given back" });
+    await tellOf({ session: "s2", generation: 3 }, { type: "draft", text: "kept there", sessionId: "s2" });
+    assert.equal(await input.inputValue(), "kept there\ngiven back");
   });
 });
