@@ -72,6 +72,7 @@ export class VirtualList<Of extends Item> {
         element.remove();
       }
       this.#drawn.clear();
+      this.#setRole();
       this.#heights.clear();
       this.toEnd();
     }
@@ -253,10 +254,17 @@ export class VirtualList<Of extends Item> {
     }
     this.#drawn.clear();
     for (const [id, drawn] of ordered) this.#drawn.set(id, drawn);
+    this.#setRole();
     if (apart === undefined) return;
     const element = this.elementOf(this.#items[apart]?.id ?? "");
     if (apart < first) element?.after(this.#between);
     else element?.before(this.#between);
+  }
+
+  /** A feed has articles; without them, as while nobody sees it, it is a place and no more. */
+  #setRole(): void {
+    if (this.#drawn.size === 0) this.element.removeAttribute("role");
+    else this.element.setAttribute("role", "feed");
   }
 
   #drawnOf(item: Of): { element: HTMLElement; rev: number } {

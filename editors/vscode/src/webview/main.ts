@@ -221,11 +221,7 @@ function drawWaiting(): void {
     if (what === "dropped") continue;
     if (what !== "more") begin(what === "other session");
     for (const message of envelope.messages) take(message);
-    const isEmpty = list.items.length === 0;
-    empty.hidden = !isEmpty;
-    // A feed has articles; without them it is a place and no more.
-    if (isEmpty) feed.removeAttribute("role");
-    else feed.setAttribute("role", "feed");
+    empty.hidden = list.items.length > 0;
   }
   panel.post({ type: "drawn" });
 }

@@ -686,3 +686,15 @@ test("words that are typed before a session is shown, or given back as one begin
     assert.equal(await input.inputValue(), "kept there\ngiven back");
   });
 });
+
+test("a conversation that is told while nobody sees the panel is no feed without articles", async () => {
+  await opened(async (page, tell) => {
+    const feed = page.getByLabel("Conversation");
+    const style = await page.addStyleTag({ content: ".feed { flex: none !important; height: 0 !important; padding: 0 !important; }" });
+    await tell({ type: "frame", frame: FRAME }, { type: "rows", at: 0, remove: 0, rows: [answer(1)] });
+    assert.deepEqual([await feed.getAttribute("role"), await page.getByRole("article").count()], [null, 0]);
+    assert.deepEqual(await faultsIn(page.mainFrame()), []);
+    await style.evaluate((style) => (style as HTMLStyleElement).remove());
+    await page.getByRole("feed").getByRole("article").waitFor();
+  });
+});
