@@ -109,6 +109,7 @@ export class Panel implements vscode.WebviewViewProvider, vscode.WebviewPanelSer
 
   resolveWebviewView(view: vscode.WebviewView): void {
     this.#view = view;
+    this.#prepare();
     view.webview.options = optionsOf(this.#extension);
     this.#inView.attach(view.webview, pageOf(view.webview, this.#extension, "panel", "Agent"));
     view.onDidChangeVisibility(() => {
@@ -136,8 +137,14 @@ export class Panel implements vscode.WebviewViewProvider, vscode.WebviewPanelSer
     this.#attachTab(tab);
   }
 
+  /** Begins to open the session while the page is still loaded. What fails is told once the page asks again. */
+  #prepare(): void {
+    if (this.#chat.folder !== undefined) this.#chat.ready().catch(() => undefined);
+  }
+
   #attachTab(tab: vscode.WebviewPanel): void {
     this.#tab = tab;
+    this.#prepare();
     this.#isTabLast = tab.active;
     tab.iconPath = iconOf(this.#extension);
     this.#inTab.attach(tab.webview, pageOf(tab.webview, this.#extension, "panel", "Agent"));
