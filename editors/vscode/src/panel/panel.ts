@@ -25,6 +25,9 @@ export const TAB = "threadhold.editor";
 /** Actions that the webview does by itself: the user may be elsewhere. */
 const BY_ITSELF: ReadonlySet<Action["type"]> = new Set(["ready", "drawn", "highlight"]);
 
+/** Context of the key bindings that hold in the panel. The editor itself knows no focus of a webview in a view. */
+const FOCUSED = "threadhold.panelFocused";
+
 export class Panel implements vscode.WebviewViewProvider, vscode.WebviewPanelSerializer {
   readonly #extension: vscode.Uri;
   readonly #backend: Backend;
@@ -43,6 +46,8 @@ export class Panel implements vscode.WebviewViewProvider, vscode.WebviewPanelSer
   #tracker: Tracker | undefined;
   #view: vscode.WebviewView | undefined;
   #tab: vscode.WebviewPanel | undefined;
+  /** Those that have the focus: of one that loses it, that is told later than of one that gets it. */
+  readonly #focused = new Set<Place>();
   /** The user was in the tab last. */
   #isTabLast = false;
   #notice: NoticeRow | undefined;
@@ -118,6 +123,7 @@ export class Panel implements vscode.WebviewViewProvider, vscode.WebviewPanelSer
     view.onDidDispose(() => {
       if (this.#view === view) this.#view = undefined;
       this.#inView.detach(view.webview);
+      this.#setFocused(this.#inView, false);
     });
   }
 
@@ -157,16 +163,23 @@ export class Panel implements vscode.WebviewViewProvider, vscode.WebviewPanelSer
       this.#tab = undefined;
       this.#isTabLast = false;
       this.#inTab.detach(tab.webview);
+      this.#setFocused(this.#inTab, false);
     });
   }
 
   /** Has an action carried out. What is typed in one place is seen in the other. */
   #hear(action: Action, place: Place): void {
+    if (action.type === "focused") return this.#setFocused(place, action.on);
     if (!BY_ITSELF.has(action.type)) this.#isTabLast = place === this.#inTab;
     const other = place === this.#inTab ? this.#inView : this.#inTab;
     if (action.type === "draft") other.follow(action.text, action.sessionId);
     if (action.type === "send" || action.type === "sendPrompt") other.follow("", this.#session?.id ?? "");
     this.#act(action, place);
+  }
+
+  #setFocused(place: Place, on: boolean): void {
+    this.#focused[on ? "add" : "delete"](place);
+    void vscode.commands.executeCommand("setContext", FOCUSED, this.#focused.size > 0);
   }
 
   /** Gives the prompt of the active place the focus, as soon as there is one. */

@@ -32,6 +32,7 @@ export interface PageMessage {
 const MEANS_SESSION = {
   ready: false,
   drawn: false,
+  focused: false,
   newSession: false,
   listSessions: false,
   closeSessions: false,

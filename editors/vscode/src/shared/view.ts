@@ -411,6 +411,8 @@ export type Action =
   | { type: "ready" }
   /** The frame that the host sent last was drawn: more may come. */
   | { type: "drawn" }
+  /** The page got the focus or lost it. */
+  | { type: "focused"; on: boolean }
   | { type: "send"; text: string; urgent: boolean }
   | { type: "cancel"; queued: boolean }
   | { type: "draft"; text: string; sessionId: string }

@@ -376,4 +376,8 @@ function follow(event: MouseEvent | KeyboardEvent): void {
 document.addEventListener("click", follow);
 document.addEventListener("keydown", follow);
 
+window.addEventListener("focus", () => panel.post({ type: "focused", on: true }));
+window.addEventListener("blur", () => panel.post({ type: "focused", on: false }));
+
 panel.post({ type: "ready" });
+if (document.hasFocus()) panel.post({ type: "focused", on: true });

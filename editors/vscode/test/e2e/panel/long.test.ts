@@ -63,6 +63,19 @@ test("5,000 rounds, and 2,000 pieces a second", async () => {
   assert.ok((await drawn()) <= MOST_DRAWN);
   await editor.shoot("long-5-found");
 
+  // The key to find looks in the panel again, and in the text once that has the focus.
+  const box = editor.page.locator(".quick-input-widget").getByText("Find in Session");
+  await editor.page.keyboard.press("Control+F");
+  await box.waitFor();
+  await editor.page.keyboard.press("Escape");
+  await box.waitFor({ state: "hidden" });
+  editor.write("notes.txt", "A text.\n");
+  await editor.open("notes.txt");
+  await editor.page.keyboard.press("Control+F");
+  await editor.page.locator(".find-widget.visible").waitFor();
+  assert.equal(await box.isVisible(), false);
+  await editor.page.keyboard.press("Escape");
+
   // All of it, to the start and through the middle.
   await feed.evaluate((element) => (element.scrollTop = 0));
   await panel.frame.locator(".row.earlier").getByRole("button", { name: "Show All" }).click();
