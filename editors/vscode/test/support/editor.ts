@@ -329,8 +329,10 @@ export class Editor {
     await this.page.locator(".monaco-editor .view-lines").first().click();
   }
 
-  /** Loads the window again, as a user does. */
-  async reload(): Promise<void> {
+  /** Loads the window again, as a user does; as soon as it has stored `what`, where it is to show that again by itself. */
+  async reload(what?: string): Promise<void> {
+    // It stores what it shows now and then, and what a page stores as it ends may be lost.
+    if (what !== undefined) await until(async () => (await storedIn(this.page)).includes(what), `the window has stored ${what}`);
     await this.page.reload();
     await this.page.locator(".activitybar .action-item").first().waitFor({ timeout: PATIENCE });
   }
@@ -431,4 +433,26 @@ export class Editor {
       ...this.#wanted.environment,
     };
   }
+}
+
+/** What the editor has stored of a window in its browser, as lines of names and values. */
+function storedIn(page: Page): Promise<string> {
+  return page.evaluate(async () => {
+    const done = <Of>(request: IDBRequest<Of>) =>
+      new Promise<Of>((resolve, reject) => {
+        request.onsuccess = () => resolve(request.result);
+        request.onerror = () => reject(request.error);
+      });
+    const lines: string[] = [];
+    for (const { name = "" } of await indexedDB.databases()) {
+      const database = await done(indexedDB.open(name));
+      for (const table of database.objectStoreNames) {
+        const store = database.transaction(table).objectStore(table);
+        const [names, values] = await Promise.all([done(store.getAllKeys()), done<unknown[]>(store.getAll())]);
+        lines.push(...names.map((name, at) => `${name}=${values[at]}`));
+      }
+      database.close();
+    }
+    return lines.join("\n");
+  });
 }

@@ -8,6 +8,8 @@ import { type Editor, PATIENCE, until } from "./editor.ts";
 const FRAMES = { view: '[src*="purpose=webviewView"]', tab: ':not([src*="purpose=webviewView"])' };
 
 export class Panel {
+  /** Part of what a window stores that shows the side bar of the panel. */
+  static readonly STORED = "workbench.auxiliaryBar.hidden=false";
   readonly frame: FrameLocator;
   readonly #editor: Editor;
   readonly #page: Page;

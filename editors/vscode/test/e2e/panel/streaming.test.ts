@@ -8,6 +8,7 @@ import { test } from "node:test";
 import { PATIENCE, until } from "../../support/editor.ts";
 import { drawn, placeOf } from "../../support/feed.ts";
 import { longEditor, longPanel } from "../../support/long-session.ts";
+import { Panel } from "../../support/panel.ts";
 import { Probe } from "../../support/probe.ts";
 
 const ANSWERS = Number(process.env["THREADHOLD_STREAMED"] ?? 3);
@@ -77,7 +78,7 @@ test(`the end is in view after each of ${ANSWERS} fast answers in a long session
   console.log(`${ANSWERS} answers, load ${load}: ${times.frames.length} frames: ${told(times.frames)}; keys: ${told(times.keys)}`);
 
   const before = performance.now();
-  await editor.reload();
+  await editor.reload(Panel.STORED);
   const editorThere = performance.now();
   await panel.answer(`The end of ${ANSWERS - 1}.`).waitFor({ timeout: PATIENCE });
   await until(() => panel.prompt.isEnabled(), "the panel can be asked");
