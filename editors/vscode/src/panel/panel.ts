@@ -212,6 +212,7 @@ export class Panel implements vscode.WebviewViewProvider, vscode.WebviewPanelSer
     const { snapshot, compacting } = view;
     const review = this.#chat.reviews.shown;
     const plan = this.#chat.modes.isPlanning(snapshot.sessionId) ? planNoticeOf(snapshot) : undefined;
+    const rewound = this.#rewind?.notice;
     const beside: RowContext = {
       running: this.#chat.running,
       durations: this.#chat.durations,
@@ -222,7 +223,7 @@ export class Panel implements vscode.WebviewViewProvider, vscode.WebviewPanelSer
       versions: this.versionsOf(),
       compactions: this.#chat.inspected?.compactions ?? [],
       ...(view.lastEnd !== undefined && { lastEnd: view.lastEnd }),
-      notices: [...endNoticesOf(view, this.#chat.isInterrupted), ...(plan === undefined ? [] : [plan])],
+      notices: [...endNoticesOf(view, this.#chat.isInterrupted), ...[plan, rewound].filter((notice) => notice !== undefined)],
     };
     const rewind = this.#rewind?.row;
     if (rewind !== undefined) beside.rewind = rewind;
