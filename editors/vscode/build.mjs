@@ -1,5 +1,5 @@
 // Bundles the extension: the host's half (dist/extension.cjs), the panel's (dist/panel.js, dist/panel.css), what that
-// loads later (dist/math.js), and the page of approval rules (dist/rules.js, dist/rules.css). What goes into a bundle is decided by the imports of the entries; nothing is listed here.
+// loads later (dist/math.js, dist/diagrams.js), and the page of approval rules (dist/rules.js, dist/rules.css). What goes into a bundle is decided by the imports of the entries; nothing is listed here.
 
 import { fileURLToPath } from "node:url";
 import { build } from "esbuild";
@@ -20,7 +20,12 @@ export async function bundle(sourcemap = false) {
     }),
     build({
       ...shared,
-      entryPoints: { panel: "src/webview/main.ts", rules: "src/webview/rules/main.ts", math: "src/webview/markdown/math-library.ts" },
+      entryPoints: {
+        panel: "src/webview/main.ts",
+        rules: "src/webview/rules/main.ts",
+        math: "src/webview/markdown/math-library.ts",
+        diagrams: "src/webview/markdown/diagram-library.ts",
+      },
       outdir: "dist",
       platform: "browser",
       target: "es2022",

@@ -89,7 +89,7 @@ function lay(target, program, notices) {
   rmSync(stage, { recursive: true, force: true });
   mkdirSync(join(stage, "dist"), { recursive: true });
   mkdirSync(join(stage, "bin"));
-  for (const name of ["extension.cjs", "panel.js", "panel.css", "math.js", "rules.js", "rules.css"])
+  for (const name of ["extension.cjs", "panel.js", "panel.css", "math.js", "diagrams.js", "rules.js", "rules.css"])
     copyFileSync(join(root, "dist", name), join(stage, "dist", name));
   cpSync(join(root, "media"), join(stage, "media"), { recursive: true });
   copyFileSync(join(root, "README.md"), join(stage, "README.md"));

@@ -131,7 +131,7 @@ export function activate(context: vscode.ExtensionContext): void {
     demonstration,
   };
   const app: App = { ...parts, highlighter, log, showDiff };
-  const status = new Status(backend, chat);
+  const status = new Status(backend, chat, models);
   const notifications = new Notifications({
     isSeen: (session) => panel.isSeen && chat.session === session,
     wanted: () => configuration().notify,

@@ -260,6 +260,8 @@ async function carryOut(app: App, action: Action, place: Place): Promise<void> {
       return app.rewind.go(action.restore, (notice) => sayOf(app, session.id, notice));
     case "rewindNot":
       return app.rewind.leave();
+    case "undoRewind":
+      return app.rewind.undo((notice) => sayOf(app, session.id, notice));
     case "rewindDiff":
       return app.rewind.showDiff(action.path);
     case "putBack":
@@ -355,31 +357,31 @@ async function takeAway(
   place: Place,
 ): Promise<void> {
   const { rewind } = app;
-  const say = (notice: Said): void => sayOf(app, session.id, notice);
   const { messages } = session.view.snapshot;
   if (action.type === "regenerate") {
     const newest = steering.newestRequest(session);
-    const go = (): Promise<unknown> => session.request("turn/regenerate", {});
-    return newest === undefined ? void (await go()) : rewind.ask(session, { goal: "answerAgain", messageId: newest.id, go }, say);
+    const go = async (): Promise<string | undefined> => (await session.request("turn/regenerate", {})).revision;
+    return newest === undefined ? void (await go()) : rewind.ask(session, { goal: "answerAgain", messageId: newest.id, go });
   }
   const { messageId } = action;
   const message = messages.find(({ id }) => id === messageId);
   switch (action.type) {
     case "retry": {
       const goal = message?.role === "user" ? "askAgain" : "answerAgain";
-      return rewind.ask(session, { goal, messageId, go: () => steering.retry(session, messageId) }, say);
+      return rewind.ask(session, { goal, messageId, go: () => steering.retry(session, messageId) });
     }
     case "edit": {
       const { text } = action;
       const leave = (): void => place.tell(session.id, { type: "editing", messageId, text });
-      return rewind.ask(session, { goal: "askAgain", messageId, go: () => steering.retry(session, messageId, text), leave }, say);
+      return rewind.ask(session, { goal: "askAgain", messageId, go: () => steering.retry(session, messageId, text), leave });
     }
     case "rewind": {
-      const go = async (): Promise<void> => {
-        await session.request("message/truncate", { messageId });
+      const go = async (): Promise<string | undefined> => {
+        const { revision } = await session.request("message/truncate", { messageId });
         place.tell(session.id, { type: "unsent", text: textIn(message?.parts ?? []).text });
+        return revision;
       };
-      return rewind.ask(session, { goal: "rewind", messageId, go }, say);
+      return rewind.ask(session, { goal: "rewind", messageId, go });
     }
   }
 }

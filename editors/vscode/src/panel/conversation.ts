@@ -51,6 +51,8 @@ export interface RowContext {
   hasDiff: (name: string) => boolean;
   /** Tools that run commands. */
   runsCommands: (name: string) => boolean;
+  /** Why calls of a tool wait for the user, by the settings. */
+  whyAsked: (name: string) => string;
   /** What a command does to files, in sentences; undefined until that is known. The same list each time. */
   effectsOf: (given: { [name: string]: unknown }) => readonly string[] | undefined;
   /** A compaction that goes on, or that the user is asked about. */
@@ -365,7 +367,7 @@ function callRow(call: Extract<Part, { type: "toolCall" }>, messageId: string, f
     isCommand,
     shown: answered === undefined ? "whole" : shownOf(answered, facts),
     ...(isLong && { characters: given.length }),
-    ...(reason !== undefined && { reason: sentence(reason) }),
+    ...(reason !== undefined && { reason: reason === TOOL_ASKS ? beside.whyAsked(call.name) : sentence(reason) }),
     ...(pattern !== undefined && { pattern }),
     ...(effects !== undefined && effects.length > 0 && { effects }),
     ...(result !== undefined && { result }),
@@ -373,6 +375,9 @@ function callRow(call: Extract<Part, { type: "toolCall" }>, messageId: string, f
     ...(durationMs !== undefined && { durationMs }),
   };
 }
+
+/** The sidecar's reason for a call of a tool that it was told to ask about. Which setting says so is known here alone. */
+const TOOL_ASKS = "the tool asks first";
 
 /** How the sidecar's own results for calls that did not run begin. */
 const REJECTED = "[rejected by the user]";

@@ -11,7 +11,7 @@ import type { Changed, Chat } from "../session/chat.ts";
 import type { Sessions } from "../session/session-list.ts";
 import type { MessageVersions } from "../shared/versions.ts";
 import type { Action, Frame, NoticeRow, ServerConsent, ToPanel } from "../shared/view.ts";
-import { ownTool } from "../tools/toolbox.ts";
+import { ownTool, whyAsked } from "../tools/toolbox.ts";
 import { WHY } from "./compaction-row.ts";
 import type { RowContext } from "./conversation.ts";
 import { activityOf, EMPTY, endNoticesOf, isBusy, meterOf, planNoticeOf, todosOf, Warning, waitingOf } from "./frame.ts";
@@ -232,17 +232,19 @@ export class Panel implements vscode.WebviewViewProvider, vscode.WebviewPanelSer
     const { snapshot, compacting } = view;
     const review = this.#chat.reviews.shown;
     const plan = this.#chat.modes.isPlanning(snapshot.sessionId) ? planNoticeOf(snapshot) : undefined;
+    const rewound = this.#rewind?.notice;
     const beside: RowContext = {
       running: this.#chat.running,
       durations: this.#chat.durations,
       hasDiff: (name) => ownTool(name)?.preview !== undefined,
       runsCommands: (name) => ownTool(name)?.kind === "execute",
+      whyAsked,
       effectsOf: (given) => this.#chat.effectsOf(given),
       cuts: this.#chat.inspected?.cuts ?? [],
       versions: this.versionsOf(),
       compactions: this.#chat.inspected?.compactions ?? [],
       ...(view.lastEnd !== undefined && { lastEnd: view.lastEnd }),
-      notices: [...endNoticesOf(view, this.#chat.isInterrupted), ...(plan === undefined ? [] : [plan])],
+      notices: [...endNoticesOf(view, this.#chat.isInterrupted), ...[plan, rewound].filter((notice) => notice !== undefined)],
     };
     const rewind = this.#rewind?.row;
     if (rewind !== undefined) beside.rewind = rewind;

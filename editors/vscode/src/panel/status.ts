@@ -1,6 +1,7 @@
 // The status item: how full the prompt is, and that something waits for the user, also while the panel is closed.
 
 import * as vscode from "vscode";
+import type { Models } from "../models/models.ts";
 import type { Backend } from "../session/backend.ts";
 import type { Chat } from "../session/chat.ts";
 import { activityOf } from "./frame.ts";
@@ -9,10 +10,12 @@ export class Status implements vscode.Disposable {
   readonly #item = vscode.window.createStatusBarItem("threadhold.status", vscode.StatusBarAlignment.Right, 50);
   readonly #backend: Backend;
   readonly #chat: Chat;
+  readonly #models: Models;
 
-  constructor(backend: Backend, chat: Chat) {
+  constructor(backend: Backend, chat: Chat, models: Models) {
     this.#backend = backend;
     this.#chat = chat;
+    this.#models = models;
     this.#item.name = "threadhold";
     this.#item.command = "threadhold.focus";
     this.update();
@@ -25,7 +28,9 @@ export class Status implements vscode.Disposable {
 
   update(): void {
     const { standing } = this.#backend;
-    const { session, size } = this.#chat;
+    const { session } = this.#chat;
+    // Without a model nobody knows the window.
+    const size = this.#models.chosen === undefined ? undefined : this.#chat.size;
     const activity = session === undefined ? "" : activityOf(session.view);
     const waits = session?.view.snapshot.pause !== undefined || this.#chat.reviews.shown !== undefined;
     const share = size === undefined ? "" : ` ${Math.round((100 * size.tokens) / Math.max(1, size.limit))}%`;

@@ -6,18 +6,25 @@ import { type Outcome, put, type Wanted } from "./files.ts";
 
 export type Say = (notice: Omit<NoticeRow, "kind" | "id" | "rev">) => void;
 
+/** Contents of files before a restore. */
+export interface Restore {
+  folder: vscode.Uri;
+  files: Wanted[];
+}
+
 export class Restorer {
-  /** Contents of the files before the last restore. */
-  #undo: { folder: vscode.Uri; files: Wanted[] } | undefined;
+  /** The last one. */
+  #undo: Restore | undefined;
 
   /** Has these contents in the files, unless one changed since the user was asked about it. */
   restore(files: readonly Wanted[], folder: vscode.Uri): Promise<Outcome> {
     return put(files, folder);
   }
 
-  /** Tells what was restored, with a way to take it back. */
-  tell(text: string, chosen: readonly Wanted[], { before, failed }: Outcome, folder: vscode.Uri, say: Say): void {
-    if (before.length > 0) this.#undo = { folder, files: before };
+  /** Tells what was restored, with a way to take it back. Answers what that would have in the files again. */
+  tell(text: string, chosen: readonly Wanted[], { before, failed }: Outcome, folder: vscode.Uri, say: Say): Restore | undefined {
+    const restore = before.length > 0 ? { folder, files: before } : undefined;
+    this.#undo = restore ?? this.#undo;
     const notDone = new Set(failed.map(({ what }) => what));
     const lines = chosen
       .filter(({ path }) => !notDone.has(path))
@@ -29,12 +36,13 @@ export class Restorer {
       ...(lines.length > 0 && { detail: lines.join("\n") }),
       actions: [...(before.length > 0 ? [PUT_BACK] : []), DISMISS],
     });
+    return restore;
   }
 
-  /** Takes back what was restored. */
-  async putBack(say: Say): Promise<void> {
+  /** Takes the last restore back, or nothing where another one is meant. */
+  async putBack(say: Say, meant = this.#undo): Promise<void> {
     const undo = this.#undo;
-    if (undo === undefined) return;
+    if (undo === undefined || undo !== meant) return;
     this.#undo = undefined;
     const { failed } = await put(undo.files, undo.folder);
     if (failed.length === 0) return say({ level: "info", text: "The restore was undone.", actions: [DISMISS] });

@@ -6,13 +6,14 @@ import type * as vscode from "vscode";
 import { isBusy } from "../panel/frame.ts";
 import type { Chat } from "../session/chat.ts";
 import { errorText } from "../shared/text.ts";
-import { DISMISS, type RewindFile, type RewindGoal, type RewindLost, type RewindRow } from "../shared/view.ts";
+import type { NoticeRow, RewindFile, RewindGoal, RewindLost, RewindRow } from "../shared/view.ts";
 import type { Diffs } from "../tools/edit.ts";
 import { isTraced } from "../tools/toolbox.ts";
 import type { BeforeImage, BeforeImages } from "./before-images.ts";
 import { heldIn, standingOf, textOf, uriOf, type Wanted } from "./files.ts";
 import { byFile, callsFrom, fileOf, isSame } from "./plan.ts";
-import { listed, type Restorer, restored, type Say } from "./restorer.ts";
+import { listed, type Restore, type Restorer, restored, type Say } from "./restorer.ts";
+import { cutAt, type Rewound, rewoundNotice } from "./rewound.ts";
 import { unknownOf } from "./untracked.ts";
 
 /** A change of the conversation that waits for a decision about files. */
@@ -20,8 +21,8 @@ export interface RewindRequest {
   goal: RewindGoal;
   /** Everything from this message on is taken away, or asked or answered again. */
   messageId: string;
-  /** Does it. */
-  go: () => Promise<unknown>;
+  /** Does it, and answers the revision that keeps the conversation from before. */
+  go: () => Promise<string | undefined>;
   /** Called if the user cancels, to give back the edited text. */
   leave?: () => void;
 }
@@ -49,6 +50,7 @@ export class Rewind {
   readonly #restorer: Restorer;
   readonly #onRestored: (images: BeforeImage[], files: readonly Wanted[]) => Promise<void>;
   #asked: PendingRewind | undefined;
+  #rewound: Rewound | undefined;
   #isGoing = false;
   #count = 0;
 
@@ -72,8 +74,23 @@ export class Rewind {
     return this.#asked?.session === this.#chat.session ? this.#asked?.row : undefined;
   }
 
+  /** What is said behind the conversation of the session that is shown after a part of it was taken away. */
+  get notice(): NoticeRow | undefined {
+    const rewound = this.#rewound;
+    return rewound?.session === this.#chat.session ? rewound && rewoundNotice(rewound, rewound.session.view.snapshot) : undefined;
+  }
+
+  /** Brings back what was taken away, and has the files as they were with it. */
+  async undo(say: Say): Promise<void> {
+    const rewound = this.#rewound;
+    if (rewound === undefined || rewound.session !== this.#chat.session) return;
+    await rewound.session.request("session/restore", { revisionId: rewound.revisionId });
+    this.#rewound = undefined;
+    if (rewound.restore !== undefined) await this.#restorer.putBack(say, rewound.restore);
+  }
+
   /** Asks what becomes of the files; goes on at once where none changed. */
-  async ask(session: Session, step: RewindRequest, say: Say): Promise<void> {
+  async ask(session: Session, step: RewindRequest): Promise<void> {
     if (this.#asked !== undefined) await this.leave();
     const { folder } = this.#chat;
     if (folder === undefined) return;
@@ -81,9 +98,8 @@ export class Rewind {
     if (session.view.snapshot.heldBy !== undefined) return void (await step.go());
     const { files, lost, wanted } = await this.#changes(session, step.messageId, folder.uri);
     if (files.length === 0 && lost.length === 0) {
-      await step.go();
-      if (step.goal === "rewind") say({ level: "info", text: done(0, 0, step.goal), actions: [DISMISS] });
-      return;
+      const note = this.#noteOf(session, step);
+      return note(await step.go());
     }
     if (isBusy(session.view.snapshot)) {
       step.leave?.();
@@ -119,8 +135,10 @@ export class Rewind {
     const chosen = restore.flatMap((path) => asked.wanted.get(path) ?? []);
     const outcome = await this.#restorer.restore(chosen, folder.uri);
     const { before, failed } = outcome;
+    const note = this.#noteOf(asked.session, asked);
+    let revisionId: string | undefined;
     try {
-      await asked.go();
+      revisionId = await asked.go();
     } catch (error) {
       // Both or neither.
       const back = await this.#restorer.restore(before, folder.uri);
@@ -134,8 +152,18 @@ export class Rewind {
       now.images,
       chosen.filter(({ path }) => !notDone.has(path)),
     );
-    if (chosen.length === 0 && asked.goal !== "rewind") return;
-    this.#restorer.tell(done(chosen.length - failed.length, failed.length, asked.goal), chosen, outcome, folder.uri, say);
+    const said = restored(chosen.length - failed.length, failed.length).join(" ");
+    note(revisionId, chosen.length === 0 ? undefined : this.#restorer.tell(said, chosen, outcome, folder.uri, say));
+  }
+
+  /** Looks at what is about to be taken away. What it answers keeps the way back to it. */
+  #noteOf(session: Session, { messageId, goal }: RewindRequest): (revisionId: string | undefined, restore?: Restore) => void {
+    const { isMore, ...cut } = cutAt(session.view.snapshot, messageId, goal);
+    return (revisionId, restore) => {
+      if (revisionId === undefined || !isMore) return;
+      this.#rewound = { session, revisionId, goal, ...cut, ...(restore !== undefined && { restore }) };
+      this.#chat.changed();
+    };
   }
 
   /** Leaves conversation and files as they are. */
@@ -227,13 +255,4 @@ const AT_WORK = "The agent is still running and may change files. Stop it (press
 /** True if what would be lost is what the user was told of. */
 function isStill(told: Wanted | undefined, found: Wanted | undefined): boolean {
   return told !== undefined && found !== undefined && isSame(told.now, found.now);
-}
-
-function done(succeeded: number, failed: number, goal: RewindGoal): string {
-  const sentences = [
-    ...(goal === "rewind" ? ["Rewound the conversation."] : []),
-    ...restored(succeeded, failed),
-    "The previous conversation is kept as a version of this session.",
-  ];
-  return sentences.join(" ");
 }

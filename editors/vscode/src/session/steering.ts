@@ -132,11 +132,11 @@ export async function whole(session: Session, ref: string): Promise<string> {
   return text;
 }
 
-/** Asks a request again, or has an answer given again. */
-export async function retry(session: Session, messageId: string, words?: string): Promise<void> {
+/** Asks a request again, or has an answer given again. Answers the revision that keeps the conversation from before. */
+export async function retry(session: Session, messageId: string, words?: string): Promise<string | undefined> {
   // What was attached to the request stays with it.
   const message = session.view.snapshot.messages.find(({ id }) => id === messageId);
   const rest = (message?.parts ?? []).filter(({ type }) => type !== "text");
   const content = words === undefined ? undefined : [{ type: "text" as const, text: words }, ...rest];
-  await session.request("turn/retry", { fromMessageId: messageId, ...(content !== undefined && { content }) });
+  return (await session.request("turn/retry", { fromMessageId: messageId, ...(content !== undefined && { content }) })).revision;
 }

@@ -75,6 +75,7 @@ const MEANS_SESSION = {
   rewind: true,
   rewindWith: true,
   rewindNot: true,
+  undoRewind: true,
   rewindDiff: true,
   putBack: true,
   keepChanges: true,

@@ -451,6 +451,8 @@ export type Action =
   /** The question about files is answered: these are restored. */
   | { type: "rewindWith"; restore: string[] }
   | { type: "rewindNot" }
+  /** Brings back what the last rewind took away. */
+  | { type: "undoRewind" }
   | { type: "rewindDiff"; path: string }
   /** Undoes the last restore of files. */
   | { type: "putBack" }

@@ -61,6 +61,19 @@ export function ownTool(name: string): OwnTool | undefined {
   return configuration().ownTools ? OWN.find((tool) => tool.name === name) : undefined;
 }
 
+const REQUIRES = {
+  read: "Reading files requires approval (threadhold.approve.read).",
+  edit: "Edits require approval (threadhold.approve.edit).",
+  run: "Commands require approval (threadhold.approve.run).",
+  editor: "Tools of the editor and of other extensions require approval (threadhold.approve.editor).",
+};
+
+/** Why calls of a tool wait for the user where no rule has them wait. */
+export function whyAsked(name: string): string {
+  const group = ownTool(name)?.group ?? (knownTools().some((tool) => tool.name === name) ? "editor" : undefined);
+  return group === undefined ? "This tool requires approval until a rule allows it." : REQUIRES[group];
+}
+
 /** Runs a call of a request that names these tools. An exception becomes its result. Own tools tell the listener what they do. */
 export async function run(
   call: ToolInvokeParams,

@@ -74,6 +74,7 @@ const PATHS = {
   stop: "M4 4h8v8H4z",
   archive: "M2 3h12v3H2zM3 6v7h10V6M6.5 9h3",
   pin: "M8 2v7M4.5 9h7M5.5 2h5M8 9v5",
+  code: "M5 4L1.5 8 5 12M11 4l3.5 4-3.5 4",
   copy: "M6 6h7v8H6zM3 10V2h7",
   edit: "M3 13l1-3 7-7 2 2-7 7z",
   retry: "M13 8a5 5 0 1 1-1.5-3.5M13 2v3h-3",

@@ -16,6 +16,7 @@ const BESIDE: RowContext = {
   durations: new Map(),
   hasDiff: () => false,
   runsCommands: (name) => name === "run_command",
+  whyAsked: (name) => `${name} requires approval.`,
   effectsOf: () => undefined,
   cuts: [],
   notices: [],
@@ -116,6 +117,12 @@ test("a call says how it stands", () => {
     ["rejected", "Not now."],
     ["failed", undefined],
   ]);
+  const because = (reason: string): string | undefined => {
+    const pause = { reasons: asked.reasons.map((of) => ({ ...of, reason })) };
+    return calls(new Conversation().rows(snapshot({ messages, pause, state: "paused" }), BESIDE))[0]?.reason;
+  };
+  assert.equal(because("the tool asks first"), "read requires approval.", "which setting asks is known here");
+  assert.equal(because("the workspace is not trusted"), "The workspace is not trusted.");
   const proposing = { reasons: asked.reasons.map((reason) => ({ ...reason, pattern: "command^=cargo test; tail" })) };
   const [proposed, decided] = calls(conversation.rows(snapshot({ messages, pause: proposing, state: "paused" }), BESIDE));
   assert.equal(proposed?.pattern, "command^=cargo test; tail", "as the sidecar proposes it");

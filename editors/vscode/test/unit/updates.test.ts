@@ -13,6 +13,7 @@ const BESIDE: RowContext = {
   durations: new Map(),
   hasDiff: () => false,
   runsCommands: (name) => name === "run_command",
+  whyAsked: (name) => `${name} requires approval.`,
   effectsOf: () => undefined,
   cuts: [],
   notices: [],

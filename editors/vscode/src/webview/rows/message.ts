@@ -4,6 +4,7 @@ import type { AnswerRow, Picture, Shown, UserRow } from "../../shared/view.ts";
 import type { PanelContext } from "../context.ts";
 import { el, foldable, type IconName, icon, iconButton } from "../dom.ts";
 import { beginTyping, form, isTyping } from "../form.ts";
+import { drawDiagrams } from "../markdown/diagram.ts";
 import { draw, Growing } from "../markdown/markdown.ts";
 
 /** Marks for messages that the prompt does not show in full. */
@@ -150,7 +151,11 @@ export function drawAnswer(panel: PanelContext, row: AnswerRow): DrawnAnswer {
     element.append(growing.element);
     if (row.text !== "") growing.append(row.text);
   } else {
-    if (row.text !== "") element.append(el("div", { class: "markdown" }, draw(row.text, panel)));
+    if (row.text !== "") {
+      const words = el("div", { class: "markdown" }, draw(row.text, panel));
+      drawDiagrams(words, panel.open, row.messageId);
+      element.append(words);
+    }
     if (row.stopped !== undefined) element.append(el("div", { class: `stopped ${row.stopped}` }, STOPPED[row.stopped]));
     if (row.text !== "" || row.pinId !== undefined || row.shown !== "whole") {
       element.append(

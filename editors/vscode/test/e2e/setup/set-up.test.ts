@@ -34,6 +34,8 @@ test("a new user sets a model up in the panel and asks it", async () => {
   await panel.ask("Is anybody there?");
   const missing = panel.frame.getByText("No model is selected");
   await missing.waitFor();
+  const status = page.locator(".statusbar-item").filter({ hasText: "Agent" });
+  assert.equal((await status.textContent())?.trim(), "Agent");
   // There is none to choose.
   await panel.button("Choose Model…").click();
   await rows.filter({ hasText: "OpenRouter" }).waitFor();
@@ -54,6 +56,7 @@ test("a new user sets a model up in the panel and asks it", async () => {
   await panel.button("Model: somebody. Choose Model…").waitFor();
   await editor.shoot("set-up-3-done");
   assert.deepEqual([await missing.count(), await panel.meter.isVisible()], [0, true], "what is said of the model holds");
+  assert.match((await status.textContent()) ?? "", /Agent \d+%/);
   assert.equal(await panel.prompt.inputValue(), "Is anybody there?", "what was typed is still there");
   await panel.prompt.press("Enter");
   await panel.answer("Here I am.").waitFor();

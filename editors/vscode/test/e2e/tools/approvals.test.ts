@@ -109,6 +109,11 @@ test("a call is shown whole before it is allowed", async () => {
   assert.deepEqual(await shown(edit), [EDIT.path, EDIT.old, EDIT.new]);
   assert.deepEqual(await edit.locator(".given .label").allTextContents(), ["path", "old", "new"]);
   assert.deepEqual(await shown(panel.call("probe_read")), [READ.path, READ.purpose, JSON.stringify(READ.deep, null, 2)]);
+  assert.deepEqual(await panel.frame.locator(".decision .reason").allTextContents(), [
+    "Commands require approval (threadhold.approve.run).",
+    "Edits require approval (threadhold.approve.edit).",
+    "Tools of the editor and of other extensions require approval (threadhold.approve.editor).",
+  ]);
   await photograph("3-several");
   await panel.button("Allow All…").click();
   const all = panel.frame.getByRole("group", { name: "Allow All" });

@@ -202,6 +202,67 @@ test("an edit and a retry ask about the files too; where none changed they do no
   await panel.answer("Nothing changed, so nothing was asked.").waitFor();
 });
 
+test("a rewind is undone behind the conversation, with its files, until something else is asked", async () => {
+  using probe = new Probe({
+    answers: [
+      { say: "I am here." },
+      { calls: [edit("c1", "a.txt", "one", "uno")] },
+      { say: "It is changed." },
+      { say: "Something else it is." },
+      { say: "I am here, again." },
+      { say: "Here once more." },
+    ],
+  });
+  await using editor = await Editor.start({
+    extensions: PACKAGES,
+    files: { "a.txt": "one\n" },
+    settings: SETTINGS,
+    environment: { PROBE: probe.folder },
+  });
+  const panel = await Panel.open(editor);
+  await panel.ask("Are you there?");
+  await panel.answer("I am here.").waitFor();
+  await panel.ask("Change it.");
+  await panel.answer("It is changed.").waitFor();
+  const card = panel.frame.locator(".row.rewind");
+  const notice = panel.feed.locator(".notice");
+  await rewind(panel, "Change it.");
+  await card.getByRole("button", { name: "Restore 1 File and Rewind" }).click();
+  await notice.getByText("Rewound the conversation.").waitFor();
+  await editor.shoot("rewind-6-way-back");
+  assert.equal(editor.read("a.txt"), "one\n");
+  await notice.getByRole("button", { name: "Undo Rewind" }).click();
+  await panel.answer("It is changed.").waitFor();
+  await panel.frame.getByText("restore was undone").waitFor();
+  assert.equal(editor.read("a.txt"), "uno\n");
+  assert.equal(await notice.count(), 0);
+
+  // Another request ends it.
+  await rewind(panel, "Change it.");
+  await card.getByRole("button", { name: "Restore 1 File and Rewind" }).click();
+  await notice.waitFor();
+  await panel.ask("Something else.");
+  await panel.answer("Something else it is.").waitFor();
+  assert.equal(await notice.count(), 0);
+
+  // What was behind a request that is asked again comes back too.
+  await panel.frame.locator(".row.user").first().hover();
+  await panel.frame.locator(".row.user").first().getByRole("button", { name: "Ask Again", exact: true }).click();
+  await panel.answer("I am here, again.").waitFor();
+  await notice.getByText("Asked again without the later conversation.").waitFor();
+  await editor.shoot("rewind-7-asked-again");
+  await notice.getByRole("button", { name: "Restore Conversation" }).click();
+  const last = panel.answer("Something else it is.");
+  await last.waitFor();
+  assert.equal(await notice.count(), 0);
+
+  // Another answer alone has its versions.
+  await last.hover();
+  await last.getByRole("button", { name: "Answer Again" }).click();
+  await panel.answer("Here once more.").getByRole("group", { name: "Version 2 of 2" }).waitFor();
+  assert.equal(await notice.count(), 0);
+});
+
 test("a file comes back byte by byte in any encoding, open or not, and can be undone where it is open", async () => {
   const long = "caf\xe9 one\r\nend\r\n";
   const before: Record<string, Buffer> = {
