@@ -93,13 +93,7 @@ impl Doctor {
         print(&report)?;
         let looks_up = listed::is_usual(&endpoint).then(|| endpoint.clone());
         let window = known.unwrap_or(wire.usual_window());
-        let asked = Asked {
-            wire,
-            is_own: endpoint.base_url.is_none(),
-            key: key_name,
-            has_key: key.is_some(),
-            is_shell: true,
-        };
+        let asked = Asked::of(&endpoint, key.is_some(), true);
         let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build();
         let runtime = runtime.map_err(Failure::Runtime)?;
         let listing_key = key.clone().map(SecretString::from);

@@ -115,10 +115,11 @@ asks! {
         McpContents => Contents,
         McpContent => Content,
     }
-    /// Keys and checks of models.
+    /// Keys, checks and lists of models.
     Modelling {
         ModelKey => Key,
         ModelCheck => Check,
+        ModelList => List,
     }
     /// Memories of a folder.
     Remembering {

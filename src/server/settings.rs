@@ -14,7 +14,7 @@ mod workspace_servers;
 pub(super) use effective::{is_policy_file, policy_file_rules, policy_of, result_tokens, shown};
 pub(super) use layer::{Fault, Layer};
 pub(super) use listed::Listed;
-pub(super) use models::facts as model_facts;
+pub(super) use models::{endpoint as model_endpoint, facts as model_facts};
 pub(super) use names::{names, nearest, other_names};
 pub(super) use servers::{check_given as check_servers, definition, identity};
 pub(super) use workspace_servers::{

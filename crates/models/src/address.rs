@@ -119,6 +119,16 @@ pub(crate) fn is_local(endpoint: &Endpoint) -> bool {
     }
 }
 
+/// Returns the host of an endpoint, with its port if that is not the scheme's.
+pub(crate) fn host(endpoint: &Endpoint) -> String {
+    let url = Url::parse(endpoint.url()).ok();
+    let host = url.as_ref().and_then(Url::host_str).unwrap_or_default().to_owned();
+    match url.as_ref().and_then(Url::port) {
+        Some(port) => format!("{host}:{port}"),
+        None => host,
+    }
+}
+
 /// `true` if the endpoint is at Google's Vertex AI.
 pub(crate) fn is_vertex(endpoint: &Endpoint) -> bool {
     let url = Url::parse(endpoint.url()).ok();
@@ -179,7 +189,8 @@ pub fn advised(error: ModelError, endpoint: &Endpoint) -> Failure {
     }
 }
 
-fn path(wire: Wire) -> &'static str {
+/// The path that a wire appends to its address.
+pub(crate) fn path(wire: Wire) -> &'static str {
     match wire {
         Wire::OpenaiChat => "/chat/completions",
         Wire::OpenaiResponses => "/responses",

@@ -1,8 +1,9 @@
 //! A check of a model: one small request, and what a person can do if it fails.
 
+use crate::listed::pages::NoList;
 use crate::used::UsageSoFar;
 use crate::{Model, ModelError, address};
-use engine::endpoint::Wire;
+use engine::endpoint::{Endpoint, Wire};
 use engine::prompt::item::{Item, Role};
 use engine::prompt::request::Request;
 
@@ -31,6 +32,8 @@ pub struct Asked {
     pub wire: Wire,
     /// `true` if no base URL was given.
     pub is_own: bool,
+    /// The host with its port, if that is not the usual one.
+    pub host: String,
     /// The name of the key, if one is sent.
     pub key: Option<String>,
     /// `true` if there is a key of that name.
@@ -40,23 +43,50 @@ pub struct Asked {
 }
 
 impl Asked {
-    /// What a person can do about an error.
+    /// The facts of an endpoint.
+    pub fn of(endpoint: &Endpoint, has_key: bool, is_shell: bool) -> Self {
+        Self {
+            wire: endpoint.wire,
+            is_own: endpoint.base_url.is_none(),
+            host: address::host(endpoint),
+            key: endpoint.key_name().map(str::to_owned),
+            has_key,
+            is_shell,
+        }
+    }
+
+    /// Advice where there is no list of models.
+    pub fn advice_without_list(&self, no_list: &NoList) -> String {
+        match no_list {
+            NoList::Unsupported | NoList::Failed(ModelError::BadRequest { status: Some(404 | 405), .. }) => {
+                format!(
+                    "Give the model's name as its provider spells it, or check the address: for {} it ends before {}.",
+                    self.wire.name(),
+                    address::path(self.wire)
+                )
+            }
+            NoList::Failed(ModelError::BadRequest { status: None | Some(400..), .. }) => {
+                format!(
+                    "The provider rejected the request. Check that the address speaks {}.",
+                    self.wire.name()
+                )
+            }
+            NoList::Empty if self.wire == Wire::Ollama => "Download a model with `ollama pull`.".to_owned(),
+            NoList::Empty => {
+                "Check whether the key may use any model, or give the model's name as its provider spells it."
+                    .to_owned()
+            }
+            NoList::Late { .. } => {
+                "Try again, or give the model's name as its provider spells it.".to_owned()
+            }
+            NoList::Failed(error) => self.advice(error),
+        }
+    }
+
+    /// Advice about an error.
     pub fn advice(&self, error: &ModelError) -> String {
-        let key = self.key.as_deref().unwrap_or(match self.is_shell {
-            true => "the variable that --key-env names",
-            false => "the setting keyEnv",
-        });
         match error {
-            ModelError::Auth { .. } if !self.has_key && self.is_shell => {
-                format!("No key is set. Set {key}, or name another variable with --key-env.")
-            }
-            ModelError::Auth { .. } if !self.has_key => {
-                format!("No key is set. Set {key}, or name another key with the setting keyEnv.")
-            }
-            ModelError::Auth { .. } => format!(
-                "The key in {key} was rejected. Check that it is complete, still valid, belongs to this provider and may \
-                 use this model."
-            ),
+            ModelError::Auth { .. } => self.advice_about_key(),
             ModelError::Network { reason } if reason.contains("certificate") => {
                 "The address presents a certificate that this machine does not trust. Check the address, and whether a proxy \
                  with its own certificate intercepts the connection."
@@ -124,6 +154,31 @@ impl Asked {
                 "The key and the address work; the provider refused to answer this question.".to_owned()
             }
             ModelError::Cancelled => "The request was cancelled. Try again.".to_owned(),
+        }
+    }
+
+    /// Advice about a missing or rejected key. A client of the protocol makes names of keys itself, which its
+    /// user does not know: there, a rejected key is called by its host.
+    fn advice_about_key(&self) -> String {
+        let Self { host, key, .. } = self;
+        let rejected = |which: String| {
+            format!(
+                "{which} was rejected. Check that it is complete, still valid, belongs to this provider and may use this model."
+            )
+        };
+        match (self.has_key, self.is_shell, key) {
+            (true, true, Some(name)) => rejected(format!("The key in {name}")),
+            (true, ..) => rejected(format!("The API key for {host}")),
+            (false, true, name) => {
+                let name = name.as_deref().unwrap_or("the variable that --key-env names");
+                format!("No key is set. Set {name}, or name another variable with --key-env.")
+            }
+            (false, false, Some(name)) => {
+                format!(
+                    "No API key is set for {host}. Set {name}, or name another key with the setting keyEnv."
+                )
+            }
+            (false, false, None) => format!("No API key is set for {host}. Set one."),
         }
     }
 }

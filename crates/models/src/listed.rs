@@ -1,4 +1,7 @@
-//! What a provider's list of models says of a model: its limits. Pure: requests are made in `remote`.
+//! What a provider's list of models says of a model: its limits. `pages` reads the whole list. Pure: requests are made in
+//! `remote`.
+
+pub mod pages;
 
 use crate::address::{is_bedrock, is_vertex};
 use crate::wire::segment;
@@ -52,11 +55,20 @@ pub fn read(body: &Value, model: &str) -> ListedLimits {
     let named = |entry: &&Value| {
         ["id", "name"].iter().any(|key| entry.get(key).and_then(Value::as_str) == Some(model))
     };
-    let entry = match body.get("data").or(body.get("models")).and_then(Value::as_array) {
+    let entry = match entries(body) {
         Some(list) => list.iter().find(named),
         None => Some(body),
     };
-    let Some(entry) = entry else { return ListedLimits::default() };
+    entry.map(limits).unwrap_or_default()
+}
+
+/// The entries of a list of models; `None` if the body is no list.
+fn entries(body: &Value) -> Option<&Vec<Value>> {
+    body.get("data").or(body.get("models")).unwrap_or(body).as_array()
+}
+
+/// The limits of a model in its entry.
+fn limits(entry: &Value) -> ListedLimits {
     let limit = |path: &str| {
         let listed = entry.pointer(path).and_then(Value::as_u64).filter(|limit| BELIEVED.contains(limit));
         listed.and_then(|limit| u32::try_from(limit).ok())
@@ -64,6 +76,10 @@ pub fn read(body: &Value, model: &str) -> ListedLimits {
     // Anthropic and Gemini list the longest prompt, which is the window but for Gemini 4, where it is both together.
     let window = [
         "/context_length",
+        // Groq; vLLM and SGLang; Mistral.
+        "/context_window",
+        "/max_model_len",
+        "/max_context_length",
         "/capabilities/limits/max_context_window_tokens",
         "/inputTokenLimit",
         "/max_input_tokens",
@@ -94,6 +110,9 @@ mod tests {
                 json!({ "data": [{ "id": "n", "context_length": 5_000 }, { "id": "m", "context_length": 200_000 }] }),
                 limits(200_000, None),
             ),
+            (json!([{ "id": "m", "context_window": 131_072 }]), limits(131_072, None)),
+            (json!({ "data": [{ "id": "m", "max_model_len": 32_768 }] }), limits(32_768, None)),
+            (json!({ "data": [{ "id": "m", "max_context_length": 262_144 }] }), limits(262_144, None)),
             (
                 json!({ "data": [{ "id": "m", "capabilities": { "limits": {
                     "max_context_window_tokens": 400_000, "max_prompt_tokens": 272_000,

@@ -286,13 +286,19 @@ pub(crate) fn extended(mut post: Post, options: &RequestOptions) -> Post {
     post
 }
 
-/// Adds the parameters to a path.
+/// Adds the parameters of the options to a path.
 pub(crate) fn with_query(path: &str, options: &RequestOptions) -> String {
-    if options.query.is_empty() {
+    with_parameters(path, options.query.iter())
+}
+
+/// Adds these parameters to a path.
+pub(crate) fn with_parameters<T: AsRef<str>>(path: &str, parameters: impl Iterator<Item = (T, T)>) -> String {
+    let parameters: Vec<(T, T)> = parameters.collect();
+    if parameters.is_empty() {
         return path.to_owned();
     }
     // Only the query is of use: any address will do.
-    let url = Url::parse_with_params("http://localhost/", &options.query).ok();
+    let url = Url::parse_with_params("http://localhost/", parameters).ok();
     let query = url.as_ref().and_then(Url::query).unwrap_or_default();
     let joint = if path.contains('?') { '&' } else { '?' };
     format!("{path}{joint}{query}")

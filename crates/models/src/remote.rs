@@ -176,9 +176,7 @@ impl Remote {
                 Ok(answer) => return Ok(answer),
                 Err(failed) => failed,
             };
-            // Some providers repeat the rejected key.
-            let keys = self.key.iter().chain(self.keyed.iter().map(|(_, key)| key));
-            let error = keys.fold(error, |error, key| error.without(key.expose_secret()));
+            let error = self.without_keys(error);
             let (delay, reason) = if self.retries && is_sockets {
                 self.sockets.refused_by(&self.endpoint);
                 (Some(0), format!("{error}; asking without it"))
@@ -217,6 +215,12 @@ impl Remote {
             return Err(self.refused(response).await);
         }
         Ok(read(stream, response.bytes_stream().map_err(network).boxed(), self.silence, hear).await?)
+    }
+
+    /// Removes the keys from an error: some providers repeat the rejected one.
+    fn without_keys(&self, error: ModelError) -> ModelError {
+        let keys = self.key.iter().chain(self.keyed.iter().map(|(_, key)| key));
+        keys.fold(error, |error, key| error.without(key.expose_secret()))
     }
 
     /// The error of a failed connection. Names the proxy variable that applies: a proxy is often the cause,

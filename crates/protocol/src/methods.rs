@@ -24,7 +24,8 @@ use crate::error::ProtocolError;
 use crate::event::{SessionEvent, SessionsChangedParams};
 use crate::model::{
     ModelCheckParams, ModelCheckResult, ModelCompleteParams, ModelCompleteResult, ModelCountTokensParams,
-    ModelCountTokensResult, ModelDeltaParams, ModelKeyParams, ModelKeyResult, ModelUsageParams,
+    ModelCountTokensResult, ModelDeltaParams, ModelKeyParams, ModelKeyResult, ModelListParams,
+    ModelListResult, ModelUsageParams,
 };
 use crate::prompt::{PromptRenderParams, PromptRenderResult};
 use crate::server::{ServerDiagnosticsParams, ServerDiagnosticsResult, StorageUpdatedParams};
@@ -379,6 +380,9 @@ methods! {
     ModelCheck = "model/check", ToSidecar, Extras,
         "Asks a model one small question, without a session, and explains why it cannot answer if it cannot.",
         ModelCheckParams => ModelCheckResult;
+    ModelList = "model/list", ToSidecar, Extras,
+        "Asks a provider which models it lists, and explains why there is no list if there is none. Nothing is stored.",
+        ModelListParams => ModelListResult;
     ModelDelta = "model/delta", ToSidecar, Core,
         "Streams an answer to `model/complete`.",
         ModelDeltaParams;

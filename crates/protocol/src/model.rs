@@ -1,5 +1,6 @@
 //! Requests to the client's model: parameters, streaming, result, usage.
 
+use crate::context::WindowSource;
 pub use crate::message::Usage;
 use crate::message::{Arguments, Content};
 use crate::prompt::PromptMessage;
@@ -215,11 +216,50 @@ pub struct ModelCheckResult {
     pub input_tokens: Option<u32>,
 }
 
-/// Why a model did not answer.
+/// Parameters of `model/list`.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct ModelListParams {
+    /// The provider to ask: the wire of a model, with its address, key, headers and query where it needs them. A name is not
+    /// needed. The wires `editor` and `scripted` have no list.
+    pub model: Model,
+}
+
+/// Result of `model/list`.
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct ModelListResult {
+    /// The models, at most 10,000 of 20 pages: newest first where the provider tells their age, otherwise in its order, and
+    /// those whose window is unknown last. Empty if there is a problem.
+    pub models: Vec<ListedModel>,
+    /// Why there is no list; absent if there is one.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub problem: Option<ModelProblem>,
+}
+
+/// A model in its provider's list.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct ListedModel {
+    /// Name of the model, for the setting `model.name`.
+    pub name: String,
+    /// Name for people, if the provider lists another one.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub label: Option<String>,
+    /// Context window, in tokens; absent if it is neither listed nor known for the name.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub window: Option<u32>,
+    /// Source of the window.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub window_source: Option<WindowSource>,
+}
+
+/// Why a model did not answer, or a provider did not list its models.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct ModelProblem {
-    /// Class of the error, such as `auth`, `quota`, `rateLimited`, `network`, `badRequest`.
+    /// Class of the error, such as `auth`, `quota`, `rateLimited`, `network`, `badRequest`; of a list also `unsupported` and
+    /// `empty`.
     pub class: String,
     /// The error, with the provider's own words.
     pub message: String,

@@ -440,7 +440,8 @@ settings! {
         /// Milliseconds that the user has for `compaction/review`; then the compaction is accepted, marked as
         /// unreviewed. Default: 120,000.
         review_deadline_ms: u64;
-        /// Milliseconds after which a `tool/invoke` fails. Default: 1,800,000.
+        /// Milliseconds after which the call of a tool fails, whether the client runs it (`tool/invoke`) or a server of
+        /// the Model Context Protocol. Default: 1,800,000.
         tool_deadline_ms: u64;
         /// Milliseconds for which a model's output is gathered into one event; 0 sends each piece. Default: 16.
         delta_interval_ms: u64;

@@ -351,6 +351,7 @@ const HARMLESS: ReadonlySet<keyof ClientRequests> = new Set<keyof ClientRequests
   "session/messages",
   "session/ledger",
   "model/check",
+  "model/list",
   "mcp/list",
   "mcp/contents",
   "mcp/content",

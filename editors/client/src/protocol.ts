@@ -237,6 +237,11 @@ export interface ClientRequests {
    * Level: extras.
    */
   "model/check": { params: ModelCheckParams; result: ModelCheckResult };
+  /**
+   * Asks a provider which models it lists, and explains why there is no list if there is none. Nothing is
+   * stored. Level: extras.
+   */
+  "model/list": { params: ModelListParams; result: ModelListResult };
 }
 
 /** Notifications of the client to the sidecar. */
@@ -1812,6 +1817,18 @@ export type LimitSource =
   /** The provider stated no number: a little less than the prompt that it did not take. */
   | "guessed";
 
+/** A model in its provider's list. */
+export interface ListedModel {
+  /** Name of the model, for the setting `model.name`. */
+  name: string;
+  /** Name for people, if the provider lists another one. */
+  label?: string;
+  /** Context window, in tokens; absent if it is neither listed nor known for the name. */
+  window?: number;
+  /** Source of the window. */
+  windowSource?: WindowSource;
+}
+
 /** Parameters of `loop/start`. */
 export interface LoopStartParams {
   /** Folder of the stages, as a path or a `file:` URL. */
@@ -2602,6 +2619,26 @@ export interface ModelKeyParams {
 /** Result of `model/key`. */
 export type ModelKeyResult = Record<string, never>;
 
+/** Parameters of `model/list`. */
+export interface ModelListParams {
+  /**
+   * The provider to ask: the wire of a model, with its address, key, headers and query where it needs them.
+   * A name is not needed. The wires `editor` and `scripted` have no list.
+   */
+  model: Model;
+}
+
+/** Result of `model/list`. */
+export interface ModelListResult {
+  /**
+   * The models, at most 10,000 of 20 pages: newest first where the provider tells their age, otherwise in
+   * its order, and those whose window is unknown last. Empty if there is a problem.
+   */
+  models: ListedModel[];
+  /** Why there is no list; absent if there is one. */
+  problem?: ModelProblem;
+}
+
 /** Options of a request to a model. */
 export interface ModelOptions {
   /** Sampling temperature. Default: the model's own. */
@@ -2622,9 +2659,12 @@ export interface ModelPrice {
   cacheWrite?: number;
 }
 
-/** Why a model did not answer. */
+/** Why a model did not answer, or a provider did not list its models. */
 export interface ModelProblem {
-  /** Class of the error, such as `auth`, `quota`, `rateLimited`, `network`, `badRequest`. */
+  /**
+   * Class of the error, such as `auth`, `quota`, `rateLimited`, `network`, `badRequest`; of a list also
+   * `unsupported` and `empty`.
+   */
   class: string;
   /** The error, with the provider's own words. */
   message: string;
@@ -4475,7 +4515,10 @@ export interface Settings {
    * unreviewed. Default: 120,000.
    */
   reviewDeadlineMs?: number;
-  /** Milliseconds after which a `tool/invoke` fails. Default: 1,800,000. */
+  /**
+   * Milliseconds after which the call of a tool fails, whether the client runs it (`tool/invoke`) or a
+   * server of the Model Context Protocol. Default: 1,800,000.
+   */
   toolDeadlineMs?: number;
   /**
    * Milliseconds for which a model's output is gathered into one event; 0 sends each piece. Default: 16.

@@ -65,6 +65,7 @@ impl RequestHandler<'_> {
             Ask::Sharing(ask) => return self.ask_sharing(to, ask),
             Ask::Modelling(Modelling::Key(params)) => return models::set_key(self.router, to, params),
             Ask::Modelling(Modelling::Check(params)) => return models::check(self.router, to, &params),
+            Ask::Modelling(Modelling::List(params)) => return models::list(self.router, to, &params),
             Ask::Serving(Serving::List(params)) => {
                 return ServerHandler { router: self.router }.list(to, &params);
             }

@@ -10,6 +10,7 @@ use engine::endpoint::{Endpoint, Wire};
 use engine::id::SessionId;
 use engine::message::Usage;
 use engine::prompt::request::{Answer, Failure, Request};
+use models::listed::pages::ListedModel;
 use models::remote::{Clients, Remote, StreamDeadlines};
 use models::scripted::Scripted;
 use models::used::UsageSoFar;
@@ -33,13 +34,12 @@ const COUNT_DEADLINE: Duration = Duration::from_secs(10);
 /// The deadline for the answer to a check: its user waits.
 const CHECK_DEADLINE: Duration = Duration::from_secs(30);
 
-/// What came of a check: the input tokens that the provider counted, if it counted any, or why there is no answer.
-pub(in crate::server) type Checked = Result<Option<u32>, CheckFailure>;
-
-/// Why a check failed.
-pub(in crate::server) struct CheckFailure {
+/// Why a provider did not answer, for people.
+pub(in crate::server) struct Explained {
+    /// The class of the error.
+    pub class: &'static str,
     /// The error.
-    pub error: ModelError,
+    pub message: String,
     /// What a person can do about it.
     pub advice: String,
 }
@@ -174,21 +174,47 @@ impl Models {
         Ok(self.scripted.get_mut(path).map(Scripted::take_next).unwrap_or_else(Scripted::echo))
     }
 
-    /// Asks a model one small question, without retries, and passes on what came of it.
+    /// The facts of an endpoint that advice depends on.
+    fn asked(&self, endpoint: &Endpoint) -> check::Asked {
+        let has_key = endpoint.key_name().is_some_and(|name| self.key(name).is_some());
+        check::Asked::of(endpoint, has_key, false)
+    }
+
+    /// Asks a provider for its list of models, and passes on what came of it.
+    pub fn list(
+        &mut self,
+        endpoint: &Endpoint,
+        answer: impl FnOnce(Result<Vec<ListedModel>, Explained>) + Send + 'static,
+    ) {
+        let asked = self.asked(endpoint);
+        let terms = terms(&ModelFacts::default(), endpoint.wire, None);
+        let made = self.remote(endpoint, terms, LIST_DEADLINE.into());
+        tokio::spawn(async move {
+            let listed = match made {
+                Ok(remote) => remote.listed_models().await,
+                Err(error) => Err(error.into()),
+            };
+            answer(listed.map_err(|no_list| Explained {
+                class: no_list.class(),
+                message: no_list.to_string(),
+                advice: asked.advice_without_list(&no_list),
+            }));
+        });
+    }
+
+    /// Asks a model one small question, without retries, and passes on what came of it: the input tokens that the provider
+    /// counted, if it counted any, or why there is no answer.
     pub fn check(
         &mut self,
         facts: &ModelFacts,
         endpoint: &Endpoint,
-        answer: impl FnOnce(Checked) + Send + 'static,
+        answer: impl FnOnce(Result<Option<u32>, Explained>) + Send + 'static,
     ) {
-        let key = endpoint.key_name().map(str::to_owned);
-        let has_key = key.as_deref().is_some_and(|name| self.key(name).is_some());
-        let (wire, is_own) = (endpoint.wire, endpoint.base_url.is_none());
-        let asked = check::Asked { wire, is_own, key, has_key, is_shell: false };
-        let made: Result<Box<dyn Model>, ModelError> = match wire {
+        let asked = self.asked(endpoint);
+        let made: Result<Box<dyn Model>, ModelError> = match endpoint.wire {
             Wire::Scripted => Scripted::at(endpoint.base_url.as_deref()).map(|model| Box::new(model) as _),
             _ => {
-                let terms = terms(facts, wire, None);
+                let terms = terms(facts, endpoint.wire, None);
                 let remote = self.remote(endpoint, terms, CHECK_DEADLINE.into());
                 remote.map(|remote| Box::new(remote.without_retries()) as _)
             }
@@ -198,10 +224,11 @@ impl Models {
                 Ok(mut model) => check::ask(&mut *model).await,
                 Err(error) => Err(error),
             };
-            answer(match answered {
-                Ok(input_tokens) => Ok(input_tokens),
-                Err(error) => Err(CheckFailure { advice: asked.advice(&error), error }),
-            });
+            answer(answered.map_err(|error| Explained {
+                class: error.class(),
+                message: error.to_string(),
+                advice: asked.advice(&error),
+            }));
         });
     }
 

@@ -17,6 +17,10 @@ use session::settings::{ModelFacts, WindowSource};
 pub(in crate::server) fn facts(model: &Model) -> Read<ModelFacts> {
     let endpoint = endpoint(model)?;
     let wire = endpoint.as_ref().map(|endpoint| endpoint.wire);
+    let is_named = model.name.as_ref().is_some_and(|name| !name.is_empty());
+    if wire.is_some_and(|wire| wire != Wire::Scripted) && !is_named {
+        return Err(invalid("name", "must be the model's name as its provider spells it"));
+    }
     let known = model.name.as_deref().and_then(|name| known::served(wire, name));
     let usual_window = wire.map_or(DEFAULT_WINDOW, Wire::usual_window);
     let usual = ModelFacts::default();
@@ -82,8 +86,8 @@ fn prices(
     }])
 }
 
-/// The endpoint; `None` for a model of the editor, which must not have any part of one.
-fn endpoint(model: &Model) -> Read<Option<Endpoint>> {
+/// The endpoint; `None` for a model of the editor, which must not have any part of one. The model may be without a name.
+pub(in crate::server) fn endpoint(model: &Model) -> Read<Option<Endpoint>> {
     let Some(wire) = model.wire.and_then(wire) else {
         let given = [
             ("baseUrl", model.base_url.is_some()),
@@ -107,9 +111,6 @@ fn endpoint(model: &Model) -> Read<Option<Endpoint>> {
             None => Ok(None),
         };
     };
-    if wire != Wire::Scripted && model.name.as_deref().unwrap_or_default().is_empty() {
-        return Err(invalid("name", "must be the model's name as its provider spells it"));
-    }
     let given = Endpoint {
         wire,
         base_url: model.base_url.clone(),

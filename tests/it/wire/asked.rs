@@ -10,6 +10,7 @@ mod doctor;
 mod faults;
 mod keys;
 mod limits;
+mod listed;
 mod tiers;
 
 use super::script::{Editor, Folder, NARRATIVE, prose};

@@ -1,16 +1,17 @@
-//! What is asked of a provider beside answers: the limits of a model, and its count of a request. With the address, the
-//! headers and the keys of the calls; without retries, because nobody waits for the one, and a user for the other.
+//! What is asked of a provider beside answers: its list of models, the limits of one, and its count of a request. With the
+//! address, the headers and the keys of the calls; without retries, because nobody waits for the limits, and a user for the
+//! rest.
 
 use super::{Remote, in_time, network};
 use crate::ModelError;
 use crate::counted;
+use crate::listed::pages::{ListedModel, NoList, Pages};
 use crate::listed::{self, ListedLimits};
 use crate::options::with_query;
 use crate::wire::post;
 use engine::endpoint::Wire;
 use engine::prompt::request::Request;
 use reqwest::RequestBuilder;
-use secrecy::ExposeSecret;
 use serde_json::Value;
 
 /// The largest answer, in bytes: a list of models.
@@ -25,14 +26,40 @@ impl Remote {
     pub async fn listed_limits(&self) -> Result<ListedLimits, ModelError> {
         let model = &self.terms.model;
         let Some(path) = listed::path(&self.endpoint, model) else { return Ok(ListedLimits::default()) };
-        let path = with_query(&path, &self.endpoint.options);
+        Ok(listed::read(&self.listed(&path).await?, model))
+    }
+
+    /// Asks for all models that the provider lists. The whole list must arrive within the deadline for the first data.
+    ///
+    /// # Errors
+    ///
+    /// Fails if the provider cannot be reached, refuses a request, answers with something else than a list or too late, or
+    /// lists no models.
+    pub async fn listed_models(&self) -> Result<Vec<ListedModel>, NoList> {
+        let mut pages = Pages::of(&self.endpoint).ok_or(NoList::Unsupported)?;
+        let waited = self.silence.first;
+        let read = async {
+            while let Some(path) = pages.path() {
+                let page = self.listed(&path).await?;
+                pages.take(&page).map_err(|error| self.without_keys(error))?;
+            }
+            pages.end()
+        };
+        match tokio::time::timeout(waited, read).await {
+            Err(_) | Ok(Err(NoList::Failed(ModelError::Silent { .. }))) => Err(NoList::Late { waited }),
+            Ok(read) => read,
+        }
+    }
+
+    /// Asks for a list of models, or an entry of it, at this path.
+    async fn listed(&self, path: &str) -> Result<Value, ModelError> {
+        let path = with_query(path, &self.endpoint.options);
         let version: &[_] = match self.endpoint.wire {
             Wire::Anthropic => &[("anthropic-version", "2023-06-01")],
             _ => &[],
         };
         let asked = self.client.get(format!("{}{path}", self.endpoint.url())).headers(self.headers(version)?);
-        let body = self.json(asked, "the list of models").await?;
-        Ok(listed::read(&body, model))
+        self.json(asked, "the list of models").await
     }
 
     /// Asks for the provider's count of a request. `None` where the provider counts none.
@@ -50,7 +77,8 @@ impl Remote {
     /// Sends a request and returns its answer, which `what` names in errors.
     async fn json(&self, asked: RequestBuilder, what: &str) -> Result<Value, ModelError> {
         let answered = async {
-            let mut response = in_time(self.silence.first, asked.send()).await?.map_err(network)?;
+            let response = in_time(self.silence.first, asked.send()).await?;
+            let mut response = response.map_err(|error| self.unreached(error))?;
             if !response.status().is_success() {
                 return Err(self.refused(response).await.error);
             }
@@ -65,8 +93,6 @@ impl Remote {
             let unread = |_| ModelError::CorruptStream { reason: format!("{what} is no JSON") };
             serde_json::from_slice(&body).map_err(unread)
         };
-        let keys = self.key.iter().chain(self.keyed.iter().map(|(_, key)| key));
-        let hidden = |error| keys.fold(error, |error: ModelError, key| error.without(key.expose_secret()));
-        answered.await.map_err(hidden)
+        answered.await.map_err(|error| self.without_keys(error))
     }
 }

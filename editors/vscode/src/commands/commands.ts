@@ -6,7 +6,7 @@ import { importChats } from "../import/import.ts";
 import { checkModel } from "../models/check.ts";
 import type { Keys } from "../models/keys.ts";
 import type { Models } from "../models/models.ts";
-import { keyed, labelOf, type Route, routeOf, routesOf } from "../models/routes.ts";
+import { keyed, keyLabel, labelOf, type Route, routesOf } from "../models/routes.ts";
 import { setUpModel } from "../models/set-up.ts";
 import { knownSessions } from "../session/session-list.ts";
 import { preview } from "../session/steering.ts";
@@ -124,17 +124,10 @@ export function registerCommands(context: vscode.ExtensionContext, app: App, mod
       await checkModel(client, route.model, `The API key works: ${route.label} answered.`);
     },
     setUpModel: async () => {
-      const made = await setUpModel();
-      if (made === undefined) return;
-      const { model, key: need } = made;
-      const route = need === "none" ? undefined : routeOf(model);
-      const client = await backend.client();
-      if (route !== undefined && !keys.names.includes(route.keyName)) {
-        const key = await keys.ask(route, need === "optional");
-        if (key !== undefined) await client.request("model/key", key);
-      }
+      const model = await setUpModel(() => backend.client(), keys);
+      if (model === undefined) return;
       await followKeys(app, models);
-      await checkModel(client, keyed(model, keys.names), `${labelOf(model)} is set up: it answered.`);
+      await checkModel(await backend.client(), keyed(model, keys.names), `${labelOf(model)} is set up: it answered.`);
     },
     deleteKey: async () => {
       const name = await keys.forget();
@@ -197,7 +190,10 @@ async function chooseRoute(): Promise<Route | undefined> {
     return undefined;
   }
   if (others.length === 0) return first;
-  const items = [first, ...others].map((route) => ({ label: route.label, description: route.host, detail: route.keyName, route }));
+  const items = [first, ...others].map((route) => {
+    const isMade = keyLabel(route.keyName) !== route.keyName;
+    return { label: route.label, description: route.host, ...(!isMade && { detail: route.keyName }), route };
+  });
   return (await vscode.window.showQuickPick(items, { title: "Set API Key", placeHolder: "Choose the model that the key is for" }))?.route;
 }
 

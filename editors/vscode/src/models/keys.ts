@@ -1,8 +1,9 @@
 // API keys for models that the sidecar calls itself: in the editor's secret storage, passed to the sidecar when it starts,
 // never in a setting, a log or a file of ours. Only their names are listed.
 
+import type { ModelKeyParams } from "@threadhold/client";
 import * as vscode from "vscode";
-import type { Route } from "./routes.ts";
+import { keyLabel, type Route } from "./routes.ts";
 
 const NAMES = "threadhold.keyNames";
 
@@ -29,8 +30,8 @@ export class Keys {
     return keys;
   }
 
-  /** Asks for the key of a route and keeps it; undefined where the user left, or where there may be none and is none. */
-  async ask({ label, host, keyName }: Route, isOptional = false): Promise<{ name: string; value: string } | undefined> {
+  /** Asks for the key of a route and keeps it; without a value where there may be none and is none, undefined where the user left. */
+  async ask({ label, host, keyName }: Route, isOptional = false): Promise<ModelKeyParams | undefined> {
     const value = await vscode.window.showInputBox({
       title: `API Key for ${label}`,
       prompt: `${isOptional ? "Leave it empty if the server needs no key. " : ""}Stored in the editor's secret storage and sent only to ${host}`,
@@ -38,7 +39,8 @@ export class Keys {
       ignoreFocusOut: true,
       validateInput: (value) => (value.trim() === "" && !isOptional ? "Enter an API key" : undefined),
     });
-    if (value === undefined || value.trim() === "") return undefined;
+    if (value === undefined) return undefined;
+    if (value.trim() === "") return { name: keyName };
     await this.#secrets.store(idOf(keyName), value.trim());
     await this.#state.update(NAMES, [...new Set([...this.names, keyName])].sort());
     return { name: keyName, value: value.trim() };
@@ -50,7 +52,8 @@ export class Keys {
       void vscode.window.showInformationMessage("No API keys are stored.");
       return undefined;
     }
-    const name = await vscode.window.showQuickPick(this.names, { title: "Delete API Key", placeHolder: "Choose the key to delete" });
+    const items = this.names.map((name) => ({ label: keyLabel(name), name }));
+    const name = (await vscode.window.showQuickPick(items, { title: "Delete API Key", placeHolder: "Choose the key to delete" }))?.name;
     if (name === undefined) return undefined;
     await this.#secrets.delete(idOf(name));
     await this.#state.update(

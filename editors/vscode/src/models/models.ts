@@ -99,7 +99,7 @@ export class Models implements vscode.Disposable {
     };
     const setUp = {
       label: "Set Up Model…",
-      detail: "Asks for a provider, the name of a model, and its API key",
+      detail: "Asks for a provider and its API key, and lists its models",
       take: () => vscode.commands.executeCommand("threadhold.setUpModel"),
     };
     const takesEffort = configuredModel !== undefined && this.#chosen?.model.wire !== undefined;

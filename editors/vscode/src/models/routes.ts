@@ -92,6 +92,16 @@ function addressOf(url: string): URL | undefined {
   }
 }
 
+/** A key for people: the address, where its name was made of one. */
+export function keyLabel(keyName: string): string {
+  const [, scheme, host] = /^KEY_OF_(HTTP_)?(\w+)$/.exec(keyName) ?? [];
+  if (host === undefined) return keyName;
+  const plain = host.replace(/__([0-9A-F]+)_|_/g, (_, code?: string) =>
+    code === undefined ? "." : String.fromCharCode(Number.parseInt(code, 16)),
+  );
+  return `${scheme === undefined ? "" : "http://"}${plain.toLowerCase()}`;
+}
+
 /** A key name unique to the address: dots become underscores, other special characters their code in underscores. */
 function keyNameOf({ protocol, host }: URL): string {
   const plain = host.replace(/[^a-z0-9]/g, (character) => (character === "." ? "_" : `__${character.charCodeAt(0).toString(16)}_`));

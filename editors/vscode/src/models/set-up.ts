@@ -1,15 +1,14 @@
-// Sets a model up by questions: its provider, its address where that is not the provider's own, its name, and its window
-// where nobody else states it. The answers become the settings.
+// Sets a model up by questions: its provider, its address where that is not the provider's own, its key, the model itself, and
+// its window where nobody else states it. The answers become the settings.
 
 import { isDeepStrictEqual } from "node:util";
-import type { Model } from "@threadhold/client";
+import type { Client, Model, ModelKeyParams } from "@threadhold/client";
 import * as vscode from "vscode";
 import { configuration } from "../configuration.ts";
 import { exchanged } from "./choice.ts";
-import { labelOf } from "./routes.ts";
-
-/** Whether a model has a key. */
-export type KeyNeed = "needed" | "optional" | "none";
+import type { Keys } from "./keys.ts";
+import { chooseListed } from "./list.ts";
+import { keyed, labelOf, routeOf } from "./routes.ts";
 
 interface Provider extends vscode.QuickPickItem {
   wire: NonNullable<Model["wire"]>;
@@ -17,10 +16,10 @@ interface Provider extends vscode.QuickPickItem {
   baseUrl?: string;
   /** The address is asked for, beginning with this one. */
   asksUrl?: string;
-  /** Nobody else states the window. */
+  /** The window is asked for unless the provider lists it: none is known for the name, or it need not hold there. */
   asksWindow?: boolean;
   /** Whether a key is asked for, and whether there may be none. Default: `needed`. */
-  key?: KeyNeed;
+  key?: "needed" | "optional" | "none";
   /** A name such as its models have. */
   example: string;
 }
@@ -52,14 +51,11 @@ const EFFORTS: readonly NonNullable<Model["effort"]>[] = ["none", "minimal", "lo
 
 const SETTINGS: vscode.QuickPickItem = { label: "Edit Settings…", description: "All parts of a model, as JSON" };
 
-/** What was set up. */
-export interface SetUp {
-  model: Model;
-  key: KeyNeed;
-}
+/** The window that the question begins with where none is known, in tokens. */
+const USUAL_WINDOW = 32_768;
 
-/** Asks, and keeps the answers in the settings; undefined where the user left. */
-export async function setUpModel(): Promise<SetUp | undefined> {
+/** Asks, and keeps the answers in the settings; undefined where the user left. The sidecar gets the key. */
+export async function setUpModel(client: () => Promise<Client>, keys: Keys): Promise<Model | undefined> {
   const title = "Set Up Model";
   const chosen = await vscode.window.showQuickPick([...PROVIDERS, SETTINGS], { title, placeHolder: "Choose the provider" });
   if (chosen === undefined) return undefined;
@@ -68,23 +64,40 @@ export async function setUpModel(): Promise<SetUp | undefined> {
     await vscode.commands.executeCommand("workbench.action.openSettings", "threadhold.configuredModel");
     return undefined;
   }
+  const { label, wire, asksUrl, asksWindow = false, key: need = "needed", example } = provider;
+  const titled = `${title}: ${label}`;
   const ask = (prompt: string, options: vscode.InputBoxOptions): Thenable<string | undefined> =>
-    vscode.window.showInputBox({ title: `${title}: ${provider.label}`, prompt, ignoreFocusOut: true, ...options });
-  const { wire, asksUrl, asksWindow = false, key = "needed", example } = provider;
+    vscode.window.showInputBox({ title: titled, prompt, ignoreFocusOut: true, ...options });
   const baseUrl = asksUrl === undefined ? provider.baseUrl : await ask("Base URL of the API", { value: asksUrl, validateInput: notUrl });
   if (asksUrl !== undefined && baseUrl === undefined) return undefined;
-  const name = await ask("Name of the model, as the provider spells it", { placeHolder: example, validateInput: nothing });
-  if (name === undefined) return undefined;
-  const window = asksWindow ? await ask("Context window of the model, in tokens", { value: "32768", validateInput: notTokens }) : "";
-  if (window === undefined) return undefined;
-  const model: Model = {
-    wire,
-    name: name.trim(),
-    ...(baseUrl !== undefined && { baseUrl: baseUrl.trim() }),
-    ...(window !== "" && { window: Number(window) }),
-  };
+  const endpoint: Model = { wire, ...(baseUrl !== undefined && { baseUrl: baseUrl.trim() }) };
+  const route = routeOf(endpoint);
+  const name = (asksUrl === undefined ? undefined : route?.host) ?? label;
+  let key: ModelKeyParams | undefined;
+  // The sidecar finds a key of the environment by itself.
+  if (route !== undefined && need !== "none" && !keys.names.includes(route.keyName) && !process.env[route.keyName]) {
+    key = await keys.ask({ ...route, label: name }, need === "optional");
+    if (key === undefined) return undefined;
+  }
+  const listed = await chooseListed({
+    title: titled,
+    provider: name,
+    example,
+    model: keyed(endpoint, keys.names),
+    client,
+    ...(key?.value !== undefined && { key }),
+  });
+  if (listed === undefined) return undefined;
+  let window = asksWindow && listed.windowSource === "provider" ? listed.window : undefined;
+  if (asksWindow && window === undefined) {
+    const value = String(listed.window ?? USUAL_WINDOW);
+    const given = await ask("Context window of the model, in tokens", { value, validateInput: notTokens });
+    if (given === undefined) return undefined;
+    window = Number(given);
+  }
+  const model: Model = { ...endpoint, name: listed.name, ...(window !== undefined && { window }) };
   await useModel(model);
-  return { model, key };
+  return model;
 }
 
 /** Makes a model the configured one, and keeps that which was it to be chosen again. */
@@ -106,10 +119,6 @@ export async function chooseEffort(model: Model): Promise<void> {
   ].map((item) => (item.effort === former ? { ...item, description: "Current" } : item));
   const picked = await vscode.window.showQuickPick(items, { title: `Effort of ${labelOf(model)}` });
   if (picked !== undefined) await useModel({ ...rest, ...(picked.effort !== undefined && { effort: picked.effort }) });
-}
-
-function nothing(value: string): string | undefined {
-  return value.trim() === "" ? "Enter a name" : undefined;
 }
 
 function notUrl(value: string): string | undefined {

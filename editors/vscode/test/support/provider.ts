@@ -21,6 +21,10 @@ export class Provider {
   readonly asked: string[] = [];
   /** Keys that it rejects. */
   readonly rejected = new Set<string>();
+  /** Entries of its list of models; without them it has no list. */
+  models: readonly object[] | undefined;
+  /** Awaited before the list. */
+  listed: Promise<void> = Promise.resolve();
   /** True where it answers without a key, as a server on one's own machine does. */
   isOpen = false;
   /** Awaited between the reasoning and the text. */
@@ -39,6 +43,13 @@ export class Provider {
           response
             .writeHead(401, { "content-type": "application/json" })
             .end(JSON.stringify({ error: { message: "There is no such key." } }));
+          return;
+        }
+        if (request.method === "GET") {
+          void this.listed.then(() => {
+            response.writeHead(this.models === undefined ? 404 : 200, { "content-type": "application/json" });
+            response.end(JSON.stringify(this.models === undefined ? { error: { message: "Not found." } } : { data: this.models }));
+          });
           return;
         }
         response.writeHead(200, { "content-type": "text/event-stream" });

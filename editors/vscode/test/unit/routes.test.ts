@@ -3,7 +3,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import type { Model } from "@threadhold/client";
-import { keyed, keyedSettings, routeOf, routesOf } from "../../src/models/routes.ts";
+import { keyed, keyedSettings, keyLabel, routeOf, routesOf } from "../../src/models/routes.ts";
 
 const nameOf = (model: Model): string | undefined => routeOf({ name: "m", ...model })?.keyName;
 
@@ -38,6 +38,16 @@ test("each address has a name of its own for its key", () => {
     undefined,
     undefined,
   ]);
+});
+
+test("a key is called by its address where its name was made of one", () => {
+  const labelOf = (baseUrl: string): string => keyLabel(nameOf({ wire: "openai-chat", baseUrl }) ?? "");
+  const hosts = ["my-models.example:8443", "my.2d.models.example", "[::1]:1"];
+  for (const host of hosts) {
+    assert.equal(labelOf(`https://${host}/v1`), host);
+    assert.equal(labelOf(`http://${host}/v1`), `http://${host}`);
+  }
+  assert.deepEqual(["OPENAI_API_KEY", "MINE", "KEY_OF"].map(keyLabel), ["OPENAI_API_KEY", "MINE", "KEY_OF"]);
 });
 
 test("a model names the key that is kept for its address and no other", () => {

@@ -30,9 +30,10 @@ fn working_model_passes_its_check_on_every_wire() {
 fn failed_check_says_why_and_what_to_do() {
     let repeats = format!("{{\"error\": {{\"message\": \"Incorrect API key provided: {KEY}\"}}}}");
     let plain = |status| Reply::body(status, "{\"error\": {\"message\": \"no\"}}");
-    let server = Server::replies(vec![plain(401), Reply::body(401, &repeats), plain(503)]);
+    let server = Server::replies(vec![plain(401), Reply::body(401, &repeats), plain(401), plain(503)]);
     let folder = Folder::new("checks-failed");
     let mut editor = Editor::start(&folder, settings("openai-chat", &server.url(), 32_000));
+    let host = server.url().replace("http://", "");
     let problem = |editor: &mut Editor| {
         let mut result = checked(editor, "openai-chat", &server.url());
         assert!(!result.to_string().contains(KEY), "{result}");
@@ -42,7 +43,9 @@ fn failed_check_says_why_and_what_to_do() {
     assert_eq!(found["class"], "auth");
     assert_eq!(
         found["advice"],
-        "No key is set. Set CHECKED_KEY, or name another key with the setting keyEnv."
+        format!(
+            "No API key is set for {host}. Set CHECKED_KEY, or name another key with the setting keyEnv."
+        )
     );
     editor.call("model/key", json!({ "name": "CHECKED_KEY", "value": KEY }));
     let found = problem(&mut editor);
@@ -52,11 +55,16 @@ fn failed_check_says_why_and_what_to_do() {
         "{found}"
     );
     assert!(
-        found["advice"].as_str().is_some_and(|text| text.contains("The key in CHECKED_KEY was rejected")),
+        found["advice"]
+            .as_str()
+            .is_some_and(|text| text.starts_with(&format!("The API key for {host} was rejected. "))),
         "{found}"
     );
+    let nameless = json!({ "wire": "openai-chat", "baseUrl": server.url(), "name": "m" });
+    let unset = editor.call("model/check", json!({ "model": nameless }));
+    assert_eq!(unset["problem"]["advice"], format!("No API key is set for {host}. Set one."));
     assert_eq!(problem(&mut editor)["class"], "overloaded");
-    assert_eq!(server.asked().len(), 3, "nothing is asked again");
+    assert_eq!(server.asked().len(), 4, "nothing is asked again");
     // A model of the client's own is not asked.
     let error = editor.refused("model/check", json!({ "model": { "name": "m" } }));
     assert_eq!(error["data"]["field"], "model.wire", "{error}");

@@ -126,6 +126,8 @@ pub fn params(method: &str, session: &str, folder: &str, seen: &Seen, mut choice
             choice.of(&[json!({}), json!({ "workspaceFolder": folder }), json!({ "limit": 1 })])
         }
         "model/check" => json!({ "model": { "name": "m", "wire": "scripted" } }),
+        // No key has this name, so that nothing is asked over the network.
+        "model/list" => json!({ "model": { "wire": "anthropic", "keyEnv": "MISSING" } }),
         "session/search" => {
             choice.of(&[json!({ "query": "request" }), json!({ "query": "a", "workspaceFolder": folder })])
         }
@@ -261,6 +263,7 @@ pub fn params(method: &str, session: &str, folder: &str, seen: &Seen, mut choice
         "server/diagnostics",
         "model/key",
         "model/check",
+        "model/list",
         "mcp/list",
         "mcp/allow",
         "command/effects",

@@ -51,7 +51,8 @@ test("a key reaches the model that it is set for, without a name in the settings
   await input.fill("mistyped");
   await editor.page.keyboard.press("Enter");
   await editor.toast("nameless could not be asked: ").waitFor();
-  await editor.toast("was rejected. Check that it is complete").waitFor();
+  // By its host: the user does not know the name that the extension gave it.
+  await editor.toast(`The API key for ${new URL(provider.address).host} was rejected. Check that it is complete`).waitFor();
   assert.equal(provider.keys.at(-1), "mistyped");
   await editor.shoot("keys-2-rejected");
   await editor.toast("nameless could not be asked: ").getByRole("button", { name: "Set API Key…" }).click();
