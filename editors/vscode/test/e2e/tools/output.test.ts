@@ -45,7 +45,19 @@ test("the output of a command is in its row while it runs", async () => {
   assert.equal(await row.getByRole("button", { name: "Stop Command" }).count(), 0);
   await row.getByRole("button", { name: "Show All 21 Lines" }).waitFor();
   const shown = async (): Promise<string> => ((await terminal.textContent()) ?? "").replaceAll(/\s/g, " ");
-  await until(async () => /behind.*\[exit code 3\].*\$ echo second.*second.*\[exit code 0\]/.test(await shown()), "both are there, whole");
+  // Whichever began first: the one that began later waits for its end.
+  const second = "\\$ echo second *second *\\[exit code 0\\]";
+  const isShown = async (scrolled: number, order: RegExp): Promise<boolean> => {
+    await terminal.hover();
+    await editor.page.mouse.wheel(0, scrolled);
+    return order.test(await shown());
+  };
+  await until(
+    async () =>
+      (await isShown(10_000, new RegExp(`behind *\\[exit code 3\\] *${second}`))) ||
+      (await isShown(-10_000, new RegExp(`${second} *\\$ for i in`))),
+    "both are there, whole",
+  );
   assert.equal(await editor.page.locator(".terminal.xterm").count(), 1, "one terminal has both");
   await editor.shoot("output-2-ended");
 
