@@ -2,6 +2,7 @@
 // and the conditions of the editor's menus.
 
 import * as vscode from "vscode";
+import { openDocument } from "../tools/text-file.ts";
 import type { HunkAt } from "./changes.ts";
 import { countsOf, type Hunk, hunksOf } from "./hunks.ts";
 import type { Entry, Tracker } from "./tracker.ts";
@@ -60,27 +61,23 @@ export class Lenses implements vscode.CodeLensProvider, vscode.Disposable {
     for (const editor of vscode.window.visibleTextEditors) {
       const { document, viewColumn } = editor;
       const isLeft = isBaseline(document.uri);
-      const entry = isLeft || document.uri.scheme === "file" ? this.#tracker.find(document.uri.with({ scheme: "file" })) : undefined;
-      const now = isLeft ? textOf(entry?.uri) : document.getText();
-      const hunks = entry?.base === undefined || now === undefined ? [] : hunksOf(entry.base, now);
-      const lines = hunks.flatMap((hunk) => {
-        const [from, count] = isLeft ? [hunk.baseFrom, hunk.baseCount] : [hunk.nowFrom, hunk.nowCount];
-        return count > 0 ? [{ hunk, range: new vscode.Range(from, 0, from + count - 1, 0) }] : [];
-      });
+      const entry = isLeft || document.uri.scheme === "file" ? this.#tracker.find(document.uri) : undefined;
+      const lines = entry === undefined ? [] : linesOf(entry, isLeft ? openDocument(entry.uri) : document, isLeft);
       // The editors of a diff have no column.
       const isDiff = viewColumn === undefined;
-      const ranges = lines.map(({ range }) => range);
-      editor.setDecorations(this.#mark, isDiff ? [] : ranges);
-      const offers = lines.map(({ hunk, range }) => ({ range, hoverMessage: entry === undefined ? [] : offerOf(hunkAt(entry, hunk)) }));
-      editor.setDecorations(this.#offer, isDiff ? offers : []);
+      editor.setDecorations(this.#mark, isDiff ? [] : lines.map(({ range }) => range));
+      editor.setDecorations(this.#offer, isDiff ? lines.map(({ range, at }) => ({ range, hoverMessage: offerOf(at) })) : []);
     }
   }
 }
 
-/** The text of a file that is open. */
-function textOf(uri: vscode.Uri | undefined): string | undefined {
-  const open = vscode.workspace.textDocuments.find((document) => document.uri.scheme === "file" && document.uri.fsPath === uri?.fsPath);
-  return open?.getText();
+/** The lines of each hunk that has some, in a file or in its baseline. */
+function linesOf(entry: Entry, now: vscode.TextDocument | undefined, isBase: boolean): { range: vscode.Range; at: HunkAt }[] {
+  const hunks = entry.base === undefined || now === undefined ? [] : hunksOf(entry.base, now.getText());
+  return hunks.flatMap((hunk) => {
+    const [from, count] = isBase ? [hunk.baseFrom, hunk.baseCount] : [hunk.nowFrom, hunk.nowCount];
+    return count > 0 ? [{ range: new vscode.Range(from, 0, from + count - 1, 0), at: hunkAt(entry, hunk) }] : [];
+  });
 }
 
 const hunkAt = ({ uri }: Entry, { id, nowFrom }: Hunk): HunkAt => ({ fsPath: uri.fsPath, id, line: nowFrom });

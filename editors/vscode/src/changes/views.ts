@@ -4,7 +4,6 @@ import * as vscode from "vscode";
 import type { BeforeImage, BeforeImages } from "../rewind/before-images.ts";
 import { heldIn, standingOf, textOf, uriOf } from "../rewind/files.ts";
 import { openDocument } from "../tools/text-file.ts";
-import { hunksOf } from "./hunks.ts";
 import type { Entry, Tracker } from "./tracker.ts";
 
 /** The scheme of the baseline of a file; with a query, of a file that is not there. */
@@ -53,11 +52,7 @@ export class Views implements vscode.TextDocumentContentProvider, vscode.Disposa
     if (base === undefined) return void (await vscode.commands.executeCommand("vscode.open", uri));
     const title = { edited: "Changed by Agent", created: "Created by Agent", deleted: "Deleted by Agent" }[item.kind];
     const right = item.kind === "deleted" ? earlier(uri, NOTHING) : uri;
-    const left = earlier(uri, item.kind === "created" ? NOTHING : "");
-    // At the first change, so that what is done at the cursor is done to that.
-    const [first] = item.kind === "edited" ? hunksOf(base, await present(uri)) : [];
-    const options = first === undefined ? {} : { selection: new vscode.Range(first.nowFrom, 0, first.nowFrom, 0) };
-    await vscode.commands.executeCommand("vscode.diff", left, right, `${path} (${title})`, options);
+    await vscode.commands.executeCommand("vscode.diff", earlier(uri, item.kind === "created" ? NOTHING : ""), right, `${path} (${title})`);
   }
 
   /** Opens the diffs of all files in one editor. */
