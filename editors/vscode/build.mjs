@@ -1,5 +1,6 @@
 // Bundles the extension: the host's half (dist/extension.cjs), the panel's (dist/panel.js, dist/panel.css), what that
-// loads later (dist/math.js, dist/diagrams.js), and the page of approval rules (dist/rules.js, dist/rules.css). What goes into a bundle is decided by the imports of the entries; nothing is listed here.
+// loads later (dist/math.js, dist/diagrams.js), and the page of approval rules (dist/rules.js, dist/rules.css). What goes into
+// a bundle is decided by the imports of the entries; nothing is listed here.
 
 import { fileURLToPath } from "node:url";
 import { build } from "esbuild";

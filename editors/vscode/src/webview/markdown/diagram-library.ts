@@ -6,6 +6,24 @@ import type { DiagramColors } from "./diagram.ts";
 /** Lines from box to box; the library takes time for each. */
 const MOST_EDGES = 150;
 
+/** What no source may set. */
+const OURS = [
+  "secure",
+  "securityLevel",
+  "startOnLoad",
+  "suppressErrorRendering",
+  "maxEdges",
+  "maxTextSize",
+  "htmlLabels",
+  "flowchart",
+  // Its colours and fonts are the theme's.
+  "theme",
+  "themeVariables",
+  "themeCSS",
+  "fontFamily",
+  "darkMode",
+];
+
 let drawn = 0;
 
 globalThis.threadholdDiagrams = {
@@ -30,8 +48,7 @@ function configuration({ isDark, font, background, surface, text, line, border }
     securityLevel: "strict",
     suppressErrorRendering: true,
     maxEdges: MOST_EDGES,
-    // A source may set all but these.
-    secure: ["secure", "securityLevel", "startOnLoad", "suppressErrorRendering", "maxEdges", "maxTextSize", "htmlLabels", "flowchart"],
+    secure: OURS,
     // In a picture there is no HTML.
     htmlLabels: false,
     flowchart: { htmlLabels: false },

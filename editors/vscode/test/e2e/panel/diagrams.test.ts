@@ -152,10 +152,10 @@ test("diagrams are drawn once the answer is finished", async () => {
   await editor.shoot("diagrams-3-others-light");
   await panel.wheel(-700);
   await editor.shoot("diagrams-4-others-light");
+  await panel.toStart();
   await Panel.resize(editor, 220);
   const sticksOut = await panel.feed.evaluate((feed) => feed.scrollWidth - feed.clientWidth);
   assert.equal(sticksOut, 0, "a wide one scrolls in its frame");
-  await panel.toStart();
   await editor.shoot("diagrams-5-narrow");
   const contrast = { ...SCRIPTED, "workbench.colorTheme": "Default High Contrast" };
   await editor.change(contrast, panel.frame.locator("body.vscode-high-contrast").waitFor());
@@ -298,7 +298,9 @@ test("hostile diagrams do nothing", async () => {
 
 test("text is measured with the styles that it is drawn with", async () => {
   const source = "flowchart TD\n A[A node]";
-  const large = `%%{init: {"themeVariables": {"fontSize": "39px"}}}%%\n${source}`;
-  const { widths } = await drawn({ source, large });
+  const large = `${source}\n classDef large font-size:39px\n class A large`;
+  const themed = `%%{init: {"theme": "forest", "themeVariables": {"fontSize": "39px"}, "themeCSS": ".node { font-size: 39px }"}}%%\n${source}`;
+  const { widths } = await drawn({ source, large, themed });
+  assert.equal(widths["themed"], widths["source"], "the theme is the editor's");
   assert.ok((widths["large"] ?? 0) > 1.4 * (widths["source"] ?? 0), JSON.stringify(widths));
 });

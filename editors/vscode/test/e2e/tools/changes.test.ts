@@ -299,6 +299,44 @@ test("the list survives a reload and a restart, and a rewind clears what it rest
   await says(panel, "1 file changed, 1 line added, 1 line removed");
 });
 
+test("in a diff each change is kept or undone where it stands", async () => {
+  const { probe, editor, panel } = await started(TURN, FILES);
+  using _ = probe;
+  await using __ = editor;
+  await says(panel, "4 files changed, 6 lines added, 4 lines removed");
+  await strip(panel)
+    .getByRole("button", { name: /4 files changed/ })
+    .click();
+  await files(panel)
+    .getByRole("button", { name: /^src\/ten\.txt/ })
+    .click();
+  await editor.page.locator(".tab.active").filter({ hasText: "ten.txt (Changed by Agent)" }).waitFor();
+  // The first one is at the cursor.
+  const actions = editor.page.locator(".editor-actions");
+  await actions.getByRole("button", { name: /^Keep Change at Cursor/ }).click();
+  await says(panel, "4 files changed, 5 lines added, 3 lines removed");
+  // The others by a hover over them, on either side.
+  const offered = editor.page.locator(".monaco-hover:not(.hidden)");
+  await editor.page
+    .locator(".editor.original .view-line")
+    .filter({ hasText: /^line.8/ })
+    .hover({ position: { x: 12, y: 8 } });
+  await offered.getByRole("link", { name: "Undo" }).waitFor();
+  await editor.shoot("changes-14-hover");
+  await offered.getByRole("link", { name: "Undo" }).click();
+  await until(() => editor.read("src/ten.txt") === TEN.replace("line 1\n", "first\n"), "the second one is undone");
+  await says(panel, "3 files changed, 3 lines added, 2 lines removed");
+
+  await editor.command("threadhold: View All Changes");
+  await editor.page
+    .locator(".multiDiffEntry .editor.modified .view-line")
+    .filter({ hasText: "due" })
+    .hover({ position: { x: 12, y: 8 } });
+  await offered.getByRole("link", { name: "Keep" }).click();
+  await says(panel, "2 files changed, 2 lines added, 1 line removed");
+  assert.equal(editor.read("b.txt"), "due\n");
+});
+
 test("the keyboard reaches each change, and narrow panels in three themes show the list", async () => {
   const { probe, editor, panel } = await started(TURN, FILES);
   using _ = probe;
