@@ -120,6 +120,8 @@ export class Place {
 
   /** Shows a message or a compaction of the session that is shown, as soon as it is drawn. */
   reveal(id: string): void {
+    // That has the focus then, however late the page begins.
+    this.#wantsFocus = false;
     this.#revealed = { session: this.#content.chat.session, of: id };
     this.update({ streamingOnly: false });
   }
