@@ -78,7 +78,15 @@ test("a call is shown whole before it is allowed", async () => {
   const [unseen, long] = [panel.call("run_command").nth(1), panel.call("run_command").nth(2)];
   await long.getByRole("button", { name: "Allow", exact: true }).waitFor();
   // What the command does is told later, and draws the row again.
-  await unseen.locator(".title").hover();
+  const scrolled = (): Promise<boolean> =>
+    unseen
+      .locator(".title")
+      .scrollIntoViewIfNeeded()
+      .then(
+        () => true,
+        () => false,
+      );
+  await until(scrolled, "it is in view");
   await photograph("2-unseen");
   const told = ["U+202E", "U+202C", "U+00A0", "U+200B U+000D", "U+001B"];
   assert.deepEqual(await unseen.locator(".unseen").allTextContents(), told);
