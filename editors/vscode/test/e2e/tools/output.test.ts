@@ -48,7 +48,8 @@ test("the output of a command is in its row while it runs", async () => {
   // Whichever began first: the one that began later waits for its end.
   const second = "\\$ echo second *second *\\[exit code 0\\]";
   const isShown = async (scrolled: number, order: RegExp): Promise<boolean> => {
-    await terminal.hover();
+    // The layers of the terminal lie over each other.
+    await terminal.hover({ force: true });
     await editor.page.mouse.wheel(0, scrolled);
     return order.test(await shown());
   };
