@@ -172,7 +172,7 @@ export class Place {
       told.push(...this.#updates.frame(this.#content.frame(), this.#content.chat.attachments.pictures));
     // While the sidecar restarts, no session is shown, and the prompt stays with the one that was.
     if (this.#owesDraft && session !== undefined) {
-      told.unshift({ type: "draft", text: this.#content.chat.draftOf(session), sessionId: session.id });
+      told.unshift({ type: "draft", text: this.#content.chat.draftOf(session) });
       this.#owesDraft = false;
     }
     if (this.#revealed !== undefined && this.#revealed.session === session) told.push({ type: "reveal", of: this.#revealed.of });

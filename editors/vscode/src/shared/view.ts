@@ -386,7 +386,7 @@ export type ToPanel =
   /** The prompts of the workspace and of tool servers. */
   | { type: "prompts"; items: PromptItem[] }
   /** The unsent draft of a session that begins to be shown. */
-  | { type: "draft"; text: string; sessionId: string }
+  | { type: "draft"; text: string }
   /** What is being typed where the panel is shown, too. */
   | { type: "typed"; text: string; sessionId: string }
   /** Words that could not be sent. */

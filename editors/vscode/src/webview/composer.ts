@@ -153,9 +153,8 @@ export class Composer {
     this.#session = session;
   }
 
-  /** Shows the draft of a session. */
-  show(draft: string, session: string): void {
-    this.begin(session);
+  /** Shows the draft of the session that is shown. */
+  show(draft: string): void {
     const { value } = this.#input;
     const isDue = this.#isDraftDue;
     this.#isDraftDue = false;

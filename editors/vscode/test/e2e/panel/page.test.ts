@@ -656,7 +656,7 @@ test("words that were typed as their page ended are in the next one", async () =
   const input = (page: Page) => page.getByRole("textbox", { name: "Ask the agent" });
   let kept: TypedDraft | undefined;
   await opened(async (page, tell) => {
-    await tell({ type: "draft", text: "half", sessionId: "s1" }, { type: "frame", frame: FRAME });
+    await tell({ type: "draft", text: "half" }, { type: "frame", frame: FRAME });
     // Before the draft is told, however busy the machine is.
     await page.evaluate(() => Object.assign(window, { setTimeout: () => 1 }));
     await input(page).fill("half a thought");
@@ -664,11 +664,11 @@ test("words that were typed as their page ended are in the next one", async () =
     assert.deepEqual([kept, await drafts(page)], [{ text: "half a thought", session: "s1" }, []]);
   });
   await opened(async (page, tell, tellOf) => {
-    await tell({ type: "draft", text: "half", sessionId: "s1" }, { type: "frame", frame: FRAME });
+    await tell({ type: "draft", text: "half" }, { type: "frame", frame: FRAME });
     assert.equal(await input(page).inputValue(), "half a thought");
     await until(async () => (await drafts(page)).includes("half a thought"), "the draft is told");
     assert.equal(await page.evaluate("editor.state"), undefined);
-    await tellOf({ session: "s2", generation: 2 }, { type: "draft", text: "of the other", sessionId: "s2" });
+    await tellOf({ session: "s2", generation: 2 }, { type: "draft", text: "of the other" });
     assert.equal(await input(page).inputValue(), "of the other");
   }, kept);
 });
@@ -678,11 +678,11 @@ test("words that are typed before a session is shown, or given back as one begin
     const input = page.getByRole("textbox", { name: "Ask the agent" });
     await tellOf({ session: "" }, { type: "frame", frame: FRAME });
     await input.fill("typed early");
-    await tellOf({ generation: 2 }, { type: "draft", text: "kept", sessionId: "s1" });
+    await tellOf({ generation: 2 }, { type: "draft", text: "kept" });
     assert.equal(await input.inputValue(), "kept\ntyped early");
     await until(async () => (await drafts(page)).includes("kept\ntyped early"), "the draft is told");
     await tellOf({ session: "s2", generation: 3 }, { type: "unsent", text: "given back" });
-    await tellOf({ session: "s2", generation: 3 }, { type: "draft", text: "kept there", sessionId: "s2" });
+    await tellOf({ session: "s2", generation: 3 }, { type: "draft", text: "kept there" });
     assert.equal(await input.inputValue(), "kept there\ngiven back");
   });
 });

@@ -16,6 +16,12 @@ const ALLOWED = { ...SCRIPTED, "threadhold.approve.edit": "allow", "threadhold.a
 const SETTINGS = { ...ALLOWED, "threadhold.rewind.commands": false };
 const edit = (id: string, path: string, old: string, now: string) => ({ id, name: "edit_file", input: { path, old, new: now } });
 
+/** An editor on a folder with one file, whose model is the probe's. */
+function oneFile(probe: Probe): Promise<Editor> {
+  const files = { "a.txt": "one\n" };
+  return Editor.start({ extensions: PACKAGES, files, settings: SETTINGS, environment: { PROBE: probe.folder } });
+}
+
 test("a rewind restores what the agent changed and names the rest, and can be taken back", async () => {
   using probe = new Probe({
     answers: [
@@ -169,12 +175,7 @@ test("an edit and a retry ask about the files too; where none changed they do no
       { say: "Nothing changed, so nothing was asked." },
     ],
   });
-  await using editor = await Editor.start({
-    extensions: PACKAGES,
-    files: { "a.txt": "one\n" },
-    settings: SETTINGS,
-    environment: { PROBE: probe.folder },
-  });
+  await using editor = await oneFile(probe);
   const panel = await Panel.open(editor);
   await panel.ask("Say it in Italian.");
   await panel.answer("It says uno.").waitFor();
@@ -213,12 +214,7 @@ test("a rewind is undone behind the conversation, with its files, until somethin
       { say: "Here once more." },
     ],
   });
-  await using editor = await Editor.start({
-    extensions: PACKAGES,
-    files: { "a.txt": "one\n" },
-    settings: SETTINGS,
-    environment: { PROBE: probe.folder },
-  });
+  await using editor = await oneFile(probe);
   const panel = await Panel.open(editor);
   await panel.ask("Are you there?");
   await panel.answer("I am here.").waitFor();
@@ -349,12 +345,7 @@ test("a file comes back byte by byte in any encoding, open or not, and can be un
 
 test("what was typed and not saved is lost neither by an edit of the agent nor by taking a restore back", async () => {
   using probe = new Probe({ answers: [{ calls: [edit("c1", "a.txt", "one", "uno")] }, { say: "It says uno." }] });
-  await using editor = await Editor.start({
-    extensions: PACKAGES,
-    files: { "a.txt": "one\n" },
-    settings: SETTINGS,
-    environment: { PROBE: probe.folder },
-  });
+  await using editor = await oneFile(probe);
   const line = editor.page.locator(".editor-instance .view-line").first();
   const says = (words: string) =>
     until(async () => (await line.textContent())?.replaceAll("\u00a0", " ") === words, `the editor says ${words}`);
