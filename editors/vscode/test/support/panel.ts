@@ -10,6 +10,8 @@ const FRAMES = { view: '[src*="purpose=webviewView"]', tab: ':not([src*="purpose
 export class Panel {
   /** Part of what a window stores that shows the side bar of the panel. */
   static readonly STORED = "workbench.auxiliaryBar.hidden=false";
+  /** Part of what it stores that shows the tab. The type alone is stored elsewhere too, as soon as a tab is opened. */
+  static readonly STORED_TAB = "mainThreadWebview-threadhold.editor";
   readonly frame: FrameLocator;
   readonly #editor: Editor;
   readonly #page: Page;

@@ -75,7 +75,7 @@ test("the tab and the view show one session, and the tab survives a reload", asy
 
   await tab.prompt.fill("Not sent yet");
   await holds(view, "Not sent yet");
-  await editor.reload("threadhold.editor");
+  await editor.reload(Panel.STORED_TAB);
   const restored = await Panel.on(editor, page, "tab");
   await restored.answer("Said in the other place.").waitFor();
   await holds(restored, "Not sent yet");
