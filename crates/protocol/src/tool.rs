@@ -102,12 +102,28 @@ pub struct PauseReason {
     pub name: String,
     /// Arguments as JSON text.
     pub arguments: Arguments,
-    /// Reason why the call must be decided, for the user.
+    /// Why the call must be decided, for programs.
+    pub cause: PauseCause,
+    /// The same for the user. Its words may change.
     pub reason: String,
     /// Pattern for `allowAlways` that covers this command and others that begin as its commands do, such as
     /// `command^=cargo test; tail`. Absent if no safe one does.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub pattern: Option<String>,
+}
+
+/// Why the user must decide about a call.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub enum PauseCause {
+    /// The tool is set to ask.
+    Tool,
+    /// A rule of the tool asks about such arguments.
+    Rule,
+    /// The workspace is not trusted.
+    Untrusted,
+    /// The arguments are not JSON.
+    NotJson,
 }
 
 /// The user's decision about a call.

@@ -197,7 +197,7 @@ impl Session {
         let (State::Calling(calling), Some(turn)) = (self.state(), self.kept.turn_id()) else {
             return Vec::new();
         };
-        let calls = self.kept.reasons(calling.own(), "").into_iter();
+        let calls = self.kept.newest_calls(calling.own()).into_iter();
         calls.map(|call| InvokeTool::of(call, turn.clone())).collect()
     }
 

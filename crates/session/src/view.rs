@@ -101,7 +101,7 @@ fn without_messages(conversation: &Conversation, standing: Standing<'_>) -> Snap
         pending: match state {
             // Nobody but agents can answer a call that waits for them.
             State::Calling(calling) if !calling.only_waits() => {
-                conversation.reasons(calling.all().iter(), "no result has come")
+                conversation.newest_calls(calling.all().iter())
             }
             _ => Vec::new(),
         },

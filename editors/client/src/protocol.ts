@@ -2896,6 +2896,17 @@ export interface Pause {
   reasons: PauseReason[];
 }
 
+/** Why the user must decide about a call. */
+export type PauseCause =
+  /** The tool is set to ask. */
+  | "tool"
+  /** A rule of the tool asks about such arguments. */
+  | "rule"
+  /** The workspace is not trusted. */
+  | "untrusted"
+  /** The arguments are not JSON. */
+  | "notJson";
+
 /** A call that waits for the user's decision. */
 export interface PauseReason {
   /** Id of the call. */
@@ -2904,7 +2915,9 @@ export interface PauseReason {
   name: string;
   /** Arguments as JSON text. */
   arguments: Arguments;
-  /** Reason why the call must be decided, for the user. */
+  /** Why the call must be decided, for programs. */
+  cause: PauseCause;
+  /** The same for the user. Its words may change. */
   reason: string;
   /**
    * Pattern for `allowAlways` that covers this command and others that begin as its commands do, such as

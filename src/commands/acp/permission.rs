@@ -174,6 +174,7 @@ fn verdict(option: &str) -> Option<Verdict> {
 mod tests {
     use super::*;
     use protocol::message::Arguments;
+    use protocol::tool::PauseCause;
 
     #[test]
     fn options_name_what_they_allow() {
@@ -182,6 +183,7 @@ mod tests {
                 tool_call_id: "c".into(),
                 name: name.into(),
                 arguments: Arguments(arguments.to_string()),
+                cause: PauseCause::Tool,
                 reason: "the tool asks first".into(),
                 pattern: pattern.map(str::to_owned),
             };

@@ -222,6 +222,7 @@ fn shown(line: &str) -> String {
 mod tests {
     use super::*;
     use protocol::message::Arguments;
+    use protocol::tool::PauseCause;
 
     fn text(lines: &[Painted]) -> Vec<String> {
         lines.iter().map(|line| line.iter().map(|(_, text)| text.as_str()).collect()).collect()
@@ -233,6 +234,7 @@ mod tests {
             tool_call_id: "c".into(),
             name: name.into(),
             arguments,
+            cause: PauseCause::Tool,
             reason: "it asks".into(),
             pattern: None,
         }

@@ -94,6 +94,7 @@ fn is_beginning(pattern: &str) -> bool {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use protocol::tool::PauseCause;
 
     fn waits(id: &str) -> PauseReason {
         let arguments = Arguments("{}".into());
@@ -101,6 +102,7 @@ mod tests {
             tool_call_id: id.into(),
             name: "list".into(),
             arguments,
+            cause: PauseCause::Tool,
             reason: "it asks".into(),
             pattern: None,
         }

@@ -18,7 +18,7 @@ use protocol::tool::server::{McpElicitAction, McpElicitParams, McpElicitResult};
 use protocol::tool::{RequestPermissionParams, ToolInvokeParams};
 use serde_json::Value;
 use session::Session;
-use session::effect::{AskModel, AskReview, InvokeTool, Reason};
+use session::effect::{AskModel, AskReview, AskedCall, InvokeTool};
 use session::input::{Input, ModelCallId, ToolOutcome};
 use std::collections::BTreeMap;
 use tokio::sync::oneshot;
@@ -213,14 +213,14 @@ impl Calls {
     }
 
     /// Asks the user whether calls may run.
-    pub fn ask_permission(&mut self, client: &mut Client, session: &Session, reasons: &[Reason]) {
+    pub fn ask_permission(&mut self, client: &mut Client, session: &Session, calls: &[AskedCall]) {
         let number = client.register(session.id(), RequestKind::Permission);
         self.permission = Some(number);
         let turn = session.transcript().turns().last();
         let params = RequestPermissionParams {
             session_id: session.id().as_str().to_owned(),
             turn_id: turn.map(|turn| turn.id.as_str().to_owned()).unwrap_or_default(),
-            reasons: wire_answer::reasons(reasons),
+            reasons: wire_answer::asked(calls),
             agent: agent::asking(session),
         };
         client.request(number, methods::RequestPermission::NAME, &params);

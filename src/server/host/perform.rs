@@ -250,7 +250,7 @@ impl SessionHost {
             Effect::CancelModel(call) => self.calls.cancel_model(client, call),
             Effect::InvokeTool(call) => self.calls.invoke(client, &self.session, call),
             Effect::CancelTool(call) => self.calls.cancel_tool(client, &call),
-            Effect::AskPermission(reasons) => self.calls.ask_permission(client, &self.session, &reasons),
+            Effect::AskPermission(asked) => self.calls.ask_permission(client, &self.session, &asked),
             Effect::AskReview(ask) => self.calls.ask_review(client, &self.session, &ask),
             Effect::CancelReview => self.calls.cancel_review(client),
             Effect::Start(timer, ms) => self.timers.start(clock, self.session.id(), timer, ms),

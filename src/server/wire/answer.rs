@@ -12,6 +12,7 @@ use engine::compact::metadata::Persisted;
 use engine::compact::record::Compaction;
 use engine::compact::restore::{Restored, Verdict};
 use engine::id::SessionId;
+use engine::message::ToolCall;
 use engine::prompt::pins::Pin;
 use engine::search::{Hit, SearchPage};
 use engine::transcript::Transcript;
@@ -34,12 +35,12 @@ use protocol::session::{
 };
 use protocol::snapshot::{self, Compression, Pause};
 use protocol::task::TaskStartResult;
-use protocol::tool::{PauseReason, PendingCall, ToolDecideResult};
+use protocol::tool::{PauseCause, PauseReason, PendingCall, ToolDecideResult};
 use protocol::transfer::SessionImportResult;
 use protocol::turn::{RoundAppendResult, TurnCancelResult, TurnEndResult, TurnStartResult};
 use serde_json::Value;
 use session::Session;
-use session::effect::{Answer, Diagnostic, Reason, Refusal, Rendered};
+use session::effect::{Answer, AskCause, AskedCall, Diagnostic, Refusal, Rendered};
 use session::queue::{Accepted, QueueItem};
 use session::reconcile::Report;
 use session::settings::Settings;
@@ -219,13 +220,19 @@ pub(in crate::server) fn pins(session: &Session, pins: &[Pin]) -> Vec<context::P
 }
 
 /// Converts calls that wait for the user.
-pub(in crate::server) fn reasons(reasons: &[Reason]) -> Vec<PauseReason> {
-    let each = reasons.iter().map(|reason| PauseReason {
-        tool_call_id: reason.call.as_str().to_owned(),
-        name: reason.name.to_string(),
-        arguments: Arguments(reason.arguments.to_string()),
-        reason: reason.reason.clone(),
-        pattern: reason.pattern.clone(),
+pub(in crate::server) fn asked(calls: &[AskedCall]) -> Vec<PauseReason> {
+    let each = calls.iter().map(|AskedCall { call, cause, pattern }| PauseReason {
+        tool_call_id: call.id.as_str().to_owned(),
+        name: call.name.to_string(),
+        arguments: Arguments(call.arguments.to_string()),
+        cause: match cause {
+            AskCause::Rule(_) => PauseCause::Rule,
+            AskCause::Untrusted => PauseCause::Untrusted,
+            AskCause::NotJson => PauseCause::NotJson,
+            AskCause::Tool => PauseCause::Tool,
+        },
+        reason: cause.to_string(),
+        pattern: pattern.clone(),
     });
     each.collect()
 }
@@ -261,7 +268,7 @@ pub(in crate::server) fn whole(session: &Session, snapshot: Snapshot) -> snapsho
         },
         streaming: snapshot.streaming.map(|(message, draft)| convert::streaming(message.as_str(), &draft)),
         draft: snapshot.thread.draft.as_ref().map(ToString::to_string),
-        pause: (!snapshot.pause.is_empty()).then(|| Pause { reasons: reasons(&snapshot.pause) }),
+        pause: (!snapshot.pause.is_empty()).then(|| Pause { reasons: asked(&snapshot.pause) }),
         pending_calls: snapshot.pending.iter().map(|call| pending(call, &turn_id)).collect(),
         compactions: snapshot.compactions.iter().map(|(record, _)| view(transcript, record)).collect(),
         pins: pins(session, &snapshot.thread.pins),
@@ -285,9 +292,9 @@ pub(in crate::server) fn messages(id: &SessionId, page: Option<MessagePage>) -> 
     })
 }
 
-fn pending(call: &Reason, turn: &str) -> PendingCall {
+fn pending(call: &ToolCall, turn: &str) -> PendingCall {
     PendingCall {
-        tool_call_id: call.call.as_str().to_owned(),
+        tool_call_id: call.id.as_str().to_owned(),
         turn_id: turn.to_owned(),
         name: call.name.to_string(),
         arguments: Arguments(call.arguments.to_string()),

@@ -1,7 +1,7 @@
 //! Events as a client reads them. The session decides when they occur.
 
 use super::agent::{agent, asking};
-use super::answer::{metadata, pins, queue, reasons, restored, view};
+use super::answer::{asked, metadata, pins, queue, restored, view};
 use super::refused::refused;
 use crate::convert;
 use engine::compact::record::Trigger;
@@ -108,7 +108,7 @@ fn body(session: &Session, body: &EventBody) -> Event {
             message: progress.message.clone(),
         },
         EventBody::PauseRequired(calls) => {
-            Event::PauseRequired { reasons: reasons(calls), agent: asking(session) }
+            Event::PauseRequired { reasons: asked(calls), agent: asking(session) }
         }
         EventBody::AgentUpdated(one) => Event::AgentUpdated { agent: agent(one) },
         EventBody::PauseCleared => Event::PauseCleared {},

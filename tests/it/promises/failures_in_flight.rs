@@ -287,7 +287,7 @@ fn calls_after_two_joined_requests_are_stored() {
     assert!(matches!(&last, Some(Body::Assistant { calls, .. }) if calls.len() == 1), "{last:?}");
     chat.restarts();
     assert!(matches!(chat.bench.session.state(), State::Calling(_)), "the call is waited for");
-    let call = chat.bench.session.snapshot().pending.first().expect("a call").call.clone();
+    let call = chat.bench.session.snapshot().pending.first().expect("a call").id.clone();
     let done = ToolOutcome::Answered(result(call.as_str(), &text(20)));
     chat.bench.step(Input::ToolDone(call, done));
     chat.go_on();

@@ -67,7 +67,8 @@ fn spent() -> Value {
 
 fn snapshot() -> Value {
     let call = json!({"toolCallId": "c", "turnId": "s/t0", "name": "read", "arguments": "{}"});
-    let reason = json!({"toolCallId": "c", "name": "read", "arguments": "{}", "reason": "ask"});
+    let reason =
+        json!({"toolCallId": "c", "name": "read", "arguments": "{}", "cause": "tool", "reason": "ask"});
     json!({
         "sessionId": "s", "stream": "p1", "seq": 0, "state": "paused", "driver": "sidecar", "title": "Parser",
         "generation": 1, "parentId": "p", "origin": "branch", "scope": scope(),
@@ -122,7 +123,7 @@ fn all() -> Vec<Value> {
             "metadata": metadata()}),
         json!({"type": "toolProgress", "toolCallId": "c", "progress": 1.5, "total": 4.0, "message": "reads"}),
         json!({"type": "pauseRequired", "reasons": [
-            {"toolCallId": "c", "name": "read", "arguments": "{}", "reason": "ask"}],
+            {"toolCallId": "c", "name": "read", "arguments": "{}", "cause": "tool", "reason": "ask"}],
             "agent": {"name": "Lexer", "parentId": "p"}}),
         json!({"type": "pauseCleared"}),
         json!({"type": "agentUpdated", "agent": {"sessionId": "s-agent-1", "name": "Lexer", "kind": "agent",

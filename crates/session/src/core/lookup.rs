@@ -4,7 +4,7 @@ use super::conversation::{Conversation, ordinal};
 use crate::tools::calling::Runner;
 use crate::values::decision::Decision;
 use crate::values::input::At;
-use crate::values::refusal::{Reason, Refusal};
+use crate::values::refusal::Refusal;
 use engine::compact::known_tools::Kinds;
 use engine::compact::ledger;
 use engine::compact::metadata::{Persisted, metadata};
@@ -126,23 +126,19 @@ impl Conversation {
         open.map(|(call, _)| call.id.clone()).collect()
     }
 
-    /// Name and arguments of those calls that are in the newest round, each with this reason. The arguments are the user's
-    /// where the user changed them.
-    pub fn reasons<'a>(&self, calls: impl Iterator<Item = &'a CallId>, reason: &str) -> Vec<Reason> {
+    /// Those of these calls that are in the newest round. The arguments are the user's where the user changed them.
+    pub fn newest_calls<'a>(&self, calls: impl Iterator<Item = &'a CallId>) -> Vec<ToolCall> {
         let newest =
             self.transcript.rounds().last().and_then(|round| self.transcript.message(round.assistant));
         let Some(Body::Assistant { calls: known, .. }) = newest.map(|message| &message.body) else {
             return Vec::new();
         };
         let found = calls.filter_map(|id| known.iter().find(|call| call.id == *id));
-        let with = |call: &ToolCall| Reason {
-            call: call.id.clone(),
-            name: call.name.clone(),
+        let with_edits = |call: &ToolCall| ToolCall {
             arguments: self.edited_arguments(&call.id).unwrap_or(&call.arguments).clone(),
-            reason: reason.to_owned(),
-            pattern: None,
+            ..call.clone()
         };
-        found.map(with).collect()
+        found.map(with_edits).collect()
     }
 
     /// The user's decision about a call of the newest turn, if there was one.

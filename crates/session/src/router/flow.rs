@@ -175,8 +175,8 @@ impl Step<'_> {
         if !pause.open().is_empty() {
             // Acknowledged decisions are stored, even if others are still open.
             self.core.change_last_turn(|_| {});
-            let reasons = self.own.approvals.asked(&self.core, pause.open());
-            self.core.emit(EventBody::PauseRequired(reasons));
+            let asked = self.own.approvals.asked(&self.core, pause.open());
+            self.core.emit(EventBody::PauseRequired(asked));
             return Ok(());
         }
         let begun = round::resume(&mut self.core, &self.own.approvals, pause);

@@ -2,11 +2,11 @@
 //! the workspace.
 
 use crate::core::{Conversation, Core};
-use crate::values::decision::{Always, Decision};
+use crate::values::decision::{Always, AskCause, AskedCall, Decision};
 use crate::values::effect::Effect;
-use crate::values::refusal::Reason;
 use engine::approval::{self, Approval};
 use engine::id::CallId;
+use engine::message::ToolCall;
 use engine::prompt::item::ToolKind;
 use engine::text::json;
 use serde_json::Value;
@@ -127,32 +127,32 @@ impl Approvals {
         rejections.any(|always| always.pattern.as_ref().is_none_or(|p| approval::is_rejected_by(p, &values)))
     }
 
-    /// Reason why a call waits for the user, for people.
-    fn why_asked(&self, conversation: &Conversation, name: &str, arguments: &str) -> String {
+    /// Why a call waits for the user.
+    fn cause(&self, conversation: &Conversation, name: &str, arguments: &str) -> AskCause {
         match self.decide(conversation, name, arguments) {
-            (_, Some(rule)) => format!("a rule of the tool asks about {rule}"),
-            (_, None) if !conversation.settings().is_trusted => "the workspace is not trusted".to_owned(),
-            (_, None) if is_json(arguments) => "the tool asks first".to_owned(),
-            (_, None) => "its arguments are not JSON".to_owned(),
+            (_, Some(rule)) => AskCause::Rule(rule.to_owned()),
+            (_, None) if !conversation.settings().is_trusted => AskCause::Untrusted,
+            (_, None) if is_json(arguments) => AskCause::Tool,
+            (_, None) => AskCause::NotJson,
         }
     }
 
-    /// Calls that wait for the user, each with its reason.
-    pub fn asked(&self, conversation: &Conversation, open: &BTreeSet<CallId>) -> Vec<Reason> {
-        let mut asked = conversation.reasons(open.iter(), "");
-        for call in &mut asked {
-            call.reason = self.why_asked(conversation, &call.name, &call.arguments);
-            call.pattern = self.proposed(conversation, &call.name, &call.arguments);
-        }
-        asked
+    /// Calls that wait for the user.
+    pub fn asked(&self, conversation: &Conversation, open: &BTreeSet<CallId>) -> Vec<AskedCall> {
+        let asked = |call: ToolCall| AskedCall {
+            cause: self.cause(conversation, &call.name, &call.arguments),
+            pattern: self.proposed(conversation, &call.name, &call.arguments),
+            call,
+        };
+        conversation.newest_calls(open.iter()).into_iter().map(asked).collect()
     }
 
     /// Those of these calls that the user must decide about first.
     pub fn to_ask(&self, conversation: &Conversation, calls: &BTreeSet<CallId>) -> BTreeSet<CallId> {
-        let asks = conversation.reasons(calls.iter(), "").into_iter();
+        let asks = conversation.newest_calls(calls.iter()).into_iter();
         let asks =
             asks.filter(|call| self.decide(conversation, &call.name, &call.arguments).0 == Approval::Ask);
-        asks.map(|call| call.call).collect()
+        asks.map(|call| call.id).collect()
     }
 
     /// Adds what the user approved or rejected with these decisions: such calls are not asked about again. In a workspace
@@ -184,7 +184,7 @@ impl Approvals {
 /// The approvals or rejections of later calls in a decision: of the client's pattern, or else of every call of the tool. A tool
 /// that runs commands is approved or rejected for this command alone.
 fn always(conversation: &Conversation, decision: &Decision) -> Vec<Always> {
-    let call = conversation.reasons(std::iter::once(&decision.call), "").pop();
+    let call = conversation.newest_calls(std::iter::once(&decision.call)).pop();
     let (Some(asked), Some(call)) = (&decision.always, call) else { return Vec::new() };
     let kind = conversation.tool(&call.name).map(|tool| tool.kind);
     let runs = matches!(kind, Some(Some(ToolKind::Execute)));

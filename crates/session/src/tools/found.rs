@@ -87,10 +87,10 @@ fn waits(conversation: &Conversation, approvals: &Approvals) -> Option<Found> {
     if asks.is_empty() && (is_started || decided.is_empty()) {
         let waited = conversation.head().carried.state == Some(StateName::WaitingUserInput);
         let mut calling = Calling::default();
-        for call in conversation.reasons(open.iter(), "") {
-            calling.begin(call.call.clone(), conversation.runner(&call.name));
+        for call in conversation.newest_calls(open.iter()) {
+            calling.begin(call.id.clone(), conversation.runner(&call.name));
             if waited {
-                calling.wait(&call.call);
+                calling.wait(&call.id);
             }
         }
         return Some(Found::Calling(calling));

@@ -50,11 +50,11 @@ pub(crate) fn begin(core: &mut Core<'_>, approvals: &Approvals) -> Begun {
     if asks.is_empty() {
         return run(core, approvals, calls);
     }
-    let reasons = approvals.asked(core, &asks);
+    let asked = approvals.asked(core, &asks);
     core.emit_state(StateName::Paused, None);
-    core.emit(EventBody::PauseRequired(reasons.clone()));
+    core.emit(EventBody::PauseRequired(asked.clone()));
     if core.settings().client.permits {
-        core.push(Effect::AskPermission(reasons));
+        core.push(Effect::AskPermission(asked));
     }
     Begun::Paused(Pause::new(asks))
 }
@@ -64,11 +64,11 @@ fn run(core: &mut Core<'_>, approvals: &Approvals, calls: BTreeSet<CallId>) -> B
     let Some(turn) = core.turn_id() else { return Begun::Answered };
     let mut calling = Calling::default();
     let mut begin = Vec::new();
-    for call in core.reasons(calls.iter(), "") {
+    for call in core.newest_calls(calls.iter()) {
         let is_known = core.tool(&call.name).is_some();
         let runner = core.runner(&call.name);
         // Calls of one round may be decided differently, whatever holds for later ones.
-        let is_approved = verdict(core, &call.call).is_some_and(|verdict| verdict.approved);
+        let is_approved = verdict(core, &call.id).is_some_and(|verdict| verdict.approved);
         let refused = if !is_approved && approvals.is_rejected(&call.name, &call.arguments) {
             REJECTED_ALWAYS.to_owned()
         } else if approvals.by_policy(core, &call.name, &call.arguments).0 == Approval::Deny {
@@ -78,11 +78,11 @@ fn run(core: &mut Core<'_>, approvals: &Approvals, calls: BTreeSet<CallId>) -> B
         } else if runner == Runner::Editor && !core.settings().client.invokes {
             "[the editor runs no tools]".to_owned()
         } else {
-            calling.begin(call.call.clone(), runner);
+            calling.begin(call.id.clone(), runner);
             begin.push((runner, InvokeTool::of(call, turn.clone())));
             continue;
         };
-        answer(core, &call.call, error(&call.call, refused));
+        answer(core, &call.id, error(&call.id, refused));
     }
     if calling.is_over() {
         return Begun::Answered;
@@ -107,7 +107,7 @@ fn start(core: &mut Core<'_>, call: InvokeTool, runner: Runner) {
 /// Runs own calls again that were running or waiting when the process ended: they change nothing outside.
 pub(crate) fn run_own_again(core: &mut Core<'_>, calling: &Calling) {
     let Some(turn) = core.turn_id() else { return };
-    for call in core.reasons(calling.own(), "") {
+    for call in core.newest_calls(calling.own()) {
         start(core, InvokeTool::of(call, turn.clone()), Runner::Own);
     }
 }

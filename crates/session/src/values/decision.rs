@@ -1,8 +1,44 @@
-//! The user's decisions about tool calls.
+//! Tool calls that the user is asked about, and the user's decisions.
 
 use engine::id::CallId;
-use engine::message::Text;
+use engine::message::{Text, ToolCall};
 use serde::{Deserialize, Serialize};
+use std::fmt;
+
+/// A tool call that waits for the user.
+#[derive(Debug, Clone, PartialEq)]
+pub struct AskedCall {
+    /// The call. Its arguments are the user's where the user changed them.
+    pub call: ToolCall,
+    /// The cause, for programs and for people.
+    pub cause: AskCause,
+    /// The pattern proposed for an approval for good of commands that begin as this one.
+    pub pattern: Option<String>,
+}
+
+/// Why the user is asked about a tool call.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum AskCause {
+    /// A rule of the tool asks about such arguments; the rule as it is written.
+    Rule(String),
+    /// The workspace is not trusted, and without trust no call runs unasked.
+    Untrusted,
+    /// The arguments are not JSON, so no approval can be compared with them.
+    NotJson,
+    /// The tool is set to ask.
+    Tool,
+}
+
+impl fmt::Display for AskCause {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Rule(rule) => write!(f, "a rule of the tool asks about {rule}"),
+            Self::Untrusted => f.write_str("the workspace is not trusted"),
+            Self::NotJson => f.write_str("its arguments are not JSON"),
+            Self::Tool => f.write_str("the tool asks first"),
+        }
+    }
+}
 
 /// A decision about a tool call.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]

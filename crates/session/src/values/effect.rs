@@ -1,7 +1,8 @@
 //! Everything that a session wants done, as values. Effects are performed in order; those that follow a write
 //! in one step are performed after it is stored.
 
-pub use super::refusal::{Diagnostic, Reason, Refusal};
+pub use super::decision::{AskCause, AskedCall};
+pub use super::refusal::{Diagnostic, Refusal};
 use crate::values::decision::Always;
 use crate::values::event::Event;
 use crate::values::input::{ModelCallId, ReplyTo, Timer};
@@ -17,7 +18,7 @@ use engine::compact::record::Compaction;
 use engine::compact::restore::Restored;
 use engine::id::{CallId, CompactionId, MessageId, Ordinal, PinId, RoundId, SessionId, TurnId};
 use engine::memory::MemoryPatch;
-use engine::message::Text;
+use engine::message::{Text, ToolCall};
 use engine::prompt::request::Request;
 use engine::prompt::{Cut, Prompt};
 use engine::scope::ScopePatch;
@@ -60,7 +61,7 @@ pub enum Effect {
     /// Searches the session's text and answers with the [`message_statuses`](crate::Session::fates) of the hits.
     Search(ReplyTo, Query),
     /// Asks the user to decide about calls. The session stays paused until then, whoever answers.
-    AskPermission(Vec<Reason>),
+    AskPermission(Vec<AskedCall>),
     /// Asks the user to review a compaction before it is applied.
     AskReview(Box<AskReview>),
     /// Withdraws the review request.
@@ -141,8 +142,8 @@ pub struct InvokeTool {
 
 impl InvokeTool {
     /// Creates the invocation of a call in this turn.
-    pub(crate) fn of(call: Reason, turn: TurnId) -> Self {
-        Self { call: call.call, turn, name: call.name, arguments: call.arguments }
+    pub(crate) fn of(call: ToolCall, turn: TurnId) -> Self {
+        Self { call: call.id, turn, name: call.name, arguments: call.arguments }
     }
 }
 

@@ -1,10 +1,11 @@
 //! Numbered events that a session sends to its subscribers. Their wire format is the protocol's.
 
 use crate::values::agents::Agent;
+use crate::values::decision::AskedCall;
 use crate::values::input::Retry;
 use crate::values::progress::Progress;
 use crate::values::queue::QueueItem;
-use crate::values::refusal::{Reason, Refusal};
+use crate::values::refusal::Refusal;
 use crate::values::report::Report;
 use crate::values::stored::{Announced, TurnFigures};
 use engine::compact::metadata::Persisted;
@@ -127,7 +128,7 @@ pub enum EventBody {
         progress: Progress,
     },
     /// Tool calls wait for the user.
-    PauseRequired(Vec<Reason>),
+    PauseRequired(Vec<AskedCall>),
     /// No tool call waits for the user any more.
     PauseCleared,
     /// A session that runs in the background for this one was added or changed.

@@ -2,29 +2,13 @@
 
 use crate::values::undo::CannotUndo;
 use engine::compact::ladder::CannotFit;
-use engine::id::{CallId, TurnId};
-use engine::message::Text;
+use engine::id::TurnId;
 use engine::prompt::BudgetExceeded;
 use engine::prompt::item::SectionSize;
 use engine::prompt::request::{Cause, Failure};
 use engine::settings::SettingsError;
 use engine::words::{Driver, StateName};
 use thiserror::Error;
-
-/// A tool call that waits for the user, with the reason.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Reason {
-    /// The id of the call.
-    pub call: CallId,
-    /// The name of the tool.
-    pub name: Text,
-    /// The arguments as JSON text, as the model gave them.
-    pub arguments: Text,
-    /// The reason, in words.
-    pub reason: String,
-    /// The pattern proposed for an approval for good of commands that begin as this one.
-    pub pattern: Option<String>,
-}
 
 /// A message to a caller that stops nothing.
 #[derive(Debug, Clone, PartialEq, Eq)]

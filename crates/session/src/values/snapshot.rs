@@ -2,9 +2,9 @@
 
 use crate::carried::spent::Spent;
 use crate::values::agents::Agent;
+use crate::values::decision::AskedCall;
 use crate::values::event::Thread;
 use crate::values::queue::QueueItem;
-use crate::values::refusal::Reason;
 use crate::values::settings::Settings;
 use crate::values::stored::{Head, TurnFigures};
 use engine::compact::metadata::Persisted;
@@ -12,7 +12,7 @@ use engine::compact::record::{Compaction, Mode, Trigger};
 use engine::delta::Draft;
 use engine::estimate::Report;
 use engine::id::MessageId;
-use engine::message::{Message, Usage};
+use engine::message::{Message, ToolCall, Usage};
 use engine::prompt::Cut;
 use engine::prompt::coverage::Coverage;
 use engine::prompt::item::Channel;
@@ -48,9 +48,9 @@ pub struct Snapshot {
     /// The answer in progress: its message and the draft so far.
     pub streaming: Option<(MessageId, Draft)>,
     /// Tool calls that wait for the user.
-    pub pause: Vec<Reason>,
+    pub pause: Vec<AskedCall>,
     /// Tool calls that wait for a result.
-    pub pending: Vec<Reason>,
+    pub pending: Vec<ToolCall>,
     /// The queued commands, in the order of execution.
     pub queue: Vec<QueueItem>,
     /// Title, draft, scope and pins.

@@ -334,13 +334,13 @@ function answerRow(message: Message, facts: Facts): Unnumbered<AnswerRow> | unde
 }
 
 function callRow(call: Extract<Part, { type: "toolCall" }>, messageId: string, facts: Facts, writing: boolean): Unnumbered<CallRow> {
-  const { asked, beside } = facts;
-  const { reason, pattern, arguments: askedWith } = asked.get(call.id) ?? {};
+  const { beside } = facts;
+  const asked = facts.asked.get(call.id);
   const answered = facts.results.get(call.id);
   const part = answered?.parts[0];
   // What it runs with is shown, where that is not what the model gave.
   const ranWith = part?.type === "toolResult" ? part.arguments : undefined;
-  const theirs = askedWith ?? ranWith ?? call.arguments;
+  const theirs = asked?.arguments ?? ranWith ?? call.arguments;
   const given = typeof theirs === "string" ? theirs : JSON.stringify(theirs);
   const durationMs = beside.durations.get(call.id);
   // What is written goes to the webview again and again; it is told of its end, and not all of it each time.
@@ -367,17 +367,15 @@ function callRow(call: Extract<Part, { type: "toolCall" }>, messageId: string, f
     isCommand,
     shown: answered === undefined ? "whole" : shownOf(answered, facts),
     ...(isLong && { characters: given.length }),
-    ...(reason !== undefined && { reason: reason === TOOL_ASKS ? beside.whyAsked(call.name) : sentence(reason) }),
-    ...(pattern !== undefined && { pattern }),
+    // Which setting has the tool ask is known here alone.
+    ...(asked !== undefined && { reason: asked.cause === "tool" ? beside.whyAsked(call.name) : sentence(asked.reason) }),
+    ...(asked?.pattern !== undefined && { pattern: asked.pattern }),
     ...(effects !== undefined && effects.length > 0 && { effects }),
     ...(result !== undefined && { result }),
     ...(note !== undefined && note !== "" && { note }),
     ...(durationMs !== undefined && { durationMs }),
   };
 }
-
-/** The sidecar's reason for a call of a tool that it was told to ask about. Which setting says so is known here alone. */
-const TOOL_ASKS = "the tool asks first";
 
 /** How the sidecar's own results for calls that did not run begin. */
 const REJECTED = "[rejected by the user]";

@@ -3,7 +3,7 @@
 
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import type { CompactionView, Cost, Message, Session, SessionView, Snapshot } from "@threadhold/client";
+import type { CompactionView, Cost, Message, Pause, PauseCause, Session, SessionView, Snapshot } from "@threadhold/client";
 import { Conversation, type RowContext } from "../../src/panel/conversation.ts";
 import { endNoticesOf, Warning } from "../../src/panel/frame.ts";
 import type { Chat } from "../../src/session/chat.ts";
@@ -109,7 +109,9 @@ test("a call says how it stands", () => {
     call(2, "c3"),
     result(3, "c3", "no such file", true),
   ];
-  const asked = { reasons: [{ toolCallId: "c1", name: "read", arguments: "{}", reason: "the tool asks first" }] };
+  const asked: Pause = {
+    reasons: [{ toolCallId: "c1", name: "read", arguments: "{}", cause: "tool", reason: "the tool asks first" }],
+  };
   const rows = calls(conversation.rows(snapshot({ messages, pause: asked, state: "paused" }), BESIDE));
   const states = rows.map(({ state, note }) => [state, note]);
   assert.deepEqual(states, [
@@ -117,12 +119,12 @@ test("a call says how it stands", () => {
     ["rejected", "Not now."],
     ["failed", undefined],
   ]);
-  const because = (reason: string): string | undefined => {
-    const pause = { reasons: asked.reasons.map((of) => ({ ...of, reason })) };
+  const because = (cause: PauseCause, reason: string): string | undefined => {
+    const pause = { reasons: asked.reasons.map((of) => ({ ...of, cause, reason })) };
     return calls(new Conversation().rows(snapshot({ messages, pause, state: "paused" }), BESIDE))[0]?.reason;
   };
-  assert.equal(because("the tool asks first"), "read requires approval.", "which setting asks is known here");
-  assert.equal(because("the workspace is not trusted"), "The workspace is not trusted.");
+  assert.equal(because("tool", "words that may change"), "read requires approval.", "which setting asks is known here");
+  assert.equal(because("untrusted", "the workspace is not trusted"), "The workspace is not trusted.");
   const proposing = { reasons: asked.reasons.map((reason) => ({ ...reason, pattern: "command^=cargo test; tail" })) };
   const [proposed, decided] = calls(conversation.rows(snapshot({ messages, pause: proposing, state: "paused" }), BESIDE));
   assert.equal(proposed?.pattern, "command^=cargo test; tail", "as the sidecar proposes it");

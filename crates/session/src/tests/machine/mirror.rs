@@ -3,7 +3,7 @@
 
 use crate::Session;
 use crate::agents::Agent;
-use crate::effect::Reason;
+use crate::effect::AskedCall;
 use crate::event::{EventBody, Phase, Thread};
 use crate::queue::QueueItem;
 use crate::settings::Settings;
@@ -31,7 +31,7 @@ pub struct View {
     pub queue: Vec<QueueItem>,
     pub thread: Thread,
     pub settings: Settings,
-    pub pause: Vec<Reason>,
+    pub pause: Vec<AskedCall>,
     /// Calls that wait for a result.
     pub pending: BTreeSet<CallId>,
     pub streaming: Option<(MessageId, Draft)>,
@@ -56,7 +56,7 @@ impl View {
             thread: snapshot.thread.clone(),
             settings: snapshot.settings.clone(),
             pause: snapshot.pause.clone(),
-            pending: snapshot.pending.iter().map(|reason| reason.call.clone()).collect(),
+            pending: snapshot.pending.iter().map(|call| call.id.clone()).collect(),
             streaming: snapshot.streaming.clone(),
             compactions: snapshot.compactions.iter().map(|(record, _)| record.clone()).collect(),
             kept: {
@@ -209,7 +209,7 @@ impl Mirror {
                 }
             }
             EventBody::Retrying { state, .. } => view.state = *state,
-            EventBody::PauseRequired(reasons) => view.pause.clone_from(reasons),
+            EventBody::PauseRequired(asked) => view.pause.clone_from(asked),
             EventBody::PauseCleared => view.pause.clear(),
             EventBody::AgentUpdated(agent) => {
                 match view.agents.iter_mut().find(|known| known.session == agent.session) {

@@ -48,7 +48,8 @@ impl Model {
         }
         // Waits survive; nothing is asked again on its own but what needs approval.
         let waits = |snapshot: &Snapshot| -> BTreeSet<_> {
-            snapshot.pending.iter().chain(&snapshot.pause).map(|reason| reason.call.clone()).collect()
+            let asked = snapshot.pause.iter().map(|asked| &asked.call);
+            snapshot.pending.iter().chain(asked).map(|call| call.id.clone()).collect()
         };
         // Approvals that changed in another session change which calls need one.
         if !self.bench.was_approved {
