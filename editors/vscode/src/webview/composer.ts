@@ -73,6 +73,10 @@ export class Composer {
   /** True if something was typed or sent since the session is shown: a draft from the host is older. */
   #isTouched = false;
   #busy = false;
+  /** True until the sidecar runs, as far as it is known. */
+  #isStarting = true;
+  /** What was sent while it starts. It stays in the prompt, and is sent once it runs if it is still there. */
+  #due: { text: string; urgent: boolean } | undefined;
   #wantsFocus = false;
   #unsent: ReturnType<typeof setTimeout> | undefined;
 
@@ -197,14 +201,18 @@ export class Composer {
   draw(frame: Frame): void {
     this.#busy = frame.busy;
     this.#stop.hidden = !frame.busy;
-    const isDisabled = frame.heldBy !== undefined || frame.sidecar.state !== "ready";
+    const { state } = frame.sidecar;
+    this.#isStarting = state === "starting";
+    // Whoever types while it starts loses no key.
+    const isDisabled = frame.heldBy !== undefined || state === "none";
     this.#input.disabled = isDisabled;
     // Not if the user moved the focus elsewhere meanwhile, in the editor or in the panel.
     const { activeElement, body } = document;
     if (activeElement !== body && activeElement !== this.#input) this.#wantsFocus = false;
     if (this.#wantsFocus && !isDisabled && document.hasFocus()) this.focus();
     this.#send.disabled = isDisabled;
-    this.#send.title = frame.busy ? "Add to Queue (Enter), Steer with Message (Ctrl+Enter)" : "Send (Enter)";
+    if (this.#isStarting) this.#send.title = "Send Once the Sidecar Runs (Enter)";
+    else this.#send.title = frame.busy ? "Add to Queue (Enter), Steer with Message (Ctrl+Enter)" : "Send (Enter)";
     const mode = nameOf(frame.mode);
     drawPart(this.#mode, mode, () => [el("span", {}, mode)]);
     this.#mode.setAttribute("aria-label", `Mode: ${mode}. Choose Mode…`);
@@ -244,11 +252,23 @@ export class Composer {
         return chip;
       }),
     );
+    if (!this.#isStarting) this.#sendDue();
+  }
+
+  /** Sends what was sent while the sidecar started, unless the prompt holds something else by now or takes nothing. */
+  #sendDue(): void {
+    const due = this.#due;
+    this.#due = undefined;
+    if (due !== undefined && due.text === this.#input.value.trim()) this.#submit(due.urgent);
   }
 
   #submit(urgent: boolean): void {
     const text = this.#input.value.trim();
     if (text === "" || this.#send.disabled) return;
+    if (this.#isStarting) {
+      this.#due = { text, urgent };
+      return;
+    }
     const slash = slashOf(text);
     if (slash !== undefined) return this.#runSlash(slash.name, slash.rest);
     const prompt = promptOf(text, this.#prompts ?? []);

@@ -687,6 +687,45 @@ test("words that are typed before a session is shown, or given back as one begin
   });
 });
 
+test("what is sent while the sidecar starts stays in the prompt until it runs, unless it is changed or nothing starts", async () => {
+  await opened(async (page, tell) => {
+    const prompt = page.getByRole("textbox", { name: "Ask the agent" });
+    const told = (sidecar: Frame["sidecar"]): Promise<void> => tell({ type: "frame", frame: { ...FRAME, busy: false, sidecar } });
+    const sent = async (): Promise<string[]> => (await posted(page)).flatMap(({ action }) => (action.type === "send" ? [action.text] : []));
+    const ask = async (words: string): Promise<void> => {
+      await prompt.fill(words);
+      await prompt.press("Enter");
+    };
+
+    // Before the page knows anything, and while it starts: the words wait where they can be seen.
+    await ask("A question");
+    await told({ state: "starting" });
+    assert.deepEqual([await prompt.inputValue(), await prompt.isEnabled(), await sent()], ["A question", true, []]);
+    await told({ state: "ready" });
+    assert.deepEqual([await prompt.inputValue(), await sent()], ["", ["A question"]]);
+    await told({ state: "ready" });
+    assert.deepEqual(await sent(), ["A question"], "it is sent once");
+
+    // What was changed since is not what was sent.
+    await told({ state: "starting" });
+    await ask("Another");
+    await prompt.press("End");
+    await prompt.pressSequentially(" one");
+    await told({ state: "ready" });
+    assert.deepEqual([await prompt.inputValue(), await sent()], ["Another one", ["A question"]]);
+
+    // Long after it could not be started, nobody expects it any more.
+    await told({ state: "starting" });
+    await prompt.press("Enter");
+    await told({ state: "none", title: "Not found", text: "Install it.", actions: [] });
+    assert.equal(await prompt.isEnabled(), false);
+    await told({ state: "ready" });
+    assert.deepEqual([await prompt.inputValue(), await sent()], ["Another one", ["A question"]]);
+    await prompt.press("Enter");
+    assert.deepEqual(await sent(), ["A question", "Another one"]);
+  });
+});
+
 test("a conversation that is told while nobody sees the panel is no feed without articles", async () => {
   await opened(async (page, tell) => {
     const feed = page.getByLabel("Conversation");
