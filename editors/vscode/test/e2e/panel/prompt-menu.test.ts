@@ -48,7 +48,6 @@ test("commands are typed into the prompt; a text that begins with a slash is sen
 
   await panel.prompt.fill("/rewind");
   await panel.prompt.press("Enter");
-  await panel.frame.locator(".row.rewind, .row.user").first().waitFor();
   await until(async () => (await panel.prompt.inputValue()) === "/usr/bin/env is what?", "the last message is in the prompt again");
   await editor.shoot("prompt-menu-3-rewound");
   assert.equal(probe.asked.length, 1, "no command was sent to the model");
