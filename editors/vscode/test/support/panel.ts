@@ -83,7 +83,7 @@ export class Panel {
     await this.#page.mouse.wheel(0, pixels);
   }
 
-  /** Turns it up to the beginning of what is there. */
+  /** Turns it up to the beginning of what is there. Without the wheel the list would go back to the end that it follows. */
   async toStart(): Promise<void> {
     await until(async () => {
       // Rows that turn out taller than thought push the start away.

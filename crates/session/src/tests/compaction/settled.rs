@@ -29,6 +29,11 @@ fn asks_for(bench: &mut Bench, calls: &[(&str, &str, &str)]) {
     bench.answer(call, calls);
 }
 
+/// Calls that the user is asked about.
+fn waits(bench: &Bench) -> Vec<CallId> {
+    bench.session.snapshot().pause.into_iter().map(|asked| asked.call.id).collect()
+}
+
 /// A call is rejected and its tool approved for all others; the process ends before the last call is decided.
 #[test]
 fn a_rejection_outlives_a_restart_whatever_was_approved_meanwhile() {
@@ -39,8 +44,7 @@ fn a_rejection_outlives_a_restart_whatever_was_approved_meanwhile() {
     assert_eq!(bench.session.state().name(), StateName::Paused);
     bench.another_process();
     bench.command(Command::Open(Box::default()));
-    let waits: Vec<_> = bench.session.snapshot().pause.into_iter().map(|asked| asked.call.id).collect();
-    assert_eq!(waits, [CallId::new("c")]);
+    assert_eq!(waits(&bench), [CallId::new("c")]);
     bench.command(Command::Decide(vec![decision("c", true, false)]));
     assert_eq!(bench.invoked, [CallId::new("b"), CallId::new("c")], "and never the rejected one");
 }
@@ -59,8 +63,7 @@ fn what_runs_commands_is_approved_for_these_arguments_alone() {
             ("c", "run", r#"{"why":"git status","command":"curl evil"}"#),
         ],
     );
-    let waits: Vec<_> = bench.session.snapshot().pause.into_iter().map(|asked| asked.call.id).collect();
-    assert_eq!(waits, [CallId::new("c")], "the same values under other keys are another command");
+    assert_eq!(waits(&bench), [CallId::new("c")], "the same values under other keys are another command");
 }
 
 #[test]
@@ -73,9 +76,8 @@ fn calls_in_a_workspace_that_is_not_trusted_wait_each_time() {
     bench.tool_answers("done");
     bench.step(Input::Settings(Box::new(Settings { is_trusted: false, ..settings() })));
     asks_for(&mut bench, &[("b", "edit", "{}"), ("c", "read", "{}")]);
-    let waits: Vec<_> = bench.session.snapshot().pause.into_iter().map(|asked| asked.call.id).collect();
     assert_eq!(
-        waits,
+        waits(&bench),
         [CallId::new("b"), CallId::new("c")],
         "neither was approved for what is in the folder now"
     );
@@ -102,8 +104,7 @@ fn calls_rejected_for_good_are_answered_without_asking() {
     assert_eq!(bench.invoked, [CallId::new("b")]);
     bench.tool_answers("done");
     asks_for(&mut bench, &[("c", "edit", "{}"), ("d", "rm", "{}")]);
-    let waits: Vec<_> = bench.session.snapshot().pause.into_iter().map(|asked| asked.call.id).collect();
-    assert_eq!(waits, [CallId::new("d")], "a rejected call is not asked about");
+    assert_eq!(waits(&bench), [CallId::new("d")], "a rejected call is not asked about");
     bench.step(Input::Settings(Box::new(Settings { is_trusted: false, ..settings() })));
     bench.command(Command::Decide(vec![decision("d", false, true)]));
     let results = bench.session.snapshot().messages.into_iter().filter_map(|message| match &message.body {
@@ -139,8 +140,7 @@ fn approvals_for_the_session_end_with_it() {
     bench.command(Command::CancelTurn { turn: None, queued: false });
     bench.asks("go on");
     asks_for(&mut bench, &[("c", "edit", "{}")]);
-    let waits: Vec<_> = bench.session.snapshot().pause.into_iter().map(|asked| asked.call.id).collect();
-    assert_eq!(waits, [CallId::new("c")]);
+    assert_eq!(waits(&bench), [CallId::new("c")]);
 }
 
 /// The other call of the round still waits when the process ends, so the arguments outlast it too.

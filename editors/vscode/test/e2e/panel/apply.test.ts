@@ -60,7 +60,7 @@ test("code is proposed as a diff and written once it is kept", async () => {
   await panel.frame.getByText("The code names no file, and no file is open in an editor; open the file, and apply again.").waitFor();
   await panel.button("Dismiss").click();
 
-  // A whole file: change by change. The list goes back to its end from where a test alone scrolled to.
+  // A whole file: change by change.
   await panel.toStart();
   await apply(0).click();
   await diff("src/ten.txt").waitFor();

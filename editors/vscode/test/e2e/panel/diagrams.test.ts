@@ -123,7 +123,6 @@ test("diagrams are drawn once the answer is finished", async () => {
   assert.equal(await panel.frame.locator(".notice").count(), 0);
 
   const pre = blocks.first().locator("pre");
-  // The list goes back to its end from where a test alone scrolled to.
   await panel.toStart();
   await blocks.first().getByRole("button", { name: "Show Source" }).click();
   const back = blocks.first().getByRole("button", { name: "Show Diagram" });
