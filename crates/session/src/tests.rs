@@ -125,6 +125,24 @@ fn waiting_call_whose_tool_becomes_the_editors() {
     model.finish();
 }
 
+/// An editor sends the result of a call that was compacted without it.
+#[test]
+fn late_result_of_a_covered_call_is_reported() {
+    let mut model = drive::model(Driver::Editor);
+    for happening in [
+        Happening::Configures(Set::Ask),
+        Happening::Renders { turns: 3, resent: false, rounds: 3, size: 700, how: 1 },
+        Happening::TakesIn(152, 2),
+        Happening::TakesIn(232, 2),
+        Happening::Compacts { redo: false, keep: None, preview: false },
+        Happening::Answers(vec![], Stop::End),
+        Happening::Renders { turns: 1, resent: false, rounds: 2, size: 0, how: 1 },
+    ] {
+        model.happens(happening);
+    }
+    model.finish();
+}
+
 /// Ten thousand sequences of commands, answers, results, deadlines, restarts and failures of the store.
 /// `model` has the invariants checked after every step.
 #[test]

@@ -160,6 +160,10 @@ impl<'a> History<'a> {
                 Body::Tool(_) if message.visible_to_model && self.transcript.is_stray(message.ord) => {
                     cuts.push(cut(message, CutReason::StrayResult, 0));
                 }
+                // It came after the compaction of its call: as from an editor that goes on from an earlier round.
+                Body::Tool(_) if message.visible_to_model && self.is_call_covered(message.ord) => {
+                    cuts.push(cut(message, CutReason::Dropped, 0));
+                }
                 Body::Tool(_) => {}
                 Body::Assistant { .. } => {
                     if let Some(round) = rounds.next_if(|round| round.assistant == message.ord) {
@@ -169,6 +173,11 @@ impl<'a> History<'a> {
             }
         }
         items
+    }
+
+    fn is_call_covered(&self, result: Ordinal) -> bool {
+        let round = self.transcript.round_of(result);
+        round.is_some_and(|round| self.compaction.is_some_and(|record| record.covers(round.assistant)))
     }
 
     fn put_round(&self, message: &Message, round: &Round, items: &mut Vec<Item>, cuts: &mut Vec<Cut>) {
