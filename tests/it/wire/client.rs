@@ -9,7 +9,7 @@ use std::net::Shutdown;
 use std::os::fd::OwnedFd;
 use std::os::unix::net::UnixStream;
 use std::process::{Child, Command, Stdio};
-use std::sync::{Arc, Condvar, Mutex, MutexGuard};
+use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 use std::thread::{sleep, spawn};
 use std::time::{Duration, Instant};
 
@@ -122,7 +122,7 @@ struct Shared {
 
 impl Shared {
     fn lock(&self) -> MutexGuard<'_, Inbox> {
-        self.inbox.lock().unwrap_or_else(|poisoned| poisoned.into_inner())
+        self.inbox.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     fn change(&self, change: impl FnOnce(&mut Inbox)) {
@@ -132,8 +132,7 @@ impl Shared {
 
     /// Waits until reading is allowed.
     fn wait_until_read(&self, is_held: impl Fn(&Inbox) -> bool) {
-        let held = self.changed.wait_while(self.lock(), |inbox| is_held(inbox));
-        drop(held);
+        drop(self.changed.wait_while(self.lock(), |inbox| is_held(inbox)));
     }
 }
 
@@ -268,11 +267,13 @@ impl Client {
         self.send(&json!({ "jsonrpc": "2.0", "id": id, "error": { "code": code, "message": message } }));
     }
 
-    /// Waits for the first frame that matches and was not taken before, and takes it.
+    /// Waits for the first frame that matches and was not taken before, and takes it. Each frame is looked at once.
     pub fn wait(&mut self, what: &str, mut is_it: impl FnMut(&Value) -> bool) -> Value {
+        let mut seen = 0;
         self.until(what, |inbox| {
-            let (frame, is_read) =
-                inbox.frames.iter_mut().find(|(frame, is_read)| !is_read && is_it(frame))?;
+            let first = std::mem::replace(&mut seen, inbox.frames.len());
+            let mut new = inbox.frames.iter_mut().skip(first);
+            let (frame, is_read) = new.find(|(frame, is_read)| !is_read && is_it(frame))?;
             *is_read = true;
             Some(frame.clone())
         })
@@ -400,8 +401,7 @@ impl Client {
                 drop(inbox);
                 panic!("waited in vain for {what}\n{}", self.story());
             }
-            inbox =
-                shared.changed.wait_timeout(inbox, left).unwrap_or_else(|poisoned| poisoned.into_inner()).0;
+            inbox = shared.changed.wait_timeout(inbox, left).unwrap_or_else(PoisonError::into_inner).0;
         }
     }
 
