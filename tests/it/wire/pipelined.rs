@@ -225,20 +225,29 @@ fn is_editors(name: &str) -> bool {
     TABLE.iter().any(|row| row.method == name && row.driver == Some(Driver::Editor))
 }
 
-/// Sends every method behind each of these, each pair on its own session in the state `before`.
-fn pairs_behind(firsts: &[&'static MethodInfo], before: impl Fn(&MethodInfo, usize, &MethodInfo) -> Before) {
-    let folder = Folder::new();
+/// Methods of one process, each of which is sent before all others. A process is slow to start.
+const TOGETHER: usize = 10;
+
+/// A method and its number.
+type First = (usize, &'static MethodInfo);
+
+/// Sends every method behind each method, each pair on its own session in the state `before`.
+fn all_pairs(before: impl Fn(First, usize, &MethodInfo) -> Before) {
     let settings = json!({
         "model": { "wire": "scripted", "window": 1500 }, "policy": "words-and-ledger", "synchronous": "normal",
     });
-    let mut pipe = Pipe::new(serve(&folder, settings));
-    for first in firsts {
-        pairs_behind_one(&mut pipe, &folder, first, |n, second| before(first, n, second));
+    let firsts: Vec<First> = methods().into_iter().enumerate().collect();
+    for firsts in firsts.chunks(TOGETHER) {
+        let folder = Folder::new();
+        let mut pipe = Pipe::new(serve(&folder, settings.clone()));
+        for first in firsts {
+            pairs_behind(&mut pipe, &folder, first.1, |n, second| before(*first, n, second));
+        }
+        pipe.ends();
     }
-    pipe.ends();
 }
 
-fn pairs_behind_one(
+fn pairs_behind(
     pipe: &mut Pipe,
     folder: &Folder,
     first: &MethodInfo,
@@ -296,27 +305,17 @@ fn many_behind(first: &'static str, before: Before, is_held: bool) {
     holder.ends();
 }
 
-/// Methods of one process, each of which is sent before all others. A process is slow to start.
-const TOGETHER: usize = 10;
-
 #[test]
 fn every_pair_on_an_open_session_is_answered() {
-    for firsts in methods().chunks(TOGETHER) {
-        pairs_behind(firsts, |first, _, second| match is_editors(first.name) || is_editors(second.name) {
-            true => Before::Editors,
-            false => Before::Sidecars,
-        });
-    }
+    all_pairs(|(_, first), _, second| match is_editors(first.name) || is_editors(second.name) {
+        true => Before::Editors,
+        false => Before::Sidecars,
+    });
 }
 
 #[test]
 fn every_pair_on_an_unloaded_session_is_answered() {
-    let methods = methods();
-    let at = |first: &MethodInfo| methods.iter().position(|info| info.name == first.name).unwrap_or_default();
-    for firsts in methods.chunks(TOGETHER) {
-        let is_closed = |first: &MethodInfo, n: usize| (at(first) + n).is_multiple_of(2);
-        pairs_behind(firsts, |first, n, _| if is_closed(first, n) { Before::Closed } else { Before::InPart });
-    }
+    all_pairs(|(at, _), n, _| if (at + n).is_multiple_of(2) { Before::Closed } else { Before::InPart });
 }
 
 #[test]
