@@ -143,6 +143,21 @@ fn late_result_of_a_covered_call_is_reported() {
     model.finish();
 }
 
+/// What a prompt changed in the session's row is written with whatever comes next, here with a key that comes again.
+#[test]
+fn repeated_key_writes_the_row_that_was_deferred() {
+    let mut model = drive::model(Driver::Editor);
+    let renders = |how| Happening::Renders { turns: 3, resent: false, rounds: 2, size: 0, how };
+    let branches = || Happening::Branches(At::Id(0), Some(0));
+    for happening in [renders(1), branches(), Happening::Excludes(4, None), renders(35)] {
+        model.happens(happening);
+    }
+    assert!(model.bench.session.has_deferred_head());
+    model.happens(branches());
+    assert!(!model.bench.session.has_deferred_head());
+    model.finish();
+}
+
 /// Ten thousand sequences of commands, answers, results, deadlines, restarts and failures of the store.
 /// `model` has the invariants checked after every step.
 #[test]
