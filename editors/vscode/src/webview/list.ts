@@ -1,6 +1,7 @@
 // A long list of which only what can be seen is drawn, with some rows around it: five thousand rounds cost as much as
-// fifty. It keeps what the reader looks at where it is, or follows the end while the reader wants that (following.ts). What
-// a row looks like is not known here.
+// fifty. It keeps what the reader looks at where it is, or follows the end while the reader wants that (following.ts): it
+// goes there when something grew, and not because of a scroll alone, which may be a screen reader's. What a row looks like
+// is not known here.
 
 import { Following } from "./following.ts";
 
@@ -30,6 +31,10 @@ export class VirtualList<Of extends Item> {
   /** Last value passed to `onFollow`. */
   #follows = true;
   #scheduled = false;
+  /** Something changed that may have moved the end since the list was last drawn. */
+  #hasGrown = true;
+  /** Height of the view when it was last drawn. */
+  #view = 0;
   #onFollow: (follows: boolean) => void = () => undefined;
 
   /** A row that moves away, such as one that stands for rows to come, is no place to hold on to. */
@@ -42,9 +47,9 @@ export class VirtualList<Of extends Item> {
       spacer.className = "spacer";
     }
     element.append(this.#above, this.#below);
-    this.#watch = new ResizeObserver(() => this.#schedule());
+    this.#watch = new ResizeObserver((entries) => this.#resized(entries));
     this.#watch.observe(element);
-    this.#following = new Following(element, () => this.#schedule());
+    this.#following = new Following(element, () => this.#grow());
     element.addEventListener("scroll", () => this.#schedule());
     element.addEventListener("keydown", (event) => this.#move(event));
   }
@@ -76,14 +81,14 @@ export class VirtualList<Of extends Item> {
       this.#heights.clear();
       this.toEnd();
     }
-    this.#schedule();
+    this.#grow();
   }
 
   /** Takes rows out and puts others in. */
   splice(at: number, remove: number, items: readonly Of[]): void {
     // In pieces, for a call takes only so many arguments.
     this.#items = [...this.#items.slice(0, at), ...items, ...this.#items.slice(at + remove)];
-    this.#schedule();
+    this.#grow();
   }
 
   /** The element of a row, where it is drawn. */
@@ -93,20 +98,20 @@ export class VirtualList<Of extends Item> {
 
   /** A drawn row was changed in its place. */
   grew(): void {
-    this.#schedule();
+    this.#grow();
   }
 
   /** Draws a row again though it is the same, because something about how it is shown changed. */
   redraw(id: string): void {
     const drawn = this.#drawn.get(id);
     if (drawn !== undefined) drawn.rev = Number.NaN;
-    this.#schedule();
+    this.#grow();
   }
 
   /** Goes to the end, and follows it. */
   toEnd(): void {
     this.#following.start();
-    this.#schedule();
+    this.#grow();
   }
 
   /** Shows a row. */
@@ -121,6 +126,21 @@ export class VirtualList<Of extends Item> {
     const element = this.elementOf(id);
     element?.scrollIntoView({ block: "nearest" });
     if (focus) element?.focus();
+  }
+
+  #grow(): void {
+    this.#hasGrown = true;
+    this.#schedule();
+  }
+
+  /** Rows are observed from when they are drawn, and told of at once with the height that they were drawn with. */
+  #resized(entries: readonly ResizeObserverEntry[]): void {
+    const hasChanged = ({ target }: ResizeObserverEntry): boolean => {
+      if (target === this.element) return this.element.clientHeight !== this.#view;
+      const height = this.#heights.get((target as HTMLElement).dataset["row"] ?? "");
+      return height === undefined || Math.abs(target.getBoundingClientRect().height - height) > 0.5;
+    };
+    if (entries.some(hasChanged)) this.#grow();
   }
 
   #schedule(): void {
@@ -170,10 +190,13 @@ export class VirtualList<Of extends Item> {
       this.#follows = follows;
       this.#onFollow(follows);
     }
+    const goesToEnd = follows && this.#hasGrown;
+    if (goesToEnd) this.#hasGrown = false;
+    this.#view = view;
     // A row that is seen, and where: it is to stay there.
-    const held = follows ? undefined : this.#held();
+    const held = goesToEnd ? undefined : this.#held();
     const total = this.#items.reduce((sum, item) => sum + this.#height(item), 0);
-    const from = (follows ? Math.max(0, total - view) : this.#place(held)) - AROUND;
+    const from = (goesToEnd ? Math.max(0, total - view) : this.#place(held)) - AROUND;
     const to = from + view + 2 * AROUND;
     let first = 0;
     let top = 0;
@@ -200,14 +223,16 @@ export class VirtualList<Of extends Item> {
     }
     if (isApart) this.#between.style.height = `${kept < first ? this.#span(kept + 1, first) : this.#span(last, kept)}px`;
     this.#below.style.height = `${this.#span(isApart ? Math.max(kept + 1, last) : last, this.#items.length)}px`;
-    if (follows) element.scrollTop = element.scrollHeight;
+    if (goesToEnd) element.scrollTop = element.scrollHeight;
     else if (element.scrollHeight <= view && !this.#following.isOn) this.toEnd();
     else if (held !== undefined) {
       const now = this.elementOf(held.id)?.getBoundingClientRect().top;
       if (now !== undefined && Math.abs(now - held.top) > 0.5) element.scrollTop += now - held.top;
     }
     // Rows that turned out smaller than thought leave room for more.
-    if (changed) this.#schedule();
+    if (!changed) return;
+    if (goesToEnd) this.#grow();
+    else this.#schedule();
   }
 
   #held(): { id: string; top: number } | undefined {

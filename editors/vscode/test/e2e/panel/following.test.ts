@@ -75,7 +75,7 @@ test("who goes up stays there while answers grow, until they go back", async () 
   const held = (name: string): Answer => ({ say: `${long}Begun ${name}.`, holdWhile: name, then: `\n\n${long}The end of ${name}.` });
   using probe = new Probe({
     window: 2_000_000,
-    answers: [{ say: `${long}The first.` }, ...["one", "two", "three", "four", "five"].map(held)],
+    answers: [{ say: `${long}The first.` }, ...["one", "two", "three", "four", "five"].map(held), { say: `${long}The end of six.` }],
   });
   await using editor = await Editor.start({ extensions: PACKAGES, settings: SCRIPTED, environment: { PROBE: probe.folder } });
   const panel = await Panel.open(editor);
@@ -172,4 +172,15 @@ test("who goes up stays there while answers grow, until they go back", async () 
     },
   );
   await editor.shoot("following-3-back");
+
+  // As a screen reader scrolls, which sends no wheel and no key.
+  await panel.feed.evaluate((feed) => (feed.scrollTop = 0));
+  await drawn(panel);
+  assert.equal(await panel.feed.evaluate(({ scrollTop }) => scrollTop), 0, "a scroll by program stays");
+  await panel.answer("The first.").waitFor();
+  await panel.ask("And six?");
+  await panel.answer("The end of six.").waitFor();
+  await until(async () => (await panel.frame.locator("body.busy").count()) === 0, "the turn is over");
+  await drawn(panel);
+  assert.equal((await placeOf(panel)).isAtEnd, true, "the end is followed once something grows");
 });
