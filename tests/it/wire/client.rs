@@ -2,6 +2,9 @@
 //! and ends it. Waits for events, not for times; a wait that fails shows what arrived. No assertions about
 //! methods.
 
+mod output;
+
+use output::{read_log, read_output};
 use serde_json::{Value, json};
 use std::fmt::Write as _;
 use std::io::{self, Read, Write};
@@ -106,6 +109,8 @@ impl Start {
 struct Inbox {
     /// Frames in order; `true` once a wait has taken the frame.
     frames: Vec<(Value, bool)>,
+    /// The first frame that was not taken: thousands before it may have been.
+    first: usize,
     /// The reason for the end of the output: its end, or bytes that are not a frame.
     end: Option<String>,
     log: String,
@@ -271,11 +276,13 @@ impl Client {
     pub fn wait(&mut self, what: &str, mut is_it: impl FnMut(&Value) -> bool) -> Value {
         let mut seen = 0;
         self.until(what, |inbox| {
-            let first = std::mem::replace(&mut seen, inbox.frames.len());
-            let mut new = inbox.frames.iter_mut().skip(first);
+            let first = std::mem::replace(&mut seen, inbox.frames.len()).max(inbox.first);
+            let mut new = inbox.frames[first..].iter_mut();
             let (frame, is_read) = new.find(|(frame, is_read)| !is_read && is_it(frame))?;
             *is_read = true;
-            Some(frame.clone())
+            let frame = frame.clone();
+            inbox.first += inbox.frames[inbox.first..].iter().take_while(|(_, is_read)| *is_read).count();
+            Some(frame)
         })
     }
 
@@ -452,49 +459,4 @@ impl Drop for Client {
 pub fn framed(message: &Value) -> Vec<u8> {
     let body = message.to_string();
     format!("Content-Length: {}\r\n\r\n{body}", body.len()).into_bytes()
-}
-
-/// Reads frames until the end. Accepts only exact framing, since the server's is exact.
-fn read_output(output: impl Read, shared: &Shared) {
-    let mut output = io::BufReader::new(output);
-    let end = loop {
-        shared.wait_until_read(|inbox| inbox.is_held);
-        match read_frame(&mut output) {
-            Ok(Some(frame)) => shared.change(|inbox| inbox.frames.push((frame, false))),
-            Ok(None) => break "it ended".to_owned(),
-            Err(error) => break error,
-        }
-    };
-    shared.change(|inbox| inbox.end = Some(end));
-}
-
-fn read_frame(output: &mut impl Read) -> Result<Option<Value>, String> {
-    let mut head = Vec::new();
-    while !head.ends_with(b"\r\n\r\n") {
-        let mut byte = [0];
-        match output.read(&mut byte) {
-            Ok(1) => head.push(byte[0]),
-            // A killed process leaves a broken connection, or half a frame.
-            Ok(_) | Err(_) if head.is_empty() => return Ok(None),
-            _ => return Err(format!("the output ended in a header: {:?}", String::from_utf8_lossy(&head))),
-        }
-        let is_head = head.iter().zip(b"Content-Length: ").all(|(is, wanted)| is == wanted);
-        if !is_head || head.len() > 60 {
-            return Err(format!("no frame: {:?}", String::from_utf8_lossy(&head)));
-        }
-    }
-    let text = String::from_utf8_lossy(&head).into_owned();
-    let length = text.trim().trim_start_matches("Content-Length: ").parse();
-    let mut body = vec![0; length.map_err(|_| format!("no length: {text:?}"))?];
-    output.read_exact(&mut body).map_err(|error| format!("the output ended in a body: {error}"))?;
-    serde_json::from_slice(&body).map(Some).map_err(|error| format!("no JSON: {error}"))
-}
-
-fn read_log(mut log: impl Read, shared: &Shared) {
-    shared.wait_until_read(|inbox| inbox.is_log_held);
-    let mut bytes = [0; 4096];
-    while let Ok(count @ 1..) = log.read(&mut bytes) {
-        let text = String::from_utf8_lossy(bytes.get(..count).unwrap_or_default()).into_owned();
-        shared.change(|inbox| inbox.log.push_str(&text));
-    }
 }
