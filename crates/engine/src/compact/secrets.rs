@@ -36,6 +36,8 @@ const PREFIXES: &[(&str, usize)] = &[
 const WITHIN_WORD: usize = 12;
 /// Characters from which a run of mixed characters is a key and no name.
 const LONG_RUN: usize = 24;
+/// Parts of names whose values are secret even if they consist of digits: a password, also in an address.
+const NEVER_COUNTS: [&str; 4] = ["passw", "passphrase", "secret", "://"];
 /// Replacement of a secret.
 const MASK: &str = "[secret]";
 
@@ -109,9 +111,12 @@ pub fn masked(text: &str) -> String {
             .into_iter()
             .find(|[name, _]| !name.is_empty())
             .unwrap_or_default();
-        // A count, as in `max_tokens: 12`, or a variable is no secret, and neither is a word: "basic authentication".
+        // A count, as in `token: 12`, or a variable is no secret, and neither is a word: "basic authentication".
+        let lower = name.to_ascii_lowercase();
+        let may_count = !NEVER_COUNTS.iter().any(|of| lower.contains(of));
+        let is_count = may_count && value.bytes().all(|byte| byte.is_ascii_digit());
         let is_word = captures.get(5).is_some() && value.bytes().all(|byte| byte.is_ascii_lowercase());
-        let is_plain = value.bytes().all(|byte| byte.is_ascii_digit()) || value.starts_with('$') || is_word;
+        let is_plain = is_count || value.starts_with('$') || is_word;
         let at = if captures.get(7).is_some() { "@" } else { "" };
         format!("{name}{}{at}", if is_plain { value } else { MASK })
     });
@@ -140,6 +145,10 @@ mod tests {
             (r#"{"password": "hunter2"}"#, r#"{"password": "[secret]"}"#),
             ("echo sk-abc123, done", "echo [secret], done"),
             ("psql password=$PGPASS", "psql password=$PGPASS"),
+            ("login --password 123456", "login --password [secret]"),
+            ("password: 8841", "password: [secret]"),
+            ("git clone https://me:123456@host/x.git", "git clone https://me:[secret]@host/x.git"),
+            ("sort --key 2 names.txt", "sort --key 2 names.txt"),
             ("run --max-tokens 100 token: 12", "run --max-tokens 100 token: 12"),
             ("cargo test --workspace 2>&1 | tail -20", "cargo test --workspace 2>&1 | tail -20"),
             ("src/engine/compact/ledger.rs é漢", "src/engine/compact/ledger.rs é漢"),
