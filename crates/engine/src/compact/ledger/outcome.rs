@@ -1,4 +1,4 @@
-//! Outcomes of calls, read from results by a table of phrases that tools use. Without a phrase there is no exit code.
+//! Outcomes of calls: the exit code that the tool reported, else one that the text of the result states, else the error flag.
 
 use crate::message::{Content, ToolResult};
 use crate::text::{head, tail};
@@ -88,12 +88,16 @@ pub(super) fn exit_code(text: &str) -> Option<i32> {
     })
 }
 
-/// The number of at most three digits at the start of a text.
+/// The exit code at the start of a text: up to three digits, or a negative number of up to ten, as on Windows and for a
+/// process that a signal ended.
 fn code_after(text: &str) -> Option<i32> {
     let text = text.trim_start_matches([' ', ':', '=', '"']);
-    let digits = text.bytes().take_while(u8::is_ascii_digit).count();
-    text.get(..digits).filter(|_| (1..=3).contains(&digits))?.parse().ok()
+    let sign = usize::from(text.starts_with('-'));
+    let digits = text.bytes().skip(sign).take_while(u8::is_ascii_digit).count();
+    let most = if sign == 1 { 10 } else { 3 };
+    text.get(..sign + digits).filter(|_| (1..=most).contains(&digits))?.parse().ok()
 }
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -118,6 +122,10 @@ mod tests {
             ("out\n<exit_code>1</exit_code>", Some(1)),
             ("out\n[exit 3]", Some(3)),
             ("Process finished, returncode: 1", Some(1)),
+            ("Process finished, returncode: -9", Some(-9)),
+            (r#"{"metadata":{"exit_code":-1}}"#, Some(-1)),
+            ("Command exited with code -1073741819", Some(-1_073_741_819)),
+            ("exit status - 5 failures", None),
             ("exit status 12345", None),
             ("the exit is near", None),
             ("", None),

@@ -309,12 +309,12 @@ impl LedgerState {
         let is_test = runs_tests(command, &found.programs, result);
         let run = Run { command: line.clone(), is_test, outcome, result: at, last: now.1, runs: self.runs };
         self.runs += 1;
-        if is_test {
+        let was_run = !is_refused && !result.is_some_and(was_not_run);
+        if is_test && was_run {
             self.last_test = Some(run.clone());
         }
         // A search that finds nothing ends with 1.
-        let was_run = result.is_some_and(|result| !was_not_run(result)) && !is_refused;
-        if !outcome.is_good() && was_run && is_own_output(&found.programs) {
+        if !outcome.is_good() && was_run && result.is_some() && is_own_output(&found.programs) {
             self.last_failure = Some(run);
         } else if outcome.is_good() {
             let is_same = |failed: &Run| failed.command == line || check::covers(&line, &failed.command);

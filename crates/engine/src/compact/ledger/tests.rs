@@ -230,6 +230,20 @@ fn refused_command_changes_nothing() {
     assert_eq!(ledger.unclear, []);
 }
 
+#[test]
+fn test_run_that_was_refused_or_not_begun_replaces_none() {
+    let test = r#"{"command":"cargo test"}"#;
+    let failed = ("bash", test, said("test a::b ... FAILED\n\nCommand exited with code 101"));
+    let refused =
+        ToolResult { verdict: Some(Verdict::new(false, None)), is_error: true, ..ToolResult::default() };
+    let not_begun = said("<tool_use_error>the shell is busy</tool_use_error>");
+    let expected = run(std::slice::from_ref(&failed)).last_test;
+    assert!(expected.is_some());
+    for after in [Some(refused), not_begun] {
+        assert_eq!(run(&[failed.clone(), ("bash", test, after)]).last_test, expected);
+    }
+}
+
 /// A pipe ends with 0 whatever its first program did.
 #[test]
 fn failure_behind_a_pipe_is_kept_with_its_message_until_it_is_mended() {
