@@ -107,7 +107,7 @@ impl Estimates {
         let before = self.learned.baseline().cloned();
         let is_taught = self.learned.is_taught(&self.model);
         let report = Report { model: self.model.clone(), reported, raw: self.raw };
-        if self.learned.take(report, false).is_err() {
+        if self.learned.take(report, false, None).is_err() {
             self.implausible += 1;
             return;
         }

@@ -79,7 +79,7 @@ pub struct Scale {
 /// The identity: raw counts unchanged.
 pub(crate) const RAW: Scale = Scale { factor: 1000, beside: 0, is_anchored: false };
 
-/// Models for which a session keeps calibration.
+/// Models for which a session keeps calibration, at most.
 const MOST_MODELS: usize = 8;
 /// Values of each kind that are kept, the newest.
 const MOST_RATIOS: usize = 31;
@@ -118,22 +118,28 @@ impl Learned {
 
     /// Learns from a report and returns the estimate's error in thousandths, if there was an estimate.
     /// `knows_all` is `true` if the whole prompt is known; otherwise the model's first report sets the
-    /// offset. Fails with [`Implausible`] if the report cannot belong to the prompt.
-    pub fn take(&mut self, report: Report, knows_all: bool) -> Result<Option<u32>, Implausible> {
+    /// offset. `per_thousand` is the model's own factor, as in [`Self::scale_from`]: the error is that of the estimate
+    /// that was used. Fails with [`Implausible`] if the report cannot belong to the prompt.
+    pub fn take(
+        &mut self,
+        report: Report,
+        knows_all: bool,
+        per_thousand: Option<u32>,
+    ) -> Result<Option<u32>, Implausible> {
         if report.reported == 0 || report.raw == 0 {
             return Ok(None);
         }
         self.counting = COUNTING;
         let is_new = !self.models.contains_key(&report.model);
         let is_first = self.known(&report.model).is_none();
-        let estimated = self.scale(&report.model).read(report.raw);
+        let estimated = self.scale_from(&report.model, per_thousand).read(report.raw);
         let is_odd = u64::from(report.reported) * 2 > u64::from(estimated) * 5
             || u64::from(report.reported) * 5 < u64::from(estimated) * 2;
         if is_odd && (knows_all || !is_first) {
             return Err(Implausible { reported: report.reported, estimated });
         }
         if is_new && self.models.len() >= MOST_MODELS {
-            self.models.pop_first();
+            self.forget_least_known();
         }
         let known = self.models.entry(report.model.clone()).or_default();
         let before = self.baseline.take().filter(|before| before.model == report.model);
@@ -152,6 +158,16 @@ impl Learned {
         }
         self.baseline = Some(report);
         Ok((!is_first).then_some(error))
+    }
+
+    /// Drops the model with the fewest reports other than the last report's, which is about to be compared.
+    fn forget_least_known(&mut self) {
+        let last = self.baseline.as_ref().map(|baseline| &baseline.model);
+        let others = self.models.iter().filter(|(model, _)| Some(*model) != last);
+        let least = others.min_by_key(|(_, known)| (known.ratios.len(), known.levels.len()));
+        if let Some(least) = least.map(|(model, _)| model.clone()) {
+            self.models.remove(&least);
+        }
     }
 
     /// Returns the scale for a prompt that begins with the last one.
@@ -338,7 +354,7 @@ mod tests {
         let mut learned = Learned::default();
         for n in 1..=reports {
             let raw = 1000 * n;
-            learned.take(report(raw * 12 / 10 + 400, raw), true).unwrap();
+            learned.take(report(raw * 12 / 10 + 400, raw), true, None).unwrap();
         }
         learned
     }
@@ -356,7 +372,7 @@ mod tests {
     #[test]
     fn only_messages_after_the_last_report_are_estimated() {
         let mut learned = taught(12);
-        learned.take(report(15_000, 13_000), true).unwrap();
+        learned.take(report(15_000, 13_000), true, None).unwrap();
         let scale = learned.scale("m");
         assert_eq!((scale.read(13_000), scale.read(13_500)), (15_000, 15_600));
         assert_eq!(scale.named("o200k", "m"), "reported+o200k×1.20 m");
@@ -369,13 +385,13 @@ mod tests {
     fn implausible_reports_are_not_learned_from() {
         let mut learned = taught(5);
         let before = learned.clone();
-        assert!(learned.take(report(100_000, 6000), true).is_err());
-        assert!(learned.take(report(200, 6000), true).is_err());
+        assert!(learned.take(report(100_000, 6000), true, None).is_err());
+        assert!(learned.take(report(200, 6000), true, None).is_err());
         assert_eq!(learned, before);
         // The first report of a partly known prompt sets the offset.
         let mut learned = Learned::default();
-        assert!(learned.take(report(10_000, 50), true).is_err());
-        assert_eq!(learned.take(report(10_000, 50), false), Ok(None));
+        assert!(learned.take(report(10_000, 50), true, None).is_err());
+        assert_eq!(learned.take(report(10_000, 50), false, None), Ok(None));
         assert_eq!(learned.unanchored("m").read(150), 10_100);
     }
 
@@ -390,9 +406,33 @@ mod tests {
             raw += 1000;
             let reported = raw * 12 / 10 + 400;
             let off = if n % 2 == 0 { reported * 5 / 100 } else { 0 };
-            learned.take(report(reported + off, raw), true).unwrap();
+            learned.take(report(reported + off, raw), true, None).unwrap();
         }
         assert!(learned.margin("m", unmeasured) > PerMille::new(30));
+    }
+
+    /// The errors are those of the estimate that was used.
+    #[test]
+    fn margin_is_least_where_the_models_own_factor_is_right() {
+        let mut learned = Learned::default();
+        for n in 1..=6 {
+            learned.take(report(1600 * n, 1000 * n), true, Some(1600)).unwrap();
+        }
+        assert_eq!(learned.margin("m", PerMille::new(30)), PerMille::new(10));
+    }
+
+    #[test]
+    fn model_with_the_fewest_reports_makes_room_for_another() {
+        let mut learned = Learned::default();
+        let of = |model: &str, n: u32| Report { model: model.to_owned(), reported: 1000 * n, raw: 1000 * n };
+        for n in 1..=4 {
+            learned.take(of("a", n), true, None).unwrap();
+        }
+        for number in 0..MOST_MODELS {
+            learned.take(of(&format!("m{number}"), 1), true, None).unwrap();
+        }
+        assert_eq!(learned.models.len(), MOST_MODELS);
+        assert!(learned.models.contains_key("a") && !learned.models.contains_key("m0"));
     }
 
     proptest! {

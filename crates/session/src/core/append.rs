@@ -454,7 +454,9 @@ impl Core<'_> {
     }
 
     fn take_report(&mut self, report: Report) {
-        match self.kept.head.carried.usage.take(report, true) {
+        let model = &self.kept.settings.model;
+        let per_thousand = model.per_thousand.filter(|_| report.model == model.key());
+        match self.kept.head.carried.usage.take(report, true, per_thousand) {
             Ok(_) => self.write_head_as_it_was_used(),
             Err(implausible) => self.trace(implausible.to_string()),
         }
