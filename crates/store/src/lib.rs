@@ -382,6 +382,8 @@ impl Deleted {
 /// A page of a session's messages, in order.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct MessagePage {
+    /// The position of the first message that was asked for, readable or not; 0 if the page begins the session.
+    pub start: Ordinal,
     /// The readable messages.
     pub messages: Vec<Arc<Message>>,
     /// Unreadable rows, each with its position and the reason.

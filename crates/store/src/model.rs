@@ -219,7 +219,8 @@ impl Store for ModelStore {
         let end = all.len().min(before.map_or(usize::MAX, Ordinal::index));
         let from = end.saturating_sub(usize::try_from(limit).unwrap_or(usize::MAX));
         let messages = all.filter(|message| (from..end).contains(&message.ord.index())).collect();
-        Ok(Some(MessagePage { messages, unreadable: Vec::new() }))
+        let start = Ordinal(u32::try_from(from).unwrap_or(u32::MAX));
+        Ok(Some(MessagePage { start, messages, unreadable: Vec::new() }))
     }
 
     fn older_versions(&mut self, session: &SessionId) -> Result<Vec<(u32, Arc<Message>)>, StoreError> {

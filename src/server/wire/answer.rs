@@ -286,7 +286,7 @@ pub(in crate::server) fn whole(session: &Session, snapshot: Snapshot) -> snapsho
 pub(in crate::server) fn messages(id: &SessionId, page: Option<MessagePage>) -> Result<Value, ProtocolError> {
     let Some(page) = page else { return Err(unknown(id)) };
     to_value(&SessionMessagesResult {
-        before: page.messages.first().map_or(0, |message| message.ord.0),
+        before: page.start.0,
         messages: page.messages.iter().filter(|m| !m.is_removed()).map(|m| convert::message(m)).collect(),
         unreadable: page.unreadable,
     })
@@ -336,14 +336,15 @@ pub(in crate::server) fn restored(session: &Session, report: &Report) -> Restore
             Verdict::Restored(id) => out.restored.push(id.as_str().to_owned()),
             Verdict::FromText(id, why) => {
                 out.restored.push(id.as_str().to_owned());
-                out.failures
-                    .push(entry(&format!("its part for us cannot be read: {why}; restored from its text")));
+                out.failures.push(entry(&format!(
+                    "threadhold's part of the summary cannot be read: {why}; the summary was restored from its text"
+                )));
             }
             Verdict::Already(id) => out.already.push(id.as_str().to_owned()),
             Verdict::Stale(why) => out.stale.push(entry(why)),
             Verdict::Orphan => out.orphans.push(entry("no round of the session has this id")),
             Verdict::Duplicate => {
-                out.duplicates.push(entry("it exists already, or a newer one covers all of it"))
+                out.duplicates.push(entry("the summary exists already, or a newer one covers all of it"))
             }
             Verdict::Failure(why) => out.failures.push(entry(why)),
         }

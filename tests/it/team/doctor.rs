@@ -66,7 +66,7 @@ fn each_fault_of_a_database_is_named() {
             .url("threadhold", "threadhold&sslmode=require")
             .replace("&sslmode=require", "")
             .replace("?", "?sslmode=require&"),
-        "TLS",
+        "server does not support TLS; enable TLS on the server, or set sslmode=disable in the url",
     );
 
     let database = server.database();

@@ -143,10 +143,9 @@ fn unconnected_words(error: &Error, options: &Options) -> String {
              names, PGPASSWORD by default"
         );
     }
-    if reason.contains("certificate") {
-        return format!(
-            "TLS failed: {reason}; sslmode=disable in the url does without, on a network that you trust"
-        );
+    if reason.contains("TLS") || reason.contains("certificate") {
+        let without = "; sslmode=disable in the url does without, on a network that you trust";
+        return format!("TLS failed: {reason}{}", if reason.contains("sslmode") { "" } else { without });
     }
     match kind {
         Some(ErrorKind::ConnectionRefused) => {

@@ -29,7 +29,7 @@ impl Fault {
     pub fn is_lost(&self) -> bool {
         match self {
             Self::Postgres(error) => match error.as_db_error() {
-                // The server ends, or ended this connection.
+                // The server ended this connection, or accepts none now.
                 Some(error) => is_ended(error.code()),
                 None => true,
             },
@@ -73,6 +73,8 @@ fn is_ended(code: &SqlState) -> bool {
         SqlState::CRASH_SHUTDOWN,
         SqlState::CANNOT_CONNECT_NOW,
         SqlState::TOO_MANY_CONNECTIONS,
+        SqlState::IDLE_IN_TRANSACTION_SESSION_TIMEOUT,
+        SqlState::IDLE_SESSION_TIMEOUT,
     ];
     ended.contains(code)
 }
@@ -81,12 +83,19 @@ fn is_ended(code: &SqlState) -> bool {
 const TRUSTED: &str = "the server's certificate must be of an authority that this system trusts, or of one in the file that \
                        the variable SSL_CERT_FILE names, for the name in the url";
 
-/// The words of a failure to connect, with all causes; for a certificate with what it must be.
+/// What helps where a server has no TLS at all.
+const WITHOUT_TLS: &str =
+    "enable TLS on the server, or set sslmode=disable in the url on a network that you trust";
+
+/// The words of a failure to connect, with all causes; for a server without TLS, and for a certificate, with what helps.
 pub(super) fn connection_words(error: &tokio_postgres::Error) -> String {
     let (mut words, mut cause) = (error.to_string(), error.source());
     while let Some(why) = cause {
         words = format!("{words}: {why}");
         cause = why.source();
+    }
+    if words.contains("does not support TLS") {
+        return format!("{words}; {WITHOUT_TLS}");
     }
     let is_of_tls = words.contains("TLS") || words.to_lowercase().contains("certificate");
     if is_of_tls { format!("{words}; {TRUSTED}") } else { words }

@@ -137,9 +137,9 @@ pub(super) fn page(
     }
     let end = Ordinal(segments::end(tx, session, RowKind::Messages)?);
     let end = before.map_or(end, |before| before.min(end));
-    let range = Ordinal(end.0.saturating_sub(limit))..end;
-    let mut page = MessagePage::default();
-    let found = read::messages_between(tx, session, range, &mut page.unreadable)?;
+    let start = Ordinal(end.0.saturating_sub(limit));
+    let mut page = MessagePage { start, ..MessagePage::default() };
+    let found = read::messages_between(tx, session, start..end, &mut page.unreadable)?;
     page.messages = found.into_iter().map(|(_, message)| message).collect();
     Ok(Some(page))
 }

@@ -7,7 +7,7 @@ use crate::list::ListQuery;
 use crate::sqlite::SqliteStore;
 use crate::sqlite::check::check;
 use crate::testing::{Folder, enqueue, head, key, session, step};
-use engine::id::Time;
+use engine::id::{Ordinal, Time};
 use engine::message::Message;
 use engine::message::unreadable::{is_unreadable, unreadable};
 use engine::scope::ScopePatch;
@@ -106,6 +106,9 @@ fn behind_a_damaged_page_the_rest_loads() {
     let stored = store.load(&session("s")).unwrap().unwrap();
     assert_eq!(stored.unreadable.len(), 1, "{:?}", stored.unreadable);
     assert!(stored.unreadable[0].contains("damaged part of the file"), "{:?}", stored.unreadable);
+    // A page of lost messages alone does not look like the beginning.
+    let page = store.messages(&session("s"), Some(Ordinal(201)), 1).unwrap().unwrap();
+    assert_eq!((page.start, page.messages), (Ordinal(200), Vec::new()));
     let ords: Vec<u32> = stored.messages.iter().map(|(_, message)| message.ord.0).collect();
     assert!(ords.len() > 300, "{}", ords.len());
     assert!(ords.is_sorted() && ords[0] == 0 && ords.last() == Some(&399));

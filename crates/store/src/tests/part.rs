@@ -93,8 +93,9 @@ fn messages_are_paged_from_the_end() {
         while before != Some(Ordinal(0)) {
             let page = bench.store().messages(&session("s"), before, 40).unwrap().unwrap();
             assert!(page.messages.len() <= 40 && page.unreadable.is_empty());
+            before = Some(page.start);
             let page = page.messages;
-            before = page.first().map(|message| message.ord);
+            assert_eq!(page.first().map(|message| message.ord), before);
             ords.splice(0..0, page.iter().map(|message| message.ord.0));
         }
         assert_eq!(ords, (0..105).collect::<Vec<_>>());

@@ -195,7 +195,11 @@ pub(in crate::postgres) async fn page(
     let page = decoded(tx, &mut Contents::default(), |contents| {
         let mut unreadable = Vec::new();
         let messages = rows.messages(start, contents, &mut unreadable);
-        MessagePage { messages: messages.into_iter().map(|(_, message)| message).collect(), unreadable }
+        MessagePage {
+            start,
+            messages: messages.into_iter().map(|(_, message)| message).collect(),
+            unreadable,
+        }
     })
     .await?;
     Ok(Some(page))
