@@ -400,3 +400,23 @@ proptest! {
         no_panic(&bytes);
     }
 }
+
+/// Another program finds the time of the last change under the name that it gave it.
+#[test]
+fn time_of_the_last_change_moves_under_each_name() {
+    let theirs = r#"{"id": "s", "created_at": "2025-01-01", "updated_at": "2025-01-02", "messages": []}"#;
+    let now = crate::trajectory::read(theirs.as_bytes()).unwrap();
+    let content = crate::trajectory::Content {
+        id: "s".to_owned(),
+        title: None,
+        created_at: "2025-01-01".to_owned(),
+        updated_at: "2026-03-04".to_owned(),
+        messages: Vec::new(),
+        summaries: Vec::new(),
+    };
+    let written = crate::trajectory::write(&content, Some(&now));
+    let written: serde_json::Value = serde_json::from_str(&written).unwrap();
+    let times =
+        ["createdAt", "created_at", "updatedAt", "updated_at"].map(|name| written[name].as_str().unwrap());
+    assert_eq!(times, ["2025-01-01", "2025-01-01", "2026-03-04", "2026-03-04"]);
+}

@@ -374,7 +374,9 @@ pub fn write(content: &Content, now: Option<&Trajectory>) -> String {
     set(&mut file, "saved", Some(messages.len().into()));
     set(&mut file, "digest", Some(digest(content.title.as_deref(), &messages).into()));
     for (key, value) in others.file {
-        set(&mut file, &key, Some(value));
+        // The time of the last change, as another program names it: its own would never move again.
+        let is_time = key == "updated_at" && value.is_string();
+        set(&mut file, &key, Some(if is_time { content.updated_at.as_str().into() } else { value }));
     }
     set(&mut file, "messages", Some(messages.into()));
     let mut text = serde_json::to_string_pretty(&file).unwrap_or_default();
