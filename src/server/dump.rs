@@ -41,9 +41,11 @@ pub(super) struct Dump {
 }
 
 impl Dump {
-    /// Dumps into this folder, which exists.
+    /// Dumps into this folder, which exists. Numbers go on from the highest one in it: a process that takes the place of
+    /// another overwrites nothing.
     pub fn into_folder(folder: Option<PathBuf>) -> Self {
-        Self { folder, count: 0 }
+        let count = folder.as_deref().map_or(0, highest_number);
+        Self { folder, count }
     }
 
     /// Dumps a request to a model.
@@ -69,9 +71,16 @@ impl Dump {
             session.as_str().chars().map(|c| if c.is_ascii_alphanumeric() { c } else { '-' }).collect();
         let file = folder.join(format!("{:05}-{session}-{purpose}.json", self.count));
         if let Err(error) = write(&file, &value().to_string()) {
-            tracing::warn!(file = %file.display(), %error, "a request could not be written down");
+            tracing::warn!(file = %file.display(), %error, "request dump not written; the request is not affected");
         }
     }
+}
+
+/// The highest number with which a file of this folder begins; 0 if there is none, or the folder cannot be read.
+fn highest_number(folder: &Path) -> u64 {
+    let files = folder.read_dir().into_iter().flatten().flatten();
+    let number = |name: &str| name.split_once('-')?.0.parse().ok();
+    files.filter_map(|file| number(file.file_name().to_str()?)).max().unwrap_or_default()
 }
 
 #[cfg(test)]
@@ -91,7 +100,11 @@ mod tests {
         dump.request(&SessionId::new("s"), ModelPurpose::Turn, &Request::default(), 1);
         let mode = |path: &Path| std::fs::metadata(path).unwrap().permissions().mode() & 0o777;
         let modes = [&*above, &folder, &folder.join("00001-s-turn.json")].map(mode);
+        // The next process goes on.
+        let mut next = Dump::into_folder(Some(folder.clone()));
+        next.request(&SessionId::new("s"), ModelPurpose::Turn, &Request::default(), 1);
+        let is_next = folder.join("00002-s-turn.json").exists();
         std::fs::remove_dir_all(&above).unwrap();
-        assert_eq!(modes, [0o700, 0o700, 0o600]);
+        assert_eq!((modes, is_next), ([0o700, 0o700, 0o600], true));
     }
 }
