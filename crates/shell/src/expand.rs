@@ -55,12 +55,7 @@ impl<'t> Reader<'t, '_> {
             "raw_string" => glyphs.extend(within("'", "'").chars().map(Glyph::Quoted)),
             "ansi_c_string" => word::ansi(within("$'", "'"), glyphs),
             "string" => {
-                let before = glyphs.len();
                 self.inside(node, node.start_byte() + 1, node.end_byte().saturating_sub(1), glyphs);
-                // An empty string ends up as an empty word, also beside nothing.
-                if glyphs.len() == before && node.end_byte() > node.start_byte() + 2 {
-                    glyphs.push(Glyph::Quoted(' '));
-                }
             }
             "translated_string" | "concatenation" | "command_name" => {
                 for child in node.named_children(&mut node.walk()).collect::<Vec<_>>() {

@@ -45,6 +45,7 @@ fn folders_are_followed() {
         ("rm ./a ../b a/../c", &["delete a", "delete ../b", "delete c"]),
         ("rm \"$PWD/a\" $HOME/b \"$(pwd)/c\"", &["delete a", "delete ~/b", "delete c"]),
         ("env -C sub rm a; rm b", &["delete sub/a", "delete b"]),
+        ("P=; rm \"$P\"a.rs \"$P\"", &["delete a.rs"]),
     ]);
     assert_eq!(told(&effects("cd x && rm a /b", Some("/w/"), None)), ["delete /w/x/a", "delete /b"]);
     assert_eq!(path::joined("/w", "x/../a"), "/w/a");
