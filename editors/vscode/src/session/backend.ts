@@ -74,9 +74,9 @@ export class Backend implements vscode.Disposable {
   readonly #ownProgram: string;
   readonly #version: string;
   readonly #changed = new vscode.EventEmitter<void>();
-  /** Told when the standing changed. */
+  /** Fires when the standing changes. */
   readonly onChange = this.#changed.event;
-  /** Told when there is another client: sessions of the one before are over. */
+  /** Fires when the client was replaced; sessions of the old one are closed. */
   readonly #replaced = new vscode.EventEmitter<void>();
   readonly onReplace = this.#replaced.event;
   readonly #sessionsChanged = new vscode.EventEmitter<void>();
@@ -100,7 +100,7 @@ export class Backend implements vscode.Disposable {
     this.#sessionsChanged.dispose();
   }
 
-  /** Ends the sidecar, with everything on disk. */
+  /** Ends the sidecar after its sessions are stored. */
   async end(): Promise<void> {
     const client = this.#client;
     this.#client = undefined;
@@ -122,7 +122,7 @@ export class Backend implements vscode.Disposable {
     return (await this.client()).openSession(params);
   }
 
-  /** Starts it again, also after it was given up. */
+  /** Restarts the sidecar, also after the client gave up. */
   restart(): Promise<void> {
     // Whoever asks meanwhile, waits for the same one.
     this.#restarting ??= this.#startAgain().finally(() => (this.#restarting = undefined));
@@ -211,7 +211,7 @@ export class Backend implements vscode.Disposable {
   }
 }
 
-/** Some of what unpacks a package loses the bit that lets its program run. Where it cannot be set, whoever starts it says so. */
+/** Sets the executable bit, which some unpackers drop. A failure is ignored here; starting the program reports it. */
 async function makeExecutable(program: string): Promise<void> {
   await access(program, constants.X_OK).catch(() => chmod(program, 0o755).catch(() => undefined));
 }
@@ -220,6 +220,6 @@ async function makeExecutable(program: string): Promise<void> {
 function unavailable(error: unknown): Standing {
   const text = errorText(error);
   const title = (error instanceof SidecarError ? TITLES[error.fault] : undefined) ?? "The threadhold program is not running";
-  const lost = "Your sessions are saved on disk.";
-  return { state: "none", title: `${title}. ${lost}`, text, actions: [TRY_AGAIN, SETTINGS, LOG] };
+  const kept = "Saved sessions are kept.";
+  return { state: "none", title: `${title}. ${kept}`, text, actions: [TRY_AGAIN, SETTINGS, LOG] };
 }

@@ -1,7 +1,7 @@
 // Allowed targets of links in a model's answer. The webview draws no other link, and the host follows no other. Imports no
 // editor and no document.
 
-/** A page of the web, or a file whose path is still to be found inside the folder; `line` counts from 1. */
+/** An https page, or a file whose path is still to be found inside the folder; `line` counts from 1. */
 export type Target = { kind: "page"; address: string } | { kind: "file"; path: string; line?: number };
 
 /** The target of a link; undefined where it is neither. */
@@ -12,7 +12,10 @@ export function targetOf(href: string): Target | undefined {
   const hasScheme = /^[a-z][a-z0-9+.-]+:(?!\d+(?::\d+)?$)/i.test(named);
   // Two strokes name another machine, which must not even be asked.
   if (hasScheme || /^[\\/]{2}/.test(named) || /\p{Cc}/u.test(named)) return undefined;
-  const [, path = "", , hash, colon] = /^(.*?)(#(?:L?(\d+).*|.*)|:(\d+)(?::\d+)?)?$/.exec(named) ?? [];
+  // A # that is written %23 belongs to the path, as in the name of a folder.
+  const [before = "", ...behind] = href.split("#");
+  const hash = /^L?(\d+)/.exec(decoded(behind.join("#")))?.[1];
+  const [, path = "", colon] = /^(.*?)(?::(\d+)(?::\d+)?)?$/.exec(decoded(before)) ?? [];
   const line = Number.parseInt(hash ?? colon ?? "", 10);
   if (path === "") return undefined;
   return { kind: "file", path, ...(line >= 1 && { line }) };

@@ -23,6 +23,9 @@ test("a link leads to a page or a file", () => {
     "../a.rs": file("../a.rs"),
     "C:\\folder\\a.rs:3": file("C:\\folder\\a.rs", 3),
     "100%.md": file("100%.md"),
+    "C%23/src/a.cs": file("C#/src/a.cs"),
+    "notes%231.md#L3": file("notes#1.md", 3),
+    "src/a.rs:4#L12": file("src/a.rs", 12),
   };
   for (const [href, target] of Object.entries(told)) assert.deepEqual(targetOf(href), target, href);
 });
