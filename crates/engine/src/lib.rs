@@ -3,9 +3,10 @@
 //!
 //! **Vocabulary.** A *workspace* holds *sessions* (chats). A session is a sequence of *turns*: a user request and
 //! everything up to the next one. A turn is a sequence of *rounds*: an assistant message with its *tool calls*
-//! and their results. A *message* is sent over the wire to a model. A *compaction* is a record that replaces a
-//! span of rounds by a *block* when a prompt is rendered. A *prompt* is rendered from a transcript under a
-//! *budget* and follows a *plan* of *sections*.
+//! and their results. A *message* is an entry of the transcript: a request, an answer, a tool result or an event;
+//! those that are visible to the model go into prompts. A *compaction* is a record that replaces a span of rounds
+//! by a *block* when a prompt is rendered. A *prompt* is rendered from a transcript under a *budget* and follows a
+//! *plan* of *sections*.
 #![deny(clippy::disallowed_methods, clippy::disallowed_types)]
 
 pub mod approval;

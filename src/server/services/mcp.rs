@@ -234,12 +234,13 @@ impl McpServers {
         self.releasing.as_ref() == Some(id)
     }
 
-    /// Notes that they went on.
+    /// Clears the mark that [`Self::take`] set.
     pub fn released(&mut self) {
         self.releasing = None;
     }
 
-    /// Takes the turns that wait, to go on. The session does not wait again for servers that are still being started.
+    /// Takes the turns that wait and marks the session as releasing: until [`Self::released`] its turns are not held. It
+    /// does not wait again for servers that are still being started.
     pub fn take(&mut self, id: &SessionId) -> VecDeque<Queued> {
         self.releasing = Some(id.clone());
         let Some(turns) = self.turns.remove(id) else { return VecDeque::new() };

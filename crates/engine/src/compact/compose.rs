@@ -26,8 +26,8 @@ use std::collections::{BTreeMap, BTreeSet};
 const TAIL_PASSES: u32 = 4;
 /// Number of passes that fit excerpts to their tokens.
 const EXCERPT_PASSES: u32 = 4;
-/// Part of the space that names take at most beside their share, where excerpts left it.
-const UNUSED: u32 = 20;
+/// Divisor: beyond their share, names get at most a twentieth of the space, of what excerpts left.
+const UNUSED_DIVISOR: u32 = 20;
 /// Tokens for the changed files in a small prompt, if that is at most a fifth of the free space.
 const LEAST_FOR_CHANGES: u32 = 800;
 /// Tokens for a block below which no model is asked: a smaller block has no room for a narrative beside its frame.
@@ -363,7 +363,7 @@ impl Inputs<'_> {
         let lines = lists.iter().flat_map(|list| &list.lines);
         let known: BTreeSet<Place> = lines.flat_map(|line| line.places.iter().cloned()).collect();
         let without_names = parts.ledger.clone();
-        let mut for_index = left.min(for_names + room.space / UNUSED);
+        let mut for_index = left.min(for_names + room.space / UNUSED_DIVISOR);
         loop {
             if for_index > 0 {
                 let names = identifiers::index(&ranked, &known, for_index);

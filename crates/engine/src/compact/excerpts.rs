@@ -24,7 +24,7 @@ use shell::Effects;
 use std::borrow::Cow;
 use std::collections::{BTreeMap, BTreeSet};
 
-/// Text that is looked back at, in limits of a prompt: older pieces are not worth the time.
+/// How far back pieces are read, as a multiple of the prompt's limit in tokens: older ones are not worth the time.
 const REACH: u32 = 8;
 /// Newest texts of the assistant whose names count as being talked about.
 const SAID_TEXTS: usize = 3;
@@ -33,18 +33,20 @@ const MOST_SAID: usize = 3;
 const MOST_PLACES: usize = 10;
 /// Bytes of a result of an edit below which it only says that it was done.
 const ACKNOWLEDGEMENT: usize = 400;
-/// Bytes that a piece must add, of a file and of anything else, and thousandths of its bytes.
+/// Minimum new bytes of a piece of a file.
 const LEAST_OF_FILE: usize = 12;
+/// Minimum new bytes of any other piece.
 const LEAST_BYTES: usize = 60;
+/// Minimum new bytes of a piece, in thousandths of its bytes or of [`SHARE_OF`], whichever are fewer.
 const LEAST_THOUSANDTHS: usize = 340;
-/// Bytes of a piece above which that share is not asked of more.
+/// Bytes of a piece from which that minimum no longer grows.
 const SHARE_OF: usize = 200;
 /// Bytes per token where nothing better is known.
 const BYTES_PER_TOKEN: f64 = 3.5;
 /// Bytes of a piece of the assistant's newest words that states more than the next call.
 const LAST_WORDS: usize = 200;
-/// Part of the excerpts that those words get at most.
-const LAST_WORDS_PART: usize = 10;
+/// Divisor: those words get at most a tenth of the excerpts' bytes.
+const LAST_WORDS_DIVISOR: usize = 10;
 /// Bytes of the line before a piece that is not from the same place as the one before it.
 const HEADING: usize = 16;
 
@@ -330,7 +332,7 @@ impl<'t> Past<'t> {
         let mut chosen: Vec<Chosen<'_, 't>> = Vec::new();
         let mut used = 0;
         let mut places: BTreeSet<(Option<FileId>, Option<Ordinal>)> = BTreeSet::new();
-        let last_words = self.last_words(start, most / LAST_WORDS_PART);
+        let last_words = self.last_words(start, most / LAST_WORDS_DIVISOR);
         let is_wanted = |one: &&Candidate<'_>| one.ord < start && !(is_told && one.kind == Kind::Words);
         let others = self.candidates.iter().filter(is_wanted);
         for candidate in last_words.iter().copied().chain(others) {

@@ -56,7 +56,7 @@ pub struct Ask {
 /// A compaction that waits for a model.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Waiting {
-    way: Descent,
+    descent: Descent,
     /// Fingerprint of the slice at the time of the request.
     source: Fingerprint,
     rung: Rung,
@@ -102,7 +102,7 @@ enum Rung {
 /// A summary of its slice, made ahead of time. Messages after the slice stay raw.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Prepared {
-    way: Descent,
+    descent: Descent,
     source: Fingerprint,
     mode: Mode,
     narrative: String,
@@ -175,14 +175,14 @@ pub fn below(inputs: Inputs<'_>, refused: &Compaction) -> Step {
         Ok(slice) => slice,
         Err(nothing) => return without_slice(inputs, nothing, Reach::Whole),
     };
-    let mut way = Descent::new(slice, Reach::Whole);
-    way.fallbacks.clone_from(&refused.fallbacks);
-    way.asked = refused.asked();
-    way.fell(refused.mode, "the user refused it");
+    let mut descent = Descent::new(slice, Reach::Whole);
+    descent.fallbacks.clone_from(&refused.fallbacks);
+    descent.asked = refused.asked();
+    descent.fell(refused.mode, "the user refused it");
     match refused.mode {
-        Mode::LimitHistory | Mode::Full | Mode::Simple => without_model(inputs, way),
-        Mode::Ledger => by_dropping(inputs, way),
-        Mode::Dropped | Mode::Excluded | Mode::Edited | Mode::Recorded => Step::Refused(way.fallbacks),
+        Mode::LimitHistory | Mode::Full | Mode::Simple => without_model(inputs, descent),
+        Mode::Ledger => by_dropping(inputs, descent),
+        Mode::Dropped | Mode::Excluded | Mode::Edited | Mode::Recorded => Step::Refused(descent.fallbacks),
     }
 }
 
@@ -218,7 +218,7 @@ fn begin(inputs: Inputs<'_>, model: bool, reach: Reach) -> Step {
         Ok(slice) => slice,
         Err(nothing) => return without_slice(inputs, nothing, reach),
     };
-    let mut way = Descent::new(slice, reach);
+    let mut descent = Descent::new(slice, reach);
     if inputs.aim == Aim::Summary && !inputs.has_room(slice) {
         return Step::Refused(vec![fallback(Mode::Full, NOTHING_GAINED)]);
     }
@@ -226,18 +226,18 @@ fn begin(inputs: Inputs<'_>, model: bool, reach: Reach) -> Step {
         match limit_history(inputs, slice) {
             Some(record) => return Step::Accepted(Box::new(record)),
             None if inputs.policy.limit_history > Stage::Off => {
-                way.fell(Mode::LimitHistory, "does not reach the target");
+                descent.fell(Mode::LimitHistory, "does not reach the target");
             }
             None => {}
         }
     }
     match model {
-        true if inputs.has_room(slice) => ask_model(inputs, way),
+        true if inputs.has_room(slice) => ask_model(inputs, descent),
         true => {
-            way.fell(Mode::Full, "what must stay leaves no room for a summary");
-            without_model(inputs, way)
+            descent.fell(Mode::Full, "what must stay leaves no room for a summary");
+            without_model(inputs, descent)
         }
-        false => without_model(inputs, way),
+        false => without_model(inputs, descent),
     }
 }
 

@@ -12,7 +12,7 @@ use engine::prompt::Source;
 use engine::prompt::request::Overflow;
 use engine::settings::{Budget, BudgetSettings, SettingsError};
 
-/// How many times larger than by our own count a prompt is at most, as a provider counts it.
+/// Upper bound of a provider's count of a prompt, as a multiple of our scaled count.
 const MOST_UNDERCOUNTED: u64 = 2;
 
 impl Conversation {

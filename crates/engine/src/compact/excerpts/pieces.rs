@@ -17,9 +17,9 @@ const MOST_LINES: usize = 12;
 const MOST_EDIT_LINES: usize = 40;
 /// Bytes of a line, at most; longer lines are data.
 const MOST_LINE: usize = 400;
-/// Bytes of a line from which it is worth telling apart; brackets and short words are everywhere.
+/// Minimum bytes of a line that gets a fingerprint; brackets and short words are everywhere.
 const LEAST_LINE: usize = 8;
-/// Bytes from which a part of a line is told apart.
+/// Minimum bytes of an edit's old text that is looked for within a line.
 const LEAST_WITHIN: usize = 3;
 /// Marks that are counted in a piece, at most.
 const MOST_MARKS: usize = 4;

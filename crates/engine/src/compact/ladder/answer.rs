@@ -34,12 +34,12 @@ impl Fingerprint {
 impl Waiting {
     /// Rungs that failed so far, with reasons.
     pub fn fallbacks(&self) -> &[Fallback] {
-        &self.way.fallbacks
+        &self.descent.fallbacks
     }
 
     /// Counts that the request was repeated to another model.
     pub fn asked_again(&mut self) {
-        self.way.asked += 1;
+        self.descent.asked += 1;
     }
 
     /// `true` if the request is to shorten a summary.
@@ -50,13 +50,13 @@ impl Waiting {
     /// Continues a request that was made ahead of time as one that is needed now, for an overflow (`must_fit`) or
     /// another trigger. If it yields no summary, the ladder goes on with the session as it is then.
     pub fn needed(mut self, must_fit: bool) -> Self {
-        self.way.reach = if must_fit { Reach::Whole } else { Reach::Model };
+        self.descent.reach = if must_fit { Reach::Whole } else { Reach::Model };
         self
     }
 
     /// `true` if its slice and the compaction in force are unchanged.
     pub fn is_fresh(&self, inputs: Inputs<'_>) -> bool {
-        Fingerprint::of(inputs, self.way.slice) == self.source
+        Fingerprint::of(inputs, self.descent.slice) == self.source
     }
 
     /// Continues with the model's outcome, which is discarded if the source changed meanwhile.
@@ -64,13 +64,13 @@ impl Waiting {
         if !self.is_fresh(inputs) {
             return Step::Stale;
         }
-        let Waiting { mut way, source, rung, input_truncated, .. } = self;
+        let Waiting { mut descent, source, rung, input_truncated, .. } = self;
         let most = inputs.source.budget.max_summary_tokens;
         let narrative = match outcome {
             Outcome::Answered(answer) => {
-                let judged = accept(&answer, most, covered_tokens(inputs, way.slice), inputs.counter);
+                let judged = accept(&answer, most, covered_tokens(inputs, descent.slice), inputs.counter);
                 if let Err((Refusal::TooLarge { .. }, Some(long))) = &judged
-                    && let Some(step) = ask_shorter(inputs, &way, &rung, long, input_truncated)
+                    && let Some(step) = ask_shorter(inputs, &descent, &rung, long, input_truncated)
                 {
                     return step;
                 }
@@ -81,19 +81,19 @@ impl Waiting {
         };
         match (narrative, rung) {
             (Ok(narrative), Rung::Simple(pieces)) if !pieces.is_empty() => {
-                ask_piece(inputs, way, pieces, Some(&narrative), input_truncated)
+                ask_piece(inputs, descent, pieces, Some(&narrative), input_truncated)
             }
             (Ok(narrative), rung) => {
                 let (mode, model) = (rung.mode(), model.to_owned());
-                Prepared { way, source, mode, narrative, model, input_truncated }.arrived(inputs)
+                Prepared { descent, source, mode, narrative, model, input_truncated }.arrived(inputs)
             }
             (Err(reason), Rung::Full) => {
-                way.fell(Mode::Full, reason);
-                after_full(inputs, way.caught_up(inputs))
+                descent.fell(Mode::Full, reason);
+                after_full(inputs, descent.caught_up(inputs))
             }
             (Err(reason), Rung::Simple(_)) => {
-                way.fell(Mode::Simple, reason);
-                without_model(inputs, way.caught_up(inputs))
+                descent.fell(Mode::Simple, reason);
+                without_model(inputs, descent.caught_up(inputs))
             }
         }
     }
@@ -131,17 +131,17 @@ impl Prepared {
     /// Keeps the summary if it was made ahead of time, else applies it, else goes to the next rung. If one made ahead
     /// of time leaves too much raw, a model is asked again, for the session as it is now.
     fn arrived(self, inputs: Inputs<'_>) -> Step {
-        if self.way.reach == Reach::Beside {
+        if self.descent.reach == Reach::Beside {
             return Step::Prepared(Box::new(self));
         }
         match self.record(inputs) {
             Some(record) => Step::Accepted(Box::new(record)),
             None => {
-                let mut way = self.way;
-                way.fell(self.mode, "the summary does not reach the target");
-                match way.is_behind() {
-                    true => ask_model(inputs, way.caught_up(inputs)),
-                    false => without_model(inputs, way),
+                let mut descent = self.descent;
+                descent.fell(self.mode, "the summary does not reach the target");
+                match descent.is_behind() {
+                    true => ask_model(inputs, descent.caught_up(inputs)),
+                    false => without_model(inputs, descent),
                 }
             }
         }
@@ -155,20 +155,21 @@ impl Prepared {
 
     /// `true` if its slice and the compaction in force are unchanged.
     pub fn is_fresh(&self, inputs: Inputs<'_>) -> bool {
-        Fingerprint::of(inputs, self.way.slice) == self.source
+        Fingerprint::of(inputs, self.descent.slice) == self.source
     }
 
     fn record(&self, inputs: Inputs<'_>) -> Option<Compaction> {
         let with =
             Ingredients { narrative: Some(self.narrative.clone()), is_told: true, ..Ingredients::default() };
         // Later messages count as the tail: ignored, they would soon start the next compaction.
-        let told = self.way.slice.through;
+        let told = self.descent.slice.through;
         let now = slice::slice(inputs.source, inputs.policy).ok().filter(|now| now.through >= told);
-        let mut record = inputs.with_block_until(self.mode, now.unwrap_or(self.way.slice), told, &with)?;
+        let mut record =
+            inputs.with_block_until(self.mode, now.unwrap_or(self.descent.slice), told, &with)?;
         record.model = Some(self.model.clone());
-        record.asked_again = self.way.asked.saturating_sub(1);
+        record.asked_again = self.descent.asked.saturating_sub(1);
         record.input_truncated = self.input_truncated;
-        record.fallbacks.clone_from(&self.way.fallbacks);
+        record.fallbacks.clone_from(&self.descent.fallbacks);
         Some(record)
     }
 }

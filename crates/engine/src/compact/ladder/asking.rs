@@ -21,17 +21,17 @@ use std::sync::Arc;
 const MOST_PIECES: usize = 16;
 
 /// Starts the first rung that asks a model.
-pub(super) fn ask_model(inputs: Inputs<'_>, way: Descent) -> Step {
+pub(super) fn ask_model(inputs: Inputs<'_>, descent: Descent) -> Step {
     match inputs.policy.summary_mode {
-        ModeRequested::Simple => ask_simple(inputs, way),
-        ModeRequested::Auto | ModeRequested::Full => ask_full(inputs, way),
+        ModeRequested::Simple => ask_simple(inputs, descent),
+        ModeRequested::Auto | ModeRequested::Full => ask_full(inputs, descent),
     }
 }
 
 /// Rung 1: the conversation as it was sent, up to the slice's end, and one instruction. The request extends the live
 /// prefix, so that a provider's cache applies. If it exceeds the limit, rung 2.
-fn ask_full(inputs: Inputs<'_>, mut way: Descent) -> Step {
-    let slice = way.slice;
+fn ask_full(inputs: Inputs<'_>, mut descent: Descent) -> Step {
+    let slice = descent.slice;
     let live = prompt::draft(inputs.source, inputs.source.transcript.in_force());
     let is_later = |item: &Item| {
         let in_place = |shown| !matches!(shown, Shown::Kept | Shown::Pinned);
@@ -41,8 +41,8 @@ fn ask_full(inputs: Inputs<'_>, mut way: Descent) -> Step {
     let mut items: Vec<Item> = live.items.into_iter().take(end).collect();
     let tokens = inputs.source.fixed.tool_tokens() + items.iter().map(|item| item.tokens).sum::<u32>();
     if tokens > inputs.source.budget.summary_request {
-        way.fell(Mode::Full, "the conversation so far does not fit a summary request");
-        return after_full(inputs, way);
+        descent.fell(Mode::Full, "the conversation so far does not fit a summary request");
+        return after_full(inputs, descent);
     }
     let kept = |at: &usize| inputs.policy.summary_breakpoints && *at < items.len();
     let cache_breakpoints = live.plan.breakpoints().filter(kept).collect();
@@ -56,21 +56,21 @@ fn ask_full(inputs: Inputs<'_>, mut way: Descent) -> Step {
         cache_breakpoints,
         ..summary_request(inputs)
     };
-    ask(inputs, way, request, Rung::Full, truncated)
+    ask(inputs, descent, request, Rung::Full, truncated)
 }
 
 /// Continues after a failed full summary: simple, unless the policy forces full.
-pub(super) fn after_full(inputs: Inputs<'_>, way: Descent) -> Step {
+pub(super) fn after_full(inputs: Inputs<'_>, descent: Descent) -> Step {
     match inputs.policy.summary_mode {
-        ModeRequested::Full => without_model(inputs, way),
-        ModeRequested::Auto | ModeRequested::Simple => ask_simple(inputs, way),
+        ModeRequested::Full => without_model(inputs, descent),
+        ModeRequested::Auto | ModeRequested::Simple => ask_simple(inputs, descent),
     }
 }
 
 /// Rung 2: a text transcript of the messages not covered yet, in pieces that fit, each with the narrative so far,
 /// uncut.
-fn ask_simple(inputs: Inputs<'_>, mut way: Descent) -> Step {
-    let slice = way.slice;
+fn ask_simple(inputs: Inputs<'_>, mut descent: Descent) -> Step {
+    let slice = descent.slice;
     let transcript = inputs.source.transcript;
     let previous = transcript.in_force();
     let budget = inputs.source.budget;
@@ -102,11 +102,11 @@ fn ask_simple(inputs: Inputs<'_>, mut way: Descent) -> Step {
     pieces.push_back(piece);
     if pieces.len() > MOST_PIECES {
         let reason = format!("the conversation has {} pieces, and {MOST_PIECES} are summed up", pieces.len());
-        way.fell(Mode::Simple, reason);
-        return without_model(inputs, way);
+        descent.fell(Mode::Simple, reason);
+        return without_model(inputs, descent);
     }
     let narrative = previous.and_then(|record| record.narrative.clone());
-    ask_piece(inputs, way, pieces, narrative.as_deref(), truncated)
+    ask_piece(inputs, descent, pieces, narrative.as_deref(), truncated)
 }
 
 /// Halves an entry until each part has at most `most` tokens.
@@ -133,7 +133,7 @@ fn shortens(body: &Body, entry: &str) -> bool {
 
 pub(super) fn ask_piece(
     inputs: Inputs<'_>,
-    way: Descent,
+    descent: Descent,
     mut pieces: VecDeque<String>,
     narrative: Option<&str>,
     input_truncated: bool,
@@ -142,26 +142,26 @@ pub(super) fn ask_piece(
     let text =
         template::simple_request(narrative, &piece, inputs.source.budget.max_summary_tokens, inputs.focus);
     let request = Request { items: vec![user(inputs, text)], ..summary_request(inputs) };
-    ask(inputs, way, request, Rung::Simple(pieces), input_truncated)
+    ask(inputs, descent, request, Rung::Simple(pieces), input_truncated)
 }
 
 /// Asks once to shorten a summary that is too long; `None` if that was done or the request would not fit.
 pub(super) fn ask_shorter(
     inputs: Inputs<'_>,
-    way: &Descent,
+    descent: &Descent,
     rung: &Rung,
     long: &str,
     input_truncated: bool,
 ) -> Option<Step> {
     let most = inputs.source.budget.max_summary_tokens;
     let item = user(inputs, template::shorten_request(long, inputs.counter.count(long), most));
-    if way.was_shortened || item.tokens > inputs.source.budget.summary_request {
+    if descent.was_shortened || item.tokens > inputs.source.budget.summary_request {
         return None;
     }
-    let mut way = way.clone();
-    way.was_shortened = true;
+    let mut descent = descent.clone();
+    descent.was_shortened = true;
     let request = Request { items: vec![item], ..summary_request(inputs) };
-    match ask(inputs, way, request, rung.clone(), input_truncated) {
+    match ask(inputs, descent, request, rung.clone(), input_truncated) {
         Step::Ask(mut ask) => {
             ask.waiting.is_shortening = true;
             Some(Step::Ask(ask))
@@ -188,10 +188,16 @@ fn summary_request(inputs: Inputs<'_>) -> Request {
     }
 }
 
-fn ask(inputs: Inputs<'_>, mut way: Descent, request: Request, rung: Rung, input_truncated: bool) -> Step {
-    way.asked += 1;
+fn ask(
+    inputs: Inputs<'_>,
+    mut descent: Descent,
+    request: Request,
+    rung: Rung,
+    input_truncated: bool,
+) -> Step {
+    descent.asked += 1;
     let mode = rung.mode();
-    let source = Fingerprint::of(inputs, way.slice);
-    let waiting = Waiting { way, source, rung, is_shortening: false, input_truncated };
+    let source = Fingerprint::of(inputs, descent.slice);
+    let waiting = Waiting { descent, source, rung, is_shortening: false, input_truncated };
     Step::Ask(Box::new(Ask { request, mode, waiting }))
 }

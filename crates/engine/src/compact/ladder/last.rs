@@ -18,11 +18,11 @@ fn accepted(mut record: Compaction, fallbacks: Vec<Fallback>) -> Step {
 }
 
 /// Rungs 3 and 4. If the policy's retention keeps too much, they use the widest slice.
-pub(super) fn without_model(inputs: Inputs<'_>, mut way: Descent) -> Step {
-    if way.reach != Reach::Whole {
-        return Step::Refused(way.fallbacks);
+pub(super) fn without_model(inputs: Inputs<'_>, mut descent: Descent) -> Step {
+    if descent.reach != Reach::Whole {
+        return Step::Refused(descent.fallbacks);
     }
-    let slice = way.slice;
+    let slice = descent.slice;
     let plain = Ingredients::default();
     let widest = slice::widest(inputs.source.transcript, inputs.policy).unwrap_or(slice);
     // The narrative in force is kept if there is room for it.
@@ -33,23 +33,23 @@ pub(super) fn without_model(inputs: Inputs<'_>, mut way: Descent) -> Step {
         .or_else(|| inputs.with_block(Mode::Ledger, slice, &plain))
         .or_else(|| inputs.with_block(Mode::Ledger, widest, &plain));
     if let Some(record) = record {
-        return accepted(record, way.fallbacks);
+        return accepted(record, descent.fallbacks);
     }
     if inputs.aim == Aim::Summary {
         // The prompt fits: nothing is dropped from it.
-        way.fell(Mode::Ledger, NOTHING_GAINED);
-        return Step::Refused(way.fallbacks);
+        descent.fell(Mode::Ledger, NOTHING_GAINED);
+        return Step::Refused(descent.fallbacks);
     }
-    way.fell(Mode::Ledger, "does not reach the target");
-    by_dropping(inputs, way)
+    descent.fell(Mode::Ledger, "does not reach the target");
+    by_dropping(inputs, descent)
 }
 
 /// Rung 4: drops whole rounds, then tries its last steps.
-pub(super) fn by_dropping(inputs: Inputs<'_>, way: Descent) -> Step {
-    let widest = slice::widest(inputs.source.transcript, inputs.policy).unwrap_or(way.slice);
+pub(super) fn by_dropping(inputs: Inputs<'_>, descent: Descent) -> Step {
+    let widest = slice::widest(inputs.source.transcript, inputs.policy).unwrap_or(descent.slice);
     match inputs.dropped(Mode::Dropped, widest, &Ingredients::default()) {
-        Some(record) => accepted(record, way.fallbacks),
-        None => last_steps(inputs, way.fallbacks),
+        Some(record) => accepted(record, descent.fallbacks),
+        None => last_steps(inputs, descent.fallbacks),
     }
 }
 
@@ -62,8 +62,8 @@ pub(super) fn without_slice(inputs: Inputs<'_>, nothing: NothingToSummarize, rea
     }
 }
 
-/// Rung 4's last steps: shortens the newest round's results and arguments, then drops everything but the current request and the rest
-/// of that round; else rung 5.
+/// Rung 4's last steps: shortens the newest round's results and arguments, then drops everything but the current request
+/// and the rest of that round; else rung 5.
 fn last_steps(inputs: Inputs<'_>, fallbacks: Vec<Fallback>) -> Step {
     let slice = slice::widest(inputs.source.transcript, inputs.policy).ok();
     let half = Ingredients { newest: shortened_newest(inputs, slice, true), ..Ingredients::default() };
@@ -86,8 +86,8 @@ fn last_steps(inputs: Inputs<'_>, fallbacks: Vec<Fallback>) -> Step {
     }
 }
 
-/// Cuts the largest results of the newest round, and strings of its arguments, to a common size: so that the round takes half of what tools, system
-/// and request leave (`to_half`), or as small as possible.
+/// Cuts the largest results of the newest round, and strings of its arguments, to a common size. With `to_half` the round
+/// takes half of what tools, system and request leave; otherwise it is as small as possible.
 fn shortened_newest(inputs: Inputs<'_>, slice: Option<Slice>, to_half: bool) -> BTreeMap<Ordinal, Action> {
     let transcript = inputs.source.transcript;
     let is_after = |round: &&Round| slice.is_none_or(|slice| round.assistant > slice.through);

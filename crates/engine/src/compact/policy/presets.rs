@@ -112,7 +112,7 @@ pub const SYSTEM_TAIL: Policy = Policy {
     ..DEFAULT
 };
 
-/// All stages of the history limiter, which together need no model.
+/// All stages of the history limiter; a model is asked only if they do not reach the target, or by a compaction on request.
 pub const FOUR_STAGE: Policy = Policy {
     name: Cow::Borrowed("fourStage"),
     triggers: ON_OVERFLOW,
@@ -165,7 +165,7 @@ pub const ALL: [Preset; 8] = [
     Preset {
         policy: FOUR_STAGE,
         aliases: &["refact", "limiter"],
-        about: "folds repeats, shortens results, drops old rounds; asks no model",
+        about: "folds repeats, shortens results, drops old rounds; asks a model only on request or if that is not enough",
     },
     Preset {
         policy: WORDS_AND_LEDGER,
