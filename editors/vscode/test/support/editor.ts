@@ -264,7 +264,8 @@ export class Editor {
       "workbench.secondarySideBar.defaultVisibility": "hidden",
       "telemetry.telemetryLevel": "off",
       "extensions.autoCheckUpdates": false,
-      "extensions.autoUpdate": false,
+      // An older form of a value is written anew at each start, and a restart meanwhile leaves the file unsaved.
+      "extensions.autoUpdate": "off",
       "extensions.ignoreRecommendations": true,
       "files.simpleDialog.enable": true,
       // In a browser it saves after a second, however slow the machine is.
