@@ -43,6 +43,8 @@ test("no other scheme and no other machine is a target", () => {
     ...["data:text/html,x", "VSCODE-INSIDERS://x", "command%3Aworkbench.action.quit", "vscode:extension/a.b", "ftp://example.com"],
     ...["//example.com/a", "\\\\example.com\\a", "%5C%5Cexample.com%5Ca", "/\\example.com/a", "https://", "https:"],
     ...["", "#place", "a%00b", "a%0Ab"],
+    // What cannot be decoded behind the # does not keep the path from being looked at.
+    ...["%2F%2Fexample.com%2Fa#%", "%5C%5Cexample.com%5Ca#%", "command%3Aworkbench.action.quit#%", "a%00b#%"],
   ];
   for (const href of refused) assert.equal(targetOf(href), undefined, href);
 });
