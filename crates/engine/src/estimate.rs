@@ -164,7 +164,7 @@ impl Learned {
     fn forget_least_known(&mut self) {
         let last = self.baseline.as_ref().map(|baseline| &baseline.model);
         let others = self.models.iter().filter(|(model, _)| Some(*model) != last);
-        let least = others.min_by_key(|(_, known)| (known.ratios.len(), known.levels.len()));
+        let least = others.min_by_key(|(_, known)| known.extent());
         if let Some(least) = least.map(|(model, _)| model.clone()) {
             self.models.remove(&least);
         }
@@ -192,7 +192,7 @@ impl Learned {
     fn known(&self, model: &str) -> Option<&Calibration> {
         let alike = || {
             let of_family = self.models.iter().filter(|(name, _)| family(name) == family(model));
-            of_family.map(|(_, known)| known).max_by_key(|known| (known.ratios.len(), known.levels.len()))
+            of_family.map(|(_, known)| known).max_by_key(|known| known.extent())
         };
         self.models.get(model).or_else(alike)
     }
@@ -250,6 +250,11 @@ fn family(model: &str) -> &str {
 }
 
 impl Calibration {
+    /// How much is known of the model, to be compared with another's.
+    fn extent(&self) -> (usize, usize) {
+        (self.ratios.len(), self.levels.len())
+    }
+
     fn is_taught(&self) -> bool {
         let weight: u64 = self.ratios.iter().map(|(_, new)| u64::from(*new)).sum();
         self.ratios.len() >= LEAST_RATIOS && weight >= LEAST_WEIGHT

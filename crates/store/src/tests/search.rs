@@ -26,6 +26,9 @@ fn places(bench: &mut Bench, id: &str, words: &str) -> Vec<u32> {
     search(bench, id, words).hits.into_iter().map(|hit| hit.ord.0).collect()
 }
 
+/// Bytes from which a body is long.
+const LONG: usize = 1 << 19;
+
 fn said(ord: u32, body: Body) -> Write {
     Write::Message { turn: 0, message: Arc::new(message(ord, body)) }
 }
@@ -133,22 +136,20 @@ fn any_query_is_plain_words() {
         let hostile = "say \"it's\" NEAR(a b) col:x* ^y -z {a} + AND OR NOT (\" \\ ; DROP TABLE 'x' --";
         writes.push(said(0, user(hostile)));
         // Each search reads what is not indexed, of a database over a wire: what is long is said last, and to files.
-        let is_long = |body: &Body| body.bytes() >= 1 << 19;
-        let (long, short): (Vec<_>, Vec<_>) = bodies().into_iter().partition(is_long);
+        let is_database = bench.kind() == Backend::Postgres;
+        let (short, long): (Vec<_>, Vec<_>) = bodies().into_iter().partition(|body| body.bytes() < LONG);
         writes.extend((1..).zip(short).map(|(ord, body)| said(ord, body)));
         bench.write("s", &writes);
         for word in hostile.split_whitespace() {
             assert!(places(bench, "s", word).contains(&0), "{word}");
         }
         assert_eq!(places(bench, "s", hostile).first(), Some(&0));
-        let is_database = bench.kind() == Backend::Postgres;
-        let most = if is_database { 1 << 19 } else { usize::MAX };
         if !is_database {
             let next = writes.len() as u32 - 1;
             let long: Vec<Write> = (next..).zip(long).map(|(ord, body)| said(ord, body)).collect();
             bench.write("s", &long);
         }
-        for text in texts().into_iter().filter(|text| text.len() < most) {
+        for text in texts().into_iter().filter(|text| !is_database || text.len() < LONG) {
             // Any text is a query of plain words, and is found where it occurs.
             let found = places(bench, "s", &text);
             assert_eq!(found.is_empty(), Words::of(&text).is_empty(), "{text:.40}");
