@@ -17,11 +17,15 @@ import {
   renameSync,
   rmSync,
   statSync,
+  symlinkSync,
   writeFileSync,
 } from "node:fs";
 import { tmpdir } from "node:os";
 import { basename, join } from "node:path";
+import { after } from "node:test";
+import { isDeepStrictEqual } from "node:util";
 import { type BrowserContext, chromium, type Locator, type Page } from "playwright-core";
+import type { Reset } from "../extension/src/reset.ts";
 import { faultsOf } from "./accessibility.ts";
 import { BrowserCache } from "./browser-cache.ts";
 import { editorCopy, type Variant } from "./extension-host.ts";
@@ -47,6 +51,9 @@ const OF_ALL_WINDOWS = new Set(settings.flatMap(([name, { scope }]) => (scope ==
 
 /** Long enough for a busy machine; nothing is measured by it. */
 export const PATIENCE = 90_000;
+
+/** The browser's window, in pixels. */
+const SIZE = { width: 1580, height: 900 };
 
 /** Lines of a log that a failure tells. */
 const LOGGED = 30;
@@ -78,6 +85,25 @@ export interface Wanted {
   variant?: Variant;
   /** Paths of this machine that are not there for the editor and all that it starts. */
   hidden?: string[];
+  /**
+   * Takes the window that the test before left, where that had the same packages, and leaves it for the next one: a window
+   * takes seconds to open. For tests that need no first start and no list of sessions, that set nothing the sidecar takes at
+   * its start, allow nothing for later, and take nothing of the editor's own folders away.
+   */
+  shared?: true;
+}
+
+/** The editor whose window the last test has left. */
+let left: Editor | undefined;
+// Whoever adds this file to a run of tests ends what they leave.
+after(() => left?.end());
+
+/** Whether one window can be taken for the other: what it shows may differ. */
+function same(one: Wanted, other: Wanted): boolean {
+  const fixed = ({ extensions, environment: { PROBE: _, ...environment } = {}, variant, hidden, shared }: Wanted): object => {
+    return { extensions, environment, variant, hidden, shared };
+  };
+  return isDeepStrictEqual(fixed(one), fixed(other));
 }
 
 /** A running editor with its folders, which stay over a restart. */
@@ -85,7 +111,10 @@ export class Editor {
   readonly root = mkdtempSync(join(tmpdir(), "threadhold-editor-"));
   /** The folder that the window shows. */
   readonly folder = join(this.root, "folder");
-  readonly #wanted: Wanted;
+  /** Stays while tests share the window; the folder of the scripted model, if any, is behind it. */
+  readonly #probe = join(this.root, "probe");
+  #wanted: Wanted;
+  #settings: Record<string, unknown> = {};
   /** Where the editor's files are. */
   readonly #installed: string;
   readonly #kept: BrowserCache;
@@ -97,6 +126,7 @@ export class Editor {
 
   private constructor(wanted: Wanted) {
     this.#wanted = wanted;
+    this.#linkProbe();
     this.#installed = editorCopy(home, wanted.variant ?? "stable");
     this.#kept = new BrowserCache(join(cache, "browsers", basename(this.#installed)));
   }
@@ -104,6 +134,10 @@ export class Editor {
   /** Installs what is wanted, starts the editor and opens the folder. */
   static async start(wanted: Wanted): Promise<Editor> {
     if (!existsSync(join(home, ".installed"))) throw new Error("The editor is not installed: run editors/vscode/test/install.");
+    const former = left;
+    left = undefined;
+    if (wanted.shared && former !== undefined && same(former.#wanted, wanted)) return await former.#again(wanted);
+    await former?.end();
     const editor = new Editor(wanted);
     mkdirSync(editor.folder, { recursive: true });
     for (const [path, text] of Object.entries(wanted.files ?? {})) editor.write(path, text);
@@ -114,10 +148,43 @@ export class Editor {
       await editor.up();
     } catch (error) {
       // Nobody has it yet who would end it, and what it started would outlive the test.
-      await editor[Symbol.asyncDispose]();
+      await editor.end();
       throw error;
     }
     return editor;
+  }
+
+  /** Prepares the window of another test for this one. */
+  async #again(wanted: Wanted): Promise<Editor> {
+    try {
+      const former = this.#settings;
+      this.#wanted = wanted;
+      for (const page of this.#browser?.pages() ?? []) if (page !== this.page) await page.close();
+      await this.page.setViewportSize(wanted.size ?? SIZE);
+      this.#linkProbe();
+      this.#settings = wanted.settings ?? {};
+      const names = new Set([...Object.keys(former), ...Object.keys(this.#settings)]);
+      // What has no value is taken away.
+      const changed = [...names].flatMap((name) =>
+        isDeepStrictEqual(former[name], this.#settings[name]) ? [] : [[name, this.#settings[name] ?? null] as const],
+      );
+      const reset: Reset = { settings: Object.fromEntries(changed), files: wanted.files ?? {} };
+      writeFileSync(join(this.#probe, "reset.json"), JSON.stringify(reset));
+      await this.page.keyboard.press("Escape");
+      await this.command("Probe: Prepare the Next Test");
+      await until(() => !existsSync(join(this.#probe, "reset.json")), "the window is as if it were new");
+      await wanted.before?.(this);
+      return this;
+    } catch (error) {
+      await this.end();
+      throw error;
+    }
+  }
+
+  #linkProbe(): void {
+    const probe = this.#wanted.environment?.["PROBE"];
+    rmSync(this.#probe, { force: true });
+    if (probe !== undefined) symlinkSync(probe, this.#probe);
   }
 
   get page(): Page {
@@ -165,7 +232,7 @@ export class Editor {
     const browser = chromium.launchPersistentContext(profile, {
       executablePath: CHROMIUM,
       args: ["--no-sandbox", "--disable-dev-shm-usage"],
-      viewport: this.#wanted.size ?? { width: 1580, height: 900 },
+      viewport: this.#wanted.size ?? SIZE,
     });
     const [address, launched] = await Promise.allSettled([started.promise, browser]);
     if (launched.status === "fulfilled") this.#browser = launched.value;
@@ -199,10 +266,16 @@ export class Editor {
     await ended;
   }
 
-  /** Ends it and takes its folders away. */
+  /** Ends it and takes its folders away, or leaves it for the next test. */
   async [Symbol.asyncDispose](): Promise<void> {
     // What stood there at the end says why a test failed.
-    if (this.#page !== undefined) await this.#picture(`last-${basename(process.argv[1] ?? "")}`, this.#page).catch(() => undefined);
+    if (this.#page !== undefined) await this.#picture("last", this.#page).catch(() => undefined);
+    if (this.#wanted.shared && this.#page !== undefined) left = this;
+    else await this.end();
+  }
+
+  /** Ends it and takes its folders away. */
+  async end(): Promise<void> {
     await this.down();
     rmSync(this.root, { recursive: true, force: true, maxRetries: 5 });
   }
@@ -258,6 +331,7 @@ export class Editor {
 
   /** Writes the user's settings; those not named here are as if they were never set. */
   settings(settings: Record<string, unknown>): void {
+    this.#settings = settings;
     const quiet = {
       "security.workspace.trust.enabled": false,
       "workbench.startupEditor": "none",
@@ -299,7 +373,6 @@ export class Editor {
     const input = page.locator(".quick-input-widget input");
     await input.waitFor({ timeout: PATIENCE });
     // The palette does not look again by itself for commands that come while the editor starts.
-    const first = page.locator(".quick-input-list .monaco-list-row").first();
     await until(async () => {
       // What the editor opens by itself while it starts takes the palette away.
       if (!(await input.isVisible())) await page.keyboard.press("F1");
@@ -310,21 +383,39 @@ export class Editor {
         );
       if (!(await fill(">")) || !(await fill(`>${title}`))) return false;
       await page.waitForTimeout(300);
-      if (!(await first.getAttribute("aria-label", { timeout: 1000 }).catch(() => ""))?.includes(title)) return false;
-      // A key would go elsewhere where something took the focus, and the palette with it, since it was looked at.
-      return await first.click({ timeout: 1000 }).then(
-        () => true,
-        () => false,
-      );
+      // In one step: a key would go elsewhere where something took the focus, and the palette with it, since it was looked
+      // at, and of a click that took too long it would not be known whether the command runs.
+      return await this.#choose(page, title);
     }, `the palette offers ${title}`);
+  }
+
+  /** Clicks the first row of the palette where that has these words. */
+  #choose(page: Page, words: string): Promise<boolean> {
+    return page.evaluate((words) => {
+      const row = document.querySelector(".quick-input-list .monaco-list-row");
+      if (!row?.getAttribute("aria-label")?.includes(words)) return false;
+      for (const type of ["mousedown", "mouseup", "click"])
+        row.dispatchEvent(new MouseEvent(type, { bubbles: true, cancelable: true, button: 0, detail: 1, view: window }));
+      return true;
+    }, words);
   }
 
   /** Opens a file of the folder by its name, with the focus in its text. */
   async open(name: string): Promise<void> {
     const { keyboard } = this.page;
-    await keyboard.press("Control+P");
-    await this.page.locator(".quick-input-widget input").fill(name);
-    await this.page.locator(".quick-input-list .monaco-list-row").filter({ hasText: name }).first().waitFor();
+    // Before it looks, it shows the files that were open last.
+    const first = this.page.locator(".quick-input-list .monaco-list-row").first().filter({ hasText: name });
+    await until(async () => {
+      await keyboard.press("Control+P");
+      await this.page.locator(".quick-input-widget input").fill(name);
+      const isThere = await first.waitFor({ timeout: 5_000 }).then(
+        () => true,
+        () => false,
+      );
+      // It does not look again for files that were just written.
+      if (!isThere) await keyboard.press("Escape");
+      return isThere;
+    }, `${name} is found`);
     await keyboard.press("Enter");
     await this.page.locator(".tab.active").filter({ hasText: name }).waitFor();
     await this.page.locator(".monaco-editor .view-lines").first().click();
@@ -432,6 +523,7 @@ export class Editor {
       // may be among them and must not come back.
       ...(this.#wanted.hidden === undefined && { NODE_COMPILE_CACHE: join(home, ".compiled") }),
       ...this.#wanted.environment,
+      ...(this.#wanted.environment?.["PROBE"] !== undefined && { PROBE: this.#probe }),
     };
   }
 }

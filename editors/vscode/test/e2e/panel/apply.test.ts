@@ -42,6 +42,7 @@ test("code is proposed as a diff and written once it is kept", async () => {
   using probe = new Probe({ window: 64_000, answers: [{ say: ANSWER }] });
   await using editor = await Editor.start({
     extensions: PACKAGES,
+    shared: true,
     files: { "src/ten.txt": text(TEN), "a.js": "first\nsecond\nthird\nfourth\n" },
     settings: SCRIPTED,
     environment: { PROBE: probe.folder },
@@ -124,6 +125,7 @@ test("code is inserted into the editor behind the tab of the panel", async () =>
   using probe = new Probe({ answers: [{ say: "Write this:\n\n```js\nlet a = 1;\n```\n" }] });
   await using editor = await Editor.start({
     extensions: PACKAGES,
+    shared: true,
     files: { "a.js": "first\nsecond\n" },
     settings: SCRIPTED,
     environment: { PROBE: probe.folder },

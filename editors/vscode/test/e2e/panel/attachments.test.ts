@@ -50,12 +50,7 @@ test("files and pictures are sent along, and a compaction is warned of once", as
   const panel = await Panel.open(editor);
   await until(() => panel.prompt.isEnabled(), "the panel can be asked");
   // A file that is open and changed.
-  await editor.page.keyboard.press("Control+P");
-  await editor.page.locator(".quick-input-widget input").fill("notes.txt");
-  await editor.page.locator(".quick-input-list .monaco-list-row").filter({ hasText: "notes.txt" }).first().waitFor();
-  await editor.page.keyboard.press("Enter");
-  await editor.page.locator(".tab.active").filter({ hasText: "notes.txt" }).waitFor();
-  await editor.page.locator(".monaco-editor .view-lines").first().click();
+  await editor.open("notes.txt");
   // Wherever the click found the text.
   await editor.page.keyboard.press("Control+Home");
   await editor.page.keyboard.type("unsaved words ");

@@ -51,6 +51,7 @@ test("code has the colours of the editor's theme, and goes into a new file", asy
   using probe = new Probe({ answers: [{ say: ANSWER }] });
   await using editor = await Editor.start({
     extensions: PACKAGES,
+    shared: true,
     files: { "a.rs": RUST },
     settings: { ...SCRIPTED, "workbench.colorTheme": THEMES.dark, "editor.semanticHighlighting.enabled": false },
     environment: { PROBE: probe.folder },
@@ -107,7 +108,7 @@ test("a long block is coloured while it is written", async () => {
     ],
   });
   probe.hold("held");
-  await using editor = await Editor.start({ extensions: PACKAGES, settings: SCRIPTED, environment: { PROBE: probe.folder } });
+  await using editor = await Editor.start({ extensions: PACKAGES, shared: true, settings: SCRIPTED, environment: { PROBE: probe.folder } });
   const panel = await Panel.open(editor);
   await panel.ask("Write much.");
   const block = panel.frame.getByRole("group", { name: "Code, ts" }).locator("pre");

@@ -17,6 +17,7 @@ test("folders, git changes, and symbols go along", async () => {
   using probe = new Probe({ window: 64_000, answers: [{ say: "I see them." }] });
   await using editor = await Editor.start({
     extensions: PACKAGES,
+    shared: true,
     files: {
       "lib/parser/expressions.made": "first\ndef parseExpression\n  trim\nend\nlast\n",
       "lib/parser/names.ts": "export const names = 1;\n",
@@ -93,6 +94,7 @@ test("tools are named, prompts of the workspace are sent, instructions are shown
   const settings = { ...DARK, "threadhold.tools.editor": [] };
   await using editor = await Editor.start({
     extensions: PACKAGES,
+    shared: true,
     files: {
       "a.txt": "hello\n",
       "AGENTS.md": "Use short words.\n",
@@ -160,7 +162,7 @@ test("tools are named, prompts of the workspace are sent, instructions are shown
 
 test("what is selected in the terminal goes along", async () => {
   using probe = new Probe({ answers: [{ say: "I read it." }] });
-  await using editor = await Editor.start({ extensions: PACKAGES, settings: DARK, environment: { PROBE: probe.folder } });
+  await using editor = await Editor.start({ extensions: PACKAGES, shared: true, settings: DARK, environment: { PROBE: probe.folder } });
   await editor.page.context().grantPermissions(["clipboard-read", "clipboard-write"]);
   const panel = await Panel.open(editor);
   const { keyboard } = editor.page;

@@ -102,7 +102,7 @@ test("diagrams are drawn once the answer is finished", async () => {
   });
   probe.hold("held");
   const settings = { ...SCRIPTED, "workbench.colorTheme": "Default Dark Modern" };
-  await using editor = await Editor.start({ extensions: PACKAGES, settings, environment: { PROBE: probe.folder } });
+  await using editor = await Editor.start({ extensions: PACKAGES, shared: true, settings, environment: { PROBE: probe.folder } });
   const panel = await Panel.open(editor);
   await panel.ask("Show me.");
   const answer = panel.answer("The flow:");

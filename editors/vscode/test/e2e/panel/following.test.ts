@@ -45,7 +45,7 @@ async function paste(area: Element): Promise<void> {
 
 test("the end is in view after each of sixteen answers", async () => {
   using probe = new Probe({ window: 2_000_000, answers });
-  await using editor = await Editor.start({ extensions: PACKAGES, settings: SCRIPTED, environment: { PROBE: probe.folder } });
+  await using editor = await Editor.start({ extensions: PACKAGES, shared: true, settings: SCRIPTED, environment: { PROBE: probe.folder } });
   const panel = await Panel.open(editor);
   await until(() => panel.prompt.isEnabled(), "the panel can be asked");
   const lost: { turn: number; fromEnd: number }[] = [];
@@ -77,7 +77,7 @@ test("who goes up stays there while answers grow, until they go back", async () 
     window: 2_000_000,
     answers: [{ say: `${long}The first.` }, ...["one", "two", "three", "four", "five"].map(held), { say: `${long}The end of six.` }],
   });
-  await using editor = await Editor.start({ extensions: PACKAGES, settings: SCRIPTED, environment: { PROBE: probe.folder } });
+  await using editor = await Editor.start({ extensions: PACKAGES, shared: true, settings: SCRIPTED, environment: { PROBE: probe.folder } });
   const panel = await Panel.open(editor);
   const { mouse, keyboard } = editor.page;
   const back = panel.button("Scroll to Bottom");

@@ -11,6 +11,7 @@ test("code goes to the cursor, and in the place of what is selected", async () =
   using probe = new Probe({ answers: [{ say: "Write this:\n\n```js\nlet a = 1;\nlet b = 2;\n```\n" }] });
   await using editor = await Editor.start({
     extensions: PACKAGES,
+    shared: true,
     files: { "a.js": "first\nsecond\n" },
     settings: SCRIPTED,
     environment: { PROBE: probe.folder },

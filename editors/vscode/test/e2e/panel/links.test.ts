@@ -50,6 +50,7 @@ test("a link opens what it may, once, and only after the question", async () => 
   using probe = new Probe({ answers: [{ say: SAID }] });
   await using editor = await Editor.start({
     extensions: PACKAGES,
+    shared: true,
     files: { "src/lexer.rs": "// one\n// two\n" },
     settings: SCRIPTED,
     environment: { PROBE: probe.folder },

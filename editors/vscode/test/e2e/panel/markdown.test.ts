@@ -27,7 +27,7 @@ test("tasks and math are drawn", async () => {
   using probe = new Probe({ answers: [{ say: ANSWER, holdWhile: "held", then: "\nAnd $c$ at last." }] });
   probe.hold("held");
   const settings = { ...SCRIPTED, "workbench.colorTheme": "Default Dark Modern" };
-  await using editor = await Editor.start({ extensions: PACKAGES, settings, environment: { PROBE: probe.folder } });
+  await using editor = await Editor.start({ extensions: PACKAGES, shared: true, settings, environment: { PROBE: probe.folder } });
   const panel = await Panel.open(editor);
   await panel.ask("Show me.");
   const answer = panel.answer("The plan:");

@@ -9,7 +9,7 @@ import { PACKAGES, SCRIPTED } from "../../support/settings.ts";
 
 test("commands are typed into the prompt; a text that begins with a slash is sent", async () => {
   using probe = new Probe({ answers: [{ say: "It is a file." }] });
-  await using editor = await Editor.start({ extensions: PACKAGES, settings: SCRIPTED, environment: { PROBE: probe.folder } });
+  await using editor = await Editor.start({ extensions: PACKAGES, shared: true, settings: SCRIPTED, environment: { PROBE: probe.folder } });
   const panel = await Panel.open(editor);
   const { keyboard } = editor.page;
   const menu = panel.frame.getByRole("listbox", { name: "Commands" });
@@ -57,6 +57,7 @@ test("a file is mentioned by a piece of its name, and goes along", async () => {
   using probe = new Probe({ answers: [{ say: "It parses." }, { say: "It is mended." }] });
   await using editor = await Editor.start({
     extensions: PACKAGES,
+    shared: true,
     files: {
       "src/parser.rs": "fn parse_expr() {}\n",
       "docs/parsers.md": "Several.\n",

@@ -31,7 +31,12 @@ test("overflow in a turn, redo, edit, pin, leave out", async () => {
     holdSummaryWhile: "held",
   });
   probe.hold("held");
-  await using editor = await Editor.start({ extensions: PACKAGES, files: FILES, settings: SETTINGS, environment: { PROBE: probe.folder } });
+  await using editor = await Editor.start({
+    extensions: PACKAGES,
+    files: FILES,
+    settings: SETTINGS,
+    environment: { PROBE: probe.folder },
+  });
   const panel = await Panel.open(editor);
   await panel.ask("Read all four.");
   const running = panel.cards.filter({ hasText: "Compacting" });
@@ -105,7 +110,13 @@ test("compacted from the palette, messages brought back, undone from the palette
       { say: "I see all of them." },
     ],
   });
-  await using editor = await Editor.start({ extensions: PACKAGES, files: FILES, settings: SETTINGS, environment: { PROBE: probe.folder } });
+  await using editor = await Editor.start({
+    extensions: PACKAGES,
+    shared: true,
+    files: FILES,
+    settings: SETTINGS,
+    environment: { PROBE: probe.folder },
+  });
   const panel = await Panel.open(editor);
   await panel.ask("Read all four.");
   await panel.answer("All four are read.").waitFor();
@@ -162,6 +173,7 @@ test("a compaction waits for the user's word", async () => {
   });
   await using editor = await Editor.start({
     extensions: PACKAGES,
+    shared: true,
     files: FILES,
     settings: { ...SETTINGS, "threadhold.compaction": "ask", "threadhold.threshold": 13_000 },
     environment: { PROBE: probe.folder },

@@ -18,7 +18,7 @@ test("versions of answers and requests are gone through where they stand", async
     ],
   });
   const settings = { ...SCRIPTED, "workbench.colorTheme": "Default Dark Modern" };
-  await using editor = await Editor.start({ extensions: PACKAGES, settings, environment: { PROBE: probe.folder } });
+  await using editor = await Editor.start({ extensions: PACKAGES, shared: true, settings, environment: { PROBE: probe.folder } });
   let panel = await Panel.open(editor);
   await panel.ask("The question.");
   for (const [answer, at] of [

@@ -31,7 +31,13 @@ const TURN = [
 
 async function started(answers: readonly object[], files: Record<string, string>): Promise<{ probe: Probe; editor: Editor; panel: Panel }> {
   const probe = new Probe({ answers: [...answers] });
-  const editor = await Editor.start({ extensions: PACKAGES, files, settings: SETTINGS, environment: { PROBE: probe.folder } });
+  const editor = await Editor.start({
+    extensions: PACKAGES,
+    shared: true,
+    files,
+    settings: SETTINGS,
+    environment: { PROBE: probe.folder },
+  });
   const panel = await Panel.open(editor);
   await panel.ask("Change the files.");
   await panel.answer("All is changed.").waitFor();
@@ -85,7 +91,7 @@ test("a turn's changes are listed, shown together, kept and undone by file and b
   await lens(editor, "Undo").first().click();
   await until(() => editor.read("src/ten.txt") === TWO_HUNKS.replace("first\n", "line 1\n"), "the first hunk is undone, and saved");
   await says(panel, "4 files changed, 5 lines added, 3 lines removed");
-  assert.equal(await files(panel).last().textContent(), "ten.txtsrc+2−1", "nobody else changed it");
+  await until(async () => (await files(panel).last().textContent()) === "ten.txtsrc+2−1", "it is saved, and nobody else changed it");
   await editor.page.locator(".monaco-editor .view-line").first().click();
   await editor.page.keyboard.press("Control+Z");
   await editor.page.keyboard.press("Control+S");

@@ -22,6 +22,7 @@ test("the output of a command is in its row while it runs", async () => {
   });
   await using editor = await Editor.start({
     extensions: PACKAGES,
+    shared: true,
     settings: { ...SCRIPTED, "threadhold.approve.run": "allow", "workbench.colorTheme": "Default Dark Modern" },
     environment: { PROBE: probe.folder },
   });

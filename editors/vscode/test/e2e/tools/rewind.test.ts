@@ -19,7 +19,7 @@ const edit = (id: string, path: string, old: string, now: string) => ({ id, name
 /** An editor on a folder with one file, whose model is the probe's. */
 function oneFile(probe: Probe): Promise<Editor> {
   const files = { "a.txt": "one\n" };
-  return Editor.start({ extensions: PACKAGES, files, settings: SETTINGS, environment: { PROBE: probe.folder } });
+  return Editor.start({ extensions: PACKAGES, shared: true, files, settings: SETTINGS, environment: { PROBE: probe.folder } });
 }
 
 test("a rewind restores what the agent changed and names the rest, and can be taken back", async () => {
@@ -34,6 +34,7 @@ test("a rewind restores what the agent changed and names the rest, and can be ta
   });
   await using editor = await Editor.start({
     extensions: PACKAGES,
+    shared: true,
     files: { "a.txt": "one\n", "b.txt": "two\n", "c.txt": "three\n", "d.txt": "never touched\n" },
     settings: SETTINGS,
     environment: { PROBE: probe.folder },
@@ -121,6 +122,7 @@ test("a rewind restores all files that a command changed, and not what the user 
   using probe = new Probe({ answers: [{ calls: [{ id: "c1", name: "run_command", input: { command } }] }, { say: "All is renamed." }] });
   await using editor = await Editor.start({
     extensions: PACKAGES,
+    shared: true,
     files: {
       ...Object.fromEntries(names.map((name) => [name, `old words of ${name}\n`])),
       "gone.txt": "still here\n",
@@ -289,6 +291,7 @@ test("a file comes back byte by byte in any encoding, open or not, and can be un
   });
   await using editor = await Editor.start({
     extensions: PACKAGES,
+    shared: true,
     files: { ".vscode/settings.json": JSON.stringify({ "files.encoding": "iso88591", "files.insertFinalNewline": true }) },
     settings: SETTINGS,
     environment: { PROBE: probe.folder },
@@ -297,7 +300,7 @@ test("a file comes back byte by byte in any encoding, open or not, and can be un
     },
   });
   const bytes = (): Record<string, Buffer> => Object.fromEntries(paths.map((path) => [path, readFileSync(join(editor.folder, path))]));
-  for (const path of paths.filter((path) => path.includes("-open"))) await openFile(editor, path);
+  for (const path of paths.filter((path) => path.includes("-open"))) await editor.open(path);
   const panel = await Panel.open(editor);
   await panel.ask("Change the files.");
   await panel.answer("All is changed.").waitFor();
@@ -329,7 +332,7 @@ test("a file comes back byte by byte in any encoding, open or not, and can be un
   // Undone where it is open, it says what the agent wrote, and the disk says so only once it is saved.
   const shown = editor.page.locator(".editor-instance .view-line");
   for (const path of ["latin-open.txt", "mixed-open.txt"]) {
-    await openFile(editor, path);
+    await editor.open(path);
     await shown.filter({ hasText: "one" }).first().click();
     await editor.page.keyboard.press("Control+Z");
     await shown.filter({ hasText: "uno" }).first().waitFor();
@@ -354,7 +357,7 @@ test("what was typed and not saved is lost neither by an edit of the agent nor b
     await editor.page.keyboard.press("Control+Home");
     await editor.page.keyboard.type(words);
   };
-  await openFile(editor, "a.txt");
+  await editor.open("a.txt");
   await type("first ");
   const panel = await Panel.open(editor);
   await panel.ask("Say it in Italian.");
@@ -394,6 +397,7 @@ test("what is in the way of a file is named, and the others are restored all the
   });
   await using editor = await Editor.start({
     extensions: PACKAGES,
+    shared: true,
     files: { ...Object.fromEntries(paths.map((path) => [path, "one\n"])), "sub/LICENSE": "none\n", "sub/notes": "some\n" },
     settings: SETTINGS,
     environment: { PROBE: probe.folder },
@@ -469,6 +473,7 @@ test("a folder with more files than are looked at says so", async () => {
   });
   await using editor = await Editor.start({
     extensions: PACKAGES,
+    shared: true,
     settings: SETTINGS,
     environment: { PROBE: probe.folder },
     before: async ({ folder }) => {
@@ -484,16 +489,6 @@ test("a folder with more files than are looked at says so", async () => {
   await lost.filter({ hasText: "only the first 20,000 files were checked" }).waitFor();
   assert.equal(await lost.count(), 2, "and the command");
 });
-
-/** Opens a file in the editor, as a person does. */
-async function openFile(editor: Editor, path: string): Promise<void> {
-  await editor.page.keyboard.press("Control+P");
-  const input = editor.page.locator(".quick-input-widget input");
-  await input.fill(path);
-  await editor.page.locator(".quick-input-list .monaco-list-row").first().filter({ hasText: path }).waitFor();
-  await editor.page.keyboard.press("Enter");
-  await editor.page.locator(".tab.active").filter({ hasText: path }).waitFor();
-}
 
 async function rewind(panel: Panel, words: string): Promise<void> {
   const row = panel.frame.locator(".row.user").filter({ hasText: words });

@@ -45,6 +45,7 @@ test("files are listed, searched, read; a command prints", async () => {
   });
   await using editor = await Editor.start({
     extensions: PACKAGES,
+    shared: true,
     files: {
       "src/main.rs": "// needle\nfn main() {}\n// end\n",
       "src/lib.rs": "fn help() {}\n",

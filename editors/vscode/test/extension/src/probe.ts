@@ -7,10 +7,13 @@ import { appendFileSync, existsSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 import * as vscode from "vscode";
 import { answerAsOther } from "./other.ts";
+import { reset } from "./reset.ts";
 import type { Answer, Asked, Given, Script } from "./script.ts";
 import { symbolProviders } from "./symbols.ts";
 
 const FOLDER = process.env["PROBE"] ?? "";
+/** Another test has models with other windows. */
+const modelsChanged = new vscode.EventEmitter<void>();
 
 export function activate(context: vscode.ExtensionContext): void {
   context.subscriptions.push(
@@ -31,6 +34,11 @@ export function activate(context: vscode.ExtensionContext): void {
       const attachFiles = paths.map((path) => vscode.Uri.joinPath(folder.uri, path));
       return vscode.commands.executeCommand("workbench.action.chat.open", { query, attachFiles });
     }),
+    vscode.commands.registerCommand("probe.reset", async () => {
+      await reset(join(FOLDER, "reset.json"));
+      modelsChanged.fire();
+    }),
+    modelsChanged,
     symbolProviders(),
     vscode.lm.registerLanguageModelChatProvider("probe", provider),
     vscode.lm.registerTool("probe_list", {
@@ -63,6 +71,8 @@ function script(): Script {
 }
 
 const provider: vscode.LanguageModelChatProvider = {
+  onDidChangeLanguageModelChatInformation: modelsChanged.event,
+
   provideLanguageModelChatInformation() {
     const { window = 16_000, large } = script();
     const model = (id: string, name: string, maxInputTokens: number): vscode.LanguageModelChatInformation => ({
