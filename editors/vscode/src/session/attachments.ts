@@ -42,7 +42,9 @@ export class Attachments {
     if (found.kind === "folder")
       throw new Error(`${name} was not attached: it is a folder. Attach single files, or mention the folder in your message.`);
     if (found.kind === "picture") this.#addPicture(found.part, name);
-    else this.#held.push({ id: this.#id(), kind: "file", label: vscode.workspace.asRelativePath(uri), uri });
+    // It is read once it is sent, so a second one would say the same.
+    else if (!this.#held.some((held) => held.kind === "file" && held.uri.toString() === uri.toString()))
+      this.#held.push({ id: this.#id(), kind: "file", label: vscode.workspace.asRelativePath(uri), uri });
   }
 
   /** Takes what is selected in an editor; the whole file where nothing is. */

@@ -36,6 +36,7 @@ test("files and pictures are sent along, and a compaction is warned of once", as
   });
   await using editor = await Editor.start({
     extensions: PACKAGES,
+    shared: true,
     files: {
       "notes.txt": "saved words\n",
       "more.txt": "not wanted after all",
@@ -57,9 +58,11 @@ test("files and pictures are sent along, and a compaction is warned of once", as
   await editor.command("threadhold: Attach to Agent Prompt");
   const attached = panel.frame.getByRole("list", { name: "Attachments" }).getByRole("listitem");
   await attached.filter({ hasText: "notes.txt" }).waitFor();
+  await editor.command("threadhold: Attach to Agent Prompt");
   // A picture that is pasted.
   await panel.prompt.evaluate(paste, { name: "red.png", data: PICTURE });
   await attached.filter({ hasText: "red.png" }).waitFor();
+  assert.equal(await attached.count(), 2, "a file goes along once");
   // What is selected is pinned.
   await editor.page.locator(".monaco-editor .view-lines").first().click();
   await editor.page.keyboard.press("Control+A");

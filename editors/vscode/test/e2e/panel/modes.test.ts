@@ -53,6 +53,7 @@ test("a plan changes nothing until it is accepted, and its steps stand above the
   probe.hold("held");
   await using editor = await Editor.start({
     extensions: PACKAGES,
+    shared: true,
     settings: { ...SCRIPTED, "threadhold.approve.edit": "allow", "threadhold.tools.todo": true },
     environment: { PROBE: probe.folder },
   });

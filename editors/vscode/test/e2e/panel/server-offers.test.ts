@@ -15,6 +15,7 @@ test("prompts, resources and tools of a tool server are offered while they are t
   using probe = new Probe({ answers: [{ say: "Hello." }, { say: "Hi." }, { say: "Soup it is." }, { say: "Booked." }] });
   await using editor = await Editor.start({
     extensions: PACKAGES,
+    shared: true,
     settings: { ...SCRIPTED, "threadhold.sidecarSettings": { mcp: { servers: { table: SERVER } } } },
     environment: { PROBE: probe.folder },
   });

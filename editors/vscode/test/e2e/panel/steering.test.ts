@@ -33,6 +33,7 @@ test("overflow in a turn, redo, edit, pin, leave out", async () => {
   probe.hold("held");
   await using editor = await Editor.start({
     extensions: PACKAGES,
+    shared: true,
     files: FILES,
     settings: SETTINGS,
     environment: { PROBE: probe.folder },
@@ -112,7 +113,6 @@ test("compacted from the palette, messages brought back, undone from the palette
   });
   await using editor = await Editor.start({
     extensions: PACKAGES,
-    shared: true,
     files: FILES,
     settings: SETTINGS,
     environment: { PROBE: probe.folder },

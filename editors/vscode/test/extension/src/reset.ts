@@ -6,7 +6,6 @@ import * as vscode from "vscode";
 
 /** Commands that put away what a test may have left. */
 const TIDY = [
-  "workbench.action.closeQuickOpen",
   "threadhold.cancel",
   "threadhold.newSession",
   "notifications.clearAll",
@@ -34,10 +33,13 @@ export async function reset(path: string): Promise<void> {
     await vscode.commands.executeCommand("workbench.action.revertAndCloseActiveEditor");
   }
   await vscode.window.tabGroups.close(vscode.window.tabGroups.all);
-  for (const command of TIDY) await vscode.commands.executeCommand(command);
+  await vscode.commands.executeCommand("workbench.action.closeQuickOpen");
   for (const [name, value] of Object.entries(settings)) {
     await vscode.workspace.getConfiguration().update(name, value ?? undefined, vscode.ConfigurationTarget.Global);
   }
+  // Some of its settings are taken when the sidecar starts.
+  if (Object.keys(settings).some((name) => name.startsWith("threadhold."))) await vscode.commands.executeCommand("threadhold.restart");
+  for (const command of TIDY) await vscode.commands.executeCommand(command);
   const folder = vscode.workspace.workspaceFolders?.[0]?.uri.fsPath ?? "";
   for (const name of readdirSync(folder)) rmSync(join(folder, name), { recursive: true, force: true });
   for (const [name, text] of Object.entries(files)) {
