@@ -33,7 +33,6 @@ test("overflow in a turn, redo, edit, pin, leave out", async () => {
   probe.hold("held");
   await using editor = await Editor.start({
     extensions: PACKAGES,
-    shared: true,
     files: FILES,
     settings: SETTINGS,
     environment: { PROBE: probe.folder },
