@@ -59,7 +59,6 @@ test("tools of an MCP server are ticked by what they cost, and called", async ()
   });
   await using editor = await Editor.start({
     extensions: PACKAGES,
-    shared: true,
     settings: SETTINGS,
     files: {
       ".vscode/mcp.json": JSON.stringify({
