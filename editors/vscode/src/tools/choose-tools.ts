@@ -26,20 +26,21 @@ export async function chooseTools(): Promise<void> {
       tokens,
     };
   });
-  const picked = await pickFrom(
-    items,
-    items.filter(({ label }) => set.isTicked(label)),
-  );
-  if (picked === undefined) return;
   // What is not there at the moment stays ticked.
   const listed = new Set(known.map(({ name }) => name));
   const away = set.tickedTools.filter((name) => !name.includes("*") && !listed.has(name));
-  const ticked = [...away, ...picked.map(({ label }) => label)].sort();
-  await vscode.workspace.getConfiguration("threadhold").update("tools.editor", ticked, vscode.ConfigurationTarget.Global);
+  await pickFrom(
+    items,
+    items.filter(({ label }) => set.isTicked(label)),
+    async (picked) => {
+      const ticked = [...away, ...picked.map(({ label }) => label)].sort();
+      await vscode.workspace.getConfiguration("threadhold").update("tools.editor", ticked, vscode.ConfigurationTarget.Global);
+    },
+  );
 }
 
-/** Lets the user tick some of these; the title says what the ticked ones cost together. */
-function pickFrom(items: Item[], ticked: Item[]): Promise<readonly Item[] | undefined> {
+/** Lets the user tick some of these, and closes once they are kept; the title says what the ticked ones cost together. */
+function pickFrom(items: Item[], ticked: Item[], keep: (picked: readonly Item[]) => Promise<void>): Promise<void> {
   const pick = vscode.window.createQuickPick<Item>();
   const total = (chosen: readonly Item[]): void => {
     const tokens = chosen.reduce((sum, item) => sum + item.tokens, 0);
@@ -51,14 +52,17 @@ function pickFrom(items: Item[], ticked: Item[]): Promise<readonly Item[] | unde
   pick.items = items;
   pick.selectedItems = ticked;
   total(ticked);
-  return new Promise((resolve) => {
+  return new Promise((resolve, reject) => {
     pick.onDidChangeSelection(total);
     pick.onDidAccept(() => {
-      resolve(pick.selectedItems);
-      pick.hide();
+      pick.enabled = false;
+      // What is asked as soon as it is closed has what was ticked.
+      void keep(pick.selectedItems)
+        .then(resolve, reject)
+        .finally(() => pick.hide());
     });
     pick.onDidHide(() => {
-      resolve(undefined);
+      resolve();
       pick.dispose();
     });
     pick.show();

@@ -87,21 +87,20 @@ export interface Wanted {
   hidden?: string[];
   /**
    * Takes the window that the test before left, where that had the same packages, and leaves it for the next one: a window
-   * takes seconds to open. For tests that need no first start and no list of sessions, that set nothing the sidecar takes at
-   * its start, allow nothing for later, and take nothing of the editor's own folders away.
+   * takes seconds to open. For tests that need no first start and no list of sessions, allow nothing for later, and change
+   * neither settings by hand nor the editor's own folders.
    */
   shared?: true;
 }
 
-/** The editor whose window the last test has left. */
+/** The editor whose window the last test has left; what the very last one leaves is ended behind all. */
 let left: Editor | undefined;
-// Whoever adds this file to a run of tests ends what they leave.
 after(() => left?.end());
 
-/** Whether one window can be taken for the other: what it shows may differ. */
-function same(one: Wanted, other: Wanted): boolean {
-  const fixed = ({ extensions, environment: { PROBE: _, ...environment } = {}, variant, hidden, shared }: Wanted): object => {
-    return { extensions, environment, variant, hidden, shared };
+/** Whether two tests can have one window: these are what it keeps for good. */
+function canShare(one: Wanted, other: Wanted): boolean {
+  const fixed = ({ extensions, environment: { PROBE: _, ...environment } = {}, variant, hidden }: Wanted): object => {
+    return { extensions, environment, variant, hidden };
   };
   return isDeepStrictEqual(fixed(one), fixed(other));
 }
@@ -136,7 +135,7 @@ export class Editor {
     if (!existsSync(join(home, ".installed"))) throw new Error("The editor is not installed: run editors/vscode/test/install.");
     const former = left;
     left = undefined;
-    if (wanted.shared && former !== undefined && same(former.#wanted, wanted)) return await former.#again(wanted);
+    if (wanted.shared && former !== undefined && canShare(former.#wanted, wanted)) return await former.#again(wanted);
     await former?.end();
     const editor = new Editor(wanted);
     mkdirSync(editor.folder, { recursive: true });

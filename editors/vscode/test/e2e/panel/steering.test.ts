@@ -31,12 +31,7 @@ test("overflow in a turn, redo, edit, pin, leave out", async () => {
     holdSummaryWhile: "held",
   });
   probe.hold("held");
-  await using editor = await Editor.start({
-    extensions: PACKAGES,
-    files: FILES,
-    settings: SETTINGS,
-    environment: { PROBE: probe.folder },
-  });
+  await using editor = await Editor.start({ extensions: PACKAGES, files: FILES, settings: SETTINGS, environment: { PROBE: probe.folder } });
   const panel = await Panel.open(editor);
   await panel.ask("Read all four.");
   const running = panel.cards.filter({ hasText: "Compacting" });
@@ -110,12 +105,7 @@ test("compacted from the palette, messages brought back, undone from the palette
       { say: "I see all of them." },
     ],
   });
-  await using editor = await Editor.start({
-    extensions: PACKAGES,
-    files: FILES,
-    settings: SETTINGS,
-    environment: { PROBE: probe.folder },
-  });
+  await using editor = await Editor.start({ extensions: PACKAGES, files: FILES, settings: SETTINGS, environment: { PROBE: probe.folder } });
   const panel = await Panel.open(editor);
   await panel.ask("Read all four.");
   await panel.answer("All four are read.").waitFor();

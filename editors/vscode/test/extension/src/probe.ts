@@ -35,8 +35,8 @@ export function activate(context: vscode.ExtensionContext): void {
       return vscode.commands.executeCommand("workbench.action.chat.open", { query, attachFiles });
     }),
     vscode.commands.registerCommand("probe.reset", async () => {
-      await reset(join(FOLDER, "reset.json"));
       modelsChanged.fire();
+      await reset(join(FOLDER, "reset.json"));
     }),
     modelsChanged,
     symbolProviders(),
