@@ -40,6 +40,12 @@ export function waitingOf({ queue }: Snapshot): Waiting[] {
   });
 }
 
+/** Texts of the newest request and of those that wait behind it. */
+export function sentLast({ messages, queue }: Pick<Snapshot, "messages" | "queue">): string[] {
+  const newest = messages.findLast(({ role }) => role === "user")?.parts ?? [];
+  return [newest, ...queue.map(({ content }) => content ?? [])].map((parts) => textIn(parts).text).filter((text) => text !== "");
+}
+
 type Ended = Pick<SessionView, "lastEnd"> & { snapshot: Readonly<Snapshot> };
 
 const CONTINUE: Button = { label: "Continue", action: { type: "continue" } };

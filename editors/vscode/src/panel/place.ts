@@ -7,6 +7,7 @@ import type { CodeColors, CodePiece } from "../shared/code.ts";
 import { HostChannel, type PageMessage } from "../shared/envelope.ts";
 import { textOf } from "../shared/slash.ts";
 import type { Action, Frame, ToPanel } from "../shared/view.ts";
+import { sentLast } from "./frame.ts";
 import { PanelUpdates } from "./updates.ts";
 
 /** What all places show. */
@@ -172,7 +173,7 @@ export class Place {
       told.push(...this.#updates.frame(this.#content.frame(), this.#content.chat.attachments.pictures));
     // While the sidecar restarts, no session is shown, and the prompt stays with the one that was.
     if (this.#owesDraft && session !== undefined) {
-      told.unshift({ type: "draft", text: this.#content.chat.draftOf(session) });
+      told.unshift({ type: "draft", text: this.#content.chat.draftOf(session), sent: sentLast(session.view.snapshot) });
       this.#owesDraft = false;
     }
     if (this.#revealed !== undefined && this.#revealed.session === session) told.push({ type: "reveal", of: this.#revealed.of });

@@ -385,8 +385,8 @@ export type ToPanel =
   | { type: "tools"; query: string; items: ToolItem[] }
   /** The prompts of the workspace and of tool servers. */
   | { type: "prompts"; items: PromptItem[] }
-  /** The unsent draft of a session that begins to be shown. */
-  | { type: "draft"; text: string }
+  /** The unsent draft of a session that begins to be shown, and the requests that were sent last: what is in them is no draft. */
+  | { type: "draft"; text: string; sent: string[] }
   /** What is being typed where the panel is shown, too. */
   | { type: "typed"; text: string; sessionId: string }
   /** Words that could not be sent. */

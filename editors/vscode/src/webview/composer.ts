@@ -37,6 +37,8 @@ const MENTION_ICONS: Record<Mentionable["kind"], IconName> = {
 export interface TypedDraft {
   text: string;
   session: string;
+  /** The draft that they were typed into, as the host knew it. */
+  draft: string;
 }
 
 /** What the editor keeps of a page for the one that takes its place. */
@@ -72,6 +74,10 @@ export class Composer {
   #isDraftDue = true;
   /** True if something was typed or sent since the session is shown: a draft from the host is older. */
   #isTouched = false;
+  /** The draft as the host knows it. */
+  #draft = "";
+  /** What a page before this one kept, until the session's draft is told. */
+  #kept: TypedDraft | undefined;
   #busy = false;
   /** True until the sidecar runs, as far as it is known. */
   #isStarting = true;
@@ -140,8 +146,10 @@ export class Composer {
     this.#input.value = typed.text;
     this.#session = typed.session;
     this.#isTouched = true;
-    // It was typed into that session's draft, and is newer.
+    // It was typed into that session's draft, which is told next.
     this.#isDraftDue = typed.session === "";
+    this.#draft = typed.draft;
+    if (typed.session !== "") this.#kept = typed;
     this.#unsent = setTimeout(() => this.#sendDraft(), DRAFT_DELAY_MS);
   }
 
@@ -153,15 +161,20 @@ export class Composer {
       this.#input.value = "";
       this.#isTouched = false;
       this.#isDraftDue = true;
+      this.#kept = undefined;
     }
     this.#session = session;
   }
 
-  /** Shows the draft of the session that is shown. */
-  show(draft: string): void {
+  /** Shows the draft of the session that is shown, whose last requests are given. */
+  show(draft: string, sent: readonly string[]): void {
     const { value } = this.#input;
+    const kept = this.#kept;
+    this.#kept = undefined;
+    if (kept?.text === value) this.#sort(kept, draft, sent);
     const isDue = this.#isDraftDue;
     this.#isDraftDue = false;
+    this.#draft = draft;
     if (!this.#isTouched) {
       this.#input.value = draft;
       this.#fitHeight();
@@ -173,10 +186,21 @@ export class Composer {
     // Text that was sent does not come back.
   }
 
+  /**
+   * Where an editor ends unasked, what it kept of a page is some seconds old: it may have been sent since, or be typed on, and
+   * the host knows. Where that is not certain, neither is lost.
+   */
+  #sort({ text, draft: known }: TypedDraft, draft: string, sent: readonly string[]): void {
+    const isOld = sent.some((request) => request.trim() === text.trim()) || (draft !== known && draft.startsWith(text));
+    if (isOld) this.#forget();
+    else this.#isDraftDue ||= draft !== known && !text.startsWith(draft);
+  }
+
   /** Shows what is typed into the same draft elsewhere. */
   follow(text: string, session: string): void {
     if (session !== this.#session) return;
     this.#clear();
+    this.#draft = text;
     this.#input.value = text;
     this.#fitHeight();
   }
@@ -278,12 +302,19 @@ export class Composer {
   }
 
   #clear(): void {
-    clearTimeout(this.#unsent);
-    this.#unsent = undefined;
+    this.#forget();
+    this.#draft = "";
     this.#input.value = "";
     this.#isTouched = true;
-    this.#state.setState(undefined);
     this.#fitHeight();
+  }
+
+  /** What is in the prompt is no draft, or none that is newer than the host's. */
+  #forget(): void {
+    clearTimeout(this.#unsent);
+    this.#unsent = undefined;
+    this.#isTouched = false;
+    this.#state.setState(undefined);
   }
 
   #runSlash(name: SlashName, rest: string): void {
@@ -307,7 +338,7 @@ export class Composer {
     this.#fitHeight();
     const { value } = this.#input;
     // The page may end before the draft is told.
-    this.#state.setState({ text: value, session: this.#session });
+    this.#state.setState({ text: value, session: this.#session, draft: this.#draft });
     // The files may be others by now; a name may be pasted whole.
     if (value === "/" || (value.startsWith("/") && this.#prompts === undefined)) this.#panel.post({ type: "prompts" });
     this.#complete();
@@ -393,9 +424,10 @@ export class Composer {
   /** The same where the page may end before it is heard. Answers whether there was something to send. */
   #postDraft(): boolean {
     // Nothing is known yet of the session that it is the draft of.
-    if (this.#unsent === undefined || this.#session === "") return false;
+    if (this.#unsent === undefined || this.#session === "" || this.#kept !== undefined) return false;
     clearTimeout(this.#unsent);
     this.#unsent = undefined;
+    this.#draft = this.#input.value;
     this.#panel.post({ type: "draft", text: this.#input.value, sessionId: this.#session });
     return true;
   }

@@ -271,7 +271,7 @@ function take(message: ToPanel): void {
       composer.takePrompts(message.items);
       break;
     case "draft":
-      composer.show(message.text);
+      composer.show(message.text, message.sent);
       break;
     case "typed":
       composer.follow(message.text, message.sessionId);

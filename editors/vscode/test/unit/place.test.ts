@@ -3,13 +3,13 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import type { Session } from "@threadhold/client";
-import { EMPTY } from "../../src/panel/frame.ts";
+import { EMPTY, sentLast } from "../../src/panel/frame.ts";
 import { Place, type PlaceContent } from "../../src/panel/place.ts";
 import type { HostMessage, PageMessage } from "../../src/shared/envelope.ts";
 
 /** Types of the messages that a page is told as it begins, after something was done with its place. */
 function toldAfter(act: (place: Place) => void): string[] {
-  const session = { id: "s1" } as Session;
+  const session = { id: "s1", view: { snapshot: { messages: [], queue: [] } } } as unknown as Session;
   const chat = { session, shownId: "s1", draftOf: () => "", attachments: { pictures: [] }, running: new Map(), outputs: new Map() };
   const content = {
     chat,
@@ -45,4 +45,11 @@ test("a row that is to be shown has the focus, also where the page begins only t
     place.reveal("c1");
   });
   assert.deepEqual(told, ["draft", "frame", "reveal"]);
+});
+
+test("a page is told of the newest request and of those that wait", () => {
+  const says = (role: "user" | "assistant", text: string) => ({ role, parts: [{ type: "text", text }] });
+  const messages = [says("user", "first"), says("user", "second"), says("assistant", "answer")];
+  const queue = [{ content: [{ type: "text", text: "third" }] }, { method: "turn/regenerate" }];
+  assert.deepEqual(sentLast({ messages, queue } as never), ["second", "third"]);
 });

@@ -656,21 +656,40 @@ test("words that were typed as their page ended are in the next one", async () =
   const input = (page: Page) => page.getByRole("textbox", { name: "Ask the agent" });
   let kept: TypedDraft | undefined;
   await opened(async (page, tell) => {
-    await tell({ type: "draft", text: "half" }, { type: "frame", frame: FRAME });
+    await tell({ type: "draft", text: "half", sent: [] }, { type: "frame", frame: FRAME });
     // Before the draft is told, however busy the machine is.
     await page.evaluate(() => Object.assign(window, { setTimeout: () => 1 }));
     await input(page).fill("half a thought");
     kept = await page.evaluate<TypedDraft>("editor.state");
-    assert.deepEqual([kept, await drafts(page)], [{ text: "half a thought", session: "s1" }, []]);
+    assert.deepEqual([kept, await drafts(page)], [{ text: "half a thought", session: "s1", draft: "half" }, []]);
   });
   await opened(async (page, tell, tellOf) => {
-    await tell({ type: "draft", text: "half" }, { type: "frame", frame: FRAME });
+    await tell({ type: "draft", text: "half", sent: [] }, { type: "frame", frame: FRAME });
     assert.equal(await input(page).inputValue(), "half a thought");
     await until(async () => (await drafts(page)).includes("half a thought"), "the draft is told");
     assert.equal(await page.evaluate("editor.state"), undefined);
-    await tellOf({ session: "s2", generation: 2 }, { type: "draft", text: "of the other" });
+    await tellOf({ session: "s2", generation: 2 }, { type: "draft", text: "of the other", sent: [] });
     assert.equal(await input(page).inputValue(), "of the other");
   }, kept);
+});
+
+test("what the editor kept of an earlier page is sorted by what became of it since", async () => {
+  const input = (page: Page) => page.getByRole("textbox", { name: "Ask the agent" });
+  const shown = async (kept: Omit<TypedDraft, "session">, draft: string, ...sent: string[]): Promise<string> => {
+    let value = "";
+    const see = async (page: Page, tell: Tell): Promise<void> => {
+      await tell({ type: "draft", text: draft, sent }, { type: "frame", frame: FRAME });
+      value = await input(page).inputValue();
+    };
+    await opened(see, { ...kept, session: "s1" });
+    return value;
+  };
+  assert.equal(await shown({ text: "Change it.\n", draft: "" }, "", "Change it."), "", "it was sent");
+  assert.equal(await shown({ text: "Change it.", draft: "" }, "And this", "Change it."), "And this", "something else is typed since");
+  assert.equal(await shown({ text: "Hel", draft: "" }, "Hello"), "Hello", "it was typed on");
+  assert.equal(await shown({ text: "the big bug", draft: "the bug" }, "the bug", "Earlier"), "the big bug", "nobody was told of it");
+  assert.equal(await shown({ text: "Hello", draft: "Hell" }, "Hel"), "Hello", "the host did not keep the last");
+  assert.equal(await shown({ text: "one", draft: "" }, "another"), "another\none", "neither is lost");
 });
 
 test("words that are typed before a session is shown, or given back as one begins, go behind its draft", async () => {
@@ -678,11 +697,11 @@ test("words that are typed before a session is shown, or given back as one begin
     const input = page.getByRole("textbox", { name: "Ask the agent" });
     await tellOf({ session: "" }, { type: "frame", frame: FRAME });
     await input.fill("typed early");
-    await tellOf({ generation: 2 }, { type: "draft", text: "kept" });
+    await tellOf({ generation: 2 }, { type: "draft", text: "kept", sent: [] });
     assert.equal(await input.inputValue(), "kept\ntyped early");
     await until(async () => (await drafts(page)).includes("kept\ntyped early"), "the draft is told");
     await tellOf({ session: "s2", generation: 3 }, { type: "unsent", text: "given back" });
-    await tellOf({ session: "s2", generation: 3 }, { type: "draft", text: "kept there" });
+    await tellOf({ session: "s2", generation: 3 }, { type: "draft", text: "kept there", sent: [] });
     assert.equal(await input.inputValue(), "kept there\ngiven back");
   });
 });
