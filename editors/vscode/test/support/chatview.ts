@@ -106,10 +106,14 @@ export class ChatView {
     await this.answered(answer);
   }
 
-  /** Waits for an answer with these words, to its end. */
+  /** Waits for an answer with these words, to its end: a request that is sent before it would wait in a queue. */
   async answered(answer: string): Promise<void> {
-    await this.answer.filter({ hasText: answer }).waitFor({ timeout: PATIENCE });
-    // It is over when it can be sent to again, and its metadata is on disk.
+    const last = this.answer.and(this.#root.locator(":not(.chat-response-loading)"));
+    await last.filter({ hasText: answer }).waitFor({ timeout: PATIENCE });
+  }
+
+  /** Waits until the editor has an answer on disk, with its metadata; it writes its chats every five seconds. */
+  async stored(answer: string): Promise<void> {
     await until(() => chatFiles(this.#editor).some(({ text }) => text.includes(answer)), `${answer} is on disk`);
   }
 }

@@ -29,6 +29,7 @@ test("two turns, an overflow, a restart: the third turn has the same bytes, in t
   assert.match(JSON.stringify(before?.messages), /conversation-summary/);
   assert.equal(probe.asked.filter(({ summary }) => summary).length, 1);
   await chat.ask("@other Look.", "I looked at it.");
+  await chat.stored("I looked at it.");
   const [given] = probe.given;
   assert.ok(given !== undefined);
   assert.ok(given.request.includes("prompt") && !given.request.includes("sessionResource"), "a request has no address");

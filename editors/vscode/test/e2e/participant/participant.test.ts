@@ -47,6 +47,7 @@ test("three turns, an overflow, a restart: the fourth turn has the summary and t
   await chat.compacted.waitFor();
   await editor.shoot("participant-3-compacted");
   await chat.ask("@threadhold Thanks.", "You are welcome.");
+  await chat.stored("You are welcome.");
   const third = turns(probe).at(-1);
   assert.match(JSON.stringify(third?.messages), /conversation-summary/);
   const summaries = probe.asked.filter(({ summary }) => summary).length;
@@ -58,6 +59,7 @@ test("three turns, an overflow, a restart: the fourth turn has the summary and t
   chat = await ChatView.openFromList(editor, "Read the first file");
   await editor.shoot("participant-4-opened-again");
   await chat.ask("@threadhold What do you know?", "I still know all of it.");
+  await chat.stored("I still know all of it.");
   const fourth = turns(probe).at(-1);
   assert.deepEqual(fourth?.messages, goesOn(third, "You are welcome.", "What do you know?"));
 
@@ -165,6 +167,7 @@ test("five million bytes of metadata, and a store that is gone: the same bytes f
   let chat = await ChatView.open(editor);
   await chat.ask("@threadhold Read it.", "All of it is read.");
   await chat.ask("@threadhold Thanks.", "You are welcome.");
+  await chat.stored("You are welcome.");
   const before = turns(probe).at(-1);
   const [file] = chatFiles(editor);
   assert.ok(file !== undefined && file.text.length > 5_000_000, "the metadata has the whole result");

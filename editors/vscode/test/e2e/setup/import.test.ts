@@ -47,6 +47,7 @@ test("chats of this folder are found, imported, opened; what cannot be read is n
     });
     const chat = await ChatView.open(editor);
     await chat.ask("@threadhold Remember the number 4711.", "I will remember it.");
+    await chat.stored("I will remember it.");
     const { page } = editor;
     const rows = page.locator(".quick-input-list .monaco-list-row");
     const told = page.locator(".notification-toast");
