@@ -112,9 +112,12 @@ export class ChatView {
     await last.filter({ hasText: answer }).waitFor({ timeout: PATIENCE });
   }
 
-  /** Waits until the editor has an answer on disk, with its metadata; it writes its chats every five seconds. */
+  /** Waits until the editor has an answer on disk, with its metadata, and the chat in its list; it writes every five seconds. */
   async stored(answer: string): Promise<void> {
-    await until(() => chatFiles(this.#editor).some(({ text }) => text.includes(answer)), `${answer} is on disk`);
+    const found = () => chatFiles(this.#editor).find(({ text }) => text.includes(answer));
+    await until(() => found() !== undefined, `${answer} is on disk`);
+    // The list leaves out what was empty when it was stored.
+    await this.#editor.stored(new RegExp(`"sessionId":"${found()?.id}"((?!"sessionId").)*"isEmpty":false`));
   }
 }
 

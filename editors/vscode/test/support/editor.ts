@@ -407,7 +407,7 @@ export class Editor {
     await until(async () => {
       await keyboard.press("Control+P");
       await this.page.locator(".quick-input-widget input").fill(name);
-      const isThere = await first.waitFor({ timeout: 5_000 }).then(
+      const isThere = await first.waitFor({ timeout: 1_000 }).then(
         () => true,
         () => false,
       );
@@ -422,10 +422,15 @@ export class Editor {
 
   /** Loads the window again, as a user does; as soon as it has stored `what`, where it is to show that again by itself. */
   async reload(what?: string): Promise<void> {
-    // It stores what it shows now and then, and what a page stores as it ends may be lost.
-    if (what !== undefined) await until(async () => (await storedIn(this.page)).includes(what), `the window has stored ${what}`);
+    if (what !== undefined) await this.stored(what);
     await this.page.reload();
     await this.page.locator(".activitybar .action-item").first().waitFor({ timeout: PATIENCE });
+  }
+
+  /** Waits until the window has stored something: it does so now and then, and what it stores as it ends may be lost. */
+  async stored(what: string | RegExp): Promise<void> {
+    const is = (text: string) => (typeof what === "string" ? text.includes(what) : what.test(text));
+    await until(async () => is(await storedIn(this.page)), `the window has stored ${what}`);
   }
 
   /** The notifications with this text. */

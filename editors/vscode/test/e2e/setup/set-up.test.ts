@@ -125,7 +125,8 @@ test("a new user sets a model up in the panel and asks it", async () => {
   const endpoint = { wire: "openai-chat", baseUrl: provider.address };
   assert.deepEqual(configured(editor), { ...endpoint, name: "somebody", window: 64_000 });
 
-  // A second model takes the place of the first, which is chosen again with its key.
+  // A second model takes the place of the first, which is chosen again with its key. What is told stands before the buttons.
+  await editor.command("Notifications: Clear All Notifications");
   await panel.button("Model: somebody. Choose Model…").click();
   await rows.filter({ hasText: "Set Up Model…" }).click();
   await rows.filter({ hasText: "Other Address…" }).click();
@@ -141,6 +142,8 @@ test("a new user sets a model up in the panel and asks it", async () => {
   assert.equal(await input.inputValue(), "nobo");
   await questions.answer("Name of the model", "nobody");
   await questions.answer("Context window of the model, in tokens", "64000");
+  await page.locator(".notification-toast").first().waitFor();
+  await editor.command("Notifications: Clear All Notifications");
   await panel.button("Model: nobody. Choose Model…").click();
   await rows.filter({ hasText: "somebody" }).waitFor();
   await editor.shoot("set-up-5-two-models");
