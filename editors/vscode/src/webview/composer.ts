@@ -178,7 +178,7 @@ export class Composer {
     if (!this.#isTouched) {
       this.#input.value = draft;
       this.#fitHeight();
-    } else if (value !== "") {
+    } else if (value !== "" || kept !== undefined) {
       // What was typed before any session was shown, or given back since this one is, goes behind its draft.
       if (isDue && draft !== "" && draft !== value) this.#input.value = `${draft}\n${value}`;
       this.#onInput();

@@ -680,6 +680,7 @@ test("what the editor kept of an earlier page is sorted by what became of it sin
     const see = async (page: Page, tell: Tell): Promise<void> => {
       await tell({ type: "draft", text: draft, sent }, { type: "frame", frame: FRAME });
       value = await input(page).inputValue();
+      await until(async () => value === draft || (await drafts(page)).at(-1) === value, "the host is told of what it does not know");
     };
     await opened(see, { ...kept, session: "s1" });
     return value;
@@ -688,6 +689,7 @@ test("what the editor kept of an earlier page is sorted by what became of it sin
   assert.equal(await shown({ text: "Change it.", draft: "" }, "And this", "Change it."), "And this", "something else is typed since");
   assert.equal(await shown({ text: "Hel", draft: "" }, "Hello"), "Hello", "it was typed on");
   assert.equal(await shown({ text: "the big bug", draft: "the bug" }, "the bug", "Earlier"), "the big bug", "nobody was told of it");
+  assert.equal(await shown({ text: "", draft: "the bug" }, "the bug"), "", "it was taken away");
   assert.equal(await shown({ text: "Hello", draft: "Hell" }, "Hel"), "Hello", "the host did not keep the last");
   assert.equal(await shown({ text: "one", draft: "" }, "another"), "another\none", "neither is lost");
 });
