@@ -292,8 +292,7 @@ test("a file comes back byte by byte in any encoding, open or not, and can be un
   await using editor = await Editor.start({
     extensions: PACKAGES,
     shared: true,
-    files: { ".vscode/settings.json": JSON.stringify({ "files.encoding": "iso88591", "files.insertFinalNewline": true }) },
-    settings: SETTINGS,
+    settings: { ...SETTINGS, "files.encoding": "iso88591", "files.insertFinalNewline": true },
     environment: { PROBE: probe.folder },
     before: async ({ folder }) => {
       for (const [path, bytes] of Object.entries(before)) writeFileSync(join(folder, path), bytes);
