@@ -404,10 +404,12 @@ export class Editor {
     const { keyboard } = this.page;
     // Before it looks, it shows the files that were open last.
     const first = this.page.locator(".quick-input-list .monaco-list-row").first().filter({ hasText: name });
+    let timeout = 500;
     await until(async () => {
+      timeout *= 2;
       await keyboard.press("Control+P");
       await this.page.locator(".quick-input-widget input").fill(name);
-      const isThere = await first.waitFor({ timeout: 1_000 }).then(
+      const isThere = await first.waitFor({ timeout }).then(
         () => true,
         () => false,
       );
