@@ -52,6 +52,16 @@ function lastName(path: string): string {
   return /[^/]*\/?$/.exec(path)?.[0] ?? path;
 }
 
+/**
+ * The prompt after a page that kept these words. Where the editor crashed, they are some seconds old: they may have been sent
+ * since, or be typed on, which the host knows. Where that is not certain, neither text is lost.
+ */
+function promptAfter({ text, draft: known }: TypedDraft, draft: string, sent: readonly string[]): string {
+  if (sent.some((request) => request.trim() === text.trim())) return draft;
+  if (draft === known || text.startsWith(draft)) return text;
+  return draft.startsWith(text) ? draft : `${draft}\n${text}`;
+}
+
 export class Composer {
   readonly element: HTMLElement;
   readonly #panel: PanelContext;
@@ -171,11 +181,17 @@ export class Composer {
     const { value } = this.#input;
     const kept = this.#kept;
     this.#kept = undefined;
-    if (kept?.text === value) this.#sort(kept, draft, sent);
     const isDue = this.#isDraftDue;
     this.#isDraftDue = false;
     this.#draft = draft;
-    if (!this.#isTouched) {
+    if (kept?.text === value) {
+      this.#input.value = promptAfter(kept, draft, sent);
+      if (this.#input.value === draft) {
+        this.#forget();
+        this.#isTouched = false;
+        this.#fitHeight();
+      } else this.#onInput();
+    } else if (!this.#isTouched) {
       this.#input.value = draft;
       this.#fitHeight();
     } else if (value !== "" || kept !== undefined) {
@@ -184,16 +200,6 @@ export class Composer {
       this.#onInput();
     }
     // Text that was sent does not come back.
-  }
-
-  /**
-   * Where an editor ends unasked, what it kept of a page is some seconds old: it may have been sent since, or be typed on, and
-   * the host knows. Where that is not certain, neither is lost.
-   */
-  #sort({ text, draft: known }: TypedDraft, draft: string, sent: readonly string[]): void {
-    const isOld = sent.some((request) => request.trim() === text.trim()) || (draft !== known && draft.startsWith(text));
-    if (isOld) this.#forget();
-    else this.#isDraftDue ||= draft !== known && !text.startsWith(draft);
   }
 
   /** Shows what is typed into the same draft elsewhere. */
@@ -313,7 +319,6 @@ export class Composer {
   #forget(): void {
     clearTimeout(this.#unsent);
     this.#unsent = undefined;
-    this.#isTouched = false;
     this.#state.setState(undefined);
   }
 

@@ -440,6 +440,11 @@ export class Editor {
     return this.page.locator(".notification-toast").filter({ hasText: text });
   }
 
+  /** Takes all notifications away: they stand before what a test clicks. */
+  async clearToasts(): Promise<void> {
+    await this.command("Notifications: Clear All Notifications");
+  }
+
   /** Writes a picture of the window, and checks that nothing in the panel keeps people from using it. */
   async shoot(name: string, page = this.page): Promise<void> {
     await this.#picture(name, page);

@@ -134,7 +134,7 @@ test("chats of this folder are found, imported, opened; what cannot be read is n
         await told.filter({ hasText: "Not imported: notes.json: " }).filter({ hasNotText: "unknown format" }).waitFor();
         await editor.shoot("import-7-other-format");
       }
-      await editor.command("Notifications: Clear All Notifications");
+      await editor.clearToasts();
     }
 
     await panel.answer("Perfect! The hello.py file already exists").first().waitFor();
@@ -159,7 +159,7 @@ test("chats of this folder are found, imported, opened; what cannot be read is n
     await editor.command("threadhold: Show Sessions");
     const either = panel.frame.locator(".sessions li .open").filter({ hasText: "Either format fits." });
     await until(async () => (await either.count()) === 2, "both imports are listed");
-    await editor.command("Notifications: Clear All Notifications");
+    await editor.clearToasts();
 
     // Each is called after what its user asked.
     const titles = panel.frame.locator(".sessions li .open");

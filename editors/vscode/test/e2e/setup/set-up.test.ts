@@ -126,7 +126,7 @@ test("a new user sets a model up in the panel and asks it", async () => {
   assert.deepEqual(configured(editor), { ...endpoint, name: "somebody", window: 64_000 });
 
   // A second model takes the place of the first, which is chosen again with its key. What is told stands before the buttons.
-  await editor.command("Notifications: Clear All Notifications");
+  await editor.clearToasts();
   await panel.button("Model: somebody. Choose Model…").click();
   await rows.filter({ hasText: "Set Up Model…" }).click();
   await rows.filter({ hasText: "Other Address…" }).click();
@@ -143,7 +143,7 @@ test("a new user sets a model up in the panel and asks it", async () => {
   await questions.answer("Name of the model", "nobody");
   await questions.answer("Context window of the model, in tokens", "64000");
   await page.locator(".notification-toast").first().waitFor();
-  await editor.command("Notifications: Clear All Notifications");
+  await editor.clearToasts();
   await panel.button("Model: nobody. Choose Model…").click();
   await rows.filter({ hasText: "somebody" }).waitFor();
   await editor.shoot("set-up-5-two-models");
@@ -199,7 +199,7 @@ test("without a list the model is named, and a server that needs no key is set u
   await questions.answer("Context window of the model, in tokens");
   await editor.toast("local-coder is set up: it answered.").waitFor();
   // They stand before the prompt.
-  await editor.command("Notifications: Clear All Notifications");
+  await editor.clearToasts();
   await panel.ask("Is anybody there?");
   await panel.answer("Here I am.").waitFor();
   assert.deepEqual([...new Set(provider.keys)], [undefined]);
