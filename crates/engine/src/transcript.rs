@@ -16,11 +16,12 @@ use super::compact::record::{Compaction, Status};
 use super::id::{CallId, CompactionId, Generation, MessageId, Ordinal, RoundId, SessionId, TurnId};
 use super::message::cut::ThinkingInPrompt;
 use super::message::unreadable::unreadable;
-use super::message::{Body, Message, NOT_KEPT, NewMessage, REMOVED, ToolCall};
+use super::message::{Body, Message, NewMessage, ToolCall};
 use super::tokens::TokenCount;
 use slot::Slot;
 use std::collections::BTreeSet;
 use std::sync::Arc;
+use turn::{is_removed_round, says_that_it_ran};
 
 /// All messages of a session. A round's results follow its assistant message and precede the next one.
 #[derive(Debug, Clone)]
@@ -35,7 +36,7 @@ pub struct Transcript {
     strays: BTreeSet<Ordinal>,
     call_ids: BTreeSet<CallId>,
     compactions: Vec<Compaction>,
-    /// The number of rebuilds so far, by truncation, revision or reset. Positions are reused after one, ids never.
+    /// The number of changes to the past so far: truncations, revisions, resets. Positions are reused after one, ids never.
     cuts: u32,
     /// The number of removed rounds, so that ids of later rounds do not change.
     removed_rounds: usize,
@@ -304,7 +305,6 @@ impl Transcript {
                 }
             }
             Body::Assistant { calls, .. } => {
-                self.turns[turn_index].ran = true;
                 self.call_ids.extend(calls.iter().map(|call| call.id.clone()));
                 if !message.body.is_empty() && message.visible_to_model {
                     let id = round_id(&message, self.rounds.len() + self.removed_rounds, &self.session);
@@ -319,13 +319,9 @@ impl Transcript {
                     self.sums.push_refusal(ord);
                 }
             }
-            Body::Event { kind, text } => {
-                let is_round = [REMOVED, NOT_KEPT].contains(&kind.as_str()) && &**text == REMOVED_ROUND;
-                self.removed_rounds += usize::from(is_round);
-                // A turn whose rounds were removed did run.
-                self.turns[turn_index].ran |= kind == NOT_KEPT;
-            }
+            body @ Body::Event { .. } => self.removed_rounds += usize::from(is_removed_round(body)),
         }
+        self.turns[turn_index].ran |= says_that_it_ran(&message.body);
         self.push(message);
     }
 
@@ -482,9 +478,6 @@ impl Transcript {
         std::iter::repeat_n(nothing, free).for_each(|nothing| self.push(nothing));
     }
 }
-
-/// The text of an event that replaces a round's assistant message.
-const REMOVED_ROUND: &str = "round";
 
 /// Prefers the editor's own id, under which it stores a round's summary; otherwise derives one from a counter.
 fn round_id(message: &Message, counter: usize, session: &SessionId) -> RoundId {

@@ -1,7 +1,8 @@
-//! Changes to a transcript's past: truncation, revision or removal of a message, and reset. The transcript is
-//! rebuilt from the remaining messages; the store keeps the old ones.
+//! Changes to a transcript's past: truncation, revision or removal of a message, and reset. What follows the change is
+//! taken off and put back as it is now; what precedes it is not visited. The store keeps the old messages.
 
-use super::{REMOVED_ROUND, Transcript};
+use super::Transcript;
+use super::turn::{REMOVED_ROUND, is_removed_round, says_that_it_ran};
 use crate::compact::record::{Compaction, Status};
 use crate::id::{CallId, CompactionId, Generation, Ordinal};
 use crate::message::cut;
@@ -24,13 +25,7 @@ pub enum TurnOutcome<'a> {
 impl Transcript {
     /// Removes everything from `from` on. Records that refer to removed messages become void; their ids are returned.
     pub fn truncate(&mut self, from: Ordinal) -> Vec<CompactionId> {
-        let kept: Vec<(usize, Arc<Message>)> = self
-            .range(Ordinal(0), from)
-            .iter()
-            .filter(|message| message.ord < from)
-            .map(|message| (self.turn_at(message.ord).unwrap_or_default(), message.clone()))
-            .collect();
-        self.rebuild(kept);
+        drop(self.take_off(from));
         self.make_void(|record| record.newest_named() >= Some(from))
     }
 
@@ -67,14 +62,10 @@ impl Transcript {
             found: Default::default(),
             ..(*old).clone()
         });
-        let with_new =
-            |message: &Arc<Message>| if message.ord == ord { new.clone() } else { message.clone() };
-        let messages: Vec<_> = self
-            .messages
-            .iter()
-            .map(|message| (self.turn_at(message.ord).unwrap_or_default(), with_new(message)))
-            .collect();
-        self.rebuild(messages);
+        let mut later = self.take_off(ord).into_iter();
+        let turn = later.next().map(|(turn, _)| turn).unwrap_or_default();
+        self.put_back(turn, new);
+        later.for_each(|(turn, message)| self.put_back(turn, message));
         self.make_void(|record| record.speaks_of(ord))
     }
 
@@ -118,19 +109,14 @@ impl Transcript {
                 ..(**message).clone()
             }));
         }
-        if changed.is_empty() {
-            return changed;
-        }
-        let now = |message: &Arc<Message>| {
+        let Some(from) = changed.first().map(|message| message.ord) else { return changed };
+        let now = |message: Arc<Message>| {
             let at = changed.binary_search_by_key(&message.ord, |changed| changed.ord);
-            at.ok().and_then(|at| changed.get(at)).unwrap_or(message).clone()
+            at.ok().and_then(|at| changed.get(at)).cloned().unwrap_or(message)
         };
-        let messages: Vec<_> = self
-            .messages
-            .iter()
-            .map(|message| (self.turn_at(message.ord).unwrap_or_default(), now(message)))
-            .collect();
-        self.rebuild(messages);
+        for (turn, message) in self.take_off(from) {
+            self.put_back(turn, now(message));
+        }
         changed
     }
 
@@ -196,24 +182,35 @@ impl Transcript {
     /// becomes void; their ids are returned.
     pub fn reset(&mut self) -> Vec<CompactionId> {
         self.generation = Generation(self.generation.0 + 1);
-        self.rebuild(Vec::new());
+        drop(self.take_off(Ordinal(0)));
         self.make_void(|_| true)
     }
 
-    /// Rebuilds everything from these messages with the index of their turn.
-    fn rebuild(&mut self, messages: Vec<(usize, Arc<Message>)>) {
-        let mut new = Self {
-            compactions: std::mem::take(&mut self.compactions),
-            // A removed call's id must stay reserved: its result may still arrive.
-            call_ids: std::mem::take(&mut self.call_ids),
-            most_result: self.most_result,
-            thinking: self.thinking,
-            names_results: self.names_results,
-            folder: self.folder.take(),
-            ..Self::resumed(self.session.clone(), self.generation, self.cuts + 1)
-        };
-        messages.into_iter().for_each(|(turn, message)| new.put_back(turn, message));
-        *self = new;
+    /// Takes off the messages from `from` on, and returns them with the index of their turn. Ids of removed calls stay reserved: their results may still arrive.
+    fn take_off(&mut self, from: Ordinal) -> Vec<(usize, Arc<Message>)> {
+        let later = self.messages.get(from.index()..).unwrap_or_default().iter();
+        let off: Vec<_> =
+            later.map(|message| (self.turn_at(message.ord).unwrap_or_default(), message.clone())).collect();
+        self.removed_rounds -= off.iter().filter(|(_, message)| is_removed_round(&message.body)).count();
+        self.messages.truncate(from.index());
+        self.sums.truncate(&self.messages);
+        drop(self.strays.split_off(&from));
+        self.rounds.truncate(self.first_round_from(from));
+        if let Some(round) = self.rounds.last_mut() {
+            for result in &mut round.results {
+                *result = result.filter(|result| *result < from);
+            }
+            round.last = round.results.iter().flatten().max().copied().unwrap_or(round.assistant);
+        }
+        self.turns.truncate(self.turns.partition_point(|turn| turn.first < from));
+        if let Some(turn) = self.turns.last_mut() {
+            turn.requests.retain(|request| *request < from);
+            let rest = self.messages.get(turn.first.index()..).unwrap_or_default();
+            turn.ran = rest.iter().any(|message| says_that_it_ran(&message.body));
+        }
+        self.cuts += 1;
+        self.slot.clear();
+        off
     }
 
     /// Voids matching records, including undone ones that a user could restore; returns their ids.

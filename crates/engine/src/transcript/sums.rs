@@ -9,7 +9,7 @@ use std::fmt;
 use std::sync::Arc;
 
 /// Messages between two kept states of the running hash.
-const BETWEEN_HASHES: usize = 256;
+const BETWEEN_HASHES: usize = if cfg!(test) { 8 } else { 256 };
 
 /// Sums over all messages before a position.
 #[derive(Debug, Clone, Copy, Default)]
@@ -62,15 +62,38 @@ impl Sums {
         }
         self.hash.update(&message.hash);
         let here = Some(message.ord);
-        self.dated = here.filter(|_| message.created_at.is_some()).or(self.dated);
-        let is_reported = matches!(&message.body, Body::Assistant { beside, .. } if beside.usage.is_some());
-        self.reported = here.filter(|_| is_reported).or(self.reported);
+        self.dated = here.filter(|_| is_dated(message)).or(self.dated);
+        self.reported = here.filter(|_| reports_usage(message)).or(self.reported);
         if !message.is_hidden() {
             sum.shown += 1;
             sum.heard += u32::from(!matches!(message.body, Body::Assistant { .. }));
             sum.tokens += u64::from(message.tokens);
         }
         self.sums.push(sum);
+    }
+
+    /// Forgets all but these messages, the first ones of those added.
+    pub(super) fn truncate(&mut self, messages: &[Arc<Message>]) {
+        let end = messages.len();
+        self.sums.truncate(end + 1);
+        let at = end / BETWEEN_HASHES;
+        if let Some(known) = self.hashes.get(at) {
+            self.hash = known.clone();
+            let rest = messages.get(at * BETWEEN_HASHES..).unwrap_or_default();
+            rest.iter().for_each(|message| self.hash.update(&message.hash));
+        }
+        self.hashes.truncate(end.div_ceil(BETWEEN_HASHES));
+        let is_kept = |ord: &Ordinal| ord.index() < end;
+        self.refusals.truncate(self.refusals.partition_point(is_kept));
+        let newest = |is_one: fn(&Message) -> bool| {
+            messages.iter().rev().find(|message| is_one(message)).map(|message| message.ord)
+        };
+        if !self.dated.iter().all(is_kept) {
+            self.dated = newest(is_dated);
+        }
+        if !self.reported.iter().all(is_kept) {
+            self.reported = newest(reports_usage);
+        }
     }
 
     /// The number of messages from `from` on that a model may see, excluded ones included.
@@ -130,4 +153,12 @@ impl Sums {
     fn at(&self, ord: Ordinal) -> Sum {
         self.sums.get(ord.index()).or(self.sums.last()).copied().unwrap_or_default()
     }
+}
+
+fn is_dated(message: &Message) -> bool {
+    message.created_at.is_some()
+}
+
+fn reports_usage(message: &Message) -> bool {
+    matches!(&message.body, Body::Assistant { beside, .. } if beside.usage.is_some())
 }

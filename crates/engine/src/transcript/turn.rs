@@ -1,6 +1,7 @@
 //! Turns and rounds: what the messages of a transcript form.
 
 use crate::id::{Ordinal, RoundId, TurnId};
+use crate::message::{Body, NOT_KEPT, REMOVED};
 
 /// A user request and everything up to the next one.
 #[derive(Debug, Clone, PartialEq)]
@@ -28,4 +29,22 @@ pub struct Round {
     pub results: Vec<Option<Ordinal>>,
     /// The position of the last message.
     pub last: Ordinal,
+}
+
+/// The text of an event that replaces a round's assistant message.
+pub(super) const REMOVED_ROUND: &str = "round";
+
+/// `true` for an event that replaces a round's assistant message.
+pub(super) fn is_removed_round(body: &Body) -> bool {
+    let Body::Event { kind, text } = body else { return false };
+    [REMOVED, NOT_KEPT].contains(&kind.as_str()) && &**text == REMOVED_ROUND
+}
+
+/// `true` for what stands only in turns in which a model answered: its answers, and what is left of them.
+pub(super) fn says_that_it_ran(body: &Body) -> bool {
+    match body {
+        Body::Assistant { .. } => true,
+        Body::Event { kind, .. } => kind == NOT_KEPT,
+        Body::User(_) | Body::Tool(_) => false,
+    }
 }

@@ -7,12 +7,15 @@ use crate::compact::ledger::reader::LedgerReader;
 use crate::compact::record::{Compaction, Span};
 use crate::compact::{by_hand, ledger};
 use crate::id::Ordinal;
-use crate::message::{Body, Message, NewMessage, ToolCall, ToolResult, Verdict};
+use crate::message::{
+    AssistantPart, Beside, Body, Message, NewMessage, ToolCall, ToolResult, Usage, Verdict,
+};
 use crate::prompt::coverage::{Coverage, coverage, message_statuses};
 use crate::prompt::draft;
 use crate::testing::{Session, filler};
 use crate::text::sha256_hex;
 use crate::tokens::QuarterOfChars;
+use crate::transcript::{Transcript, TurnOutcome};
 use proptest::prelude::*;
 
 /// Something that happens to a session.
@@ -28,6 +31,8 @@ enum Act {
     Excludes(prop::sample::Index),
     Truncates(prop::sample::Index),
     Removes(prop::sample::Index),
+    Concludes,
+    LetsGo,
     Opens(u8),
     Answers,
 }
@@ -44,6 +49,8 @@ fn act() -> impl Strategy<Value = Act> {
         1 => any::<prop::sample::Index>().prop_map(Act::Excludes),
         1 => any::<prop::sample::Index>().prop_map(Act::Truncates),
         1 => any::<prop::sample::Index>().prop_map(Act::Removes),
+        1 => Just(Act::Concludes),
+        1 => Just(Act::LetsGo),
         2 => (0u8..6).prop_map(Act::Opens),
         2 => Just(Act::Answers),
     ]
@@ -90,7 +97,8 @@ fn happens(session: &mut Session, act: &Act) {
         }
         Act::Notes => {
             let body = Body::Event { kind: "note".into(), text: "something happened".into() };
-            session.transcript.append(NewMessage::new(body), &QuarterOfChars);
+            let created_at = Some("2026-01-31T12:00:00Z".to_owned());
+            session.transcript.append(NewMessage { created_at, ..NewMessage::new(body) }, &QuarterOfChars);
         }
         Act::Compacts => {
             if let Step::Accepted(record) = session.descend(None) {
@@ -110,13 +118,41 @@ fn happens(session: &mut Session, act: &Act) {
         Act::Removes(index) => {
             session.transcript.revise(at(index), None, &QuarterOfChars);
         }
+        Act::Concludes => {
+            let beside = Beside { usage: Some(Usage::default()), ..Beside::default() };
+            let parts = vec![AssistantPart::Text("Done.".into())];
+            let body = Body::Assistant { parts, calls: Vec::new(), beside };
+            session.transcript.append(NewMessage::new(body), &QuarterOfChars);
+        }
+        Act::LetsGo => {
+            let turn = session.transcript.turns().len().saturating_sub(1);
+            session.transcript.let_go(turn, TurnOutcome::Answer, &QuarterOfChars);
+        }
         Act::Opens(file) => opens(session, *file),
         Act::Answers => answers(session, ToolResult::default()),
     }
 }
 
+/// What the messages of a transcript form, and its newest messages of a kind.
+fn formed(transcript: &Transcript) -> impl PartialEq + std::fmt::Debug {
+    let sums = transcript.sums();
+    let end = Ordinal(u32::MAX);
+    let strays = transcript.messages().iter().map(|message| message.ord);
+    (
+        (transcript.turns().to_vec(), transcript.rounds().to_vec()),
+        strays.filter(|ord| transcript.is_stray(*ord)).collect::<Vec<_>>(),
+        (sums.newest_dated(), sums.newest_with_usage(), sums.refusals(Ordinal(0), end).to_vec()),
+    )
+}
+
 fn same_as_from_the_beginning(session: &Session) {
     let transcript = &session.transcript;
+    let mut again =
+        Transcript::resumed(transcript.session().clone(), transcript.generation(), transcript.cuts());
+    for message in transcript.messages() {
+        again.put_back(transcript.turn_at(message.ord).expect("a turn"), message.clone());
+    }
+    assert_eq!(formed(transcript), formed(&again));
     let is_shown = |message: &&std::sync::Arc<Message>| !message.is_hidden();
     let is_heard = |message: &&std::sync::Arc<Message>| !matches!(message.body, Body::Assistant { .. });
     let shown = || transcript.messages().iter().filter(is_shown);
