@@ -3,7 +3,7 @@
 
 use crate::Session;
 use crate::values::history_turn::HistoryTurn;
-use crate::values::input::{Command, Input, Render, Summarize, Timer};
+use crate::values::input::{At, Command, Input, Render, Summarize, Timer};
 use engine::compact::record::Compaction;
 use engine::id::Ordinal;
 use engine::settings::PerMille;
@@ -21,12 +21,16 @@ pub fn may_take_long(session: &Session, input: &Input) -> bool {
     let compacts_much = |render: &Render| unsummarized(session) >= FEW && may_compact(session, render);
     match input {
         Input::Command(_, command) => match command {
+            Command::Retry { from, .. } | Command::Truncate { from, .. } => {
+                is_long && !cuts_tail(session, place(session, from))
+            }
+            Command::Regenerate { .. } => {
+                let newest = session.transcript().turns().last().map(|turn| turn.first);
+                is_long && !cuts_tail(session, newest)
+            }
             Command::Branch { .. }
-            | Command::Retry { .. }
-            | Command::Regenerate { .. }
             | Command::Update { .. }
             | Command::Remove { .. }
-            | Command::Truncate { .. }
             | Command::Revert { .. }
             | Command::Undo(_) => is_long,
             Command::Compact(compact) => is_long && (compact.redo.is_some() || unsummarized(session) >= FEW),
@@ -45,6 +49,19 @@ pub fn may_take_long(session: &Session, input: &Input) -> bool {
         }
         _ => false,
     }
+}
+
+/// `true` if a cut here takes off few messages and no compaction with them: the rest is not visited.
+fn cuts_tail(session: &Session, from: Option<Ordinal>) -> bool {
+    let stays =
+        |from| session.transcript().in_force().is_some_and(|record| record.newest_named() < Some(from));
+    unsummarized(session) < FEW && from.is_some_and(stays)
+}
+
+fn place(session: &Session, at: &At) -> Option<Ordinal> {
+    let kept = session.kept();
+    let message = kept.resolve(at).and_then(|id| kept.find(&id).map(|message| message.ord));
+    message.ok()
 }
 
 fn brings_many(history: Option<&[HistoryTurn]>) -> bool {

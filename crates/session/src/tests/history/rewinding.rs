@@ -3,7 +3,8 @@
 
 use crate::effect::{Answer, Effect};
 use crate::event::{EventBody, Phase};
-use crate::input::{At, Command, Input, ToolOutcome};
+use crate::input::{At, Command, Input, ReplyTo, ToolOutcome};
+use crate::long::may_take_long;
 use crate::settings::Settings;
 use crate::state::State;
 use crate::stored::{Driver, Write};
@@ -136,4 +137,29 @@ fn changed_metadata_of_a_record_in_force_is_reported() {
     bench.command(Command::Update { message: At::Id(newest), content, regenerate: false, key: None });
     let is_told = |(_, body): &(u64, EventBody)| matches!(body, EventBody::CompactionUpdated(_));
     assert!(!bench.events.iter().skip(from).any(is_told));
+}
+
+/// What a cut takes off behind the newest compaction is little, however long the session is.
+#[test]
+fn only_a_cut_before_the_newest_compaction_may_take_long() {
+    let mut bench = talked(8000, 40);
+    while bench.session.transcript().messages().len() < 1_200
+        || bench.session.transcript().in_force().is_none()
+    {
+        bench.asks("And then?");
+        while !bench.session.is_at_rest() {
+            bench.says("It is done.", &[]);
+        }
+    }
+    let covered = bench.session.transcript().in_force().and_then(|record| record.covers).expect("a span").to;
+    let newest = bench.session.transcript().messages().last().expect("an answer").ord;
+    let is_long = |ord: Ordinal| {
+        let from = || At::Id(bench.session.transcript().message(ord).expect("a message").id.clone());
+        let cut = Command::Truncate { from: from(), key: None };
+        let retry = Command::Retry { from: from(), content: None, key: None };
+        [cut, retry].map(|command| may_take_long(&bench.session, &Input::Command(ReplyTo(0), command)))
+    };
+    assert_eq!((is_long(newest), is_long(covered)), ([false; 2], [true; 2]));
+    let again = Input::Command(ReplyTo(0), Command::Regenerate { key: None });
+    assert!(!may_take_long(&bench.session, &again));
 }
