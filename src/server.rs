@@ -52,6 +52,7 @@ use rpc::parent::Parent;
 use rpc::record::Recorder;
 use rpc::stdio;
 use rpc::transport::{self, BODY_LIMIT, Transport};
+use rpc::written::WrittenResults;
 use services::diagnostics::REQUEST_LIMIT;
 use std::path::PathBuf;
 use std::sync::atomic::AtomicU64;
@@ -128,8 +129,14 @@ async fn serve_on(
     let (events, inbox) = mpsc::unbounded_channel();
     let to_loop = events.clone();
     let storage = stores::StorageOutside::now();
-    let (service, socket) =
-        backend::service(|_| Backend { events: to_loop, parents, requests: AtomicU64::new(0), storage });
+    let written = WrittenResults::default();
+    let (service, socket) = backend::service(|_| Backend {
+        events: to_loop,
+        parents,
+        requests: AtomicU64::new(0),
+        written: written.clone(),
+        storage,
+    });
     let answers = events.clone();
     let sent = outgoing.clone();
     let transport = Transport {
@@ -140,6 +147,7 @@ async fn serve_on(
         outgoing: queue,
         answers: Box::new(move |answer| drop(answers.send(Event::Answered(Box::new(answer))))),
         admit: Box::new(move |request, open| admit(request.method(), open, sent.waiting())),
+        written,
         typed: edge::typed,
         well_formed: edge::well_formed,
         record: options.record.as_deref().and_then(recorder),

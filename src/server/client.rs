@@ -8,7 +8,7 @@ mod requests;
 pub(super) use requests::{PendingRequest, RequestKind, Used};
 
 use super::mailbox::Mailbox;
-use super::wire::event as wire_event;
+use super::wire::{Json, event as wire_event};
 use delivery::{Delivery, Drained};
 use engine::id::SessionId;
 use protocol::error::ProtocolError;
@@ -27,7 +27,7 @@ use session::input::ModelCallId;
 use tokio::sync::oneshot;
 
 /// Takes the result for the handler that awaits it.
-pub(super) type Reply = oneshot::Sender<Result<Value, ProtocolError>>;
+pub(super) type Reply = oneshot::Sender<Result<Json, ProtocolError>>;
 
 /// The client of this process.
 pub(super) struct Client {
@@ -48,7 +48,7 @@ impl Client {
     }
 
     /// Sends a handler its result, at this place in the order.
-    pub fn answer(&self, reply: Reply, value: Result<Value, ProtocolError>) {
+    pub fn answer(&self, reply: Reply, value: Result<Json, ProtocolError>) {
         self.outgoing.answer(reply, value);
     }
 

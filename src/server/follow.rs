@@ -21,7 +21,7 @@ use super::host::sessions::Sessions;
 use super::mailbox::Mailbox;
 use super::settings::Layers;
 use super::stores::{self, Stores};
-use super::wire::to_value;
+use super::wire::to_json;
 use changes::Shown;
 use engine::id::SessionId;
 use engine::tokens::{QuarterOfChars, TokenCount};
@@ -122,7 +122,7 @@ impl Follows {
             },
             Queued::Close(to) => {
                 self.stop(context, id);
-                context.replies.answer(context.client, to, to_value(&SessionCloseResult {}));
+                context.replies.answer(context.client, to, to_json(&SessionCloseResult {}));
             }
             item => return Some(item),
         }

@@ -31,7 +31,7 @@ use super::client::Client;
 use super::client::replies::Replies;
 use super::clock::Timers;
 use super::mailbox::Mailbox;
-use super::wire::to_value;
+use super::wire::to_json;
 use calls::Calls;
 use filed::FileState;
 use part::{PartOutcome, PartialSession};
@@ -451,7 +451,7 @@ impl SessionHost {
         closing.iter().for_each(|to| replies.set_session(*to, None));
         let closed = match self.steps.take_fault() {
             Some(fault) => Err(fault),
-            None => to_value(&SessionCloseResult {}),
+            None => to_json(&SessionCloseResult {}),
         };
         let Some((store, fence)) = self.store.take() else {
             closing.into_iter().for_each(|to| replies.answer(client, to, closed.clone()));

@@ -14,6 +14,7 @@ use super::services::models::ModelEvent;
 use super::services::shared::SharedEvent;
 use super::services::tasks::TaskEvent;
 use super::services::trajectories::FileEvent;
+use super::wire::Json;
 use crate::server::stores::Storage;
 use engine::id::SessionId;
 use protocol::error::ProtocolError;
@@ -41,7 +42,7 @@ pub(super) enum Event {
     /// The job of this request ended with an event.
     Back(ReplyTo, Box<Event>),
     /// The job of this request ended with its answer.
-    Ready(ReplyTo, Result<Value, ProtocolError>),
+    Ready(ReplyTo, Result<Json, ProtocolError>),
     /// The watchdog checks that each request waits for something.
     Watch,
     /// The handler of a request was dropped: the client cancelled it.

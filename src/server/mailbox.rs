@@ -2,8 +2,8 @@
 //! Work outside the router for a request holds a [`Pending`], which answers the request even if the work is
 //! dropped or panics, so that no request waits forever.
 
+use super::wire::Json;
 use protocol::error::{ErrorData, ProtocolError};
-use serde_json::Value;
 use session::input::ReplyTo;
 use std::sync::Arc;
 
@@ -17,7 +17,7 @@ pub(super) enum Mail<E> {
     /// The job of a request ended with this event.
     Back(ReplyTo, E),
     /// The job of a request ended with its answer.
-    Answer(ReplyTo, Result<Value, ProtocolError>),
+    Answer(ReplyTo, Result<Json, ProtocolError>),
 }
 
 impl<E> Clone for Mailbox<E> {
@@ -58,7 +58,7 @@ impl<E> Pending<E> {
     }
 
     /// Sends the request's answer.
-    pub fn answer(mut self, value: Result<Value, ProtocolError>) {
+    pub fn answer(mut self, value: Result<Json, ProtocolError>) {
         let to = self.to;
         self.finish(Mail::Answer(to, value));
     }

@@ -33,6 +33,7 @@ use super::services::tasks::Tasks;
 use super::services::trajectories::{self, Changed, FileEvent, Newer, Settled, Trajectories};
 use super::services::{mcp::McpServers, transfer, worktrees::Worktrees};
 use super::stores::Stores;
+use super::wire::Json;
 use crate::convert;
 use crate::tokenizer::counted::Counted;
 use agents::AgentHandler;
@@ -44,7 +45,6 @@ use protocol::model::{ModelDeltaParams, UsageSource};
 use requests::RequestHandler;
 use rpc::message::Answer;
 use rpc::outgoing::Outgoing;
-use serde_json::Value;
 use servers::ServerHandler;
 use session::input::{Command, Input, ReplyTo};
 use std::panic::{AssertUnwindSafe, catch_unwind};
@@ -276,7 +276,7 @@ impl Router {
     }
 
     /// Answers a request, if it still waits.
-    fn answer(&mut self, to: ReplyTo, value: Result<Value, ProtocolError>) {
+    fn answer(&mut self, to: ReplyTo, value: Result<Json, ProtocolError>) {
         self.replies.answer(&mut self.client, to, value);
     }
 

@@ -10,3 +10,4 @@ pub mod parent;
 pub mod record;
 pub mod stdio;
 pub mod transport;
+pub mod written;

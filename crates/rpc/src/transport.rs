@@ -16,8 +16,11 @@ use crate::frame::{Frame, FrameReader, ReadError};
 use crate::message::{Answer, Message, decode, of_fault};
 use crate::outgoing::{Item, Queue, Writer};
 use crate::record::{Recorder, Side};
+use crate::written::WrittenResults;
 use futures_util::StreamExt;
 use futures_util::stream::FuturesUnordered;
+use serde::Serialize;
+use serde_json::value::RawValue;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::pin::{Pin, pin};
 use std::task::{Context, Poll};
@@ -54,6 +57,8 @@ pub struct Transport<R, W, S> {
     pub answers: Box<dyn FnMut(Answer) + Send>,
     /// Called before each request; notifications and answers are always accepted.
     pub admit: Admit,
+    /// Results that handlers leave as text.
+    pub written: WrittenResults,
     /// Completes an error before it is written, such as with data that name its kind.
     pub typed: fn(Error) -> Error,
     /// Repairs a body before it is parsed, recorded or masked; returns the number of replacements.
@@ -86,6 +91,7 @@ where
         outgoing,
         answers,
         admit,
+        written,
         typed,
         well_formed,
         record,
@@ -99,6 +105,7 @@ where
         outgoing,
         answers,
         admit,
+        written,
         typed,
         well_formed,
         record,
@@ -146,6 +153,7 @@ struct Connection<W, S: Service<Request>> {
     outgoing: Queue,
     answers: Box<dyn FnMut(Answer) + Send>,
     admit: Admit,
+    written: WrittenResults,
     typed: fn(Error) -> Error,
     well_formed: fn(Vec<u8>) -> (Vec<u8>, usize),
     record: Option<Recorder>,
@@ -292,7 +300,12 @@ where
                 if let Some(response) = response {
                     self.is_shut_down |= done.method == "shutdown" && response.is_ok();
                     let (id, result) = response.into_parts();
-                    self.write(&Response::from_parts(id, result.map_err(self.typed)));
+                    match result.as_ref().ok().and_then(|value| self.written.take(value)) {
+                        Some(text) => self.write(&Written { jsonrpc: "2.0", result: &text, id: &id }, &id),
+                        None => {
+                            self.write(&Response::from_parts(id.clone(), result.map_err(self.typed)), &id)
+                        }
+                    }
                 }
             }
             Outcome::Panicked => {
@@ -312,14 +325,14 @@ where
     }
 
     fn refuse(&mut self, id: Id, error: Error) {
-        self.write(&Response::from_error(id, (self.typed)(error)));
+        self.write(&Response::from_error(id.clone(), (self.typed)(error)), &id);
     }
 
-    fn write(&mut self, response: &Response) {
+    fn write(&mut self, response: &impl Serialize, id: &Id) {
         let body = serde_json::to_vec(response).unwrap_or_else(|error| {
             tracing::error!(%error, "a response could not be written as JSON");
             let error = Error::new(ErrorCode::InternalError);
-            serde_json::to_vec(&Response::from_error(response.id().clone(), error)).unwrap_or_default()
+            serde_json::to_vec(&Response::from_error(id.clone(), error)).unwrap_or_default()
         });
         self.record_own(&body);
         self.writer.push_own(&body);
@@ -421,6 +434,14 @@ struct Handler<F> {
     id: Option<Id>,
     /// `None` if creating the future panicked.
     future: Option<F>,
+}
+
+/// A response whose result is JSON text, in the form of [`Response`].
+#[derive(Serialize)]
+struct Written<'a> {
+    jsonrpc: &'static str,
+    result: &'a RawValue,
+    id: &'a Id,
 }
 
 /// A finished call.

@@ -4,11 +4,13 @@
 use super::{Client, Reply};
 use crate::server::mailbox::{Mailbox, Pending};
 use crate::server::wire::answer::Form;
-use crate::server::wire::to_value;
+use crate::server::wire::{Json, to_json, to_value};
 use engine::id::SessionId;
 use protocol::error::ProtocolError;
 use protocol::restore::Diagnostic;
 use protocol::server::ProgressToken;
+use serde::Deserialize;
+use serde::de::IgnoredAny;
 use serde_json::{Value, json};
 use session::input::ReplyTo;
 use std::collections::{BTreeMap, BTreeSet};
@@ -147,7 +149,7 @@ impl Replies {
     }
 
     /// Answers a request, if it still waits.
-    pub fn answer(&mut self, client: &mut Client, to: ReplyTo, mut value: Result<Value, ProtocolError>) {
+    pub fn answer(&mut self, client: &mut Client, to: ReplyTo, mut value: Result<Json, ProtocolError>) {
         if let (NOBODY, Err(error)) = (to, &value) {
             client.log(format!("an internal request to a session failed: {error}"));
         }
@@ -156,16 +158,8 @@ impl Replies {
         if let Some((token, true)) = waiting.progress {
             client.progress(&token, json!({ "kind": "end", "message": ended(&value) }));
         }
-        for diagnostic in waiting.diagnostics {
-            let list = value.as_mut().ok().and_then(|value| {
-                let place =
-                    if value.get("restore").is_some() { "/restore/diagnostics" } else { "/diagnostics" };
-                value.pointer_mut(place)?.as_array_mut()
-            });
-            match (list, to_value(&diagnostic)) {
-                (Some(list), Ok(diagnostic)) => list.push(diagnostic),
-                _ => client.warn(diagnostic.message),
-            }
+        if !waiting.diagnostics.is_empty() {
+            value = with_diagnostics(client, value, waiting.diagnostics);
         }
         client.answer(waiting.reply, value);
     }
@@ -206,14 +200,47 @@ impl Replies {
     }
 }
 
-/// The last progress message of an answered request.
-fn ended(value: &Result<Value, ProtocolError>) -> &str {
+/// Adds what is to be known beside a result: to its own diagnostics if it has some, else as a message to the user.
+fn with_diagnostics(
+    client: &mut Client,
+    answer: Result<Json, ProtocolError>,
+    diagnostics: Vec<Diagnostic>,
+) -> Result<Json, ProtocolError> {
+    // One that is nested too deeply to be read again stays as it is.
+    let mut value: Option<Value> =
+        answer.as_ref().ok().and_then(|text| serde_json::from_str(text.get()).ok());
+    let mut list = value.as_mut().and_then(|value| {
+        let place = if value.get("restore").is_some() { "/restore/diagnostics" } else { "/diagnostics" };
+        value.pointer_mut(place)?.as_array_mut()
+    });
+    for diagnostic in diagnostics {
+        match (&mut list, to_value(&diagnostic)) {
+            (Some(list), Ok(diagnostic)) => list.push(diagnostic),
+            _ => client.warn(diagnostic.message),
+        }
+    }
     match value {
-        Err(error) => &error.message,
-        Ok(value) => match value.get("reason").and_then(Value::as_str) {
-            Some(reason) => reason,
-            None if value.get("messages").is_some() => "the prompt is ready",
-            None => "the conversation is compacted",
-        },
+        Some(value) => to_json(&value),
+        None => answer,
+    }
+}
+
+/// What the last progress message depends on.
+#[derive(Default, Deserialize)]
+struct Outcome {
+    reason: Option<String>,
+    messages: Option<IgnoredAny>,
+}
+
+/// The last progress message of an answered request.
+fn ended(answer: &Result<Json, ProtocolError>) -> String {
+    let outcome: Outcome = match answer {
+        Err(error) => return error.message.clone(),
+        Ok(text) => serde_json::from_str(text.get()).unwrap_or_default(),
+    };
+    match outcome {
+        Outcome { reason: Some(reason), .. } => reason,
+        Outcome { messages: Some(_), .. } => "the prompt is ready".to_owned(),
+        _ => "the conversation is compacted".to_owned(),
     }
 }

@@ -16,6 +16,7 @@ use protocol::model::ModelDeltaParams;
 use protocol::server::{InitializeOptions, ServerCapabilities};
 use protocol::{SUPPORTED_VERSIONS as SUPPORTED, VERSION};
 use rpc::parent::Parent;
+use rpc::written::WrittenResults;
 use serde_json::{Value, json};
 use session::input::ReplyTo;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -32,6 +33,8 @@ pub(in crate::server) struct Backend {
     pub parents: mpsc::UnboundedSender<Parent>,
     /// Number of requests so far.
     pub requests: AtomicU64,
+    /// Takes the results on their way to the client.
+    pub written: WrittenResults,
     /// Where sessions are stored, by the environment and the user's file.
     pub storage: StorageOutside,
 }
@@ -89,7 +92,7 @@ impl Backend {
             std::mem::forget(guard);
         }
         match answer {
-            Ok(answer) => answer.map_err(|error| jsonrpc(&error)),
+            Ok(answer) => answer.map(|text| self.written.leave(text)).map_err(|error| jsonrpc(&error)),
             Err(_) => Err(jsonrpc(&ProtocolError::new(
                 ErrorData::InternalError {},
                 "the server is shutting down; acknowledged changes are stored",

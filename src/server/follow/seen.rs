@@ -8,7 +8,7 @@ use crate::server::client::replies::NOBODY;
 use crate::server::clock::now;
 use crate::server::settings::Layers;
 use crate::server::wire::answer::{self, Form};
-use crate::server::wire::{event as wire_event, to_value};
+use crate::server::wire::{Json, event as wire_event, to_json};
 use engine::message::Message;
 use engine::scope::Scope;
 use engine::tokens::TokenCount;
@@ -16,7 +16,6 @@ use protocol::error::{ErrorData, ProtocolError};
 use protocol::event::SessionEvent;
 use protocol::session::{SessionOpenResult, SessionSubscribeResult};
 use protocol::snapshot::{HeldBy, Snapshot};
-use serde_json::Value;
 use session::effect::Effect;
 use session::event::{Event, EventBody};
 use session::input::{Command, Input};
@@ -125,21 +124,21 @@ impl FollowedSession {
         }
     }
 
-    pub fn answer(&self, wanted: Wanted, with: &AnswerContext<'_>) -> Result<Value, ProtocolError> {
+    pub fn answer(&self, wanted: Wanted, with: &AnswerContext<'_>) -> Result<Json, ProtocolError> {
         match wanted {
             Wanted::Open(newest) => {
                 let report = Report { unreadable: self.stored.unreadable.clone(), ..Report::default() };
                 let restore = answer::restored(&self.session, &report);
-                to_value(&SessionOpenResult { snapshot: self.snapshot(newest), restore })
+                to_json(&SessionOpenResult { snapshot: self.snapshot(newest), restore })
             }
             Wanted::Subscribe(Some((stream, seq)), _)
                 if stream == self.session.stream() && seq == self.seq =>
             {
-                to_value(&SessionSubscribeResult { events: Some(Vec::new()), snapshot: None })
+                to_json(&SessionSubscribeResult { events: Some(Vec::new()), snapshot: None })
             }
             Wanted::Subscribe(_, newest) => {
                 let snapshot = Some(Box::new(self.snapshot(newest)));
-                to_value(&SessionSubscribeResult { events: None, snapshot })
+                to_json(&SessionSubscribeResult { events: None, snapshot })
             }
             Wanted::Read(command) => self.read(*command, with),
         }
@@ -150,7 +149,7 @@ impl FollowedSession {
         &self,
         command: Command,
         AnswerContext { layers, counter }: &AnswerContext<'_>,
-    ) -> Result<Value, ProtocolError> {
+    ) -> Result<Json, ProtocolError> {
         let settings = self.session.settings().clone();
         let mut session =
             Session::new(opening(self.stored.clone(), settings, self.session.stream().to_owned()), *counter);

@@ -2,14 +2,13 @@
 
 use super::page_limit;
 use crate::convert;
-use crate::server::wire::to_value;
+use crate::server::wire::{Json, to_json};
 use engine::memory::{Memory, MemoryPage, MemoryPatch, MemoryQuery};
 use engine::search::Words;
 use protocol::error::ProtocolError;
 use protocol::memory::{
     MemoryListParams, MemoryListResult, MemoryPutParams, MemoryPutResult, MemorySearchParams,
 };
-use serde_json::Value;
 use uuid::Uuid;
 
 /// Default number of memories on a page.
@@ -80,7 +79,7 @@ pub(in crate::server) fn listed(page: &MemoryPage) -> MemoryListResult {
 }
 
 /// The result for a memory that was put; an error if `put` is `None`: there is none of this id to change.
-pub(in crate::server) fn answer(id: &str, put: Option<&Memory>) -> Result<Value, ProtocolError> {
+pub(in crate::server) fn answer(id: &str, put: Option<&Memory>) -> Result<Json, ProtocolError> {
     let none = || {
         ProtocolError::invalid(
             "text",
@@ -88,5 +87,5 @@ pub(in crate::server) fn answer(id: &str, put: Option<&Memory>) -> Result<Value,
         )
     };
     let memory = convert::memory(put.ok_or_else(none)?);
-    to_value(&MemoryPutResult { memory })
+    to_json(&MemoryPutResult { memory })
 }

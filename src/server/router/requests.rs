@@ -26,7 +26,7 @@ use crate::server::settings::{Layer, check_servers};
 use crate::server::stores;
 use crate::server::wire::answer::Form;
 use crate::server::wire::decided::{self, ApprovalsChange};
-use crate::server::wire::{refused, to_value};
+use crate::server::wire::{refused, to_json};
 use ::session::input::{Command, Input, ReplyTo, Restore};
 use ::session::stored::{Driver, TurnStatus};
 use engine::id::SessionId;
@@ -96,10 +96,10 @@ impl RequestHandler<'_> {
             Ask::Looping(Looping::Stop(params)) => {
                 let steps = self.router.loops.stop(params.loop_id)?;
                 self.router.run_loop(steps);
-                self.router.answer(to, to_value(&LoopStopResult {}));
+                self.router.answer(to, to_json(&LoopStopResult {}));
             }
             Ask::Shell(Shell::Effects(params)) => {
-                self.router.answer(to, to_value(&convert::command_effects(&params)));
+                self.router.answer(to, to_json(&convert::command_effects(&params)));
             }
             Ask::Shell(Shell::Snapshot(params)) => return worktrees::snapshot(self.router, to, &params),
             Ask::Shell(Shell::Changes(params)) => return worktrees::changes(self.router, to, params),
@@ -353,7 +353,7 @@ impl RequestHandler<'_> {
             self.router.run_input(&id, Input::SessionApprovals { added, revoked });
             let host = self.router.sessions.host(&id).ok_or_else(|| refused::not_open(&id))?;
             let decisions = host.session().session_approvals().iter().map(convert::standing).collect();
-            self.router.answer(to, to_value(&ToolApprovalsResult { decisions }));
+            self.router.answer(to, to_json(&ToolApprovalsResult { decisions }));
             return Ok(());
         }
         let folder = params.workspace_folder.as_deref();
@@ -476,7 +476,7 @@ impl RequestHandler<'_> {
         self.router.trajectories.run(&mut self.router.client, move || {
             let page = transfer::page(&folder, &workspace, params.cursor.as_deref(), limit);
             let page = page.map_err(|error| ProtocolError::invalid("workspaceFolder", error.to_string()));
-            pending.answer(page.and_then(|page| to_value(&page)));
+            pending.answer(page.and_then(|page| to_json(&page)));
         });
         Ok(())
     }

@@ -16,7 +16,7 @@ use protocol::methods::{Method, read_params};
 use protocol::server::ClientCapabilities;
 use rpc::message::Answer;
 use rpc::outgoing::{Item, Queue, outgoing};
-use serde_json::json;
+use serde_json::{Value, json};
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
@@ -37,6 +37,9 @@ fn capabilities() -> ClientCapabilities {
 
 /// The outcome of a request.
 type Answered = Result<Value, ProtocolError>;
+
+/// Receives the outcome as it is written.
+type Waiting = oneshot::Receiver<Result<Json, ProtocolError>>;
 
 /// A router with everything around it.
 struct Rig {
@@ -74,7 +77,7 @@ impl Rig {
     }
 
     /// Sends a request without waiting.
-    fn begin<M: Method + Asks>(&mut self, params: Value) -> oneshot::Receiver<Answered> {
+    fn begin<M: Method + Asks>(&mut self, params: Value) -> Waiting {
         self.asked += 1;
         let (reply, answer) = oneshot::channel();
         let (to, session) = (ReplyTo(self.asked), params["sessionId"].as_str().map(str::to_owned));
@@ -93,8 +96,8 @@ impl Rig {
         self.answered(answer)
     }
 
-    fn answered(&mut self, mut answer: oneshot::Receiver<Answered>) -> Answered {
-        self.until(|_| answer.try_recv().ok())
+    fn answered(&mut self, mut answer: Waiting) -> Answered {
+        self.until(|_| answer.try_recv().ok()).map(|text| read(&text))
     }
 
     /// Runs the router until `take` finds something.
@@ -174,6 +177,11 @@ impl Rig {
         };
         stored.messages.iter().map(|(_, message)| texts(message)).collect()
     }
+}
+
+/// Reads a result.
+fn read(text: &Json) -> Value {
+    serde_json::from_str(text.get()).unwrap()
 }
 
 fn kind(answer: Answered) -> Value {

@@ -6,7 +6,7 @@ use crate::server::host::HostEvent;
 use crate::server::host::sessions::Sessions;
 use crate::server::mailbox::Mailbox;
 use crate::server::stores::Stores;
-use crate::server::wire::{listed, to_value};
+use crate::server::wire::{listed, to_json};
 use protocol::VERSION;
 use protocol::server::{OpenSession, ServerDiagnosticsResult, StorageBackend, StorageInfo};
 use session::input::ReplyTo;
@@ -56,7 +56,7 @@ pub(in crate::server) fn answer(
     let backend = stores.backend();
     let stores: Vec<_> = stores.all().map(|(folder, store)| (folder.clone(), store.clone())).collect();
     if stores.is_empty() {
-        return replies.answer(client, to, to_value(&found));
+        return replies.answer(client, to, to_json(&found));
     }
     let pending = replies.pending(to, mailbox);
     let gathered = Arc::new(Mutex::new((found, stores.len(), Some(pending))));
@@ -71,7 +71,7 @@ pub(in crate::server) fn answer(
                 if gathered.1 == 0
                     && let Some(pending) = gathered.2.take()
                 {
-                    pending.answer(to_value(&gathered.0));
+                    pending.answer(to_json(&gathered.0));
                 }
             },
         );

@@ -12,14 +12,13 @@ use crate::server::host::sessions::Sessions;
 use crate::server::mailbox::{Mailbox, Pending};
 use crate::server::requests::{Remembering, memory};
 use crate::server::stores::{self, Stores};
-use crate::server::wire::to_value;
+use crate::server::wire::{Json, to_json};
 use engine::id::{CallId, SessionId};
 use engine::memory::Memory;
 use engine::scope::{Scope, ScopePatch};
 use protocol::error::ProtocolError;
 use protocol::memory::MemoryDeleteResult;
 use protocol::scope::{ScopeResult, ToolApprovalsResult};
-use serde_json::Value;
 use session::effect::Memorize;
 use session::input::{Input, ReplyTo, ToolOutcome};
 use session::stored::{Always, Head};
@@ -51,7 +50,7 @@ pub(in crate::server) enum SharedEvent {
     /// The approvals of a folder, perhaps for a request.
     Approvals { workspace: String, to: Option<ReplyTo>, all: Result<Vec<Always>, StoreError> },
     /// The result of a change of memories, and the memories of the folder after it.
-    Memories { workspace: String, to: Option<ReplyTo>, done: Result<(Value, Vec<Memory>), ProtocolError> },
+    Memories { workspace: String, to: Option<ReplyTo>, done: Result<(Json, Vec<Memory>), ProtocolError> },
 }
 
 /// The waiter for a scope.
@@ -69,7 +68,7 @@ pub(in crate::server) struct Done {
     /// Inputs for sessions, in order.
     pub inputs: Vec<(SessionId, Input)>,
     /// The answer to the request, after that.
-    pub answer: Option<(ReplyTo, Result<Value, ProtocolError>)>,
+    pub answer: Option<(ReplyTo, Result<Json, ProtocolError>)>,
 }
 
 /// Reads and changes shared values, without caching them.
@@ -132,7 +131,7 @@ impl SharedState {
         (stores, replies): (&mut Stores, &mut Replies),
         workspace: String,
         to: Option<ReplyTo>,
-        change: impl FnOnce(&mut dyn Store, &str) -> Result<Result<Value, ProtocolError>, StoreError>
+        change: impl FnOnce(&mut dyn Store, &str) -> Result<Result<Json, ProtocolError>, StoreError>
         + Send
         + 'static,
     ) -> Result<(), ProtocolError> {
@@ -184,7 +183,7 @@ impl SharedState {
                     Some(to),
                     move |store, workspace| {
                         let deleted = store.delete_memory(workspace, &params.id)?;
-                        Ok(to_value(&MemoryDeleteResult { deleted }))
+                        Ok(to_json(&MemoryDeleteResult { deleted }))
                     },
                 );
             }
@@ -201,7 +200,7 @@ impl SharedState {
             move |store| store.memories(&workspace, &query),
             move |page| {
                 let page = page.map_err(|error| stores::error(&error));
-                pending.answer(page.and_then(|page| to_value(&memory::listed(&page))));
+                pending.answer(page.and_then(|page| to_json(&memory::listed(&page))));
             },
         );
         Ok(())
@@ -216,7 +215,7 @@ impl SharedState {
     ) -> Result<(), ProtocolError> {
         self.change_memories(at, workspace, None, move |store, workspace| {
             store.put_memory(workspace, &memorize.id, memorize.memory, now())?;
-            Ok(Ok(Value::Null))
+            Ok(to_json(&()))
         })
     }
 
@@ -232,7 +231,7 @@ impl SharedState {
                         let all: Arc<[Always]> = all.into();
                         let sharing = sessions.sharing(|head| head.workspace == workspace).into_iter();
                         inputs.extend(sharing.map(|id| (id, Input::Approvals(all.clone()))));
-                        to_value(&ToolApprovalsResult { decisions })
+                        to_json(&ToolApprovalsResult { decisions })
                     }
                     Err(error) => {
                         client.log(format!(
@@ -276,7 +275,7 @@ fn scope_done(sessions: &Sessions, place: Place, scope: Result<Scope, StoreError
         Then::Answer(to) => {
             let result = |scope| ScopeResult { work_scope: place.name, scope: convert::scope(&scope) };
             let scope = scope.map_err(|error| stores::error(&error));
-            answer = Some((to, scope.and_then(|scope| to_value(&result(scope)))));
+            answer = Some((to, scope.and_then(|scope| to_json(&result(scope)))));
         }
         Then::Tool(id, call, outcome) => {
             let outcome = match scope {

@@ -5,7 +5,7 @@ use super::trajectories::{Found, content, summary};
 use crate::convert;
 use crate::server::requests::{counting, page_limit};
 use crate::server::wire::answer::Form;
-use crate::server::wire::to_value;
+use crate::server::wire::{Json, to_json};
 use crate::trajectory::{FileError, Folder};
 use engine::message::{Body, REPAIRED_CALL};
 use engine::tokens::TokenCount;
@@ -15,7 +15,6 @@ use protocol::error::{ErrorData, ProtocolError};
 use protocol::transfer::{
     ExportFormat, GivenFormat, SessionExportResult, SessionImportParams, TrajectoryListResult,
 };
-use serde_json::Value;
 use session::Session;
 use session::effect::Diagnostic;
 use session::input::{Restore, TakeIn, Taken};
@@ -233,7 +232,7 @@ pub(in crate::server) fn export_format(given: GivenFormat) -> Result<ExportForma
 pub(in crate::server) fn export(
     session: &Session,
     format: ExportFormat,
-) -> impl FnOnce() -> Result<Value, ProtocolError> + Send + 'static {
+) -> impl FnOnce() -> Result<Json, ProtocolError> + Send + 'static {
     let content = content(session);
     // Shared, not copied, as its messages are.
     let transcript = session.transcript().clone();
@@ -256,6 +255,6 @@ pub(in crate::server) fn export(
             let said = format!("the session has {actual} bytes as a file and the limit is {MOST_ANSWER}");
             return Err(ProtocolError::new(data, said));
         }
-        to_value(&SessionExportResult { format, data, messages })
+        to_json(&SessionExportResult { format, data, messages })
     }
 }

@@ -3,8 +3,8 @@
 use super::agent::agent;
 use super::listed;
 use super::refused::refused;
-use super::to_value;
 use super::turn;
+use super::{Json, to_json};
 use crate::convert;
 use crate::server::given::own_settings;
 use crate::server::settings::{Layers, shown};
@@ -38,7 +38,6 @@ use protocol::task::TaskStartResult;
 use protocol::tool::{PauseCause, PauseReason, PendingCall, ToolDecideResult};
 use protocol::transfer::SessionImportResult;
 use protocol::turn::{RoundAppendResult, TurnCancelResult, TurnEndResult, TurnStartResult};
-use serde_json::Value;
 use session::Session;
 use session::effect::{Answer, AskCause, AskedCall, Diagnostic, Refusal, Rendered};
 use session::queue::{Accepted, QueueItem};
@@ -93,72 +92,72 @@ pub(in crate::server) fn answer(
     is_kept: bool,
     form: Form,
     answer: Result<Answer, Refusal>,
-) -> Result<Value, ProtocolError> {
+) -> Result<Json, ProtocolError> {
     match answer.map_err(|refusal| refused(session, &refusal))? {
         Answer::Opened(opened) => {
             let (snapshot, report) = *opened;
-            to_value(&SessionOpenResult {
+            to_json(&SessionOpenResult {
                 restore: restored(session, &report),
                 snapshot: whole(session, snapshot),
             })
         }
-        Answer::Snapshot(snapshot) => to_value(&SessionSubscribeResult {
+        Answer::Snapshot(snapshot) => to_json(&SessionSubscribeResult {
             events: None,
             snapshot: Some(Box::new(whole(session, *snapshot))),
         }),
         Answer::Events(events) => {
             let events = events.iter().map(|event| super::event::event(session, event)).collect();
-            to_value(&SessionSubscribeResult { events: Some(events), snapshot: None })
+            to_json(&SessionSubscribeResult { events: Some(events), snapshot: None })
         }
         Answer::Accepted(accepted) => accepted_as(session, form, accepted),
         Answer::Imported(summaries) => accepted_as(session, form.with(summaries), Accepted::default()),
-        Answer::Dequeued(gone) => to_value(&QueueRemoveResult { removed: queue(&gone) }),
-        Answer::TurnCancelled(turn, gone) => to_value(&TurnCancelResult {
+        Answer::Dequeued(gone) => to_json(&QueueRemoveResult { removed: queue(&gone) }),
+        Answer::TurnCancelled(turn, gone) => to_json(&TurnCancelResult {
             turn_id: turn.map(|turn| turn.as_str().to_owned()),
             state: session.state().name(),
             removed: queue(&gone),
         }),
-        Answer::TurnEnded { turn, summaries } => to_value(&TurnEndResult {
+        Answer::TurnEnded { turn, summaries } => to_json(&TurnEndResult {
             turn_id: turn.as_str().to_owned(),
             metadata: convert::turn_metadata(&summaries),
         }),
-        Answer::RoundAppended { round, messages, diagnostics: said } => to_value(&RoundAppendResult {
+        Answer::RoundAppended { round, messages, diagnostics: said } => to_json(&RoundAppendResult {
             round_id: round.map(|round| round.as_str().to_owned()).unwrap_or_default(),
             message_ids: messages.iter().map(|message| message.as_str().to_owned()).collect(),
             diagnostics: diagnostics(&said),
         }),
-        Answer::Rendered(rendered) => to_value(&prompt(session, is_kept, *rendered)),
-        Answer::Compacted(Ok(made)) => to_value(&ContextCompactResult {
+        Answer::Rendered(rendered) => to_json(&prompt(session, is_kept, *rendered)),
+        Answer::Compacted(Ok(made)) => to_json(&ContextCompactResult {
             compaction: Some(view(session.transcript(), &made.0)),
             metadata: Some(convert::turn_metadata(std::slice::from_ref(&made.1))),
             ..ContextCompactResult::default()
         }),
-        Answer::Previewed(preview) => to_value(&ContextCompactResult {
+        Answer::Previewed(preview) => to_json(&ContextCompactResult {
             preview: Some(convert::preview(session, &preview)),
             ..ContextCompactResult::default()
         }),
-        Answer::Undone(undone) => to_value(&ContextUndoResult {
+        Answer::Undone(undone) => to_json(&ContextUndoResult {
             compaction_id: undone.id.as_str().to_owned(),
             in_force_id: session.transcript().in_force().map(|record| record.id.as_str().to_owned()),
             turn_id: undone.turn.map(|turn| turn.as_str().to_owned()),
             metadata: convert::turn_metadata(&undone.left),
         }),
-        Answer::Pinned(pin) => to_value(&ContextPinResult {
+        Answer::Pinned(pin) => to_json(&ContextPinResult {
             pin_id: pin.as_str().to_owned(),
             pins: pins(session, session.pins()),
         }),
         Answer::Compacted(Err(reason)) => {
-            to_value(&ContextCompactResult { reason: Some(reason), ..ContextCompactResult::default() })
+            to_json(&ContextCompactResult { reason: Some(reason), ..ContextCompactResult::default() })
         }
-        Answer::Reset(accepted, gone) => to_value(&SessionResetResult {
+        Answer::Reset(accepted, gone) => to_json(&SessionResetResult {
             revision: accepted.session.map(|revision| revision.as_str().to_owned()),
             removed: queue(&gone),
         }),
         Answer::Configured => {
-            to_value(&SessionConfigureResult { settings: shown(session.settings()), diagnostics: Vec::new() })
+            to_json(&SessionConfigureResult { settings: shown(session.settings()), diagnostics: Vec::new() })
         }
-        Answer::Done(now) => to_value(&ToolDecideResult { state: now }),
-        Answer::Recalled(recalled) => to_value(&ContextRecallResult {
+        Answer::Done(now) => to_json(&ToolDecideResult { state: now }),
+        Answer::Recalled(recalled) => to_json(&ContextRecallResult {
             reference: recalled.reference,
             text: recalled.text,
             offset: recalled.offset as u64,
@@ -166,35 +165,35 @@ pub(in crate::server) fn answer(
             next_offset: recalled.next.map(|next| next as u64),
             sha256: recalled.sha256,
         }),
-        Answer::Ledger(page) => to_value(&convert::ledger(session.transcript(), *page)),
-        Answer::Inspected(inspection) => to_value(&inspected(session, layers, *inspection)),
+        Answer::Ledger(page) => to_json(&convert::ledger(session.transcript(), *page)),
+        Answer::Inspected(inspection) => to_json(&inspected(session, layers, *inspection)),
     }
 }
 
 /// The result of a command that is carried out or queued.
-fn accepted_as(of: &Session, form: Form, accepted: Accepted) -> Result<Value, ProtocolError> {
+fn accepted_as(of: &Session, form: Form, accepted: Accepted) -> Result<Json, ProtocolError> {
     let turn_id = accepted.turn.map(|turn| turn.as_str().to_owned());
     let message_id = accepted.message.map(|message| message.as_str().to_owned());
     let item_id = accepted.item.map(|item| item.as_str().to_owned());
     let session = accepted.session.map(|session| session.as_str().to_owned());
     match form {
-        Form::Turn => to_value(&TurnStartResult {
+        Form::Turn => to_json(&TurnStartResult {
             turn_id: turn_id.unwrap_or_default(),
             message_id: message_id.unwrap_or_default(),
             item_id,
             queued_position: accepted.position,
         }),
-        Form::Task => to_value(&TaskStartResult { session_id: of.id().as_str().to_owned() }),
-        Form::Fork => to_value(&SessionForkResult { session_id: session.unwrap_or_default() }),
-        Form::Reset => to_value(&SessionResetResult { revision: session, removed: Vec::new() }),
-        Form::Import { format, skipped, messages, diagnostics } => to_value(&SessionImportResult {
+        Form::Task => to_json(&TaskStartResult { session_id: of.id().as_str().to_owned() }),
+        Form::Fork => to_json(&SessionForkResult { session_id: session.unwrap_or_default() }),
+        Form::Reset => to_json(&SessionResetResult { revision: session, removed: Vec::new() }),
+        Form::Import { format, skipped, messages, diagnostics } => to_json(&SessionImportResult {
             session_id: of.id().as_str().to_owned(),
             format: format.to_owned(),
             messages: u32::try_from(messages).unwrap_or(u32::MAX),
             skipped,
             diagnostics: self::diagnostics(&diagnostics),
         }),
-        Form::Edit => to_value(&EditResult {
+        Form::Edit => to_json(&EditResult {
             turn_id,
             message_id,
             revision: session,
@@ -283,9 +282,9 @@ pub(in crate::server) fn whole(session: &Session, snapshot: Snapshot) -> snapsho
 }
 
 /// The result for a page of messages.
-pub(in crate::server) fn messages(id: &SessionId, page: Option<MessagePage>) -> Result<Value, ProtocolError> {
+pub(in crate::server) fn messages(id: &SessionId, page: Option<MessagePage>) -> Result<Json, ProtocolError> {
     let Some(page) = page else { return Err(unknown(id)) };
-    to_value(&SessionMessagesResult {
+    to_json(&SessionMessagesResult {
         before: page.start.0,
         messages: page.messages.iter().filter(|m| !m.is_removed()).map(|m| convert::message(m)).collect(),
         unreadable: page.unreadable,
@@ -417,17 +416,17 @@ fn inspected(session: &Session, layers: &Layers, inspection: Inspection) -> Cont
 }
 
 /// The result for a page of sessions.
-pub(in crate::server) fn page(page: &Page) -> Result<Value, ProtocolError> {
-    to_value(&SessionListResult {
+pub(in crate::server) fn page(page: &Page) -> Result<Json, ProtocolError> {
+    to_json(&SessionListResult {
         sessions: page.sessions.iter().map(listed::row).collect(),
         next_cursor: page.next.as_ref().map(ToString::to_string),
     })
 }
 
 /// A page of a session's revisions.
-pub(in crate::server) fn history(id: &SessionId, page: Option<RevisionPage>) -> Result<Value, ProtocolError> {
+pub(in crate::server) fn history(id: &SessionId, page: Option<RevisionPage>) -> Result<Json, ProtocolError> {
     let Some(page) = page else { return Err(unknown(id)) };
-    to_value(&SessionHistoryResult {
+    to_json(&SessionHistoryResult {
         revisions: page.revisions.iter().map(listed::revision).collect(),
         next_cursor: page.next.map(|before| before.to_string()),
     })
@@ -440,8 +439,8 @@ pub(super) fn unknown(id: &SessionId) -> ProtocolError {
 }
 
 /// The result of a deletion.
-pub(in crate::server) fn deleted(deleted: &Deleted) -> Result<Value, ProtocolError> {
-    to_value(&SessionDeleteResult {
+pub(in crate::server) fn deleted(deleted: &Deleted) -> Result<Json, ProtocolError> {
+    to_json(&SessionDeleteResult {
         deleted_messages: deleted.messages,
         deleted_compactions: deleted.compactions,
         deleted_blobs: deleted.blobs,
@@ -456,7 +455,7 @@ pub(in crate::server) fn deleted(deleted: &Deleted) -> Result<Value, ProtocolErr
 pub(in crate::server) fn searched(
     session: &Session,
     found: Result<SearchPage, ProtocolError>,
-) -> Result<Value, ProtocolError> {
+) -> Result<Json, ProtocolError> {
     let message_statuses =
         session.message_statuses().map_err(|error| ProtocolError::invalid("settings", error.to_string()));
     let (found, message_statuses) = found.and_then(|found| Ok((found, message_statuses?)))?;
@@ -465,7 +464,7 @@ pub(in crate::server) fn searched(
         let status = message_statuses.get(hit.ord.index()).copied().flatten()?;
         Some(convert::search_hit(hit, status))
     };
-    to_value(&ContextSearchResult {
+    to_json(&ContextSearchResult {
         next_cursor: found.next.map(|next| next.to_string()),
         hits: found.hits.into_iter().filter_map(hit).collect(),
     })

@@ -1,7 +1,7 @@
 //! The ledger of a whole session, read from its store.
 
 use super::answer::unknown;
-use super::to_value;
+use super::{Json, to_json};
 use crate::convert;
 use crate::server::follow::opening;
 use crate::server::given::own_settings;
@@ -14,7 +14,6 @@ use engine::id::{Ordinal, SessionId};
 use engine::tokens::QuarterOfChars;
 use protocol::error::ProtocolError;
 use protocol::ledger::SessionLedgerParams;
-use serde_json::Value;
 use session::Session;
 use session::ledger::LedgerPage;
 use session::stored::Stored;
@@ -43,7 +42,7 @@ pub(in crate::server) fn query(params: &SessionLedgerParams) -> Result<Query, Pr
 pub(in crate::server) fn of_session(
     id: &SessionId,
     (stored, layers, query): (Option<Stored>, Layers, Query),
-) -> Result<Value, ProtocolError> {
+) -> Result<Json, ProtocolError> {
     let Some(stored) = stored else { return Err(unknown(id)) };
     let settings = layers.effective(&stored.head.workspace, &own_settings(&stored.head.settings))?;
     // Estimates do: the result has no token counts.
@@ -51,7 +50,7 @@ pub(in crate::server) fn of_session(
     let transcript = session.transcript();
     let newest = transcript.messages().last().map(|message| message.ord);
     let until = query.until.map_or(newest, |until| newest.map(|newest| newest.min(until)));
-    let Some(until) = until else { return to_value(&convert::ledger(transcript, LedgerPage::default())) };
+    let Some(until) = until else { return to_json(&convert::ledger(transcript, LedgerPage::default())) };
     let kinds = Kinds { named: &session.settings().policy.tool_kinds, declared: &session.fixed().tools };
     let whole = LedgerReader::new(transcript, Ordinal(0), kinds).until(until);
     let page = whole.page(query.skip, query.limit);
@@ -60,5 +59,5 @@ pub(in crate::server) fn of_session(
     let page = LedgerPage { span, page, ..LedgerPage::default() };
     let mut result = convert::ledger(transcript, page);
     result.next_cursor = next.map(|skip| format!("{skip}.{}", until.0));
-    to_value(&result)
+    to_json(&result)
 }

@@ -3,6 +3,7 @@
 use super::*;
 use crate::frame::{HEAD, head};
 use crate::outgoing::{Outgoing, outgoing};
+use serde_json::value::to_raw_value;
 use serde_json::{Value, json};
 use std::sync::{Arc, Condvar, Mutex};
 use tokio::io::{AsyncWriteExt, DuplexStream, duplex};
@@ -20,6 +21,7 @@ type Forwarded = (Value, oneshot::Sender<Value>);
 
 struct Backend {
     owner: mpsc::UnboundedSender<Forwarded>,
+    written: WrittenResults,
 }
 
 #[tower_lsp::async_trait]
@@ -36,6 +38,11 @@ impl LanguageServer for Backend {
 impl Backend {
     async fn echo(&self, params: Value) -> RpcResult<Value> {
         Ok(params)
+    }
+
+    /// Leaves its parameters as text.
+    async fn write(&self, params: Value) -> RpcResult<Value> {
+        Ok(self.written.leave(to_raw_value(&params).unwrap()))
     }
 
     /// Forwards, then waits for its reply.
@@ -70,8 +77,10 @@ fn serve(room: usize) -> Served {
     let (stream, input) = duplex(room);
     let (output, read) = duplex(room);
     let (sender, owner) = mpsc::unbounded_channel();
-    let (service, socket) = LspService::build(|_| Backend { owner: sender })
+    let written = WrittenResults::default();
+    let (service, socket) = LspService::build(|_| Backend { owner: sender, written: written.clone() })
         .custom_method("test/echo", Backend::echo)
+        .custom_method("test/write", Backend::write)
         .custom_method("test/ask", Backend::ask)
         .custom_method("test/panics", Backend::panics)
         .finish();
@@ -90,6 +99,7 @@ fn serve(room: usize) -> Served {
             "test/ask" if open >= 1000 => Err(Error::new(ErrorCode::ServerError(-1))),
             _ => Ok(()),
         }),
+        written,
         typed: |error| error,
         well_formed: held,
         record: None,
@@ -181,6 +191,29 @@ async fn handlers_forward_in_the_order_of_the_frames() {
         assert_eq!(served.next().await, json!({ "jsonrpc": "2.0", "method": "after", "params": at }));
     }
     assert_eq!(served.outgoing.waiting(), 0);
+}
+
+/// Results that are text reach their own requests as they were written, among those that are values.
+#[tokio::test]
+async fn written_results_stay_as_they_are() {
+    let mut served = Served::initialized(100).await;
+    for id in 1..=100 {
+        let params = format!(r#"{{"z":{id}.50,"a":"\u00e9","z2":[{id}]}}"#);
+        let call = |id: i64, method: &str, params: &str| {
+            let body = format!(r#"{{"jsonrpc":"2.0","id":{id},"method":"{method}","params":{params}}}"#);
+            head(body.len()) + &body
+        };
+        let both = call(id, "test/write", &params) + &call(-id, "test/echo", &id.to_string());
+        served.write(both.as_bytes()).await;
+        for (id, result) in [(id, format!(r#"{{"z":{id}.5,"a":"é","z2":[{id}]}}"#)), (-id, id.to_string())] {
+            let written = tokio::time::timeout(DEADLINE, served.read.next()).await.unwrap().unwrap();
+            let expected = format!(r#"{{"jsonrpc":"2.0","result":{result},"id":{id}}}"#);
+            match written {
+                Some(Frame::Body(body)) => assert_eq!(String::from_utf8(body).unwrap(), expected),
+                other => panic!("{other:?}"),
+            }
+        }
+    }
 }
 
 #[tokio::test]

@@ -3,7 +3,7 @@
 use crate::server::router::Router;
 use crate::server::services::models::Explained;
 use crate::server::settings::{model_endpoint, model_facts};
-use crate::server::wire::to_value;
+use crate::server::wire::to_json;
 use ::session::input::ReplyTo;
 use engine::endpoint::{Endpoint, Wire};
 use models::address;
@@ -25,7 +25,7 @@ pub(super) fn set_key(router: &mut Router, to: ReplyTo, params: ModelKeyParams) 
     let key = params.value.map(|key| SecretString::from(key.0));
     router.stores.key_given(&params.name, key.clone());
     router.models.set_key(params.name, key);
-    router.answer(to, to_value(&ModelKeyResult {}));
+    router.answer(to, to_json(&ModelKeyResult {}));
     Ok(())
 }
 
@@ -39,7 +39,7 @@ pub(super) fn check(
     let endpoint = called(facts.endpoint.as_ref())?;
     let pending = router.replies.pending(to, &router.hosts);
     router.models.check(&facts, endpoint, move |checked| {
-        pending.answer(to_value(&match checked {
+        pending.answer(to_json(&match checked {
             Ok(input_tokens) => ModelCheckResult { problem: None, input_tokens },
             Err(explained) => ModelCheckResult { problem: Some(problem(explained)), input_tokens: None },
         }));
@@ -57,7 +57,7 @@ pub(super) fn list(router: &mut Router, to: ReplyTo, params: &ModelListParams) -
     }
     let pending = router.replies.pending(to, &router.hosts);
     router.models.list(endpoint, move |listed| {
-        pending.answer(to_value(&match listed {
+        pending.answer(to_json(&match listed {
             Ok(models) => ModelListResult { models: models.into_iter().map(shown).collect(), problem: None },
             Err(explained) => ModelListResult { models: Vec::new(), problem: Some(problem(explained)) },
         }));

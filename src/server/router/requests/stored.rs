@@ -7,7 +7,7 @@ use crate::server::given::given_id;
 use crate::server::host::{HostEvent, HostEventKind};
 use crate::server::requests;
 use crate::server::stores;
-use crate::server::wire::{answer, ledger, listed, refused, to_value};
+use crate::server::wire::{Json, answer, ledger, listed, refused, to_json};
 use ::session::input::{Command, ReplyTo};
 use ::session::stored::{Head, Origin};
 use engine::id::{Ordinal, SessionId};
@@ -16,7 +16,6 @@ use protocol::error::ProtocolError;
 use protocol::ledger::SessionLedgerParams;
 use protocol::session::search::SessionSearchParams;
 use protocol::session::{SessionListParams, SessionMessagesParams};
-use serde_json::Value;
 use store::error::StoreError;
 use store::worker::Handle;
 use store::{Store, Workspaces, session_search};
@@ -43,7 +42,7 @@ impl RequestHandler<'_> {
         let query = requests::session::search(params)?;
         let folder = query.workspace.clone();
         let read = move |store: &mut dyn Store| session_search::search(store, &query);
-        self.of_folder(to, folder.as_deref(), read, |page| to_value(&listed::found(page)))
+        self.of_folder(to, folder.as_deref(), read, |page| to_json(&listed::found(page)))
     }
 
     /// Reads from the store of a folder, or of the client's first one, behind all writes on their way.
@@ -52,7 +51,7 @@ impl RequestHandler<'_> {
         to: ReplyTo,
         folder: Option<&str>,
         read: impl FnOnce(&mut dyn Store) -> Result<T, StoreError> + Send + 'static,
-        answer: fn(T) -> Result<Value, ProtocolError>,
+        answer: fn(T) -> Result<Json, ProtocolError>,
     ) -> Result<(), ProtocolError> {
         if let Some(folder) = folder {
             self.router.stores.know(folder);
@@ -106,7 +105,7 @@ impl RequestHandler<'_> {
         id: SessionId,
         folder: Option<&str>,
         read: impl FnOnce(&mut dyn Store, &SessionId) -> Result<T, StoreError> + Send + 'static,
-        answer: fn(&SessionId, T) -> Result<Value, ProtocolError>,
+        answer: fn(&SessionId, T) -> Result<Json, ProtocolError>,
     ) -> Result<(), ProtocolError> {
         let folder = folder.map(given_folder).transpose()?;
         let meant = self.meant(&id, folder.as_deref());

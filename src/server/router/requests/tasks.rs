@@ -11,7 +11,7 @@ use crate::server::services::loops::Start;
 use crate::server::services::tasks;
 use crate::server::stores;
 use crate::server::wire::answer::Form;
-use crate::server::wire::to_value;
+use crate::server::wire::to_json;
 use ::session::input::{Command, ReplyTo, StartTurn};
 use ::session::stored::Driver;
 use protocol::error::ProtocolError;
@@ -67,7 +67,7 @@ impl RequestHandler<'_> {
 
     /// Begins a loop.
     pub fn begin_loop(&mut self, to: ReplyTo, start: Start) {
-        self.router.answer(to, to_value(&start.answer()));
+        self.router.answer(to, to_json(&start.answer()));
         let steps = self.router.loops.start(start);
         self.router.run_loop(steps);
     }
@@ -87,7 +87,7 @@ impl RequestHandler<'_> {
             move |tasks| {
                 let tasks = tasks.map(|tasks| tasks.into_iter().map(tasks::shown).collect());
                 let tasks = tasks.map_err(|error| stores::error(&error));
-                pending.answer(tasks.and_then(|tasks| to_value(&TaskListResult { tasks })));
+                pending.answer(tasks.and_then(|tasks| to_json(&TaskListResult { tasks })));
             },
         );
         self.router.tasks.watch_parent(parent);

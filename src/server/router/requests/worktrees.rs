@@ -2,7 +2,7 @@
 
 use crate::server::folder::given_folder;
 use crate::server::router::Router;
-use crate::server::wire::to_value;
+use crate::server::wire::to_json;
 use ::session::input::ReplyTo;
 use protocol::command::worktree::{WorktreeChangesParams, WorktreeSnapshotParams};
 use protocol::error::ProtocolError;
@@ -40,5 +40,5 @@ fn answer<T: Serialize>(
     job: impl FnOnce() -> Result<T, ProtocolError> + Send + 'static,
 ) {
     let pending = router.replies.pending(to, &router.hosts);
-    tokio::task::spawn_blocking(move || pending.answer(job().and_then(|done| to_value(&done))));
+    tokio::task::spawn_blocking(move || pending.answer(job().and_then(|done| to_json(&done))));
 }

@@ -4,7 +4,7 @@
 use super::ServerHandler;
 use crate::convert;
 use crate::server::given::given_id;
-use crate::server::wire::{refused, to_value};
+use crate::server::wire::{refused, to_json};
 use mcp::{Contents, Server};
 use protocol::error::{ErrorData, ProtocolError};
 use protocol::message::Content;
@@ -31,7 +31,7 @@ impl ServerHandler<'_> {
                     add(&mut all, &name, contents);
                 }
             }
-            pending.answer(to_value(&all));
+            pending.answer(to_json(&all));
         });
         Ok(())
     }
@@ -58,7 +58,7 @@ impl ServerHandler<'_> {
             };
             pending.answer(match read {
                 Ok(content) => {
-                    to_value(&McpContentResult { content: Content(convert::content_parts(&content)) })
+                    to_json(&McpContentResult { content: Content(convert::content_parts(&content)) })
                 }
                 Err(error) => {
                     let data = ErrorData::StaleReference { field: "server".into(), id: name };

@@ -7,7 +7,7 @@ use crate::server::given::{given_id, own_settings};
 use crate::server::services::mcp::{McpEvent, Offered, TOO_MANY, Unused};
 use crate::server::settings::{WorkspaceServer, definition, identity};
 use crate::server::stores;
-use crate::server::wire::{refused, to_value};
+use crate::server::wire::{refused, to_json};
 use engine::approval::Approval;
 use engine::id::SessionId;
 use engine::tokens::TokenCount;
@@ -244,7 +244,7 @@ impl ServerHandler<'_> {
         let left_out = self.router.servers.tools(&offered, &[]).left_out;
         let counter = &*self.router.counter;
         let servers = offered.into_iter().map(|offered| status(offered, &left_out, counter)).collect();
-        self.router.answer(to, to_value(&McpListResult { servers }));
+        self.router.answer(to, to_json(&McpListResult { servers }));
     }
 }
 

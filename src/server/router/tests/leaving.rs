@@ -178,7 +178,7 @@ fn a_close_behind_a_job_of_its_session_is_answered() {
     let mut rig = Rig::new();
     let find = json!({ "sessionId": "s", "query": "hello" });
     let write = json!({ "sessionId": "s", "format": "markdown" });
-    type Begins = fn(&mut Rig, Value) -> oneshot::Receiver<Answered>;
+    type Begins = fn(&mut Rig, Value) -> Waiting;
     let jobs: [(Begins, Value, &str); 3] = [
         (Rig::begin::<methods::ContextSearch>, find, "hits"),
         (Rig::begin::<methods::SessionExport>, write, "data"),
@@ -198,7 +198,7 @@ fn a_close_behind_a_job_of_its_session_is_answered() {
 }
 
 /// A request without a handler.
-fn nobodys(rig: &mut Rig, session: Option<&str>) -> (ReplyTo, oneshot::Receiver<Answered>) {
+fn nobodys(rig: &mut Rig, session: Option<&str>) -> (ReplyTo, Waiting) {
     let (reply, answer) = oneshot::channel();
     let to = ReplyTo(u64::MAX - 1);
     rig.main.replies.insert(to, reply);

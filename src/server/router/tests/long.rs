@@ -20,16 +20,16 @@ fn append(rig: &mut Rig, session: &str, rounds: std::ops::Range<usize>) {
     }
 }
 
-fn render(rig: &mut Rig, session: &str) -> oneshot::Receiver<Answered> {
+fn render(rig: &mut Rig, session: &str) -> Waiting {
     rig.begin::<methods::PromptRender>(json!({ "sessionId": session, "model": { "window": 16_000 } }))
 }
 
-fn inspect(rig: &mut Rig, session: &str) -> oneshot::Receiver<Answered> {
+fn inspect(rig: &mut Rig, session: &str) -> Waiting {
     rig.begin::<methods::ContextInspect>(json!({ "sessionId": session }))
 }
 
 /// The long session `s`, whose first compaction is held at the gate, and the render that waits for it.
-fn compacting() -> (Rig, oneshot::Receiver<Answered>) {
+fn compacting() -> (Rig, Waiting) {
     let mut rig = Rig::new();
     long(&mut rig, "s");
     rig.works.gate.close_for(0);
@@ -38,10 +38,10 @@ fn compacting() -> (Rig, oneshot::Receiver<Answered>) {
 }
 
 /// The answer of a render, of which each request for a summary fails.
-fn rendered(rig: &mut Rig, mut rendered: oneshot::Receiver<Answered>) -> Value {
+fn rendered(rig: &mut Rig, mut rendered: Waiting) -> Value {
     loop {
         let next = rig.until(|frames| match rendered.try_recv() {
-            Ok(answer) => Some(Ok(answer.unwrap())),
+            Ok(answer) => Some(Ok(read(&answer.unwrap()))),
             Err(_) => {
                 let at = frames.iter().position(|frame| frame["method"] == "model/complete")?;
                 Some(Err(frames.remove(at)))
