@@ -14,10 +14,11 @@ use crate::values::input::{Command, Input};
 use crate::values::stored::{Part, Rest, Stored, Write};
 use crate::{Session, StepContext};
 use engine::compact::record::{Compaction, Mode, Status};
-use engine::id::{MessageId, Ordinal, SessionId};
+use engine::id::{MessageId, Ordinal, SessionId, TurnId};
 use engine::message::{Body, Content, Message};
 use engine::prompt::order::SystemPrompt;
 use engine::prompt::pins::{Pin, Pinned};
+use engine::transcript::Turn;
 use engine::words::Purpose;
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -34,7 +35,7 @@ impl Session {
         let mut tried = self.clone();
         let effects = tried.step(input, context);
         let takes_in = |effect: &Effect| matches!(effect, Effect::Emit(event) if matches!(event.body, EventBody::MessageAdded(..)));
-        let is_sure = effects.iter().all(|effect| is_plain(effect, from));
+        let is_sure = effects.iter().all(|effect| tried.is_plain(effect, from));
         (is_sure && (brings_nothing || effects.iter().any(takes_in))).then_some((tried, effects))
     }
 
@@ -93,6 +94,46 @@ impl Session {
         !waits && !request.into_iter().any(attached)
     }
 
+    /// `true` if the effect concerns the newest messages alone. Refusals, compactions and everything not listed
+    /// here need the rest.
+    fn is_plain(&self, effect: &Effect, from: Ordinal) -> bool {
+        match effect {
+            Effect::Write(Write::Message { message, .. }) => message.ord >= from,
+            Effect::Write(Write::Head(_) | Write::Turn(_) | Write::Key { .. }) => true,
+            Effect::Emit(event) => match &event.body {
+                EventBody::RuntimeUpdated { ended, .. } => ended.is_none(),
+                EventBody::TurnStarted { .. }
+                | EventBody::MessageAdded(..)
+                | EventBody::MessageUpdated(..)
+                | EventBody::StreamStarted { .. }
+                | EventBody::ContextUpdated { .. }
+                | EventBody::ThreadUpdated(_)
+                | EventBody::AgentUpdated(_)
+                | EventBody::ToolProgress { .. }
+                | EventBody::PrefixBroken { .. }
+                | EventBody::RestoreReported(_) => true,
+                EventBody::TurnCompleted { turn, .. } => self.has_all_of(turn, from),
+                _ => false,
+            },
+            Effect::Reply(_, answer) => match &**answer {
+                Ok(Answer::Accepted(_) | Answer::Opened(_) | Answer::Snapshot(_) | Answer::Events(_)) => true,
+                Ok(Answer::Rendered(rendered)) => rendered.made.is_none() && rendered.revision.is_none(),
+                _ => false,
+            },
+            Effect::AskModel(ask) => ask.purpose == Purpose::Turn,
+            Effect::Start(..) | Effect::Stop(_) | Effect::Trace(_) => true,
+            _ => false,
+        }
+    }
+
+    /// `true` if all answers of a turn are in the part, and no compaction that is not was made in it.
+    fn has_all_of(&self, turn: &TurnId, from: Ordinal) -> bool {
+        let is_it = |known: &&Turn| known.id == *turn;
+        let begun = self.transcript().turns().iter().rfind(is_it).map(|turn| turn.first);
+        let compacted_in = self.transcript().in_force().and_then(|record| record.turn.as_ref());
+        begun > Some(from) && compacted_in.is_some_and(|other| other != turn)
+    }
+
     /// `true` if no client could tell the two sessions apart: same head, state, queue and last event, as many
     /// messages, turns and model calls.
     pub fn stands_as(&self, other: &Self) -> bool {
@@ -129,37 +170,6 @@ pub fn pinned(session: &SessionId, pins: &[Pin]) -> Option<BTreeMap<Ordinal, Mes
 /// `true` for an answer that a prompt may show: a round begins with it.
 pub fn opens_round(message: &Message) -> bool {
     matches!(message.body, Body::Assistant { .. }) && !message.is_hidden()
-}
-
-/// `true` if the effect concerns the newest messages alone. Refusals, compactions and everything not listed
-/// here need the rest.
-fn is_plain(effect: &Effect, from: Ordinal) -> bool {
-    match effect {
-        Effect::Write(Write::Message { message, .. }) => message.ord >= from,
-        Effect::Write(Write::Head(_) | Write::Turn(_) | Write::Key { .. }) => true,
-        Effect::Emit(event) => match &event.body {
-            EventBody::RuntimeUpdated { ended, .. } => ended.is_none(),
-            EventBody::TurnStarted { .. }
-            | EventBody::MessageAdded(..)
-            | EventBody::MessageUpdated(..)
-            | EventBody::StreamStarted { .. }
-            | EventBody::ContextUpdated { .. }
-            | EventBody::ThreadUpdated(_)
-            | EventBody::AgentUpdated(_)
-            | EventBody::ToolProgress { .. }
-            | EventBody::PrefixBroken { .. }
-            | EventBody::RestoreReported(_) => true,
-            _ => false,
-        },
-        Effect::Reply(_, answer) => match &**answer {
-            Ok(Answer::Accepted(_) | Answer::Opened(_) | Answer::Snapshot(_) | Answer::Events(_)) => true,
-            Ok(Answer::Rendered(rendered)) => rendered.made.is_none() && rendered.revision.is_none(),
-            _ => false,
-        },
-        Effect::AskModel(ask) => ask.purpose == Purpose::Turn,
-        Effect::Start(..) | Effect::Stop(_) | Effect::Trace(_) => true,
-        _ => false,
-    }
 }
 
 impl Part {

@@ -8,6 +8,7 @@ use crate::part::{Claims, newest_for};
 use crate::stored::{Driver, TurnStatus};
 use crate::tests::bench::{Bench, id, text};
 use crate::tests::machine::drive;
+use crate::tests::machine::model::Model;
 use crate::{Session, StepContext};
 use engine::id::Time;
 use engine::message::{Body, NewMessage};
@@ -86,32 +87,49 @@ fn word(command: &Command) -> &'static str {
     }
 }
 
+/// A session at rest with a summary of all earlier messages.
+fn summed_up(driver: Driver) -> Model {
+    let mut model = drive::model(driver);
+    let is_summed_up = |model: &Model| {
+        let in_force = model.bench.session.transcript().in_force();
+        in_force.is_some_and(|record| record.narrative.is_some())
+    };
+    for n in 0..20 {
+        if is_summed_up(&model) {
+            break;
+        }
+        // A render reports requests that did not fit, which needs the whole session.
+        let request = if driver == Driver::Editor { String::new() } else { text(1500) };
+        model.asks(&format!("{n} {request}"));
+        if driver == Driver::Editor {
+            let said = NewMessage::new(Body::assistant(&text(1500), Vec::new()));
+            model.command(Command::AppendRound(vec![said]));
+            model.command(Command::EndTurn(TurnStatus::Completed));
+            model.command(Command::Compact(Compact::default()));
+        }
+        model.comes_to_rest();
+    }
+    assert!(is_summed_up(&model));
+    model
+}
+
+/// An editor's turn that its process left open ends when the session is opened, also in a part.
+#[test]
+fn a_part_ends_a_turn_that_was_left_open() {
+    let mut model = summed_up(Driver::Editor);
+    model.asks("go on");
+    model.command(Command::AppendRound(vec![NewMessage::new(Body::assistant("I look.", Vec::new()))]));
+    assert!(model.bench.session.kept().is_turn_running());
+    let served = compare(&mut model.bench, &Command::Render(Box::<Render>::default()));
+    assert!(served.iter().any(|word| word == "part look render"), "{served:?}");
+}
+
 /// With a summary of all earlier messages, the newest part serves an editor's first requests.
 #[test]
 fn a_part_is_enough_for_the_first_prompt() {
     let mut served = BTreeSet::new();
     for driver in [Driver::Sidecar, Driver::Editor] {
-        let mut model = drive::model(driver);
-        let is_summed_up = |model: &crate::tests::machine::model::Model| {
-            let in_force = model.bench.session.transcript().in_force();
-            in_force.is_some_and(|record| record.narrative.is_some())
-        };
-        for n in 0..20 {
-            if is_summed_up(&model) {
-                break;
-            }
-            // A render reports requests that did not fit, which needs the whole session.
-            let request = if driver == Driver::Editor { String::new() } else { text(1500) };
-            model.asks(&format!("{n} {request}"));
-            if driver == Driver::Editor {
-                let said = NewMessage::new(Body::assistant(&text(1500), Vec::new()));
-                model.command(Command::AppendRound(vec![said]));
-                model.command(Command::EndTurn(TurnStatus::Completed));
-                model.command(Command::Compact(Compact::default()));
-            }
-            model.comes_to_rest();
-        }
-        assert!(is_summed_up(&model));
+        let mut model = summed_up(driver);
         model.seen.clear();
         let request = HistoryTurn { messages: vec![NewMessage::user("go on")], ..HistoryTurn::default() };
         model.command(Command::Render(Box::new(Render { current: Some(request), ..Render::default() })));
