@@ -36,7 +36,8 @@ pub struct Transcript {
     strays: BTreeSet<Ordinal>,
     call_ids: BTreeSet<CallId>,
     compactions: Vec<Compaction>,
-    /// The number of changes to the past so far: truncations, revisions, resets. Positions are reused after one, ids never.
+    /// The number of changes to the past so far: truncations, revisions, resets, turns let go. Positions are reused
+    /// after one, ids never.
     cuts: u32,
     /// The number of removed rounds, so that ids of later rounds do not change.
     removed_rounds: usize,
@@ -184,7 +185,7 @@ impl Transcript {
         &self.compactions
     }
 
-    /// Returns how often the transcript was truncated, revised or reset.
+    /// Returns how often the past was changed.
     pub fn cuts(&self) -> u32 {
         self.cuts
     }

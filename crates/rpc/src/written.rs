@@ -19,7 +19,8 @@ struct Left {
 
 impl WrittenResults {
     /// Leaves a result for the transport. The handler must return the returned value at once: the next result takes
-    /// the place of one that was not taken.
+    /// the place of one that was not taken. The value is a number, so no handler beside it may have a number as its
+    /// own result.
     #[must_use]
     pub fn leave(&self, text: Box<RawValue>) -> Value {
         let mut left = self.left();
@@ -27,8 +28,7 @@ impl WrittenResults {
         left.number.into()
     }
 
-    /// Takes the result that this value stands for; `None` if the value is the result itself. No result that a handler
-    /// returns as a value may be a bare number.
+    /// Takes the result that this value stands for; `None` if the value is the result itself.
     pub(crate) fn take(&self, value: &Value) -> Option<Box<RawValue>> {
         let number = value.as_u64()?;
         let mut left = self.left();

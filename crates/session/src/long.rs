@@ -2,6 +2,7 @@
 //! Nothing that a step does depends on it.
 
 use crate::Session;
+use crate::history::rewind::{cut_at, last_request};
 use crate::values::history_turn::HistoryTurn;
 use crate::values::input::{At, Command, Input, Render, Summarize, Timer};
 use engine::compact::record::Compaction;
@@ -11,8 +12,9 @@ use engine::settings::PerMille;
 /// Messages that a step visits in less time than anyone notices.
 const FEW: usize = 1000;
 
-/// `true` if this input may set off work on most of a long session: its first compaction, a branch, a change of its past,
-/// a long history to compare with. Costs little itself; `false` for a session of which only a part is loaded.
+/// `true` if this input may set off work on most of a long session: its first compaction, a branch, a change of its
+/// past other than a cut behind the newest compaction, a long history to compare with. Costs little itself; `false`
+/// for a session of which only a part is loaded.
 pub fn may_take_long(session: &Session, input: &Input) -> bool {
     if session.part_from().is_some() {
         return false;
@@ -25,8 +27,8 @@ pub fn may_take_long(session: &Session, input: &Input) -> bool {
                 is_long && !cuts_tail(session, place(session, from))
             }
             Command::Regenerate { .. } => {
-                let newest = session.transcript().turns().last().map(|turn| turn.first);
-                is_long && !cuts_tail(session, newest)
+                let from = last_request(session.kept()).map(Ordinal::next);
+                is_long && !cuts_tail(session, from)
             }
             Command::Branch { .. }
             | Command::Update { .. }
@@ -58,10 +60,11 @@ fn cuts_tail(session: &Session, from: Option<Ordinal>) -> bool {
     unsummarized(session) < FEW && from.is_some_and(stays)
 }
 
+/// Where a cut at this message begins.
 fn place(session: &Session, at: &At) -> Option<Ordinal> {
     let kept = session.kept();
     let message = kept.resolve(at).and_then(|id| kept.find(&id).map(|message| message.ord));
-    message.ok()
+    message.ok().map(|ord| cut_at(kept, ord))
 }
 
 fn brings_many(history: Option<&[HistoryTurn]>) -> bool {

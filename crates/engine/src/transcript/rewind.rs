@@ -186,7 +186,8 @@ impl Transcript {
         self.make_void(|_| true)
     }
 
-    /// Takes off the messages from `from` on, and returns them with the index of their turn. Ids of removed calls stay reserved: their results may still arrive.
+    /// Takes off the messages from `from` on, and returns them with the index of their turn. Ids of removed calls
+    /// stay reserved: their results may still arrive.
     fn take_off(&mut self, from: Ordinal) -> Vec<(usize, Arc<Message>)> {
         let later = self.messages.get(from.index()..).unwrap_or_default().iter();
         let off: Vec<_> =
@@ -209,7 +210,8 @@ impl Transcript {
             turn.ran = rest.iter().any(|message| says_that_it_ran(&message.body));
         }
         self.cuts += 1;
-        self.slot.clear();
+        // The newest round may get other results.
+        self.slot.truncate(self.rounds.last().map_or(from, |round| round.assistant));
         off
     }
 

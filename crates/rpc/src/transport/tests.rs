@@ -52,6 +52,14 @@ impl Backend {
         replied.await.map_err(|_| Error::internal_error())
     }
 
+    /// Forwards, waits for its reply, and leaves it as text.
+    async fn ask_written(&self, params: Value) -> RpcResult<Value> {
+        let (reply, replied) = oneshot::channel();
+        let _ = self.owner.send((params, reply));
+        let reply: Value = replied.await.map_err(|_| Error::internal_error())?;
+        Ok(self.written.leave(to_raw_value(&reply).unwrap()))
+    }
+
     async fn panics(&self, params: Value) -> RpcResult<Value> {
         if params["late"] == json!(true) {
             tokio::task::yield_now().await;
@@ -82,6 +90,7 @@ fn serve(room: usize) -> Served {
         .custom_method("test/echo", Backend::echo)
         .custom_method("test/write", Backend::write)
         .custom_method("test/ask", Backend::ask)
+        .custom_method("test/askWritten", Backend::ask_written)
         .custom_method("test/panics", Backend::panics)
         .finish();
     let (outgoing, queue) = outgoing();
@@ -193,6 +202,31 @@ async fn handlers_forward_in_the_order_of_the_frames() {
     assert_eq!(served.outgoing.waiting(), 0);
 }
 
+/// Handlers that wait leave their results in another order, some are cancelled, and one panics.
+#[tokio::test]
+async fn written_results_reach_the_requests_that_waited() {
+    let mut served = Served::initialized(100).await;
+    let mut replies = Vec::new();
+    for id in 1..=60 {
+        let method = if id % 3 == 0 { "test/ask" } else { "test/askWritten" };
+        served.request(id, method, json!(id)).await;
+        replies.push((id, served.forwarded().await.1));
+    }
+    for id in [7, 9, 20] {
+        served.send(&json!({ "jsonrpc": "2.0", "method": "$/cancelRequest", "params": { "id": id } })).await;
+        assert_eq!(served.next().await["error"]["code"], -32800);
+    }
+    served.request(100, "test/panics", json!({ "late": true })).await;
+    assert_eq!(served.next().await["id"], 100);
+    for (id, reply) in replies.into_iter().rev() {
+        served.outgoing.answer(reply, json!({ "of": id }));
+        if ![7, 9, 20].contains(&id) {
+            let expected = json!({ "jsonrpc": "2.0", "result": { "of": id }, "id": id });
+            assert_eq!(served.next().await, expected);
+        }
+    }
+}
+
 /// Results that are text reach their own requests as they were written, among those that are values.
 #[tokio::test]
 async fn written_results_stay_as_they_are() {
@@ -203,6 +237,7 @@ async fn written_results_stay_as_they_are() {
             let body = format!(r#"{{"jsonrpc":"2.0","id":{id},"method":"{method}","params":{params}}}"#);
             head(body.len()) + &body
         };
+        // The other one's own result is a number that stood for a result before.
         let both = call(id, "test/write", &params) + &call(-id, "test/echo", &id.to_string());
         served.write(both.as_bytes()).await;
         for (id, result) in [(id, format!(r#"{{"z":{id}.5,"a":"é","z2":[{id}]}}"#)), (-id, id.to_string())] {

@@ -73,13 +73,14 @@ pub(crate) fn check_rewind(conversation: &Conversation, work: &Work) -> Result<(
     }
 }
 
-fn last_request(conversation: &Conversation) -> Option<Ordinal> {
+/// The newest turn's newest request; that of an earlier turn if it was removed.
+pub(crate) fn last_request(conversation: &Conversation) -> Option<Ordinal> {
     // The last turn may have lost its request.
     conversation.transcript().turns().iter().rev().find_map(|turn| turn.requests.last().copied())
 }
 
 /// Position of a cut before this message: calls and their results go together, with notices between them.
-fn cut_at(conversation: &Conversation, ord: Ordinal) -> Ordinal {
+pub(crate) fn cut_at(conversation: &Conversation, ord: Ordinal) -> Ordinal {
     round_around(conversation, ord).map_or(ord, |round| round.assistant)
 }
 

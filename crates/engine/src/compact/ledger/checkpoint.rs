@@ -55,7 +55,7 @@ fn continued(transcript: &Transcript, kinds: Kinds<'_>, to: Ordinal) -> LedgerSt
     let settled = open.min(end).min(to.next());
     if let Some(last) = settled.0.checked_sub(1).map(Ordinal).filter(|last| state.next() <= *last) {
         state.read_to(transcript, kinds, last);
-        transcript.slot().put(Checkpoint { state: state.clone(), of });
+        transcript.slot().put(Checkpoint { state: state.clone(), of }, state.next());
     }
     state.read_to(transcript, kinds, to);
     state

@@ -201,3 +201,17 @@ proptest! {
         }
     }
 }
+
+/// The kept ledger has the outcome of a call, and the cut goes between the call and its result.
+#[test]
+fn kept_ledger_forgets_a_result_that_is_cut_off() {
+    let mut session = Session::new(4000);
+    session.user("Begin.");
+    happens(&mut session, &Act::Runs(0, false));
+    happens(&mut session, &Act::Reads(0, 100));
+    let kinds = Kinds { named: &session.policy.tool_kinds, declared: &session.fixed.tools };
+    let call = session.transcript.rounds()[0].assistant;
+    assert_ne!(LedgerReader::through(&session.transcript, call, kinds).done().last_failure, None);
+    session.transcript.truncate(call.next());
+    same_as_from_the_beginning(&session);
+}
