@@ -2,7 +2,7 @@
 //! about prompts.
 
 use crate::facts::can_be_asked;
-use engine::id::{CallId, Generation, SessionId, Time};
+use engine::id::{CallId, Generation, Ordinal, SessionId, Time};
 use engine::message::{Content, ToolCall, ToolResult};
 use engine::prompt::item::{Approval, Item, Tool};
 use engine::prompt::linearize::pair_faults;
@@ -217,12 +217,14 @@ impl Bench {
             Effect::CancelTool(call) => self.invoked.retain(|invoked| *invoked != call),
             Effect::Start(timer, _) => drop(self.timers.insert(timer)),
             Effect::Stop(timer) => drop(self.timers.remove(&timer)),
-            // Searches as the store would; every hit must have a fate in the prompt.
+            // Searches as the store would; every hit must have a status in the prompt.
             Effect::Search(to, query) => {
-                let message_statuses = self.session.message_statuses().expect("a prompt");
                 let messages = self.session.transcript().messages().iter().rev();
-                for hit in search::find(messages.map(|message| &**message), &query).hits {
-                    assert!(message_statuses[hit.ord.index()].is_some(), "{hit:?} is lost");
+                let hits = search::find(messages.map(|message| &**message), &query).hits;
+                let of: Vec<Ordinal> = hits.iter().map(|hit| hit.ord).collect();
+                let statuses = self.session.message_statuses(&of).expect("a prompt");
+                for hit in hits {
+                    assert!(statuses.contains_key(&hit.ord), "{hit:?} is lost");
                 }
                 self.answered(to, Ok(Answer::Configured));
             }

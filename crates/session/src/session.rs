@@ -25,6 +25,7 @@ use engine::scope::Scope;
 use engine::settings::SettingsError;
 use engine::tokens::TokenCount;
 use engine::transcript::Transcript;
+use std::collections::BTreeMap;
 
 /// A conversation and the components that act on it, advanced by [`Session::step`].
 #[derive(Debug, Clone)]
@@ -239,12 +240,15 @@ impl Session {
         recall::recall_for_model(&self.kept, reference)
     }
 
-    /// The fate of each message in the prompt as it would be sent now, by position.
+    /// The status of these messages in the prompt as it would be sent now, without those that are not there.
     ///
     /// # Errors
     /// The settings allow no prompt.
-    pub fn message_statuses(&self) -> Result<Vec<Option<MessageStatus>>, SettingsError> {
-        recall::message_statuses(&self.kept)
+    pub fn message_statuses(
+        &self,
+        of: &[Ordinal],
+    ) -> Result<BTreeMap<Ordinal, MessageStatus>, SettingsError> {
+        recall::message_statuses(&self.kept, of)
     }
 
     /// Adds rows that could not be read when the rest of the session was loaded; the next answer to `open`

@@ -11,7 +11,7 @@ use crate::server::settings::{Layers, shown};
 use engine::compact::metadata::Persisted;
 use engine::compact::record::Compaction;
 use engine::compact::restore::{Restored, Verdict};
-use engine::id::SessionId;
+use engine::id::{Ordinal, SessionId};
 use engine::message::ToolCall;
 use engine::prompt::pins::Pin;
 use engine::search::{Hit, SearchPage};
@@ -456,12 +456,13 @@ pub(in crate::server) fn searched(
     session: &Session,
     found: Result<SearchPage, ProtocolError>,
 ) -> Result<Json, ProtocolError> {
-    let message_statuses =
-        session.message_statuses().map_err(|error| ProtocolError::invalid("settings", error.to_string()));
-    let (found, message_statuses) = found.and_then(|found| Ok((found, message_statuses?)))?;
+    let found = found?;
+    let of: Vec<Ordinal> = found.hits.iter().map(|hit| hit.ord).collect();
+    let statuses = session.message_statuses(&of);
+    let statuses = statuses.map_err(|error| ProtocolError::invalid("settings", error.to_string()))?;
     let hit = |hit: Hit| {
         // A message that left the session meanwhile is no hit.
-        let status = message_statuses.get(hit.ord.index()).copied().flatten()?;
+        let status = *statuses.get(&hit.ord)?;
         Some(convert::search_hit(hit, status))
     };
     to_json(&ContextSearchResult {

@@ -86,14 +86,16 @@ pub fn coverage(transcript: &Transcript, record: Option<&Compaction>, prompt: &P
     counts
 }
 
-/// Returns the status of each message, in order; `None` for one that is unaccounted for.
+/// Returns the status of each of these messages that is there; `None` for one that is unaccounted for.
 pub fn message_statuses(
     transcript: &Transcript,
     record: Option<&Compaction>,
     prompt: &Prompt,
-) -> impl Iterator<Item = Option<MessageStatus>> {
+    of: impl IntoIterator<Item = Ordinal>,
+) -> impl Iterator<Item = (Ordinal, Option<MessageStatus>)> {
     let statuses = Statuses::of(record, prompt);
-    transcript.messages().iter().map(move |message| statuses.of_message(message))
+    let messages = of.into_iter().filter_map(|ord| transcript.message(ord));
+    messages.map(move |message| (message.ord, statuses.of_message(message)))
 }
 
 /// What a prompt and the record in force tell of messages.

@@ -4,11 +4,13 @@
 use crate::core::Conversation;
 use crate::recall::{Recall, Recalled, SECTION};
 use crate::values::refusal::Refusal;
+use engine::id::Ordinal;
 use engine::message::{Body, Message, NOT_KEPT};
 use engine::prompt::coverage::{self, MessageStatus};
 use engine::prompt::draft;
 use engine::settings::SettingsError;
 use engine::text::{page, sha256_hex};
+use std::collections::BTreeMap;
 
 /// Returns a page of a message's text.
 ///
@@ -40,17 +42,22 @@ pub(crate) fn recall(conversation: &Conversation, recall: Recall) -> Result<Reca
     })
 }
 
-/// The fate of each message in the prompt as it would be sent now, by position.
+/// The status of these messages in the prompt as it would be sent now.
 ///
 /// # Errors
 /// The settings allow no prompt.
 pub(crate) fn message_statuses(
     conversation: &Conversation,
-) -> Result<Vec<Option<MessageStatus>>, SettingsError> {
+    of: &[Ordinal],
+) -> Result<BTreeMap<Ordinal, MessageStatus>, SettingsError> {
     let budget = conversation.settings().budget()?;
-    let source = conversation.source(budget);
-    let in_force = conversation.transcript().in_force();
-    Ok(coverage::message_statuses(conversation.transcript(), in_force, &draft(source, in_force)).collect())
+    if of.is_empty() {
+        return Ok(BTreeMap::new());
+    }
+    let (transcript, in_force) = (conversation.transcript(), conversation.transcript().in_force());
+    let prompt = draft(conversation.source(budget), in_force);
+    let statuses = coverage::message_statuses(transcript, in_force, &prompt, of.iter().copied());
+    Ok(statuses.filter_map(|(ord, status)| Some((ord, status?))).collect())
 }
 
 /// `true` if this was dropped at the end of its turn.

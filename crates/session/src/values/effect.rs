@@ -58,7 +58,7 @@ pub enum Effect {
     Memorize(Box<Memorize>),
     /// Changes the scope shared with other sessions.
     ChangeScope(ScopePatch),
-    /// Searches the session's text and answers with the [`message_statuses`](crate::Session::fates) of the hits.
+    /// Searches the session's text and answers with the [`message_statuses`](crate::Session::message_statuses) of the hits.
     Search(ReplyTo, Query),
     /// Asks the user to decide about calls. The session stays paused until then, whoever answers.
     AskPermission(Vec<AskedCall>),

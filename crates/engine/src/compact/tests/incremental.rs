@@ -182,7 +182,8 @@ fn same_as_from_the_beginning(session: &Session) {
 /// The coverage of a prompt, message by message.
 fn counted(session: &Session, record: Option<&Compaction>, prompt: &crate::prompt::Prompt) -> Coverage {
     let mut counts = Coverage::default();
-    for status in message_statuses(&session.transcript, record, prompt) {
+    let all = session.transcript.messages().iter().map(|message| message.ord);
+    for (_, status) in message_statuses(&session.transcript, record, prompt, all) {
         counts.count(status, 1);
     }
     counts
