@@ -63,8 +63,7 @@ fn cuts_tail(session: &Session, from: Option<Ordinal>) -> bool {
 /// Where a cut at this message begins.
 fn place(session: &Session, at: &At) -> Option<Ordinal> {
     let kept = session.kept();
-    let message = kept.resolve(at).and_then(|id| kept.find(&id).map(|message| message.ord));
-    message.ok().map(|ord| cut_at(kept, ord))
+    kept.at(at).ok().map(|message| cut_at(kept, message.ord))
 }
 
 fn brings_many(history: Option<&[HistoryTurn]>) -> bool {

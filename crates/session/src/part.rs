@@ -18,7 +18,6 @@ use engine::id::{MessageId, Ordinal, SessionId, TurnId};
 use engine::message::{Body, Content, Message};
 use engine::prompt::order::SystemPrompt;
 use engine::prompt::pins::{Pin, Pinned};
-use engine::transcript::Turn;
 use engine::words::Purpose;
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -128,8 +127,8 @@ impl Session {
 
     /// `true` if all answers of a turn are in the part, and no compaction that is not was made in it.
     fn has_all_of(&self, turn: &TurnId, from: Ordinal) -> bool {
-        let is_it = |known: &&Turn| known.id == *turn;
-        let begun = self.transcript().turns().iter().rfind(is_it).map(|turn| turn.first);
+        let mut newest_first = self.transcript().turns().iter().rev();
+        let begun = newest_first.find(|known| known.id == *turn).map(|turn| turn.first);
         let compacted_in = self.transcript().in_force().and_then(|record| record.turn.as_ref());
         begun > Some(from) && compacted_in.is_some_and(|other| other != turn)
     }

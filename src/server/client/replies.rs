@@ -206,7 +206,7 @@ fn with_diagnostics(
     answer: Result<Json, ProtocolError>,
     diagnostics: Vec<Diagnostic>,
 ) -> Result<Json, ProtocolError> {
-    // One that is nested too deeply to be read again stays as it is.
+    // A result that is nested too deeply to be read again stays as it is.
     let mut value: Option<Value> =
         answer.as_ref().ok().and_then(|text| serde_json::from_str(text.get()).ok());
     let mut list = value.as_mut().and_then(|value| {

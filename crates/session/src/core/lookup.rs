@@ -92,13 +92,13 @@ impl Conversation {
         self.turns.len().saturating_sub(1)
     }
 
-    /// Resolves a message among those that a client sees.
-    pub fn resolve(&self, at: &At) -> Result<MessageId, Refusal> {
+    /// Finds a message among those that a client sees.
+    pub fn at(&self, at: &At) -> Result<&Arc<Message>, Refusal> {
         match at {
-            At::Id(id) => self.find(id).map(|message| message.id.clone()),
+            At::Id(id) => self.find(id),
             At::Index(index) => {
                 let mut seen = self.transcript.messages().iter().filter(|message| !message.is_removed());
-                let found = seen.nth(*index as usize).map(|message| message.id.clone());
+                let found = seen.nth(*index as usize);
                 found.ok_or_else(|| Refusal::Unknown { what: "index", id: index.to_string() })
             }
         }

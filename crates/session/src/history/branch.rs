@@ -21,7 +21,7 @@ pub(crate) fn branch(
 ) -> Result<(), Refusal> {
     let end = match up_to {
         Some(at) => {
-            let found = core.resolve(&at).and_then(|id| core.find(&id));
+            let found = core.at(&at);
             found.map_err(|refusal| refusal.of_fields(["upToMessageId", "upToIndex"]))?.ord.next()
         }
         None => core.next_ord(),

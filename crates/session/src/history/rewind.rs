@@ -91,8 +91,9 @@ fn after(conversation: &Conversation, ord: Ordinal) -> Ordinal {
 
 /// The round that spans this message.
 fn round_around(conversation: &Conversation, ord: Ordinal) -> Option<&Round> {
-    let mut newest_first = conversation.transcript().rounds().iter().rev();
-    newest_first.find(|round| round.assistant <= ord && ord <= round.last)
+    let transcript = conversation.transcript();
+    let at = transcript.first_round_from(ord.next()).checked_sub(1)?;
+    transcript.rounds().get(at).filter(|round| ord <= round.last)
 }
 
 /// Messages that are removed with this one: a turn with its request, results with their call.

@@ -206,7 +206,7 @@ impl Step<'_> {
         if self.own.queue.answered_before(&mut self.core, reply, key.as_deref()) {
             return;
         }
-        match self.core.resolve(at) {
+        match self.core.at(at).map(|message| message.id.clone()) {
             Ok(id) => self.take_work(reply, key, false, NewWork::Other(work(id))),
             Err(refusal) => self.core.reply(reply, Err(refusal.of_fields(fields))),
         }
