@@ -7,6 +7,7 @@ pub mod frame;
 pub mod message;
 pub mod outgoing;
 pub mod parent;
+mod plain;
 pub mod record;
 pub mod stdio;
 pub mod transport;

@@ -2,6 +2,7 @@
 //! invalid message with the error to send back. No framing, no routing.
 
 use crate::frame::{Fault, HEAD};
+use crate::plain::{Plain, RESERVED};
 use serde::de::IgnoredAny;
 use serde_json::{Map, Value, json};
 use tower_lsp::jsonrpc::{Error, ErrorCode, Id, Request};
@@ -45,14 +46,19 @@ pub fn decode(body: &[u8]) -> Message {
         }
     };
     match serde_json::from_str(text) {
-        Ok(Value::Object(fields)) => message(fields),
-        Ok(Value::Array(_)) => {
+        Ok(Plain(Value::Object(fields))) => message(fields),
+        Ok(Plain(Value::Array(_))) => {
             refuse(Id::Null, "batches are not supported; send each message in its own frame")
         }
         Ok(_) => refuse(Id::Null, "a message must be a JSON object"),
         // The parser's message may quote the content: only the position is used.
         Err(error) => {
             let (line, column) = (error.line(), error.column());
+            if error.is_data() {
+                let reason = format!("the key {RESERVED:?} at line {line}, column {column} is reserved");
+                let code = ErrorCode::InvalidRequest;
+                return bad(body, Error { code, message: reason.into(), data: None });
+            }
             bad(body, parse_error(format!("the body is not JSON at line {line}, column {column}")))
         }
     }
@@ -204,6 +210,20 @@ mod tests {
             Message::Bad { id, error } => (id, error.code.code(), error.message.into_owned()),
             other => panic!("{other:?}"),
         }
+    }
+
+    #[test]
+    fn reserved_key_is_refused_with_its_place() {
+        let request =
+            json!({ "jsonrpc": "2.0", "id": 7, "method": "m", "params": [{ RESERVED: "[1]" }] }).to_string();
+        let reason = format!("the key {RESERVED:?} at line 1, column 80 is reserved");
+        assert_eq!(error_of(request.as_bytes()), (Id::Number(7), -32600, reason));
+        let answer = json!({ "jsonrpc": "2.0", "id": 8, "result": { RESERVED: "[1]" } }).to_string();
+        let Message::Answer(Answer { id: Id::Number(8), outcome: Err(error) }) = decode(answer.as_bytes())
+        else {
+            panic!("no answer")
+        };
+        assert_eq!(error.code, ErrorCode::InvalidRequest);
     }
 
     #[test]

@@ -15,6 +15,7 @@ use crate::ending::Ending;
 use crate::frame::{Frame, FrameReader, ReadError};
 use crate::message::{Answer, Message, decode, of_fault};
 use crate::outgoing::{Item, Queue, Writer};
+use crate::plain::Plain;
 use crate::record::{Recorder, Side};
 use crate::written::WrittenResults;
 use futures_util::StreamExt;
@@ -231,7 +232,7 @@ where
             match &message {
                 Message::Bad { error, .. } => record.body(Side::Client, &body, &error.message),
                 Message::Answer(Answer { outcome: Err(error), .. })
-                    if serde_json::from_slice::<serde::de::IgnoredAny>(&body).is_err() =>
+                    if serde_json::from_slice::<Plain>(&body).is_err() =>
                 {
                     record.body(Side::Client, &body, &error.message);
                 }
