@@ -5,6 +5,7 @@ use crate::frame::{Fault, HEAD};
 use crate::plain::{Plain, RESERVED};
 use serde::de::IgnoredAny;
 use serde_json::{Map, Value, json};
+use std::borrow::Cow;
 use tower_lsp::jsonrpc::{Error, ErrorCode, Id, Request};
 
 /// The error code for a body over the limit, with data `{kind: "TooLarge", what, limit, actual}`.
@@ -53,13 +54,12 @@ pub fn decode(body: &[u8]) -> Message {
         Ok(_) => refuse(Id::Null, "a message must be a JSON object"),
         // The parser's message may quote the content: only the position is used.
         Err(error) => {
-            let (line, column) = (error.line(), error.column());
-            if error.is_data() {
-                let reason = format!("the key {RESERVED:?} at line {line}, column {column} is reserved");
-                let code = ErrorCode::InvalidRequest;
-                return bad(body, Error { code, message: reason.into(), data: None });
-            }
-            bad(body, parse_error(format!("the body is not JSON at line {line}, column {column}")))
+            let place = format!("line {}, column {}", error.line(), error.column());
+            let reason = match error.is_data() {
+                true => invalid(format!("the key {RESERVED:?} at {place} is reserved")),
+                false => parse_error(format!("the body is not JSON at {place}")),
+            };
+            bad(body, reason)
         }
     }
 }
@@ -84,8 +84,12 @@ fn parse_error(message: String) -> Error {
     Error { code: ErrorCode::ParseError, message: message.into(), data: None }
 }
 
+fn invalid(reason: impl Into<Cow<'static, str>>) -> Error {
+    Error { code: ErrorCode::InvalidRequest, message: reason.into(), data: None }
+}
+
 fn refuse(id: Id, reason: &'static str) -> Message {
-    Message::Bad { id, error: Error { code: ErrorCode::InvalidRequest, message: reason.into(), data: None } }
+    Message::Bad { id, error: invalid(reason) }
 }
 
 /// Parses the fields of a message.

@@ -7,7 +7,6 @@
 //! be replayed, with two exceptions: the end of a body over the limit is missing, and an unpaired surrogate
 //! is recorded as U+FFFD, as it was read. `fixtures/wire` has recordings and describes their replay.
 
-use crate::plain::Plain;
 use serde::Deserialize;
 use serde_json::Value;
 use std::borrow::Cow;
@@ -135,7 +134,7 @@ impl Masked {
         if method.as_deref() != Some(self.method) {
             return None;
         }
-        let Plain(mut frame) = serde_json::from_slice(body).ok()?;
+        let mut frame: Value = serde_json::from_slice(body).ok()?;
         match (frame.get_mut("params"), self.secrets) {
             (None, _) => {}
             (Some(Value::Object(params)), Secrets::AllBut(shown)) => {
