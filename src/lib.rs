@@ -18,6 +18,7 @@
 //! | [`store`] | sessions on disk, one writer each; [`store::worker`] owns the thread | decide what is written, or show a prompt |
 //! | [`protocol`] | the wire: types, methods, errors; [`protocol::schema`] writes its documents | act on a message |
 //! | [`rpc`] | frames, transport, outgoing queue, recording, the process's ends | know a session or a method of ours |
+//! | [`o200k`] | token counts of the vocabulary `o200k_base`, from tables in the program | know any other vocabulary |
 //! | [`import`] | foreign transcripts in, our own formats in and out, one file per format | read a file |
 //!
 //! | module of the sidecar | purpose | what it never does |

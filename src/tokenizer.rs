@@ -5,11 +5,6 @@ pub mod counted;
 
 use engine::text::head;
 use engine::tokens::TokenCount;
-use std::sync::LazyLock;
-use tiktoken::CoreBpe;
-
-/// One vocabulary per process, unpacked at the first count: it is large, and unpacking takes a moment.
-static O200K_BASE: LazyLock<CoreBpe> = LazyLock::new(tiktoken::encoding::o200k_base);
 
 /// Most bytes counted at once. Merging one word takes n·log n time, with a large factor once the word no
 /// longer fits the processor's cache: a megabyte of random letters took seconds as one word. Only hostile or
@@ -36,7 +31,7 @@ impl TokenCount for O200k {
         let mut rest = text;
         while !rest.is_empty() {
             let (now, later) = rest.split_at_checked(first_cut(rest)).unwrap_or((rest, ""));
-            total += O200K_BASE.count(now);
+            total += o200k::count(now);
             rest = later;
         }
         u32::try_from(total).unwrap_or(u32::MAX)
@@ -117,7 +112,7 @@ mod tests {
             while text.len() < 5 * AT_ONCE {
                 text.push_str(words[below(words.len())]);
             }
-            assert_eq!(O200k.count(&text) as usize, O200K_BASE.count(&text));
+            assert_eq!(O200k.count(&text) as usize, o200k::count(&text));
         }
     }
 
@@ -126,7 +121,6 @@ mod tests {
         let mut below = numbers();
         let size = 1_000_000;
         let letters: String = (0..size).map(|_| char::from(b'a' + below(26) as u8)).collect();
-        O200k.count("load");
         for (name, text) in [
             ("a", "a".repeat(size)),
             ("blanks", " ".repeat(size)),
@@ -150,7 +144,7 @@ mod tests {
         let mut below = numbers();
         let letters: String = (0..20 * AT_ONCE).map(|_| char::from(b'a' + below(26) as u8)).collect();
         for text in [letters, "=".repeat(20 * AT_ONCE), "漢字".repeat(4 * AT_ONCE)] {
-            let exact = O200K_BASE.count(&text);
+            let exact = o200k::count(&text);
             let cuts = text.len() / AT_ONCE;
             assert!((O200k.count(&text) as usize).abs_diff(exact) <= 3 * cuts + 1);
         }

@@ -59,6 +59,7 @@ pub const CRATES: &[(&str, &[&str])] = &[
             "tokio",
         ],
     ),
+    ("o200k", &[]),
     ("shell", &["tree-sitter", "tree-sitter-bash"]),
     ("worktree", &["engine", "thiserror"]),
     ("import", &["engine", "humantime", "serde", "serde_json", "thiserror"]),
@@ -123,7 +124,7 @@ pub const LAYERS: &[(&str, &[&str])] = &[
     ("trajectory", &["engine", "import"]),
     ("replay", &["engine", "import", "models", "session"]),
     ("tool", &["engine"]),
-    ("tokenizer", &["engine"]),
+    ("tokenizer", &["engine", "o200k"]),
 ];
 
 /// Edges between the engine's modules. `compact::record` is separate because it is vocabulary: the transcript
