@@ -7,8 +7,7 @@ use engine::text::head;
 use engine::tokens::TokenCount;
 
 /// Most bytes counted at once. Merging one word takes n·log n time, with a large factor once the word no
-/// longer fits the processor's cache: a megabyte of random letters took seconds as one word. Only hostile or
-/// encoded text has words this long.
+/// longer fits the processor's cache. Only hostile or encoded text has words this long.
 const AT_ONCE: usize = 16 * 1024;
 
 /// OpenAI's `o200k_base`: exact for its models since GPT-4o, an estimate for all others.

@@ -315,9 +315,12 @@ fn crates_depend_only_on_what_the_table_allows() {
     for entry in fs::read_dir(root().join("crates")).unwrap() {
         let name = entry.unwrap().file_name().to_string_lossy().into_owned();
         let manifest = format!("crates/{name}/Cargo.toml");
-        for (line, dependency, _) in dependencies(&file(&manifest).text, "[dependencies]") {
-            if !may_name(CRATES, &name, dependency) {
-                faults.push(format!("{manifest}:{line} {dependency}"));
+        let text = file(&manifest).text;
+        for section in ["[dependencies]", "[build-dependencies]"] {
+            for (line, dependency, _) in dependencies(&text, section) {
+                if !may_name(CRATES, &name, dependency) {
+                    faults.push(format!("{manifest}:{line} {dependency}"));
+                }
             }
         }
     }

@@ -24,7 +24,7 @@ pub fn rows(sessions: &mut Sessions) {
             let times = times(copies(rounds), || {
                 let folder = sessions.copy(Kind::Compacted, rounds);
                 let mut process = Process::sidecar(&folder.storage(), WINDOW);
-                process.unpack();
+                process.warm_up();
                 let time = timed(|| process.ask(method, &params));
                 process.end();
                 time

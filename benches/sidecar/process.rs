@@ -100,9 +100,8 @@ impl Process {
         response["result"].take()
     }
 
-    /// Makes a prompt of no session. The sidecar unpacks the tokenizer's vocabulary for it, once in a process, which is no
-    /// cost of what is measured later.
-    pub fn unpack(&mut self) {
+    /// Makes a prompt of no session. What a process does once for its first prompt is no cost of what is measured later.
+    pub fn warm_up(&mut self) {
         self.ask("prompt/render", &json!({ "input": { "content": "Hello." } }));
     }
 

@@ -70,7 +70,7 @@ impl Sessions {
     pub fn opened(&mut self, kind: Kind, rounds: usize) -> (Process, Folder) {
         let folder = self.copy(kind, rounds);
         let mut process = Process::sidecar(&folder.storage(), kind.window());
-        process.unpack();
+        process.warm_up();
         process.ask("prompt/render", &named());
         settle(&mut process);
         (process, folder)

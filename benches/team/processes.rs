@@ -45,7 +45,7 @@ fn run(what: &str, count: usize, storage: &(dyn Fn(usize) -> Value + Sync), midw
         let session = format!("s{n}");
         let opening = json!({ "workspaceFolder": "/w", "sessionId": session, "driver": "editor" });
         process.ask("session/open", &opening);
-        process.unpack();
+        process.warm_up();
         begin.wait();
         let (times, turns) =
             turns(&mut process, &session, Instant::now() + Duration::from_secs(seconds as u64));

@@ -1,10 +1,11 @@
-//! Makes the tables of [`src/vocabulary.rs`] and [`src/words.rs`]: the program reads them where they lie, so a process that
-//! counts has nothing to unpack first.
+//! Writes the tables of `src/vocabulary.rs` and `src/words.rs`. They are embedded in the binary and read in place, so a
+//! process that counts has nothing to unpack first.
 
+#[allow(dead_code, reason = "the program reads what is written here")]
 #[path = "src/format.rs"]
 mod format;
 
-use format::{BLOCK, CLASSES, Class, Head, Slot, hash};
+use format::{BLOCK, Class, Head, PATTERNS, Slot, hash};
 use std::env;
 use std::fs;
 use std::io;
@@ -15,8 +16,7 @@ fn main() -> io::Result<()> {
     println!("cargo::rerun-if-changed=src/format.rs");
     let folder = PathBuf::from(env::var_os("OUT_DIR").ok_or(io::ErrorKind::NotFound)?);
 
-    let tokens = tokens();
-    let (records, slots) = table(&tokens);
+    let (records, slots) = table(&tokens().map_err(io::Error::other)?);
     fs::write(folder.join("records"), records)?;
     fs::write(folder.join("slots"), slots)?;
 
@@ -25,16 +25,21 @@ fn main() -> io::Result<()> {
     fs::write(folder.join("classes"), classes)
 }
 
-/// Tokens of the vocabulary, the first merged first. Special tokens are not among them: behind the last of the others
-/// is a gap.
-fn tokens() -> Vec<Vec<u8>> {
+/// Tokens of the vocabulary without the special ones, the first merged first.
+fn tokens() -> Result<Vec<Vec<u8>>, String> {
     let vocabulary = tiktoken::encoding::o200k_base();
-    (0..).map(|rank| vocabulary.decode(&[rank])).take_while(|token| !token.is_empty()).collect()
+    (0..vocabulary.vocab_size() as u32)
+        .map(|rank| {
+            let token = vocabulary.decode(&[rank]);
+            if token.is_empty() { Err(format!("o200k_base has no token of rank {rank}")) } else { Ok(token) }
+        })
+        .collect()
 }
 
 /// The hash table: the records of all tokens, and the slots that say where they start. A token has the slot of its hash or
 /// the next that was free.
 fn table(tokens: &[Vec<u8>]) -> (Vec<u8>, Vec<u8>) {
+    assert!(2 * tokens.len() < Slot::COUNT, "{} tokens need more slots", tokens.len());
     let mut records = Vec::new();
     let mut slots = vec![Slot::EMPTY; Slot::COUNT];
     for (rank, token) in tokens.iter().enumerate() {
@@ -53,7 +58,7 @@ fn table(tokens: &[Vec<u8>]) -> (Vec<u8>, Vec<u8>) {
 /// The class of each character, in blocks: the number of each block's contents, and the contents once each.
 fn classes() -> Result<(Vec<u8>, Vec<u8>), Box<dyn std::error::Error + Send + Sync>> {
     let mut of_char = vec![Class::OTHER.bits(); char::MAX as usize + 1];
-    for (class, pattern) in CLASSES {
+    for (class, pattern) in PATTERNS {
         let hir = regex_syntax::parse(pattern)?;
         let regex_syntax::hir::HirKind::Class(regex_syntax::hir::Class::Unicode(set)) = hir.kind() else {
             return Err(format!("{pattern} is not a set of characters").into());
@@ -69,7 +74,7 @@ fn classes() -> Result<(Vec<u8>, Vec<u8>), Box<dyn std::error::Error + Send + Sy
             contents.push(block);
             contents.len() - 1
         });
-        blocks.push(u8::try_from(number)?);
+        blocks.push(u8::try_from(number).map_err(|_| "more than 256 blocks of characters differ")?);
     }
     Ok((blocks, contents.concat()))
 }

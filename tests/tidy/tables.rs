@@ -59,7 +59,7 @@ pub const CRATES: &[(&str, &[&str])] = &[
             "tokio",
         ],
     ),
-    ("o200k", &[]),
+    ("o200k", &["regex-syntax", "tiktoken"]),
     ("shell", &["tree-sitter", "tree-sitter-bash"]),
     ("worktree", &["engine", "thiserror"]),
     ("import", &["engine", "humantime", "serde", "serde_json", "thiserror"]),

@@ -14,39 +14,33 @@ impl Slot {
     /// The number of slots.
     pub const COUNT: usize = 1 << Self::BITS;
     /// No token.
-    #[allow(dead_code, reason = "for the build script")]
     pub const EMPTY: Self = Self(0);
 
     /// The slot of a token.
-    #[allow(dead_code, reason = "for the build script")]
     pub fn new(start: usize, hash: u64) -> Self {
         assert!(start + 1 < 1 << Self::START, "a record at {start}");
         Self((start as u32 + 1) | (hash as u32) << Self::START)
     }
 
     /// A slot as it is written.
-    #[allow(dead_code, reason = "for the build script")]
     pub fn bits(self) -> u32 {
         self.0
     }
 
     /// A slot as it was written.
     #[inline]
-    #[allow(dead_code, reason = "for the program")]
     pub fn from_bits(bits: u32) -> Self {
         Self(bits)
     }
 
     /// Where the record of the token in the slot starts.
     #[inline]
-    #[allow(dead_code, reason = "for the program")]
     pub fn start(self) -> Option<usize> {
         (self.0 & ((1 << Self::START) - 1)).checked_sub(1).map(|start| start as usize)
     }
 
-    /// Tells if the token in the slot may have `hash`.
+    /// `true` if the token in the slot may have `hash`.
     #[inline]
-    #[allow(dead_code, reason = "for the program")]
     pub fn agrees(self, hash: u64) -> bool {
         (self.0 ^ (hash as u32) << Self::START) >> Self::START == 0
     }
@@ -73,35 +67,30 @@ impl Head {
     pub const SIZE: usize = 4;
 
     /// The head of a token.
-    #[allow(dead_code, reason = "for the build script")]
     pub fn new(length: usize, rank: usize) -> Self {
         assert!(length < 1 << 8 && rank < 1 << 24, "{length} bytes of rank {rank}");
         Self(length as u32 | (rank as u32) << 8)
     }
 
     /// A head as it is written.
-    #[allow(dead_code, reason = "for the build script")]
     pub fn bytes(self) -> [u8; Self::SIZE] {
         self.0.to_le_bytes()
     }
 
     /// A head as it was written.
     #[inline]
-    #[allow(dead_code, reason = "for the program")]
     pub fn from_bytes(bytes: [u8; Self::SIZE]) -> Self {
         Self(u32::from_le_bytes(bytes))
     }
 
     /// The number of the token's bytes.
     #[inline]
-    #[allow(dead_code, reason = "for the program")]
     pub fn length(self) -> usize {
         (self.0 & 0xff) as usize
     }
 
     /// The token's rank.
     #[inline]
-    #[allow(dead_code, reason = "for the program")]
     pub fn rank(self) -> u32 {
         self.0 >> 8
     }
@@ -135,10 +124,11 @@ pub fn hash(bytes: &[u8]) -> u64 {
     mix(state, rest)
 }
 
-/// Characters in a block of the table of classes.
-pub const BLOCK: usize = 128;
+/// Characters in a block of the table of classes. The blocks have 140 different contents, of 256 that can be told apart.
+pub const BLOCK: usize = 256;
 
-/// Classes of characters: what the vocabulary's pattern tells them apart by. A character is of one; several are a set.
+/// Classes of characters, which the vocabulary's pattern tells apart. Each character has exactly one; a value can also be a
+/// set of several.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Class(u8);
 
@@ -161,26 +151,22 @@ impl Class {
     pub const BREAK: Self = Self(1 << 7);
 
     /// The class as it is written.
-    #[allow(dead_code, reason = "for the build script")]
     pub fn bits(self) -> u8 {
         self.0
     }
 
     /// A class as it was written.
-    #[allow(dead_code, reason = "for the program")]
     #[inline]
     pub fn from_bits(bits: u8) -> Self {
         Self(bits)
     }
 
     /// These classes and the others.
-    #[allow(dead_code, reason = "for the program")]
     pub const fn or(self, other: Self) -> Self {
         Self(self.0 | other.0)
     }
 
-    /// Tells if this class is among those of `set`.
-    #[allow(dead_code, reason = "for the program")]
+    /// `true` if this class is among those of `set`.
     #[inline]
     pub fn is_of(self, set: Self) -> bool {
         self.0 & set.0 != 0
@@ -188,8 +174,7 @@ impl Class {
 }
 
 /// The characters of each class, in the syntax of regular expressions. All that are not here are of [`Class::OTHER`].
-#[allow(dead_code, reason = "for the build script")]
-pub const CLASSES: [(Class, &str); 7] = [
+pub const PATTERNS: [(Class, &str); 7] = [
     (Class::UPPER, r"[\p{Lu}\p{Lt}]"),
     (Class::LOWER, r"\p{Ll}"),
     (Class::CASELESS, r"[\p{Lm}\p{Lo}]"),

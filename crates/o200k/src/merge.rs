@@ -9,11 +9,11 @@ use std::collections::BinaryHeap;
 /// Counts tokens word by word. Its buffers are kept from one word to the next.
 #[derive(Default)]
 pub struct Merge {
-    /// By the start of a part in the word: where the part ends.
+    /// Where the part ends that starts at an index.
     ends: Vec<u32>,
-    /// By the end of a part, less one: where the part starts.
+    /// Where the part starts that ends behind an index.
     starts: Vec<u32>,
-    /// By the start of a part: the rank of what it and the next part are together.
+    /// The rank of the pair whose first part starts at an index.
     ranks: Vec<Option<u32>>,
     /// Pairs by rank, then by place. A pair that changed since then is still here.
     pairs: BinaryHeap<Reverse<(u32, u32)>>,
@@ -41,10 +41,11 @@ impl Merge {
         self.ranks.resize(word.len(), None);
         self.pairs.clear();
         for start in 0..length {
-            self.weigh(word, start);
+            self.look_up(word, start);
         }
         let mut parts = word.len();
         while let Some(Reverse((rank, start))) = self.pairs.pop() {
+            // A pair only grows, and each token has a rank of its own: an old entry never has the present rank.
             if self.ranks[start as usize] != Some(rank) {
                 continue;
             }
@@ -54,20 +55,22 @@ impl Merge {
             self.starts[end as usize - 1] = start;
             self.ranks[middle as usize] = None;
             parts -= 1;
-            self.weigh(word, start);
+            self.look_up(word, start);
             if start > 0 {
-                self.weigh(word, self.starts[start as usize - 1]);
+                self.look_up(word, self.starts[start as usize - 1]);
             }
         }
         parts
     }
 
     /// Looks up the pair that begins at `start`.
-    fn weigh(&mut self, word: &[u8], start: u32) {
+    fn look_up(&mut self, word: &[u8], start: u32) {
         let middle = self.ends[start as usize];
         let pair = self.ends.get(middle as usize).and_then(|end| rank(&word[start as usize..*end as usize]));
         self.ranks[start as usize] = pair;
-        self.pairs.extend(pair.map(|rank| Reverse((rank, start))));
+        if let Some(rank) = pair {
+            self.pairs.push(Reverse((rank, start)));
+        }
     }
 }
 
@@ -82,12 +85,12 @@ fn short(word: &[u8]) -> usize {
     let mut starts: [u8; SHORT + 1] = array::from_fn(|at| at as u8);
     let mut ranks = [NONE; SHORT];
     let mut parts = word.len();
-    let weigh = |starts: &[u8], at: usize| match starts.get(at + 2) {
+    let look_up = |starts: &[u8], at: usize| match starts.get(at + 2) {
         Some(end) => rank(&word[usize::from(starts[at])..usize::from(*end)]).unwrap_or(NONE),
         None => NONE,
     };
     for (at, rank) in ranks[..parts].iter_mut().enumerate() {
-        *rank = weigh(&starts[..=parts], at);
+        *rank = look_up(&starts[..=parts], at);
     }
     loop {
         let Some((at, rank)) = ranks[..parts].iter().copied().enumerate().min_by_key(|(_, rank)| *rank)
@@ -100,9 +103,9 @@ fn short(word: &[u8]) -> usize {
         starts.copy_within(at + 2..=parts, at + 1);
         ranks.copy_within(at + 2..parts, at + 1);
         parts -= 1;
-        ranks[at] = weigh(&starts[..=parts], at);
+        ranks[at] = look_up(&starts[..=parts], at);
         if at > 0 {
-            ranks[at - 1] = weigh(&starts[..=parts], at - 1);
+            ranks[at - 1] = look_up(&starts[..=parts], at - 1);
         }
     }
 }

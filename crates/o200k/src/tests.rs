@@ -124,6 +124,28 @@ fn characters_count_as_in_the_reference() {
 }
 
 #[test]
+fn words_are_those_of_the_pattern() {
+    for (text, expected) in [
+        ("don't stop", vec!["don't", " stop"]),
+        ("x'ſy", vec!["x'ſ", "y"]),
+        ("X'REx'lLx'v", vec!["X'RE", "x'lL", "x", "'v"]),
+        ("getHTTPPath", vec!["get", "HTTPPath"]),
+        ("HTTP", vec!["HTTP"]),
+        ("\u{301}A", vec!["\u{301}", "A"]),
+        ("漢AB", vec!["漢", "AB"]),
+        ("!!\u{301}x", vec!["!!\u{301}", "x"]),
+        ("!\u{301}x", vec!["!\u{301}x"]),
+        ("1234½", vec!["123", "4½"]),
+        ("  \n  x", vec!["  \n", " ", " x"]),
+        (" \t", vec![" \t"]),
+        ("};\r\n//\nx", vec!["};\r\n//\n", "x"]),
+        (" /x", vec![" /", "x"]),
+    ] {
+        assert_eq!(words(text).collect::<Vec<_>>(), expected, "{text:?}");
+    }
+}
+
+#[test]
 fn words_count_the_same_again() {
     for text in ["unbelievablyuncommonword", "unbelievablyuncommonwordthatistoolongtokeep", "word", "ſ"] {
         assert_eq!([(); 3].map(|()| crate::count(text)), [REFERENCE.count(text); 3]);

@@ -1,4 +1,4 @@
-//! The tokens of the vocabulary and their ranks: a hash table that is read where it lies in the program.
+//! The tokens of the vocabulary and their ranks: a hash table that is embedded in the binary and read in place.
 
 use crate::format::{Head, Slot, hash};
 

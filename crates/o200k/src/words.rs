@@ -1,8 +1,8 @@
 //! Words of a text: what the vocabulary's pattern cuts it into before tokens are merged. A token is part of one word.
 //!
-//! The pattern is a regular expression of seven alternatives, of which the first that matches counts. Each is a function
-//! here, in their order; its expression stands before it. They are told apart by the classes of characters, so no
-//! expression is compiled.
+//! The pattern is a regular expression of seven alternatives, of which the first that matches counts. The functions here
+//! are those alternatives, in their order, each with its part of the expression. They look at the classes of characters
+//! alone, so no expression is compiled.
 
 use crate::format::{BLOCK, Class};
 use std::iter;
@@ -41,7 +41,7 @@ const LOWER: Class = Class::LOWER.or(EITHER);
 /// Characters of both parts.
 const EITHER: Class = Class::CASELESS.or(Class::MARK);
 
-/// Splits a word with lower case off, or else one without:
+/// Strips a word with lower case, or else one without, and returns the rest; `None` if there is neither:
 /// `[^\r\n\p{L}\p{N}]?[\p{Lu}\p{Lt}\p{Lm}\p{Lo}\p{M}]*[\p{Ll}\p{Lm}\p{Lo}\p{M}]+(?i:'s|'t|'re|'ve|'m|'ll|'d)?` and
 /// `[^\r\n\p{L}\p{N}]?[\p{Lu}\p{Lt}\p{Lm}\p{Lo}\p{M}]+[\p{Ll}\p{Lm}\p{Lo}\p{M}]*(?i:'s|'t|'re|'ve|'m|'ll|'d)?`.
 fn letters(text: &str) -> Option<&str> {
@@ -55,7 +55,7 @@ fn letters(text: &str) -> Option<&str> {
         .map(contraction)
 }
 
-/// Splits `[\p{Lu}\p{Lt}\p{Lm}\p{Lo}\p{M}]*[\p{Ll}\p{Lm}\p{Lo}\p{M}]+` off.
+/// Strips `[\p{Lu}\p{Lt}\p{Lm}\p{Lo}\p{M}]*[\p{Ll}\p{Lm}\p{Lo}\p{M}]+` and returns the rest; `None` if it does not match.
 fn lower(text: &str) -> Option<&str> {
     let end = skip(text, UPPER);
     let rest = skip(end, LOWER);
@@ -70,7 +70,7 @@ fn lower(text: &str) -> Option<&str> {
     Some(chars.as_str())
 }
 
-/// Splits `(?i:'s|'t|'re|'ve|'m|'ll|'d)?` off, of which one letter has a third form: `ſ`.
+/// Strips `(?i:'s|'t|'re|'ve|'m|'ll|'d)?` and returns the rest. One of its letters has a third form: `ſ`.
 fn contraction(text: &str) -> &str {
     let mut chars = text.chars();
     if chars.next() != Some('\'') {
@@ -88,7 +88,7 @@ fn contraction(text: &str) -> &str {
     }
 }
 
-/// Splits `\p{N}{1,3}` off.
+/// Strips `\p{N}{1,3}` and returns the rest; `None` if it does not match.
 fn number(text: &str) -> Option<&str> {
     let mut rest = text;
     for _ in 0..3 {
@@ -97,21 +97,22 @@ fn number(text: &str) -> Option<&str> {
     Some(rest).filter(|rest| rest.len() < text.len())
 }
 
-/// Splits ` ?[^\s\p{L}\p{N}]+[\r\n/]*` off.
+/// Strips ` ?[^\s\p{L}\p{N}]+[\r\n/]*` and returns the rest; `None` if it does not match.
 fn punctuation(text: &str) -> Option<&str> {
     let signs = text.strip_prefix(' ').unwrap_or(text);
     let rest = skip(signs, Class::OTHER.or(Class::MARK));
     (rest.len() < signs.len()).then(|| rest.trim_start_matches(['\r', '\n', '/']))
 }
 
-/// Splits `\s*[\r\n]+` off.
+/// Strips `\s*[\r\n]+` and returns the rest; `None` if it does not match.
 fn line_ends(text: &str) -> Option<&str> {
     let rest = skip(text, Class::SPACE.or(Class::BREAK));
     let (blank, _) = text.split_at_checked(text.len() - rest.len())?;
     text.get(blank.rfind(['\r', '\n'])? + 1..)
 }
 
-/// Splits `\s+(?!\S)` off, or else `\s+`: of blanks before a word, the last is the word's.
+/// Strips `\s+(?!\S)`, or else `\s+`, and returns the rest; `None` if neither matches. Of blanks before a word, the last is
+/// the word's.
 fn spaces(text: &str) -> Option<&str> {
     let rest = skip(text, Class::SPACE);
     let (blank, _) = text.split_at_checked(text.len() - rest.len())?;

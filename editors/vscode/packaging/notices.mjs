@@ -8,7 +8,10 @@ import { dirname, join } from "node:path";
 
 const TERMS = /^(licen[cs]e|copying|unlicense|notice|copyright)/i;
 
-/** What no list of packages names. */
+/** A crate is only built with, but its vocabulary is in the program. */
+const VOCABULARY = { name: "The vocabulary o200k_base, of OpenAI's tiktoken", license: "MIT", authors: ["2022 OpenAI"] };
+
+/** What else no list of packages names. */
 const BESIDE = [
   ["SQLite, in libsqlite3-sys", "It is in the public domain: its authors disclaim copyright to it."],
   [
@@ -39,8 +42,9 @@ export function notices({ inputs, repository, triple }) {
   for (const { name, terms } of packages) byTerms.set(terms, [...(byTerms.get(terms) ?? []), name]);
   const head = "threadhold for VS Code holds what others wrote. Each is named here with the terms that its authors give.\n";
   const blocks = [...byTerms].map(([terms, names]) => `${names.join("\n")}\n\n${terms}\n`);
-  const beside = BESIDE.map(([name, terms]) => `${name}\n\n${terms}\n`);
-  return { text: [head, ...blocks, ...beside].join(`\n${"-".repeat(80)}\n\n`), count: packages.length + BESIDE.length };
+  const others = [[VOCABULARY.name, standard(VOCABULARY)], ...BESIDE];
+  const beside = others.map(([name, terms]) => `${name}\n\n${terms}\n`);
+  return { text: [head, ...blocks, ...beside].join(`\n${"-".repeat(80)}\n\n`), count: packages.length + others.length };
 }
 
 /** The packages that the files of a bundle come from. */

@@ -100,7 +100,7 @@ test("installed without Rust and without the repository, the panel answers with 
   const licence = readFileSync(join(installed, "LICENSE.txt"), "utf8");
   assert.ok(["MIT", "APACHE"].every((name) => licence.includes(readFileSync(join(repository, `LICENSE-${name}`), "utf8").trim())));
   const notices = readFileSync(join(installed, "ThirdPartyNotices.txt"), "utf8");
-  for (const name of ["vscode-jsonrpc 1", "markdown-it 1", "mermaid 11", "tokio 1", "rusqlite 0", "ring 0"])
+  for (const name of ["vscode-jsonrpc 1", "markdown-it 1", "mermaid 11", "tokio 1", "rusqlite 0", "ring 0", "The vocabulary o200k_base"])
     assert.ok(notices.includes(`\n${name}`), `${name} is named`);
   assert.ok(!notices.includes("proptest"), "what is only tested with is not in the package");
 

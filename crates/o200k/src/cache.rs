@@ -1,18 +1,18 @@
-//! Counts of short words that were counted before: texts repeat their words, and the tables are larger than the processor's
+//! A cache of the counts of short words: texts repeat their words, and the tables are larger than the processor's
 //! nearest caches.
 
 use crate::format::hash;
 
-/// Longest word that is kept, in bytes.
+/// Longest word that is cached, in bytes.
 const LONGEST: usize = 30;
-/// Most words that are kept, in 64 KiB.
+/// Most words that are cached, in 64 KiB.
 const MOST: usize = 2048;
 
 /// The last counted words, each at a place that its hash says. It takes no memory before the first.
 #[derive(Default)]
-pub struct Known(Vec<Entry>);
+pub struct Cache(Vec<Entry>);
 
-/// A word, its length and its count. A length of zero is no word.
+/// A word, its length and its count. A length of zero is no word: words are never empty.
 #[derive(Clone, Copy)]
 struct Entry {
     bytes: [u8; LONGEST],
@@ -20,8 +20,8 @@ struct Entry {
     count: u8,
 }
 
-impl Known {
-    /// The count of a word, by `count` if it is not known.
+impl Cache {
+    /// The count of a word, by `count` if it is not cached.
     pub fn count(&mut self, word: &[u8], count: impl FnOnce() -> usize) -> usize {
         if word.len() > LONGEST {
             return count();
