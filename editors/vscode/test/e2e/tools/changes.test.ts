@@ -55,6 +55,7 @@ const lens = (editor: Editor, words: string): Locator =>
 
 /** Clicks a lens, counted from the top: the editor's page has them in the order in which they were drawn. */
 async function clickLens(editor: Editor, words: string, at = 0): Promise<void> {
+  await lens(editor, words).nth(at).waitFor();
   const lenses = await lens(editor, words).all();
   const tops = await Promise.all(lenses.map(async (one) => ({ one, top: (await one.boundingBox())?.y ?? Infinity })));
   tops.sort((one, other) => one.top - other.top);
@@ -245,6 +246,7 @@ test("a file keeps its encoding and its ends of lines, and one that is no text i
     .click();
   await files(panel).getByRole("button", { name: "data.bin, not a text file. Show diff" }).waitFor();
   await editor.open("latin.txt");
+  await until(async () => (await lens(editor, "Keep").count()) === 2, "each hunk has its lenses");
   await clickLens(editor, "Keep");
   await until(async () => (await lens(editor, "Undo").count()) === 1, "one hunk is left");
   await lens(editor, "Undo").click();
