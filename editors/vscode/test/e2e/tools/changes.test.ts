@@ -277,6 +277,7 @@ test("the list survives a reload and a restart, and a rewind clears what it rest
     .click();
   // One hunk is kept, and one file.
   await editor.open("ten.txt");
+  await until(async () => (await lens(editor, "Keep").count()) === 2, "each hunk has its lenses");
   await clickLens(editor, "Keep");
   await says(first, "5 files changed, 6 lines added, 4 lines removed");
   await strip(first).getByRole("button", { name: "Keep gone.txt" }).click();
