@@ -53,9 +53,9 @@ const says = (panel: Panel, words: string, timeout?: number): Promise<void> =>
 const lens = (editor: Editor, words: string): Locator =>
   editor.page.locator(".codelens-decoration a").filter({ hasText: words, visible: true });
 
-/** Clicks a lens, counted from the top: the editor's page has them in the order in which they were drawn. */
-async function clickLens(editor: Editor, words: string, at = 0): Promise<void> {
-  await lens(editor, words).nth(at).waitFor();
+/** Clicks one of so many lenses, counted from the top: the page has them in the order in which the editor drew them. */
+async function clickLens(editor: Editor, words: string, of: number, at = 0): Promise<void> {
+  await until(async () => (await lens(editor, words).count()) === of, `${of} changes have their lenses`);
   const lenses = await lens(editor, words).all();
   const tops = await Promise.all(lenses.map(async (one) => ({ one, top: (await one.boundingBox())?.y ?? Infinity })));
   tops.sort((one, other) => one.top - other.top);
@@ -98,7 +98,7 @@ test("a turn's changes are listed, shown together, kept and undone by file and b
   await editor.command("threadhold: Go to Next Change");
   await until(async () => (await lens(editor, "Undo").count()) === 2, "each hunk has its lenses");
   await editor.shoot("changes-5-lenses");
-  await clickLens(editor, "Undo");
+  await clickLens(editor, "Undo", 2);
   await until(() => editor.read("src/ten.txt") === TWO_HUNKS.replace("first\n", "line 1\n"), "the first hunk is undone, and saved");
   await says(panel, "4 files changed, 5 lines added, 3 lines removed");
   await until(async () => (await files(panel).last().textContent()) === "ten.txtsrc+2−1", "it is saved, and nobody else changed it");
@@ -113,7 +113,7 @@ test("a turn's changes are listed, shown together, kept and undone by file and b
   // The editor draws lenses anew after each change of the text, and a click in between meets one that is gone: a person
   // clicks again, once nothing comes of it.
   await until(async () => {
-    await clickLens(editor, "Keep");
+    await clickLens(editor, "Keep", 2);
     return says(panel, "4 files changed, 5 lines added, 3 lines removed", 15_000).then(
       () => true,
       () => false,
@@ -121,7 +121,7 @@ test("a turn's changes are listed, shown together, kept and undone by file and b
   }, "the first hunk is kept");
   await until(async () => (await lens(editor, "Undo").count()) === 1, "one hunk is left");
   assert.equal(editor.read("src/ten.txt"), TWO_HUNKS);
-  await clickLens(editor, "Undo");
+  await clickLens(editor, "Undo", 1);
   await until(() => editor.read("src/ten.txt") === TEN.replace("line 1\n", "first\n"), "the second hunk is undone");
   await says(panel, "3 files changed, 3 lines added, 2 lines removed");
   await until(async () => (await lens(editor, "Undo").count()) === 0, "no hunk is left");
@@ -173,10 +173,10 @@ test("what the user wrote in between is undone only after a question", async () 
   // A hunk of the agent's is undone without a question, one with the user's words is not.
   await editor.open("ten.txt");
   await until(async () => (await lens(editor, "Undo").count()) === 3, "there are three hunks");
-  await clickLens(editor, "Undo");
+  await clickLens(editor, "Undo", 3);
   await until(() => editor.read("src/ten.txt") === `${TWO_HUNKS.replace("first\n", "line 1\n")}mine\n`, "the agent's hunk is undone");
   await until(async () => (await lens(editor, "Undo").count()) === 2, "two are left");
-  await clickLens(editor, "Undo", 1);
+  await clickLens(editor, "Undo", 2, 1);
   await dialog.filter({ hasText: "Undo this change?" }).waitFor();
   await dialog.getByRole("button", { name: "Cancel" }).click();
   assert.equal(editor.read("src/ten.txt"), `${TWO_HUNKS.replace("first\n", "line 1\n")}mine\n`);
@@ -246,8 +246,7 @@ test("a file keeps its encoding and its ends of lines, and one that is no text i
     .click();
   await files(panel).getByRole("button", { name: "data.bin, not a text file. Show diff" }).waitFor();
   await editor.open("latin.txt");
-  await until(async () => (await lens(editor, "Keep").count()) === 2, "each hunk has its lenses");
-  await clickLens(editor, "Keep");
+  await clickLens(editor, "Keep", 2);
   await until(async () => (await lens(editor, "Undo").count()) === 1, "one hunk is left");
   await lens(editor, "Undo").click();
   const half = Buffer.from([0, 1, 2, 3, 4].map(line).join("").replace("caf\xe9 1", "th\xe9 1"), "latin1");
@@ -277,8 +276,7 @@ test("the list survives a reload and a restart, and a rewind clears what it rest
     .click();
   // One hunk is kept, and one file.
   await editor.open("ten.txt");
-  await until(async () => (await lens(editor, "Keep").count()) === 2, "each hunk has its lenses");
-  await clickLens(editor, "Keep");
+  await clickLens(editor, "Keep", 2);
   await says(first, "5 files changed, 6 lines added, 4 lines removed");
   await strip(first).getByRole("button", { name: "Keep gone.txt" }).click();
   await says(first, "4 files changed, 6 lines added, 3 lines removed");
